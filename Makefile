@@ -1,0 +1,141 @@
+# Every target in one place. `make help` lists them.
+#
+# A folder is a module: adding a .c file to it adds it to its archive, and a program is its main.c with the archives that it needs.
+# Variants go to folders of their own: `make BUILD=build/asan SAN=address,undefined unit`.
+
+BUILD   ?= build
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CLANG   ?= clang
+BPFTOOL := $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+OPT     ?= -O2
+SAN     ?=
+
+WARN     := -Wall -Wextra -Wshadow -Wconversion -Werror
+CPPFLAGS += -I. -I$(BUILD)/gen -D_GNU_SOURCE -DPB_FIELD_32BIT
+CFLAGS   += -std=gnu17 $(OPT) -g -fno-omit-frame-pointer $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN))
+# Generated code is not held to our warnings.
+GENFLAGS := $(filter-out $(WARN),$(CFLAGS)) -w
+
+# ---- what must be installed ------------------------------------------------------------------------------------------------
+PACKAGES := $(shell sed 's/\#.*//' packages.txt)
+
+# ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
+ARCHIVES       := lib engine mincost controller cli agent task sim replay verify
+DIRS_lib       := lib
+DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
+DIRS_mincost   := controller/engine/mincost
+DIRS_controller := controller
+DIRS_cli       := controller/cli
+DIRS_agent     := hostagent
+DIRS_task      := hostagent/task
+DIRS_sim       := testbed/sim
+DIRS_replay    := testbed/replay
+DIRS_verify    := testbed/verify
+# A program's entry (main.c, *_main.c) and kernel code (*.bpf.c) stay out of the archives.
+sources = $(filter-out %/main.c %_main.c %.bpf.c,$(foreach d,$(DIRS_$(1)),$(wildcard $(d)/*.c)))
+archive = $(BUILD)/lib$(1).a
+
+# ---- programs: main source, archives in link order, libraries ----------------------------------------------------------------
+PROGRAMS :=
+# $(1) name, $(2) main source, $(3) archives, $(4) libraries
+define program
+ifneq ($(wildcard $(2)),)
+PROGRAMS += $(BUILD)/$(1)
+$(BUILD)/$(1): $(BUILD)/obj/$(2:.c=.o) $(foreach a,$(3),$(call archive,$(a)))
+	$(CC) $(LDFLAGS) -o $$@ $$< -Wl,--start-group $(foreach a,$(3),$(call archive,$(a))) -Wl,--end-group $(4)
+endif
+endef
+WIRE_LIBS := -lzmq -lprotobuf-nanopb
+$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml))
+$(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -ljansson -lsmartcols))
+$(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lbpf -lnl-route-3 -lnl-3))
+$(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,))
+$(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
+$(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mincost lib,))
+$(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib proto,$(WIRE_LIBS)))
+$(eval $(call program,replay-map,testbed/replay/map_main.c,replay lib,-lxxhash))
+$(eval $(call program,replay-reduce,testbed/replay/reduce_main.c,replay lib,-lxxhash))
+$(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lxxhash))
+$(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap))
+
+.PHONY: all
+all: programs
+.PHONY: programs
+programs: $(PROGRAMS)
+
+# ---- generated code ----------------------------------------------------------------------------------------------------------
+PROTO_GEN := $(BUILD)/gen/schemas/duopoly.pb
+ifneq ($(wildcard schemas/duopoly.proto),)
+$(PROTO_GEN).c $(PROTO_GEN).h &: schemas/duopoly.proto $(wildcard schemas/duopoly.options)
+	@mkdir -p $(dir $@)
+	nanopb_generator -q -D $(BUILD)/gen schemas/duopoly.proto
+$(BUILD)/obj/duopoly.pb.o: $(PROTO_GEN).c
+	@mkdir -p $(dir $@)
+	$(CC) $(CPPFLAGS) $(GENFLAGS) -c -o $@ $<
+$(call archive,proto): $(BUILD)/obj/duopoly.pb.o
+	@rm -f $@
+	$(AR) rcs $@ $^
+GENERATED += $(PROTO_GEN).h
+endif
+BPF_SRC := $(wildcard hostagent/*.bpf.c)
+GENERATED += $(BPF_SRC:hostagent/%.bpf.c=$(BUILD)/gen/hostagent/%.skel.h)
+$(BUILD)/gen/hostagent/%.bpf.o: hostagent/%.bpf.c $(wildcard hostagent/*.h)
+	@mkdir -p $(dir $@)
+	$(CLANG) -target bpf -O2 -g -Wall -Werror -I. -I/usr/include/$(shell gcc -dumpmachine) -c -o $@ $<
+$(BUILD)/gen/hostagent/%.skel.h: $(BUILD)/gen/hostagent/%.bpf.o
+	$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp
+	@mv $@.tmp $@
+
+# ---- objects and archives ----------------------------------------------------------------------------------------------------
+$(BUILD)/obj/%.o: %.c | $(GENERATED)
+	@mkdir -p $(dir $@)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+define archive_rule
+$(call archive,$(1)): $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
+	@mkdir -p $$(dir $$@)
+	@rm -f $$@
+	$(AR) rcs $$@ $$^
+endef
+$(foreach a,$(ARCHIVES),$(eval $(call archive_rule,$(a))))
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+# ---- tests -------------------------------------------------------------------------------------------------------------------
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+TEST_ARCHIVES := $(foreach a,controller cli agent task sim replay verify engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
+                 $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
+TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lm -pthread
+$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
+	@mkdir -p $(dir $@)
+	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
+
+.PHONY: unit-programs
+unit-programs: $(UNIT)
+
+.PHONY: unit
+unit: $(UNIT) ## builds and runs the unit tests of one variant
+	tests/run-unit $(BUILD) $(UNIT)
+
+.PHONY: check
+check: ## the checks that run nothing: include directions
+	tests/lint/includes
+
+.PHONY: deps
+deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
+	@./install-packages $(PACKAGES)
+
+.PHONY: test
+test: deps ## installs what is missing, builds every variant and runs all tests
+	@BUILD=$(BUILD) tests/run
+
+.PHONY: format
+format: ## formats the C sources in place
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+.PHONY: clean
+clean: ## removes what was built
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
