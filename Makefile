@@ -11,7 +11,7 @@ OPT     ?= -O2
 SAN     ?=
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Werror
-CPPFLAGS += -I. -I$(BUILD)/gen -D_GNU_SOURCE -DPB_FIELD_32BIT
+CPPFLAGS += -I. -I$(BUILD)/gen -D_GNU_SOURCE
 CFLAGS   += -std=gnu17 $(OPT) -g -fno-omit-frame-pointer $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN))
 # Generated code is not held to our warnings.
@@ -21,7 +21,7 @@ GENFLAGS := $(filter-out $(WARN),$(CFLAGS)) -w
 PACKAGES := $(shell sed 's/\#.*//' packages.txt)
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
-ARCHIVES       := lib engine mincost controller cli agent task sim replay verify
+ARCHIVES       := lib engine mincost controller cli agent task sim replay verify workload
 DIRS_lib       := lib
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
@@ -32,6 +32,7 @@ DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim
 DIRS_replay    := testbed/replay
 DIRS_verify    := testbed/verify
+DIRS_workload  := testbed/workload
 # A program's entry (main.c, *_main.c) and kernel code (*.bpf.c) stay out of the archives.
 sources = $(filter-out %/main.c %_main.c %.bpf.c,$(foreach d,$(DIRS_$(1)),$(wildcard $(d)/*.c)))
 archive = $(BUILD)/lib$(1).a
@@ -46,14 +47,15 @@ $(BUILD)/$(1): $(BUILD)/obj/$(2:.c=.o) $(foreach a,$(3),$(call archive,$(a)))
 	$(CC) $(LDFLAGS) -o $$@ $$< -Wl,--start-group $(foreach a,$(3),$(call archive,$(a))) -Wl,--end-group $(4)
 endif
 endef
-WIRE_LIBS := -lzmq -lprotobuf-nanopb
+WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml))
-$(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -ljansson -lsmartcols))
+$(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lbpf -lnl-route-3 -lnl-3))
-$(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,))
+$(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,-lsystemd))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
+$(eval $(call program,duopoly-workload,testbed/workload/main.c,workload lib,-ljansson -lm))
 $(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mincost lib,))
-$(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib proto,$(WIRE_LIBS)))
+$(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib proto,$(WIRE_LIBS) -ljansson -lxxhash -lm))
 $(eval $(call program,replay-map,testbed/replay/map_main.c,replay lib,-lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/reduce_main.c,replay lib,-lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lxxhash))
@@ -69,7 +71,7 @@ PROTO_GEN := $(BUILD)/gen/schemas/duopoly.pb
 ifneq ($(wildcard schemas/duopoly.proto),)
 $(PROTO_GEN).c $(PROTO_GEN).h &: schemas/duopoly.proto $(wildcard schemas/duopoly.options)
 	@mkdir -p $(dir $@)
-	nanopb_generator -q -D $(BUILD)/gen schemas/duopoly.proto
+	nanopb_generator.py -q -D $(BUILD)/gen schemas/duopoly.proto
 $(BUILD)/obj/duopoly.pb.o: $(PROTO_GEN).c
 	@mkdir -p $(dir $@)
 	$(CC) $(CPPFLAGS) $(GENFLAGS) -c -o $@ $<
@@ -102,9 +104,9 @@ $(foreach a,$(ARCHIVES),$(eval $(call archive_rule,$(a))))
 
 # ---- tests -------------------------------------------------------------------------------------------------------------------
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
-TEST_ARCHIVES := $(foreach a,controller cli agent task sim replay verify engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
+TEST_ARCHIVES := $(foreach a,controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
-TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lm -pthread
+TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
