@@ -1,0 +1,333 @@
+/* The engine's vocabulary: what happens (events) and what is decided (decisions).
+ *
+ * Both are tagged values. Events may point to arrays and strings that the caller owns and keeps valid during the step
+ * (*borrows until* engine_step returns); decisions hold no pointers and compare equal when their encoded forms do (record.h).
+ * Every kind exists from the first day: a kind that the configured policies do not use is adopted when it is a fact and
+ * rejected with a reason when it is a request.
+ *
+ * Units are in the names: _ns nanoseconds on the clock of engine_step, _bytes bytes, _bps bit per second, permille 0…1000.
+ * Identities: host index (dense, given by the caller) with a generation; unit index on its host; job numbers and attempt
+ * numbers are 64 bit; a task is (job, stage, index). An attempt number is controller epoch (32 bit) : counter (32 bit). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ENGINE_NAME_MAX = 64,      /* bytes of a name with its terminating zero */
+    ENGINE_LABELS_MAX = 128,   /* a host's labels, separated by commas, with the terminating zero */
+    ENGINE_RESOURCES = 6,      /* entries of a resource vector */
+    ENGINE_REPLICAS_MAX = 8,   /* hosts that hold one task's block */
+    ENGINE_LEVELS_MAX = 64,    /* bounded levels; 0 levels = unlimited, the level is then the size itself */
+};
+#define ENGINE_NONE UINT32_MAX /* no host, no unit, no stage, no task */
+
+/* One resource vector everywhere; a plain cluster has {slots}. Amounts are ≥ 0. */
+enum resource { RES_SLOTS, RES_CPU_MILLI, RES_MEM_BYTES, RES_GPU_MILLI, RES_GPU_MEM_BYTES, RES_IO_BYTES_S };
+struct resources {
+    int64_t amount[ENGINE_RESOURCES];
+};
+
+struct u32s {
+    const uint32_t *at;
+    uint32_t n;
+};
+struct u64s {
+    const uint64_t *at;
+    uint32_t n;
+};
+
+enum event_kind {
+    /* Requests: carry a request number, may be answered by DECISION_REJECT. */
+    EVENT_JOB_BEGIN,
+    EVENT_JOB_STAGE,
+    EVENT_JOB_TASKS,
+    EVENT_JOB_BYTES,
+    EVENT_JOB_END, /* the job is complete and becomes active */
+    EVENT_JOB_UPDATE,
+    EVENT_JOB_CANCEL,
+    EVENT_ASK,
+    EVENT_CLAIM,
+    EVENT_LOCK,
+    EVENT_UNLOCK,
+    EVENT_POLICY_SET,
+    EVENT_HOST_DRAIN,
+    /* Facts about hosts: never refused. */
+    EVENT_HOST_JOIN,
+    EVENT_HOST_CHANGE,
+    EVENT_HOST_SILENT,
+    EVENT_HOST_LOST,
+    EVENT_HOST_BACK,
+    EVENT_HOST_LOAD,
+    /* Facts about attempts: never refused. */
+    EVENT_ATTEMPT_SEEN,
+    EVENT_ATTEMPT_GRANTED,
+    EVENT_ATTEMPT_QUEUED,
+    EVENT_ATTEMPT_STARTED,
+    EVENT_ATTEMPT_REFUSED,
+    EVENT_ATTEMPT_PROGRESS,
+    EVENT_ATTEMPT_RECEIVED,
+    EVENT_ATTEMPT_DONE,
+    EVENT_ATTEMPT_FAILED,
+    EVENT_ATTEMPT_KILLED,
+    EVENT_ATTEMPT_LOST, /* its start was never answered, or its host forgot it */
+    EVENT_OUTPUT_LOST,
+    EVENT_KINDS
+};
+
+enum job_kind { JOB_BATCH, JOB_STREAM, JOB_UNKNOWN };
+enum edge_kind { EDGE_BARRIER, EDGE_PIPELINED };
+enum host_load_resource { LOAD_UPLINK, LOAD_DOWNLINK, LOAD_DISK };
+
+struct event {
+    enum event_kind kind;
+    uint64_t request; /* requests: the caller's number, given back in the answer; 0 otherwise */
+    union {
+        struct {
+            uint64_t job;
+            const char *name;   /* < ENGINE_NAME_MAX bytes; same name and same content twice = one job */
+            uint64_t content;   /* hash of all that follows */
+            uint32_t user;
+            uint32_t job_kind;  /* enum job_kind */
+            int64_t priority;
+            int64_t deadline_ns;    /* after now; 0: none */
+            int64_t estimate_bytes; /* shuffle bytes; −1: the sum of the edges */
+            int64_t estimate_ns;    /* one map's time; −1: the mean of compute times of tasks without network input */
+        } job_begin;
+        struct {
+            uint64_t job;
+            uint32_t stage; /* counted from 0, in order */
+            uint32_t tasks; /* ≥ 1 */
+            struct resources demand;
+            const char *command;
+            const char *constraint; /* a label that the host must have; "" none */
+            struct u32s parents;    /* smaller stages */
+            struct u32s edges;      /* enum edge_kind, one per parent */
+        } job_stage;
+        struct {
+            uint64_t job;
+            uint32_t stage, first;
+            uint32_t replicas_per_task; /* 0…ENGINE_REPLICAS_MAX */
+            struct u32s replicas;       /* host indexes, replicas_per_task per task, ENGINE_NONE fills up */
+            struct u64s input_bytes;    /* one per task */
+            struct u64s compute_ns;     /* one per task */
+        } job_tasks;
+        struct {
+            uint64_t job;
+            uint32_t stage, parent, first;
+            uint32_t matrix;   /* 1: cells, index map · tasks(stage) + reduce; 0: sums per reduce, split evenly over the maps */
+            struct u64s bytes;
+        } job_bytes;
+        struct {
+            uint64_t job;
+        } job_end, job_cancel;
+        struct {
+            uint64_t job;
+            int64_t estimate_bytes, estimate_ns; /* −1: unchanged */
+            int64_t priority, deadline_ns;       /* INT64_MIN: unchanged */
+        } job_update;
+        struct {
+            uint64_t job;
+            uint32_t stage;
+            uint32_t pending;
+            struct resources demand;
+        } ask;
+        struct {
+            uint32_t scheduler;
+            uint64_t version;    /* of the state that the scheduler looked at */
+            uint32_t all_or_nothing;
+            struct u64s jobs;    /* item i: task (jobs[i], stages[i], tasks[i]) on unit (hosts[i], units[i]) */
+            struct u32s stages, tasks, hosts, units;
+        } claim;
+        struct {
+            uint32_t scheduler;
+            uint64_t token;
+        } lock; /* EVENT_LOCK, EVENT_UNLOCK */
+        struct {
+            const char *question; /* "turn", "place", "network" or "mode" */
+            const char *name;
+        } policy_set;
+        struct {
+            uint32_t host;
+            uint32_t undo;
+        } host_drain;
+        struct {
+            uint32_t host;
+            uint64_t generation;
+            const char *name;
+            const char *rack;
+            const char *labels;    /* separated by commas */
+            uint64_t uplink_bps, downlink_bps;
+            struct u64s units;     /* ENGINE_RESOURCES values per unit */
+        } host_join; /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
+        struct {
+            uint32_t host;
+        } host; /* SILENT, LOST, BACK */
+        struct {
+            uint32_t host;
+            uint32_t resource; /* enum host_load_resource */
+            uint32_t permille;
+            uint32_t users;
+        } host_load;
+        struct {
+            uint64_t attempt, job;
+            uint32_t stage, task, host, unit;
+            uint32_t phase; /* enum attempt_state, ≥ ATTEMPT_QUEUED and running */
+            struct resources resources;
+            uint64_t received_bytes;
+        } attempt_seen; /* SEEN, GRANTED */
+        struct {
+            uint64_t attempt;
+            uint64_t received_bytes; /* PROGRESS, RECEIVED, DONE; total so far */
+            int64_t exit_status;     /* FAILED, KILLED */
+        } attempt;
+        struct {
+            uint64_t job;
+            uint32_t stage, task;
+            uint64_t attempt; /* which attempt's output */
+        } output_lost;
+    };
+};
+
+enum attempt_state {
+    ATTEMPT_SENT,
+    ATTEMPT_QUEUED,
+    ATTEMPT_STARTED,
+    ATTEMPT_RECEIVING,
+    ATTEMPT_COMPUTING,
+    ATTEMPT_DONE,
+    ATTEMPT_FAILED,
+    ATTEMPT_KILLED,
+    ATTEMPT_LOST
+};
+
+enum decision_kind {
+    DECISION_START,
+    DECISION_STOP,
+    DECISION_LEVEL,
+    DECISION_MODE,
+    DECISION_HOLD,
+    DECISION_UNHOLD,
+    DECISION_ALLOW,
+    DECISION_CLAIM_RESULT,
+    DECISION_JOB_DONE,
+    DECISION_JOB_FAILED,
+    DECISION_REJECT,
+    DECISION_FORGET,
+    DECISION_KINDS
+};
+
+/* Why a decision was taken. `left` and `right` of a decision are the two numbers that were compared; their meaning per reason: */
+enum reason {
+    REASON_NONE,
+    /* starts */
+    REASON_LOCAL_BLOCK,     /* nats, greedy: the block is here; left = hosts that could take it locally, right = local tasks here */
+    REASON_NO_LOCAL_SLOT,   /* no replica has a free slot: least loaded host; right = tasks there */
+    REASON_NO_BLOCK,        /* the task has no block of its own: least loaded host; right = tasks there */
+    REASON_LINK_UNUSED,     /* nobody receives on that downlink; left = own unit's bytes */
+    REASON_FIRST_ON_LINK,   /* left = own unit's bytes < right = smallest receiving unit there */
+    REASON_HOLD_EXPIRED,    /* held for hold_max; left = ns held */
+    REASON_IDLE_CLUSTER,    /* nothing runs, so nothing is held */
+    REASON_GREEDY,          /* least loaded host; right = tasks there */
+    REASON_RANDOM,          /* a random fitting host; right = fitting hosts */
+    REASON_CLAIMED,         /* another scheduler's claim, which fits */
+    /* holds */
+    REASON_WOULD_STALL,     /* left = own unit's bytes ≥ right = the largest smallest-receiving unit of all hosts with a free slot */
+    REASON_CONGESTED,       /* reduce tasks of other jobs wait while uplinks are congested; left = hosts over the threshold */
+    REASON_NOT_FIRST,       /* slot-starved: only the first job is served; left = its number */
+    /* mode and levels */
+    REASON_FIRST_BLOCKED,   /* left = ready tasks of the first job > right = free slots it may use */
+    REASON_FIRST_FITS,      /* left = ready tasks of the first job ≤ right */
+    REASON_ALL_BLOCKED,     /* rule "all": left = ready tasks of all jobs > right = free slots */
+    REASON_ALL_FIT,
+    REASON_SIZE,            /* level by size; left = Coflow bytes, right = Macroflow bytes */
+    REASON_RECEIVED,        /* D-CLAS: left = bytes received > right = threshold of the level left behind */
+    REASON_ONE_LEVEL,       /* the network policy does not distinguish */
+    /* stops, failures, rejections */
+    REASON_CANCELLED,
+    REASON_REPLACED,        /* another attempt of the task was accepted */
+    REASON_INPUT_LOST,      /* a map output that it reads is gone */
+    REASON_ORPHAN,          /* nobody knows its job */
+    REASON_JOB_FAILED,
+    REASON_TOO_MANY_FAILURES, /* left = failures */
+    REASON_UNKNOWN_JOB,
+    REASON_UNKNOWN_STAGE,
+    REASON_UNKNOWN_TASK,
+    REASON_UNKNOWN_HOST,
+    REASON_NAME_TAKEN,      /* same name, other content; left = job that has it */
+    REASON_SAME_JOB,        /* same name and content: left = the job that it is */
+    REASON_NUMBER_TAKEN,
+    REASON_BAD_VALUE,       /* a field is out of range; left = its value */
+    REASON_INCOMPLETE,      /* job_end before all stages, tasks and bytes are there; left = stage */
+    REASON_BAD_STATE,       /* not possible now */
+    REASON_TABLE_FULL,      /* right = the configured bound */
+    REASON_UNSUPPORTED,     /* no configured policy answers it */
+    REASON_NEVER_FITS,      /* left = stage whose demand no known host can ever meet */
+    REASONS
+};
+
+struct decision {
+    enum decision_kind kind;
+    enum reason reason;
+    int64_t left, right;
+    union {
+        struct {
+            uint64_t attempt, job;
+            uint32_t stage, task, host, unit;
+            struct resources resources;
+            uint64_t coflow_level, macroflow_level;
+            uint32_t queue;       /* 1: may wait on the node */
+            uint64_t input_bytes; /* over the network, from other hosts; engine_inputs() lists them */
+        } start;
+        struct {
+            uint64_t attempt;
+            uint32_t host;
+            uint64_t grace_ns;
+            uint32_t requeue;
+        } stop;
+        struct {
+            uint64_t attempt;
+            uint32_t host;
+            uint64_t coflow_level, macroflow_level;
+        } level;
+        struct {
+            uint32_t mode; /* enum mode (engine.h) */
+            uint64_t sequence;
+        } mode;
+        struct {
+            uint64_t job;
+            uint32_t stage;
+            uint32_t host; /* ENGINE_NONE: any */
+            int64_t until_ns;
+        } hold; /* HOLD, UNHOLD */
+        struct {
+            uint64_t job;
+            uint32_t stage, host, count;
+        } allow;
+        struct {
+            uint64_t request;
+            uint32_t item;
+            uint32_t outcome; /* 0 granted, 1 waiting, 2 refused */
+            uint64_t token;
+        } claim_result;
+        struct {
+            uint64_t job;
+            int64_t submitted_ns, finished_ns;
+            int64_t slot_wait_ns; /* sum over its tasks of ready → started */
+        } job_done;
+        struct {
+            uint64_t job;
+            uint32_t stage, task;
+            uint64_t attempt;
+            int64_t submitted_ns, finished_ns;
+        } job_failed; /* by cancellation too: reason CANCELLED */
+        struct {
+            uint64_t request;
+            uint32_t event; /* enum event_kind of the request */
+        } reject;
+        struct {
+            uint64_t job;
+            uint32_t host;
+        } forget;
+    };
+};
