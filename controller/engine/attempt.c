@@ -1,0 +1,392 @@
+#include "controller/engine/attempt.h"
+
+#include "controller/engine/cluster.h"
+#include "controller/engine/hold.h"
+#include "controller/engine/job.h"
+#include "controller/engine/network/network.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct attempt *attempt_find(const struct engine *engine, uint64_t number)
+{
+    struct sorted_key key = {number, 0, 0};
+    struct sorted_node *node = sorted_find(&engine->attempts, key);
+    return node ? sorted_owner(node, struct attempt, by_number) : NULL;
+}
+
+/* ---- what it reads ---------------------------------------------------------------------------------------------------------------- */
+
+struct remote {
+    uint32_t host;
+    uint64_t bytes;
+};
+
+static void add_remote(void *context, const struct engine_input *input)
+{
+    struct remote *remote = context;
+    if (input->host != remote->host)
+        remote->bytes += input->bytes;
+}
+
+/* Where the map's output is, or is being made (pipelined edges). */
+static void locate(const struct task *map, struct engine_input *ret_input)
+{
+    const struct attempt *live = map->attempts;
+    ret_input->host = map->state == TASK_DONE || !live ? map->done_host : live->host->index;
+    ret_input->attempt = map->state == TASK_DONE || !live ? map->done_attempt : live->number;
+}
+
+static int each_input(const struct attempt *attempt, void (*each)(void *, const struct engine_input *), void *context)
+{
+    const struct task *task = attempt->task;
+    const struct stage *stage = task ? task->stage : NULL;
+    int n = 0;
+    if (!task)
+        return 0;
+    if (attempt->block_host != ENGINE_NONE) {
+        struct engine_input input = {attempt->block_host, true, ENGINE_NONE, ENGINE_NONE, 0, task->input_bytes};
+        each(context, &input);
+        n++;
+    }
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct edge *edge = &stage->edges[i];
+        const struct stage *parent = stage->job->stages[edge->parent];
+        for (uint32_t m = 0; edge->bytes && m < parent->n_tasks; m++) {
+            struct engine_input input = {.stage = edge->parent, .task = m, .bytes = edge_cell(edge, parent, stage, m, task->index)};
+            if (!input.bytes)
+                continue;
+            locate(&parent->tasks[m], &input);
+            each(context, &input);
+            n++;
+        }
+    }
+    return n;
+}
+
+int engine_inputs(const struct engine *engine, uint64_t number, void (*each)(void *context, const struct engine_input *input), void *context)
+{
+    const struct attempt *attempt = attempt_find(engine, number);
+    return attempt ? each_input(attempt, each, context) : -ENOENT;
+}
+
+uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt *attempt)
+{
+    (void)engine;
+    struct remote remote = {attempt->host->index, 0};
+    each_input(attempt, add_remote, &remote);
+    return remote.bytes;
+}
+
+/* A replica that is there, from a random one on; ENGINE_NONE when the block is local, absent, or nobody has it. */
+static uint32_t choose_replica(struct engine *engine, const struct task *task, const struct host *here, uint64_t number)
+{
+    const uint32_t *replicas = task_replicas(task);
+    uint32_t n = task->stage->replicas_per_task;
+    if (!replicas || !task->input_bytes)
+        return ENGINE_NONE;
+    for (uint32_t i = 0; i < n; i++)
+        if (replicas[i] == here->index)
+            return ENGINE_NONE;
+    uint64_t first = engine_mix(engine->config.seed, number, 1) % n;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct host *host = cluster_host(engine, replicas[(first + i) % n]);
+        if (host && host->joined && !host->lost)
+            return host->index;
+    }
+    return ENGINE_NONE;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------------------------- */
+
+struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task, struct host *host, uint32_t unit,
+                               const struct resources *resources)
+{
+    struct attempt *attempt = engine_allocate(engine, 1, sizeof(*attempt));
+    attempt->number = number;
+    attempt->task = task;
+    attempt->host = host;
+    attempt->unit = unit;
+    attempt->resources = *resources;
+    attempt->block_host = ENGINE_NONE;
+    attempt->started_ns = engine->now_ns;
+    struct sorted_key key = {number, 0, 0};
+    sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
+    TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
+    host_occupy(engine, host, unit, resources, true);
+    if (task) {
+        attempt->job_number = task->stage->job->number;
+        attempt->stage_index = task->stage->index;
+        attempt->task_index = task->index;
+        attempt->next_of_task = task->attempts;
+        task->attempts = attempt;
+        TAILQ_INSERT_TAIL(&task->stage->attempts, attempt, of_stage);
+    }
+    return attempt;
+}
+
+void attempt_set_receiving(struct attempt *attempt, bool receiving)
+{
+    attempt->receiving = receiving;
+    for (int order = 0; order < ORDERS; order++) {
+        struct sorted_key key = {attempt->bytes[order], attempt->number, 0};
+        if (receiving)
+            sorted_place(&attempt->host->receiving[order], &attempt->by_size[order], key, 0);
+        else
+            sorted_remove(&attempt->host->receiving[order], &attempt->by_size[order]);
+    }
+}
+
+void attempt_orphan(struct attempt *attempt)
+{
+    if (!attempt->task)
+        return;
+    struct attempt **at = &attempt->task->attempts;
+    while (*at != attempt)
+        at = &(*at)->next_of_task;
+    *at = attempt->next_of_task;
+    TAILQ_REMOVE(&attempt->task->stage->attempts, attempt, of_stage);
+    attempt->task = NULL;
+}
+
+void attempt_destroy(struct engine *engine, struct attempt *attempt)
+{
+    attempt_orphan(attempt);
+    attempt_set_receiving(attempt, false);
+    host_occupy(engine, attempt->host, attempt->unit, &attempt->resources, false);
+    TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
+    sorted_remove(&engine->attempts, &attempt->by_number);
+    free(attempt);
+}
+
+/* Its Coflow's and its Macroflow's size, and the levels that follow. A stage's Coflow is fixed at its first dispatch. */
+static void set_sizes(struct engine *engine, struct attempt *attempt)
+{
+    struct task *task = attempt->task;
+    struct stage *stage = task->stage;
+    if (!stage->coflow_fixed) {
+        stage->coflow_fixed = true;
+        stage->coflow_bytes = stage->total_bytes;
+    }
+    bool block = attempt->block_host != ENGINE_NONE;
+    attempt->bytes[ORDER_COFLOW] = task->bytes ? stage->coflow_bytes : block ? task->input_bytes : 0;
+    attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
+    engine->network->levels(engine, stage, attempt);
+    attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
+}
+
+struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
+{
+    struct task *task = claim->task;
+    struct host *host = claim->fit->host;
+    uint64_t number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
+    const struct resources *demand = &task->stage->bucket->shape->demand;
+    task_run(engine, task);
+    struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
+    attempt->block_host = choose_replica(engine, task, host, number);
+    attempt->reason = claim->reason;
+    attempt->left = claim->left;
+    attempt->right = claim->right;
+    set_sizes(engine, attempt);
+    attempt_set_receiving(attempt, attempt->remote_bytes > 0);
+    struct decision *decision = engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
+    decision->start.attempt = number;
+    decision->start.job = attempt->job_number;
+    decision->start.stage = attempt->stage_index;
+    decision->start.task = attempt->task_index;
+    decision->start.host = host->index;
+    decision->start.unit = attempt->unit;
+    decision->start.resources = *demand;
+    decision->start.coflow_level = attempt->level[ORDER_COFLOW];
+    decision->start.macroflow_level = attempt->level[ORDER_MACROFLOW];
+    decision->start.input_bytes = attempt->remote_bytes;
+    engine->counters.starts++;
+    host_draw_tie(engine, host);
+    host_touch(engine, host);
+    hold_stage_served(engine, task->stage);
+    return attempt;
+}
+
+void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue)
+{
+    if (attempt->stopping)
+        return;
+    attempt->stopping = true;
+    struct decision *decision = engine_decide(engine, DECISION_STOP, reason, 0, 0);
+    decision->stop.attempt = attempt->number;
+    decision->stop.host = attempt->host->index;
+    decision->stop.grace_ns = (uint64_t)engine->config.stop_grace_ns;
+    decision->stop.requeue = requeue;
+    engine->counters.stops++;
+}
+
+/* It is over, without result: its resources are free, its task is ready again unless another attempt runs. */
+static void end_without_result(struct engine *engine, struct attempt *attempt)
+{
+    struct task *task = attempt->task;
+    struct host *host = attempt->host;
+    attempt_destroy(engine, attempt);
+    if (task && !task->attempts)
+        task_requeue(engine, task);
+    host_touch(engine, host);
+}
+
+void attempts_of_host_lost(struct engine *engine, struct host *host)
+{
+    for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt; attempt = TAILQ_FIRST(&host->attempts))
+        end_without_result(engine, attempt);
+    job_outputs_of_host_lost(engine, host);
+}
+
+/* ---- news ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* The attempt that a fact speaks of; an unknown one is counted and ignored. */
+static struct attempt *known(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_find(engine, event->attempt.attempt);
+    if (!attempt)
+        engine->counters.ignored_facts++;
+    return attempt;
+}
+
+static void adopt(struct engine *engine, const struct event *event, struct host *host)
+{
+    struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage, event->attempt_seen.task);
+    bool over = task && task->state == TASK_DONE;
+    if (task && !over)
+        task_run(engine, task);
+    struct attempt *attempt = attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host, event->attempt_seen.unit,
+                                             &event->attempt_seen.resources);
+    attempt->job_number = event->attempt_seen.job;
+    attempt->stage_index = event->attempt_seen.stage;
+    attempt->task_index = event->attempt_seen.task;
+    attempt->received_bytes = event->attempt_seen.received_bytes;
+    attempt->state = (enum attempt_state)event->attempt_seen.phase;
+    if (!attempt->task) {
+        attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
+    } else {
+        set_sizes(engine, attempt);
+        attempt_set_receiving(attempt, attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
+    }
+    host_touch(engine, host);
+}
+
+void attempt_seen(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->attempt_seen.host);
+    if (!host)
+        return;
+    struct attempt *attempt = attempt_find(engine, event->attempt_seen.attempt);
+    if (!attempt) {
+        adopt(engine, event, host);
+        return;
+    }
+    if (attempt->state < ATTEMPT_STARTED)
+        attempt->state = (enum attempt_state)event->attempt_seen.phase;
+    if (attempt->stopping) {
+        attempt->stopping = false;
+        attempt_stop(engine, attempt, REASON_REPLACED, false);
+    }
+}
+
+void attempt_queued(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = known(engine, event);
+    if (attempt && attempt->state == ATTEMPT_SENT)
+        attempt->state = ATTEMPT_QUEUED;
+}
+
+void attempt_started(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = known(engine, event);
+    if (attempt && attempt->state <= ATTEMPT_STARTED)
+        attempt->state = attempt->receiving ? ATTEMPT_RECEIVING : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED : ATTEMPT_COMPUTING;
+}
+
+static void count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total)
+{
+    if (total <= attempt->received_bytes)
+        return;
+    uint64_t more = total - attempt->received_bytes;
+    attempt->received_bytes = total;
+    if (!attempt->task)
+        return;
+    struct stage *stage = attempt->task->stage;
+    stage->received_bytes += more;
+    if (engine->network->received)
+        engine->network->received(engine, stage);
+}
+
+void attempt_progress(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = known(engine, event);
+    if (attempt)
+        count_bytes(engine, attempt, event->attempt.received_bytes);
+}
+
+void attempt_received(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = known(engine, event);
+    if (!attempt)
+        return;
+    count_bytes(engine, attempt, event->attempt.received_bytes);
+    attempt->state = ATTEMPT_COMPUTING;
+    attempt_set_receiving(attempt, false);
+    host_touch(engine, attempt->host);
+}
+
+void attempt_done(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = known(engine, event);
+    if (!attempt)
+        return;
+    count_bytes(engine, attempt, event->attempt.received_bytes);
+    struct task *task = attempt->task;
+    struct host *host = attempt->host;
+    uint64_t number = attempt->number;
+    attempt_destroy(engine, attempt);
+    if (task) {
+        while (task->attempts) {
+            struct attempt *other = task->attempts;
+            attempt_stop(engine, other, REASON_REPLACED, false);
+            attempt_orphan(other);
+        }
+        task_accept(engine, task, number, host);
+    }
+    host_touch(engine, host);
+}
+
+void attempt_failed(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = known(engine, event);
+    if (!attempt)
+        return;
+    struct task *task = attempt->task;
+    uint64_t number = attempt->number;
+    bool stopping = attempt->stopping;
+    end_without_result(engine, attempt);
+    if (task && !stopping && ++task->failures >= engine->config.failures_max)
+        job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
+}
+
+static void over(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = known(engine, event);
+    if (attempt)
+        end_without_result(engine, attempt);
+}
+
+void attempt_refused(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}
+
+void attempt_killed(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}
+
+void attempt_lost(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}

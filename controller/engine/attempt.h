@@ -1,0 +1,44 @@
+/* Attempts: from the decision to start one to the news that it ended. Private to controller/engine.
+ *
+ * An attempt holds its resources from the decision until its host says that it ended (or is lost itself), also when it was told to
+ * stop. What agents report is adopted, however surprising. */
+#pragma once
+
+#include "controller/engine/state.h"
+
+struct claim {
+    struct task *task;
+    struct fit *fit;
+    enum reason reason;
+    int64_t left, right;
+};
+
+/* Turns a claim that fits into a start decision. */
+struct attempt *attempt_start(struct engine *engine, const struct claim *claim);
+
+void attempt_seen(struct engine *engine, const struct event *event);
+void attempt_queued(struct engine *engine, const struct event *event);
+void attempt_started(struct engine *engine, const struct event *event);
+void attempt_refused(struct engine *engine, const struct event *event);
+void attempt_progress(struct engine *engine, const struct event *event);
+void attempt_received(struct engine *engine, const struct event *event);
+void attempt_done(struct engine *engine, const struct event *event);
+void attempt_failed(struct engine *engine, const struct event *event);
+void attempt_killed(struct engine *engine, const struct event *event);
+void attempt_lost(struct engine *engine, const struct event *event);
+
+struct attempt *attempt_find(const struct engine *engine, uint64_t number);
+/* Tells its host to end it; it holds its resources until it has. Twice is once. */
+void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue);
+/* It belongs to no task any more. */
+void attempt_orphan(struct attempt *attempt);
+/* Every attempt of the host is over and its outputs are gone. */
+void attempts_of_host_lost(struct engine *engine, struct host *host);
+/* Makes the record and its places in all indexes; for starts, adoption and load. The caller touches the host. */
+struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task, struct host *host, uint32_t unit,
+                               const struct resources *resources);
+/* It receives over the network from now on, or no more. */
+void attempt_set_receiving(struct attempt *attempt, bool receiving);
+/* Bytes that it reads from other hosts. O(maps). */
+uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt *attempt);
+void attempt_destroy(struct engine *engine, struct attempt *attempt);

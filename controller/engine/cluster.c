@@ -1,0 +1,400 @@
+#include "controller/engine/cluster.h"
+
+#include "controller/engine/attempt.h"
+#include "controller/engine/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool host_up(const struct host *host)
+{
+    return host->joined && !host->silent && !host->lost && !host->draining;
+}
+
+struct host *cluster_host(const struct engine *engine, uint32_t index)
+{
+    return index < engine->n_hosts ? engine->hosts[index] : NULL;
+}
+
+static void copy_word(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strnlen(from, size - 1) : 0;
+    if (length)
+        memcpy(to, from, length);
+    to[length] = 0;
+}
+
+/* Is `label` one of the comma-separated labels? The empty label is everybody's. */
+static bool has_label(const char *labels, const char *label)
+{
+    size_t length = strlen(label);
+    if (!length)
+        return true;
+    for (const char *at = labels; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+        if (strncmp(at, label, length) == 0 && (at[length] == ',' || at[length] == 0))
+            return true;
+    return false;
+}
+
+/* ---- the index per shape ------------------------------------------------------------------------------------------------ */
+
+static void fit_unplace(struct shape *shape, struct fit *fit)
+{
+    sorted_remove(&shape->by_load, &fit->by_load);
+    sorted_remove(&shape->by_tie, &fit->by_tie);
+    for (int order = 0; order < ORDERS; order++)
+        sorted_remove(&shape->by_receivers[order], &fit->by_receivers[order]);
+}
+
+static void fit_place(struct shape *shape, struct fit *fit)
+{
+    const struct host *host = fit->host;
+    uint64_t place = (uint64_t)host->index << 16 | fit->unit;
+    struct sorted_key load = {host->running, host->tie, place};
+    sorted_place(&shape->by_load, &fit->by_load, load, 0);
+    struct sorted_key tie = {host->tie, place, 0};
+    sorted_place(&shape->by_tie, &fit->by_tie, tie, 0);
+    for (int order = 0; order < ORDERS; order++) {
+        const struct sorted *receiving = &host->receiving[order];
+        const struct sorted_node *smallest = sorted_first(receiving);
+        uint64_t longest_first = smallest ? ~smallest->key.a : 0;
+        struct sorted_key key = {receiving->n, longest_first, host->tie << 40 | place};
+        sorted_place(&shape->by_receivers[order], &fit->by_receivers[order], key, longest_first);
+    }
+}
+
+void host_shape_update(struct shape *shape, struct host_shape *host_shape)
+{
+    const struct sorted_node *first = sorted_first(&host_shape->waiting);
+    if (!first || !host_shape->fitting) {
+        sorted_remove(&shape->local_hosts, &host_shape->local_host);
+        return;
+    }
+    struct sorted_key key = {first->key.a, first->key.b, host_shape->host->index};
+    sorted_place(&shape->local_hosts, &host_shape->local_host, key, 0);
+}
+
+static void shape_refit(struct engine *engine, struct shape *shape, struct host *host)
+{
+    struct host_shape *here = host->shapes[shape->index];
+    bool labelled = has_label(host->labels, shape->constraint), usable = labelled && host_up(host);
+    here->fitting = 0;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        struct fit *fit = &here->fit[i];
+        engine->counters.visits++;
+        bool possible = labelled && host->joined && resources_times(&host->units[i].total, &shape->demand) > 0;
+        shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
+        shape->capable += (uint32_t)(possible && usable) - (uint32_t)fit->capable;
+        fit->possible = possible;
+        fit->capable = possible && usable;
+        int64_t times = usable ? resources_times(&host->units[i].free, &shape->demand) : 0;
+        shape->times += times - fit->times;
+        fit->times = times;
+        here->fitting += times > 0;
+        if (times > 0)
+            fit_place(shape, fit);
+        else
+            fit_unplace(shape, fit);
+    }
+    host_shape_update(shape, here);
+}
+
+void host_touch(struct engine *engine, struct host *host)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        shape_refit(engine, engine->shapes[i], host);
+    engine->changes[engine->n_changes++ % CHANGES] = host->index;
+}
+
+void host_draw_tie(struct engine *engine, struct host *host)
+{
+    host->tie = engine_mix(engine->config.seed, host->index, ++host->tie_draws);
+}
+
+struct fit *host_fit(const struct host *host, const struct shape *shape)
+{
+    struct host_shape *here = host->shapes[shape->index];
+    struct fit *best = NULL;
+    for (uint32_t i = 0; i < host->n_units; i++)
+        if (here->fit[i].times > 0 && (!best || host->units[i].running < host->units[best->unit].running))
+            best = &here->fit[i];
+    return best;
+}
+
+static struct host_shape *host_shape_create(struct engine *engine, struct host *host)
+{
+    struct host_shape *here = engine_allocate(engine, 1, sizeof(*here) + host->n_units * sizeof(here->fit[0]));
+    here->host = host;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        here->fit[i].host = host;
+        here->fit[i].unit = i;
+    }
+    return here;
+}
+
+struct shape *cluster_shape(struct engine *engine, const struct resources *demand, const char *constraint)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        if (resources_equal(&shape->demand, demand) && strcmp(shape->constraint, constraint) == 0)
+            return shape;
+    }
+    if (engine->n_shapes == engine->config.shapes_max)
+        return NULL;
+    struct shape *shape = engine_allocate(engine, 1, sizeof(*shape));
+    shape->index = engine->n_shapes;
+    shape->demand = *demand;
+    copy_word(shape->constraint, sizeof(shape->constraint), constraint);
+    engine->shapes[engine->n_shapes++] = shape;
+    for (uint32_t i = 0; i < engine->n_hosts; i++) {
+        struct host *host = engine->hosts[i];
+        if (!host)
+            continue;
+        host->shapes[shape->index] = host_shape_create(engine, host);
+        shape_refit(engine, shape, host);
+    }
+    return shape;
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------------------------------------- */
+
+/* A change of a host stands between these two, so that the sums of hosts that are up stay right whatever changed. */
+static void leave_sums(struct engine *engine, const struct host *host)
+{
+    if (!host_up(host))
+        return;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        resources_subtract(&engine->total, &host->units[i].total);
+        resources_subtract(&engine->free, &host->units[i].free);
+    }
+    engine->uplink_bps -= host->uplink_bps;
+    engine->up--;
+}
+
+static void enter_sums(struct engine *engine, const struct host *host)
+{
+    if (!host_up(host))
+        return;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        resources_add(&engine->total, &host->units[i].total);
+        resources_add(&engine->free, &host->units[i].free);
+    }
+    engine->uplink_bps += host->uplink_bps;
+    engine->up++;
+}
+
+void host_occupy(struct engine *engine, struct host *host, uint32_t unit, const struct resources *resources, bool occupy)
+{
+    struct unit *here = &host->units[unit < host->n_units ? unit : host->n_units - 1];
+    if (occupy) {
+        resources_subtract(&here->free, resources);
+        here->running++;
+        host->running++;
+    } else {
+        resources_add(&here->free, resources);
+        here->running--;
+        host->running--;
+    }
+    if (!host_up(host))
+        return;
+    if (occupy)
+        resources_subtract(&engine->free, resources);
+    else
+        resources_add(&engine->free, resources);
+}
+
+struct host *cluster_adopt(struct engine *engine, uint32_t index)
+{
+    if (index >= engine->config.hosts_max) {
+        engine->counters.ignored_facts++;
+        return NULL;
+    }
+    if (index >= engine->n_hosts)
+        engine->n_hosts = index + 1;
+    if (engine->hosts[index])
+        return engine->hosts[index];
+    struct host *host = engine_allocate(engine, 1, sizeof(*host));
+    host->index = index;
+    host->n_units = 1;
+    host->units = engine_allocate(engine, 1, sizeof(*host->units));
+    TAILQ_INIT(&host->attempts);
+    host_draw_tie(engine, host);
+    host->shapes = engine_allocate(engine, engine->config.shapes_max, sizeof(struct host_shape *));
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        host->shapes[i] = host_shape_create(engine, host);
+    engine->hosts[index] = host;
+    return host;
+}
+
+/* Gives the host other units, with what runs there taken off them. */
+static void replace_units(struct engine *engine, struct host *host, const struct u64s *vectors)
+{
+    uint32_t n = vectors->n / ENGINE_RESOURCES;
+    if (n > engine->config.units_per_host_max)
+        n = engine->config.units_per_host_max;
+    if (!n)
+        return;
+    struct unit *units = engine_allocate(engine, n, sizeof(*units));
+    for (uint32_t i = 0; i < n; i++)
+        for (int r = 0; r < ENGINE_RESOURCES; r++)
+            units[i].total.amount[r] = units[i].free.amount[r] = clamp_i64(vectors->at[i * ENGINE_RESOURCES + (uint32_t)r]);
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct host_shape *old = host->shapes[i];
+        for (uint32_t u = 0; u < host->n_units; u++) {
+            fit_unplace(engine->shapes[i], &old->fit[u]);
+            engine->shapes[i]->times -= old->fit[u].times;
+            engine->shapes[i]->capable -= old->fit[u].capable;
+            engine->shapes[i]->possible -= old->fit[u].possible;
+        }
+    }
+    free(host->units);
+    host->units = units;
+    host->n_units = n;
+    host->running = 0;
+    struct attempt *attempt;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host) {
+        struct unit *here = &units[attempt->unit < n ? attempt->unit : n - 1];
+        resources_subtract(&here->free, &attempt->resources);
+        here->running++;
+        host->running++;
+    }
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct host_shape *old = host->shapes[i], *new = host_shape_create(engine, host);
+        new->waiting = old->waiting;
+        sorted_remove(&engine->shapes[i]->local_hosts, &old->local_host);
+        host->shapes[i] = new;
+        free(old);
+    }
+}
+
+static void describe(struct engine *engine, struct host *host, const struct event *event)
+{
+    copy_word(host->name, sizeof(host->name), event->host_join.name);
+    copy_word(host->rack, sizeof(host->rack), event->host_join.rack);
+    copy_word(host->labels, sizeof(host->labels), event->host_join.labels);
+    host->uplink_bps = event->host_join.uplink_bps;
+    host->downlink_bps = event->host_join.downlink_bps;
+    replace_units(engine, host, &event->host_join.units);
+}
+
+static void set_load(struct engine *engine, struct host *host, uint32_t permille)
+{
+    const struct engine_config *config = &engine->config;
+    engine->hot += (uint32_t)(permille > config->congested_permille) - (uint32_t)(host->uplink_permille > config->congested_permille);
+    engine->warm += (uint32_t)(permille >= config->cleared_permille) - (uint32_t)(host->uplink_permille >= config->cleared_permille);
+    host->uplink_permille = permille;
+    if (engine->hot)
+        engine->congested = true;
+    else if (!engine->warm)
+        engine->congested = false;
+}
+
+void cluster_join(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host_join.host);
+    if (!host)
+        return;
+    if (host->joined && host->generation != event->host_join.generation)
+        attempts_of_host_lost(engine, host);
+    leave_sums(engine, host);
+    engine->joined += !host->joined;
+    host->joined = true;
+    host->silent = host->lost = false;
+    host->generation = event->host_join.generation;
+    describe(engine, host, event);
+    enter_sums(engine, host);
+    host_touch(engine, host);
+}
+
+void cluster_change(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_host(engine, event->host_join.host);
+    if (!host || !host->joined) {
+        cluster_join(engine, event);
+        return;
+    }
+    leave_sums(engine, host);
+    describe(engine, host, event);
+    enter_sums(engine, host);
+    host_touch(engine, host);
+}
+
+void cluster_silent(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host.host);
+    if (!host)
+        return;
+    leave_sums(engine, host);
+    host->silent = true;
+    enter_sums(engine, host);
+    set_load(engine, host, 0);
+    host_touch(engine, host);
+}
+
+void cluster_lost(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host.host);
+    if (!host)
+        return;
+    leave_sums(engine, host);
+    host->silent = host->lost = true;
+    enter_sums(engine, host);
+    set_load(engine, host, 0);
+    attempts_of_host_lost(engine, host);
+    host_touch(engine, host);
+}
+
+void cluster_back(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host.host);
+    if (!host)
+        return;
+    leave_sums(engine, host);
+    host->silent = host->lost = false;
+    enter_sums(engine, host);
+    host_touch(engine, host);
+}
+
+void cluster_drain(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_host(engine, event->host_drain.host);
+    if (!host) {
+        engine_reject(engine, event, REASON_UNKNOWN_HOST, event->host_drain.host, 0);
+        return;
+    }
+    leave_sums(engine, host);
+    host->draining = !event->host_drain.undo;
+    enter_sums(engine, host);
+    host_touch(engine, host);
+}
+
+void cluster_load(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_host(engine, event->host_load.host);
+    if (!host) {
+        engine->counters.ignored_facts++;
+        return;
+    }
+    if (event->host_load.resource == LOAD_UPLINK)
+        set_load(engine, host, event->host_load.permille);
+    else if (event->host_load.resource == LOAD_DOWNLINK)
+        host->downlink_permille = event->host_load.permille;
+}
+
+void cluster_done(struct engine *engine)
+{
+    for (uint32_t i = 0; i < engine->n_hosts; i++) {
+        struct host *host = engine->hosts[i];
+        if (!host)
+            continue;
+        for (uint32_t s = 0; s < engine->n_shapes; s++)
+            free(host->shapes[s]);
+        free(host->shapes);
+        free(host->units);
+        free(host);
+    }
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        free(engine->shapes[i]);
+    free(engine->hosts);
+    free(engine->shapes);
+}

@@ -1,0 +1,53 @@
+#include "controller/engine/commit/commit.h"
+
+#include "controller/engine/cluster.h"
+#include "controller/engine/job.h"
+
+static bool fits(const struct engine *engine, const struct claim *claim)
+{
+    (void)engine;
+    return claim->fit->times > 0;
+}
+
+const struct commit_policy commit_single = {"single", fits, NULL};
+const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
+
+/* The claim behind item i; false when there is no such ready task or unit. */
+static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i, struct claim *ret_claim)
+{
+    struct task *task = job_find_task(engine, event->claim.jobs.at[i], event->claim.stages.at[i], event->claim.tasks.at[i]);
+    struct host *host = cluster_host(engine, event->claim.hosts.at[i]);
+    uint32_t unit = event->claim.units.at[i];
+    if (!task || task->state != TASK_READY || !host || unit >= host->n_units)
+        return false;
+    struct fit *fit = &host->shapes[task->stage->bucket->shape->index]->fit[unit];
+    *ret_claim = (struct claim){task, fit, REASON_CLAIMED, event->claim.scheduler, 0};
+    return engine->commit->admits(engine, ret_claim);
+}
+
+static void answer(struct engine *engine, const struct event *event, uint32_t i, const struct attempt *attempt)
+{
+    struct decision *decision = engine_decide(engine, DECISION_CLAIM_RESULT, REASON_CLAIMED, 0, 0);
+    decision->claim_result.request = event->request;
+    decision->claim_result.item = i;
+    decision->claim_result.outcome = attempt ? 0 : 2;
+    decision->claim_result.token = attempt ? attempt->number : 0;
+}
+
+void commit_claim(struct engine *engine, const struct event *event)
+{
+    uint32_t n = event->claim.jobs.n;
+    if (event->claim.stages.n != n || event->claim.tasks.n != n || event->claim.hosts.n != n || event->claim.units.n != n) {
+        engine_reject(engine, event, REASON_BAD_VALUE, n, 0);
+        return;
+    }
+    if (event->claim.all_or_nothing && n > 1) {
+        engine_reject(engine, event, REASON_UNSUPPORTED, n, 1);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct claim claim;
+        bool granted = claim_of_item(engine, event, i, &claim);
+        answer(engine, event, i, granted ? attempt_start(engine, &claim) : NULL);
+    }
+}

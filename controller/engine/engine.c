@@ -1,0 +1,352 @@
+#include "controller/engine/engine.h"
+
+#include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/commit/commit.h"
+#include "controller/engine/hold.h"
+#include "controller/engine/job.h"
+#include "controller/engine/mode.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/order.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/turn/turn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void engine_config_default(struct engine_config *ret_config)
+{
+    *ret_config = (struct engine_config){
+        .seed = 1,
+        .epoch = 1,
+        .turn = "sjf",
+        .place = "nats",
+        .commit = "single",
+        .network = "cans",
+        .congested_permille = 900,
+        .cleared_permille = 800,
+        .hold_max_ns = 30000000000,
+        .stop_grace_ns = 1000000000,
+        .failures_max = 4,
+        .hosts_max = 16384,
+        .units_per_host_max = 16,
+        .jobs_max = 100000,
+        .stages_per_job_max = 1024,
+        .finished_max = 10000,
+        .shapes_max = 64,
+        .tasks_max = 10000000,
+        .cells_per_job_max = 10000000,
+    };
+    level_table_exponential(&ret_config->coflow, 10000000, 8, 8);
+    level_table_exponential(&ret_config->macroflow, 1000000, 4, 8);
+    level_table_exponential(&ret_config->dclas, 10000000, 10, 8);
+}
+
+/* ---- policies by name ---------------------------------------------------------------------------------------------------------- */
+
+/* Every table entry begins with its name. */
+static const void *const *policies_of(const char *question)
+{
+    if (strcmp(question, "turn") == 0)
+        return (const void *const *)turn_policies;
+    if (strcmp(question, "place") == 0)
+        return (const void *const *)place_policies;
+    if (strcmp(question, "commit") == 0)
+        return (const void *const *)commit_policies;
+    if (strcmp(question, "network") == 0)
+        return (const void *const *)network_policies;
+    return NULL;
+}
+
+const char *engine_policy_name(const char *question, unsigned index)
+{
+    const void *const *policies = policies_of(question);
+    for (unsigned i = 0; policies && policies[i]; i++)
+        if (i == index)
+            return *(const char *const *)policies[i];
+    return NULL;
+}
+
+static const void *find_policy(const char *question, const char *name, struct err *err)
+{
+    const void *const *policies = policies_of(question);
+    char names[128] = "";
+    for (unsigned i = 0; policies[i]; i++) {
+        const char *known = *(const char *const *)policies[i];
+        if (strcmp(known, name) == 0)
+            return policies[i];
+        strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
+        strncat(names, known, sizeof(names) - strlen(names) - 1);
+    }
+    err_set(err, EINVAL, "unknown %s policy \"%s\": choose one of %s", question, name, names);
+    return NULL;
+}
+
+static int choose_policies(struct engine *engine, struct err *err)
+{
+    const struct engine_config *config = &engine->config;
+    engine->turn = find_policy("turn", config->turn, err);
+    engine->place = engine->turn ? find_policy("place", config->place, err) : NULL;
+    engine->commit = engine->place ? find_policy("commit", config->commit, err) : NULL;
+    engine->network = engine->commit ? find_policy("network", config->network, err) : NULL;
+    return engine->network ? 0 : -EINVAL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------------------------- */
+
+static int check_table(const char *name, const struct level_table *table, struct err *err)
+{
+    if (table->levels > ENGINE_LEVELS_MAX)
+        return err_set(err, EINVAL, "%s has %u levels, at most %d are possible", name, table->levels, ENGINE_LEVELS_MAX);
+    for (uint32_t i = 1; i + 1 < table->levels; i++)
+        if (table->threshold_bytes[i] < table->threshold_bytes[i - 1])
+            return err_set(err, EINVAL, "%s thresholds must grow, number %u does not", name, i + 1);
+    return 0;
+}
+
+static int check_config(const struct engine_config *config, struct err *err)
+{
+    if (config->cleared_permille > config->congested_permille || config->congested_permille > 1000)
+        return err_set(err, EINVAL, "congested must clear at or below the per mille at which it begins (%u, %u), both at most 1000",
+                       config->cleared_permille, config->congested_permille);
+    if (config->hosts_max == 0 || config->hosts_max > 1u << 23)
+        return err_set(err, EINVAL, "hosts_max is %u, it must be 1 to %u", config->hosts_max, 1u << 23);
+    if (config->units_per_host_max == 0 || config->units_per_host_max > 1u << 15)
+        return err_set(err, EINVAL, "units_per_host_max is %u, it must be 1 to %u", config->units_per_host_max, 1u << 15);
+    if (!config->jobs_max || !config->stages_per_job_max || !config->shapes_max || !config->tasks_max || !config->failures_max)
+        return err_set(err, EINVAL, "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
+    if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0)
+        return err_set(err, EINVAL, "hold_max must be positive, the dwell and the grace must not be negative");
+    if (check_table("coflow", &config->coflow, err) || check_table("macroflow", &config->macroflow, err))
+        return -EINVAL;
+    return check_table("dclas", &config->dclas, err);
+}
+
+int engine_create(const struct engine_config *config, struct engine **ret_engine, struct err *err)
+{
+    int r = check_config(config, err);
+    if (r < 0)
+        return r;
+    struct engine *engine = calloc(1, sizeof(*engine));
+    if (!engine)
+        return err_set(err, ENOMEM, "no memory for the engine");
+    engine->config = *config;
+    engine->now_ns = INT64_MIN;
+    engine->mode_since_ns = INT64_MIN / 2;
+    engine->hosts = calloc(config->hosts_max, sizeof(struct host *));
+    engine->shapes = calloc(config->shapes_max, sizeof(struct shape *));
+    r = choose_policies(engine, err);
+    if (!engine->hosts || !engine->shapes)
+        r = err_set(err, ENOMEM, "no memory for tables of %u hosts", config->hosts_max);
+    if (r < 0) {
+        engine_destroy(engine);
+        return r;
+    }
+    *ret_engine = engine;
+    return 0;
+}
+
+void engine_destroy(struct engine *engine)
+{
+    if (!engine)
+        return;
+    struct sorted_node *node;
+    while ((node = sorted_first(&engine->attempts))) {
+        struct attempt *attempt = sorted_owner(node, struct attempt, by_number);
+        sorted_remove(&engine->attempts, node);
+        free(attempt);
+    }
+    while ((node = sorted_first(&engine->jobs)))
+        job_destroy(engine, sorted_owner(node, struct job, by_number));
+    while ((node = sorted_first(&engine->finished))) {
+        struct finished *finished = sorted_owner(node, struct finished, by_number);
+        sorted_remove(&engine->finished, node);
+        free(finished);
+    }
+    cluster_done(engine);
+    free(engine);
+}
+
+void *engine_allocate(struct engine *engine, size_t n, size_t size)
+{
+    void *memory = calloc(n ? n : 1, size);
+    if (!memory)
+        longjmp(engine->no_memory, 1);
+    return memory;
+}
+
+void *engine_grow(struct engine *engine, void *array, uint32_t n)
+{
+    if (n & (n - 1) || n == 1)
+        return array;
+    void *grown = reallocarray(array, n ? 2 * (size_t)n : 2, sizeof(void *));
+    if (!grown)
+        longjmp(engine->no_memory, 1);
+    return grown;
+}
+
+struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason, int64_t left, int64_t right)
+{
+    struct decisions *out = engine->out;
+    if (out->n == out->capacity) {
+        size_t capacity = out->capacity ? 2 * out->capacity : 64;
+        struct decision *grown = reallocarray(out->at, capacity, sizeof(*grown));
+        if (!grown)
+            longjmp(engine->no_memory, 1);
+        out->at = grown;
+        out->capacity = capacity;
+    }
+    struct decision *decision = &out->at[out->n++];
+    memset(decision, 0, sizeof(*decision));
+    decision->kind = kind;
+    decision->reason = reason;
+    decision->left = left;
+    decision->right = right;
+    engine->counters.decisions++;
+    return decision;
+}
+
+void engine_reject(struct engine *engine, const struct event *event, enum reason reason, int64_t left, int64_t right)
+{
+    struct decision *decision = engine_decide(engine, DECISION_REJECT, reason, left, right);
+    decision->reject.request = event->request;
+    decision->reject.event = event->kind;
+    engine->counters.rejects++;
+}
+
+void decisions_done(struct decisions *decisions)
+{
+    free(decisions->at);
+    *decisions = (struct decisions){0};
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------------------------ */
+
+static void unsupported(struct engine *engine, const struct event *event)
+{
+    engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
+}
+
+static void lock(struct engine *engine, const struct event *event)
+{
+    if (engine->commit->lock)
+        engine->commit->lock(engine, event);
+    else
+        unsupported(engine, event);
+}
+
+static bool set_mode_rule(struct engine *engine, const char *name)
+{
+    static const char *const rules[] = {"first", "all", "rich", "starved"};
+    for (unsigned i = 0; i < 4; i++)
+        if (strcmp(rules[i], name) == 0) {
+            engine->config.mode_rule = (enum mode_rule)i;
+            return true;
+        }
+    return false;
+}
+
+/* Running attempts keep the levels that they have; ready queues follow the new policy at once. */
+static void policy_set(struct engine *engine, const struct event *event)
+{
+    const char *question = event->policy_set.question, *name = event->policy_set.name;
+    bool known = policies_of(question) && strlen(name) < sizeof(engine->config.turn);
+    const void *policy = known ? find_policy(question, name, NULL) : NULL;
+    if (strcmp(question, "mode") == 0 && set_mode_rule(engine, name))
+        return;
+    if (!policy) {
+        engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
+        return;
+    }
+    struct engine_config *config = &engine->config;
+    strcpy(question[0] == 't' ? config->turn : question[0] == 'p' ? config->place : question[0] == 'c' ? config->commit : config->network, name);
+    choose_policies(engine, NULL);
+    order_rebuild(engine);
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
+        job_reorder(engine, sorted_owner(node, struct job, by_turn));
+}
+
+static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *) = {
+    [EVENT_JOB_BEGIN] = job_begin,
+    [EVENT_JOB_STAGE] = job_stage,
+    [EVENT_JOB_TASKS] = job_tasks,
+    [EVENT_JOB_BYTES] = job_bytes,
+    [EVENT_JOB_END] = job_end,
+    [EVENT_JOB_UPDATE] = job_update,
+    [EVENT_JOB_CANCEL] = job_cancel,
+    [EVENT_ASK] = unsupported,
+    [EVENT_CLAIM] = commit_claim,
+    [EVENT_LOCK] = lock,
+    [EVENT_UNLOCK] = lock,
+    [EVENT_POLICY_SET] = policy_set,
+    [EVENT_HOST_DRAIN] = cluster_drain,
+    [EVENT_HOST_JOIN] = cluster_join,
+    [EVENT_HOST_CHANGE] = cluster_change,
+    [EVENT_HOST_SILENT] = cluster_silent,
+    [EVENT_HOST_LOST] = cluster_lost,
+    [EVENT_HOST_BACK] = cluster_back,
+    [EVENT_HOST_LOAD] = cluster_load,
+    [EVENT_ATTEMPT_SEEN] = attempt_seen,
+    [EVENT_ATTEMPT_GRANTED] = attempt_seen,
+    [EVENT_ATTEMPT_QUEUED] = attempt_queued,
+    [EVENT_ATTEMPT_STARTED] = attempt_started,
+    [EVENT_ATTEMPT_REFUSED] = attempt_refused,
+    [EVENT_ATTEMPT_PROGRESS] = attempt_progress,
+    [EVENT_ATTEMPT_RECEIVED] = attempt_received,
+    [EVENT_ATTEMPT_DONE] = attempt_done,
+    [EVENT_ATTEMPT_FAILED] = attempt_failed,
+    [EVENT_ATTEMPT_KILLED] = attempt_killed,
+    [EVENT_ATTEMPT_LOST] = attempt_lost,
+    [EVENT_OUTPUT_LOST] = job_output_lost,
+};
+
+/* ---- the step ------------------------------------------------------------------------------------------------------------------------ */
+
+static void pass_time(struct engine *engine, int64_t now_ns)
+{
+    int64_t passed = engine->now_ns == INT64_MIN ? 0 : now_ns - engine->now_ns;
+    if (engine->held_stages && engine->free.amount[RES_SLOTS] > 0)
+        engine->counters.held_slot_ns += passed * engine->free.amount[RES_SLOTS];
+    if (engine->mode == MODE_SLOT_STARVED)
+        engine->counters.starved_ns += passed;
+    engine->now_ns = now_ns;
+}
+
+static void place_all(struct engine *engine)
+{
+    struct claim claim;
+    while (engine->n_ready && engine->place->pick(engine, &claim)) {
+        if (!engine->commit->admits(engine, &claim))
+            break;
+        attempt_start(engine, &claim);
+        mode_update(engine);
+    }
+}
+
+int engine_step(struct engine *engine, int64_t now_ns, const struct event *events, size_t n, struct decisions *decisions)
+{
+    decisions->n = 0;
+    engine->out = decisions;
+    /* WHY: out of memory deep inside leaves indexes half changed; the engine is not to be used after it, so nothing is unwound. */
+    if (setjmp(engine->no_memory))
+        return -ENOMEM;
+    pass_time(engine, now_ns > engine->now_ns ? now_ns : engine->now_ns);
+    engine->counters.steps++;
+    engine->counters.events += n;
+    for (size_t i = 0; i < n; i++)
+        if (events[i].kind < EVENT_KINDS)
+            handlers[events[i].kind](engine, &events[i]);
+    hold_expire(engine);
+    mode_update(engine);
+    place_all(engine);
+    hold_mark(engine);
+    engine->out = NULL;
+    return 0;
+}
+
+int64_t engine_deadline_ns(const struct engine *engine)
+{
+    int64_t hold = hold_deadline_ns(engine), mode = mode_deadline_ns(engine);
+    return hold < mode ? hold : mode;
+}

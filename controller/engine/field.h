@@ -1,0 +1,40 @@
+/* Table-driven text records: what record.h promises, for any struct whose fields are described. Private to controller/engine.
+ *
+ * A field's name in the record is the part after the last dot of the member's name. Pure; O(length). */
+#pragma once
+
+#include "controller/engine/record.h"
+
+enum field_type {
+    FIELD_END,
+    FIELD_U32,
+    FIELD_U64,
+    FIELD_I64,
+    FIELD_BOOL,
+    FIELD_REASON,    /* enum reason, by its word */
+    FIELD_STRING,    /* const char *, percent-escaped */
+    FIELD_CHARS,     /* char[ENGINE_NAME_MAX or more], percent-escaped; decoded ones must fit ENGINE_NAME_MAX */
+    FIELD_RESOURCES, /* struct resources: six numbers */
+    FIELD_U32S,
+    FIELD_U64S,
+    FIELD_TABLE, /* struct level_table: levels, then thresholds */
+};
+
+struct field {
+    const char *member;
+    enum field_type type;
+    size_t offset;
+};
+
+enum { FIELDS_MAX = 40 };
+struct record_kind {
+    const char *name;
+    struct field fields[FIELDS_MAX]; /* ends with FIELD_END */
+};
+
+/* As record_encode_event. */
+int field_encode(const struct record_kind *kind, const void *object, char *buffer, size_t size);
+/* Which of `n` kinds the line is, −EINVAL. */
+int field_kind(const struct record_kind *kinds, int n, const char *line, struct err *err);
+/* Fills the described fields of the object. `room` may be NULL when the kind has no strings and lists. */
+int field_decode(const struct record_kind *kind, const char *line, struct record_room *room, void *object, struct err *err);

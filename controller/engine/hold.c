@@ -1,0 +1,159 @@
+#include "controller/engine/hold.h"
+
+#include "controller/engine/job.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/order.h"
+#include "controller/engine/place/place.h"
+
+static struct sorted_key waiting_key(const struct stage *stage)
+{
+    return (struct sorted_key){stage->job->turn.a, stage->job->turn.b, stage->index};
+}
+
+static void wait_in(struct sorted *set, struct stage *stage)
+{
+    sorted_place(set, &stage->waiting, waiting_key(stage), 0);
+}
+
+static void start_timer(struct engine *engine, struct stage *stage)
+{
+    struct sorted_key key = {(uint64_t)stage->held_until_ns, stage->job->number, stage->index};
+    sorted_place(&engine->hold_timers, &stage->hold_timer, key, 0);
+}
+
+static void count_held(struct engine *engine, struct stage *stage, bool held)
+{
+    stage->held = held;
+    stage->job->held_stages += held ? 1 : -1u;
+    engine->held_stages += held ? 1 : (uint64_t)-1;
+}
+
+static void end_hold(struct engine *engine, struct stage *stage, enum reason reason)
+{
+    struct decision *decision = engine_decide(engine, DECISION_UNHOLD, reason, engine->now_ns - stage->held_since_ns, 0);
+    decision->hold.job = stage->job->number;
+    decision->hold.stage = stage->index;
+    decision->hold.host = ENGINE_NONE;
+    decision->hold.until_ns = stage->held_until_ns;
+    sorted_remove(&engine->hold_timers, &stage->hold_timer);
+    count_held(engine, stage, false);
+}
+
+void hold_stage_ready(struct engine *engine, struct stage *stage)
+{
+    (void)engine;
+    if (!stage->held && !stage->overdue)
+        wait_in(&stage->bucket->shape->unheld, stage);
+}
+
+void hold_stage_empty(struct engine *engine, struct stage *stage)
+{
+    if (stage->held)
+        end_hold(engine, stage, REASON_NONE);
+    sorted_remove(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld, &stage->waiting);
+    stage->overdue = false;
+}
+
+void hold_stage_served(struct engine *engine, struct stage *stage)
+{
+    if (stage->held) {
+        stage->held_until_ns = engine->now_ns + engine->config.hold_max_ns;
+        start_timer(engine, stage);
+    } else if (stage->overdue) {
+        sorted_remove(&stage->bucket->shape->overdue, &stage->waiting);
+        stage->overdue = false;
+        if (stage->n_ready)
+            wait_in(&stage->bucket->shape->unheld, stage);
+    }
+}
+
+void hold_reorder(struct engine *engine, struct stage *stage)
+{
+    (void)engine;
+    if (stage->waiting.in)
+        wait_in(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld, stage);
+}
+
+/* Why nothing took the stage's tasks. */
+static void explain_hold(struct engine *engine, struct stage *stage)
+{
+    const struct job *first = order_first(engine);
+    bool other = stage->job != first;
+    if (engine->mode == MODE_SLOT_STARVED && other) {
+        stage->hold_reason = REASON_NOT_FIRST;
+        stage->hold_left = clamp_i64(first->number);
+        stage->hold_right = 0;
+    } else if (engine->congested && other) {
+        stage->hold_reason = REASON_CONGESTED;
+        stage->hold_left = engine->warm;
+        stage->hold_right = 0;
+    } else {
+        enum unit_order order = engine->network->order(engine->mode);
+        const struct sorted_node *smallest = sorted_first(&stage->ready_reduces);
+        uint64_t own = order == ORDER_COFLOW || !smallest ? stage_coflow_bytes(stage) : smallest->key.a;
+        stage->hold_reason = REASON_WOULD_STALL;
+        stage->hold_left = clamp_i64(own);
+        stage->hold_right = clamp_i64(~sorted_least(&stage->bucket->shape->by_receivers[order]));
+    }
+}
+
+static void begin_hold(struct engine *engine, struct stage *stage)
+{
+    stage->held_since_ns = engine->now_ns;
+    stage->held_until_ns = engine->now_ns + engine->config.hold_max_ns;
+    explain_hold(engine, stage);
+    struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason, stage->hold_left, stage->hold_right);
+    decision->hold.job = stage->job->number;
+    decision->hold.stage = stage->index;
+    decision->hold.host = ENGINE_NONE;
+    decision->hold.until_ns = stage->held_until_ns;
+    engine->counters.holds++;
+    count_held(engine, stage, true);
+    start_timer(engine, stage);
+}
+
+void hold_mark(struct engine *engine)
+{
+    if (!engine->place->holds)
+        return;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        if (shape->times <= 0)
+            continue;
+        for (struct sorted_node *node = sorted_first(&shape->unheld); node; node = sorted_first(&shape->unheld)) {
+            struct stage *stage = sorted_owner(node, struct stage, waiting);
+            engine->counters.visits++;
+            sorted_remove(&shape->unheld, node);
+            begin_hold(engine, stage);
+        }
+    }
+}
+
+void hold_expire(struct engine *engine)
+{
+    for (struct sorted_node *node = sorted_first(&engine->hold_timers); node && node->key.a <= (uint64_t)engine->now_ns;
+         node = sorted_first(&engine->hold_timers)) {
+        struct stage *stage = sorted_owner(node, struct stage, hold_timer);
+        end_hold(engine, stage, REASON_HOLD_EXPIRED);
+        engine->counters.holds_expired++;
+        stage->overdue = true;
+        wait_in(&stage->bucket->shape->overdue, stage);
+    }
+}
+
+int64_t hold_deadline_ns(const struct engine *engine)
+{
+    const struct sorted_node *node = sorted_first(&engine->hold_timers);
+    return node ? (int64_t)node->key.a : INT64_MAX;
+}
+
+void hold_restore(struct engine *engine, struct stage *stage)
+{
+    sorted_remove(&stage->bucket->shape->unheld, &stage->waiting);
+    if (stage->overdue) {
+        wait_in(&stage->bucket->shape->overdue, stage);
+    } else {
+        count_held(engine, stage, true);
+        start_timer(engine, stage);
+    }
+}

@@ -1,0 +1,516 @@
+#include "controller/engine/job.h"
+
+#include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/estimate.h"
+#include "controller/engine/hold.h"
+#include "controller/engine/order.h"
+#include "controller/engine/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct job *job_find(const struct engine *engine, uint64_t number)
+{
+    struct sorted_key key = {number, 0, 0};
+    struct sorted_node *node = sorted_find(&engine->jobs, key);
+    return node ? sorted_owner(node, struct job, by_number) : NULL;
+}
+
+struct finished *job_find_finished(const struct engine *engine, uint64_t number)
+{
+    struct sorted_key key = {number, 0, 0};
+    struct sorted_node *node = sorted_find(&engine->finished, key);
+    return node ? sorted_owner(node, struct finished, by_number) : NULL;
+}
+
+static struct stage *find_stage(const struct engine *engine, uint64_t number, uint32_t stage)
+{
+    struct job *job = job_find(engine, number);
+    return job && stage < job->n_stages ? job->stages[stage] : NULL;
+}
+
+struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage, uint32_t task)
+{
+    struct stage *of = find_stage(engine, number, stage);
+    return of && task < of->n_tasks ? &of->tasks[task] : NULL;
+}
+
+uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const struct stage *stage, uint32_t map, uint32_t reduce)
+{
+    if (!edge->bytes)
+        return 0;
+    if (edge->matrix)
+        return edge->bytes[(size_t)map * stage->n_tasks + reduce];
+    uint64_t sum = edge->bytes[reduce];
+    return sum / parent->n_tasks + (map < sum % parent->n_tasks);
+}
+
+/* ---- arrival ---------------------------------------------------------------------------------------------------------------- */
+
+uint64_t job_name_hash(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return hash;
+}
+
+/* Who has this name: true with number and content. */
+static bool find_name(const struct engine *engine, const char *name, uint64_t *ret_number, uint64_t *ret_content)
+{
+    struct sorted_key key = {job_name_hash(name), 0, 0};
+    for (struct sorted_node *node = sorted_from(&engine->names, key); node && node->key.a == key.a; node = sorted_next(node)) {
+        bool over = node->value;
+        const struct finished *finished = sorted_owner(node, struct finished, by_name);
+        const struct job *job = sorted_owner(node, struct job, by_name);
+        if (strcmp(over ? finished->name : job->name, name) != 0)
+            continue;
+        *ret_number = over ? finished->number : job->number;
+        *ret_content = over ? finished->content : job->content;
+        return true;
+    }
+    return false;
+}
+
+void job_begin(struct engine *engine, const struct event *event)
+{
+    uint64_t number = event->job_begin.job, other, content;
+    const char *name = event->job_begin.name;
+    size_t length = name ? strlen(name) : 0;
+    if (number == 0 || length == 0 || length >= ENGINE_NAME_MAX) {
+        engine_reject(engine, event, REASON_BAD_VALUE, (int64_t)length, ENGINE_NAME_MAX - 1);
+        return;
+    }
+    if (find_name(engine, name, &other, &content)) {
+        enum reason reason = content == event->job_begin.content ? REASON_SAME_JOB : REASON_NAME_TAKEN;
+        engine_reject(engine, event, reason, clamp_i64(other), 0);
+        return;
+    }
+    if (job_find(engine, number) || job_find_finished(engine, number)) {
+        engine_reject(engine, event, REASON_NUMBER_TAKEN, clamp_i64(number), 0);
+        return;
+    }
+    if (engine->jobs.n >= engine->config.jobs_max) {
+        engine_reject(engine, event, REASON_TABLE_FULL, 0, engine->config.jobs_max);
+        return;
+    }
+    struct job *job = engine_allocate(engine, 1, sizeof(*job));
+    job->number = number;
+    job->content = event->job_begin.content;
+    memcpy(job->name, name, length);
+    job->user = event->job_begin.user;
+    job->kind = event->job_begin.job_kind;
+    job->priority = event->job_begin.priority;
+    job->deadline_ns = event->job_begin.deadline_ns;
+    job->estimate_bytes = event->job_begin.estimate_bytes;
+    job->estimate_ns = event->job_begin.estimate_ns;
+    job->submitted_ns = engine->now_ns;
+    struct sorted_key by_number = {number, 0, 0}, by_name = {job_name_hash(job->name), number, 0};
+    sorted_insert(&engine->jobs, &job->by_number, by_number, 0);
+    sorted_insert(&engine->names, &job->by_name, by_name, 0);
+}
+
+static struct bucket *get_bucket(struct engine *engine, struct job *job, struct shape *shape)
+{
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        if (job->buckets[i]->shape == shape)
+            return job->buckets[i];
+    struct bucket *bucket = engine_allocate(engine, 1, sizeof(*bucket));
+    bucket->job = job;
+    bucket->shape = shape;
+    TAILQ_INIT(&bucket->reduce_stages);
+    job->buckets = engine_grow(engine, job->buckets, job->n_buckets);
+    job->buckets[job->n_buckets++] = bucket;
+    return bucket;
+}
+
+/* The job that may still take parts, or NULL after a rejection. */
+static struct job *arriving(struct engine *engine, const struct event *event, uint64_t number)
+{
+    struct job *job = job_find(engine, number);
+    if (job && job->state == JOB_ARRIVING)
+        return job;
+    engine_reject(engine, event, job ? REASON_BAD_STATE : REASON_UNKNOWN_JOB, clamp_i64(number), 0);
+    return NULL;
+}
+
+static bool stage_is_valid(struct engine *engine, const struct job *job, const struct event *event)
+{
+    const struct engine_config *config = &engine->config;
+    uint32_t tasks = event->job_stage.tasks, stage = event->job_stage.stage;
+    if (stage != job->n_stages || tasks == 0 || event->job_stage.parents.n != event->job_stage.edges.n) {
+        engine_reject(engine, event, REASON_BAD_VALUE, stage, job->n_stages);
+        return false;
+    }
+    for (uint32_t i = 0; i < event->job_stage.parents.n; i++)
+        for (uint32_t j = 0; j <= i; j++)
+            if (event->job_stage.parents.at[i] >= stage || (j < i && event->job_stage.parents.at[j] == event->job_stage.parents.at[i])) {
+                engine_reject(engine, event, REASON_BAD_VALUE, event->job_stage.parents.at[i], stage);
+                return false;
+            }
+    if (stage >= config->stages_per_job_max || engine->n_tasks + tasks > config->tasks_max) {
+        engine_reject(engine, event, REASON_TABLE_FULL, stage, clamp_i64(config->tasks_max));
+        return false;
+    }
+    return true;
+}
+
+void job_stage(struct engine *engine, const struct event *event)
+{
+    struct job *job = arriving(engine, event, event->job_stage.job);
+    if (!job || !stage_is_valid(engine, job, event))
+        return;
+    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, event->job_stage.constraint);
+    if (!shape) {
+        engine_reject(engine, event, REASON_TABLE_FULL, event->job_stage.stage, engine->config.shapes_max);
+        return;
+    }
+    struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
+    stage->job = job;
+    stage->bucket = get_bucket(engine, job, shape);
+    stage->index = job->n_stages;
+    stage->n_tasks = event->job_stage.tasks;
+    strncpy(stage->command, event->job_stage.command ? event->job_stage.command : "", sizeof(stage->command) - 1);
+    stage->tasks = engine_allocate(engine, stage->n_tasks, sizeof(*stage->tasks));
+    for (uint32_t i = 0; i < stage->n_tasks; i++) {
+        stage->tasks[i].stage = stage;
+        stage->tasks[i].index = i;
+        stage->tasks[i].done_host = ENGINE_NONE;
+    }
+    stage->n_edges = event->job_stage.parents.n;
+    stage->edges = engine_allocate(engine, stage->n_edges + 1, sizeof(*stage->edges));
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        stage->edges[i].parent = event->job_stage.parents.at[i];
+        stage->edges[i].kind = event->job_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED : EDGE_BARRIER;
+    }
+    TAILQ_INIT(&stage->attempts);
+    job->stages = engine_grow(engine, job->stages, job->n_stages);
+    job->stages[job->n_stages++] = stage;
+    job->n_tasks += stage->n_tasks;
+    engine->n_tasks += stage->n_tasks;
+}
+
+void job_tasks(struct engine *engine, const struct event *event)
+{
+    struct job *job = arriving(engine, event, event->job_tasks.job);
+    if (!job)
+        return;
+    struct stage *stage = find_stage(engine, job->number, event->job_tasks.stage);
+    uint32_t first = event->job_tasks.first, n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task;
+    if (!stage || first != stage->tasks_given || n > stage->n_tasks - first || event->job_tasks.input_bytes.n != n ||
+        per > ENGINE_REPLICAS_MAX || event->job_tasks.replicas.n != n * per || (first && per != stage->replicas_per_task)) {
+        engine_reject(engine, event, stage ? REASON_BAD_VALUE : REASON_UNKNOWN_STAGE, first, stage ? stage->tasks_given : 0);
+        return;
+    }
+    if (per && !stage->replicas) {
+        stage->replicas = engine_allocate(engine, (size_t)stage->n_tasks * per, sizeof(uint32_t));
+        memset(stage->replicas, 0xff, (size_t)stage->n_tasks * per * sizeof(uint32_t));
+    }
+    stage->replicas_per_task = per;
+    for (uint32_t i = 0; i < n; i++) {
+        stage->tasks[first + i].input_bytes = event->job_tasks.input_bytes.at[i];
+        stage->tasks[first + i].compute_ns = event->job_tasks.compute_ns.at[i];
+    }
+    if (per && n)
+        memcpy(stage->replicas + (size_t)first * per, event->job_tasks.replicas.at, (size_t)n * per * sizeof(uint32_t));
+    stage->tasks_given += n;
+}
+
+static uint64_t cells_of(const struct stage *parent, const struct stage *stage, bool matrix)
+{
+    return matrix ? (uint64_t)parent->n_tasks * stage->n_tasks : stage->n_tasks;
+}
+
+void job_bytes(struct engine *engine, const struct event *event)
+{
+    struct job *job = arriving(engine, event, event->job_bytes.job);
+    if (!job)
+        return;
+    struct stage *stage = find_stage(engine, job->number, event->job_bytes.stage);
+    struct edge *edge = NULL;
+    for (uint32_t i = 0; stage && i < stage->n_edges; i++)
+        if (stage->edges[i].parent == event->job_bytes.parent)
+            edge = &stage->edges[i];
+    if (!edge) {
+        engine_reject(engine, event, REASON_UNKNOWN_STAGE, event->job_bytes.stage, event->job_bytes.parent);
+        return;
+    }
+    bool matrix = event->job_bytes.matrix;
+    uint64_t cells = cells_of(job->stages[edge->parent], stage, matrix);
+    if (event->job_bytes.first != edge->filled || event->job_bytes.bytes.n > cells - edge->filled || (edge->given && edge->matrix != matrix)) {
+        engine_reject(engine, event, REASON_BAD_VALUE, event->job_bytes.first, clamp_i64(edge->filled));
+        return;
+    }
+    if (!edge->given) {
+        if (job->cells + cells > engine->config.cells_per_job_max) {
+            engine_reject(engine, event, REASON_TABLE_FULL, clamp_i64(cells), clamp_i64(engine->config.cells_per_job_max));
+            return;
+        }
+        job->cells += cells;
+        edge->bytes = engine_allocate(engine, cells, sizeof(uint64_t));
+        edge->matrix = matrix;
+        edge->given = true;
+    }
+    if (event->job_bytes.bytes.n)
+        memcpy(edge->bytes + edge->filled, event->job_bytes.bytes.at, event->job_bytes.bytes.n * sizeof(uint64_t));
+    edge->filled += event->job_bytes.bytes.n;
+}
+
+/* The first stage with parts missing, n_stages when complete. */
+static uint32_t incomplete_stage(const struct job *job)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        const struct stage *stage = job->stages[s];
+        if (stage->tasks_given && stage->tasks_given != stage->n_tasks)
+            return s;
+        for (uint32_t i = 0; i < stage->n_edges; i++) {
+            const struct edge *edge = &stage->edges[i];
+            if (edge->given && edge->filled != cells_of(job->stages[edge->parent], stage, edge->matrix))
+                return s;
+        }
+    }
+    return job->n_stages;
+}
+
+static void sum_matrix(struct stage *stage, struct stage *parent, const struct edge *edge)
+{
+    for (uint32_t m = 0; m < parent->n_tasks; m++)
+        for (uint32_t r = 0; r < stage->n_tasks; r++) {
+            uint64_t bytes = edge->bytes[(size_t)m * stage->n_tasks + r];
+            stage->tasks[r].bytes += bytes;
+            parent->tasks[m].output_bytes += bytes;
+        }
+}
+
+/* As many maps get one byte more as sums leave a remainder that reaches them. */
+static void sum_even(struct engine *engine, struct stage *stage, struct stage *parent, const struct edge *edge)
+{
+    uint32_t *remainders = engine_allocate(engine, parent->n_tasks, sizeof(*remainders));
+    uint64_t base = 0;
+    for (uint32_t r = 0; r < stage->n_tasks; r++) {
+        stage->tasks[r].bytes += edge->bytes[r];
+        base += edge->bytes[r] / parent->n_tasks;
+        remainders[edge->bytes[r] % parent->n_tasks]++;
+    }
+    uint32_t reached = 0;
+    for (uint32_t m = parent->n_tasks; m-- > 0;) {
+        parent->tasks[m].output_bytes += base + reached;
+        reached += remainders[m];
+    }
+    free(remainders);
+}
+
+static void sum_bytes(struct engine *engine, struct job *job)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        struct stage *stage = job->stages[s];
+        for (uint32_t i = 0; i < stage->n_edges; i++) {
+            struct stage *parent = job->stages[stage->edges[i].parent];
+            if (!stage->edges[i].bytes)
+                continue;
+            if (stage->edges[i].matrix)
+                sum_matrix(stage, parent, &stage->edges[i]);
+            else
+                sum_even(engine, stage, parent, &stage->edges[i]);
+        }
+        for (uint32_t t = 0; t < stage->n_tasks; t++)
+            stage->total_bytes += stage->tasks[t].bytes;
+        job->shuffle_bytes += stage->total_bytes;
+    }
+}
+
+static void link_children(struct engine *engine, struct job *job)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        struct stage *stage = job->stages[s];
+        stage->parents_missing = stage->n_edges;
+        stage->children = engine_allocate(engine, job->n_stages - s, sizeof(uint32_t));
+        for (uint32_t i = 0; i < stage->n_edges; i++) {
+            struct stage *parent = job->stages[stage->edges[i].parent];
+            parent->children[parent->n_children++] = s;
+        }
+    }
+}
+
+void job_end(struct engine *engine, const struct event *event)
+{
+    struct job *job = arriving(engine, event, event->job_end.job);
+    if (!job)
+        return;
+    uint32_t missing = incomplete_stage(job);
+    if (!job->n_stages || missing < job->n_stages) {
+        engine_reject(engine, event, REASON_INCOMPLETE, missing, 0);
+        return;
+    }
+    for (uint32_t i = 0; engine->joined && i < job->n_buckets; i++)
+        if (!job->buckets[i]->shape->possible) {
+            engine_reject(engine, event, REASON_NEVER_FITS, i, 0);
+            return;
+        }
+    link_children(engine, job);
+    sum_bytes(engine, job);
+    job->state = JOB_ACTIVE;
+    job->submitted_ns = engine->now_ns;
+    job->estimate_key = estimate_duration(engine, job);
+    order_add(engine, job);
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        stage_open_if_due(engine, job->stages[s]);
+}
+
+void job_update(struct engine *engine, const struct event *event)
+{
+    struct job *job = job_find(engine, event->job_update.job);
+    if (!job) {
+        engine_reject(engine, event, REASON_UNKNOWN_JOB, clamp_i64(event->job_update.job), 0);
+        return;
+    }
+    bool estimate = event->job_update.estimate_bytes >= 0 || event->job_update.estimate_ns >= 0;
+    if (event->job_update.estimate_bytes >= 0)
+        job->estimate_bytes = event->job_update.estimate_bytes;
+    if (event->job_update.estimate_ns >= 0)
+        job->estimate_ns = event->job_update.estimate_ns;
+    if (event->job_update.priority != INT64_MIN)
+        job->priority = event->job_update.priority;
+    if (event->job_update.deadline_ns != INT64_MIN)
+        job->deadline_ns = event->job_update.deadline_ns;
+    if (job->state != JOB_ACTIVE)
+        return;
+    if (estimate)
+        job->estimate_key = estimate_duration(engine, job);
+    order_change(engine, job);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------------------ */
+
+void job_remember(struct engine *engine, struct finished *record)
+{
+    struct sorted_key by_number = {record->number, 0, 0}, by_age = {engine->finished_counter++, 0, 0};
+    struct sorted_key by_name = {job_name_hash(record->name), record->number, 0};
+    sorted_insert(&engine->finished, &record->by_number, by_number, 0);
+    sorted_insert(&engine->finished_age, &record->by_age, by_age, 0);
+    sorted_insert(&engine->names, &record->by_name, by_name, 1);
+    if (engine->finished.n <= engine->config.finished_max)
+        return;
+    struct finished *oldest = sorted_owner(sorted_first(&engine->finished_age), struct finished, by_age);
+    sorted_remove(&engine->finished, &oldest->by_number);
+    sorted_remove(&engine->finished_age, &oldest->by_age);
+    sorted_remove(&engine->names, &oldest->by_name);
+    free(oldest);
+}
+
+static void remember(struct engine *engine, const struct job *job)
+{
+    struct finished *record = engine_allocate(engine, 1, sizeof(*record));
+    record->number = job->number;
+    record->content = job->content;
+    memcpy(record->name, job->name, sizeof(record->name));
+    record->user = job->user;
+    record->stages = job->n_stages;
+    record->tasks = job->n_tasks;
+    record->shuffle_bytes = job->shuffle_bytes;
+    record->key = job->estimate_key;
+    record->state = job->state;
+    record->submitted_ns = job->submitted_ns;
+    record->finished_ns = job->finished_ns;
+    record->slot_wait_ns = job->slot_wait_ns;
+    job_remember(engine, record);
+}
+
+static void stage_destroy(struct stage *stage)
+{
+    for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
+        free(stage->tasks[t].refs);
+    for (uint32_t i = 0; stage->edges && i < stage->n_edges; i++)
+        free(stage->edges[i].bytes);
+    free(stage->edges);
+    free(stage->children);
+    free(stage->replicas);
+    free(stage->tasks);
+    free(stage);
+}
+
+void job_destroy(struct engine *engine, struct job *job)
+{
+    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_first(&job->outputs)) {
+        struct output_host *output = sorted_owner(node, struct output_host, by_host);
+        sorted_remove(&job->outputs, &output->by_host);
+        sorted_remove(&output->host->outputs, &output->by_job);
+        free(output);
+    }
+    sorted_remove(&engine->jobs, &job->by_number);
+    sorted_remove(&engine->names, &job->by_name);
+    engine->n_tasks -= job->n_tasks;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        stage_destroy(job->stages[s]);
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        free(job->buckets[i]);
+    free(job->stages);
+    free(job->buckets);
+    free(job);
+}
+
+/* Leaves the queues and the cluster: nothing of it is ready any more, live attempts become orphans that are told to stop. */
+static void withdraw(struct engine *engine, struct job *job, enum reason reason)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        struct stage *stage = job->stages[s];
+        stage_close(engine, stage);
+        struct attempt *attempt, *next;
+        TAILQ_FOREACH_SAFE (attempt, &stage->attempts, of_stage, next) {
+            attempt_stop(engine, attempt, reason, false);
+            attempt_orphan(attempt);
+        }
+    }
+    order_remove(engine, job);
+    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
+        struct decision *forget = engine_decide(engine, DECISION_FORGET, REASON_NONE, 0, 0);
+        forget->forget.job = job->number;
+        forget->forget.host = sorted_owner(node, struct output_host, by_host)->host->index;
+    }
+}
+
+void job_finish(struct engine *engine, struct job *job)
+{
+    job->state = JOB_DONE;
+    job->finished_ns = engine->now_ns;
+    struct decision *done = engine_decide(engine, DECISION_JOB_DONE, REASON_NONE, 0, 0);
+    done->job_done.job = job->number;
+    done->job_done.submitted_ns = job->submitted_ns;
+    done->job_done.finished_ns = job->finished_ns;
+    done->job_done.slot_wait_ns = job->slot_wait_ns;
+    engine->counters.jobs_done++;
+    withdraw(engine, job, REASON_REPLACED);
+    remember(engine, job);
+    job_destroy(engine, job);
+}
+
+void job_fail(struct engine *engine, struct job *job, enum reason reason, struct task *task, uint64_t attempt, int64_t left)
+{
+    job->state = reason == REASON_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
+    job->finished_ns = engine->now_ns;
+    struct decision *failed = engine_decide(engine, DECISION_JOB_FAILED, reason, left, 0);
+    failed->job_failed.job = job->number;
+    failed->job_failed.stage = task ? task->stage->index : ENGINE_NONE;
+    failed->job_failed.task = task ? task->index : ENGINE_NONE;
+    failed->job_failed.attempt = attempt;
+    failed->job_failed.submitted_ns = job->submitted_ns;
+    failed->job_failed.finished_ns = job->finished_ns;
+    engine->counters.jobs_failed++;
+    withdraw(engine, job, reason == REASON_CANCELLED ? REASON_CANCELLED : REASON_JOB_FAILED);
+    remember(engine, job);
+    job_destroy(engine, job);
+}
+
+void job_cancel(struct engine *engine, const struct event *event)
+{
+    struct job *job = job_find(engine, event->job_cancel.job);
+    if (!job) {
+        engine_reject(engine, event, REASON_UNKNOWN_JOB, clamp_i64(event->job_cancel.job), 0);
+        return;
+    }
+    if (job->state == JOB_ARRIVING)
+        job_destroy(engine, job);
+    else
+        job_fail(engine, job, REASON_CANCELLED, NULL, 0, 0);
+}

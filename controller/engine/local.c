@@ -1,0 +1,217 @@
+#include "controller/engine/local.h"
+
+#include "controller/engine/cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool host_fits(const struct local *local)
+{
+    return local->host->shapes[local->bucket->shape->index]->fitting > 0;
+}
+
+/* Puts the local's best pair where it belongs among the bucket's pairs. */
+static void place_pair(struct engine *engine, struct local *local)
+{
+    struct bucket *bucket = local->bucket;
+    uint32_t fewest = 1;
+    while (fewest <= ENGINE_REPLICAS_MAX && !local->with_candidates[fewest])
+        fewest++;
+    if (!local->fit || fewest > ENGINE_REPLICAS_MAX) {
+        sorted_remove(&bucket->pairs, &local->pair);
+        return;
+    }
+    uint64_t random = engine_mix(engine->config.seed, bucket->job->number, local->host->index);
+    struct sorted_key key = {(uint64_t)fewest << 32 | local->n, local->host->running, random << 32 | local->host->index};
+    sorted_place(&bucket->pairs, &local->pair, key, 0);
+}
+
+static void place_waiting(struct local *local)
+{
+    struct shape *shape = local->bucket->shape;
+    struct host_shape *here = local->host->shapes[shape->index];
+    const struct job *job = local->bucket->job;
+    struct sorted_key key = {job->turn.a, job->turn.b, 0};
+    if (local->n)
+        sorted_place(&here->waiting, &local->waiting, key, 0);
+    else
+        sorted_remove(&here->waiting, &local->waiting);
+    host_shape_update(shape, here);
+}
+
+static struct local *find_local(struct bucket *bucket, uint32_t host)
+{
+    struct sorted_key key = {host, 0, 0};
+    struct sorted_node *node = sorted_find(&bucket->locals, key);
+    return node ? sorted_owner(node, struct local, by_host) : NULL;
+}
+
+static struct local *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
+{
+    struct local *local = find_local(bucket, host->index);
+    if (local)
+        return local;
+    local = engine_allocate(engine, 1, sizeof(*local));
+    local->bucket = bucket;
+    local->host = host;
+    local->fit = bucket->synced && host_fits(local);
+    TAILQ_INIT(&local->refs);
+    struct sorted_key key = {host->index, 0, 0};
+    sorted_insert(&bucket->locals, &local->by_host, key, 0);
+    return local;
+}
+
+/* The task now has `candidates`; its pairs on all its hosts move. */
+static void set_candidates(struct engine *engine, struct task *task, uint32_t candidates)
+{
+    for (uint32_t i = 0; i < task->n_refs; i++) {
+        struct local *local = task->refs[i].local;
+        local->with_candidates[task->candidates]--;
+        local->with_candidates[candidates]++;
+        engine->counters.visits++;
+        place_pair(engine, local);
+    }
+    task->candidates = candidates;
+}
+
+static uint32_t fitting_refs(const struct task *task)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        n += task->refs[i].local->fit;
+    return n;
+}
+
+void local_add(struct engine *engine, struct task *task)
+{
+    struct bucket *bucket = task->stage->bucket;
+    const uint32_t *replicas = task_replicas(task);
+    task->refs = engine_allocate(engine, task->stage->replicas_per_task, sizeof(*task->refs));
+    task->n_refs = task->candidates = 0;
+    for (uint32_t i = 0; i < task->stage->replicas_per_task; i++) {
+        struct host *host = cluster_host(engine, replicas[i]);
+        bool twice = false;
+        for (uint32_t j = 0; j < i; j++)
+            twice |= replicas[j] == replicas[i];
+        if (!host || twice)
+            continue;
+        struct local_ref *ref = &task->refs[task->n_refs++];
+        ref->task = task;
+        ref->local = get_local(engine, bucket, host);
+        TAILQ_INSERT_TAIL(&ref->local->refs, ref, link);
+        ref->local->n++;
+        ref->local->with_candidates[0]++;
+        place_waiting(ref->local);
+    }
+    if (bucket->synced)
+        set_candidates(engine, task, fitting_refs(task));
+}
+
+void local_remove(struct engine *engine, struct task *task)
+{
+    for (uint32_t i = 0; i < task->n_refs; i++) {
+        struct local_ref *ref = &task->refs[i];
+        struct local *local = ref->local;
+        TAILQ_REMOVE(&local->refs, ref, link);
+        local->n--;
+        local->with_candidates[task->candidates]--;
+        place_waiting(local);
+        if (local->n) {
+            if (local->bucket->synced)
+                place_pair(engine, local);
+            continue;
+        }
+        sorted_remove(&local->bucket->pairs, &local->pair);
+        sorted_remove(&local->bucket->locals, &local->by_host);
+        free(local);
+    }
+    free(task->refs);
+    task->refs = NULL;
+    task->n_refs = task->candidates = 0;
+}
+
+/* Looks at one host again. */
+static void refresh(struct engine *engine, struct local *local)
+{
+    engine->counters.visits++;
+    bool fit = host_fits(local);
+    if (fit != local->fit) {
+        local->fit = fit;
+        struct local_ref *ref;
+        TAILQ_FOREACH (ref, &local->refs, link)
+            set_candidates(engine, ref->task, ref->task->candidates + (fit ? 1 : -1u));
+    }
+    place_pair(engine, local);
+}
+
+static void look_at_all(struct engine *engine, struct bucket *bucket)
+{
+    for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node))
+        refresh(engine, sorted_owner(node, struct local, by_host));
+}
+
+static void look_at_changes(struct engine *engine, struct bucket *bucket)
+{
+    for (uint64_t i = bucket->seen; i < engine->n_changes; i++) {
+        struct local *local = find_local(bucket, engine->changes[i % CHANGES]);
+        engine->counters.visits++;
+        if (local)
+            refresh(engine, local);
+    }
+}
+
+static void synchronise(struct engine *engine, struct bucket *bucket)
+{
+    uint64_t behind = engine->n_changes - bucket->seen;
+    if (!bucket->synced || behind > CHANGES || behind > bucket->locals.n)
+        look_at_all(engine, bucket);
+    else
+        look_at_changes(engine, bucket);
+    bucket->synced = true;
+    bucket->seen = engine->n_changes;
+}
+
+int local_best_pair(struct engine *engine, struct bucket *bucket, struct task **ret_task, struct fit **ret_fit,
+                    uint32_t *ret_candidates, uint32_t *ret_here)
+{
+    synchronise(engine, bucket);
+    struct sorted_node *first = sorted_first(&bucket->pairs);
+    if (!first)
+        return -ENOENT;
+    struct local *local = sorted_owner(first, struct local, pair);
+    uint32_t candidates = (uint32_t)(first->key.a >> 32);
+    struct task *best = NULL;
+    struct local_ref *ref;
+    TAILQ_FOREACH (ref, &local->refs, link) {
+        struct task *task = ref->task;
+        if (task->candidates != candidates)
+            continue;
+        if (!best || task->stage->index < best->stage->index ||
+            (task->stage == best->stage && task->index < best->index))
+            best = task;
+    }
+    *ret_task = best;
+    *ret_fit = host_fit(local->host, bucket->shape);
+    *ret_candidates = candidates;
+    *ret_here = local->n;
+    return 0;
+}
+
+void local_reorder(struct engine *engine, struct bucket *bucket)
+{
+    for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node)) {
+        engine->counters.visits++;
+        place_waiting(sorted_owner(node, struct local, by_host));
+    }
+}
+
+uint32_t local_candidates(const struct engine *engine, const struct task *task)
+{
+    const uint32_t *replicas = task_replicas(task);
+    uint32_t n = 0;
+    for (uint32_t i = 0; replicas && i < task->stage->replicas_per_task; i++) {
+        const struct host *host = cluster_host(engine, replicas[i]);
+        n += host && host->shapes[task->stage->bucket->shape->index]->fitting > 0;
+    }
+    return n;
+}

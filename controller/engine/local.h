@@ -1,0 +1,23 @@
+/* Which ready map runs next to its block: the pairs (task, server) in the order of Duopoly's algorithm 2. Private to controller/engine.
+ *
+ * Order of pairs within one job: fewest candidate servers of the task, then fewest of the job's ready local tasks on the server,
+ * then fewest tasks there, then at random (a hash of seed, job and host).
+ *
+ * Hosts change all the time, jobs are asked seldom. So a bucket looks at changed hosts only when it is asked for a pair: it reads
+ * the engine's ring of changes from where it read last, or looks at all its own hosts when that is less. Cost: O(log n) per change
+ * that concerns it, plus the list of its ready tasks on one host. */
+#pragma once
+
+#include "controller/engine/state.h"
+
+/* A map with a block became ready, or stopped being ready. O(replicas · log). */
+void local_add(struct engine *engine, struct task *task);
+void local_remove(struct engine *engine, struct task *task);
+/* The best pair of the bucket: 0, or −ENOENT when no host with room holds the block of a ready map.
+ * ret_candidates, ret_here: the numbers that decided. */
+int local_best_pair(struct engine *engine, struct bucket *bucket, struct task **ret_task, struct fit **ret_fit,
+                    uint32_t *ret_candidates, uint32_t *ret_here);
+/* The job's turn changed: its places in the hosts' waiting lists follow. O(hosts of its ready maps). */
+void local_reorder(struct engine *engine, struct bucket *bucket);
+/* How many hosts with room hold the task's block, now. O(replicas). */
+uint32_t local_candidates(const struct engine *engine, const struct task *task);

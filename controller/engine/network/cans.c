@@ -1,0 +1,48 @@
+#include "controller/engine/network/network.h"
+
+static enum unit_order order_by_mode(enum mode mode)
+{
+    return mode == MODE_SLOT_RICH ? ORDER_COFLOW : ORDER_MACROFLOW;
+}
+
+static enum unit_order order_coflow(enum mode mode)
+{
+    (void)mode;
+    return ORDER_COFLOW;
+}
+
+static enum unit_order order_macroflow(enum mode mode)
+{
+    (void)mode;
+    return ORDER_MACROFLOW;
+}
+
+static void set_levels(const struct engine *engine, struct attempt *attempt, bool coflow, bool macroflow)
+{
+    uint64_t of_coflow = level_table_level(&engine->config.coflow, attempt->bytes[ORDER_COFLOW]);
+    uint64_t of_macroflow = level_table_level(&engine->config.macroflow, attempt->bytes[ORDER_MACROFLOW]);
+    attempt->level[ORDER_COFLOW] = coflow ? of_coflow : of_macroflow;
+    attempt->level[ORDER_MACROFLOW] = macroflow ? of_macroflow : of_coflow;
+}
+
+static void levels_both(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
+{
+    (void)stage;
+    set_levels(engine, attempt, true, true);
+}
+
+static void levels_coflow(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
+{
+    (void)stage;
+    set_levels(engine, attempt, true, false);
+}
+
+static void levels_macroflow(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
+{
+    (void)stage;
+    set_levels(engine, attempt, false, true);
+}
+
+const struct network_policy network_cans = {"cans", order_by_mode, levels_both, NULL};
+const struct network_policy network_cans_coflow = {"cans-coflow", order_coflow, levels_coflow, NULL};
+const struct network_policy network_cans_macroflow = {"cans-macroflow", order_macroflow, levels_macroflow, NULL};

@@ -1,0 +1,42 @@
+#include "controller/engine/order.h"
+
+#include "controller/engine/job.h"
+#include "controller/engine/turn/turn.h"
+
+static struct sorted_key key_of(const struct engine *engine, const struct job *job)
+{
+    return (struct sorted_key){engine->turn->number(job), job->number, 0};
+}
+
+void order_add(struct engine *engine, struct job *job)
+{
+    job->turn = key_of(engine, job);
+    sorted_insert(&engine->active, &job->by_turn, job->turn, 0);
+}
+
+void order_remove(struct engine *engine, struct job *job)
+{
+    sorted_remove(&engine->active, &job->by_turn);
+}
+
+void order_change(struct engine *engine, struct job *job)
+{
+    struct sorted_key key = key_of(engine, job);
+    if (!job->by_turn.in || sorted_compare(key, job->turn) == 0)
+        return;
+    job->turn = key;
+    sorted_place(&engine->active, &job->by_turn, key, 0);
+    job_reorder(engine, job);
+}
+
+void order_rebuild(struct engine *engine)
+{
+    for (struct sorted_node *node = sorted_first(&engine->jobs); node; node = sorted_next(node))
+        order_change(engine, sorted_owner(node, struct job, by_number));
+}
+
+struct job *order_first(const struct engine *engine)
+{
+    struct sorted_node *first = sorted_first(&engine->active);
+    return first ? sorted_owner(first, struct job, by_turn) : NULL;
+}

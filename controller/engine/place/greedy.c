@@ -1,0 +1,80 @@
+#include "controller/engine/place/place.h"
+
+#include "controller/engine/local.h"
+
+struct fit *place_least_loaded(const struct shape *shape)
+{
+    return sorted_owner(sorted_first(&shape->by_load), struct fit, by_load);
+}
+
+static struct task *first_map(const struct bucket *bucket)
+{
+    return sorted_owner(sorted_first(&bucket->ready_maps), struct task, ready);
+}
+
+bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim)
+{
+    struct task *task;
+    struct fit *fit;
+    uint32_t candidates, here;
+    if (bucket->locals.n && local_best_pair(engine, bucket, &task, &fit, &candidates, &here) == 0) {
+        *ret_claim = (struct claim){task, fit, REASON_LOCAL_BLOCK, candidates, here};
+        return true;
+    }
+    if (local_only && !bucket->unlocated.n)
+        return false;
+    task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated), struct task, ready_unlocated) : first_map(bucket);
+    fit = place_least_loaded(bucket->shape);
+    enum reason reason = task->n_refs ? REASON_NO_LOCAL_SLOT : REASON_NO_BLOCK;
+    *ret_claim = (struct claim){task, fit, reason, 0, fit->host->running};
+    return true;
+}
+
+static void sooner(struct sorted_node *node, struct bucket *bucket, struct bucket **best)
+{
+    if (node && (!*best || sorted_compare(bucket->job->turn, (*best)->job->turn) < 0))
+        *best = bucket;
+}
+
+struct bucket *place_first_bucket(const struct engine *engine)
+{
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        const struct shape *shape = engine->shapes[i];
+        if (shape->times <= 0)
+            continue;
+        struct sorted_node *map = sorted_first(&shape->maps), *reduce = sorted_first(&shape->reduces);
+        sooner(map, map ? sorted_owner(map, struct bucket, by_turn_maps) : NULL, &best);
+        sooner(reduce, reduce ? sorted_owner(reduce, struct bucket, by_turn_reduces) : NULL, &best);
+    }
+    return best;
+}
+
+struct task *place_largest(struct engine *engine, const struct bucket *bucket)
+{
+    struct task *largest = NULL;
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        engine->counters.visits++;
+        struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
+        struct task *task = sorted_owner(sorted_from(&stage->ready_reduces, equal), struct task, ready);
+        if (!largest || task->bytes > largest->bytes || (task->bytes == largest->bytes && stage->index < largest->stage->index))
+            largest = task;
+    }
+    return largest;
+}
+
+static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
+{
+    struct bucket *bucket = place_first_bucket(engine);
+    if (!bucket)
+        return false;
+    if (bucket->ready_maps.n)
+        return place_pair(engine, bucket, false, ret_claim);
+    struct fit *fit = place_least_loaded(bucket->shape);
+    *ret_claim = (struct claim){place_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
+    return true;
+}
+
+const struct place_policy place_greedy = {"greedy", greedy_pick, false};
+const struct place_policy *const place_policies[] = {&place_nats, &place_greedy, &place_random, NULL};

@@ -1,0 +1,197 @@
+/* nats, the network-aware task scheduler: seed 002, section 5, algorithms 1–4, with the choices of the specification.
+ *
+ * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and servers; here each question is one
+ * look into an index whose least value says whether anybody passes (sorted_first_below). What the source leaves open:
+ * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not "reduce only");
+ * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle cluster is never held. */
+#include "controller/engine/place/place.h"
+
+#include "controller/engine/job.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/order.h"
+
+/* The size below which a unit would be first on some downlink with a free slot. */
+static uint64_t passing_limit(const struct shape *shape, enum unit_order order)
+{
+    return ~sorted_least(&shape->by_receivers[order]);
+}
+
+static uint64_t own_unit(const struct task *task, enum unit_order order)
+{
+    return order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes;
+}
+
+/* Algorithm 2, SelectServerForTask: a server with a free slot where nobody receives; else, of those on which every receiving unit is
+ * longer than the task's own, one with the fewest receiving tasks. False: hold. */
+static bool select_server(struct engine *engine, struct task *task, struct claim *ret_claim)
+{
+    enum unit_order order = engine->network->order(engine->mode);
+    uint64_t own = own_unit(task, order);
+    struct sorted_node *node = sorted_first_below(&task->stage->bucket->shape->by_receivers[order], ~own);
+    if (!node)
+        return false;
+    struct fit *fit = sorted_owner(node, struct fit, by_receivers[order]);
+    bool unused = node->key.a == 0;
+    *ret_claim = (struct claim){task, fit, unused ? REASON_LINK_UNUSED : REASON_FIRST_ON_LINK, clamp_i64(own),
+                                unused ? 0 : clamp_i64(~node->value)};
+    return true;
+}
+
+/* The stage's largest or smallest ready Macroflow that would pass. WHY one look is enough: all tasks of a stage have one Coflow, and
+ * of Macroflows only those below the limit pass; a second try of the literal loop can only fail too. */
+static struct task *candidate(const struct stage *stage, enum unit_order order, bool largest, uint64_t limit)
+{
+    const struct sorted *ready = &stage->ready_reduces;
+    if (order == ORDER_COFLOW && stage_coflow_bytes(stage) >= limit)
+        return NULL;
+    struct sorted_node *node = sorted_first(ready);
+    if (order == ORDER_MACROFLOW && node->key.a >= limit)
+        return NULL;
+    if (largest) {
+        struct sorted_node *beyond = order == ORDER_MACROFLOW ? sorted_from(ready, (struct sorted_key){limit, 0, 0}) : NULL;
+        struct sorted_node *last = beyond ? sorted_previous(beyond) : sorted_last(ready);
+        node = sorted_from(ready, (struct sorted_key){last->key.a, 0, 0});
+    }
+    return sorted_owner(node, struct task, ready);
+}
+
+static bool pick_reduce(struct engine *engine, struct bucket *bucket, bool largest, struct claim *ret_claim)
+{
+    enum unit_order order = engine->network->order(engine->mode);
+    uint64_t limit = passing_limit(bucket->shape, order);
+    struct task *best = NULL;
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        engine->counters.visits++;
+        struct task *task = candidate(stage, order, largest, limit);
+        if (task && (!best || (largest ? task->bytes > best->bytes : task->bytes < best->bytes) ||
+                     (task->bytes == best->bytes && stage->index < best->stage->index)))
+            best = task;
+    }
+    return best && select_server(engine, best, ret_claim);
+}
+
+static bool has_room(const struct bucket *bucket)
+{
+    return bucket->shape->times > 0;
+}
+
+/* The first job: its maps, then its smallest (slot-starved) or largest (slot-rich) reduce task. */
+static bool pick_of_first(struct engine *engine, struct job *first, struct claim *ret_claim)
+{
+    for (uint32_t i = 0; i < first->n_buckets; i++)
+        if (has_room(first->buckets[i]) && first->buckets[i]->ready_maps.n)
+            return place_pair(engine, first->buckets[i], false, ret_claim);
+    for (uint32_t i = 0; i < first->n_buckets; i++)
+        if (has_room(first->buckets[i]) && pick_reduce(engine, first->buckets[i], engine->mode == MODE_SLOT_RICH, ret_claim))
+            return true;
+    return false;
+}
+
+static struct bucket *earlier(struct bucket *a, struct bucket *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return sorted_compare(b->job->turn, a->job->turn) < 0 ? b : a;
+}
+
+/* The first job with a map that needs no network: next to its block, or without one. */
+static struct bucket *first_local(const struct shape *shape)
+{
+    struct sorted_node *host = sorted_first(&shape->local_hosts), *unlocated = sorted_first(&shape->unlocated);
+    struct bucket *of_host = NULL;
+    if (host) {
+        struct host_shape *here = sorted_owner(host, struct host_shape, local_host);
+        of_host = sorted_owner(sorted_first(&here->waiting), struct local, waiting)->bucket;
+    }
+    return earlier(of_host, unlocated ? sorted_owner(unlocated, struct bucket, by_turn_unlocated) : NULL);
+}
+
+static struct bucket *first_map(const struct shape *shape)
+{
+    struct sorted_node *node = sorted_first(&shape->maps);
+    return node ? sorted_owner(node, struct bucket, by_turn_maps) : NULL;
+}
+
+static struct bucket *best_of_shapes(const struct engine *engine, struct bucket *(*of_shape)(const struct shape *))
+{
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        if (engine->shapes[i]->times > 0)
+            best = earlier(best, of_shape(engine->shapes[i]));
+    return best;
+}
+
+/* Algorithm 4, lines 20–28: the first job whose reduce tasks would be first on some downlink. */
+static bool pick_others_reduce(struct engine *engine, struct claim *ret_claim)
+{
+    enum unit_order order = engine->network->order(engine->mode);
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        if (shape->times <= 0)
+            continue;
+        struct sorted_node *node = sorted_first_below(&shape->reduces, passing_limit(shape, order));
+        best = earlier(best, node ? sorted_owner(node, struct bucket, by_turn_reduces) : NULL);
+    }
+    return best && pick_reduce(engine, best, true, ret_claim);
+}
+
+static bool pick_others(struct engine *engine, struct claim *ret_claim)
+{
+    if (!engine->congested && pick_others_reduce(engine, ret_claim))
+        return true;
+    struct bucket *bucket = best_of_shapes(engine, engine->congested ? first_local : first_map);
+    return bucket && place_pair(engine, bucket, engine->congested, ret_claim);
+}
+
+/* Wherever the fewest receive. */
+static bool place_anywhere(struct engine *engine, struct task *task, enum reason reason, int64_t left, struct claim *ret_claim)
+{
+    enum unit_order order = engine->network->order(engine->mode);
+    struct sorted_node *node = sorted_first(&task->stage->bucket->shape->by_receivers[order]);
+    if (!node)
+        return false;
+    *ret_claim = (struct claim){task, sorted_owner(node, struct fit, by_receivers[order]), reason, left, 0};
+    return true;
+}
+
+static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        struct sorted_node *node = sorted_first(&shape->overdue);
+        if (!node || shape->times <= 0)
+            continue;
+        struct stage *stage = sorted_owner(node, struct stage, waiting);
+        if (!stage->ready_reduces.n)
+            return place_pair(engine, stage->bucket, false, ret_claim);
+        struct task *task = sorted_owner(sorted_last(&stage->ready_reduces), struct task, ready);
+        return place_anywhere(engine, task, REASON_HOLD_EXPIRED, engine->now_ns - stage->held_since_ns, ret_claim);
+    }
+    return false;
+}
+
+static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim)
+{
+    struct bucket *bucket = engine->attempts.n ? NULL : place_first_bucket(engine);
+    if (!bucket)
+        return false;
+    if (bucket->ready_maps.n)
+        return place_pair(engine, bucket, false, ret_claim);
+    return place_anywhere(engine, place_largest(engine, bucket), REASON_IDLE_CLUSTER, 0, ret_claim);
+}
+
+static bool nats_pick(struct engine *engine, struct claim *ret_claim)
+{
+    struct job *first = order_first(engine);
+    if (!first || !engine->n_ready)
+        return false;
+    if (pick_overdue(engine, ret_claim) || pick_of_first(engine, first, ret_claim))
+        return true;
+    if (engine->mode == MODE_SLOT_RICH && pick_others(engine, ret_claim))
+        return true;
+    return pick_for_idle_cluster(engine, ret_claim);
+}
+
+const struct place_policy place_nats = {"nats", nats_pick, true};

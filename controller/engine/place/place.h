@@ -1,0 +1,27 @@
+/* Which task, where, or hold: proposes one claim at a time until nothing more. */
+#pragma once
+
+#include "controller/engine/attempt.h"
+
+struct place_policy {
+    const char *name;
+    /* True with the next claim (its task is ready and its unit has room), false: nothing (more), free slots stay reserved. O(log n). */
+    bool (*pick)(struct engine *engine, struct claim *ret_claim);
+    bool holds; /* what it leaves although a slot is free is held back on purpose */
+};
+
+extern const struct place_policy place_nats;   /* Duopoly, seed 002 section 5, algorithms 1–4 */
+extern const struct place_policy place_greedy; /* first job, locality first, least loaded host: never holds */
+extern const struct place_policy place_random; /* ablation (F): first job, any fitting host */
+extern const struct place_policy *const place_policies[]; /* ends with NULL */
+
+/* Shared steps. They need a shape with room. */
+
+/* Algorithm 2, SelectTaskServerPair: a ready map of the bucket next to its block, else (unless local_only) any on the least loaded host. */
+bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim);
+/* The least loaded unit with room. */
+struct fit *place_least_loaded(const struct shape *shape);
+/* The first job by turn that has a ready map or reduce task for which a slot is free, as its bucket; NULL: none. */
+struct bucket *place_first_bucket(const struct engine *engine);
+/* Largest ready reduce task of the bucket; NULL: none. */
+struct task *place_largest(struct engine *engine, const struct bucket *bucket);

@@ -1,0 +1,23 @@
+#include "controller/engine/place/place.h"
+
+/* Hosts draw a new random place at each start, so the first one from a random point on is a random one. */
+static struct fit *random_fit(struct engine *engine, struct shape *shape)
+{
+    struct sorted_key from = {engine_mix(engine->config.seed, ~engine->draws++, 0), 0, 0};
+    struct sorted_node *node = sorted_from(&shape->by_tie, from);
+    return sorted_owner(node ? node : sorted_first(&shape->by_tie), struct fit, by_tie);
+}
+
+static bool random_pick(struct engine *engine, struct claim *ret_claim)
+{
+    struct bucket *bucket = place_first_bucket(engine);
+    if (!bucket)
+        return false;
+    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    struct task *task = map ? sorted_owner(map, struct task, ready) : place_largest(engine, bucket);
+    int64_t fitting = (int64_t)bucket->shape->by_tie.n;
+    *ret_claim = (struct claim){task, random_fit(engine, bucket->shape), REASON_RANDOM, 0, fitting};
+    return true;
+}
+
+const struct place_policy place_random = {"random", random_pick, false};

@@ -1,0 +1,38 @@
+/* Arithmetic on resource vectors (event.h). Pure, O(1). */
+#pragma once
+
+#include "controller/engine/event.h"
+
+static inline void resources_add(struct resources *to, const struct resources *what)
+{
+    for (int i = 0; i < ENGINE_RESOURCES; i++)
+        to->amount[i] += what->amount[i];
+}
+
+static inline void resources_subtract(struct resources *from, const struct resources *what)
+{
+    for (int i = 0; i < ENGINE_RESOURCES; i++)
+        from->amount[i] -= what->amount[i];
+}
+
+static inline bool resources_equal(const struct resources *a, const struct resources *b)
+{
+    for (int i = 0; i < ENGINE_RESOURCES; i++)
+        if (a->amount[i] != b->amount[i])
+            return false;
+    return true;
+}
+
+/* How many times `demand` fits into what is free, 0 when something is short; a demand of nothing fits INT32_MAX times. */
+static inline int64_t resources_times(const struct resources *free, const struct resources *demand)
+{
+    int64_t times = INT32_MAX;
+    for (int i = 0; i < ENGINE_RESOURCES; i++) {
+        if (demand->amount[i] <= 0)
+            continue;
+        int64_t here = free->amount[i] > 0 ? free->amount[i] / demand->amount[i] : 0;
+        if (here < times)
+            times = here;
+    }
+    return times;
+}

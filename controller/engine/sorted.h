@@ -1,0 +1,59 @@
+/* Ordered sets with intrusive nodes: a key of three numbers, a value, and per subtree the least value in it.
+ *
+ * The one container of the engine. The order is total and stated by the keys alone, so that equal states iterate equally
+ * whatever their history; keys in one set must differ. The least value answers "the first in order whose value is below x"
+ * without a scan, which is how the engine finds the first job that fits without looking at those that do not.
+ *
+ * A node stands in at most one set; its owner embeds it and gets itself back with sorted_owner(). The set never allocates.
+ * A zeroed set and a zeroed node are valid and empty. All operations O(log n) except where said. Balanced by libbsd's
+ * red-black tree (tree(3bsd)). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <bsd/sys/tree.h>
+
+struct sorted_key {
+    uint64_t a, b, c; /* compared in this order */
+};
+
+struct sorted_node {
+    RB_ENTRY(sorted_node) entry;
+    struct sorted_key key;
+    uint64_t value;
+    uint64_t least; /* of the values in this node's subtree */
+    bool in;        /* it stands in a set */
+};
+
+RB_HEAD(sorted_tree, sorted_node);
+struct sorted {
+    struct sorted_tree tree;
+    size_t n;
+};
+
+#define sorted_owner(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
+
+/* The node must not stand in a set. */
+void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key, uint64_t value);
+/* Nothing happens to a node that stands in no set; it must not stand in another one. */
+void sorted_remove(struct sorted *set, struct sorted_node *node);
+/* Inserts, or moves and revalues a node that is already there; cheap when nothing changes. */
+void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key, uint64_t value);
+
+/* NULL when there is none. */
+struct sorted_node *sorted_first(const struct sorted *set);
+struct sorted_node *sorted_last(const struct sorted *set);
+struct sorted_node *sorted_next(const struct sorted_node *node);
+struct sorted_node *sorted_previous(const struct sorted_node *node);
+struct sorted_node *sorted_find(const struct sorted *set, struct sorted_key key);
+/* The first with a key ≥ `key`. */
+struct sorted_node *sorted_from(const struct sorted *set, struct sorted_key key);
+/* The first in order whose value is < limit. */
+struct sorted_node *sorted_first_below(const struct sorted *set, uint64_t limit);
+/* The least value in the set, UINT64_MAX when empty. O(1). */
+uint64_t sorted_least(const struct sorted *set);
+
+/* < 0, 0, > 0. */
+int sorted_compare(struct sorted_key a, struct sorted_key b);

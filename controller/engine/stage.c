@@ -1,0 +1,319 @@
+/* When tasks are ready, and what follows when one runs, ends or loses its output. */
+#include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/hold.h"
+#include "controller/engine/job.h"
+#include "controller/engine/local.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/order.h"
+
+#include <stdlib.h>
+
+uint64_t stage_coflow_bytes(const struct stage *stage)
+{
+    return stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;
+}
+
+/* ---- ready queues --------------------------------------------------------------------------------------------------------------- */
+
+/* The smallest unit of the bucket's ready reduce tasks, by the order that the network follows in slot-rich mode. */
+static uint64_t smallest_unit(struct engine *engine, struct bucket *bucket)
+{
+    uint64_t least = UINT64_MAX;
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        engine->counters.visits++;
+        uint64_t bytes = engine->network->order(MODE_SLOT_RICH) == ORDER_COFLOW ? stage_coflow_bytes(stage)
+                                                                                : sorted_first(&stage->ready_reduces)->key.a;
+        if (bytes < least)
+            least = bytes;
+    }
+    return least;
+}
+
+static void place_by_turn(struct sorted *set, struct sorted_node *node, const struct job *job, bool in, uint64_t value)
+{
+    if (in)
+        sorted_place(set, node, job->turn, value);
+    else
+        sorted_remove(set, node);
+}
+
+void bucket_update(struct engine *engine, struct bucket *bucket)
+{
+    struct shape *shape = bucket->shape;
+    bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
+    place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0, 0);
+    place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job, bucket->unlocated.n > 0, 0);
+    place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces, reduces ? smallest_unit(engine, bucket) : 0);
+}
+
+void job_reorder(struct engine *engine, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        bucket_update(engine, job->buckets[i]);
+        local_reorder(engine, job->buckets[i]);
+    }
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        hold_reorder(engine, job->stages[s]);
+}
+
+static void count_ready(struct engine *engine, struct stage *stage, int by)
+{
+    stage->n_ready += (uint32_t)by;
+    stage->bucket->n_ready += (uint32_t)by;
+    stage->bucket->shape->n_ready += (uint64_t)(int64_t)by;
+    stage->job->n_ready += (uint64_t)(int64_t)by;
+    engine->n_ready += (uint64_t)(int64_t)by;
+}
+
+static void queue_map(struct engine *engine, struct task *task)
+{
+    struct bucket *bucket = task->stage->bucket;
+    struct sorted_key key = {task->stage->index, task->index, 0};
+    sorted_insert(&bucket->ready_maps, &task->ready, key, 0);
+    if (task->stage->replicas && task->input_bytes)
+        local_add(engine, task);
+    if (!task->n_refs)
+        sorted_insert(&bucket->unlocated, &task->ready_unlocated, key, 0);
+}
+
+static void queue_reduce(struct task *task)
+{
+    struct stage *stage = task->stage;
+    struct sorted_key key = {task->bytes, task->index, 0};
+    if (!stage->ready_reduces.n)
+        TAILQ_INSERT_TAIL(&stage->bucket->reduce_stages, stage, of_bucket);
+    sorted_insert(&stage->ready_reduces, &task->ready, key, 0);
+}
+
+void task_make_ready(struct engine *engine, struct task *task)
+{
+    task->state = TASK_READY;
+    task->ready_ns = engine->now_ns;
+    if (task->bytes)
+        queue_reduce(task);
+    else
+        queue_map(engine, task);
+    count_ready(engine, task->stage, 1);
+    bucket_update(engine, task->stage->bucket);
+    hold_stage_ready(engine, task->stage);
+}
+
+static void leave_queue(struct engine *engine, struct task *task, enum task_state state)
+{
+    struct stage *stage = task->stage;
+    struct bucket *bucket = stage->bucket;
+    if (task->bytes) {
+        sorted_remove(&stage->ready_reduces, &task->ready);
+        if (!stage->ready_reduces.n)
+            TAILQ_REMOVE(&bucket->reduce_stages, stage, of_bucket);
+    } else {
+        sorted_remove(&bucket->ready_maps, &task->ready);
+        sorted_remove(&bucket->unlocated, &task->ready_unlocated);
+        local_remove(engine, task);
+    }
+    task->state = state;
+    count_ready(engine, stage, -1);
+    bucket_update(engine, bucket);
+    if (!stage->n_ready)
+        hold_stage_empty(engine, stage);
+}
+
+/* ---- open and closed stages ------------------------------------------------------------------------------------------------------ */
+
+static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
+{
+    const struct stage *parent = stage->job->stages[edge->parent];
+    return edge->kind == EDGE_BARRIER ? parent->n_done == parent->n_tasks : parent->n_started == parent->n_tasks;
+}
+
+void stage_open_if_due(struct engine *engine, struct stage *stage)
+{
+    stage->parents_missing = 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        stage->parents_missing += !parent_is_ready(stage, &stage->edges[i]);
+    if (stage->parents_missing || stage->open)
+        return;
+    stage->open = true;
+    for (uint32_t t = 0; t < stage->n_tasks; t++)
+        if (stage->tasks[t].state == TASK_BLOCKED)
+            task_make_ready(engine, &stage->tasks[t]);
+}
+
+void stage_close(struct engine *engine, struct stage *stage)
+{
+    if (!stage->open)
+        return;
+    stage->open = false;
+    for (uint32_t t = 0; t < stage->n_tasks; t++)
+        if (stage->tasks[t].state == TASK_READY)
+            leave_queue(engine, &stage->tasks[t], TASK_BLOCKED);
+}
+
+static void children_look(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++)
+        stage_open_if_due(engine, stage->job->stages[stage->children[i]]);
+}
+
+/* ---- transitions of a task --------------------------------------------------------------------------------------------------------- */
+
+void task_run(struct engine *engine, struct task *task)
+{
+    struct stage *stage = task->stage;
+    if (task->state == TASK_RUNNING || task->state == TASK_DONE)
+        return;
+    if (task->state == TASK_READY) {
+        stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
+        leave_queue(engine, task, TASK_RUNNING);
+    }
+    task->state = TASK_RUNNING;
+    task->started_ns = engine->now_ns;
+    stage->n_running++;
+    stage->job->n_running++;
+    if (++stage->n_started == stage->n_tasks)
+        children_look(engine, stage);
+    order_change(engine, stage->job);
+}
+
+void task_requeue(struct engine *engine, struct task *task)
+{
+    struct stage *stage = task->stage;
+    if (task->state != TASK_RUNNING)
+        return;
+    stage->n_running--;
+    stage->job->n_running--;
+    stage->n_started--;
+    task->state = TASK_BLOCKED;
+    if (stage->open)
+        task_make_ready(engine, task);
+    order_change(engine, stage->job);
+}
+
+static void hold_output(struct engine *engine, struct task *task, struct host *host, bool add)
+{
+    struct job *job = task->stage->job;
+    struct sorted_key by_host = {host->index, 0, 0}, by_job = {job->number, 0, 0};
+    struct sorted_node *node = sorted_find(&job->outputs, by_host);
+    struct output_host *output = node ? sorted_owner(node, struct output_host, by_host) : NULL;
+    if (!output && add) {
+        output = engine_allocate(engine, 1, sizeof(*output));
+        output->job = job;
+        output->host = host;
+        sorted_insert(&job->outputs, &output->by_host, by_host, 0);
+        sorted_insert(&host->outputs, &output->by_job, by_job, 0);
+    }
+    if (output)
+        output->outputs += add ? 1 : -1u;
+    if (output && !output->outputs) {
+        sorted_remove(&job->outputs, &output->by_host);
+        sorted_remove(&host->outputs, &output->by_job);
+        free(output);
+    }
+}
+
+void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host)
+{
+    struct stage *stage = task->stage;
+    struct job *job = stage->job;
+    if (task->state == TASK_READY)
+        leave_queue(engine, task, TASK_BLOCKED);
+    if (task->state == TASK_RUNNING) {
+        stage->n_running--;
+        job->n_running--;
+    } else {
+        stage->n_started++;
+    }
+    task->state = TASK_DONE;
+    task->done_attempt = attempt;
+    task->done_host = host->index;
+    if (stage->n_children)
+        hold_output(engine, task, host, true);
+    stage->n_done++;
+    job->n_done++;
+    order_change(engine, job);
+    if (stage->n_done < stage->n_tasks)
+        return;
+    job->stages_done++;
+    if (job->stages_done == job->n_stages)
+        job_finish(engine, job);
+    else
+        children_look(engine, stage);
+}
+
+/* ---- lost outputs -------------------------------------------------------------------------------------------------------------------- */
+
+static bool still_needed(const struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++)
+        if (stage->job->stages[stage->children[i]]->n_done < stage->job->stages[stage->children[i]]->n_tasks)
+            return true;
+    return false;
+}
+
+/* Attempts that were still reading are stopped; what was not started waits for the map. */
+static void stop_readers(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++) {
+        struct stage *child = stage->job->stages[stage->children[i]];
+        stage_close(engine, child);
+        struct attempt *attempt, *next;
+        TAILQ_FOREACH_SAFE (attempt, &child->attempts, of_stage, next) {
+            if (attempt->state == ATTEMPT_COMPUTING)
+                continue;
+            struct task *task = attempt->task;
+            attempt_stop(engine, attempt, REASON_INPUT_LOST, true);
+            attempt_orphan(attempt);
+            if (!task->attempts)
+                task_requeue(engine, task);
+        }
+    }
+}
+
+static void lose_output(struct engine *engine, struct task *task)
+{
+    struct stage *stage = task->stage;
+    struct host *host = cluster_host(engine, task->done_host);
+    if (host && stage->n_children)
+        hold_output(engine, task, host, false);
+    if (stage->n_done == stage->n_tasks)
+        stage->job->stages_done--;
+    stage->n_done--;
+    stage->job->n_done--;
+    stage->n_started--;
+    task->done_attempt = 0;
+    task->done_host = ENGINE_NONE;
+    task->state = TASK_BLOCKED;
+    stop_readers(engine, stage);
+    if (stage->open)
+        task_make_ready(engine, task);
+    order_change(engine, stage->job);
+}
+
+void job_output_lost(struct engine *engine, const struct event *event)
+{
+    struct task *task = job_find_task(engine, event->output_lost.job, event->output_lost.stage, event->output_lost.task);
+    bool current = task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
+    if (current && still_needed(task->stage))
+        lose_output(engine, task);
+    else
+        engine->counters.ignored_facts++;
+}
+
+void job_outputs_of_host_lost(struct engine *engine, struct host *host)
+{
+    struct sorted_key from = {0, 0, 0};
+    for (struct sorted_node *node = sorted_from(&host->outputs, from); node; node = sorted_from(&host->outputs, from)) {
+        struct job *job = sorted_owner(node, struct output_host, by_job)->job;
+        from.a = job->number + 1;
+        for (uint32_t s = 0; s < job->n_stages; s++) {
+            struct stage *stage = job->stages[s];
+            for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {
+                engine->counters.visits++;
+                if (stage->tasks[t].state == TASK_DONE && stage->tasks[t].done_host == host->index)
+                    lose_output(engine, &stage->tasks[t]);
+            }
+        }
+    }
+}

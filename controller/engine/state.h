@@ -1,0 +1,285 @@
+/* What the engine knows: the structures that its modules share. Private to controller/engine.
+ *
+ * Ownership: the engine owns everything; a job owns its stages, buckets and tasks; a host owns its units. Attempts belong to
+ * the engine and point to their task until the task's job ends (then they are orphans until their host says that they ended).
+ * Everything marked "index" can be rebuilt from the rest and is not dumped. */
+#pragma once
+
+#include "controller/engine/engine.h"
+#include "controller/engine/sorted.h"
+
+#include <setjmp.h>
+#include <bsd/sys/queue.h>
+
+/* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
+enum unit_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
+
+struct attempt {
+    uint64_t number;
+    uint64_t job_number;
+    uint32_t stage_index, task_index;
+    struct task *task; /* NULL: orphan */
+    struct host *host;
+    uint32_t unit;
+    enum attempt_state state;
+    struct resources resources;
+    uint64_t level[ORDERS];
+    uint64_t bytes[ORDERS]; /* sizes that the levels come from */
+    uint64_t received_bytes, remote_bytes;
+    int64_t started_ns;
+    uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
+    bool receiving, stopping;
+    enum reason reason; /* of its start, for explain */
+    int64_t left, right;
+    struct sorted_node by_number;          /* engine->attempts */
+    struct sorted_node by_size[ORDERS];    /* host->receiving, while it receives */
+    TAILQ_ENTRY(attempt) on_host, of_stage; /* of_stage only with a task */
+    struct attempt *next_of_task;
+};
+TAILQ_HEAD(attempts, attempt);
+
+struct local_ref {
+    struct task *task;
+    struct local *local;
+    TAILQ_ENTRY(local_ref) link;
+};
+
+struct task {
+    struct stage *stage;
+    uint32_t index;
+    enum task_state state;
+    uint32_t failures;
+    uint64_t bytes; /* network input by the edges: the Macroflow; 0: a map */
+    uint64_t input_bytes, compute_ns, output_bytes;
+    uint64_t done_attempt;
+    uint32_t done_host;
+    int64_t ready_ns, started_ns;
+    struct attempt *attempts;  /* live ones */
+    struct sorted_node ready;  /* stage->ready_reduces or bucket->ready_maps */
+    struct sorted_node ready_unlocated; /* bucket->unlocated */
+    struct local_ref *refs;    /* index: while it is a ready map with replicas */
+    uint32_t n_refs, candidates; /* index: locals, and how many of them fit */
+};
+
+/* Ready maps of one bucket whose block is on one host. */
+struct local {
+    struct bucket *bucket;
+    struct host *host;
+    struct sorted_node by_host; /* bucket->locals */
+    struct sorted_node pair;    /* bucket->pairs: the order in which nats prefers (task, server) pairs */
+    struct sorted_node waiting; /* host_shape->waiting */
+    TAILQ_HEAD(, local_ref) refs;
+    uint32_t n;
+    uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
+    bool fit; /* as of the bucket's last look */
+};
+
+struct edge {
+    uint32_t parent;
+    enum edge_kind kind;
+    bool matrix, given;
+    uint64_t *bytes; /* matrix: maps × reduces; else one sum per reduce; NULL: nothing given, all 0 */
+    uint64_t filled;
+};
+
+struct stage {
+    struct job *job;
+    struct bucket *bucket;
+    uint32_t index, n_tasks;
+    char command[ENGINE_NAME_MAX];
+    struct edge *edges;
+    uint32_t n_edges, n_children;
+    uint32_t *children;
+    uint32_t *replicas; /* n_tasks × replicas_per_task; NULL */
+    uint32_t replicas_per_task;
+    struct task *tasks;
+    uint32_t tasks_given;
+    uint32_t n_ready, n_running, n_done, n_started; /* n_started: running or done */
+    uint32_t parents_missing;                       /* edges that still keep it closed */
+    bool open;
+    uint64_t total_bytes; /* into the stage */
+    bool coflow_fixed;    /* at the first dispatch */
+    uint64_t coflow_bytes;
+    uint64_t received_bytes, received_level; /* D-CLAS */
+    struct attempts attempts;
+    struct sorted ready_reduces; /* (bytes, index) */
+    TAILQ_ENTRY(stage) of_bucket; /* bucket->reduce_stages while ready_reduces.n */
+    bool held, overdue;
+    enum reason hold_reason;
+    int64_t hold_left, hold_right, held_since_ns, held_until_ns;
+    struct sorted_node hold_timer; /* engine->hold_timers */
+    struct sorted_node waiting;    /* shape->unheld or shape->overdue */
+};
+
+/* Tasks of one job with the same demand and constraint. */
+struct bucket {
+    struct job *job;
+    struct shape *shape;
+    uint32_t n_ready;
+    struct sorted ready_maps;            /* (stage, index) */
+    struct sorted unlocated;             /* those without a block */
+    TAILQ_HEAD(, stage) reduce_stages;   /* with ready tasks that have network input */
+    struct sorted_node by_turn_maps;     /* shape->maps */
+    struct sorted_node by_turn_unlocated; /* shape->unlocated */
+    struct sorted_node by_turn_reduces;  /* shape->reduces; value: its smallest unit */
+    struct sorted locals, pairs;         /* index */
+    bool synced;                         /* index: pairs were right at change number `seen` */
+    uint64_t seen;
+};
+
+/* Where outputs of a job lie. */
+struct output_host {
+    struct job *job;
+    struct host *host;
+    uint32_t outputs;
+    struct sorted_node by_host; /* job->outputs */
+    struct sorted_node by_job;  /* host->outputs */
+};
+
+struct job {
+    uint64_t number, content;
+    char name[ENGINE_NAME_MAX];
+    uint32_t user, kind;
+    int64_t priority, deadline_ns, estimate_bytes, estimate_ns;
+    enum job_state state;
+    struct stage **stages;
+    uint32_t n_stages, stages_done;
+    uint64_t cells;
+    struct bucket **buckets;
+    uint32_t n_buckets;
+    uint64_t n_tasks, n_ready, n_running, n_done;
+    uint32_t held_stages;
+    uint64_t shuffle_bytes;
+    int64_t submitted_ns, finished_ns, slot_wait_ns;
+    uint64_t estimate_key; /* SJF: fixed at submission, changed only by a new estimate */
+    struct sorted_key turn;
+    struct sorted outputs;
+    struct sorted_node by_number, by_turn, by_name;
+};
+
+struct finished {
+    uint64_t number, content, tasks, shuffle_bytes, key;
+    char name[ENGINE_NAME_MAX];
+    uint32_t user, stages;
+    enum job_state state;
+    int64_t submitted_ns, finished_ns, slot_wait_ns;
+    struct sorted_node by_number, by_age, by_name;
+};
+
+struct unit {
+    struct resources total, free;
+    uint32_t running;
+};
+
+/* How one demand fits one unit: index. */
+struct fit {
+    struct host *host;
+    uint32_t unit;
+    int64_t times;
+    bool possible, capable;               /* would fit if the unit were empty; and the host is up */
+    struct sorted_node by_load;           /* shape->by_load: fewest tasks first */
+    struct sorted_node by_tie;            /* shape->by_tie: random order */
+    struct sorted_node by_receivers[ORDERS]; /* shape->by_receivers: fewest receiving tasks, then the longest smallest unit */
+};
+
+struct host_shape {
+    struct host *host;
+    uint32_t fitting;       /* units with room */
+    struct sorted waiting;  /* locals, by their job's turn */
+    struct sorted_node local_host; /* shape->local_hosts while both */
+    struct fit fit[];
+};
+
+struct host {
+    uint32_t index;
+    uint64_t generation;
+    char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
+    bool joined, silent, lost, draining;
+    uint64_t uplink_bps, downlink_bps;
+    uint32_t uplink_permille, downlink_permille;
+    uint32_t n_units, running;
+    struct unit *units;
+    uint64_t tie_draws, tie; /* a random place among equals, drawn anew at each start here */
+    struct attempts attempts;
+    struct sorted receiving[ORDERS]; /* by_size */
+    struct sorted outputs;
+    struct host_shape **shapes; /* index: one per engine shape */
+};
+
+/* One (demand, constraint): index over hosts and jobs. */
+struct shape {
+    uint32_t index;
+    struct resources demand;
+    char constraint[ENGINE_NAME_MAX];
+    int64_t times;    /* how many more such tasks fit now */
+    uint32_t possible, capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
+    uint64_t n_ready;
+    struct sorted by_load, by_tie, by_receivers[ORDERS];
+    struct sorted maps, unlocated, reduces; /* buckets by turn */
+    struct sorted local_hosts;              /* hosts with room and waiting locals, by the first local's turn */
+    struct sorted unheld, overdue;          /* stages with ready tasks, by turn */
+};
+
+enum { CHANGES = 4096 };
+
+struct engine {
+    struct engine_config config;
+    const struct turn_policy *turn;
+    const struct place_policy *place;
+    const struct commit_policy *commit;
+    const struct network_policy *network;
+    int64_t now_ns;
+    uint64_t attempt_counter, draws;
+    struct decisions *out;
+    jmp_buf no_memory;
+
+    struct host **hosts; /* hosts_max entries */
+    uint32_t n_hosts;    /* highest known index + 1 */
+    uint32_t joined, up;
+    struct resources total, free; /* of hosts that are up and not draining */
+    uint64_t uplink_bps;
+    struct shape **shapes;
+    uint32_t n_shapes;
+    uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */
+    uint64_t n_changes;
+
+    uint32_t hot, warm; /* uplinks above congested_permille; at or above cleared_permille */
+    bool congested;
+
+    enum mode mode;
+    uint64_t mode_sequence;
+    int64_t mode_since_ns;
+    bool mode_pending; /* the other mode is due when the dwell is over */
+
+    struct sorted jobs, active, names, finished, finished_age, attempts, hold_timers;
+    uint64_t finished_counter, n_tasks, n_ready, held_stages;
+    struct engine_counters counters;
+};
+
+/* Memory for the step; does not return when there is none (engine_step then returns −ENOMEM). Zeroed. */
+void *engine_allocate(struct engine *engine, size_t n, size_t size);
+/* An array of pointers with room for entry number n; it grows by doubling. Takes and returns the array. */
+void *engine_grow(struct engine *engine, void *array, uint32_t n);
+/* A zeroed decision at the end of this step's list. */
+struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason, int64_t left, int64_t right);
+void engine_reject(struct engine *engine, const struct event *event, enum reason reason, int64_t left, int64_t right);
+
+/* The engine's named random source, a counter-based generator: splitmix64's finalizer (Steele, Lea, Flood 2014) over seed and names. */
+static inline uint64_t engine_mix(uint64_t seed, uint64_t x, uint64_t y)
+{
+    uint64_t z = seed + 0x9e3779b97f4a7c15u * (x + 1) + 0xd1342543de82ef95u * (y + 1);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static inline const uint32_t *task_replicas(const struct task *task)
+{
+    const struct stage *stage = task->stage;
+    return stage->replicas ? stage->replicas + (size_t)task->index * stage->replicas_per_task : NULL;
+}
+
+static inline int64_t clamp_i64(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}

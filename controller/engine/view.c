@@ -1,0 +1,233 @@
+/* Copies of state for those who look. */
+#include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/job.h"
+#include "controller/engine/mode.h"
+#include "controller/engine/order.h"
+#include "controller/engine/resources.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t smallest_receiving(const struct host *host, enum unit_order order)
+{
+    const struct sorted_node *first = sorted_first(&host->receiving[order]);
+    return first ? first->key.a : UINT64_MAX;
+}
+
+int engine_host(const struct engine *engine, uint32_t index, struct host_view *ret_view)
+{
+    const struct host *host = cluster_host(engine, index);
+    if (!host)
+        return -ENOENT;
+    *ret_view = (struct host_view){
+        .host = index,
+        .generation = host->generation,
+        .name = host->name,
+        .rack = host->rack,
+        .labels = host->labels,
+        .joined = host->joined,
+        .silent = host->silent,
+        .lost = host->lost,
+        .draining = host->draining,
+        .units = host->n_units,
+        .running = host->running,
+        .receiving = (uint32_t)host->receiving[ORDER_COFLOW].n,
+        .uplink_bps = host->uplink_bps,
+        .downlink_bps = host->downlink_bps,
+        .uplink_permille = host->uplink_permille,
+        .downlink_permille = host->downlink_permille,
+        .smallest_coflow_bytes = smallest_receiving(host, ORDER_COFLOW),
+        .smallest_macroflow_bytes = smallest_receiving(host, ORDER_MACROFLOW),
+    };
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        resources_add(&ret_view->total, &host->units[i].total);
+        resources_add(&ret_view->free, &host->units[i].free);
+    }
+    return 0;
+}
+
+static void view_job(const struct engine *engine, const struct job *job, struct job_view *ret_view)
+{
+    *ret_view = (struct job_view){
+        .job = job->number,
+        .name = job->name,
+        .user = job->user,
+        .state = job->state,
+        .stages = job->n_stages,
+        .tasks = job->n_tasks,
+        .ready = job->n_ready,
+        .running = job->n_running,
+        .done = job->n_done,
+        .held_stages = job->held_stages,
+        .submitted_ns = job->submitted_ns,
+        .finished_ns = job->finished_ns,
+        .slot_wait_ns = job->slot_wait_ns,
+        .shuffle_bytes = job->shuffle_bytes,
+        .key = job->turn.a,
+        .first = job == order_first(engine),
+    };
+}
+
+static void view_finished(const struct finished *finished, struct job_view *ret_view)
+{
+    *ret_view = (struct job_view){
+        .job = finished->number,
+        .name = finished->name,
+        .user = finished->user,
+        .state = finished->state,
+        .stages = finished->stages,
+        .tasks = finished->tasks,
+        .done = finished->state == JOB_DONE ? finished->tasks : 0,
+        .submitted_ns = finished->submitted_ns,
+        .finished_ns = finished->finished_ns,
+        .slot_wait_ns = finished->slot_wait_ns,
+        .shuffle_bytes = finished->shuffle_bytes,
+        .key = finished->key,
+    };
+}
+
+int engine_job(const struct engine *engine, uint64_t number, struct job_view *ret_view)
+{
+    const struct job *job = job_find(engine, number);
+    const struct finished *finished = job ? NULL : job_find_finished(engine, number);
+    if (job)
+        view_job(engine, job, ret_view);
+    else if (finished)
+        view_finished(finished, ret_view);
+    return job || finished ? 0 : -ENOENT;
+}
+
+static struct sorted_node *after_number(const struct sorted *set, uint64_t after)
+{
+    struct sorted_key key = {after, 0, 1};
+    return sorted_from(set, key);
+}
+
+int engine_job_after(const struct engine *engine, uint64_t after, struct job_view *ret_view)
+{
+    struct sorted_node *node = after_number(&engine->jobs, after);
+    if (!node)
+        return -ENOENT;
+    view_job(engine, sorted_owner(node, struct job, by_number), ret_view);
+    return 0;
+}
+
+int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view)
+{
+    struct sorted_node *node = after_number(&engine->finished, after);
+    if (!node)
+        return -ENOENT;
+    view_finished(sorted_owner(node, struct finished, by_number), ret_view);
+    return 0;
+}
+
+int engine_stage(const struct engine *engine, uint64_t job, uint32_t index, struct stage_view *ret_view)
+{
+    const struct task *first = job_find_task(engine, job, index, 0);
+    if (!first)
+        return -ENOENT;
+    const struct stage *stage = first->stage;
+    *ret_view = (struct stage_view){
+        .job = job,
+        .stage = index,
+        .tasks = stage->n_tasks,
+        .ready = stage->n_ready,
+        .running = stage->n_running,
+        .done = stage->n_done,
+        .command = stage->command,
+        .constraint = stage->bucket->shape->constraint,
+        .coflow_bytes = stage_coflow_bytes(stage),
+        .held = stage->held,
+        .held_until_ns = stage->held_until_ns,
+    };
+    return 0;
+}
+
+int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index, struct task_view *ret_view)
+{
+    const struct task *task = job_find_task(engine, job, stage, index);
+    if (!task)
+        return -ENOENT;
+    *ret_view = (struct task_view){
+        .job = job,
+        .stage = stage,
+        .task = index,
+        .state = task->state,
+        .network_input = task->bytes > 0,
+        .bytes = task->bytes,
+        .input_bytes = task->input_bytes,
+        .compute_ns = task->compute_ns,
+        .output_bytes = task->output_bytes,
+        .failures = task->failures,
+        .attempt = task->attempts ? task->attempts->number : task->done_attempt,
+        .ready_ns = task->ready_ns,
+        .started_ns = task->started_ns,
+    };
+    return 0;
+}
+
+static void view_attempt(const struct attempt *attempt, struct attempt_view *ret_view)
+{
+    *ret_view = (struct attempt_view){
+        .attempt = attempt->number,
+        .job = attempt->job_number,
+        .stage = attempt->stage_index,
+        .task = attempt->task_index,
+        .host = attempt->host->index,
+        .unit = attempt->unit,
+        .state = attempt->state,
+        .coflow_level = attempt->level[ORDER_COFLOW],
+        .macroflow_level = attempt->level[ORDER_MACROFLOW],
+        .coflow_bytes = attempt->bytes[ORDER_COFLOW],
+        .macroflow_bytes = attempt->bytes[ORDER_MACROFLOW],
+        .received_bytes = attempt->received_bytes,
+        .started_ns = attempt->started_ns,
+    };
+}
+
+int engine_attempt(const struct engine *engine, uint64_t number, struct attempt_view *ret_view)
+{
+    const struct attempt *attempt = attempt_find(engine, number);
+    if (!attempt)
+        return -ENOENT;
+    view_attempt(attempt, ret_view);
+    return 0;
+}
+
+int engine_attempt_after(const struct engine *engine, uint64_t after, struct attempt_view *ret_view)
+{
+    struct sorted_node *node = after_number(&engine->attempts, after);
+    if (!node)
+        return -ENOENT;
+    view_attempt(sorted_owner(node, struct attempt, by_number), ret_view);
+    return 0;
+}
+
+void engine_status(const struct engine *engine, struct engine_status *ret_status)
+{
+    const struct job *first = order_first(engine);
+    *ret_status = (struct engine_status){
+        .now_ns = engine->now_ns,
+        .mode = engine->mode,
+        .mode_sequence = engine->mode_sequence,
+        .mode_since_ns = engine->mode_since_ns,
+        .congested = engine->congested,
+        .hot_uplinks = engine->warm,
+        .first_job = first ? first->number : 0,
+        .hosts = engine->joined,
+        .hosts_up = engine->up,
+        .jobs_active = engine->active.n,
+        .tasks_ready = engine->n_ready,
+        .attempts = engine->attempts.n,
+        .held_stages = (uint32_t)engine->held_stages,
+        .slots = engine->total.amount[RES_SLOTS],
+        .slots_free = engine->free.amount[RES_SLOTS],
+    };
+    mode_numbers(engine, &ret_status->first_ready, &ret_status->first_free);
+}
+
+void engine_counters(const struct engine *engine, struct engine_counters *ret_counters)
+{
+    *ret_counters = engine->counters;
+}

@@ -1,0 +1,184 @@
+/* Scripted time for the engine: a test says what happens when, and reads what was decided. */
+#pragma once
+
+#include "tests/unit/test.h"
+
+#include "controller/engine/engine.h"
+
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+
+struct script {
+    struct engine *engine;
+    struct decisions decisions;
+    int64_t now_ns;
+    uint64_t requests;
+};
+
+static inline struct engine_config script_config(void)
+{
+    struct engine_config config;
+    engine_config_default(&config);
+    config.hosts_max = 4096;
+    return config;
+}
+
+static inline void script_begin(struct script *script, const struct engine_config *config)
+{
+    struct err err = {0};
+    memset(script, 0, sizeof(*script));
+    if (engine_create(config, &script->engine, &err) < 0)
+        fail_msg("engine_create: %s", err.text);
+}
+
+static inline void script_end(struct script *script)
+{
+    engine_destroy(script->engine);
+    decisions_done(&script->decisions);
+}
+
+static inline void script_events(struct script *script, const struct event *events, size_t n)
+{
+    assert_int_equal(engine_step(script->engine, script->now_ns, events, n, &script->decisions), 0);
+}
+
+static inline void script_event(struct script *script, struct event event)
+{
+    script_events(script, &event, 1);
+}
+
+/* A host with one unit of `slots`, 1 Gb/s both ways. */
+static inline struct event script_join(uint32_t host, uint64_t slots, const uint64_t vector[static ENGINE_RESOURCES])
+{
+    static char names[4096][16];
+    snprintf(names[host % 4096], sizeof(names[0]), "h%u", host);
+    (void)slots;
+    struct event event = {.kind = EVENT_HOST_JOIN};
+    event.host_join.host = host;
+    event.host_join.generation = 1;
+    event.host_join.name = names[host % 4096];
+    event.host_join.rack = "";
+    event.host_join.labels = "";
+    event.host_join.uplink_bps = event.host_join.downlink_bps = 1000000000;
+    event.host_join.units = (struct u64s){vector, ENGINE_RESOURCES};
+    return event;
+}
+
+static inline void script_host(struct script *script, uint32_t host, uint64_t slots)
+{
+    uint64_t vector[ENGINE_RESOURCES] = {slots};
+    script_event(script, script_join(host, slots, vector));
+}
+
+static inline void script_load(struct script *script, uint32_t host, uint32_t permille)
+{
+    struct event event = {.kind = EVENT_HOST_LOAD};
+    event.host_load.host = host;
+    event.host_load.resource = LOAD_UPLINK;
+    event.host_load.permille = permille;
+    script_event(script, event);
+}
+
+/* A job of `maps` maps on given replicas (`per` a map; NULL: none) and `reduces` reducers that read `sums` (NULL: no second stage). */
+struct script_job {
+    uint64_t number;
+    uint32_t maps, per, reduces;
+    const uint32_t *replicas;
+    uint64_t map_input, map_ns, reduce_ns;
+    const uint64_t *sums;
+    int64_t estimate_bytes;
+};
+
+/* The events of a job, in caller-given arrays; returns how many (at most 8). */
+static inline size_t script_job_events(const struct script_job *job, struct event *events, uint64_t *room, char *name, size_t name_size)
+{
+    static const uint32_t parent[] = {0}, barrier[] = {EDGE_BARRIER};
+    size_t n = 0;
+    memset(events, 0, 8 * sizeof(*events));
+    snprintf(name, name_size, "job-%llu", (unsigned long long)job->number);
+    events[n].kind = EVENT_JOB_BEGIN;
+    events[n].job_begin.job = job->number;
+    events[n].job_begin.name = name;
+    events[n].job_begin.content = job->number;
+    events[n].job_begin.estimate_bytes = job->estimate_bytes ? job->estimate_bytes : -1;
+    events[n++].job_begin.estimate_ns = -1;
+    for (uint32_t s = 0; s < (job->reduces ? 2u : 1u); s++) {
+        uint32_t tasks = s ? job->reduces : job->maps, per = s ? 0 : job->per;
+        events[n].kind = EVENT_JOB_STAGE;
+        events[n].job_stage.job = job->number;
+        events[n].job_stage.stage = s;
+        events[n].job_stage.tasks = tasks;
+        events[n].job_stage.demand.amount[RES_SLOTS] = 1;
+        events[n].job_stage.command = s ? "reduce" : "map";
+        events[n].job_stage.constraint = "";
+        events[n].job_stage.parents = (struct u32s){parent, s};
+        events[n++].job_stage.edges = (struct u32s){barrier, s};
+        uint64_t *compute = room + (s ? 2 * (size_t)job->maps : 0), *input = compute + tasks;
+        for (uint32_t i = 0; i < tasks; i++) {
+            compute[i] = s ? job->reduce_ns : job->map_ns;
+            input[i] = s ? 0 : job->map_input;
+        }
+        events[n].kind = EVENT_JOB_TASKS;
+        events[n].job_tasks.job = job->number;
+        events[n].job_tasks.stage = s;
+        events[n].job_tasks.replicas_per_task = per;
+        events[n].job_tasks.replicas = (struct u32s){job->replicas, per * tasks};
+        events[n].job_tasks.compute_ns = (struct u64s){compute, tasks};
+        events[n++].job_tasks.input_bytes = (struct u64s){input, tasks};
+    }
+    if (job->reduces) {
+        events[n].kind = EVENT_JOB_BYTES;
+        events[n].job_bytes.job = job->number;
+        events[n].job_bytes.stage = 1;
+        events[n++].job_bytes.bytes = (struct u64s){job->sums, job->reduces};
+    }
+    events[n].kind = EVENT_JOB_END;
+    events[n++].job_end.job = job->number;
+    return n;
+}
+
+static inline void script_submit(struct script *script, const struct script_job *job)
+{
+    struct event events[8];
+    char name[32];
+    uint64_t *room = calloc(2 * (size_t)(job->maps + job->reduces) + 1, sizeof(*room));
+    size_t n = script_job_events(job, events, room, name, sizeof(name));
+    script_events(script, events, n);
+    free(room);
+}
+
+static inline void script_attempt(struct script *script, enum event_kind kind, uint64_t attempt, uint64_t bytes)
+{
+    struct event event = {.kind = kind};
+    event.attempt.attempt = attempt;
+    event.attempt.received_bytes = bytes;
+    script_event(script, event);
+}
+
+/* The n-th decision of a kind in the last step; NULL: no more. */
+static inline const struct decision *script_decision(const struct script *script, enum decision_kind kind, size_t n)
+{
+    for (size_t i = 0; i < script->decisions.n; i++)
+        if (script->decisions.at[i].kind == kind && n-- == 0)
+            return &script->decisions.at[i];
+    return NULL;
+}
+
+static inline size_t script_count(const struct script *script, enum decision_kind kind)
+{
+    size_t n = 0;
+    while (script_decision(script, kind, n))
+        n++;
+    return n;
+}
+
+/* The start of (job, stage, task) in the last step; NULL: none. */
+static inline const struct decision *script_start(const struct script *script, uint64_t job, uint32_t stage, uint32_t task)
+{
+    const struct decision *decision;
+    for (size_t n = 0; (decision = script_decision(script, DECISION_START, n)); n++)
+        if (decision->start.job == job && decision->start.stage == stage && decision->start.task == task)
+            return decision;
+    return NULL;
+}

@@ -1,0 +1,164 @@
+/* The specification's worked examples: mode switch, and example 2 (slots held back let another job through). */
+#include "tests/unit/script.h"
+
+enum { UNIT = 1000000 };
+
+static void example_2(bool other_is_larger)
+{
+    struct script s;
+    struct engine_config config = script_config();
+    script_begin(&s, &config);
+    script_host(&s, 0, 2);
+    script_host(&s, 1, 2);
+    static const uint32_t blocks_a[] = {0, 0, 1, 1}, blocks_b[] = {0, 1};
+    static const uint64_t sums[] = {4 * UNIT, 4 * UNIT, 4 * UNIT, 4 * UNIT};
+    struct script_job a = {1, 4, 1, 4, blocks_a, UNIT, SECOND, 0, sums, 16 * UNIT};
+    script_submit(&s, &a);
+    uint64_t maps[4], reduces[4] = {0};
+    for (uint32_t m = 0; m < 4; m++) {
+        const struct decision *start = script_start(&s, 1, 0, m);
+        assert_non_null(start);
+        assert_int_equal(start->start.host, blocks_a[m]);
+        assert_int_equal(start->reason, REASON_LOCAL_BLOCK);
+        maps[m] = start->start.attempt;
+    }
+
+    s.now_ns = 1 * SECOND;
+    for (int m = 0; m < 4; m++)
+        script_attempt(&s, EVENT_ATTEMPT_DONE, maps[m], 0);
+    assert_int_equal(script_count(&s, DECISION_START), 2);
+    uint32_t hosts = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct decision *start = script_decision(&s, DECISION_START, i);
+        assert_int_equal(start->start.stage, 1);
+        assert_int_equal(start->reason, REASON_LINK_UNUSED);
+        assert_int_equal(start->start.input_bytes, 2 * UNIT);
+        hosts |= 1u << start->start.host;
+        reduces[i] = start->start.attempt;
+    }
+    assert_int_equal(hosts, 3);
+    const struct decision *hold = script_decision(&s, DECISION_HOLD, 0);
+    assert_non_null(hold);
+    assert_int_equal(hold->reason, REASON_WOULD_STALL);
+    assert_int_equal(hold->left, 16 * UNIT);
+    assert_int_equal(hold->right, 16 * UNIT);
+
+    s.now_ns = 2 * SECOND;
+    script_load(&s, 0, 1000);
+    script_load(&s, 1, 1000);
+    struct script_job b = {2, 1, 2, 0, blocks_b, UNIT, SECOND, 0, NULL, other_is_larger ? 2000 * INT64_C(1000000) : 1};
+    script_submit(&s, &b);
+    struct engine_status status;
+    engine_status(s.engine, &status);
+    assert_int_equal(status.first_job, other_is_larger ? 1 : 2);
+    assert_true(status.congested);
+    const struct decision *m5 = script_start(&s, 2, 0, 0);
+    assert_non_null(m5);
+    uint64_t attempt_b = m5->start.attempt;
+
+    s.now_ns = 3 * SECOND;
+    script_attempt(&s, EVENT_ATTEMPT_DONE, attempt_b, 0);
+    const struct decision *done = script_decision(&s, DECISION_JOB_DONE, 0);
+    assert_non_null(done);
+    assert_int_equal(done->job_done.job, 2);
+    script_load(&s, 0, 0);
+    script_load(&s, 1, 0);
+    uint64_t rest[2];
+    for (int i = 0; i < 2; i++) {
+        script_attempt(&s, EVENT_ATTEMPT_DONE, reduces[i], 2 * UNIT);
+        assert_int_equal(script_count(&s, DECISION_START), 1);
+        rest[i] = script_decision(&s, DECISION_START, 0)->start.attempt;
+    }
+    s.now_ns = 5 * SECOND;
+    script_attempt(&s, EVENT_ATTEMPT_DONE, rest[0], 2 * UNIT);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, rest[1], 2 * UNIT);
+    done = script_decision(&s, DECISION_JOB_DONE, 0);
+    assert_non_null(done);
+    assert_int_equal(done->job_done.finished_ns - done->job_done.submitted_ns, 5 * SECOND);
+    assert_int_equal(script_count(&s, DECISION_FORGET), 2);
+    script_end(&s);
+}
+
+static void test_example_2_smaller_other_job(void **state)
+{
+    (void)state;
+    example_2(false);
+}
+
+static void test_example_2_larger_other_job(void **state)
+{
+    (void)state;
+    example_2(true);
+}
+
+/* Greedy placement of the same case fills all four slots at once. */
+static void test_example_2_greedy_fills_all_slots(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.place, "greedy");
+    script_begin(&s, &config);
+    script_host(&s, 0, 2);
+    script_host(&s, 1, 2);
+    static const uint32_t blocks[] = {0, 0, 1, 1};
+    static const uint64_t sums[] = {4 * UNIT, 4 * UNIT, 4 * UNIT, 4 * UNIT};
+    struct script_job a = {1, 4, 1, 4, blocks, UNIT, SECOND, 0, sums, 0};
+    script_submit(&s, &a);
+    uint64_t maps[4];
+    for (uint32_t m = 0; m < 4; m++)
+        maps[m] = script_start(&s, 1, 0, m)->start.attempt;
+    s.now_ns = SECOND;
+    size_t starts = 0;
+    for (int m = 0; m < 4; m++) {
+        script_attempt(&s, EVENT_ATTEMPT_DONE, maps[m], 0);
+        starts += script_count(&s, DECISION_START);
+    }
+    assert_int_equal(starts, 4);
+    script_end(&s);
+}
+
+/* J1 is the smallest and fully placed: rich. J2, larger, does not fit: still rich. J3, the smallest of all, does not fit: starved. */
+static void test_mode_switch_example(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    script_begin(&s, &config);
+    script_host(&s, 0, 2);
+    struct engine_status status;
+    struct script_job j1 = {1, 2, 0, 0, NULL, 0, SECOND, 0, NULL, 1000000};
+    struct script_job j2 = {2, 2, 0, 0, NULL, 0, SECOND, 0, NULL, 2000000000};
+    struct script_job j3 = {3, 1, 0, 0, NULL, 0, SECOND / 100, 0, NULL, 1};
+    script_submit(&s, &j1);
+    uint64_t first = script_start(&s, 1, 0, 0)->start.attempt;
+    engine_status(s.engine, &status);
+    assert_int_equal(status.mode, MODE_SLOT_RICH);
+    script_submit(&s, &j2);
+    engine_status(s.engine, &status);
+    assert_int_equal(status.mode, MODE_SLOT_RICH);
+    script_submit(&s, &j3);
+    engine_status(s.engine, &status);
+    assert_int_equal(status.mode, MODE_SLOT_STARVED);
+    const struct decision *mode = script_decision(&s, DECISION_MODE, 0);
+    assert_int_equal(mode->reason, REASON_FIRST_BLOCKED);
+    assert_int_equal(mode->left, 1);
+    assert_int_equal(mode->right, 0);
+    s.now_ns = SECOND;
+    script_attempt(&s, EVENT_ATTEMPT_DONE, first, 0);
+    assert_non_null(script_start(&s, 3, 0, 0));
+    engine_status(s.engine, &status);
+    assert_int_equal(status.mode, MODE_SLOT_RICH);
+    script_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_example_2_smaller_other_job),
+        cmocka_unit_test(test_example_2_larger_other_job),
+        cmocka_unit_test(test_example_2_greedy_fills_all_slots),
+        cmocka_unit_test(test_mode_switch_example),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
