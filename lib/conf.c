@@ -1,0 +1,434 @@
+#include "lib/conf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#define FILE_MAX  (1 << 20)
+#define WORD_MAX_ 64 /* longest key that is compared for nearness */
+
+struct reader {
+    const char *name;
+    yaml_document_t *document;
+    struct err *err;
+};
+
+/* ---- sentences
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Puts the position before the sentence that is in r->err. */
+static int fail_at(const struct reader *r, const yaml_node_t *node, int code)
+{
+    err_prefix(r->err, "%s:%zu:%zu", r->name, node->start_mark.line + 1,
+               node->start_mark.column + 1);
+    return code;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's distance, one row at a time. */
+static size_t word_distance(const char *a, const char *b)
+{
+    size_t row[WORD_MAX_ + 1], length = strlen(b);
+    if (length > WORD_MAX_)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
+    for (size_t i = 1; *a; a++, i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            size_t above = row[j];
+            row[j] = smaller(smaller(above, row[j - 1]) + 1, diagonal + (*a != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[length];
+}
+
+static const char *nearest_key(const struct conf_field *fields, const char *word)
+{
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+    for (; fields->name; fields++) {
+        size_t distance = word_distance(fields->name, word);
+        if (distance < least) {
+            least = distance;
+            nearest = fields->name;
+        }
+    }
+    return nearest;
+}
+
+static const char *scalar_text(const yaml_node_t *node)
+{
+    return (const char *)node->data.scalar.value;
+}
+
+static int unknown_key(const struct reader *r, const struct conf_field *fields,
+                       const yaml_node_t *key)
+{
+    const char *nearest = nearest_key(fields, scalar_text(key));
+    if (nearest)
+        err_set(r->err, EINVAL, "unknown key '%s'; did you mean '%s'?", scalar_text(key), nearest);
+    else
+        err_set(r->err, EINVAL, "unknown key '%s'", scalar_text(key));
+    return fail_at(r, key, -EINVAL);
+}
+
+/* ---- scalars
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+/* A number as a user would write it, in the largest unit that has no fraction. */
+static const char *number_words(enum conf_type type, int64_t value, char *words, size_t size)
+{
+    static const struct {
+        int64_t scale;
+        const char *unit;
+    } units[][4] = {
+        [CONF_INT] = {{1, ""}},
+        [CONF_DURATION] = {{1000000000, " s"}, {1000000, " ms"}, {1000, " us"}, {1, " ns"}},
+        [CONF_RATE] = {{1000000000, " Gbps"}, {1000000, " Mbps"}, {1000, " kbps"}, {1, " bps"}},
+        [CONF_BYTES] = {{1000000000, " GB"}, {1000000, " MB"}, {1000, " kB"}, {1, " B"}},
+    };
+    if (type == CONF_SHARE) {
+        snprintf(words, size, "%" PRId64 ".%" PRId64 " %%", value / 10, value % 10);
+        return words;
+    }
+    int i = 0;
+    while (units[type][i].scale > 1 && (value == 0 || value % units[type][i].scale))
+        i++;
+    snprintf(words, size, "%" PRId64 "%s", value / units[type][i].scale, units[type][i].unit);
+    return words;
+}
+
+static int number_set(const struct conf_field *field, const char *text, void *target,
+                      struct err *err)
+{
+    int64_t value, most = field->min || field->max ? field->max : INT64_MAX;
+    int r = conf_number(field->type, text, &value, err);
+    if (r < 0)
+        return r;
+    char least_words[40], most_words[40];
+    if (value < field->min || value > most)
+        return err_set(err, EINVAL, "'%s' is out of range: from %s to %s", text,
+                       number_words(field->type, field->min, least_words, sizeof(least_words)),
+                       number_words(field->type, most, most_words, sizeof(most_words)));
+    memcpy(target, &value, sizeof(value));
+    return 0;
+}
+
+static int bool_set(const char *text, bool *target, struct err *err)
+{
+    static const char *const words[] = {"false", "no", "off", "true", "yes", "on"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *target = i >= 3;
+            return 0;
+        }
+    }
+    return err_set(err, EINVAL, "'%s' is neither true nor false", text);
+}
+
+static int string_set(const struct conf_field *field, const char *text, char *target,
+                      struct err *err)
+{
+    size_t length = strlen(text);
+    if (length >= field->size)
+        return err_set(err, EINVAL, "too long: %zu bytes, at most %zu", length, field->size - 1);
+    if (!length && !(field->preset && !*field->preset))
+        return err_set(err, EINVAL, "must not be empty");
+    memcpy(target, text, length + 1);
+    return 0;
+}
+
+static int choice_set(const struct conf_field *field, const char *text, int *target,
+                      struct err *err)
+{
+    char words[256] = "";
+    for (int i = 0; field->choices[i]; i++) {
+        if (strcmp(field->choices[i], text) == 0) {
+            *target = i;
+            return 0;
+        }
+        size_t used = strlen(words);
+        snprintf(words + used, sizeof(words) - used, "%s%s", i ? ", " : "", field->choices[i]);
+    }
+    return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
+}
+
+static int text_set(const struct conf_field *field, const char *text, void *target, struct err *err)
+{
+    switch (field->type) {
+    case CONF_BOOL:
+        return bool_set(text, target, err);
+    case CONF_STRING:
+        return string_set(field, text, target, err);
+    case CONF_CHOICE:
+        return choice_set(field, text, target, err);
+    case CONF_PARSED:
+        return field->parse(text, target, err);
+    default:
+        return number_set(field, text, target, err);
+    }
+}
+
+static int scalar_set(const struct reader *r, const struct conf_field *field,
+                      const yaml_node_t *node, void *target)
+{
+    int code;
+    if (node->type != YAML_SCALAR_NODE)
+        code = err_set(r->err, EINVAL, "%s: one value is expected here", field->name);
+    else if (strlen(scalar_text(node)) != node->data.scalar.length)
+        code = err_set(r->err, EINVAL, "%s: a NUL byte has no place here", field->name);
+    else if ((code = text_set(field, scalar_text(node), target, r->err)) < 0)
+        err_prefix(r->err, "%s", field->name);
+    return code < 0 ? fail_at(r, node, code) : 0;
+}
+
+/* ---- sections and lists
+ * ------------------------------------------------------------------------------------------ */
+
+static int section_set(const struct reader *r, const struct conf_section *section,
+                       const yaml_node_t *node, void *structure);
+
+static int list_set(const struct reader *r, const struct conf_field *field, const yaml_node_t *node,
+                    char *structure)
+{
+    uint32_t count = 0;
+    int code = 0;
+    if (node->type != YAML_SEQUENCE_NODE)
+        code = err_set(r->err, EINVAL, "%s: a list is expected here", field->name);
+    else if (node->data.sequence.items.top - node->data.sequence.items.start > field->max)
+        code = err_set(r->err, EINVAL, "%s: more than %" PRId64 " items", field->name, field->max);
+    else if (node->data.sequence.items.top - node->data.sequence.items.start < field->min)
+        code = err_set(r->err, EINVAL, "%s: fewer than %" PRId64 " items", field->name, field->min);
+    if (code < 0)
+        return fail_at(r, node, code);
+    struct conf_field item = *field->item;
+    item.name = field->name;
+    for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top;
+         i++) {
+        const yaml_node_t *child = yaml_document_get_node(r->document, *i);
+        char *target = structure + field->offset + count++ * field->size;
+        code = item.type == CONF_SECTION ? section_set(r, item.section, child, target)
+                                         : scalar_set(r, &item, child, target);
+        if (code < 0)
+            return code;
+    }
+    memcpy(structure + field->count_offset, &count, sizeof(count));
+    return 0;
+}
+
+/* The value of the field's key, NULL if it is absent. −EINVAL if the key stands there twice. */
+static int value_find(const struct reader *r, const yaml_node_t *map, const char *name,
+                      const yaml_node_t **ret_value)
+{
+    *ret_value = NULL;
+    if (!map)
+        return 0;
+    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
+         p++) {
+        const yaml_node_t *key = yaml_document_get_node(r->document, p->key);
+        if (strcmp(scalar_text(key), name) != 0)
+            continue;
+        if (*ret_value) {
+            err_set(r->err, EINVAL, "'%s' stands here for the second time", name);
+            return fail_at(r, key, -EINVAL);
+        }
+        *ret_value = yaml_document_get_node(r->document, p->value);
+    }
+    return 0;
+}
+
+static int keys_check(const struct reader *r, const struct conf_field *fields,
+                      const yaml_node_t *map)
+{
+    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
+         p++) {
+        const yaml_node_t *key = yaml_document_get_node(r->document, p->key);
+        if (key->type != YAML_SCALAR_NODE) {
+            err_set(r->err, EINVAL, "a key must be one word");
+            return fail_at(r, key, -EINVAL);
+        }
+        const struct conf_field *field = fields;
+        while (field->name && strcmp(field->name, scalar_text(key)) != 0)
+            field++;
+        if (!field->name)
+            return unknown_key(r, fields, key);
+    }
+    return 0;
+}
+
+static bool node_is_empty(const yaml_node_t *node)
+{
+    return !node || (node->type == YAML_SCALAR_NODE && node->data.scalar.length == 0 &&
+                     node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
+}
+
+/* `owner` is where a missing key is told; NULL in an empty file. */
+static int absent_set(const struct reader *r, const struct conf_field *field,
+                      const yaml_node_t *owner, char *target)
+{
+    int code;
+    if (field->type == CONF_LIST && !field->min)
+        return 0;
+    if (field->preset && field->type != CONF_LIST)
+        code = text_set(field, field->preset, target, r->err);
+    else
+        code = err_set(r->err, EINVAL, "'%s' is missing", field->name);
+    if (code < 0)
+        return owner ? fail_at(r, owner, code) : err_prefix(r->err, "%s:1:1", r->name);
+    return 0;
+}
+
+static int field_set(const struct reader *r, const struct conf_field *field,
+                     const yaml_node_t *owner, char *structure)
+{
+    const yaml_node_t *value;
+    char *target = structure + field->offset;
+    int code = value_find(r, owner, field->name, &value);
+    if (code < 0)
+        return code;
+    if (field->type == CONF_SECTION)
+        return section_set(r, field->section, value, target);
+    if (!value)
+        return absent_set(r, field, owner, target);
+    return field->type == CONF_LIST ? list_set(r, field, value, structure)
+                                    : scalar_set(r, field, value, target);
+}
+
+/* node NULL: the section is absent, every field takes its default. */
+static int section_set(const struct reader *r, const struct conf_section *section,
+                       const yaml_node_t *node, void *structure)
+{
+    int code = 0;
+    memset(structure, 0, section->bytes);
+    if (node_is_empty(node))
+        node = NULL;
+    if (node && node->type != YAML_MAPPING_NODE) {
+        err_set(r->err, EINVAL, "keys and values are expected here");
+        return fail_at(r, node, -EINVAL);
+    }
+    if (node)
+        code = keys_check(r, section->fields, node);
+    for (const struct conf_field *f = section->fields; !code && f->name; f++)
+        code = field_set(r, f, node, structure);
+    if (!code && section->check && (code = section->check(structure, r->err)) < 0)
+        return node ? fail_at(r, node, code) : err_prefix(r->err, "%s:1:1", r->name);
+    return code;
+}
+
+/* ---- documents
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static int syntax_fail(const char *name, const yaml_parser_t *parser, struct err *err)
+{
+    if (parser->error == YAML_MEMORY_ERROR)
+        return err_set(err, ENOMEM, "%s: out of memory", name);
+    return err_set(err, EINVAL, "%s:%zu:%zu: %s", name, parser->problem_mark.line + 1,
+                   parser->problem_mark.column + 1, parser->problem ? parser->problem : "not YAML");
+}
+
+static int document_set(const struct reader *r, const struct conf_section *section,
+                        void *ret_structure)
+{
+    void *scratch = calloc(1, section->bytes);
+    if (!scratch)
+        return err_set(r->err, ENOMEM, "%s: out of memory", r->name);
+    int code = section_set(r, section, yaml_document_get_root_node(r->document), scratch);
+    if (!code)
+        memcpy(ret_structure, scratch, section->bytes);
+    free(scratch);
+    return code;
+}
+
+static int second_document_refuse(yaml_parser_t *parser, const char *name, struct err *err)
+{
+    yaml_document_t next;
+    int code = 0;
+    if (!yaml_parser_load(parser, &next))
+        return syntax_fail(name, parser, err);
+    if (yaml_document_get_root_node(&next))
+        code = err_set(err, EINVAL, "%s:%zu:1: a second document begins here; one is expected",
+                       name, next.start_mark.line + 1);
+    yaml_document_delete(&next);
+    return code;
+}
+
+int conf_parse(const char *name, const char *text, size_t length,
+               const struct conf_section *section, void *ret_structure, struct err *err)
+{
+    struct err unwanted;
+    yaml_parser_t parser;
+    yaml_document_t document;
+    err = err ? err : &unwanted;
+    if (!yaml_parser_initialize(&parser))
+        return err_set(err, ENOMEM, "%s: out of memory", name);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+    int code = yaml_parser_load(&parser, &document) ? 0 : syntax_fail(name, &parser, err);
+    if (!code) {
+        if (yaml_document_get_root_node(&document))
+            code = second_document_refuse(&parser, name, err);
+        struct reader reader = {name, &document, err};
+        if (!code)
+            code = document_set(&reader, section, ret_structure);
+        yaml_document_delete(&document);
+    }
+    yaml_parser_delete(&parser);
+    return code;
+}
+
+int conf_defaults(const struct conf_section *section, void *ret_structure, struct err *err)
+{
+    return conf_parse("defaults", "", 0, section, ret_structure, err);
+}
+
+static int file_read(int fd, char *text, size_t *ret_length)
+{
+    size_t length = 0;
+    ssize_t n;
+    while ((n = read(fd, text + length, FILE_MAX + 1 - length)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        length += (size_t)n;
+        if (length > FILE_MAX)
+            return -EFBIG;
+    }
+    *ret_length = length;
+    return 0;
+}
+
+int conf_read(const char *path, const struct conf_section *section, void *ret_structure,
+              struct err *err)
+{
+    size_t length = 0;
+    int code, fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "%s cannot be opened", path);
+    char *text = malloc(FILE_MAX + 1);
+    if (!text)
+        code = err_set(err, ENOMEM, "%s: out of memory", path);
+    else if ((code = file_read(fd, text, &length)) < 0)
+        err_sys(err, -code, "%s cannot be read", path);
+    else
+        code = conf_parse(path, text, length, section, ret_structure, err);
+    free(text);
+    close(fd);
+    return code;
+}

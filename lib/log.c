@@ -1,0 +1,108 @@
+#include "lib/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *program_name = "duopoly";
+static enum log_level least_urgent_level = LOG_LEVEL_NOTE;
+static struct log_limit limit;
+
+static const char *const level_words[] = {
+    [LOG_LEVEL_ERROR] = "error: ",
+    [LOG_LEVEL_WARNING] = "warning: ",
+    [LOG_LEVEL_NOTE] = "",
+    [LOG_LEVEL_DEBUG] = "debug: ",
+};
+static const char *const fault_words[] = {
+    [LOG_FAULT_NONE] = "",
+    [LOG_FAULT_PEER] = "peer: ",
+    [LOG_FAULT_CONFIGURATION] = "configuration: ",
+    [LOG_FAULT_US] = "internal: ",
+};
+static const char *const journal_priorities[] = {
+    [LOG_LEVEL_ERROR] = "<3>",
+    [LOG_LEVEL_WARNING] = "<4>",
+    [LOG_LEVEL_NOTE] = "<5>",
+    [LOG_LEVEL_DEBUG] = "<7>",
+};
+
+void log_open(const char *program, enum log_level least_urgent)
+{
+    program_name = program;
+    least_urgent_level = least_urgent;
+}
+
+static struct log_place *place_find(struct log_limit *l, const void *place, uint64_t now_ms)
+{
+    struct log_place *oldest = &l->places[0];
+    for (struct log_place *p = l->places; p < l->places + LOG_PLACES; p++) {
+        if (p->place == place)
+            return p;
+        if (!p->place || (oldest->place && p->window_start_ms < oldest->window_start_ms))
+            oldest = p;
+        if (!p->place)
+            break;
+    }
+    *oldest = (struct log_place){.place = place, .window_start_ms = now_ms};
+    return oldest;
+}
+
+bool log_limit_admit(struct log_limit *l, const void *place, uint64_t now_ms,
+                     uint32_t *ret_left_out)
+{
+    struct log_place *p = place_find(l, place, now_ms);
+    *ret_left_out = 0;
+    if (now_ms - p->window_start_ms >= LOG_WINDOW_MS) {
+        p->window_start_ms = now_ms;
+        p->lines = 0;
+        *ret_left_out = p->left_out;
+        p->left_out = 0;
+    }
+    if (p->lines >= LOG_BURST) {
+        p->left_out++;
+        return false;
+    }
+    p->lines++;
+    return true;
+}
+
+static uint64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Peers' words end up in lines: a control character could forge another line or drive a terminal.
+ */
+static void text_clean(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
+void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
+{
+    uint32_t left_out;
+    if (level > least_urgent_level || !log_limit_admit(&limit, format, monotonic_ms(), &left_out))
+        return;
+    char text[1024];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    text_clean(text);
+    char more[48] = "";
+    if (left_out)
+        snprintf(more, sizeof(more), " (%u like it left out)", left_out);
+    /* One write a line, so that lines of several processes on one terminal do not mix. */
+    char line[1200];
+    snprintf(line, sizeof(line), "%s%s: %s%s%s%s\n",
+             getenv("JOURNAL_STREAM") ? journal_priorities[level] : "", program_name,
+             level_words[level], fault_words[fault], text, more);
+    fputs(line, stderr);
+}

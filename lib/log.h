@@ -1,0 +1,57 @@
+/* What a program tells its operator: one line on standard error for each thing worth knowing.
+ *
+ * Every line has a level and, for errors and warnings, whose fault it is, because that decides who
+ * has to act: a peer (another program sent something wrong), the configuration (the operator), or
+ * us (a bug or this machine). Libraries do not log; a failure is logged once, by whoever gives up
+ * on it.
+ *
+ * Repeats are limited per place in the source: LOG_BURST lines in LOG_WINDOW_MS, after which lines
+ * are counted instead, and the next one that gets through says how many were left out. So a
+ * misbehaving peer cannot fill a disk. Under systemd (JOURNAL_STREAM is set) a line begins with the
+ * journal's <priority>.
+ *
+ * One thread only (the daemons have one). The limiter itself is pure and takes the time as a
+ * parameter. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTE, LOG_LEVEL_DEBUG };
+
+enum log_fault { LOG_FAULT_NONE, LOG_FAULT_PEER, LOG_FAULT_CONFIGURATION, LOG_FAULT_US };
+
+/* Names the program and the least urgent level that is printed. `program` is borrowed for ever.
+ * Without this call the name is "duopoly" and notes are printed. */
+void log_open(const char *program, enum log_level least_urgent);
+
+__attribute__((format(printf, 3, 4))) void log_line(enum log_level level, enum log_fault fault,
+                                                    const char *format, ...);
+
+#define log_error(fault, ...)   log_line(LOG_LEVEL_ERROR, fault, __VA_ARGS__)
+#define log_warning(fault, ...) log_line(LOG_LEVEL_WARNING, fault, __VA_ARGS__)
+#define log_note(...)           log_line(LOG_LEVEL_NOTE, LOG_FAULT_NONE, __VA_ARGS__)
+#define log_debug(...)          log_line(LOG_LEVEL_DEBUG, LOG_FAULT_NONE, __VA_ARGS__)
+
+/* ---- the limiter
+ * -----------------------------------------------------------------------------------------------
+ */
+
+#define LOG_BURST     10
+#define LOG_WINDOW_MS 10000
+#define LOG_PLACES                                                                                 \
+    64 /* remembered at once; the one quiet for longest makes room, its count is lost */
+
+struct log_limit {
+    struct log_place {
+        const void *place; /* any address that stands for the place in the source; NULL: free */
+        uint64_t window_start_ms;
+        uint32_t lines;
+        uint32_t left_out;
+    } places[LOG_PLACES];
+};
+
+/* Whether a line of `place` may be printed at `now_ms`; sets how many were left out before it.
+ * O(LOG_PLACES). */
+bool log_limit_admit(struct log_limit *limit, const void *place, uint64_t now_ms,
+                     uint32_t *ret_left_out);

@@ -1,0 +1,45 @@
+#include "tests/unit/test.h"
+
+#include "lib/log.h"
+
+static void limit_counts_what_it_leaves_out(void **state)
+{
+    (void)state;
+    struct log_limit limit = {0};
+    uint32_t left_out;
+    for (int i = 0; i < LOG_BURST; i++)
+        assert_true(log_limit_admit(&limit, "a", 1000, &left_out));
+    for (int i = 0; i < 3; i++)
+        assert_false(log_limit_admit(&limit, "a", 1000 + LOG_WINDOW_MS - 1, &left_out));
+    assert_true(log_limit_admit(&limit, "b", 1000, &left_out));
+    assert_int_equal(left_out, 0);
+    assert_true(log_limit_admit(&limit, "a", 1000 + LOG_WINDOW_MS, &left_out));
+    assert_int_equal(left_out, 3);
+    assert_true(log_limit_admit(&limit, "a", 1000 + LOG_WINDOW_MS, &left_out));
+    assert_int_equal(left_out, 0);
+}
+
+/* However many places speak, none gets more than its burst in a window once it is remembered, and
+ * none is silenced. */
+static void limit_survives_many_places(void **state)
+{
+    (void)state;
+    struct log_limit limit = {0};
+    static char places[LOG_PLACES * 4];
+    uint32_t left_out;
+    for (int i = 0; i < LOG_PLACES * 4; i++)
+        assert_true(log_limit_admit(&limit, &places[i], (uint64_t)i, &left_out));
+    for (int i = 1; i < LOG_BURST; i++)
+        assert_true(
+            log_limit_admit(&limit, &places[LOG_PLACES * 4 - 1], LOG_PLACES * 4, &left_out));
+    assert_false(log_limit_admit(&limit, &places[LOG_PLACES * 4 - 1], LOG_PLACES * 4, &left_out));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limit_counts_what_it_leaves_out),
+        cmocka_unit_test(limit_survives_many_places),
+    };
+    return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}
