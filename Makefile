@@ -122,6 +122,14 @@ unit: $(UNIT) ## builds and runs the unit tests of one variant
 check: ## the checks that run nothing: include directions
 	tests/lint/includes
 
+# The decoders' sources are built anew for it: coverage has to be compiled in.
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz: $(BUILD)/obj/duopoly.pb.o ## explores the wire's decoder with libFuzzer for FUZZ_SECONDS (60); what it finds stays in $(BUILD)/fuzz
+	@mkdir -p $(BUILD)/fuzz/wire
+	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_wire tests/fuzz/fuzz_wire.c lib/wire.c lib/err.c $< -lprotobuf-nanopb
+	$(BUILD)/fuzz/fuzz_wire -max_len=65537 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/wire tests/fuzz/wire
+
 .PHONY: deps
 deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
 	@./install-packages $(PACKAGES)

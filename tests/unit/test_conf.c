@@ -45,7 +45,7 @@ static const struct conf_field timer_fields[] = {
     {"silent", CONF_DURATION, offsetof(struct timers, silent_ns), .min = 1, .max = 60000000000,
      .preset = "3 s"},
     {"lost", CONF_DURATION, offsetof(struct timers, lost_ns), .preset = "30 s"},
-    {NULL},
+    {.name = NULL},
 };
 static const struct conf_section timer_section = {timer_fields, sizeof(struct timers),
                                                   timers_check};
@@ -54,7 +54,7 @@ static const struct conf_field command_fields[] = {
     {"name", CONF_STRING, offsetof(struct command, name), .size = 16},
     {"words", CONF_LIST, offsetof(struct command, words), .size = 16, .max = 3, .item = &word_item,
      .count_offset = offsetof(struct command, n_words)},
-    {NULL},
+    {.name = NULL},
 };
 static const struct conf_section command_section = {command_fields, sizeof(struct command), NULL};
 static const struct conf_field command_item = {"", CONF_SECTION, .section = &command_section};
@@ -71,7 +71,7 @@ static const struct conf_field fields[] = {
     {"commands", CONF_LIST, offsetof(struct settings, commands), .size = sizeof(struct command),
      .max = 2, .item = &command_item, .count_offset = offsetof(struct settings, n_commands)},
     {"first", CONF_PARSED, offsetof(struct settings, first), .parse = first_parse, .preset = "x"},
-    {NULL},
+    {.name = NULL},
 };
 static const struct conf_section section = {fields, sizeof(struct settings), NULL};
 

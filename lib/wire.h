@@ -1,0 +1,112 @@
+/* One message of the wire (schemas/duopoly.proto) and the book-keeping of one session, without any
+ * transport.
+ *
+ * Codec: a message is one Envelope of at most WIRE_MAX_BYTES; nanopb decodes it into a structure of
+ * fixed size with nothing allocated, and refuses whatever breaks a bound of
+ * schemas/duopoly.options. An envelope of a kind that this program does not know decodes with
+ * which_body 0: it is to be ignored and counted, never an error.
+ *
+ * Session: what both ends remember of one connection between HELLO and its end.
+ *  - Outgoing state-changing messages are numbered from 1; the peer acknowledges them cumulatively
+ * once they took effect. At most WIRE_WINDOW may be unacknowledged: then wire_session_stamp answers
+ * −ENOBUFS, and the owner ends the session (the peer takes nothing in any more).
+ *  - Incoming ones must come in order: what was there before is a duplicate (harmless, already
+ * answered for), a hole means that something was lost, and the session must end. Effects may come
+ * to pass in any order; what is acknowledged is the largest number below which everything has.
+ *  - Epochs: the controller's grows with each start. A message that carries an older epoch than the
+ * session's is refused. Everything here is pure (no clock, socket or global) and O(1), amortised
+ * where a late effect closes a hole.
+ *
+ * An Envelope is about 36 KB: owners keep one for reading and one for writing, not one on every
+ * stack. */
+#pragma once
+
+#include "lib/err.h"
+#include "schemas/duopoly.pb.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_VERSION_MIN 1
+#define WIRE_VERSION_MAX 1
+#define WIRE_MAX_BYTES   65536
+#define WIRE_WINDOW                                                                                \
+    4096              /* state-changing messages without an answer, per direction; a power of 2 */
+#define WIRE_PARTS 32 /* parts of a stream (submission) that may be unanswered */
+
+/* Writes `envelope` to buffer[size] and sets the length. −EMSGSIZE if it does not fit, −EINVAL if
+ * it is none. */
+int wire_encode(const duopoly_Envelope *envelope, uint8_t *buffer, size_t size, size_t *ret_length,
+                struct err *err);
+
+/* Reads a message. −EMSGSIZE if it is too long, −EBADMSG if it is malformed; *ret_envelope is then
+ * undefined. */
+int wire_decode(const uint8_t *message, size_t length, duopoly_Envelope *ret_envelope,
+                struct err *err);
+
+/* Empties `envelope` and gives it a kind (duopoly_Envelope_…_tag), with the body zeroed. Returns
+ * `envelope`. */
+duopoly_Envelope *wire_begin(duopoly_Envelope *envelope, pb_size_t kind);
+
+/* The kind's name as in the schema ("start", "agent_heartbeat"), "unknown" for others. Never NULL.
+ */
+const char *wire_kind_name(pb_size_t kind);
+
+/* Copies text into a message's string field, cut at the end (never inside a UTF-8 character) when
+ * it is too long. */
+void wire_copy(char *field, size_t size, const char *text);
+
+/* Whether `name` may be a host's, job's or rack's name: printable ASCII without spaces, '/',
+ * quotes, 1 to 63 bytes. */
+bool wire_name_valid(const char *name);
+
+/* The highest version that both sides speak, 0 if there is none. */
+uint32_t wire_version_agree(uint32_t peer_min, uint32_t peer_max);
+
+/* Whether a HELLO replaces the session that its identity has: a new boot does, and of one boot the
+ * higher sequence. */
+bool wire_hello_newer(uint64_t have_boot, uint64_t have_sequence, uint64_t boot, uint64_t sequence);
+
+struct wire_session {
+    uint32_t version;
+    uint32_t epoch;        /* of the controller that the session is with */
+    uint64_t sent;         /* the last number given to an outgoing message */
+    uint64_t answered;     /* up to here the peer says that ours took effect */
+    uint64_t received;     /* the last number that came in */
+    uint64_t effected;     /* up to here theirs took effect: what we acknowledge */
+    uint64_t acknowledged; /* the last `effected` that a stamped message carried */
+    uint64_t
+        late[WIRE_WINDOW / 64]; /* bit n mod WIRE_WINDOW: number n > effected took effect already */
+};
+
+enum wire_verdict {
+    WIRE_TAKE,      /* new, or without a number: handle it */
+    WIRE_DUPLICATE, /* ignore it; the acknowledgement goes out again by itself */
+    WIRE_GAP,       /* something was lost: end the session */
+    WIRE_EPOCH,     /* from an older controller's time: refuse it */
+    WIRE_NONSENSE,  /* acknowledges what was never sent, other version, later epoch, too far ahead: end the
+                       session */
+};
+
+void wire_session_init(struct wire_session *session, uint32_t version, uint32_t epoch);
+
+/* Judges an incoming message and, for WIRE_TAKE, takes its number and its acknowledgement into the
+ * books. A HELLO, WELCOME or client request belongs to no session: do not show it. */
+enum wire_verdict wire_session_accept(struct wire_session *session,
+                                      const duopoly_Envelope *envelope);
+
+/* Says that the message with this number took effect; 0 and known ones do nothing. */
+void wire_session_effected(struct wire_session *session, uint64_t sequence);
+
+/* Fills version, epoch, acknowledgement and, if it changes state, the next number. −ENOBUFS: see
+ * above. */
+int wire_session_stamp(struct wire_session *session, duopoly_Envelope *envelope,
+                       bool changes_state);
+
+/* Whether the peer has not been told yet what took effect (the owner sends an Acknowledge if
+ * nothing else goes out). */
+static inline bool wire_session_owes(const struct wire_session *session)
+{
+    return session->effected != session->acknowledged;
+}

@@ -1,0 +1,385 @@
+#include "lib/wire_unix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define GROUPS_MAX 1024
+
+struct packet {
+    STAILQ_ENTRY(packet) link;
+    size_t length;
+    uint8_t bytes[];
+};
+
+struct client {
+    struct wire_unix *server;
+    uint64_t id; /* generation · UNIX_CLIENTS + place */
+    int fd;
+    sd_event_source *io;
+    STAILQ_HEAD(, packet) queue;
+    size_t queued;
+    bool ending; /* to be closed when the queue is empty */
+};
+
+struct wire_unix {
+    sd_event *loop;
+    struct wire_unix_handler handler;
+    struct wire_unix_counters counters;
+    struct sockaddr_un address;
+    gid_t group; /* (gid_t)-1: none */
+    int fd;
+    bool bound;
+    sd_event_source *io;
+    struct client *clients[UNIX_CLIENTS];
+    uint64_t generation;
+    duopoly_Envelope incoming, refusal;
+    uint8_t buffer[WIRE_MAX_BYTES + 1];
+};
+
+/* ---- clients
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static struct client *client_find(const struct wire_unix *server, uint64_t id)
+{
+    struct client *client = server->clients[id % UNIX_CLIENTS];
+    return client && client->id == id ? client : NULL;
+}
+
+static void client_free(struct client *client)
+{
+    struct packet *packet;
+    while ((packet = STAILQ_FIRST(&client->queue))) {
+        STAILQ_REMOVE_HEAD(&client->queue, link);
+        free(packet);
+    }
+    sd_event_source_disable_unref(client->io);
+    close(client->fd);
+    client->server->clients[client->id % UNIX_CLIENTS] = NULL;
+    free(client);
+}
+
+static void client_end(struct client *client)
+{
+    struct wire_unix *server = client->server;
+    uint64_t id = client->id;
+    client_free(client);
+    server->handler.on_close(server->handler.user, id);
+}
+
+/* While answers wait only room for them is waited for. */
+static void client_rearm(struct client *client)
+{
+    sd_event_source_set_io_events(client->io, client->queued ? EPOLLOUT : EPOLLIN);
+}
+
+static int packet_send(struct client *client, const uint8_t *bytes, size_t length)
+{
+    if (send(client->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        return -errno;
+    client->server->counters.sent++;
+    return 0;
+}
+
+static int packet_queue(struct client *client, const uint8_t *bytes, size_t length)
+{
+    struct packet *packet = NULL;
+    if (client->queued < UNIX_QUEUE)
+        packet = malloc(sizeof(*packet) + length);
+    if (!packet)
+        return -ENOBUFS;
+    packet->length = length;
+    memcpy(packet->bytes, bytes, length);
+    STAILQ_INSERT_TAIL(&client->queue, packet, link);
+    client->queued++;
+    client_rearm(client);
+    return 0;
+}
+
+/* Shutting down makes the loop see the end: nothing is freed under a caller's feet. */
+static void client_break(struct client *client)
+{
+    client->ending = true;
+    shutdown(client->fd, SHUT_RDWR);
+}
+
+int wire_unix_send(struct wire_unix *server, uint64_t id, const duopoly_Envelope *envelope)
+{
+    struct client *client = client_find(server, id);
+    size_t length;
+    if (!client || client->ending)
+        return -EHOSTUNREACH;
+    int r = wire_encode(envelope, server->buffer, sizeof(server->buffer), &length, NULL);
+    if (r < 0)
+        return r;
+    r = client->queued ? -EAGAIN : packet_send(client, server->buffer, length);
+    if (r == -EAGAIN)
+        r = packet_queue(client, server->buffer, length);
+    if (r == -ENOBUFS)
+        server->counters.slow_clients++;
+    if (r < 0)
+        client_break(client);
+    return r;
+}
+
+void wire_unix_disconnect(struct wire_unix *server, uint64_t id)
+{
+    struct client *client = client_find(server, id);
+    if (!client)
+        return;
+    client->ending = true;
+    if (!client->queued)
+        client_break(client);
+}
+
+static void client_refuse(struct client *client, duopoly_Reason reason, const char *text)
+{
+    duopoly_Envelope *answer = wire_begin(&client->server->refusal, duopoly_Envelope_refused_tag);
+    answer->body.refused.reason = reason;
+    wire_copy(answer->body.refused.text, sizeof(answer->body.refused.text), text);
+    wire_unix_send(client->server, client->id, answer);
+    wire_unix_disconnect(client->server, client->id);
+}
+
+static void client_flush(struct client *client)
+{
+    struct packet *packet;
+    while ((packet = STAILQ_FIRST(&client->queue))) {
+        int r = packet_send(client, packet->bytes, packet->length);
+        if (r == -EAGAIN)
+            return;
+        if (r < 0) {
+            client_break(client);
+            return;
+        }
+        STAILQ_REMOVE_HEAD(&client->queue, link);
+        client->queued--;
+        free(packet);
+    }
+    client_rearm(client);
+    if (client->ending)
+        client_break(client);
+}
+
+static void client_read(struct client *client)
+{
+    struct wire_unix *server = client->server;
+    struct err err;
+    ssize_t length = recv(client->fd, server->buffer, sizeof(server->buffer), MSG_DONTWAIT);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (length <= 0) {
+        client_end(client);
+        return;
+    }
+    server->counters.received++;
+    if (wire_decode(server->buffer, (size_t)length, &server->incoming, &err) < 0) {
+        server->counters.malformed++;
+        client_refuse(client, duopoly_Reason_REASON_MALFORMED, err.text);
+        return;
+    }
+    server->handler.on_message(server->handler.user, client->id, &server->incoming);
+}
+
+static int on_client(sd_event_source *source, int fd, uint32_t revents, void *user)
+{
+    struct client *client = user;
+    (void)source, (void)fd;
+    if (client->ending && (revents & EPOLLHUP))
+        client_end(client);
+    else if (revents & EPOLLOUT)
+        client_flush(client);
+    else if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        client_read(client);
+    return 0;
+}
+
+/* ---- accepting
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static bool in_group(int fd, gid_t group)
+{
+    gid_t groups[GROUPS_MAX];
+    socklen_t size = sizeof(groups);
+    if (group == (gid_t)-1 || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+        return false;
+    for (size_t i = 0; i < size / sizeof(gid_t); i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
+static bool permitted(const struct wire_unix *server, int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return false;
+    return peer.uid == 0 || peer.uid == geteuid() || peer.gid == server->group ||
+           in_group(fd, server->group);
+}
+
+static int place_find(const struct wire_unix *server)
+{
+    int place = 0;
+    while (place < UNIX_CLIENTS && server->clients[place])
+        place++;
+    return place < UNIX_CLIENTS ? place : -1;
+}
+
+/* Told directly: there is no client to queue for. The socket's buffer has room for one packet. */
+static void stranger_refuse(struct wire_unix *server, int fd, duopoly_Reason reason,
+                            const char *text)
+{
+    size_t length;
+    duopoly_Envelope *answer = wire_begin(&server->refusal, duopoly_Envelope_refused_tag);
+    answer->body.refused.reason = reason;
+    wire_copy(answer->body.refused.text, sizeof(answer->body.refused.text), text);
+    server->counters.refused_clients++;
+    if (wire_encode(answer, server->buffer, sizeof(server->buffer), &length, NULL) == 0)
+        send(fd, server->buffer, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(fd);
+}
+
+static void client_add(struct wire_unix *server, int fd, int place)
+{
+    struct client *client = calloc(1, sizeof(*client));
+    if (!client) {
+        close(fd);
+        return;
+    }
+    client->server = server;
+    client->id = ++server->generation * UNIX_CLIENTS + (uint64_t)place;
+    client->fd = fd;
+    STAILQ_INIT(&client->queue);
+    server->clients[place] = client;
+    if (sd_event_add_io(server->loop, &client->io, fd, EPOLLIN, on_client, client) < 0)
+        client_free(client);
+}
+
+static int on_connection(sd_event_source *source, int listener, uint32_t revents, void *user)
+{
+    struct wire_unix *server = user;
+    (void)source, (void)revents;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    int place = place_find(server);
+    if (!permitted(server, fd))
+        stranger_refuse(server, fd, duopoly_Reason_REASON_PERMISSION,
+                        "only root and members of the socket's group may talk to this program");
+    else if (place < 0)
+        stranger_refuse(server, fd, duopoly_Reason_REASON_LIMIT,
+                        "too many clients are connected; try again when one has gone");
+    else
+        client_add(server, fd, place);
+    return 0;
+}
+
+/* ---- opening and closing
+ * ----------------------------------------------------------------------------------------- */
+
+/* Removes what a dead listener left; −EADDRINUSE if it is alive, or no socket. */
+static int leftover_remove(const struct sockaddr_un *address, struct err *err)
+{
+    struct stat status;
+    if (lstat(address->sun_path, &status) < 0)
+        return 0;
+    if (!S_ISSOCK(status.st_mode))
+        return err_set(err, EADDRINUSE, "%s exists and is not a socket", address->sun_path);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_sys(err, errno, "no socket");
+    int r = connect(fd, (const struct sockaddr *)address, sizeof(*address));
+    int code = errno;
+    close(fd);
+    if (r == 0 || code != ECONNREFUSED)
+        return err_set(err, EADDRINUSE, "another program listens on %s", address->sun_path);
+    if (unlink(address->sun_path) < 0)
+        return err_sys(err, errno, "%s cannot be removed", address->sun_path);
+    return 0;
+}
+
+static int socket_bind(struct wire_unix *server, struct err *err)
+{
+    const char *path = server->address.sun_path;
+    server->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (server->fd < 0)
+        return err_sys(err, errno, "no socket");
+    mode_t mask = umask(0177);
+    int r = bind(server->fd, (const struct sockaddr *)&server->address, sizeof(server->address));
+    int code = errno;
+    umask(mask);
+    if (r < 0)
+        return err_sys(err, code, "cannot listen on %s", path);
+    server->bound = true;
+    if (chown(path, (uid_t)-1, server->group) < 0 || chmod(path, 0660) < 0 ||
+        listen(server->fd, 64) < 0)
+        return err_sys(err, errno, "cannot listen on %s", path);
+    return 0;
+}
+
+int wire_unix_listen(sd_event *loop, const char *path, const char *group,
+                     const struct wire_unix_handler *handler, struct wire_unix **ret_server,
+                     struct err *err)
+{
+    struct wire_unix *server = calloc(1, sizeof(*server));
+    if (!server)
+        return err_sys(err, ENOMEM, "%s", path);
+    const struct group *entry = getgrnam(group);
+    server->loop = sd_event_ref(loop);
+    server->handler = *handler;
+    server->group = entry ? entry->gr_gid : (gid_t)-1;
+    server->fd = -1;
+    server->address.sun_family = AF_UNIX;
+    int r = 0;
+    if (strlen(path) >= sizeof(server->address.sun_path))
+        r = err_set(err, ENAMETOOLONG, "%s: a socket's path has at most %zu bytes", path,
+                    sizeof(server->address.sun_path) - 1);
+    else
+        strcpy(server->address.sun_path, path);
+    if (r < 0 || (r = leftover_remove(&server->address, err)) < 0 ||
+        (r = socket_bind(server, err)) < 0)
+        goto fail;
+    r = sd_event_add_io(loop, &server->io, server->fd, EPOLLIN, on_connection, server);
+    if (r < 0) {
+        err_sys(err, -r, "cannot listen on %s", path);
+        goto fail;
+    }
+    *ret_server = server;
+    return 0;
+fail:
+    wire_unix_close(server);
+    return r;
+}
+
+const struct wire_unix_counters *wire_unix_counters(const struct wire_unix *server)
+{
+    return &server->counters;
+}
+
+void wire_unix_close(struct wire_unix *server)
+{
+    if (!server)
+        return;
+    for (int i = 0; i < UNIX_CLIENTS; i++)
+        if (server->clients[i])
+            client_free(server->clients[i]);
+    sd_event_source_disable_unref(server->io);
+    if (server->fd >= 0)
+        close(server->fd);
+    if (server->bound)
+        unlink(server->address.sun_path);
+    sd_event_unref(server->loop);
+    free(server);
+}

@@ -1,0 +1,57 @@
+/* The wire over a Unix socket (SOCK_SEQPACKET, one Envelope a packet): the listening side, in one
+ * sd-event loop. Clients are duopolyctl and drivers on the same machine; their side is client.h.
+ *
+ * Who may: root, the user that the listener runs as, and members of one group, by the kernel's word
+ * (SO_PEERCRED, SO_PEERGROUPS), besides the socket file's mode 0660. Others are told so (Refused)
+ * and closed. Requests are answered in order. A client that has answers waiting is not read until
+ * it has taken them, so it can never have more than UNIX_QUEUE of them but by watching; one that
+ * lets that many pile up is closed. At most UNIX_CLIENTS are served at once, further ones are told
+ * so and closed. A malformed message is answered with Refused and the client closed.
+ *
+ * Threads: all calls in the loop's thread. Nothing blocks. Handlers may send and disconnect; a
+ * client's end is always told by on_close, from the loop, never from within a call. */
+#pragma once
+
+#include "lib/err.h"
+#include "lib/wire.h"
+
+#include <systemd/sd-event.h>
+
+#define UNIX_CLIENTS 256
+#define UNIX_QUEUE   1024
+
+struct wire_unix;
+
+struct wire_unix_handler {
+    /* `client` is never reused. `envelope` is borrowed until the handler returns; which_body 0: a
+     * kind unknown to us. */
+    void (*on_message)(void *user, uint64_t client, const duopoly_Envelope *envelope);
+    /* The client is gone: forget it. */
+    void (*on_close)(void *user, uint64_t client);
+    void *user;
+};
+
+struct wire_unix_counters {
+    uint64_t received, sent;
+    uint64_t malformed;
+    uint64_t refused_clients; /* not permitted, or too many */
+    uint64_t slow_clients;    /* closed because they did not read */
+};
+
+/* Listens at `path`, replacing a socket there that nobody listens on; −EADDRINUSE if somebody does.
+ * `group` may not exist: then root only. `handler` is copied. */
+int wire_unix_listen(sd_event *loop, const char *path, const char *group,
+                     const struct wire_unix_handler *handler, struct wire_unix **ret_server,
+                     struct err *err);
+
+/* Sends or queues; `envelope` is borrowed for the call. −EHOSTUNREACH: no such client; −ENOBUFS: it
+ * did not read and is being closed. */
+int wire_unix_send(struct wire_unix *server, uint64_t client, const duopoly_Envelope *envelope);
+
+/* Closes a client once what was sent before is on its way; on_close follows. */
+void wire_unix_disconnect(struct wire_unix *server, uint64_t client);
+
+const struct wire_unix_counters *wire_unix_counters(const struct wire_unix *server);
+
+/* Closes every client without on_close and removes the socket file; NULL is fine. */
+void wire_unix_close(struct wire_unix *server);

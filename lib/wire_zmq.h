@@ -1,0 +1,90 @@
+/* The wire over ZeroMQ: the controller's ROUTER and an agent's DEALER, as a source of one sd-event
+ * loop.
+ *
+ * What is decided here: socket options (messages of at most WIRE_MAX_BYTES, explicit high-water
+ * marks, LINGER 0, IMMEDIATE 1, ROUTER_MANDATORY, TOS = control band CS6), how the edge-triggered
+ * ZMQ_FD becomes events that are never missed, and what happens when a queue is full. Sessions
+ * (HELLO, sequences, silence) are their owners' affair (wire.h).
+ *
+ * Identity: ROUTER names a connection by a number that it makes itself; peers set no routing id,
+ * and one that does is ignored and counted. Who a peer *is* is said by its HELLO on plain loopback
+ * and in namespaces; on_message carries an identity of its own (NULL there) so that keys can decide
+ * it without another change.
+ *
+ * Queues: a ROUTER's peer that does not read has ROUTER_QUEUE messages in ZeroMQ, then sending
+ * answers −ENOBUFS and its owner ends the session. A DEALER has DEALER_PIPE in ZeroMQ and behind
+ * that a queue of its own: reports (WIRE_REPORT) beyond DEALER_REPORTS are dropped, oldest first,
+ * and counted; results (WIRE_RESULT) never: beyond DEALER_RESULTS sending answers −ENOBUFS. When
+ * the connection breaks a DEALER forgets its queue: a session resends nothing, HELLO and INVENTORY
+ * say what is.
+ *
+ * Threads: all calls in the loop's thread; ZeroMQ has one of its own for input and output. Nothing
+ * blocks. An endpoint owns its ZeroMQ context. No fork without exec while one is open. Handlers may
+ * send and may close peers, but must not close the endpoint that calls them. Traps known of
+ * libzmq 4.3.4: its heartbeats are left off (they abort when a queue is full). */
+#pragma once
+
+#include "lib/err.h"
+#include "lib/wire.h"
+
+#include <systemd/sd-event.h>
+
+#define ROUTER_QUEUE   1024
+#define DEALER_PIPE    64
+#define DEALER_REPORTS 256
+#define DEALER_RESULTS 16384
+
+enum wire_class { WIRE_REPORT, WIRE_RESULT };
+
+struct wire_zmq;
+
+struct wire_zmq_handler {
+    /* A message came. `peer` is the connection (0 on a DEALER); `identity` is the transport's word
+     * for who it is, NULL where it has none. Both and `envelope` are borrowed until the handler
+     * returns. which_body 0: a kind unknown to us. */
+    void (*on_message)(void *user, uint64_t peer, const char *identity,
+                       const duopoly_Envelope *envelope);
+    /* A message that is no Envelope; `err` says why. */
+    void (*on_malformed)(void *user, uint64_t peer, const struct err *err);
+    /* DEALER only, else NULL: the connection stands (say HELLO), or broke (what was queued is
+     * forgotten). */
+    void (*on_up)(void *user);
+    void (*on_down)(void *user);
+    void *user;
+};
+
+struct wire_zmq_counters {
+    uint64_t received, sent;  /* messages */
+    uint64_t malformed;       /* not an Envelope, or from a peer with a routing id of its own */
+    uint64_t dropped_reports; /* DEALER */
+    uint64_t unreachable;     /* sends refused because the peer is gone or does not read */
+};
+
+/* Listens as ROUTER on `address` ("tcp://10.77.0.1:7600"; port * takes a free one). `handler` is
+ * copied. */
+int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_handler *handler,
+                    struct wire_zmq **ret_endpoint, struct err *err);
+
+/* Connects as DEALER and keeps trying, every 100 ms to 2 s, until closed. Never fails because
+ * nobody listens. */
+int wire_zmq_connect(sd_event *loop, const char *address, const struct wire_zmq_handler *handler,
+                     struct wire_zmq **ret_endpoint, struct err *err);
+
+/* DEALER: breaks the connection (the peer was silent, or refused us) and builds a new one; on_down
+ * does not follow, on_up does. What was queued is forgotten. Must not be called from within on_up
+ * or on_down. */
+int wire_zmq_reconnect(struct wire_zmq *endpoint, struct err *err);
+
+/* Sends; `envelope` is borrowed for the call, `class` is looked at by a DEALER only. −ENOBUFS: see
+ * above; −EHOSTUNREACH: ROUTER has no such peer; −ENOTCONN: DEALER without a connection (nothing is
+ * queued: there is no session). */
+int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class class,
+                  const duopoly_Envelope *envelope);
+
+/* The address that is listened on or connected to, with the real port. Borrowed until close. */
+const char *wire_zmq_address(const struct wire_zmq *endpoint);
+
+const struct wire_zmq_counters *wire_zmq_counters(const struct wire_zmq *endpoint);
+
+/* Ends the endpoint at once; NULL is fine. */
+void wire_zmq_close(struct wire_zmq *endpoint);

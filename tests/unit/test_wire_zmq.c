@@ -1,0 +1,253 @@
+#include "tests/unit/test.h"
+
+#include "lib/wire_zmq.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zmq.h>
+
+/* One end under test, and what it has seen. */
+struct end {
+    struct wire_zmq *endpoint;
+    uint64_t peer;
+    int messages, malformed, ups, downs;
+    uint64_t last;
+    bool in_order;
+};
+
+static sd_event *loop;
+static struct end router, dealer;
+static duopoly_Envelope envelope;
+
+static void on_message(void *user, uint64_t peer, const char *identity,
+                       const duopoly_Envelope *message)
+{
+    struct end *end = user;
+    assert_null(identity);
+    end->messages++;
+    end->peer = peer;
+    end->in_order &= message->sequence > end->last;
+    end->last = message->sequence;
+}
+
+static void on_malformed(void *user, uint64_t peer, const struct err *err)
+{
+    (void)peer, (void)err;
+    ((struct end *)user)->malformed++;
+}
+
+static void on_up(void *user)
+{
+    ((struct end *)user)->ups++;
+}
+
+static void on_down(void *user)
+{
+    ((struct end *)user)->downs++;
+}
+
+/* Runs the loop until *count reaches `wanted`; fails after ten seconds. */
+static void wait_for(const int *count, int wanted)
+{
+    uint64_t now, deadline;
+    sd_event_now(loop, CLOCK_MONOTONIC, &now);
+    deadline = now + 10000000;
+    while (*count < wanted) {
+        assert_true(sd_event_run(loop, 100000) >= 0);
+        sd_event_now(loop, CLOCK_MONOTONIC, &now);
+        if (now > deadline)
+            fail_msg("%d of %d came in time", *count, wanted);
+    }
+}
+
+static void end_init(struct end *end)
+{
+    *end = (struct end){.in_order = true};
+}
+
+static int router_open(const char *address)
+{
+    struct wire_zmq_handler handler = {on_message, on_malformed, NULL, NULL, &router};
+    end_init(&router);
+    return wire_zmq_listen(loop, address, &handler, &router.endpoint, NULL);
+}
+
+static void dealer_open(const char *address)
+{
+    struct wire_zmq_handler handler = {on_message, on_malformed, on_up, on_down, &dealer};
+    end_init(&dealer);
+    assert_int_equal(wire_zmq_connect(loop, address, &handler, &dealer.endpoint, NULL), 0);
+}
+
+static int message_send(struct end *end, enum wire_class class, uint64_t sequence)
+{
+    wire_begin(&envelope, duopoly_Envelope_agent_heartbeat_tag)->sequence = sequence;
+    return wire_zmq_send(end->endpoint, end->peer, class, &envelope);
+}
+
+static int both_open(void **state)
+{
+    (void)state;
+    assert_true(sd_event_new(&loop) >= 0);
+    assert_int_equal(router_open("tcp://127.0.0.1:*"), 0);
+    dealer_open(wire_zmq_address(router.endpoint));
+    return 0;
+}
+
+static int both_close(void **state)
+{
+    (void)state;
+    wire_zmq_close(dealer.endpoint);
+    wire_zmq_close(router.endpoint);
+    sd_event_unref(loop);
+    return 0;
+}
+
+static void messages_go_both_ways(void **state)
+{
+    (void)state;
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+    for (uint64_t i = 1; i <= 500; i++)
+        assert_int_equal(message_send(&router, WIRE_RESULT, i), 0);
+    wait_for(&dealer.messages, 500);
+    assert_true(dealer.in_order);
+    uint64_t known = router.peer;
+    router.peer++;
+    assert_int_equal(message_send(&router, WIRE_RESULT, 1), -EHOSTUNREACH);
+    router.peer = known;
+    assert_int_equal(message_send(&router, WIRE_RESULT, 1), 0);
+    assert_int_equal(wire_zmq_counters(router.endpoint)->unreachable, 1);
+}
+
+/* The edge-triggered descriptor must not lose a wake-up: thousands of messages, sent while others
+ * arrive. */
+static void no_wakeup_is_lost(void **state)
+{
+    (void)state;
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+    for (int round = 2; round < 2000; round++) {
+        assert_int_equal(message_send(&dealer, WIRE_RESULT, (uint64_t)round), 0);
+        assert_int_equal(message_send(&router, WIRE_RESULT, (uint64_t)round), 0);
+        if (round % 7 == 0) {
+            wait_for(&router.messages, round);
+            wait_for(&dealer.messages, round - 1);
+        }
+    }
+    wait_for(&router.messages, 1999);
+    wait_for(&dealer.messages, 1998);
+    assert_true(router.in_order && dealer.in_order);
+}
+
+/* Nobody reads at the other end until all is sent: results all arrive in order, of the reports the
+ * newest. */
+static void reports_are_dropped_oldest_first_results_never(void **state)
+{
+    (void)state;
+    const int results = 6000, reports = 20000;
+    wait_for(&dealer.ups, 1);
+    uint64_t sequence = 0;
+    for (int i = 0; i < results; i++)
+        assert_int_equal(message_send(&dealer, WIRE_RESULT, ++sequence), 0);
+    for (int i = 0; i < reports; i++)
+        assert_int_equal(message_send(&dealer, WIRE_REPORT, ++sequence), 0);
+    uint64_t dropped = wire_zmq_counters(dealer.endpoint)->dropped_reports;
+    assert_true(dropped > 0 && dropped <= (uint64_t)reports - DEALER_REPORTS);
+    wait_for(&router.messages, results + reports - (int)dropped);
+    assert_true(router.in_order);
+    assert_int_equal(router.last, sequence);
+    assert_int_equal(wire_zmq_counters(dealer.endpoint)->dropped_reports, dropped);
+}
+
+static void queues_answer_when_they_are_full(void **state)
+{
+    (void)state;
+    wait_for(&dealer.ups, 1);
+    int r = 0, sent = 0;
+    for (; sent < 100000 && r == 0; sent++)
+        r = message_send(&dealer, WIRE_RESULT, 1);
+    assert_int_equal(r, -ENOBUFS);
+    assert_true(sent > DEALER_RESULTS);
+}
+
+static void a_broken_connection_is_told_and_stands_again(void **state)
+{
+    (void)state;
+    char address[64];
+    wait_for(&dealer.ups, 1);
+    snprintf(address, sizeof(address), "%s", wire_zmq_address(router.endpoint));
+    wire_zmq_close(router.endpoint);
+    router.endpoint = NULL;
+    wait_for(&dealer.downs, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), -ENOTCONN);
+    assert_int_equal(router_open(address), 0);
+    wait_for(&dealer.ups, 2);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+
+    uint64_t before = router.peer;
+    assert_int_equal(wire_zmq_reconnect(dealer.endpoint, NULL), 0);
+    wait_for(&dealer.ups, 3);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 2), 0);
+    wait_for(&router.messages, 2);
+    assert_true(router.peer != before);
+}
+
+/* A peer that sends garbage, several frames, or names itself is counted and harms nobody. */
+static void strangers_are_survived(void **state)
+{
+    (void)state;
+    void *context = zmq_ctx_new(), *plain = zmq_socket(context, ZMQ_DEALER),
+         *named = zmq_socket(context, ZMQ_DEALER);
+    assert_int_equal(zmq_setsockopt(named, ZMQ_ROUTING_ID, "h1", 2), 0);
+    assert_int_equal(zmq_connect(plain, wire_zmq_address(router.endpoint)), 0);
+    assert_int_equal(zmq_connect(named, wire_zmq_address(router.endpoint)), 0);
+    assert_true(zmq_send(plain, "\xff\xff\xff", 3, 0) == 3);
+    wait_for(&router.malformed, 1);
+    assert_true(zmq_send(named, "", 0, 0) == 0);
+    assert_true(zmq_send(plain, "a", 1, ZMQ_SNDMORE) == 1 && zmq_send(plain, "b", 1, 0) == 1);
+    assert_true(zmq_send(plain, "\xff", 1, 0) == 1);
+    wait_for(&router.malformed, 2);
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+    for (int i = 0; i < 1000 && wire_zmq_counters(router.endpoint)->malformed < 4; i++)
+        assert_true(sd_event_run(loop, 10000) >= 0);
+    assert_int_equal(wire_zmq_counters(router.endpoint)->malformed, 4);
+    zmq_close(plain);
+    zmq_close(named);
+    zmq_ctx_term(context);
+}
+
+static void addresses_are_checked(void **state)
+{
+    (void)state;
+    struct err err;
+    struct wire_zmq *none;
+    struct wire_zmq_handler handler = {on_message, on_malformed, on_up, on_down, &dealer};
+    assert_true(wire_zmq_listen(loop, "nonsense", &handler, &none, &err) < 0);
+    assert_non_null(strstr(err.text, "nonsense"));
+    assert_int_equal(
+        wire_zmq_listen(loop, wire_zmq_address(router.endpoint), &handler, &none, &err),
+        -EADDRINUSE);
+    assert_true(wire_zmq_connect(loop, "tcp://nowhere", &handler, &none, &err) < 0);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, both_open, both_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(messages_go_both_ways),
+        CASE(no_wakeup_is_lost),
+        CASE(reports_are_dropped_oldest_first_results_never),
+        CASE(queues_answer_when_they_are_full),
+        CASE(a_broken_connection_is_told_and_stands_again),
+        CASE(strangers_are_survived),
+        CASE(addresses_are_checked),
+    };
+    return cmocka_run_group_tests_name("wire_zmq", tests, NULL, NULL);
+}
