@@ -35,6 +35,7 @@ struct wire_unix {
     struct wire_unix_handler handler;
     struct wire_unix_counters counters;
     struct sockaddr_un address;
+    uid_t owner;
     gid_t group; /* (gid_t)-1: none */
     int fd;
     bool bound;
@@ -225,7 +226,7 @@ static bool permitted(const struct wire_unix *server, int fd)
     socklen_t size = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return false;
-    return peer.uid == 0 || peer.uid == geteuid() || peer.gid == server->group ||
+    return peer.uid == 0 || peer.uid == server->owner || peer.gid == server->group ||
            in_group(fd, server->group);
 }
 
@@ -323,8 +324,8 @@ static int socket_bind(struct wire_unix *server, struct err *err)
     if (r < 0)
         return err_sys(err, code, "cannot listen on %s", path);
     server->bound = true;
-    if (chown(path, (uid_t)-1, server->group) < 0 || chmod(path, 0660) < 0 ||
-        listen(server->fd, 64) < 0)
+    if (chown(path, (uid_t)-1, server->group) < 0 ||
+        chmod(path, server->group == (gid_t)-1 ? 0600 : 0660) < 0 || listen(server->fd, 64) < 0)
         return err_sys(err, errno, "cannot listen on %s", path);
     return 0;
 }
@@ -339,6 +340,7 @@ int wire_unix_listen(sd_event *loop, const char *path, const char *group,
     const struct group *entry = getgrnam(group);
     server->loop = sd_event_ref(loop);
     server->handler = *handler;
+    server->owner = geteuid();
     server->group = entry ? entry->gr_gid : (gid_t)-1;
     server->fd = -1;
     server->address.sun_family = AF_UNIX;

@@ -2,11 +2,12 @@
  * sd-event loop. Clients are duopolyctl and drivers on the same machine; their side is client.h.
  *
  * Who may: root, the user that the listener runs as, and members of one group, by the kernel's word
- * (SO_PEERCRED, SO_PEERGROUPS), besides the socket file's mode 0660. Others are told so (Refused)
- * and closed. Requests are answered in order. A client that has answers waiting is not read until
- * it has taken them, so it can never have more than UNIX_QUEUE of them but by watching; one that
- * lets that many pile up is closed. At most UNIX_CLIENTS are served at once, further ones are told
- * so and closed. A malformed message is answered with Refused and the client closed.
+ * (SO_PEERCRED, SO_PEERGROUPS), besides the socket file's mode (0660, 0600 without a group). Others
+ * are told so (Refused) and closed. Requests are answered in order. A client that has answers
+ * waiting is not read until it has taken them, so it can never have more than UNIX_QUEUE of them
+ * but by watching; one that lets that many pile up is closed. At most UNIX_CLIENTS are served at
+ * once, further ones are told so and closed. A malformed message is answered with Refused and the
+ * client closed.
  *
  * Threads: all calls in the loop's thread. Nothing blocks. Handlers may send and disconnect; a
  * client's end is always told by on_close, from the loop, never from within a call. */

@@ -1,0 +1,57 @@
+/* A client of duopolyd on its Unix socket: one request, one answer, and job events as they come.
+ * Shared by duopolyctl and drivers; the listening side is wire_unix.h.
+ *
+ * Blocking, with a limit: every call that waits gives up after its time (CLIENT_TIMEOUT_MS for an
+ * answer), since a local controller that says nothing for so long is stuck. Requests and answers
+ * keep their order on one connection. Events that come while an answer is awaited are kept, at most
+ * CLIENT_EVENTS of them: beyond that calls fail with −ENOBUFS, for a watcher that does not look has
+ * lost its place anyway.
+ *
+ * A failed call other than a refusal leaves the connection unusable: close it. One thread per
+ * client at a time; no globals. */
+#pragma once
+
+#include "lib/err.h"
+#include "lib/wire.h"
+
+#define CLIENT_SOCKET     "/run/duopoly/duopolyd.sock"
+#define CLIENT_TIMEOUT_MS 10000
+#define CLIENT_EVENTS     65536
+
+struct client;
+
+/* Connects. −ENOENT, −ECONNREFUSED: no controller there; −EACCES: not root and not in the socket's
+ * group. */
+int client_open(const char *path, struct client **ret_client, struct err *err);
+
+/* The envelope of the next request, emptied and of this kind; owned by the client, valid until the
+ * next call of it. */
+duopoly_Envelope *client_request(struct client *client, pb_size_t kind);
+
+/* Sends the request and waits for its answer, which must be of `answer_kind`; the answer is
+ * borrowed until the next call. −EREMOTEIO: refused, with the controller's sentence; −ETIMEDOUT;
+ * −ECONNRESET: the controller went away; −EPROTO: another kind. */
+int client_call(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
+                struct err *err);
+
+/* The two halves of client_call, for streams of parts: each request is answered once, in order. */
+int client_send(struct client *client, struct err *err);
+int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
+                  struct err *err);
+
+/* Why the last −EREMOTEIO was. */
+duopoly_Reason client_refusal(const struct client *client);
+
+/* Asks for the events of one job, or of all (0). */
+int client_watch(struct client *client, uint64_t job, struct err *err);
+
+/* The next job event. −ETIMEDOUT after `timeout_ms` without one (0: do not wait, −1: for ever). */
+int client_event(struct client *client, int timeout_ms, duopoly_JobEvent *ret_event,
+                 struct err *err);
+
+/* For poll: readable means that client_event may have something. Events kept during a call do not
+ * make it readable: take them with client_event and timeout 0 until −ETIMEDOUT before waiting. */
+int client_fd(const struct client *client);
+
+/* NULL is fine. */
+void client_close(struct client *client);
