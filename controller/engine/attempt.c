@@ -99,6 +99,26 @@ static uint32_t choose_replica(struct engine *engine, const struct task *task, c
 
 /* ---- life --------------------------------------------------------------------------------------------------------------------------- */
 
+/* WHY by number: lists must not remember in which order surprises came, or a loaded dump would decide otherwise. */
+static void join_task(struct attempt *attempt, struct task *task)
+{
+    attempt->job_number = task->stage->job->number;
+    attempt->stage_index = task->stage->index;
+    attempt->task_index = task->index;
+    struct attempt **at = &task->attempts;
+    while (*at && (*at)->number > attempt->number)
+        at = &(*at)->next_of_task;
+    attempt->next_of_task = *at;
+    *at = attempt;
+    struct attempt *before = TAILQ_LAST(&task->stage->attempts, attempts);
+    while (before && before->number > attempt->number)
+        before = TAILQ_PREV(before, attempts, of_stage);
+    if (before)
+        TAILQ_INSERT_AFTER(&task->stage->attempts, before, attempt, of_stage);
+    else
+        TAILQ_INSERT_HEAD(&task->stage->attempts, attempt, of_stage);
+}
+
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task, struct host *host, uint32_t unit,
                                const struct resources *resources)
 {
@@ -114,14 +134,8 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
     TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
     host_occupy(engine, host, unit, resources, true);
-    if (task) {
-        attempt->job_number = task->stage->job->number;
-        attempt->stage_index = task->stage->index;
-        attempt->task_index = task->index;
-        attempt->next_of_task = task->attempts;
-        task->attempts = attempt;
-        TAILQ_INSERT_TAIL(&task->stage->attempts, attempt, of_stage);
-    }
+    if (task)
+        join_task(attempt, task);
     return attempt;
 }
 

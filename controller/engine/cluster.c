@@ -381,6 +381,16 @@ void cluster_load(struct engine *engine, const struct event *event)
         host->downlink_permille = event->host_load.permille;
 }
 
+void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost, bool draining, uint32_t uplink_permille)
+{
+    leave_sums(engine, host);
+    host->silent = silent;
+    host->lost = lost;
+    host->draining = draining;
+    enter_sums(engine, host);
+    set_load(engine, host, uplink_permille);
+}
+
 void cluster_done(struct engine *engine)
 {
     for (uint32_t i = 0; i < engine->n_hosts; i++) {

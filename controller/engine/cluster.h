@@ -16,6 +16,9 @@ void cluster_back(struct engine *engine, const struct event *event);
 void cluster_drain(struct engine *engine, const struct event *event);
 void cluster_load(struct engine *engine, const struct event *event);
 
+/* For load: the host's state as it was. The caller touches the host. */
+void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost, bool draining, uint32_t uplink_permille);
+
 /* NULL: unknown. */
 struct host *cluster_host(const struct engine *engine, uint32_t index);
 /* The host, made as a not yet joined one when it is unknown (for attempts seen before it joined); NULL beyond hosts_max. */

@@ -301,6 +301,12 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_OUTPUT_LOST] = job_output_lost,
 };
 
+void engine_apply(struct engine *engine, const struct event *event)
+{
+    if (event->kind < EVENT_KINDS)
+        handlers[event->kind](engine, event);
+}
+
 /* ---- the step ------------------------------------------------------------------------------------------------------------------------ */
 
 static void pass_time(struct engine *engine, int64_t now_ns)
@@ -335,8 +341,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->counters.steps++;
     engine->counters.events += n;
     for (size_t i = 0; i < n; i++)
-        if (events[i].kind < EVENT_KINDS)
-            handlers[events[i].kind](engine, &events[i]);
+        engine_apply(engine, &events[i]);
     hold_expire(engine);
     mode_update(engine);
     place_all(engine);

@@ -333,6 +333,18 @@ static void link_children(struct engine *engine, struct job *job)
     }
 }
 
+void job_assemble(struct engine *engine, struct job *job)
+{
+    link_children(engine, job);
+    sum_bytes(engine, job);
+}
+
+void job_activate(struct engine *engine, struct job *job)
+{
+    job->state = JOB_ACTIVE;
+    order_add(engine, job);
+}
+
 void job_end(struct engine *engine, const struct event *event)
 {
     struct job *job = arriving(engine, event, event->job_end.job);
@@ -348,12 +360,10 @@ void job_end(struct engine *engine, const struct event *event)
             engine_reject(engine, event, REASON_NEVER_FITS, i, 0);
             return;
         }
-    link_children(engine, job);
-    sum_bytes(engine, job);
-    job->state = JOB_ACTIVE;
+    job_assemble(engine, job);
     job->submitted_ns = engine->now_ns;
     job->estimate_key = estimate_duration(engine, job);
-    order_add(engine, job);
+    job_activate(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_open_if_due(engine, job->stages[s]);
 }

@@ -36,6 +36,12 @@ void job_fail(struct engine *engine, struct job *job, enum reason reason, struct
 /* The host's outputs are gone: maps whose output is still needed run again. */
 void job_outputs_of_host_lost(struct engine *engine, struct host *host);
 
+/* All parts are there: links stages to their children, sums bytes per task, stage and job. */
+void job_assemble(struct engine *engine, struct job *job);
+/* An assembled job with its estimate takes part from now on; its stages are not looked at. */
+void job_activate(struct engine *engine, struct job *job);
+/* For load: a blocked task gets the state that it had. */
+void task_restore(struct engine *engine, struct task *task, enum task_state state, uint64_t done_attempt, struct host *done_host);
 void job_finish(struct engine *engine, struct job *job);
 
 /* Indexes of the ready queues; for load and for a change of policy. */

@@ -65,13 +65,26 @@ static enum mode wanted(const struct engine *engine, enum reason *ret_reason, ui
     return starved ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
+static bool dwells(const struct engine *engine, enum mode mode)
+{
+    return mode != engine->mode && engine->now_ns - engine->mode_since_ns < engine->config.mode_dwell_ns;
+}
+
+void mode_restore(struct engine *engine)
+{
+    enum reason reason;
+    uint64_t ready;
+    int64_t free;
+    engine->mode_pending = dwells(engine, wanted(engine, &reason, &ready, &free));
+}
+
 void mode_update(struct engine *engine)
 {
     enum reason reason;
     uint64_t ready;
     int64_t free;
     enum mode mode = wanted(engine, &reason, &ready, &free);
-    engine->mode_pending = mode != engine->mode && engine->now_ns - engine->mode_since_ns < engine->config.mode_dwell_ns;
+    engine->mode_pending = dwells(engine, mode);
     if (mode == engine->mode || engine->mode_pending)
         return;
     engine->mode = mode;

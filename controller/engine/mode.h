@@ -9,6 +9,8 @@
 
 /* Switches if it is due; a switch is a decision. O(shapes of the first job). */
 void mode_update(struct engine *engine);
+/* For load: computes whether a switch waits for the dwell, without switching. */
+void mode_restore(struct engine *engine);
 /* When a switch that waits for the dwell is due; INT64_MAX: none waits. */
 int64_t mode_deadline_ns(const struct engine *engine);
 /* The two numbers that are compared for the first job, those of its most blocked shape. */

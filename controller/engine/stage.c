@@ -242,6 +242,26 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
         children_look(engine, stage);
 }
 
+void task_restore(struct engine *engine, struct task *task, enum task_state state, uint64_t done_attempt, struct host *done_host)
+{
+    struct stage *stage = task->stage;
+    struct job *job = stage->job;
+    if (state == TASK_READY)
+        task_make_ready(engine, task);
+    task->state = state;
+    stage->n_started += state == TASK_RUNNING || state == TASK_DONE;
+    stage->n_running += state == TASK_RUNNING;
+    job->n_running += state == TASK_RUNNING;
+    if (state != TASK_DONE)
+        return;
+    task->done_attempt = done_attempt;
+    task->done_host = done_host->index;
+    if (stage->n_children)
+        hold_output(engine, task, done_host, true);
+    job->n_done++;
+    job->stages_done += ++stage->n_done == stage->n_tasks;
+}
+
 /* ---- lost outputs -------------------------------------------------------------------------------------------------------------------- */
 
 static bool still_needed(const struct stage *stage)

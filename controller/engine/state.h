@@ -262,6 +262,8 @@ void *engine_allocate(struct engine *engine, size_t n, size_t size);
 void *engine_grow(struct engine *engine, void *array, uint32_t n);
 /* A zeroed decision at the end of this step's list. */
 struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason, int64_t left, int64_t right);
+/* One event, without deciding anything that follows from it. */
+void engine_apply(struct engine *engine, const struct event *event);
 void engine_reject(struct engine *engine, const struct event *event, enum reason reason, int64_t left, int64_t right);
 
 /* The engine's named random source, a counter-based generator: splitmix64's finalizer (Steele, Lea, Flood 2014) over seed and names. */

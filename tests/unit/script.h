@@ -14,6 +14,7 @@ struct script {
     struct decisions decisions;
     int64_t now_ns;
     uint64_t requests;
+    bool reload; /* after every step the engine is replaced by load(dump(engine)) */
 };
 
 static inline struct engine_config script_config(void)
@@ -38,9 +39,56 @@ static inline void script_end(struct script *script)
     decisions_done(&script->decisions);
 }
 
+struct script_lines {
+    char *at;
+    size_t used, size, read;
+};
+
+static inline int script_keep_line(void *context, const char *line, size_t length)
+{
+    struct script_lines *lines = context;
+    if (lines->used + length + 1 > lines->size) {
+        lines->size = 2 * (lines->used + length + 1);
+        lines->at = realloc(lines->at, lines->size);
+    }
+    memcpy(lines->at + lines->used, line, length);
+    lines->at[lines->used + length] = '\n';
+    lines->used += length + 1;
+    return 0;
+}
+
+static inline int script_next_line(void *context, const char **ret_line)
+{
+    struct script_lines *lines = context;
+    if (lines->read == lines->used)
+        return 0;
+    *ret_line = lines->at + lines->read;
+    size_t length = (size_t)((char *)memchr(*ret_line, '\n', lines->used - lines->read) - *ret_line);
+    lines->read += length + 1;
+    return (int)length + 1;
+}
+
+/* Puts load(dump(engine)) in the engine's place; both must have one digest. */
+static inline void script_reload(struct script *script)
+{
+    struct script_lines lines = {0};
+    struct engine *loaded;
+    struct err err = {0};
+    assert_int_equal(engine_dump(script->engine, script_keep_line, &lines), 0);
+    if (engine_load(script_next_line, &lines, &loaded, &err) < 0)
+        fail_msg("engine_load: %s", err.text);
+    assert_int_equal(engine_digest(loaded), engine_digest(script->engine));
+    assert_int_equal(engine_deadline_ns(loaded), engine_deadline_ns(script->engine));
+    engine_destroy(script->engine);
+    script->engine = loaded;
+    free(lines.at);
+}
+
 static inline void script_events(struct script *script, const struct event *events, size_t n)
 {
     assert_int_equal(engine_step(script->engine, script->now_ns, events, n, &script->decisions), 0);
+    if (script->reload)
+        script_reload(script);
 }
 
 static inline void script_event(struct script *script, struct event event)

@@ -3,11 +3,12 @@
 
 enum { UNIT = 1000000 };
 
-static void example_2(bool other_is_larger)
+static void example_2(bool other_is_larger, bool reload)
 {
     struct script s;
     struct engine_config config = script_config();
     script_begin(&s, &config);
+    s.reload = reload;
     script_host(&s, 0, 2);
     script_host(&s, 1, 2);
     static const uint32_t blocks_a[] = {0, 0, 1, 1}, blocks_b[] = {0, 1};
@@ -82,13 +83,21 @@ static void example_2(bool other_is_larger)
 static void test_example_2_smaller_other_job(void **state)
 {
     (void)state;
-    example_2(false);
+    example_2(false, false);
 }
 
 static void test_example_2_larger_other_job(void **state)
 {
     (void)state;
-    example_2(true);
+    example_2(true, false);
+}
+
+/* The same with the engine dumped and loaded after every step. */
+static void test_example_2_survives_dump_and_load(void **state)
+{
+    (void)state;
+    example_2(false, true);
+    example_2(true, true);
 }
 
 /* Greedy placement of the same case fills all four slots at once. */
@@ -157,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_example_2_smaller_other_job),
         cmocka_unit_test(test_example_2_larger_other_job),
+        cmocka_unit_test(test_example_2_survives_dump_and_load),
         cmocka_unit_test(test_example_2_greedy_fills_all_slots),
         cmocka_unit_test(test_mode_switch_example),
     };

@@ -1,0 +1,611 @@
+/* The whole state as records. Jobs and hosts are written as the events that made them, then what happened to them since. */
+#include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/field.h"
+#include "controller/engine/hold.h"
+#include "controller/engine/job.h"
+#include "controller/engine/mode.h"
+#include "controller/engine/order.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- flat pictures of what is not an event ---------------------------------------------------------------------------------------- */
+
+struct clock_record {
+    int64_t now_ns, mode_since_ns;
+    uint64_t mode_sequence, attempt_counter, draws;
+    uint32_t mode;
+    bool congested;
+};
+struct host_record {
+    uint32_t host;
+    bool joined, silent, lost, draining;
+    uint32_t uplink_permille, downlink_permille;
+    uint64_t tie_draws;
+};
+struct job_record {
+    uint64_t job;
+    uint32_t state;
+    int64_t submitted_ns, slot_wait_ns;
+    uint64_t estimate_key;
+};
+struct stage_record {
+    uint64_t job;
+    uint32_t stage;
+    bool open, coflow_fixed, held, overdue;
+    uint64_t coflow_bytes, received_bytes, received_level;
+    enum reason hold_reason;
+    int64_t hold_left, hold_right, held_since_ns, held_until_ns;
+};
+struct task_record {
+    uint64_t job;
+    uint32_t stage, task, state, failures, done_host;
+    uint64_t done_attempt;
+    int64_t ready_ns, started_ns;
+};
+struct attempt_record {
+    uint64_t attempt, job;
+    uint32_t stage, task, host, unit, state, block_host;
+    struct resources resources;
+    uint64_t coflow_level, macroflow_level, coflow_bytes, macroflow_bytes, received_bytes, remote_bytes;
+    int64_t started_ns, left, right;
+    bool orphan, receiving, stopping;
+    enum reason reason;
+};
+
+enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_HOST, RECORD_JOB, RECORD_STAGE, RECORD_TASK, RECORD_ATTEMPT, RECORD_FINISHED, RECORD_END, RECORDS };
+
+#define F(type, member, kind) {#member, FIELD_##kind, offsetof(struct type, member)}
+
+static const struct record_kind kinds[RECORDS] = {
+    [RECORD_CONFIG] = {"config",
+                       {F(engine_config, seed, U64), F(engine_config, epoch, U32), F(engine_config, turn, CHARS), F(engine_config, place, CHARS),
+                        F(engine_config, commit, CHARS), F(engine_config, network, CHARS), F(engine_config, mode_rule, U32),
+                        F(engine_config, mode_ignore_held, BOOL), F(engine_config, mode_dwell_ns, I64), F(engine_config, congested_permille, U32),
+                        F(engine_config, cleared_permille, U32), F(engine_config, hold_max_ns, I64), F(engine_config, stop_grace_ns, I64),
+                        F(engine_config, failures_max, U32), F(engine_config, coflow, TABLE), F(engine_config, macroflow, TABLE),
+                        F(engine_config, dclas, TABLE), F(engine_config, hosts_max, U32), F(engine_config, units_per_host_max, U32),
+                        F(engine_config, jobs_max, U32), F(engine_config, stages_per_job_max, U32), F(engine_config, finished_max, U32),
+                        F(engine_config, shapes_max, U32), F(engine_config, tasks_max, U64), F(engine_config, cells_per_job_max, U64)}},
+    [RECORD_CLOCK] = {"clock",
+                      {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64), F(clock_record, mode_sequence, U64),
+                       F(clock_record, attempt_counter, U64), F(clock_record, draws, U64), F(clock_record, mode, U32),
+                       F(clock_record, congested, BOOL)}},
+    [RECORD_HOST] = {"host",
+                     {F(host_record, host, U32), F(host_record, joined, BOOL), F(host_record, silent, BOOL), F(host_record, lost, BOOL),
+                      F(host_record, draining, BOOL), F(host_record, uplink_permille, U32), F(host_record, downlink_permille, U32),
+                      F(host_record, tie_draws, U64)}},
+    [RECORD_JOB] = {"job",
+                    {F(job_record, job, U64), F(job_record, state, U32), F(job_record, submitted_ns, I64), F(job_record, slot_wait_ns, I64),
+                     F(job_record, estimate_key, U64)}},
+    [RECORD_STAGE] = {"stage",
+                      {F(stage_record, job, U64), F(stage_record, stage, U32), F(stage_record, open, BOOL), F(stage_record, coflow_fixed, BOOL),
+                       F(stage_record, held, BOOL), F(stage_record, overdue, BOOL), F(stage_record, coflow_bytes, U64),
+                       F(stage_record, received_bytes, U64), F(stage_record, received_level, U64), F(stage_record, hold_reason, REASON),
+                       F(stage_record, hold_left, I64), F(stage_record, hold_right, I64), F(stage_record, held_since_ns, I64),
+                       F(stage_record, held_until_ns, I64)}},
+    [RECORD_TASK] = {"task",
+                     {F(task_record, job, U64), F(task_record, stage, U32), F(task_record, task, U32), F(task_record, state, U32),
+                      F(task_record, failures, U32), F(task_record, done_host, U32), F(task_record, done_attempt, U64),
+                      F(task_record, ready_ns, I64), F(task_record, started_ns, I64)}},
+    [RECORD_ATTEMPT] = {"attempt",
+                        {F(attempt_record, attempt, U64), F(attempt_record, job, U64), F(attempt_record, stage, U32), F(attempt_record, task, U32),
+                         F(attempt_record, host, U32), F(attempt_record, unit, U32), F(attempt_record, state, U32),
+                         F(attempt_record, block_host, U32), F(attempt_record, resources, RESOURCES), F(attempt_record, coflow_level, U64),
+                         F(attempt_record, macroflow_level, U64), F(attempt_record, coflow_bytes, U64), F(attempt_record, macroflow_bytes, U64),
+                         F(attempt_record, received_bytes, U64), F(attempt_record, remote_bytes, U64), F(attempt_record, started_ns, I64),
+                         F(attempt_record, left, I64), F(attempt_record, right, I64), F(attempt_record, orphan, BOOL),
+                         F(attempt_record, receiving, BOOL), F(attempt_record, stopping, BOOL), F(attempt_record, reason, REASON)}},
+    [RECORD_FINISHED] = {"finished",
+                         {F(finished, number, U64), F(finished, content, U64), F(finished, name, CHARS), F(finished, user, U32),
+                          F(finished, stages, U32), F(finished, tasks, U64), F(finished, shuffle_bytes, U64), F(finished, key, U64),
+                          F(finished, state, U32), F(finished, submitted_ns, I64), F(finished, finished_ns, I64),
+                          F(finished, slot_wait_ns, I64)}},
+    [RECORD_END] = {"end", {{0}}},
+};
+
+/* ---- dump ------------------------------------------------------------------------------------------------------------------------------ */
+
+struct dumper {
+    int (*sink)(void *context, const char *line, size_t length);
+    void *context;
+    char *buffer;
+    int error;
+};
+
+static void send_line(struct dumper *d, int length)
+{
+    if (d->error)
+        return;
+    d->error = length < 0 ? length : d->sink(d->context, d->buffer, (size_t)length);
+}
+
+static void put_record(struct dumper *d, int kind, const void *object)
+{
+    send_line(d, field_encode(&kinds[kind], object, d->buffer, RECORD_MAX));
+}
+
+static void put_event(struct dumper *d, const struct event *event)
+{
+    send_line(d, record_encode_event(event, d->buffer, RECORD_MAX));
+}
+
+static void dump_host(struct dumper *d, const struct host *host)
+{
+    if (host->joined) {
+        uint64_t vectors[ENGINE_RESOURCES * 32], *units = vectors, *many = NULL;
+        if (host->n_units > 32)
+            units = many = calloc(host->n_units, ENGINE_RESOURCES * sizeof(*units));
+        for (uint32_t i = 0; units && i < host->n_units * ENGINE_RESOURCES; i++)
+            units[i] = (uint64_t)host->units[i / ENGINE_RESOURCES].total.amount[i % ENGINE_RESOURCES];
+        struct event join = {.kind = EVENT_HOST_JOIN};
+        join.host_join.host = host->index;
+        join.host_join.generation = host->generation;
+        join.host_join.name = host->name;
+        join.host_join.rack = host->rack;
+        join.host_join.labels = host->labels;
+        join.host_join.uplink_bps = host->uplink_bps;
+        join.host_join.downlink_bps = host->downlink_bps;
+        join.host_join.units = (struct u64s){units, host->n_units * ENGINE_RESOURCES};
+        if (units)
+            put_event(d, &join);
+        else
+            d->error = -ENOMEM;
+        free(many);
+    }
+    struct host_record record = {
+        .host = host->index,
+        .joined = host->joined,
+        .silent = host->silent,
+        .lost = host->lost,
+        .draining = host->draining,
+        .uplink_permille = host->uplink_permille,
+        .downlink_permille = host->downlink_permille,
+        .tie_draws = host->tie_draws,
+    };
+    put_record(d, RECORD_HOST, &record);
+}
+
+enum { CHUNK = 8192 };
+
+static void dump_tasks_given(struct dumper *d, const struct stage *stage)
+{
+    uint64_t *values = calloc(2 * CHUNK, sizeof(*values));
+    for (uint32_t first = 0; values && first < stage->tasks_given; first += CHUNK) {
+        uint32_t n = stage->tasks_given - first < CHUNK ? stage->tasks_given - first : CHUNK, per = stage->replicas_per_task;
+        for (uint32_t i = 0; i < n; i++) {
+            values[i] = stage->tasks[first + i].input_bytes;
+            values[CHUNK + i] = stage->tasks[first + i].compute_ns;
+        }
+        struct event event = {.kind = EVENT_JOB_TASKS};
+        event.job_tasks.job = stage->job->number;
+        event.job_tasks.stage = stage->index;
+        event.job_tasks.first = first;
+        event.job_tasks.replicas_per_task = per;
+        event.job_tasks.replicas = (struct u32s){stage->replicas ? stage->replicas + (size_t)first * per : NULL, n * per};
+        event.job_tasks.input_bytes = (struct u64s){values, n};
+        event.job_tasks.compute_ns = (struct u64s){values + CHUNK, n};
+        put_event(d, &event);
+    }
+    if (!values)
+        d->error = -ENOMEM;
+    free(values);
+}
+
+static void dump_edge(struct dumper *d, const struct stage *stage, const struct edge *edge)
+{
+    for (uint64_t first = 0; first < edge->filled; first += CHUNK) {
+        struct event event = {.kind = EVENT_JOB_BYTES};
+        event.job_bytes.job = stage->job->number;
+        event.job_bytes.stage = stage->index;
+        event.job_bytes.parent = edge->parent;
+        event.job_bytes.first = (uint32_t)first;
+        event.job_bytes.matrix = edge->matrix;
+        event.job_bytes.bytes = (struct u64s){edge->bytes + first, (uint32_t)(edge->filled - first < CHUNK ? edge->filled - first : CHUNK)};
+        put_event(d, &event);
+    }
+}
+
+static void dump_stage_given(struct dumper *d, const struct stage *stage)
+{
+    uint32_t *lists = calloc(2 * (size_t)stage->n_edges + 1, sizeof(*lists));
+    if (!lists) {
+        d->error = -ENOMEM;
+        return;
+    }
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        lists[i] = stage->edges[i].parent;
+        lists[stage->n_edges + i] = stage->edges[i].kind;
+    }
+    struct event event = {.kind = EVENT_JOB_STAGE};
+    event.job_stage.job = stage->job->number;
+    event.job_stage.stage = stage->index;
+    event.job_stage.tasks = stage->n_tasks;
+    event.job_stage.demand = stage->bucket->shape->demand;
+    event.job_stage.command = stage->command;
+    event.job_stage.constraint = stage->bucket->shape->constraint;
+    event.job_stage.parents = (struct u32s){lists, stage->n_edges};
+    event.job_stage.edges = (struct u32s){lists + stage->n_edges, stage->n_edges};
+    put_event(d, &event);
+    free(lists);
+    dump_tasks_given(d, stage);
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        if (stage->edges[i].given)
+            dump_edge(d, stage, &stage->edges[i]);
+}
+
+static void dump_task(struct dumper *d, const struct task *task)
+{
+    if (task->state == TASK_BLOCKED && !task->failures && !task->ready_ns)
+        return;
+    struct task_record record = {
+        .job = task->stage->job->number,
+        .stage = task->stage->index,
+        .task = task->index,
+        .state = task->state,
+        .failures = task->failures,
+        .done_host = task->done_host,
+        .done_attempt = task->done_attempt,
+        .ready_ns = task->ready_ns,
+        .started_ns = task->started_ns,
+    };
+    put_record(d, RECORD_TASK, &record);
+}
+
+static void dump_stage(struct dumper *d, const struct stage *stage)
+{
+    struct stage_record record = {
+        .job = stage->job->number,
+        .stage = stage->index,
+        .open = stage->open,
+        .coflow_fixed = stage->coflow_fixed,
+        .held = stage->held,
+        .overdue = stage->overdue,
+        .coflow_bytes = stage->coflow_bytes,
+        .received_bytes = stage->received_bytes,
+        .received_level = stage->received_level,
+        .hold_reason = stage->hold_reason,
+        .hold_left = stage->hold_left,
+        .hold_right = stage->hold_right,
+        .held_since_ns = stage->held_since_ns,
+        .held_until_ns = stage->held_until_ns,
+    };
+    put_record(d, RECORD_STAGE, &record);
+    for (uint32_t t = 0; t < stage->n_tasks; t++)
+        dump_task(d, &stage->tasks[t]);
+}
+
+static void dump_job(struct dumper *d, const struct job *job)
+{
+    struct event begin = {.kind = EVENT_JOB_BEGIN};
+    begin.job_begin.job = job->number;
+    begin.job_begin.name = job->name;
+    begin.job_begin.content = job->content;
+    begin.job_begin.user = job->user;
+    begin.job_begin.job_kind = job->kind;
+    begin.job_begin.priority = job->priority;
+    begin.job_begin.deadline_ns = job->deadline_ns;
+    begin.job_begin.estimate_bytes = job->estimate_bytes;
+    begin.job_begin.estimate_ns = job->estimate_ns;
+    put_event(d, &begin);
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        dump_stage_given(d, job->stages[s]);
+    struct job_record record = {job->number, job->state, job->submitted_ns, job->slot_wait_ns, job->estimate_key};
+    put_record(d, RECORD_JOB, &record);
+    for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
+        dump_stage(d, job->stages[s]);
+}
+
+static void dump_attempt(struct dumper *d, const struct attempt *attempt)
+{
+    struct attempt_record record = {
+        .attempt = attempt->number,
+        .job = attempt->job_number,
+        .stage = attempt->stage_index,
+        .task = attempt->task_index,
+        .host = attempt->host->index,
+        .unit = attempt->unit,
+        .state = attempt->state,
+        .block_host = attempt->block_host,
+        .resources = attempt->resources,
+        .coflow_level = attempt->level[ORDER_COFLOW],
+        .macroflow_level = attempt->level[ORDER_MACROFLOW],
+        .coflow_bytes = attempt->bytes[ORDER_COFLOW],
+        .macroflow_bytes = attempt->bytes[ORDER_MACROFLOW],
+        .received_bytes = attempt->received_bytes,
+        .remote_bytes = attempt->remote_bytes,
+        .started_ns = attempt->started_ns,
+        .left = attempt->left,
+        .right = attempt->right,
+        .orphan = !attempt->task,
+        .receiving = attempt->receiving,
+        .stopping = attempt->stopping,
+        .reason = attempt->reason,
+    };
+    put_record(d, RECORD_ATTEMPT, &record);
+}
+
+int engine_dump(const struct engine *engine, int (*sink)(void *context, const char *line, size_t length), void *context)
+{
+    struct dumper d = {sink, context, malloc(RECORD_MAX), 0};
+    struct sorted_node *node;
+    if (!d.buffer)
+        return -ENOMEM;
+    put_record(&d, RECORD_CONFIG, &engine->config);
+    struct clock_record clock = {
+        .now_ns = engine->now_ns,
+        .mode_since_ns = engine->mode_since_ns,
+        .mode_sequence = engine->mode_sequence,
+        .attempt_counter = engine->attempt_counter,
+        .draws = engine->draws,
+        .mode = engine->mode,
+        .congested = engine->congested,
+    };
+    put_record(&d, RECORD_CLOCK, &clock);
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        if (engine->hosts[i])
+            dump_host(&d, engine->hosts[i]);
+    for (node = sorted_first(&engine->finished_age); node; node = sorted_next(node))
+        put_record(&d, RECORD_FINISHED, sorted_owner(node, struct finished, by_age));
+    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
+        dump_job(&d, sorted_owner(node, struct job, by_number));
+    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
+        dump_attempt(&d, sorted_owner(node, struct attempt, by_number));
+    put_record(&d, RECORD_END, NULL);
+    free(d.buffer);
+    return d.error;
+}
+
+static int hash_line(void *context, const char *line, size_t length)
+{
+    uint64_t *hash = context;
+    for (size_t i = 0; i < length; i++)
+        *hash = (*hash ^ (unsigned char)line[i]) * 0x100000001b3u;
+    *hash = (*hash ^ '\n') * 0x100000001b3u;
+    return 0;
+}
+
+uint64_t engine_digest(const struct engine *engine)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    engine_dump(engine, hash_line, &hash);
+    return hash;
+}
+
+/* ---- load ------------------------------------------------------------------------------------------------------------------------------- */
+
+union record {
+    struct engine_config config;
+    struct clock_record clock;
+    struct host_record host;
+    struct job_record job;
+    struct stage_record stage;
+    struct task_record task;
+    struct attempt_record attempt;
+    struct finished finished;
+};
+
+static int load_host(struct engine *engine, const struct host_record *record, struct err *err)
+{
+    struct host *host = cluster_adopt(engine, record->host);
+    if (!host || host->joined != record->joined)
+        return err_set(err, EINVAL, "host %u joined without its record, or is beyond the bound", record->host);
+    cluster_restore(engine, host, record->silent, record->lost, record->draining, record->uplink_permille);
+    host->downlink_permille = record->downlink_permille;
+    host->tie_draws = record->tie_draws - 1;
+    host_draw_tie(engine, host);
+    host_touch(engine, host);
+    return 0;
+}
+
+static int load_job(struct engine *engine, const struct job_record *record, struct err *err)
+{
+    struct job *job = job_find(engine, record->job);
+    if (!job || record->state > JOB_ACTIVE)
+        return err_set(err, EINVAL, "job %" PRIu64 " has no parts, or a state that a live job cannot have", record->job);
+    job->submitted_ns = record->submitted_ns;
+    job->slot_wait_ns = record->slot_wait_ns;
+    job->estimate_key = record->estimate_key;
+    if (record->state == JOB_ACTIVE) {
+        job_assemble(engine, job);
+        job_activate(engine, job);
+    }
+    return 0;
+}
+
+static int load_stage(struct engine *engine, const struct stage_record *record, struct err *err)
+{
+    struct task *first = job_find_task(engine, record->job, record->stage, 0);
+    if (!first || first->stage->job->state != JOB_ACTIVE)
+        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " is not there", record->stage, record->job);
+    struct stage *stage = first->stage;
+    stage->open = record->open;
+    stage->coflow_fixed = record->coflow_fixed;
+    stage->coflow_bytes = record->coflow_bytes;
+    stage->received_bytes = record->received_bytes;
+    stage->received_level = record->received_level;
+    stage->held = record->held;
+    stage->overdue = record->overdue;
+    stage->hold_reason = record->hold_reason;
+    stage->hold_left = record->hold_left;
+    stage->hold_right = record->hold_right;
+    stage->held_since_ns = record->held_since_ns;
+    stage->held_until_ns = record->held_until_ns;
+    return 0;
+}
+
+static int load_task(struct engine *engine, const struct task_record *record, struct err *err)
+{
+    struct task *task = job_find_task(engine, record->job, record->stage, record->task);
+    struct host *host = cluster_host(engine, record->done_host);
+    if (!task || task->state != TASK_BLOCKED || record->state > TASK_DONE || (record->state == TASK_DONE && !host))
+        return err_set(err, EINVAL, "task %" PRIu64 "/%u/%u is not there, comes twice, or was done nowhere", record->job, record->stage, record->task);
+    task_restore(engine, task, (enum task_state)record->state, record->done_attempt, host);
+    task->failures = record->failures;
+    task->ready_ns = record->ready_ns;
+    task->started_ns = record->started_ns;
+    return 0;
+}
+
+static int load_attempt(struct engine *engine, const struct attempt_record *record, struct err *err)
+{
+    struct task *task = record->orphan ? NULL : job_find_task(engine, record->job, record->stage, record->task);
+    struct host *host = cluster_host(engine, record->host);
+    if (!host || (!task && !record->orphan) || attempt_find(engine, record->attempt) || record->state > ATTEMPT_LOST)
+        return err_set(err, EINVAL, "attempt %" PRIu64 " has no task or host, or comes twice", record->attempt);
+    struct attempt *attempt = attempt_create(engine, record->attempt, task, host, record->unit, &record->resources);
+    attempt->job_number = record->job;
+    attempt->stage_index = record->stage;
+    attempt->task_index = record->task;
+    attempt->state = (enum attempt_state)record->state;
+    attempt->block_host = record->block_host;
+    attempt->level[ORDER_COFLOW] = record->coflow_level;
+    attempt->level[ORDER_MACROFLOW] = record->macroflow_level;
+    attempt->bytes[ORDER_COFLOW] = record->coflow_bytes;
+    attempt->bytes[ORDER_MACROFLOW] = record->macroflow_bytes;
+    attempt->received_bytes = record->received_bytes;
+    attempt->remote_bytes = record->remote_bytes;
+    attempt->started_ns = record->started_ns;
+    attempt->left = record->left;
+    attempt->right = record->right;
+    attempt->reason = record->reason;
+    attempt->stopping = record->stopping;
+    attempt_set_receiving(attempt, record->receiving);
+    host_touch(engine, host);
+    return 0;
+}
+
+static void load_finished(struct engine *engine, const struct finished *record)
+{
+    struct finished *finished = engine_allocate(engine, 1, sizeof(*finished));
+    *finished = *record;
+    job_remember(engine, finished);
+}
+
+static void load_clock(struct engine *engine, const struct clock_record *record)
+{
+    engine->now_ns = record->now_ns;
+    engine->mode_since_ns = record->mode_since_ns;
+    engine->mode_sequence = record->mode_sequence;
+    engine->attempt_counter = record->attempt_counter;
+    engine->draws = record->draws;
+    engine->mode = record->mode ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
+}
+
+/* What needs everything else to be there: holds, and the flags that loading hosts has overwritten. */
+static void load_end(struct engine *engine, bool congested)
+{
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
+        struct job *job = sorted_owner(node, struct job, by_turn);
+        for (uint32_t s = 0; s < job->n_stages; s++)
+            if (job->stages[s]->held || job->stages[s]->overdue)
+                hold_restore(engine, job->stages[s]);
+    }
+    order_rebuild(engine);
+    engine->congested = congested;
+    mode_restore(engine);
+    memset(&engine->counters, 0, sizeof(engine->counters));
+}
+
+struct loader {
+    struct engine *engine;
+    struct record_room room;
+    struct decisions decisions;
+    bool congested, ended;
+};
+
+static int load_event(struct loader *l, const char *line, struct err *err)
+{
+    struct event event;
+    int r = record_decode_event(line, &l->room, &event, err);
+    if (r < 0)
+        return r;
+    l->decisions.n = 0;
+    engine_apply(l->engine, &event);
+    return l->decisions.n ? err_set(err, EINVAL, "the engine rejects it (%s)", reason_name(l->decisions.at[0].reason)) : 0;
+}
+
+static int load_record(struct loader *l, int kind, const char *line, struct err *err)
+{
+    union record record = {0};
+    int r = field_decode(&kinds[kind], line, NULL, &record, err);
+    if (r < 0)
+        return r;
+    switch (kind) {
+    case RECORD_CLOCK:
+        load_clock(l->engine, &record.clock);
+        l->congested = record.clock.congested;
+        return 0;
+    case RECORD_HOST:
+        return load_host(l->engine, &record.host, err);
+    case RECORD_JOB:
+        return load_job(l->engine, &record.job, err);
+    case RECORD_STAGE:
+        return load_stage(l->engine, &record.stage, err);
+    case RECORD_TASK:
+        return load_task(l->engine, &record.task, err);
+    case RECORD_ATTEMPT:
+        return load_attempt(l->engine, &record.attempt, err);
+    case RECORD_FINISHED:
+        load_finished(l->engine, &record.finished);
+        return 0;
+    case RECORD_END:
+        l->ended = true;
+        load_end(l->engine, l->congested);
+        return 0;
+    default:
+        return err_set(err, EINVAL, "a second configuration");
+    }
+}
+
+static int load_first(struct loader *l, const char *line, struct err *err)
+{
+    struct engine_config config = {0};
+    int kind = field_kind(kinds, RECORDS, line, err);
+    if (kind != RECORD_CONFIG)
+        return err_set(err, EINVAL, "a dump begins with its configuration");
+    int r = field_decode(&kinds[RECORD_CONFIG], line, NULL, &config, err);
+    return r < 0 ? r : engine_create(&config, &l->engine, err);
+}
+
+static int load_line(struct loader *l, const char *line, struct err *err)
+{
+    if (!l->engine)
+        return load_first(l, line, err);
+    /* WHY: see engine_step. */
+    l->engine->out = &l->decisions;
+    if (setjmp(l->engine->no_memory))
+        return err_set(err, ENOMEM, "no memory");
+    int kind = field_kind(kinds, RECORDS, line, NULL);
+    return kind < 0 ? load_event(l, line, err) : load_record(l, kind, line, err);
+}
+
+int engine_load(int (*next)(void *context, const char **ret_line), void *context, struct engine **ret_engine, struct err *err)
+{
+    struct loader l = {0};
+    const char *line;
+    int r = 0, number = 0;
+    while (!l.ended && r >= 0) {
+        r = next(context, &line);
+        if (r <= 0)
+            break;
+        number++;
+        r = load_line(&l, line, err);
+        if (r < 0)
+            err_prefix(err, "line %d", number);
+    }
+    if (r >= 0 && !l.ended)
+        r = err_set(err, EINVAL, "line %d: the dump ends before its end", number);
+    record_room_done(&l.room);
+    decisions_done(&l.decisions);
+    if (r < 0) {
+        engine_destroy(l.engine);
+        return r;
+    }
+    l.engine->out = NULL;
+    *ret_engine = l.engine;
+    return 0;
+}
