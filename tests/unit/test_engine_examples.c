@@ -3,6 +3,21 @@
 
 enum { UNIT = 1000000 };
 
+/* The explanation's sentence contains `words`, and its fact `name` has the value. */
+static void check_explanation(struct script *s, uint64_t job, uint32_t stage, uint32_t task, const char *words, const char *name, const char *value)
+{
+    struct engine_explanation e;
+    assert_int_equal(engine_explain(s->engine, job, stage, task, &e), 0);
+    if (!strstr(e.text, words))
+        fail_msg("\"%s\" does not say \"%s\"", e.text, words);
+    for (uint32_t i = 0; i < e.facts; i++)
+        if (strcmp(e.fact[i].name, name) == 0) {
+            assert_string_equal(e.fact[i].value, value);
+            return;
+        }
+    fail_msg("no fact %s", name);
+}
+
 static void example_2(bool other_is_larger, bool reload)
 {
     struct script s;
@@ -44,6 +59,13 @@ static void example_2(bool other_is_larger, bool reload)
     assert_int_equal(hold->left, 16 * UNIT);
     assert_int_equal(hold->right, 16 * UNIT);
 
+    uint32_t held_task = 0;
+    while (script_start(&s, 1, 1, held_task))
+        held_task++;
+    check_explanation(&s, 1, 1, held_task, "Held back: its Coflow of 16000000 bytes would be first on no downlink", "hold_reason", "would-stall");
+    check_explanation(&s, 1, 1, held_task ? 0 : 1, "nobody received over its downlink", "coflow_level", "1");
+    check_explanation(&s, 1, 0, 0, "Done by attempt", "kind", "map");
+
     s.now_ns = 2 * SECOND;
     script_load(&s, 0, 1000);
     script_load(&s, 1, 1000);
@@ -55,6 +77,8 @@ static void example_2(bool other_is_larger, bool reload)
     assert_true(status.congested);
     const struct decision *m5 = script_start(&s, 2, 0, 0);
     assert_non_null(m5);
+    if (other_is_larger)
+        check_explanation(&s, 1, 1, held_task, "Held back: its Macroflow of 4000000 bytes", "mode_numbers", "2 ready, 1 free");
     uint64_t attempt_b = m5->start.attempt;
 
     s.now_ns = 3 * SECOND;

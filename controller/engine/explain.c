@@ -1,0 +1,218 @@
+/* Why a task runs where it runs with the level that it has, or why it waits. */
+#include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/commit/commit.h"
+#include "controller/engine/hold.h"
+#include "controller/engine/job.h"
+#include "controller/engine/local.h"
+#include "controller/engine/mode.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/order.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/turn/turn.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 3, 4))) static void add_fact(struct engine_explanation *e, const char *name, const char *format, ...)
+{
+    if (e->facts == sizeof(e->fact) / sizeof(e->fact[0]))
+        return;
+    struct engine_fact *fact = &e->fact[e->facts++];
+    snprintf(fact->name, sizeof(fact->name), "%s", name);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(fact->value, sizeof(fact->value), format, ap);
+    va_end(ap);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct engine_explanation *e, const char *format, ...)
+{
+    size_t used = strlen(e->text);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(e->text + used, sizeof(e->text) - used, format, ap);
+    va_end(ap);
+}
+
+static const char *host_name(const struct host *host)
+{
+    return host && host->name[0] ? host->name : "?";
+}
+
+static void say_start(struct engine_explanation *e, const struct attempt *a)
+{
+    const char *host = host_name(a->host);
+    switch (a->reason) {
+    case REASON_LOCAL_BLOCK:
+        say(e, "Runs on %s because its block is there: %" PRId64 " hosts with a free slot had it, and %" PRId64 " of the job's ready tasks were local there. ",
+            host, a->left, a->right);
+        break;
+    case REASON_NO_LOCAL_SLOT:
+        say(e, "Runs on %s, the least loaded host (%" PRId64 " tasks), because no host that has its block had a free slot. ", host, a->right);
+        break;
+    case REASON_NO_BLOCK:
+        say(e, "Runs on %s, the least loaded host (%" PRId64 " tasks); it reads no block of its own. ", host, a->right);
+        break;
+    case REASON_LINK_UNUSED:
+        say(e, "Runs on %s because nobody received over its downlink (rule \"link unused\", algorithm 2). ", host);
+        break;
+    case REASON_FIRST_ON_LINK:
+        say(e, "Runs on %s because it is first on its downlink: its own unit of %" PRId64 " bytes is smaller than the smallest one that received there, %" PRId64 " bytes. ",
+            host, a->left, a->right);
+        break;
+    case REASON_HOLD_EXPIRED:
+        say(e, "Runs on %s because its stage had been held for hold_max (%.1f s), then any host takes it. ", host, (double)a->left / 1e9);
+        break;
+    case REASON_IDLE_CLUSTER:
+        say(e, "Runs on %s because nothing else ran: the only work of an idle cluster is never held. ", host);
+        break;
+    case REASON_RANDOM:
+        say(e, "Runs on %s, one of %" PRId64 " fitting hosts at random. ", host, a->right);
+        break;
+    case REASON_CLAIMED:
+        say(e, "Runs on %s because scheduler %" PRId64 " claimed it there and it fitted. ", host, a->left);
+        break;
+    default:
+        say(e, "Runs on %s, the least loaded host (%" PRId64 " tasks). ", host, a->right);
+    }
+}
+
+static void say_level(const struct engine *engine, struct engine_explanation *e, const struct attempt *a)
+{
+    enum unit_order order = engine->network->order(engine->mode);
+    const char *unit = order == ORDER_COFLOW ? "Coflow" : "Macroflow";
+    if (strcmp(engine->network->name, "none") == 0)
+        say(e, "The network policy \"none\" gives every transfer level 0.");
+    else if (engine->network->received)
+        say(e, "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64 " bytes that its Coflow has received pass thresholds.", a->level[order],
+            a->task ? a->task->stage->received_bytes : 0);
+    else
+        say(e, "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64 " bytes), because the mode is %s.", a->level[order], unit,
+            a->bytes[order], mode_name(engine->mode));
+}
+
+static void explain_attempt(const struct engine *engine, struct engine_explanation *e, const struct attempt *a)
+{
+    enum unit_order order = engine->network->order(engine->mode);
+    say_start(e, a);
+    if (a->remote_bytes)
+        say_level(engine, e, a);
+    else
+        say(e, "It reads nothing over the network, so its level does not matter.");
+    add_fact(e, "attempt", "%" PRIu64, a->number);
+    add_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
+    add_fact(e, "host", "%s", host_name(a->host));
+    add_fact(e, "start_reason", "%s", reason_name(a->reason));
+    add_fact(e, "start_left", "%" PRId64, a->left);
+    add_fact(e, "start_right", "%" PRId64, a->right);
+    add_fact(e, "level_on_wire", "%" PRIu64, a->level[order]);
+    add_fact(e, "coflow_level", "%" PRIu64, a->level[ORDER_COFLOW]);
+    add_fact(e, "macroflow_level", "%" PRIu64, a->level[ORDER_MACROFLOW]);
+    add_fact(e, "coflow_bytes", "%" PRIu64, a->bytes[ORDER_COFLOW]);
+    add_fact(e, "macroflow_bytes", "%" PRIu64, a->bytes[ORDER_MACROFLOW]);
+    add_fact(e, "network_bytes", "%" PRIu64, a->remote_bytes);
+    add_fact(e, "received_bytes", "%" PRIu64, a->received_bytes);
+    if (a->block_host != ENGINE_NONE)
+        add_fact(e, "block_from", "%s", host_name(cluster_host(engine, a->block_host)));
+}
+
+static void explain_blocked(struct engine_explanation *e, const struct task *task)
+{
+    const struct stage *stage = task->stage;
+    say(e, "Waits for other stages:");
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct stage *parent = stage->job->stages[stage->edges[i].parent];
+        if (stage->edges[i].kind == EDGE_PIPELINED)
+            say(e, " stage %u has started %u of %u tasks;", parent->index, parent->n_started, parent->n_tasks);
+        else
+            say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done, parent->n_tasks);
+    }
+    if (stage->job->state == JOB_ARRIVING)
+        say(e, " its job has not arrived completely");
+}
+
+/* Which rule holds it now, with the numbers of now. */
+static void say_hold(const struct engine *engine, struct engine_explanation *e, const struct task *task)
+{
+    const struct job *first = order_first(engine);
+    const struct shape *shape = task->stage->bucket->shape;
+    enum unit_order order = engine->network->order(engine->mode);
+    uint64_t own = order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes, limit = ~sorted_least(&shape->by_receivers[order]);
+    if (engine->mode == MODE_SLOT_STARVED && task->stage->job != first)
+        say(e, "Held back: the mode is slot-starved, so only the first job (%" PRIu64 ") is served, and the free slots are kept for it.", first->number);
+    else if (engine->congested && task->stage->job != first)
+        say(e, "Held back: %u uplinks are at or above %u per mille, and while the network is congested other jobs than the first (%" PRIu64
+               ") start only tasks next to their blocks.",
+            engine->warm, engine->config.cleared_permille, first->number);
+    else
+        say(e, "Held back: its %s of %" PRIu64 " bytes would be first on no downlink with a free slot (it would have to be smaller than %" PRIu64 " bytes).",
+            order == ORDER_COFLOW ? "Coflow" : "Macroflow", own, limit);
+    say(e, " The hold ends after %.1f s at the latest.", (double)(task->stage->held_until_ns - engine->now_ns) / 1e9);
+}
+
+static void explain_ready(const struct engine *engine, struct engine_explanation *e, const struct task *task)
+{
+    const struct shape *shape = task->stage->bucket->shape;
+    if (!shape->capable)
+        say(e, "Waits: no host that is up can hold it (%u known ones could).", shape->possible);
+    else if (shape->times <= 0)
+        say(e, "Waits for a slot: none that it may use is free.");
+    else if (task->stage->held)
+        say_hold(engine, e, task);
+    else
+        say(e, "Ready: it is placed at the next decision.");
+    add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
+    add_fact(e, "free_slots_for_it", "%" PRId64, shape->times);
+    if (task->stage->held) {
+        add_fact(e, "hold_reason", "%s", reason_name(task->stage->hold_reason));
+        add_fact(e, "hold_left", "%" PRId64, task->stage->hold_left);
+        add_fact(e, "hold_right", "%" PRId64, task->stage->hold_right);
+        add_fact(e, "held_s", "%.3f", (double)(engine->now_ns - task->stage->held_since_ns) / 1e9);
+    }
+}
+
+static uint64_t place_in_order(const struct engine *engine, const struct job *job)
+{
+    uint64_t place = 1;
+    for (struct sorted_node *node = sorted_first(&engine->active); node && node != &job->by_turn; node = sorted_next(node))
+        place++;
+    return place;
+}
+
+static void add_context(const struct engine *engine, struct engine_explanation *e, const struct task *task)
+{
+    const struct job *job = task->stage->job;
+    uint64_t ready;
+    int64_t free;
+    mode_numbers(engine, &ready, &free);
+    add_fact(e, "task_state", "%s", task_state_name(task->state));
+    add_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
+    add_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job), engine->active.n, engine->turn->name);
+    add_fact(e, "mode", "%s", mode_name(engine->mode));
+    add_fact(e, "mode_numbers", "%" PRIu64 " ready, %" PRId64 " free", ready, free);
+    add_fact(e, "congested", "%s", engine->congested ? "yes" : "no");
+    add_fact(e, "policies", "%s %s %s %s", engine->turn->name, engine->place->name, engine->commit->name, engine->network->name);
+}
+
+int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index, struct engine_explanation *ret_explanation)
+{
+    const struct task *task = job_find_task(engine, job, stage, index);
+    struct engine_explanation *e = ret_explanation;
+    if (!task)
+        return -ENOENT;
+    memset(e, 0, sizeof(*e));
+    if (task->state == TASK_DONE)
+        say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt, host_name(cluster_host(engine, task->done_host)));
+    else if (task->attempts)
+        explain_attempt(engine, e, task->attempts);
+    else if (task->state == TASK_READY)
+        explain_ready(engine, e, task);
+    else
+        explain_blocked(e, task);
+    add_context(engine, e, task);
+    return 0;
+}
