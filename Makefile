@@ -11,7 +11,7 @@ OPT     ?= -O2
 SAN     ?=
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Werror
-CPPFLAGS += -I. -I$(BUILD)/gen -D_GNU_SOURCE
+CPPFLAGS += -I. -I$(BUILD)/gen -isystem /usr/include/libnl3 -D_GNU_SOURCE
 CFLAGS   += -std=gnu17 $(OPT) -g -fno-omit-frame-pointer $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN))
 # Generated code is not held to our warnings.

@@ -1,0 +1,109 @@
+#include "hostagent/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define REMOVE_FDS 64
+
+void files_path(char path[FILES_PATH], const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(path, FILES_PATH, format, ap);
+    va_end(ap);
+}
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t done = write(fd, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return -errno;
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+int files_write(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err)
+{
+    char beside[FILES_PATH];
+    files_path(beside, "%s.new", path);
+    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0)
+        return err_sys(err, errno, "writing %s", beside);
+    int r = write_all(fd, bytes, n);
+    if (r >= 0 && fchmod(fd, mode) < 0)
+        r = -errno;
+    close(fd);
+    if (r >= 0 && rename(beside, path) < 0)
+        r = -errno;
+    if (r < 0) {
+        unlink(beside);
+        return err_sys(err, -r, "writing %s", path);
+    }
+    return 0;
+}
+
+int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "reading %s", path);
+    size_t used = 0;
+    ssize_t got = 1;
+    while (got > 0 && used < size) {
+        got = read(fd, buffer + used, size - used);
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got > 0)
+            used += (size_t)got;
+    }
+    int code = got < 0 ? errno : used == size ? EFBIG : 0;
+    close(fd);
+    if (code)
+        return err_sys(err, code, "reading %s", path);
+    buffer[used] = 0;
+    if (ret_n)
+        *ret_n = used;
+    return 0;
+}
+
+int files_make_dirs(const char *path, mode_t mode, struct err *err)
+{
+    char part[FILES_PATH];
+    files_path(part, "%s", path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        if (mkdir(part, mode) < 0 && errno != EEXIST)
+            return err_sys(err, errno, "making %s", part);
+        *slash = '/';
+    }
+    if (mkdir(part, mode) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "making %s", part);
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st;
+    (void)where;
+    int r = kind == FTW_DP ? rmdir(path) : unlink(path);
+    return r < 0 && errno != ENOENT ? errno : 0;
+}
+
+int files_remove_tree(const char *path, struct err *err)
+{
+    int r = nftw(path, remove_one, REMOVE_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    if (r < 0 && errno == ENOENT)
+        return 0;
+    return r ? err_sys(err, r < 0 ? errno : r, "removing %s", path) : 0;
+}

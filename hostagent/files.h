@@ -1,0 +1,32 @@
+/* Small files of the agent's state: whole, or not there.
+ *
+ * A file is written beside its place and renamed into it, so a reader finds the old or the new
+ * contents, also after a crash of the program (not of the machine: nothing is synced, since a host
+ * that boots again is a new generation to the controller). Blocking; no state. */
+#pragma once
+
+#include "lib/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define FILES_PATH 512 /* bytes of a path, with its NUL */
+
+/* Formats a path; a longer one is cut, so its use fails with ENOENT or ENAMETOOLONG. */
+__attribute__((format(printf, 2, 3))) void files_path(char path[FILES_PATH], const char *format,
+                                                      ...);
+
+int files_write(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
+
+/* Reads at most size − 1 bytes and ends them with NUL; −EFBIG when the file is longer. `ret_n` may
+ * be NULL. */
+int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err);
+
+/* Makes the directory and what is missing above it, with `mode`; one that exists is left as it is.
+ */
+int files_make_dirs(const char *path, mode_t mode, struct err *err);
+
+/* Removes a directory and everything in it, without following symbolic links; a missing one is
+ * fine. At most 64 levels deep. */
+int files_remove_tree(const char *path, struct err *err);

@@ -1,0 +1,142 @@
+#include "hostagent/queues.h"
+
+#include "hostagent/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct queues {
+    struct queues_config config;
+    struct qdisc *qdisc;
+    char state_dir[FILES_PATH];
+    uint32_t n;
+    char ports[][PORT_NAME];
+};
+
+int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAME], uint32_t n,
+                struct queues **ret_queues, struct err *err)
+{
+    if (n > QUEUES_PORTS)
+        return err_set(err, E2BIG, "%u ports: an agent manages at most %d", n, QUEUES_PORTS);
+    struct queues *queues = calloc(1, sizeof(*queues) + n * sizeof(queues->ports[0]));
+    if (!queues)
+        return err_sys(err, ENOMEM, "queues");
+    queues->config = *config;
+    queues->n = n;
+    snprintf(queues->state_dir, sizeof(queues->state_dir), "%s", config->state_dir);
+    memcpy(queues->ports, ports, n * sizeof(queues->ports[0]));
+    int r = config->driver->open(&queues->qdisc, err);
+    if (r < 0) {
+        free(queues);
+        return r;
+    }
+    *ret_queues = queues;
+    return 0;
+}
+
+void queues_close(struct queues *queues)
+{
+    if (!queues)
+        return;
+    queues->config.driver->close(queues->qdisc);
+    free(queues);
+}
+
+static void record_path(const struct queues *queues, const char *port, char path[FILES_PATH])
+{
+    files_path(path, "%s/queues-%s", queues->state_dir, port);
+}
+
+/* What one port needs: the steps, after its record is on disk. */
+static int plan_port(struct queues *queues, const char *port, struct port_step *steps,
+                     uint32_t *ret_n, struct err *err)
+{
+    const struct qdisc_driver *driver = queues->config.driver;
+    struct port_plan plan = queues->config.plan;
+    struct port_tree want, have;
+    int r = driver->mtu(queues->qdisc, port, &plan.mtu_bytes, err);
+    if (r >= 0)
+        r = driver->want(&plan, &want, err);
+    if (r >= 0)
+        r = driver->have(queues->qdisc, port, &have, err);
+    if (r >= 0)
+        r = want_steps(port, &want, &have, queues->config.replace, steps, ret_n, err);
+    if (r < 0)
+        return r;
+
+    char path[FILES_PATH];
+    struct qdisc_record record;
+    record_path(queues, port, path);
+    if (have.root == PORT_OURS && access(path, F_OK) == 0)
+        return 0;
+    r = driver->record(queues->qdisc, port, &record, err);
+    return r < 0 ? r : files_write(path, record.text, strlen(record.text), 0600, err);
+}
+
+static int restore_port(struct queues *queues, const char *port, struct err *err)
+{
+    char path[FILES_PATH];
+    struct qdisc_record record = {.text = ""};
+    record_path(queues, port, path);
+    int r = files_read(path, record.text, sizeof(record.text), NULL, err);
+    if (r == -ENOENT)
+        return 0;
+    if (r < 0)
+        return r;
+    r = queues->config.driver->restore(queues->qdisc, port, &record, err);
+    if (r < 0 && r != -ENODEV)
+        return r;
+    unlink(path);
+    return 0;
+}
+
+int queues_restore(struct queues *queues, struct err *err)
+{
+    int first = 0;
+    for (uint32_t i = 0; i < queues->n; i++) {
+        int r = restore_port(queues, queues->ports[i], first ? NULL : err);
+        if (!first)
+            first = r;
+    }
+    return first;
+}
+
+int queues_apply(struct queues *queues, struct err *err)
+{
+    struct plan {
+        uint32_t n;
+        struct port_step steps[WANT_STEPS];
+    } *plans = calloc(queues->n ? queues->n : 1, sizeof(*plans));
+    if (!plans)
+        return err_sys(err, ENOMEM, "queues");
+    int r = 0;
+    bool changed = false;
+    for (uint32_t i = 0; r >= 0 && i < queues->n; i++)
+        r = plan_port(queues, queues->ports[i], plans[i].steps, &plans[i].n, err);
+    for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
+        changed = true;
+        r = queues->config.driver->apply(queues->qdisc, queues->ports[i], plans[i].steps,
+                                         plans[i].n, err);
+    }
+    free(plans);
+    if (r < 0 && changed)
+        queues_restore(queues, NULL);
+    return r;
+}
+
+int queues_drops(struct queues *queues, uint64_t drops[WANT_QUEUES], struct err *err)
+{
+    memset(drops, 0, WANT_QUEUES * sizeof(drops[0]));
+    for (uint32_t i = 0; i < queues->n; i++) {
+        struct qdisc_stats stats;
+        int r = queues->config.driver->stats(queues->qdisc, queues->ports[i], &stats, err);
+        if (r < 0)
+            return r;
+        for (int queue = 0; queue < WANT_QUEUES; queue++)
+            drops[queue] += stats.queues[queue].drops;
+    }
+    return 0;
+}

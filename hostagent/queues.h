@@ -1,0 +1,46 @@
+/* The queues of all ports that this agent manages: put in place, kept, counted and taken back.
+ *
+ * A host manages its uplink; an agent in role `switch` manages every port of its bridge. What stood
+ * on a port before is written to `state_dir` before anything is replaced, so that a later run
+ * (--restore after a crash too) can put it back. A port whose queues are ours already is changed in
+ * place, without a gap.
+ *
+ * Blocking: a few exchanges with the kernel for each port. One thread. */
+#pragma once
+
+#include "hostagent/qdisc.h"
+
+#define QUEUES_PORTS 128
+#define PORT_NAME    16
+
+struct queues_config {
+    const struct qdisc_driver *driver;
+    const char *state_dir; /* exists; borrowed by queues_open */
+    struct port_plan plan; /* mtu_bytes is ignored: each port's own is used */
+    bool replace;          /* a foreign root qdisc may make room */
+};
+
+struct queues;
+
+/* Opens the driver for `n` ports by name (≤ QUEUES_PORTS); changes nothing yet. */
+int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAME], uint32_t n,
+                struct queues **ret_queues, struct err *err);
+
+/* Changes nothing on any port unless all can be changed: what is there is read and recorded first.
+ * If applying itself fails, the ports changed so far are restored. */
+int queues_apply(struct queues *queues, struct err *err);
+
+/* Puts back what stood there before on every port and forgets the records; goes on after a failure
+ * and returns the first one. A port without a record, or that is gone, is left as it is. */
+int queues_restore(struct queues *queues, struct err *err);
+
+/* Drops of every queue over all ports, since they were made. */
+int queues_drops(struct queues *queues, uint64_t drops[WANT_QUEUES], struct err *err);
+
+/* Closes sockets; the ports stay as they are. Takes NULL. */
+void queues_close(struct queues *queues);
+
+/* The ports of a bridge in order of their names. −ENODEV: no such bridge; −E2BIG: more than
+ * QUEUES_PORTS. */
+int queues_bridge_ports(const char *bridge, char (*ports)[PORT_NAME], uint32_t *ret_n,
+                        struct err *err);
