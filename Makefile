@@ -44,6 +44,7 @@ define program
 ifneq ($(wildcard $(2)),)
 PROGRAMS += $(BUILD)/$(1)
 $(BUILD)/$(1): $(BUILD)/obj/$(2:.c=.o) $(foreach a,$(3),$(call archive,$(a)))
+	@mkdir -p $$(dir $$@)
 	$(CC) $(LDFLAGS) -o $$@ $$< -Wl,--start-group $(foreach a,$(3),$(call archive,$(a))) -Wl,--end-group $(4)
 endif
 endef
@@ -59,6 +60,7 @@ $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib pro
 $(eval $(call program,replay-map,testbed/replay/map_main.c,replay lib,-lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/reduce_main.c,replay lib,-lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lxxhash))
+$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap))
 
 .PHONY: all
@@ -86,7 +88,8 @@ $(BUILD)/gen/hostagent/%.bpf.o: hostagent/%.bpf.c $(wildcard hostagent/*.h)
 	@mkdir -p $(dir $@)
 	$(CLANG) -target bpf -O2 -g -Wall -Werror -I. -I/usr/include/$(shell gcc -dumpmachine) -c -o $@ $<
 $(BUILD)/gen/hostagent/%.skel.h: $(BUILD)/gen/hostagent/%.bpf.o
-	$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp
+	@echo '#pragma GCC system_header' >$@.tmp
+	$(BPFTOOL) gen skeleton $< name $*_bpf >>$@.tmp
 	@mv $@.tmp $@
 
 # ---- objects and archives ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,77 @@
+/* What the marking programs (mark.bpf.c) and the agent (mark_bpf.c) share: the layout of maps and
+ * settings.
+ *
+ * The maps are pinned and outlive the agent: a changed layout is another MARK_ABI, and a new agent
+ * then starts with empty maps. Addresses are 128 bits, IPv4 as v4-mapped (RFC 4291 §2.5.5.2); ports
+ * are in network order; times are CLOCK_BOOTTIME in nanoseconds. */
+#pragma once
+
+#include <linux/types.h>
+
+#define MARK_ABI       1
+#define MARK_LEVELS    8
+#define MARK_UNMARKED  0xff /* as a level: leave the packet unmarked */
+#define MARK_DSCPS     64
+#define MARK_SILENT_NS 60000000000ull /* a flow's entry is dead after so much silence */
+
+/* Both levels of a task or flow in one 64-bit word, so that they change at once: byte 0 the level
+ * in mode 0 (Coflow), byte 1 in mode 1 (Macroflow), each 0…7 or MARK_UNMARKED. */
+static inline __u64 mark_word(__u8 coflow, __u8 macroflow)
+{
+    return (__u64)coflow | (__u64)macroflow << 8;
+}
+
+enum mark_control { MARK_CONTROL_MODE, MARK_CONTROL_EXPIRY, MARK_CONTROLS };
+
+enum mark_role {
+    MARK_ROLE_NONE,
+    MARK_ROLE_OPENER,   /* this end opened the connection: it marks by cgroup */
+    MARK_ROLE_ACCEPTER, /* this end accepted it: it follows what arrives */
+};
+
+struct mark_flow_key { /* of a TCP connection, as this end sees it */
+    __u8 local[16], peer[16];
+    __u16 local_port, peer_port;
+    __u32 zero;
+};
+
+#define MARK_FIN_SENT     1
+#define MARK_FIN_RECEIVED 2
+
+struct mark_flow {
+    __u64 seen_ns;              /* any packet */
+    __u64 sent_ns, received_ns; /* payload */
+    __u64 word;                 /* opener: levels of this very flow; valid with `owner` ≠ 0 */
+    __u64 owner;                /* who set `word` last; 0: the cgroup's levels count */
+    __u8 role;
+    __u8 followed; /* accepter: the level that arrived last */
+    __u8 fins;
+    __u8 zero[5];
+};
+
+enum mark_counter { /* per CPU, since the maps were made */
+                    MARK_COUNT_LEVEL0 =
+                        0, /* bytes sent with the mark of each level, Ethernet headers included */
+                    MARK_COUNT_UNMARKED = MARK_LEVELS,
+                    MARK_COUNT_CONTROL,
+                    MARK_COUNT_BLEACHED, /* packets */
+                    MARK_COUNT_FLOWS_MADE,
+                    MARK_COUNT_FLOWS_ENDED,
+                    MARK_COUNT_FLOWS_SILENT, /* dropped by the agent's walk, its only writer */
+                    MARK_COUNTERS
+};
+
+struct mark_member_key {
+    __u32 prefix_bits; /* of the 128 */
+    __u8 address[16];
+};
+
+struct mark_settings { /* constant for one load of the programs */
+    __u8 dscp_of_level[MARK_LEVELS];
+    __u8 level_of_dscp[MARK_DSCPS]; /* MARK_UNMARKED where none */
+    __u8 control_dscp;
+    __u8 any_member;                   /* no prefixes are configured: everybody is one */
+    __u16 control_port;                /* network order: where controllers listen; 0 none */
+    __u32 class_of_level[MARK_LEVELS]; /* values of skb->priority; all 0: no queues of ours */
+    __u32 class_control, class_unmanaged;
+};

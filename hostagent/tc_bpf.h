@@ -1,0 +1,20 @@
+/* Attaching programs to a port's clsact qdisc, and leaving the port as it was.
+ *
+ * clsact rather than tcx: filters stay when the agent's descriptors go, and every kernel since 4.5
+ * has it. Ours stand at one priority and handle; a new program takes the old one's place in one
+ * step, so a restarted agent leaves no gap. A note in `state_dir` tells whether the clsact is ours:
+ * only then, and only when no other filter hangs on it, does it go again. Blocking, for a few
+ * exchanges with the kernel. */
+#pragma once
+
+#include "lib/err.h"
+
+#define TC_BPF_PRIORITY 0xd0d
+#define TC_BPF_HANDLE   1
+
+/* Program descriptors, −1 for none; borrowed during the call. */
+int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int egress_fd,
+                  struct err *err);
+
+/* Takes both away; a port that is gone, or has none, is fine. */
+int tc_bpf_detach(const char *state_dir, const char *port, struct err *err);

@@ -1,0 +1,185 @@
+/* Puts the agent's queues and marks into the hands of a test: opens them in the network namespace
+ * it runs in, then does what the lines on its standard input say, and answers each with one line,
+ * "ok …" or "error …".
+ *
+ *   agent-driver STATE_DIR host|switch PORT,… LINK_BPS LEVELS PREFIX,…|- CGROUP|- FLOWS
+ * CONTROL_PORT
+ *
+ * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. */
+#include "hostagent/files.h"
+#include "hostagent/mark.h"
+#include "hostagent/queues.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct queues *queues;
+static struct mark *mark;
+static struct mark_config marks;
+static char ports[QUEUES_PORTS][PORT_NAME];
+static char bpffs[FILES_PATH];
+
+static uint32_t split(char *list, int (*take)(const char *item, uint32_t i))
+{
+    uint32_t n = 0;
+    for (char *item = strtok(list, ","); item && take(item, n) == 0; item = strtok(NULL, ","))
+        n++;
+    return n;
+}
+
+static int take_port(const char *item, uint32_t i)
+{
+    if (i == QUEUES_PORTS)
+        return -E2BIG;
+    snprintf(ports[i], PORT_NAME, "%s", item);
+    return 0;
+}
+
+static int take_member(const char *item, uint32_t i)
+{
+    return i == MARK_MEMBERS ? -E2BIG : mark_prefix_parse(item, &marks.members[i], NULL);
+}
+
+static int do_stats(struct err *err)
+{
+    struct mark_stats s;
+    uint64_t drops[WANT_QUEUES] = {0};
+    int r = mark_ebpf.stats(mark, &s, err);
+    if (r >= 0 && queues)
+        r = queues_drops(queues, drops, err);
+    if (r < 0)
+        return r;
+    printf("ok {\"marked\": [");
+    for (int i = 0; i < MARK_LEVELS; i++)
+        printf("%s%llu", i ? ", " : "", (unsigned long long)s.marked_bytes[i]);
+    printf("], \"unmarked\": %llu, \"control\": %llu, \"bleached\": %llu, \"flows\": %llu, "
+           "\"followed\": %llu, "
+           "\"evictions\": %llu, \"shared\": %llu, \"expiries\": %llu, \"senders\": %u, "
+           "\"receivers\": %u, "
+           "\"drops\": [",
+           (unsigned long long)s.unmarked_bytes, (unsigned long long)s.control_bytes,
+           (unsigned long long)s.bleached_packets, (unsigned long long)s.flows,
+           (unsigned long long)s.followed_flows, (unsigned long long)s.evictions,
+           (unsigned long long)s.shared_connections, (unsigned long long)s.lease_expiries,
+           s.senders, s.receivers);
+    for (int i = 0; i < WANT_QUEUES; i++)
+        printf("%s%llu", i ? ", " : "", (unsigned long long)drops[i]);
+    printf("]}\n");
+    return 1;
+}
+
+/* flow LOCAL LOCAL_PORT PEER PEER_PORT OWNER COFLOW MACROFLOW */
+static int do_flow(const char *line, struct err *err)
+{
+    char local[64], peer[64];
+    unsigned local_port, peer_port, coflow, macroflow;
+    unsigned long long owner;
+    struct mark_prefix a, b;
+    if (sscanf(line, "flow %63s %u %63s %u %llu %u %u", local, &local_port, peer, &peer_port,
+               &owner, &coflow, &macroflow) != 7 ||
+        mark_prefix_parse(local, &a, err) < 0 || mark_prefix_parse(peer, &b, err) < 0)
+        return -EINVAL;
+    struct mark_flow_levels levels = {
+        .owner = owner, .coflow = (uint8_t)coflow, .macroflow = (uint8_t)macroflow};
+    memcpy(levels.key.local, a.address, 16);
+    memcpy(levels.key.peer, b.address, 16);
+    levels.key.local_port = __builtin_bswap16((uint16_t)local_port);
+    levels.key.peer_port = __builtin_bswap16((uint16_t)peer_port);
+    return mark_ebpf.flows_set(mark, &levels, 1, err);
+}
+
+static int do_line(const char *line, struct err *err)
+{
+    unsigned long long a = 0, b = 0, c = 0;
+    char word[32] = "";
+    sscanf(line, "%31s %llu %llu %llu", word, &a, &b, &c);
+    if (strcmp(word, "levels") == 0) {
+        struct mark_task_levels levels = {
+            .cgroup = a, .coflow = (uint8_t)b, .macroflow = (uint8_t)c};
+        return mark_ebpf.tasks_set(mark, &levels, 1, err);
+    }
+    if (strcmp(word, "flow") == 0)
+        return do_flow(line, err);
+    if (strcmp(word, "end") == 0)
+        return mark_ebpf.task_end(mark, a, err);
+    if (strcmp(word, "forget") == 0)
+        return mark_ebpf.task_forget(mark, a, err);
+    if (strcmp(word, "mode") == 0)
+        return mark_ebpf.mode_set(mark, (uint32_t)a, err);
+    if (strcmp(word, "lease_ms") == 0)
+        return mark_ebpf.lease_renew(mark, a * 1000000, err);
+    if (strcmp(word, "stats") == 0)
+        return do_stats(err);
+    if (strcmp(word, "received") == 0) {
+        uint64_t bytes;
+        int r = mark_ebpf.received(mark, a, &bytes, err);
+        if (r >= 0)
+            printf("ok %llu\n", (unsigned long long)bytes);
+        return r < 0 ? r : 1;
+    }
+    if (strcmp(word, "restore") == 0) {
+        mark_ebpf.close(mark);
+        mark = NULL;
+        int r = queues ? queues_restore(queues, err) : 0;
+        int other = mark_ebpf.remove(&marks, r < 0 ? NULL : err);
+        return r < 0 ? r : other;
+    }
+    return err_set(err, EINVAL, "unknown command: %s", word);
+}
+
+static int open_all(char **argv, struct err *err)
+{
+    files_path(bpffs, "%s/bpf", argv[1]);
+    uint32_t levels = (uint32_t)atoi(argv[5]);
+    marks = (struct mark_config){.is_switch = strcmp(argv[2], "switch") == 0,
+                                 .bpffs = bpffs,
+                                 .state_dir = argv[1],
+                                 .cgroup = argv[7],
+                                 .ports = (const char(*)[PORT_NAME])ports,
+                                 .levels = levels,
+                                 .flows_max = (uint32_t)atoi(argv[8]),
+                                 .control_port = (uint16_t)atoi(argv[9])};
+    for (uint8_t level = 0; level < MARK_LEVELS; level++)
+        marks.dscp_of_level[level] = (uint8_t)(4 * level + 3);
+    marks.ports_n = split(argv[3], take_port);
+    if (strcmp(argv[6], "-") != 0)
+        marks.members_n = split(argv[6], take_member);
+    struct queues_config config = {.driver = &qdisc_htb,
+                                   .state_dir = argv[1],
+                                   .plan = {.link_bps = strtoull(argv[4], NULL, 10),
+                                            .levels = levels,
+                                            .leaf_packets = 100,
+                                            .floor_permille = 10,
+                                            .unmanaged_permille = 100,
+                                            .control_permille = 10},
+                                   .replace = getenv("REPLACE") != NULL};
+    int r = files_make_dirs(argv[1], 0755, err);
+    if (r >= 0 && levels)
+        r = queues_open(&config, (const char(*)[PORT_NAME])ports, marks.ports_n, &queues, err);
+    if (r >= 0 && levels)
+        r = queues_apply(queues, err);
+    return r < 0 ? r : mark_ebpf.open(&marks, &mark, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = {0};
+    char line[512];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc != 10)
+        return 2;
+    int r = open_all(argv, &err);
+    printf("%s %s\n", r < 0 ? "error" : "ok", err.text);
+    while (r >= 0 && fgets(line, sizeof(line), stdin)) {
+        int done = do_line(line, &err);
+        if (done < 0)
+            printf("error %s\n", err.text);
+        else if (done == 0)
+            printf("ok\n");
+    }
+    mark_ebpf.close(mark);
+    queues_close(queues);
+    return r < 0;
+}

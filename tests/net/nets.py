@@ -1,0 +1,345 @@
+"""Network namespaces, sockets inside them, cgroups and captures for tests: made by name, removed by name.
+
+Sockets belong to the namespace of the thread that made them and to the cgroup of the process at that moment,
+so a test needs no helper processes: `with ns.inside():` and `with cgroup.inside():` around socket()."""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
+CLONE_NEWNET = 0x40000000
+libc = ctypes.CDLL(None, use_errno=True)
+
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 and not os.environ.get("REQUIRE_NET"), reason="needs root (REQUIRE_NET=1 makes this a failure)")
+
+
+def wait_for(what, condition, deadline_s=10.0):
+    """Waits until condition() is true and returns its value; fails with `what` after the deadline."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"{what}: not within {deadline_s} s"
+        time.sleep(0.005)
+
+
+def run(*argv, **kw):
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30, **kw).stdout
+
+
+class Namespace:
+    def __init__(self, name):
+        self.name = name
+        run("ip", "netns", "add", name)
+        run("ip", "-n", name, "link", "set", "lo", "up")
+        with self.inside():
+            for key, value in (("net/ipv4/tcp_ecn", "1"), ("net/ipv6/conf/all/accept_dad", "0"),
+                               ("net/ipv6/conf/default/accept_dad", "0")):
+                with open("/proc/sys/" + key, "w") as f:
+                    f.write(value)
+
+    def ip(self, *argv):
+        return run("ip", "-n", self.name, *argv)
+
+    def tc(self, *argv):
+        return run("tc", "-n", self.name, *argv)
+
+    @contextlib.contextmanager
+    def inside(self):
+        own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        there = os.open("/run/netns/" + self.name, os.O_RDONLY)
+        try:
+            assert libc.setns(there, CLONE_NEWNET) == 0
+            yield
+        finally:
+            libc.setns(own, CLONE_NEWNET)
+            os.close(own)
+            os.close(there)
+
+    def popen(self, *argv, **kw):
+        return subprocess.Popen(["nsenter", "--net=/run/netns/" + self.name, "--", *argv], **kw)
+
+    def remove(self):
+        subprocess.run(["ip", "netns", "delete", self.name], capture_output=True)
+
+
+def cgroup2_root():
+    with open("/proc/mounts") as f:
+        for line in f:
+            fields = line.split()
+            if fields[2] == "cgroup2":
+                return fields[1]
+    pytest.skip("no cgroup2 mounted")
+
+
+class Cgroup:
+    def __init__(self, path):
+        self.path = path
+        os.makedirs(path, exist_ok=True)
+        self.id = os.stat(path).st_ino
+
+    @contextlib.contextmanager
+    def inside(self):
+        with open("/proc/self/cgroup") as f:
+            own = next(line.split("::")[1].strip() for line in f if "::" in line)
+        own = cgroup2_root() + own
+        self._move(self.path)
+        try:
+            yield
+        finally:
+            self._move(own)
+
+    def _move(self, path):
+        with open(path + "/cgroup.procs", "w") as f:
+            f.write(str(os.getpid()))
+
+    def remove(self):
+        def gone():
+            try:
+                os.rmdir(self.path)
+            except FileNotFoundError:
+                return True
+            except OSError:
+                return False
+            return True
+        wait_for("cgroup " + self.path + " empty", gone)
+
+
+class Net:
+    """Hosts h1…hN with addresses 10.99.0.N and fd99::N behind a bridge `br0` in namespace `sw`."""
+
+    def __init__(self, hosts, mtu=1500):
+        self.prefix = f"dt{os.getpid()}"
+        self.hosts = []
+        self.dir = tempfile.mkdtemp(prefix="duopoly-test-")
+        self.cgroups = []
+        self.children = []
+        self.sw = None
+        try:
+            self.sw = Namespace(self.prefix + "s")
+            self.sw.ip("link", "add", "br0", "type", "bridge", "stp_state", "0", "mcast_snooping", "0")
+            self.sw.ip("link", "set", "br0", "up")
+            for i in range(1, hosts + 1):
+                self._add_host(i, mtu)
+        except BaseException:
+            self.remove()
+            raise
+
+    def _add_host(self, i, mtu):
+        host = Namespace(f"{self.prefix}h{i}")
+        self.hosts.append(host)
+        self.sw.ip("link", "add", f"p{i}", "mtu", str(mtu), "type", "veth", "peer", "name", "up0", "mtu", str(mtu),
+                   "netns", host.name)
+        self.sw.ip("link", "set", f"p{i}", "master", "br0")
+        for ns, dev in ((self.sw, f"p{i}"), (host, "up0")):
+            ns.ip("link", "set", dev, "up")
+            run("nsenter", "--net=/run/netns/" + ns.name, "ethtool", "-K", dev, "tso", "off", "gso", "off", "gro", "off")
+        host.address, host.address6 = f"10.99.0.{i}", f"fd99::{i}"
+        host.ip("addr", "add", host.address + "/24", "dev", "up0")
+        host.ip("addr", "add", host.address6 + "/64", "dev", "up0", "nodad")
+        host.ip("addr", "add", f"10.98.0.{i}/24", "dev", "up0")
+
+    def cgroup(self, name, parent=None):
+        group = Cgroup(os.path.join(parent.path if parent else cgroup2_root(), name if parent else self.prefix + name))
+        self.cgroups.append(group)
+        return group
+
+    def agent(self, host, ports="up0", link_bps=100_000_000, levels=8, members="10.99.0.0/24,fd99::/64", cgroup=None,
+              flows=1024, control_port=7000, role="host", replace=False, name=None):
+        driver = Driver(self, host, [os.path.join(self.dir, name or host.name), role, ports, str(link_bps), str(levels),
+                                     members, cgroup.path if cgroup else "-", str(flows), str(control_port)], replace)
+        self.children.append(driver)
+        return driver
+
+    def remove(self):
+        for child in reversed(self.children):
+            child.stop()
+        for host in self.hosts:
+            host.remove()
+        if self.sw:
+            self.sw.remove()
+        for group in reversed(self.cgroups):
+            group.remove()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Driver:
+    """build/tests/agent-driver in a host's namespace: one command a line, one answer a line."""
+
+    def __init__(self, net, host, argv, replace):
+        env = dict(os.environ)
+        if replace:
+            env["REPLACE"] = "1"
+        self.bpffs = os.path.join(argv[0], "bpf")
+        self.process = host.popen(os.path.join(BUILD, "tests/agent-driver"), *argv, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True, bufsize=1, env=env)
+        self.opened = self._answer()
+
+    def _answer(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], 20)
+        assert ready, "the driver does not answer"
+        return self.process.stdout.readline().strip()
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def do(self, line):
+        answer = self.ask(line)
+        assert answer.startswith("ok"), answer
+        return answer[3:]
+
+    def stats(self):
+        return json.loads(self.do("stats"))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            try:
+                self.ask("restore")
+                self.process.stdin.close()
+                self.process.wait(10)
+            except (OSError, AssertionError, subprocess.TimeoutExpired):
+                self.kill()
+        while subprocess.run(["umount", self.bpffs], capture_output=True).returncode == 0:
+            pass
+
+
+class Packet:
+    """What a test wants to know of an Ethernet frame."""
+
+    def __init__(self, frame):
+        kind = struct.unpack("!H", frame[12:14])[0]
+        self.version, self.sport, self.dport, self.payload, self.flags = 0, 0, 0, 0, 0
+        self.tos = self.protocol = None
+        self.checksum_right = True
+        ip = frame[14:]
+        if kind == 0x0800:
+            self.version, self.tos, self.protocol = 4, ip[1], ip[9]
+            header, total = (ip[0] & 15) * 4, struct.unpack("!H", ip[2:4])[0]
+            self.src, self.dst = socket.inet_ntop(socket.AF_INET, ip[12:16]), socket.inet_ntop(socket.AF_INET, ip[16:20])
+            words = struct.unpack(f"!{header // 2}H", ip[:header])
+            total_sum = sum(words)
+            while total_sum >> 16:
+                total_sum = (total_sum & 0xffff) + (total_sum >> 16)
+            self.checksum_right = total_sum == 0xffff
+        elif kind == 0x86dd:
+            self.version, self.protocol = 6, ip[6]
+            self.tos = (ip[0] & 15) << 4 | ip[1] >> 4
+            self.flow_label = struct.unpack("!I", ip[:4])[0] & 0xfffff
+            header, total = 40, 40 + struct.unpack("!H", ip[4:6])[0]
+            self.src, self.dst = socket.inet_ntop(socket.AF_INET6, ip[8:24]), socket.inet_ntop(socket.AF_INET6, ip[24:40])
+        if self.protocol in (6, 17) and len(ip) >= header + 8:
+            self.sport, self.dport = struct.unpack("!HH", ip[header:header + 4])
+            if self.protocol == 6:
+                self.flags = ip[header + 13]
+                self.payload = total - header - (ip[header + 12] >> 4) * 4
+            else:
+                self.payload = total - header - 8
+
+    @property
+    def dscp(self):
+        return self.tos >> 2
+
+    @property
+    def ecn(self):
+        return self.tos & 3
+
+
+class Capture:
+    """All frames that pass `dev` of a namespace in one direction (default: that arrive there)."""
+
+    def __init__(self, ns, dev, outgoing=False):
+        with ns.inside():
+            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+            self.sock.bind((dev, 0))
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+        self.sock.setblocking(False)
+        self.outgoing = outgoing
+        self.packets = []
+
+    def read(self):
+        while True:
+            try:
+                frame, address = self.sock.recvfrom(65536)
+            except BlockingIOError:
+                return self.packets
+            if (address[2] == 4) == self.outgoing:
+                packet = Packet(frame)
+                if packet.version:
+                    self.packets.append(packet)
+
+    def clear(self):
+        self.read()
+        self.packets = []
+
+    def close(self):
+        self.sock.close()
+
+
+def connection(net, opener, accepter, group=None, family=socket.AF_INET, port=0, accepter_group=None, mapped=False,
+               address=None, listener=None):
+    """A TCP connection between two hosts; returns (socket of the opener, socket of the accepter, listener)."""
+    def made(ns, in_group, kind):
+        with ns.inside(), (in_group.inside() if in_group else contextlib.nullcontext()):
+            sock = socket.socket(kind, socket.SOCK_STREAM)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")  # BBR ignores priorities
+            return sock
+    if address is None:
+        address = accepter.address if family == socket.AF_INET or mapped else accepter.address6
+    if listener is None:
+        listener = made(accepter, accepter_group, family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("::" if family == socket.AF_INET6 else "0.0.0.0", port))
+        listener.listen(64)
+    here = made(opener, group, family)
+    here.settimeout(10)
+    listener.settimeout(10)
+    here.connect((("::ffff:" if mapped else "") + address, listener.getsockname()[1]))
+    there, _ = listener.accept()
+    there.settimeout(10)
+    return here, there, listener
+
+
+def pass_bytes(source, target, count):
+    """Sends `count` bytes and receives them all."""
+    sent = got = 0
+    source.setblocking(False)
+    target.setblocking(False)
+    end = time.monotonic() + 20
+    while got < count:
+        assert time.monotonic() < end, f"{got} of {count} bytes arrived"
+        readable, writable, _ = select.select([target], [source] if sent < count else [], [], 1)
+        if writable:
+            sent += source.send(b"x" * min(65536, count - sent))
+        if readable:
+            data = target.recv(65536)
+            assert data, "the connection ended"
+            got += len(data)
+    source.settimeout(10)
+    target.settimeout(10)
+
+
+def tcp_queued(sock):
+    """Bytes in the socket's send queue (SIOCOUTQ): sent and not acknowledged, or not sent."""
+    return struct.unpack("i", fcntl.ioctl(sock, 0x5411, struct.pack("i", 0)))[0]

@@ -1,0 +1,405 @@
+"""Marks on real packets: hostagent/mark.bpf.c behind its driver, between namespaces."""
+
+import os
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from nets import Capture, Net, connection, needs_root, pass_bytes, run, wait_for
+
+pytestmark = needs_root
+UNMARKED = 255
+
+
+def dscp(level):
+    return 4 * level + 3
+
+
+@pytest.fixture
+def net():
+    made = Net(2)
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+class Pair:
+    """Two hosts with an agent each; h1 has tasks a and b, h2 serves; captures where packets leave the hosts."""
+
+    def __init__(self, net, lease_ms=60000, **kw):
+        self.net = net
+        self.h1, self.h2 = net.hosts
+        self.root = net.cgroup("agent1")
+        self.root2 = net.cgroup("agent2")
+        self.a, self.b = net.cgroup("a", self.root), net.cgroup("b", self.root)
+        self.server = net.cgroup("server", self.root2)
+        self.agent1 = net.agent(self.h1, cgroup=self.root, **kw)
+        self.agent2 = net.agent(self.h2, cgroup=self.root2, **kw)
+        assert self.agent1.opened.startswith("ok"), self.agent1.opened
+        assert self.agent2.opened.startswith("ok"), self.agent2.opened
+        self.out1, self.out2 = Capture(net.sw, "p1"), Capture(net.sw, "p2")
+        for agent in (self.agent1, self.agent2):
+            agent.do(f"lease_ms {lease_ms}")
+
+    def levels(self, group, coflow, macroflow):
+        self.agent1.do(f"levels {group.id} {coflow} {macroflow}")
+
+    def clear(self):
+        self.out1.clear()
+        self.out2.clear()
+
+
+def seen(capture, port, payload_only=False):
+    """The set of DSCPs of the TCP packets to or from a port."""
+    return {p.dscp for p in capture.read()
+            if p.protocol == 6 and port in (p.sport, p.dport) and (p.payload or not payload_only)}
+
+
+def last_dscp(capture, port):
+    found = [p.dscp for p in capture.read() if p.protocol == 6 and port in (p.sport, p.dport)]
+    return found[-1] if found else None
+
+
+@pytest.mark.parametrize("family,mapped", [(socket.AF_INET, False), (socket.AF_INET6, False), (socket.AF_INET6, True)])
+def test_opener_marks_by_cgroup_and_accepter_follows(net, family, mapped):
+    pair = Pair(net)
+    pair.levels(pair.a, 2, 5)
+    pair.clear()
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a, family=family, mapped=mapped)
+    port = listener.getsockname()[1]
+    pass_bytes(there, here, 300_000)
+    pass_bytes(here, there, 1000)
+    opened = [p for p in pair.out1.read() if port in (p.sport, p.dport)]
+    assert opened[0].flags & 2, "the first packet is the SYN"
+    assert {p.dscp for p in opened} == {dscp(2)}
+    assert seen(pair.out2, port) == {dscp(2)}, "SYN-ACK and data follow"
+    assert all(p.checksum_right for p in pair.out1.packets + pair.out2.packets)
+    version = 4 if family == socket.AF_INET or mapped else 6
+    assert {p.version for p in opened} == {version}
+    stats1, stats2 = pair.agent1.stats(), pair.agent2.stats()
+    assert stats1["marked"][2] > 1000 and stats2["marked"][2] > 300_000
+    assert sum(stats1["marked"]) == stats1["marked"][2]
+    assert stats2["followed"] == 1 and stats1["followed"] == 0
+    for s in (here, there, listener):
+        s.close()
+
+
+def test_mode_switches_all_and_levels_change(net):
+    pair = Pair(net)
+    pair.levels(pair.a, 2, 5)
+    pair.levels(pair.b, 0, 7)
+    one = connection(net, pair.h1, pair.h2, pair.a)
+    two = connection(net, pair.h1, pair.h2, pair.b)
+    ports = [c[2].getsockname()[1] for c in (one, two)]
+
+    def marks():
+        pair.clear()
+        for here, there, _ in (one, two):
+            pass_bytes(here, there, 100)
+            pass_bytes(there, here, 20_000)
+        return [seen(pair.out1, port) for port in ports], [last_dscp(pair.out2, port) for port in ports]
+
+    assert marks() == ([{dscp(2)}, {dscp(0)}], [dscp(2), dscp(0)])
+    pair.agent1.do("mode 1")
+    assert marks() == ([{dscp(5)}, {dscp(7)}], [dscp(5), dscp(7)])
+    pair.agent1.do("mode 0")
+    pair.levels(pair.a, 3, 5)
+    assert marks() == ([{dscp(3)}, {dscp(0)}], [dscp(3), dscp(0)])
+    pair.agent1.do(f"end {pair.a.id}")
+    assert marks() == ([{0}, {dscp(0)}], [0, dscp(0)]), "an ended task's packets are unmarked, and followed so"
+
+
+def test_never_both_at_one_end(net):
+    """A cgroup that fetches and serves: on what it serves it follows, whatever its own level."""
+    pair = Pair(net)
+    pair.levels(pair.a, 1, 1)
+    pair.agent2.do(f"levels {pair.server.id} 6 6")
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a, accepter_group=pair.server)
+    port = listener.getsockname()[1]
+    pass_bytes(there, here, 100_000)
+    assert seen(pair.out2, port) == {dscp(1)}
+    back = connection(net, pair.h2, pair.h1, pair.server, accepter_group=pair.a)
+    back_port = back[2].getsockname()[1]
+    pass_bytes(back[1], back[0], 100_000)
+    assert seen(pair.out2, back_port) == {dscp(6)}
+    assert seen(pair.out1, back_port) == {dscp(6)}
+    # The opener stops marking: its echo must not keep the old mark alive between the two ends.
+    pair.agent1.do(f"end {pair.a.id}")
+    pass_bytes(here, there, 1000)
+    pair.clear()
+    for _ in range(3):
+        pass_bytes(here, there, 1000)
+        pass_bytes(there, here, 1000)
+    assert seen(pair.out1, port) == {0} and seen(pair.out2, port) == {0}
+
+
+def test_older_connections_find_their_role(net):
+    """Connections that are there before any agent: the end with the listening socket follows."""
+    a = net.cgroup("a0")
+    here, there, listener = connection(net, net.hosts[0], net.hosts[1], a)
+    port = listener.getsockname()[1]
+    pair = Pair(net)
+    pair.levels(a, 4, 4)
+    pass_bytes(here, there, 1000)
+    pass_bytes(there, here, 1000)
+    pair.clear()
+    pass_bytes(there, here, 100_000)
+    assert seen(pair.out1, port) == {dscp(4)} and seen(pair.out2, port) == {dscp(4)}
+    for s in (here, there, listener):
+        s.close()
+
+
+def test_ecn_bits_survive(net):
+    """Only the six DSCP bits change: ECT and CE stay, and so does an IPv6 flow label."""
+    pair = Pair(net)
+    pair.levels(pair.a, 3, 3)
+    for family, address, level, option in ((socket.AF_INET, pair.h2.address, socket.IPPROTO_IP, socket.IP_TOS),
+                                           (socket.AF_INET6, pair.h2.address6, socket.IPPROTO_IPV6, socket.IPV6_TCLASS)):
+        for ecn in range(4):
+            pair.clear()
+            with pair.h1.inside(), pair.a.inside():
+                s = socket.socket(family, socket.SOCK_DGRAM)
+            s.setsockopt(level, option, 10 << 2 | ecn)
+            s.sendto(b"y" * 100, (address, 4444))
+            found = wait_for("the datagram", lambda: [p for p in pair.out1.read() if p.dport == 4444])
+            assert (found[0].dscp, found[0].ecn, found[0].checksum_right) == (dscp(3), ecn, True)
+            s.close()
+
+
+def test_unmanaged_traffic_keeps_its_own_dscp(net):
+    pair = Pair(net)
+    for own, expected in ((46, 46), (10, 10), (0, 0), (48, 48), (dscp(0), 0)):
+        pair.clear()
+        with pair.h1.inside():
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, own << 2)
+        s.sendto(b"z", (pair.h2.address, 4445))
+        found = wait_for("the datagram", lambda: [p for p in pair.out1.read() if p.dport == 4445])
+        assert found[0].dscp == expected, own
+        s.close()
+
+
+def test_what_leaves_the_domain_is_bleached_and_not_followed(net):
+    """10.98.0.0/24 is outside the member prefixes: no marks out, none followed, no entries."""
+    pair = Pair(net)
+    pair.levels(pair.a, 1, 1)
+    made = [connection(net, pair.h1, pair.h2, pair.a, address="10.98.0.2")]
+    port = made[0][2].getsockname()[1]
+    made[0][0].setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp(2) << 2)
+    pass_bytes(made[0][0], made[0][1], 10_000)
+    pass_bytes(made[0][1], made[0][0], 10_000)
+    assert seen(pair.out1, port) == {0} and seen(pair.out2, port) == {0}
+    assert pair.agent1.stats()["flows"] == 0 and pair.agent2.stats()["flows"] == 0
+    assert pair.agent1.stats()["bleached"] > 0
+
+
+def test_marks_of_strangers_are_not_followed(net):
+    pair = Pair(net, members="10.99.0.0/24")
+    stranger = net.cgroup("x")
+    agentless, _, listener = connection(net, pair.h1, pair.h2, stranger, address="10.98.0.2")
+    port = listener.getsockname()[1]
+    pair.agent1.do("lease_ms 0")  # h1 without marks: its application's own DSCP goes out
+    agentless.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp(1) << 2)
+    there = connection(net, pair.h1, pair.h2, stranger, address="10.98.0.2", listener=listener)[1]
+    pass_bytes(agentless, _, 1000)
+    pair.clear()
+    pass_bytes(_, agentless, 1000)
+    assert seen(pair.out2, port) == {0}
+    there.close()
+
+
+def test_lease_runs_out_by_itself_after_kill(net):
+    """kill −9 of the agent: traffic goes out as without us within 5.2 s, by the data path alone."""
+    pair = Pair(net, lease_ms=5000)
+    pair.levels(pair.a, 1, 1)
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    port = listener.getsockname()[1]
+    here.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 10 << 2)
+    pair.agent1.do("lease_ms 5000")
+    start = time.monotonic()
+    pair.agent1.kill()
+    pass_bytes(here, there, 1000)
+    assert seen(pair.out1, port) == {dscp(1)}
+
+    def own_mark():
+        pair.clear()
+        pass_bytes(here, there, 100)
+        return seen(pair.out1, port, payload_only=True) == {10}
+    wait_for("marks to end", own_mark, 5.2)
+    assert time.monotonic() - start > 4.5, "not before the lease was over"
+
+
+def test_restart_takes_over_without_a_gap(net):
+    """A new agent replaces programs and keeps levels, mode, lease, flows and counters: no packet goes unmarked."""
+    pair = Pair(net)
+    pair.levels(pair.a, 2, 6)
+    pair.agent1.do("mode 1")
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    port = listener.getsockname()[1]
+    before = pair.agent1.stats()
+    pair.clear()
+    pair.agent1.kill()
+    stop = threading.Event()
+
+    def traffic():
+        while not stop.is_set():
+            pass_bytes(here, there, 500)
+    thread = threading.Thread(target=traffic)
+    thread.start()
+    try:
+        new = net.agent(pair.h1, cgroup=pair.root)
+        assert new.opened.startswith("ok"), new.opened
+        wait_for("traffic under the new agent", lambda: new.stats()["marked"][6] > before["marked"][6] + 20_000)
+    finally:
+        stop.set()
+        thread.join()
+    assert seen(pair.out1, port) == {dscp(6)}
+    here.close()
+    there.close()
+    wait_for("the flow's end", lambda: new.stats()["flows"] == 0)
+
+
+def test_entries_die_with_fin_rst_and_silence_is_bounded(net):
+    pair = Pair(net)
+    pair.levels(pair.a, 1, 1)
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    pass_bytes(here, there, 1000)
+    assert (pair.agent1.stats()["flows"], pair.agent2.stats()["flows"]) == (1, 1)
+    here.close()
+    there.close()
+    wait_for("FIN ends entries", lambda: (pair.agent1.stats()["flows"], pair.agent2.stats()["flows"]) == (0, 0))
+    here, there, _ = connection(net, pair.h1, pair.h2, pair.a, listener=listener)
+    here.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    here.close()
+    wait_for("RST ends entries", lambda: (pair.agent1.stats()["flows"], pair.agent2.stats()["flows"]) == (0, 0))
+    assert pair.agent1.stats()["evictions"] == 0
+    there.close()
+    listener.close()
+
+
+def test_half_closed_connections_keep_their_mark(net):
+    """The opener has sent its FIN; what the other end still sends follows its last mark."""
+    pair = Pair(net)
+    pair.levels(pair.a, 5, 5)
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    port = listener.getsockname()[1]
+    here.shutdown(socket.SHUT_WR)
+    assert there.recv(10) == b""
+    pair.clear()
+    pass_bytes(there, here, 200_000)
+    assert seen(pair.out2, port) == {dscp(5)}
+
+
+def test_the_flow_table_is_bounded_and_counts_evictions(net):
+    """More connections than entries: the oldest are forgotten, counted, and found again when they speak."""
+    pair = Pair(net, flows=64)
+    pair.levels(pair.a, 1, 1)
+    first = connection(net, pair.h1, pair.h2, pair.a)
+    made = [connection(net, pair.h1, pair.h2, pair.a, listener=first[2]) for _ in range(400)]
+    stats = pair.agent2.stats()
+    assert stats["flows"] <= 64
+    assert stats["evictions"] >= 401 - 64
+    pair.clear()
+    port = first[2].getsockname()[1]
+    pass_bytes(first[0], first[1], 1000)
+    pass_bytes(first[1], first[0], 1000)
+    assert seen(pair.out2, port, payload_only=True) == {dscp(1)}
+    for here, there, _ in made:
+        here.close()
+        there.close()
+
+
+def test_levels_of_single_connections_last_mark_wins_and_is_counted(net):
+    pair = Pair(net)
+    pair.levels(pair.a, 1, 1)
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    port = listener.getsockname()[1]
+    flow = f"flow {here.getsockname()[0]} {here.getsockname()[1]} {pair.h2.address} {port}"
+
+    def mark():
+        pair.clear()
+        pass_bytes(here, there, 100)
+        return seen(pair.out1, port, payload_only=True)
+    assert mark() == {dscp(1)}
+    pair.agent1.do(flow + " 11 6 2")
+    assert mark() == {dscp(6)} and pair.agent1.stats()["shared"] == 0
+    pair.agent1.do(flow + " 12 7 3")
+    assert mark() == {dscp(7)} and pair.agent1.stats()["shared"] == 1
+    pair.agent1.do("mode 1")
+    assert mark() == {dscp(3)}
+    pair.agent1.do(flow + " 0 0 0")
+    assert mark() == {dscp(1)}, "without a level of its own the cgroup's counts again"
+
+
+def test_received_bytes_per_task(net):
+    """Payload that arrives over the network, each byte once; loopback is not counted."""
+    pair = Pair(net)
+    pair.levels(pair.a, 1, 1)
+    pair.levels(pair.b, 2, 2)
+    one = connection(net, pair.h1, pair.h2, pair.a)
+    two = connection(net, pair.h1, pair.h2, pair.b, family=socket.AF_INET6)
+    pass_bytes(one[1], one[0], 1_234_567)
+    pass_bytes(two[1], two[0], 7_654)
+    pass_bytes(two[0], two[1], 50_000)
+    assert pair.agent1.do(f"received {pair.a.id}") == "1234567"
+    assert pair.agent1.do(f"received {pair.b.id}") == "7654"
+    local = connection(net, pair.h1, pair.h1, pair.a)
+    marked = pair.agent1.stats()["marked"]
+    pass_bytes(local[1], local[0], 100_000)
+    assert pair.agent1.do(f"received {pair.a.id}") == "1234567"
+    assert pair.agent1.stats()["marked"] == marked and pair.agent1.stats()["flows"] == 2
+
+
+def test_lost_segments_are_counted_once(net):
+    """Under loss (a policer of two packets on the way) segments travel twice; the count stays the payload."""
+    pair = Pair(net)
+    pair.levels(pair.a, 1, 1)
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    net.sw.tc("qdisc", "add", "dev", "p1", "root", "tbf", "rate", "50mbit", "burst", "4kb", "limit", "8kb")
+    pass_bytes(there, here, 3_000_000)
+    drops = int(net.sw.tc("-s", "qdisc", "show", "dev", "p1").split("dropped ")[1].split(",")[0])
+    assert drops > 0, "nothing was lost: the test proves nothing"
+    counted = int(pair.agent1.do(f"received {pair.a.id}"))
+    assert 3_000_000 <= counted <= 3_000_000 * 1.005
+
+
+def test_control_is_cs6_on_the_controllers_port_only(net):
+    pair = Pair(net)
+    pair.levels(pair.a, 1, 1)
+    here, there, listener = connection(net, pair.h1, pair.h2, port=7000)
+    here.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 48 << 2)
+    pass_bytes(here, there, 1000)
+    control = pair.agent1.stats()["control"]
+    assert control > 1000
+    assert 48 in seen(pair.out1, 7000)
+    other = connection(net, pair.h1, pair.h2)
+    other[0].setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 48 << 2)
+    pass_bytes(other[0], other[1], 100_000)
+    assert pair.agent1.stats()["control"] < control + 10_000
+
+
+def test_restore_leaves_everything_as_it_was(net):
+    before = [net.hosts[0].tc("qdisc", "show"), net.hosts[0].tc("filter", "show", "dev", "up0", "ingress"), sorted(os.listdir(net.dir))]
+    root = net.cgroup("agent")
+    agent = net.agent(net.hosts[0], cgroup=root)
+    assert agent.opened.startswith("ok"), agent.opened
+    assert "clsact" in net.hosts[0].tc("qdisc", "show") and "htb" in net.hosts[0].tc("qdisc", "show")
+    assert os.path.ismount(agent.bpffs)
+    agent.do("restore")
+    assert [net.hosts[0].tc("qdisc", "show"), net.hosts[0].tc("filter", "show", "dev", "up0", "ingress")] == before[:2]
+    assert not os.path.exists(agent.bpffs)
+    assert "count" not in run("bpftool", "cgroup", "show", root.path)
+
+
+def test_somebody_elses_clsact_stays(net):
+    net.hosts[0].tc("qdisc", "add", "dev", "up0", "clsact")
+    before = net.hosts[0].tc("qdisc", "show")
+    root = net.cgroup("agent")
+    agent = net.agent(net.hosts[0], cgroup=root)
+    assert agent.opened.startswith("ok"), agent.opened
+    agent.do("restore")
+    assert net.hosts[0].tc("qdisc", "show") == before
