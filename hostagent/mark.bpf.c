@@ -88,9 +88,7 @@ static __always_inline void add(__u32 counter, __u64 n)
         *value += n;
 }
 
-/* ---- packets
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- packets ---- */
 
 struct packet {
     struct mark_flow_key key; /* source in `local`, destination in `peer`, until turned round */
@@ -227,8 +225,7 @@ static __always_inline void write_dscp(struct __sk_buff *skb, const struct packe
         write_v6(skb, traffic_class);
 }
 
-/* ---- who is who
- * --------------------------------------------------------------------------------------------- */
+/* ---- who is who ---- */
 
 static __always_inline bool is_member(const __u8 address[16])
 {
@@ -299,9 +296,7 @@ static __always_inline __u8 role_by_listener(struct __sk_buff *skb, const struct
                                                                   : MARK_ROLE_OPENER;
 }
 
-/* ---- flows
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- flows ---- */
 
 static __always_inline struct mark_flow *make_flow(const struct mark_flow_key *key, __u8 role,
                                                    __u64 now, bool known)
@@ -354,9 +349,7 @@ static __always_inline void end_flow(struct mark_flow *flow, const struct packet
     }
 }
 
-/* ---- programs
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- programs ---- */
 
 static __always_inline __u64 control_word(__u32 which)
 {

@@ -35,8 +35,7 @@ static uint64_t boottime_ns(void)
     return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* ---- the file system of pins
- * -------------------------------------------------------------------------------- */
+/* ---- the file system of pins ---- */
 
 static bool is_bpffs(const char *path)
 {
@@ -82,9 +81,7 @@ static int set_pin_paths(struct mark_bpf *skel, const char *bpffs)
     return 0;
 }
 
-/* ---- loading
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 static int load_once(const struct mark_config *config, struct mark_bpf **ret_skel)
 {
@@ -182,8 +179,7 @@ static int set_members(struct mark_bpf *skel, const struct mark_config *config, 
     return r < 0 ? err_sys(err, -r, "setting the member prefixes") : 0;
 }
 
-/* ---- attaching
- * ---------------------------------------------------------------------------------------------- */
+/* ---- attaching ---- */
 
 static int attach_ports(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
@@ -288,8 +284,7 @@ static int ebpf_remove(const struct mark_config *config, struct err *err)
     return first;
 }
 
-/* ---- levels, mode, lease
- * ------------------------------------------------------------------------------------ */
+/* ---- levels, mode, lease ---- */
 
 static int ebpf_tasks_set(struct mark *mark, const struct mark_task_levels *levels, uint32_t n,
                           struct err *err)
@@ -399,9 +394,7 @@ static int ebpf_lease_renew(struct mark *mark, uint64_t lease_ns, struct err *er
     return control_set(mark, MARK_CONTROL_EXPIRY, lease_ns ? now + lease_ns : 0, err);
 }
 
-/* ---- counters
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- counters ---- */
 
 static int ebpf_received(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes, struct err *err)
 {

@@ -67,9 +67,7 @@ static int port_index(const char *port, struct err *err)
                  : err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static int keep_qdisc(struct nl_msg *msg, void *arg)
 {
@@ -209,9 +207,7 @@ static int htb_have(struct qdisc *qdisc, const char *port, struct port_tree *ret
     return 0;
 }
 
-/* ---- changing
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- changing ---- */
 
 static uint32_t classid(uint16_t minor)
 {
@@ -324,8 +320,7 @@ static int htb_apply(struct qdisc *qdisc, const char *port, const struct port_st
     return 0;
 }
 
-/* ---- what stood there before
- * -------------------------------------------------------------------------------- */
+/* ---- what stood there before ---- */
 
 /* Kinds whose options, as the kernel tells them, make the same qdisc again. */
 static bool can_put_back(const struct raw_qdisc *raw)
@@ -457,9 +452,7 @@ static int htb_restore(struct qdisc *qdisc, const char *port, const struct qdisc
     return r < 0 ? netlink_err(err, r, "putting back what stood on %s before", port) : 0;
 }
 
-/* ---- counters
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- counters ---- */
 
 static int queue_of(uint16_t minor)
 {

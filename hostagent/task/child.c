@@ -1,0 +1,64 @@
+#include "hostagent/task/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SAY_FD 3
+
+_Noreturn static void give_up(const char *what)
+{
+    dprintf(STDERR_FILENO, "%s: %s\n", what, strerror(errno));
+    _exit(127);
+}
+
+static void place_descriptors(const struct child_config *config)
+{
+    int null = open("/dev/null", O_RDWR);
+    /* Above every number that is wanted, so that no dup2 hits a source. */
+    int say = fcntl(config->say_fd, F_DUPFD, 16), error = fcntl(config->error_fd, F_DUPFD, 16);
+    if (null < 0 || say < 0 || error < 0 || dup2(error, STDERR_FILENO) < 0 ||
+        dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(say, SAY_FD) < 0)
+        _exit(127);
+    close_range(SAY_FD + 1, ~0u, 0);
+}
+
+_Noreturn static void become(const struct child_config *config)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    place_descriptors(config);
+    if (setpgid(0, 0) < 0 || chdir("/") < 0)
+        give_up("setting up the command");
+    if (setgroups(0, NULL) < 0 || setresgid(config->gid, config->gid, config->gid) < 0 ||
+        setresuid(config->uid, config->uid, config->uid) < 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        give_up("changing to the command's user");
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setenv("DUOPOLY_TASK_SOCKET", "3", 1);
+    execvp(config->argv[0], config->argv);
+    give_up(config->argv[0]);
+}
+
+int child_start(const struct child_config *config, pid_t *ret_pid, struct err *err)
+{
+    struct clone_args args = {
+        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (__u64)config->cgroup_fd};
+    long pid = syscall(SYS_clone3, &args, sizeof(args));
+    if (pid < 0)
+        return err_sys(err, errno, "clone3 into the attempt's cgroup");
+    if (pid == 0)
+        become(config);
+    *ret_pid = (pid_t)pid;
+    return 0;
+}

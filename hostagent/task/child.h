@@ -1,0 +1,21 @@
+/* Starting the command: cloned straight into its cgroup, as its user, in its own process group.
+ *
+ * Sockets keep the cgroup that their process was in when they were made, so a process must never
+ * have been anywhere else. Needs Linux 5.7 (CLONE_INTO_CGROUP) and the right to change user. */
+#pragma once
+
+#include "lib/err.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct child_config {
+    uint32_t uid, gid;
+    char **argv;
+    int cgroup_fd;
+    int say_fd;   /* becomes descriptor 3, named in DUOPOLY_TASK_SOCKET */
+    int error_fd; /* becomes standard error; input and output are /dev/null */
+};
+
+/* Descriptors are borrowed. A command that cannot be run says so on error_fd and ends with 127. */
+int child_start(const struct child_config *config, pid_t *ret_pid, struct err *err);

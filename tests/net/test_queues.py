@@ -1,0 +1,293 @@
+"""Queues on real ports: hostagent/queues.c and qdisc_htb_nl.c, with the classes that the marks choose."""
+
+import json
+import re
+import socket
+import threading
+import time
+
+import pytest
+
+from nets import Capture, Net, connection, needs_root, pass_bytes, wait_for
+
+pytestmark = needs_root
+LINK = 100_000_000
+CLASSES = ["d00:10"] + [f"d00:{0x20 + level:x}" for level in range(8)] + ["d00:30"]
+
+
+def dscp(level):
+    return 4 * level + 3
+
+
+@pytest.fixture
+def net():
+    made = Net(3)
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+def bits(text):
+    number, unit = re.fullmatch(r"(\d+)([KMG]?)bit", text).groups()
+    return int(number) * {"": 1, "K": 1000, "M": 10 ** 6, "G": 10 ** 9}[unit]
+
+
+def classes(ns, dev):
+    """Class id -> what tc says of it (whose HTB classes have no JSON)."""
+    found = {}
+    for block in ns.tc("-s", "class", "show", "dev", dev).split("\n\n"):
+        head = re.match(r"class htb (\S+)(?: .*?prio (\d+))? .*?rate (\S+) ceil (\S+)", block)
+        if head:
+            found[head[1]] = {"prio": int(head[2] or 0), "rate": bits(head[3]), "ceil": bits(head[4]),
+                              "packets": int(re.search(r"bytes (\d+) pkt", block)[1])}
+    return found
+
+
+def packets(ns, dev):
+    return {handle: c["packets"] for handle, c in classes(ns, dev).items() if handle in CLASSES}
+
+
+def rose(ns, dev, what, least=5):
+    """The classes that get `least` packets while what() runs (the kernel itself sends one now and then)."""
+    before = packets(ns, dev)
+    what()
+    after = packets(ns, dev)
+    return {handle for handle in after if after[handle] >= before[handle] + least}
+
+
+def test_tree_of_the_design(net):
+    agent = net.agent(net.hosts[0], cgroup=net.cgroup("a"))
+    assert agent.opened.startswith("ok"), agent.opened
+    tc = classes(net.hosts[0], "up0")
+    assert sorted(tc) == sorted(CLASSES + ["d00:1"])
+    rates = {handle: c["rate"] for handle, c in tc.items()}
+    assert sum(rates[h] for h in CLASSES) == LINK == rates["d00:1"]
+    assert all(c["ceil"] == LINK for c in tc.values())
+    assert [tc[h]["prio"] for h in CLASSES] == [0, 0, 1, 2, 3, 4, 5, 6, 7, 7]
+    leaves = {q["parent"]: q for q in json.loads(net.hosts[0].tc("-j", "qdisc", "show", "dev", "up0")) if "parent" in q}
+    assert all(leaves[h]["kind"] == "pfifo" and leaves[h]["options"]["limit"] == 100 for h in CLASSES)
+
+
+def test_one_level_is_one_queue_as_long_as_eight(net):
+    group = net.cgroup("a")
+    task = net.cgroup("t", group)
+    agent = net.agent(net.hosts[0], cgroup=group, levels=1)
+    assert agent.opened.startswith("ok"), agent.opened
+    tc = classes(net.hosts[0], "up0")
+    assert sorted(tc) == ["d00:1", "d00:10", "d00:20", "d00:30"]
+    leaves = {q["parent"]: q for q in json.loads(net.hosts[0].tc("-j", "qdisc", "show", "dev", "up0")) if "parent" in q}
+    assert leaves["d00:20"]["options"]["limit"] == 800
+    agent.do("lease_ms 60000")
+    agent.do(f"levels {task.id} 6 6")
+    made = connection(net, net.hosts[0], net.hosts[1], task)
+    assert rose(net.hosts[0], "up0", lambda: pass_bytes(made[0], made[1], 20_000)) == {"d00:20"}
+
+
+def test_foreign_root_is_refused_replaced_and_put_back_exactly(net):
+    host = net.hosts[0]
+    before = {}
+    for kind, argv in (("tbf", ["handle", "77:", "tbf", "rate", "93mbit", "burst", "17kb", "limit", "123kb"]),
+                       ("tbf peak", ["tbf", "rate", "80mbit", "burst", "20kb", "latency", "31ms", "peakrate", "99mbit", "mtu", "1600"]),
+                       ("tbf pfifo", ["handle", "5:", "tbf", "rate", "100mbit", "burst", "16kb", "limit", "50kb"]),
+                       ("pfifo", ["pfifo", "limit", "33"])):
+        host.tc("qdisc", "replace", "dev", "up0", "root", *argv)
+        if kind == "tbf pfifo":
+            host.tc("qdisc", "add", "dev", "up0", "parent", "5:1", "handle", "6:", "pfifo", "limit", "77")
+        before[kind] = host.tc("-d", "qdisc", "show", "dev", "up0")
+        refused = net.agent(host, cgroup=net.cgroup("a"))
+        assert refused.opened.startswith("error") and "--replace" in refused.opened and "up0" in refused.opened
+        assert host.tc("-d", "qdisc", "show", "dev", "up0") == before[kind], "a refusal changes nothing"
+        agent = net.agent(host, cgroup=net.cgroup("a"), replace=True)
+        assert agent.opened.startswith("ok"), agent.opened
+        assert "htb" in host.tc("qdisc", "show", "dev", "up0") and "tbf" not in host.tc("qdisc", "show", "dev", "up0")
+        # Killed, and restored by another run from the record on disk.
+        agent.kill()
+        again = net.agent(host, cgroup=net.cgroup("a"), replace=True)
+        assert again.opened.startswith("ok"), again.opened
+        again.do("restore")
+        assert host.tc("-d", "qdisc", "show", "dev", "up0") == before[kind]
+        host.tc("qdisc", "delete", "dev", "up0", "root")
+
+
+def test_what_cannot_be_put_back_is_not_replaced(net):
+    host = net.hosts[0]
+    host.tc("qdisc", "add", "dev", "up0", "root", "handle", "9:", "htb", "default", "1")
+    host.tc("class", "add", "dev", "up0", "parent", "9:", "classid", "9:1", "htb", "rate", "10mbit")
+    before = host.tc("qdisc", "show") + host.tc("class", "show", "dev", "up0")
+    agent = net.agent(host, cgroup=net.cgroup("a"), replace=True)
+    assert agent.opened.startswith("error") and "put back" in agent.opened
+    assert host.tc("qdisc", "show") + host.tc("class", "show", "dev", "up0") == before
+
+
+def ports(net):
+    return re.sub(r"direct_packets_stat \d+", "", net.sw.tc("qdisc", "show"))
+
+
+def test_all_ports_or_none(net):
+    """One port of three refuses: the others keep what they had."""
+    net.sw.tc("qdisc", "add", "dev", "p3", "root", "handle", "9:", "htb")
+    before = ports(net)
+    agent = net.agent(net.sw, ports="p1,p2,p3", role="switch", replace=True)
+    assert agent.opened.startswith("error")
+    assert ports(net) == before
+    agent = net.agent(net.sw, ports="p1,p2,nowhere", role="switch", replace=True)
+    assert "nowhere" in agent.opened
+    assert ports(net) == before
+
+
+def test_a_changed_configuration_changes_classes_in_place(net):
+    agent = net.agent(net.hosts[0], cgroup=net.cgroup("a"))
+    agent.kill()
+    changed = net.agent(net.hosts[0], cgroup=net.cgroup("a"), link_bps=50_000_000)
+    assert changed.opened.startswith("ok"), changed.opened
+    tc = classes(net.hosts[0], "up0")
+    assert tc["d00:1"]["rate"] == 50_000_000 and sum(tc[h]["rate"] for h in CLASSES) == 50_000_000
+
+
+def test_every_kind_of_packet_finds_its_class_on_host_and_switch(net):
+    h1, h2, _ = net.hosts
+    group = net.cgroup("a")
+    task = net.cgroup("t", group)
+    agent = net.agent(h1, cgroup=group)
+    switch = net.agent(net.sw, ports="p1,p2,p3", role="switch")
+    assert agent.opened.startswith("ok") and switch.opened.startswith("ok"), agent.opened + switch.opened
+    agent.do("lease_ms 60000")
+    out = Capture(net.hosts[1], "up0")
+    made = connection(net, h1, h2, task)
+    plain = connection(net, h1, h2)
+    for level in range(8):
+        agent.do(f"levels {task.id} {level} {level}")
+        seen = set()
+        assert rose(h1, "up0", lambda: seen.update(
+            rose(net.sw, "p2", lambda: pass_bytes(made[0], made[1], 20_000)))) == {CLASSES[1 + level]}
+        assert seen == {CLASSES[1 + level]}
+        assert {p.dscp for p in out.read() if p.payload} == {dscp(level)}
+        out.clear()
+    assert rose(h1, "up0", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {"d00:30"}
+    assert rose(net.sw, "p2", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {"d00:30"}
+    control = connection(net, h1, h2, port=7000)
+    control[0].setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 48 << 2)
+    assert rose(h1, "up0", lambda: pass_bytes(control[0], control[1], 20_000)) == {"d00:10"}
+    assert rose(net.sw, "p2", lambda: pass_bytes(control[0], control[1], 20_000)) == {"d00:10"}
+
+    for s in (*made, *plain, *control):
+        s.close()
+    arp = packets(h1, "up0")["d00:10"]
+    with h1.inside():
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.sendto(b"x", ("10.99.0.77", 9))
+    wait_for("ARP in the control class", lambda: packets(h1, "up0")["d00:10"] > arp)
+    nd = packets(h1, "up0")["d00:10"]
+    with h1.inside():
+        s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    s.sendto(b"x", ("fd99::77", 9))
+    wait_for("neighbour discovery in the control class", lambda: packets(h1, "up0")["d00:10"] > nd)
+
+
+def test_switch_port_maps_dscp_and_touches_nothing_inside_the_domain(net):
+    """A packet passes the switch with its DSCP and ECN bits as they came; one that leaves the domain is bleached."""
+    h1, h2, _ = net.hosts
+    switch = net.agent(net.sw, ports="p1,p2,p3", role="switch", members="10.99.0.0/24")
+    assert switch.opened.startswith("ok"), switch.opened
+    out = Capture(h2, "up0")
+    with h1.inside():
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for tos in (dscp(3) << 2, dscp(7) << 2 | 1, 46 << 2 | 2, 3, 48 << 2):
+        out.clear()
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+        s.sendto(b"x", ("10.99.0.2", 4446))
+        assert wait_for("datagram", lambda: [p for p in out.read() if p.dport == 4446])[0].tos == tos
+        out.clear()
+        s.sendto(b"x", ("10.98.0.2", 4446))
+        expected = tos & 3 if tos >> 2 in map(dscp, range(8)) else tos
+        found = wait_for("datagram", lambda: [p for p in out.read() if p.dport == 4446])[0]
+        assert (found.tos, found.checksum_right) == (expected, True)
+
+
+class Stream:
+    """Keeps a connection full and counts what arrives."""
+
+    def __init__(self, made):
+        self.sender, self.receiver, self.listener = made
+        self.got = 0
+        self.stopped = threading.Event()
+        self.threads = [threading.Thread(target=self._send), threading.Thread(target=self._receive)]
+        for thread in self.threads:
+            thread.start()
+
+    def _send(self):
+        data = b"x" * 65536
+        self.sender.settimeout(0.2)
+        while not self.stopped.is_set():
+            try:
+                self.sender.send(data)
+            except (TimeoutError, OSError):
+                pass
+
+    def _receive(self):
+        self.receiver.settimeout(0.2)
+        while not self.stopped.is_set():
+            try:
+                self.got += len(self.receiver.recv(65536))
+            except (TimeoutError, OSError):
+                pass
+
+    def rate_bps(self, seconds):
+        start, at = self.got, time.monotonic()
+        threading.Event().wait(seconds)
+        return (self.got - start) * 8 / (time.monotonic() - at)
+
+    def stop(self):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+        for s in (self.sender, self.receiver, self.listener):
+            s.close()
+
+
+def test_strictness_and_floors_at_a_switch_port(net):
+    """Two hosts send to a third through the switch: the higher level has the link, the lower one its floor."""
+    h1, h2, h3 = net.hosts
+    groups = [net.cgroup("a"), net.cgroup("b")]
+    tasks = [net.cgroup("t", group) for group in groups]
+    agents = [net.agent(h1, cgroup=groups[0]), net.agent(h2, cgroup=groups[1])]
+    switch = net.agent(net.sw, ports="p1,p2,p3", role="switch")
+    for agent, task, level in zip(agents, tasks, (0, 4)):
+        assert agent.opened.startswith("ok") and switch.opened.startswith("ok")
+        agent.do("lease_ms 60000")
+        agent.do(f"levels {task.id} {level} {level}")
+    streams = []
+    try:
+        streams.append(Stream(connection(net, h1, h3, tasks[0])))
+        streams[0].rate_bps(0.5)
+        alone = streams[0].rate_bps(1.0)
+        streams.append(Stream(connection(net, h2, h3, tasks[1])))
+        streams[1].rate_bps(1.0)
+        start = streams[1].got
+        beside = streams[0].rate_bps(2.0)
+        low = (streams[1].got - start) * 8 / 2.0
+        assert alone > 0.9 * LINK
+        assert beside >= 0.95 * alone, f"{beside / 1e6:.1f} of {alone / 1e6:.1f} Mb/s"
+        assert 0.5 * 0.01 * LINK <= low <= 0.05 * LINK, f"the lower level got {low / 1e6:.2f} Mb/s"
+        # Promoted, the starved one has the link.
+        agents[0].do(f"levels {tasks[0].id} 7 7")
+        agents[1].do(f"levels {tasks[1].id} 0 0")
+        wait_for("the promoted stream to have the link", lambda: streams[1].rate_bps(0.1) > 0.8 * LINK, 5)
+    finally:
+        for stream in streams:
+            stream.stop()
+
+
+def test_drops_are_counted_per_queue(net):
+    h1, h2, _ = net.hosts
+    group = net.cgroup("a")
+    agent = net.agent(h1, cgroup=group, link_bps=10_000_000)
+    assert agent.opened.startswith("ok"), agent.opened
+    with h1.inside():
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+    for _ in range(1000):
+        s.sendto(b"x" * 1400, (h2.address, 4447))
+    drops = agent.stats()["drops"]
+    assert drops[9] > 0 and sum(drops) == drops[9]
