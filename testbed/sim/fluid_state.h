@@ -1,0 +1,124 @@
+/* What the fluid network's two halves share: fluid.c keeps flows, bundles and time; maxmin.c sets
+ * rates.
+ *
+ * A *port* is one level of one link. Only ports that some bundle crosses are listed at their link;
+ * the others rest. */
+#pragma once
+
+#include "testbed/sim/fluid.h"
+#include "testbed/sim/heap.h"
+
+#include <uthash.h>
+
+struct bundle;
+
+struct port {
+    uint32_t id, link, level;
+    /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
+     * nobody), and each of them had `served` bytes at at_ns since the port was made. */
+    double rate, served;
+    int64_t at_ns;
+    double capacity; /* what the levels above left of the link, when last solved */
+    double used;     /* by this level */
+    struct bundle **bundles;
+    uint32_t n_bundles, room, n_flows;
+    struct heap limited; /* bundles with their bottleneck here, by the `served` at which their next
+                            flow ends */
+    struct port *lower;  /* the next less urgent level in use on this link */
+    bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
+    /* While solving. */
+    uint64_t region;     /* the solve whose region it is in */
+    uint64_t solve_mark; /* the round whose list of touched ports it is in */
+    double free, new_rate, load, delta;
+    uint32_t open; /* flows not yet given a rate */
+};
+
+struct bundle_key {
+    uint32_t level, n;
+    uint32_t links[TOPOLOGY_PATH_MAX];
+};
+
+struct bundle {
+    struct bundle_key key;
+    uint32_t id;
+    struct port *ports[TOPOLOGY_PATH_MAX];
+    uint32_t place[TOPOLOGY_PATH_MAX]; /* in ports[i]->bundles */
+    struct port *limit;                /* bottleneck; NULL until the first solve */
+    double offset;     /* limit->served − what each flow of this bundle had since it was made */
+    struct heap flows; /* by the bytes per flow at which they end */
+    /* While solving. */
+    uint64_t solve;
+    double bound, new_rate;
+    struct port *new_limit;
+    UT_hash_handle hh;
+};
+
+struct flow {
+    struct bundle *bundle; /* NULL: ended, or free */
+    double end;            /* its key in bundle->flows */
+    uint32_t macroflow;
+};
+
+struct macroflow {
+    uint64_t subject;
+    uint32_t *flows; /* one per source; UINT32_MAX for none */
+    uint32_t n_sources, n_left;
+    uint32_t target, level;
+    int64_t bytes;
+    bool alive;
+};
+
+/* Growing tables of ids that are handed out again. */
+struct ids {
+    uint32_t *spare, n_spare, room_spare, next;
+};
+
+struct link {
+    double capacity;
+    struct port *first; /* listed ports, most urgent first */
+    bool hot;
+};
+
+struct list {
+    void **items;
+    size_t n, room;
+};
+
+struct fluid {
+    struct fluid_config config;
+    int64_t now_ns;
+    struct link *links;
+    struct port **levels; /* per level an array of n_links ports, or NULL */
+    struct list ports;    /* by id */
+    struct heap ends;     /* ports by the instant at which their next flow ends */
+    uint32_t *ends_where; /* by port id */
+    struct bundle *bundles;
+    struct list spare_bundles, bundles_by_id;
+    uint32_t *limited_where; /* by bundle id */
+    size_t limited_room, ends_room;
+    struct flow *flows;
+    uint32_t *flows_where; /* place in its bundle's heap */
+    struct ids flow_ids;
+    size_t flows_room;
+    struct macroflow *macroflows;
+    struct ids macroflow_ids;
+    size_t macroflows_room;
+    struct list *dirty;            /* per level */
+    uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
+    struct fluid_event *events;
+    size_t n_events, events_room, next_event;
+    /* The solver's own. */
+    uint64_t solve, round, visited; /* counters: regions, fillings, ports */
+    struct list region, touched, solving, bounded;
+    struct heap fill;
+    struct list uplinks; /* struct link: their use changed */
+};
+
+/* fluid.c */
+int fluid_solve(struct fluid *f); /* rates and hot links up to date */
+int list_add(struct list *l, void *item);
+void port_advance(struct port *p, int64_t now_ns);
+int port_schedule(struct fluid *f, struct port *p);
+int port_mark_dirty(struct fluid *f, struct port *p);
+double bundle_progress(const struct bundle *b); /* bytes each of its flows had, at limit->at_ns */
+int bundle_schedule(struct fluid *f, struct bundle *b);

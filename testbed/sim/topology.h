@@ -1,0 +1,49 @@
+/* Which links a transfer crosses, and how fast they are.
+ *
+ * Every host has an uplink and a downlink. A switch of infinite capacity between them is the big
+ * switch of the source (spec 1, section 6: "no congestion inside the network"); leaf-spine adds,
+ * between racks, one link from the leaf to a spine and one from the spine to the other leaf.
+ * Transfers within a rack do not leave it. Which spine: the one that the flow's hash names (ECMP),
+ * or all of them together as if packets were sprayed ideally.
+ *
+ * Links are numbered: uplink of host h = h, downlink = hosts + h, then leaf to spine, then spine to
+ * leaf. Immutable after creation, so it may be shared between threads. */
+#pragma once
+
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TOPOLOGY_PATH_MAX = 4, TOPOLOGY_HOSTS_MAX = 1000000 };
+
+struct topology {
+    uint32_t n_hosts, n_links;
+    uint32_t n_racks, hosts_per_rack; /* one rack: a big switch */
+    uint32_t n_spines;   /* links between a leaf and the core: 1 where spreading is ideal */
+    double edge_bytes_s; /* of each uplink and each downlink */
+    double core_bytes_s; /* of each link between leaf and spine */
+};
+
+struct topology_path {
+    uint32_t n;
+    uint32_t links[TOPOLOGY_PATH_MAX];
+};
+
+/* A big switch with `hosts` ports of edge_bytes_s bytes a second, both ≥ 1. Returns 0 or −EINVAL.
+ */
+int topology_init_switch(struct topology *t, uint32_t hosts, double edge_bytes_s, struct err *err);
+
+/* `racks` × hosts_per_rack hosts; a rack's links to the core together have its hosts' rate ÷
+ * oversubscription (≥ 1: what the source calls 4:1 is 4), divided over `spines` links, or one where
+ * `spread`. Returns 0 or −EINVAL. */
+int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_per_rack,
+                             double edge_bytes_s, uint32_t spines, double oversubscription,
+                             bool spread, struct err *err);
+
+/* The links from host `source` to host `target`, in order; source = target takes the host's own
+ * two. */
+struct topology_path topology_path(const struct topology *t, uint32_t source, uint32_t target,
+                                   uint64_t flow_hash);
+
+double topology_link_bytes_s(const struct topology *t, uint32_t link);
