@@ -25,9 +25,11 @@ struct side {
     double *count;                       /* n × width: flows to each port of the other side */
     double *flows, *open, *free, *share; /* by port; the last three while filling */
     double *rate, *served;               /* what flows limited here get, and got */
-    struct heap *limited; /* pairs limited here, by the `served` at which their next flow ends */
-    uint64_t *has, *mine; /* n × words: pairs with flows; those of them that are limited here */
-    uint64_t *unfixed;    /* words */
+    struct heap *limited;    /* pairs limited here, by the `served` at which their next flow ends */
+    uint64_t *has, *mine;    /* n × words: pairs with flows; those of them that are limited here */
+    uint64_t *unfixed;       /* words */
+    double *saved;           /* checkpoints × 2 × width: open − flows, free */
+    uint64_t *saved_unfixed; /* checkpoints × words */
 };
 
 struct fair {
@@ -39,7 +41,12 @@ struct fair {
     double *offset;     /* n × n: limiting port's served − the pair's bytes per flow */
     uint32_t *where;    /* n × n: place in the limiting port's heap */
     uint64_t *flows_left;
+    double *step_rate; /* of the last filling, ascending */
+    uint32_t n_steps;
+    double changed_from; /* shares below are as they were at the last filling */
 };
+
+enum { STEPS_PER_CHECKPOINT = 8 };
 
 static void *zeroed(size_t n, size_t size)
 {
@@ -48,13 +55,21 @@ static void *zeroed(size_t n, size_t size)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
+/* A filling has a step per port at most. */
+static size_t checkpoints(uint32_t n)
+{
+    return 2 * (size_t)n / STEPS_PER_CHECKPOINT + 1;
+}
+
 static int side_init(struct side *s, uint32_t n, uint32_t width, uint32_t words)
 {
     s->count = zeroed((size_t)n * width, sizeof(double));
     s->flows = zeroed(6 * (size_t)width, sizeof(double));
     s->limited = calloc(n, sizeof(*s->limited));
     s->has = calloc((2 * (size_t)n + 1) * words, sizeof(uint64_t));
-    if (!s->count || !s->flows || !s->limited || !s->has)
+    s->saved = zeroed(checkpoints(n) * 2 * width, sizeof(double));
+    s->saved_unfixed = calloc(checkpoints(n) * words, sizeof(uint64_t));
+    if (!s->count || !s->flows || !s->limited || !s->has || !s->saved || !s->saved_unfixed)
         return -ENOMEM;
     double **tables[] = {&s->open, &s->free, &s->share, &s->rate, &s->served};
     for (size_t i = 0; i < 5; i++)
@@ -72,6 +87,8 @@ static void side_done(struct side *s, uint32_t n)
     free(s->flows);
     free(s->limited);
     free(s->has);
+    free(s->saved);
+    free(s->saved_unfixed);
 }
 
 static int init(struct fair *f, const struct coflows_config *config)
@@ -84,7 +101,8 @@ static int init(struct fair *f, const struct coflows_config *config)
     f->offset = calloc(pairs, sizeof(*f->offset));
     f->where = malloc(pairs * sizeof(*f->where));
     f->flows_left = calloc(config->trace->n_coflows, sizeof(*f->flows_left));
-    if (side_init(&f->side[0], n, f->width, f->words) ||
+    f->step_rate = calloc(2 * (size_t)n, sizeof(*f->step_rate));
+    if (!f->step_rate || side_init(&f->side[0], n, f->width, f->words) ||
         side_init(&f->side[1], n, f->width, f->words) || !f->flows || !f->offset || !f->where ||
         !f->flows_left)
         return -ENOMEM;
@@ -103,6 +121,7 @@ static void done(struct fair *f)
     free(f->offset);
     free(f->where);
     free(f->flows_left);
+    free(f->step_rate);
 }
 
 /* ---- pairs ---- */
@@ -170,6 +189,7 @@ static int add_flow(struct fair *f, uint32_t from, uint32_t to, double bytes, ui
     count(f, from, to, 1);
     has(f, from, to, true);
     f->flows_left[coflow]++;
+    f->changed_from = 0;
     return schedule(f, from, to);
 }
 
@@ -196,10 +216,49 @@ static void fill_begin(struct fair *f, struct side *s)
         bool some = s->flows[i] > 0;
         s->open[i] = some ? s->flows[i] : 1e300;
         s->free[i] = some ? f->config->port_bytes_s : INFINITY;
-        s->share[i] = some ? s->free[i] / s->open[i] : INFINITY;
         if (some)
             bit_set(s->unfixed, i, true);
     }
+}
+
+/* What is saved of `open` is how many flows were fixed, so that it holds for other numbers of flows
+ * too. */
+static void save(const struct fair *f, struct side *s, uint32_t checkpoint)
+{
+    double *fixed = s->saved + (size_t)checkpoint * 2 * f->width, *left = fixed + f->width;
+    for (uint32_t i = 0; i < f->width; i++) {
+        fixed[i] = s->open[i] - s->flows[i];
+        left[i] = s->free[i];
+    }
+    memcpy(s->saved_unfixed + (size_t)checkpoint * f->words, s->unfixed,
+           f->words * sizeof(uint64_t));
+}
+
+static void restore(const struct fair *f, struct side *s, uint32_t checkpoint)
+{
+    const double *fixed = s->saved + (size_t)checkpoint * 2 * f->width, *left = fixed + f->width;
+    for (uint32_t i = 0; i < f->width; i++) {
+        s->open[i] = s->flows[i] + fixed[i];
+        s->free[i] = left[i];
+    }
+    memcpy(s->unfixed, s->saved_unfixed + (size_t)checkpoint * f->words,
+           f->words * sizeof(uint64_t));
+}
+
+/* Sets the state from which to fill on; how many steps it has behind it. */
+static uint32_t fill_resume(struct fair *f)
+{
+    uint32_t same = 0;
+    while (same < f->n_steps && f->step_rate[same] < f->changed_from * (1 - 1e-12))
+        same++;
+    uint32_t checkpoint = same / STEPS_PER_CHECKPOINT;
+    for (int i = 0; i < 2; i++)
+        if (f->changed_from > 0)
+            restore(f, &f->side[i], checkpoint);
+        else
+            fill_begin(f, &f->side[i]);
+    f->changed_from = INFINITY;
+    return checkpoint * STEPS_PER_CHECKPOINT;
 }
 
 static lanes smaller(lanes a, lanes b)
@@ -231,12 +290,22 @@ static uint32_t port_with(const struct side *s, double share)
     return i;
 }
 
-/* All flows that `port` limits get `rate`: takes them from the other side, whose least share is
+static double shares(const struct fair *f, struct side *s)
+{
+    const lanes zero = {0}, one_flow = zero + 1e-300, *open = (lanes *)s->open,
+                *left = (lanes *)s->free;
+    lanes *share = (lanes *)s->share;
+    for (uint32_t i = 0; i < f->width / LANES; i++)
+        share[i] = (larger(left[i], zero) + 1e-30) / larger(open[i], one_flow);
+    return least(f, s);
+}
+
+/* All flows that a port limits get `rate`: takes them from the other side, whose least share is
  * returned. A fixed port has infinitely much, so that its share stays out of the way; one whose
  * flows are all fixed ends above NOBODY. */
 static double take(const struct fair *f, struct side *other, const double *row, double rate)
 {
-    const lanes *n = (const lanes *)row, zero = {0}, one_flow = {1e-300, 1e-300};
+    const lanes *n = (const lanes *)row, zero = {0}, one_flow = zero + 1e-300;
     lanes *open = (lanes *)other->open, *left = (lanes *)other->free,
           *share = (lanes *)other->share;
     lanes low = zero + INFINITY;
@@ -262,26 +331,33 @@ static int take_over_new(struct fair *f, int side, uint32_t port)
     return 0;
 }
 
+static int fill_step(struct fair *f, double *low)
+{
+    int which = low[1] < low[0];
+    struct side *s = &f->side[which];
+    uint32_t port = port_with(s, low[which]);
+    double rate = s->rate[port] = f->step_rate[f->n_steps++] = s->share[port];
+    if (take_over_new(f, which, port))
+        return -ENOMEM;
+    bit_set(s->unfixed, port, false);
+    s->open[port] = 1e300;
+    s->free[port] = s->share[port] = INFINITY;
+    low[which] = least(f, s);
+    low[!which] = take(f, &f->side[!which], s->count + (size_t)port * f->width, rate);
+    return 0;
+}
+
 static int fill(struct fair *f)
 {
-    double low[2];
-    for (int i = 0; i < 2; i++) {
-        fill_begin(f, &f->side[i]);
-        low[i] = least(f, &f->side[i]);
-    }
+    if (isinf(f->changed_from))
+        return 0;
+    f->n_steps = fill_resume(f);
+    double low[2] = {shares(f, &f->side[0]), shares(f, &f->side[1])};
     while (low[0] < NOBODY || low[1] < NOBODY) {
-        int which = low[1] < low[0];
-        struct side *s = &f->side[which];
-        uint32_t port = port_with(s, low[which]);
-        double rate = s->share[port];
-        s->rate[port] = rate;
-        if (take_over_new(f, which, port))
+        for (int i = 0; i < 2 && f->n_steps % STEPS_PER_CHECKPOINT == 0; i++)
+            save(f, &f->side[i], f->n_steps / STEPS_PER_CHECKPOINT);
+        if (fill_step(f, low))
             return -ENOMEM;
-        bit_set(s->unfixed, port, false);
-        s->open[port] = 1e300;
-        s->free[port] = s->share[port] = INFINITY;
-        low[which] = least(f, s);
-        low[!which] = take(f, &f->side[!which], s->count + (size_t)port * f->width, rate);
     }
     return 0;
 }
@@ -310,7 +386,9 @@ static void move(struct fair *f, double dt)
 static int end_pair(struct fair *f, uint32_t from, uint32_t to, double slack, double *ret_cct_s)
 {
     struct heap *flows = &f->flows[(size_t)from * f->n + to];
+    int side = limit_of(f, from, to);
     double progress = progress_of(f, from, to) + slack;
+    f->changed_from = fmin(f->changed_from, f->side[side].rate[side ? to : from]);
     while (flows->n && flows->items[0].key <= progress) {
         uint32_t coflow = heap_pop(flows, NULL).id;
         count(f, from, to, -1);
