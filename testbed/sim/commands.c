@@ -1,0 +1,5 @@
+#include "testbed/sim/commands.h"
+
+#include <stddef.h>
+
+const struct command *const commands[] = {&command_coflows, NULL};

@@ -1,0 +1,13 @@
+/* The commands of duopoly-sim: each reads its own arguments, prints its result to standard output,
+ * what went wrong as one sentence to standard error, and returns the program's exit status: 0, 1
+ * for input that cannot be used, 2 for arguments that make no sense. */
+#pragma once
+
+struct command {
+    const char *name, *what, *usage;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+extern const struct command *const commands[]; /* ends with NULL */
+
+extern const struct command command_coflows;

@@ -1,0 +1,14 @@
+/* What a list of times is summarised by. Percentiles are of nearest rank: the least value that at
+ * least that part of all values does not exceed, so each is a value that occurred. Pure; O(n log
+ * n). */
+#pragma once
+
+#include <stddef.h>
+
+struct stats {
+    size_t n;
+    double mean, median, p95, p99, max; /* 0 for an empty list */
+};
+
+/* Sorts `values` in place. */
+struct stats stats_of(double *values, size_t n);
