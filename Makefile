@@ -56,9 +56,9 @@ $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljan
 $(eval $(call program,duopoly-workload,testbed/workload/main.c,workload lib,-ljansson -lm))
 $(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mincost lib,))
 $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib proto,$(WIRE_LIBS) -ljansson -lxxhash -lm))
-$(eval $(call program,replay-map,testbed/replay/map_main.c,replay lib,-lxxhash))
-$(eval $(call program,replay-reduce,testbed/replay/reduce_main.c,replay lib,-lxxhash))
-$(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lxxhash))
+$(eval $(call program,replay-map,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
+$(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
+$(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap))
 
 .PHONY: all

@@ -12,8 +12,8 @@
  *
  * Everything is bounded, and what exceeds a bound is refused with a sentence that names the member
  * and the bound. Bytes and times are integers, so that equal files give equal numbers everywhere:
- * milliseconds in a file are rounded to the nearest nanosecond and written back with up to six
- * decimals.
+ * milliseconds in a file are rounded to the nearest nanosecond (exact for the first 13 days: a JSON
+ * number has 53 bits) and written back with up to six decimals.
  *
  * Pure: no clock, file or global. Thread-safe on distinct objects. Cost is linear in the text. */
 #pragma once

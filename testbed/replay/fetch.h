@@ -1,0 +1,44 @@
+/* Fetches a task's network input: all its parts, over one TCP connection per source address, all
+ * sources at once.
+ *
+ * Each part's content is checked by hash against the stream that it must be (stream.h). A
+ * connection that breaks, or cannot be opened, is tried again for ever, from the offset that was
+ * reached, after 50 ms, then twice as long each time up to 1 s: only a source that answers can say
+ * that an output is missing. The scheduler ends attempts whose source is gone. When something is
+ * missing, half a second is left to hear of all else that is, then the fetch fails: so a scheduler
+ * learns of a whole lost host from one attempt.
+ *
+ * One thread, in the caller's sd_event loop; never blocks. Owns its sockets. Memory: the parts'
+ * requests, one receive buffer. */
+#pragma once
+
+#include <stdint.h>
+
+#include <systemd/sd-event.h>
+
+#include "lib/err.h"
+#include "testbed/replay/input.h"
+#include "testbed/replay/ports.h"
+
+struct fetch;
+
+/* What the owner is told. The connection and the part are borrowed for the call; fetch_destroy()
+ * must wait until after it. */
+struct fetch_listener {
+    void *context;
+    void (*opened)(void *context, const struct ports_connection *connection);
+    void (*closed)(void *context, const struct ports_connection *connection);
+    void (*missing)(void *context, const struct input_part *part);
+    /* Once: err is NULL when all has arrived; else −ENOENT (parts are missing), −EBADMSG (wrong
+     * content), −errno. */
+    void (*finished)(void *context, const struct err *err);
+};
+
+/* Starts to fetch the parts of `input` (borrowed until destroyed) that have bytes from port `port`
+ * of their addresses. Without such parts `finished` comes from the loop at once. 0 or −errno with a
+ * sentence. */
+int fetch_create(sd_event *event, const struct input *input, uint16_t port,
+                 const struct fetch_listener *listener, struct fetch **ret_fetch, struct err *err);
+
+/* Closes everything, tells nobody. NULL is fine. */
+void fetch_destroy(struct fetch *fetch);

@@ -1,0 +1,102 @@
+/* replay-serve: serves the outputs of the maps that ran on this host, until SIGTERM or SIGINT. */
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "testbed/replay/serve.h"
+
+struct arguments {
+    uint16_t port;
+    const char *registry;
+};
+
+static const struct argp_option option_table[] = {
+    {"port", 'p', "N", 0, "port to listen on", 0},
+    {"registry", 'r', "DIR", 0, "directory in which this host's tasks register their outputs", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    char *end;
+    switch (key) {
+    case 'p': {
+        unsigned long port = strtoul(value, &end, 10);
+        if (*end || port < 1 || port > UINT16_MAX)
+            argp_error(state, "the port is \"%s\", must be 1…65535", value);
+        arguments->port = (uint16_t)port;
+        return 0;
+    }
+    case 'r':
+        arguments->registry = value;
+        return 0;
+    case ARGP_KEY_END:
+        if (!arguments->port || !arguments->registry)
+            argp_error(state, "--port and --registry are needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* A connection is an open file: as many as the hard limit allows. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int add_signal(sd_event *event, int signal)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return sd_event_add_signal(event, NULL, signal, NULL, NULL);
+}
+
+static int run(const struct arguments *arguments, struct err *err)
+{
+    struct serve *serve = NULL;
+    sd_event *event = NULL;
+    int r = sd_event_new(&event);
+    if (r < 0 || (r = add_signal(event, SIGTERM)) < 0 || (r = add_signal(event, SIGINT)) < 0) {
+        err_sys(err, -r, "cannot make an event loop");
+        goto fail;
+    }
+    if ((r = serve_create(event, arguments->port, arguments->registry, &serve, err)) < 0)
+        goto fail;
+    sd_notify(0, "READY=1");
+    if ((r = sd_event_loop(event)) < 0)
+        err_sys(err, -r, "the event loop ended");
+fail:
+    serve_destroy(serve);
+    sd_event_unref(event);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    const struct argp argp = {
+        .options = option_table,
+        .parser = parse_option,
+        .doc = "Serves the outputs of the maps that ran on this host to the replay's tasks.",
+    };
+    struct arguments arguments = {0};
+    struct err err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    raise_file_limit();
+    if (run(&arguments, &err) < 0) {
+        fprintf(stderr, "replay-serve: %s\n", err.text);
+        return 1;
+    }
+    return 0;
+}

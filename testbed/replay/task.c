@@ -1,0 +1,187 @@
+#include "testbed/replay/task.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <systemd/sd-event.h>
+
+#include "testbed/replay/fetch.h"
+#include "testbed/replay/input.h"
+#include "testbed/replay/ports.h"
+#include "testbed/replay/registry.h"
+
+enum { MESSAGE_MAX = 512 };
+
+struct task {
+    const struct task_options *options;
+    struct input input;
+    sd_event *event;
+    sd_event_source *compute;
+    struct fetch *fetch;
+    int socket, ports;
+    struct err err; /* the first failure: it ends the loop */
+};
+
+/* ---- what is said ---- */
+
+static void task_fail(struct task *task, const struct err *err)
+{
+    if (task->err.code == 0)
+        task->err = *err;
+    sd_event_exit(task->event, 0);
+}
+
+__attribute__((format(printf, 2, 3))) static void task_say(struct task *task, const char *format,
+                                                           ...)
+{
+    char text[MESSAGE_MAX];
+    struct err err;
+    va_list ap;
+    va_start(ap, format);
+    int n = vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    if (send(task->socket, text, (size_t)n, MSG_NOSIGNAL) < 0) {
+        err_sys(&err, errno, "cannot tell the scheduler");
+        task_fail(task, &err);
+    }
+}
+
+static void task_write_down(struct task *task, const char *what,
+                            const struct ports_connection *connection)
+{
+    struct err err;
+    if (task->ports >= 0 && ports_write(task->ports, what, connection, &err) < 0)
+        task_fail(task, &err);
+}
+
+/* ---- computing ---- */
+
+static int on_computed(sd_event_source *s, uint64_t usec, void *context)
+{
+    struct task *task = context;
+    (void)s;
+    (void)usec;
+    return sd_event_exit(task->event, 0);
+}
+
+static void task_compute(struct task *task)
+{
+    struct err err;
+    task_say(task, "received");
+    int r = sd_event_add_time_relative(task->event, &task->compute, CLOCK_MONOTONIC,
+                                       task->input.compute_ns / 1000, 1, on_computed, task);
+    if (r < 0) {
+        err_sys(&err, -r, "cannot set the timer of computing");
+        task_fail(task, &err);
+    }
+}
+
+/* ---- fetching ---- */
+
+static void on_opened(void *context, const struct ports_connection *c)
+{
+    struct task *task = context;
+    task_write_down(task, "open", c);
+    task_say(task, "connection %s %u %s %u", c->local, c->local_port, c->peer, c->peer_port);
+}
+
+static void on_closed(void *context, const struct ports_connection *c)
+{
+    task_write_down(context, "close", c);
+}
+
+static void on_missing(void *context, const struct input_part *part)
+{
+    task_say(context, "missing %u %u %" PRIu64 " %s", part->stage, part->task, part->attempt,
+             part->address);
+}
+
+static void on_fetched(void *context, const struct err *err)
+{
+    if (err)
+        task_fail(context, err);
+    else
+        task_compute(context);
+}
+
+/* ---- the whole ---- */
+
+static int task_prepare(struct task *task, struct err *err)
+{
+    const char *input = getenv("DUOPOLY_TASK_INPUT"), *number = getenv("DUOPOLY_TASK_SOCKET");
+    char *end = NULL;
+    if (!input || !number)
+        return err_set(err, EINVAL,
+                       "DUOPOLY_TASK_INPUT and DUOPOLY_TASK_SOCKET must be set: duopoly-task "
+                       "starts this program");
+    long socket = strtol(number, &end, 10);
+    if (*end || end == number || socket < 0 || socket > INT32_MAX)
+        return err_set(err, EINVAL, "DUOPOLY_TASK_SOCKET is \"%s\", no number of an open file",
+                       number);
+    task->socket = (int)socket;
+    int r = input_load(input, &task->input, err);
+    if (r < 0)
+        return r;
+    if (task->options->ports && task->input.n_parts > 0) {
+        task->ports = ports_open(task->options->ports, &task->input, err);
+        if (task->ports < 0)
+            return task->ports;
+    }
+    r = sd_event_new(&task->event);
+    return r < 0 ? err_sys(err, -r, "cannot make an event loop") : 0;
+}
+
+static int task_loop(struct task *task, struct err *err)
+{
+    const struct fetch_listener listener = {task, on_opened, on_closed, on_missing, on_fetched};
+    int r =
+        fetch_create(task->event, &task->input, task->options->port, &listener, &task->fetch, err);
+    if (r == 0 && (r = sd_event_loop(task->event)) < 0)
+        return err_sys(err, -r, "the event loop ended");
+    if (r == 0 && task->err.code) {
+        *err = task->err;
+        r = -err->code;
+    }
+    return r;
+}
+
+static int task_leave_output(struct task *task, struct err *err)
+{
+    const char *path = getenv("DUOPOLY_TASK_OUTPUT");
+    const struct registry_output output = {task->input.job, task->input.stage, task->input.task,
+                                           task->input.attempt};
+    if (task->input.output_bytes == 0)
+        return 0;
+    if (!path || *path != '/')
+        return err_set(err, EINVAL,
+                       "DUOPOLY_TASK_OUTPUT is no absolute path, but there is output to leave");
+    return registry_add(task->options->registry, &output, path, err);
+}
+
+int task_run(const struct task_options *options, struct err *err)
+{
+    struct task task = {.options = options, .socket = -1, .ports = -1};
+    int r = task_prepare(&task, err);
+    if (r == 0)
+        r = task_loop(&task, err);
+    if (r == 0)
+        r = task_leave_output(&task, err);
+    if (r == 0) {
+        task_say(&task, "done");
+        r = -task.err.code;
+        *err = task.err;
+    }
+    fetch_destroy(task.fetch);
+    sd_event_source_disable_unref(task.compute);
+    sd_event_unref(task.event);
+    input_done(&task.input);
+    if (task.ports >= 0)
+        close(task.ports);
+    return r;
+}

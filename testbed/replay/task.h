@@ -1,0 +1,19 @@
+/* A map or reduce task of the replay: fetches what its input file names, computes by waiting on a
+ * timer (no core is burnt), leaves an output that this host's replay server then holds, and tells
+ * the scheduler each step over the task socket (schemas/task.md). Map and reduce differ in their
+ * input only: a map on a replica of its block has none. */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/err.h"
+
+struct task_options {
+    uint16_t port;        /* of every host's replay server */
+    const char *registry; /* directory of this host's outputs (registry.h) */
+    const char *ports;    /* directory for schemas/ports.md; NULL: nothing is written down */
+};
+
+/* Does the task that the environment describes (DUOPOLY_TASK_…) from beginning to end; blocks. 0 or
+ * −errno with the sentence that a failed job shows. */
+int task_run(const struct task_options *options, struct err *err);

@@ -1,0 +1,64 @@
+/* replay-map and replay-reduce: one program under the names of the two kinds of task, so that `ps`
+ * tells them apart. */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "testbed/replay/task.h"
+
+static const struct argp_option option_table[] = {
+    {"port", 'p', "N", 0, "port of every host's replay server", 0},
+    {"registry", 'r', "DIR", 0, "directory of this host's outputs, the server's too", 0},
+    {"ports", 'P', "DIR", 0, "write connections down there (schemas/ports.md)", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct task_options *options = state->input;
+    char *end;
+    switch (key) {
+    case 'p': {
+        unsigned long port = strtoul(value, &end, 10);
+        if (*end || port < 1 || port > UINT16_MAX)
+            argp_error(state, "the port is \"%s\", must be 1…65535", value);
+        options->port = (uint16_t)port;
+        return 0;
+    }
+    case 'r':
+        options->registry = value;
+        return 0;
+    case 'P':
+        options->ports = value;
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->port || !options->registry)
+            argp_error(state, "--port and --registry are needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct argp argp = {
+        .options = option_table,
+        .parser = parse_option,
+        .doc = "Fetches what its input file names, computes on a timer, leaves its output to the "
+               "replay server. "
+               "Started by duopoly-task (schemas/task.md).",
+    };
+    struct task_options options = {0};
+    struct err err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    /* Timers 50 us late by default would add up over waves of short tasks. */
+    prctl(PR_SET_TIMERSLACK, 1);
+    if (task_run(&options, &err) < 0) {
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, err.text);
+        return 1;
+    }
+    return 0;
+}
