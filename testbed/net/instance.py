@@ -1,0 +1,233 @@
+"""One testbed on this machine: its number, what it made, and how all of it goes away again.
+
+Several can stand beside each other (two checkouts, a test and a demo). Each has the lowest free number N; every name it
+uses outside its own namespaces follows from N and is written to its state file before it is made:
+
+    /var/lib/duopoly-testbed/N/state.json   owner, processes, namespaces, cgroups
+    /var/lib/duopoly-testbed/N/…            programs, configurations, sockets, state and outputs of this instance
+    dtbN-NAME                               network namespaces
+    CGROUP2/duopoly-testbed-N               cgroups
+
+Teardown goes by the state file alone, so it also works from another process: after Ctrl-C, after an exception, and for
+an instance whose owner was killed (the next start ends those first). It ends processes by number and start time, what
+still lives in its namespaces and cgroups, and nothing else."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import time
+
+from testbed.net import system
+
+HOME = "/var/lib/duopoly-testbed"
+NETNS = "/run/netns"
+ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+INSTANCES_MAX = 100
+
+
+@contextlib.contextmanager
+def locked():
+    """One testbed at a time changes what all share. The lock is on a directory that is there anyway."""
+    fd = os.open(os.path.dirname(HOME), os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def cgroup2():
+    """Where the cgroup2 hierarchy is mounted."""
+    with open("/proc/self/mounts") as mounts:
+        for line in mounts:
+            words = line.split()
+            if words[2] == "cgroup2":
+                return words[1]
+    raise system.Failure("no cgroup2 hierarchy is mounted (mount -t cgroup2 none DIR)")
+
+
+class Instance:
+    def __init__(self, number, state):
+        self.number = number
+        self.state = state
+        self.directory = os.path.join(HOME, str(number))
+
+    # ---- names ----
+
+    def namespace(self, name):
+        return "dtb%d-%s" % (self.number, name)
+
+    def path(self, *parts):
+        return os.path.join(self.directory, *parts)
+
+    # ---- the state file ----
+
+    def save(self):
+        path = self.path("state.json")
+        with open(path + ".new", "w") as out:
+            json.dump(self.state, out)
+        os.rename(path + ".new", path)
+
+    def add_namespaces(self, names):
+        self.state["namespaces"] = [self.namespace(name) for name in names]
+        self.save()
+
+    def add_process(self, pid):
+        self.state["processes"].append(system.identify(pid))
+        self.save()
+
+    def keep(self):
+        """From now on nobody owns it: only `down` ends it."""
+        self.state["owner"] = None
+        self.save()
+
+    # ---- the end ----
+
+    def down(self):
+        """Removes everything; goes on where something is gone already. Repeating it is fine."""
+        # A second Ctrl-C must not leave half of it behind.
+        before = {n: signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            with locked():
+                self._down()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _down(self):
+        # Newest first: drivers, then agents (they put their queues and marks away), then the controller.
+        for process in reversed(self.state["processes"]):
+            system.stop([process])
+        self._end_namespaces()
+        self._end_cgroup()
+        unmount_below(self.directory)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        if not instances():
+            disallow_cubic()
+            with contextlib.suppress(OSError):
+                os.rmdir(HOME)
+
+    def _end_namespaces(self):
+        for name in self.state["namespaces"]:
+            if not os.path.exists(os.path.join(NETNS, name)):
+                continue
+            with contextlib.suppress(system.Failure):
+                pids = [int(pid) for pid in system.run("ip", "netns", "pids", name).split()]
+                system.stop([system.identify(pid) for pid in pids], 1.0)
+            with contextlib.suppress(system.Failure):
+                system.run("ip", "netns", "del", name)
+
+    def _end_cgroup(self):
+        top = self.state["cgroup"]
+        if not os.path.isdir(top):
+            return
+        folders = [folder for folder, _, _ in os.walk(top, topdown=False)]
+        for folder in folders:
+            with contextlib.suppress(OSError), open(os.path.join(folder, "cgroup.procs")) as procs:
+                system.stop([system.identify(int(pid)) for pid in procs.read().split()], 1.0)
+        for folder in folders:
+            remove_cgroup(folder)
+
+
+def remove_cgroup(folder):
+    """A cgroup is busy for a moment after its last process has gone."""
+    deadline = time.monotonic() + 2
+    while os.path.isdir(folder):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.01)
+
+
+def unmount_below(directory):
+    with open("/proc/self/mounts") as mounts:
+        points = [line.split()[1] for line in mounts]
+    for point in reversed(points):
+        if point.startswith(directory + "/"):
+            with contextlib.suppress(system.Failure):
+                system.run("umount", "-l", point)
+
+
+# ---- what all instances share: the list of congestion controls that a namespace may choose ----
+
+def allowed_controls():
+    with open(ALLOWED) as allowed:
+        return allowed.read().split()
+
+
+def allow_controls(words):
+    with open(ALLOWED, "w") as allowed:
+        allowed.write(" ".join(words))
+
+
+def allow_cubic(instance):
+    """A namespace may only choose what the root namespace lists; the last instance takes back what the first added."""
+    words = allowed_controls()
+    if "cubic" in words:
+        return
+    mark = os.path.join(HOME, "added-cubic")
+    with open(mark, "w"):
+        pass
+    instance.save()
+    allow_controls(words + ["cubic"])
+
+
+def disallow_cubic():
+    mark = os.path.join(HOME, "added-cubic")
+    if os.path.exists(mark):
+        allow_controls([word for word in allowed_controls() if word != "cubic"])
+        os.unlink(mark)
+
+
+# ---- all instances ----
+
+def instances():
+    """Those that have a state file, in order of their numbers."""
+    found = []
+    for name in os.listdir(HOME) if os.path.isdir(HOME) else []:
+        try:
+            with open(os.path.join(HOME, name, "state.json")) as state:
+                found.append(Instance(int(name), json.load(state)))
+        except (OSError, ValueError):
+            continue
+    return sorted(found, key=lambda instance: instance.number)
+
+
+def end_abandoned():
+    """Ends the instances whose owner is gone without having ended them."""
+    for instance in instances():
+        owner = instance.state["owner"]
+        if owner is not None and not system.is_alive(owner):
+            instance.down()
+
+
+def create(tree):
+    """A new instance of the checkout `tree`, owned by this process; nothing is made yet but its directory."""
+    with locked():
+        os.makedirs(HOME, exist_ok=True)
+        for number in range(INSTANCES_MAX):
+            directory = os.path.join(HOME, str(number))
+            if not os.path.exists(directory) and not has_namespaces(number):
+                break
+        else:
+            raise system.Failure("%d testbeds stand already; end some with `make down`" % INSTANCES_MAX)
+        os.mkdir(directory)
+        instance = Instance(number, {
+            "owner": system.identify(os.getpid()),
+            "tree": tree,
+            "processes": [],
+            "namespaces": [],
+            "cgroup": os.path.join(cgroup2(), "duopoly-testbed-%d" % number),
+        })
+        instance.save()
+        return instance
+
+
+def has_namespaces(number):
+    prefix = "dtb%d-" % number
+    return any(name.startswith(prefix) for name in (os.listdir(NETNS) if os.path.isdir(NETNS) else []))

@@ -1,0 +1,96 @@
+"""Processes and small commands: what the testbed needs of the operating system.
+
+A process is known by its number and its start time together, so that a number that was used again is never mistaken for
+ours (and never killed)."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+
+
+class Failure(Exception):
+    """One sentence for the user; no traceback."""
+
+
+def run(*command, text=None):
+    """Runs a command to its end; its output, or Failure with the last line of what it said."""
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines() or ["exit status %d" % done.returncode]
+        raise Failure("%s: %s" % (" ".join(command)[:120], said[-1]))
+    return done.stdout
+
+
+def start_time(pid):
+    """When the process was started, in clock ticks since boot; None when there is none (a zombie is none)."""
+    try:
+        with open("/proc/%d/stat" % pid) as stat:
+            fields = stat.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def is_alive(process):
+    """process: [pid, start time]."""
+    return process is not None and start_time(process[0]) == process[1]
+
+
+def identify(pid):
+    return [pid, start_time(pid)]
+
+
+def wait_for(condition, seconds, what):
+    """Polls until the condition holds and returns its value; Failure after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Failure("%s did not happen within %g s" % (what, seconds))
+        time.sleep(0.02)
+
+
+def stop(processes, seconds=5.0):
+    """SIGTERM, then SIGKILL to those of [pid, start time] that are still there; waits until all are gone."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        alive = [p for p in processes if is_alive(p)]
+        for process in alive:
+            try:
+                os.kill(process[0], number)
+            except ProcessLookupError:
+                pass
+        deadline = time.monotonic() + seconds
+        while any(is_alive(p) for p in alive) and time.monotonic() < deadline:
+            for process in alive:
+                reap(process[0])
+            time.sleep(0.01)
+    for process in processes:
+        reap(process[0])
+
+
+def reap(pid):
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass
+
+
+def end_with_parent():
+    """SIGTERM to us when our parent (make) is killed, so that nothing outlives it."""
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def stop_signals_raise():
+    """SIGTERM and SIGHUP as Ctrl-C, so that `finally` runs."""
+    def handler(number, _frame):
+        raise KeyboardInterrupt("signal %d" % number)
+
+    signal.signal(signal.SIGTERM, handler)
+    signal.signal(signal.SIGHUP, handler)

@@ -1,0 +1,147 @@
+"""The testbed's networks: made, used, and gone without a trace, also when their owner was killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from testbed.net import instance as instances
+from testbed.net import network, system
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+
+
+def traces(number):
+    """All that an instance may leave outside its namespaces."""
+    found = [name for name in os.listdir(instances.NETNS) if name.startswith("dtb%d-" % number)] \
+        if os.path.isdir(instances.NETNS) else []
+    for path in (os.path.join(instances.HOME, str(number)),
+                 os.path.join(instances.cgroup2(), "duopoly-testbed-%d" % number)):
+        if os.path.exists(path):
+            found.append(path)
+    return found
+
+
+@pytest.fixture
+def instance():
+    made = instances.create(TREE)
+    yield made
+    made.down()
+    assert traces(made.number) == []
+
+
+def test_a_link_has_its_rate_and_tcp_is_cubic_with_ecn(instance):
+    net = network.Network(instance, 2, 50_000_000)
+    net.up()
+    read = ["cat", "/proc/sys/net/ipv4/tcp_congestion_control", "/proc/sys/net/ipv4/tcp_ecn"]
+    assert system.run(*net.enter("w1", *read)).split() == ["cubic", "1"]
+    sink = net.start("w2", [sys.executable, "-c", (
+        "import socket\n"
+        "s = socket.create_server(('', 7001))\n"
+        "c = s.accept()[0]\n"
+        "while c.recv(1 << 16): pass\n")], instance.path("sink.log"))
+    size = 5_000_000
+    took = float(system.run(*net.enter("w1", sys.executable, "-c", (
+        "import socket, time\n"
+        "for i in range(200):\n"
+        "    try:\n"
+        "        c = socket.create_connection(('10.77.0.2', 7001)); break\n"
+        "    except OSError: time.sleep(0.02)\n"
+        "t = time.monotonic()\n"
+        "c.sendall(b'x' * %d)\n"
+        "c.shutdown(socket.SHUT_WR)\n"
+        "c.recv(1)\n"
+        "print(time.monotonic() - t)\n" % size))))
+    sink.wait(5)
+    rate = size * 8 / took
+    assert 0.80 * 50e6 < rate < 1.02 * 50e6, "%.1f Mb/s" % (rate / 1e6)
+    assert net.uplink_bytes()["w1"] > size
+
+
+def test_two_stand_beside_each_other(instance):
+    other = instances.create(TREE)
+    try:
+        for one in (instance, other):
+            network.Network(one, 2, 10_000_000).up()
+        assert instance.number != other.number
+    finally:
+        other.down()
+    assert traces(other.number) == []
+    assert len(traces(instance.number)) == 4 + 1
+
+
+def test_processes_in_namespaces_and_cgroups_end_with_it():
+    one = instances.create(TREE)
+    try:
+        net = network.Network(one, 1, 10_000_000)
+        net.up()
+        net.start("w1", ["sleep", "1000"], one.path("log"))
+        # One that nobody wrote down, as a task of a killed agent.
+        stray = subprocess.Popen(net.enter("w1", "sleep", "1000"))
+        group = os.path.join(one.state["cgroup"], "a", "b")
+        os.makedirs(group)
+        member = subprocess.Popen(["sleep", "1000"])
+        with open(os.path.join(group, "cgroup.procs"), "w") as procs:
+            procs.write(str(member.pid))
+    finally:
+        one.down()
+    assert traces(one.number) == []
+    assert system.start_time(stray.pid) is None and system.start_time(member.pid) is None
+
+
+def test_what_a_killed_owner_left_is_ended_by_the_next_start():
+    code = ("import time\n"
+            "from testbed.net import instance, network\n"
+            "one = instance.create('.')\n"
+            "network.Network(one, 2, 10_000_000).up()\n"
+            "print(one.number, flush=True)\n"
+            "time.sleep(1000)\n")
+    child = subprocess.Popen([sys.executable, "-c", code], cwd=TREE, stdout=subprocess.PIPE, text=True)
+    number = int(child.stdout.readline())
+    assert len(traces(number)) == 5
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    instances.end_abandoned()
+    assert traces(number) == []
+
+
+def test_the_owner_ends_when_its_parent_is_killed():
+    code = ("import time\n"
+            "from testbed.net import instance, network, system\n"
+            "system.end_with_parent()\n"
+            "system.stop_signals_raise()\n"
+            "one = instance.create('.')\n"
+            "try:\n"
+            "    network.Network(one, 1, 10_000_000).up()\n"
+            "    print(one.number, flush=True)\n"
+            "    time.sleep(1000)\n"
+            "finally:\n"
+            "    one.down()\n")
+    parent = subprocess.Popen([sys.executable, "-c", "import subprocess, sys\nsubprocess.run([sys.executable, '-c', %r])" % code],
+                              cwd=TREE, stdout=subprocess.PIPE, text=True)
+    number = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    system.wait_for(lambda: not traces(number), 10, "the end of the testbed")
+
+
+def test_cubic_is_taken_back_by_the_last(instance):
+    before = instances.allowed_controls()
+    mark = os.path.join(instances.HOME, "added-cubic")
+    if len(instances.instances()) > 1 or os.path.exists(mark):
+        pytest.skip("another testbed stands on this machine")
+    if "cubic" in before:
+        pytest.skip("cubic is allowed on this machine already")
+    network.Network(instance, 1, 10_000_000).up()
+    assert "cubic" in instances.allowed_controls()
+    instance.down()
+    # Other tests on this machine may allow it too, for themselves.
+    deadline = time.monotonic() + 5
+    while instances.allowed_controls() != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert instances.allowed_controls() == before
