@@ -63,6 +63,11 @@ duopoly_Envelope *client_request(struct client *client, pb_size_t kind)
     return wire_begin(&client->outgoing, kind);
 }
 
+const duopoly_Envelope *client_outgoing(const struct client *client)
+{
+    return &client->outgoing;
+}
+
 static int64_t monotonic_ms(void)
 {
     struct timespec now;

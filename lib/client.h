@@ -28,6 +28,9 @@ int client_open(const char *path, struct client **ret_client, struct err *err);
  * next call of it. */
 duopoly_Envelope *client_request(struct client *client, pb_size_t kind);
 
+/* The request as filled in so far. */
+const duopoly_Envelope *client_outgoing(const struct client *client);
+
 /* Sends the request and waits for its answer, which must be of `answer_kind`; the answer is
  * borrowed until the next call. −EREMOTEIO: refused, with the controller's sentence; −ETIMEDOUT;
  * −ECONNRESET: the controller went away; −EPROTO: another kind. */

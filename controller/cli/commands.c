@@ -1,0 +1,365 @@
+#include "controller/cli/commands.h"
+
+#include "controller/cli/lists.h"
+#include "lib/client_submit.h"
+#include "lib/workload_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arguments
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Reads digits up to `end_character`; NULL if there are none or too many. */
+static const char *digits_read(const char *text, char end_character, uint64_t *ret_number)
+{
+    char *end;
+    errno = 0;
+    if (!isdigit((unsigned char)*text))
+        return NULL;
+    *ret_number = strtoull(text, &end, 10);
+    return errno || *end != end_character ? NULL : end;
+}
+
+int number_parse(const char *text, const char *what, uint64_t *ret_number, struct err *err)
+{
+    if (!digits_read(text, '\0', ret_number) || !*ret_number)
+        return err_set(err, EINVAL, "%s is a number from 1, not '%s'", what, text);
+    return 0;
+}
+
+int subject_parse(const char *text, struct subject *ret_subject, struct err *err)
+{
+    struct subject subject = {0};
+    uint64_t stage, task;
+    const char *rest = digits_read(text, '/', &subject.job);
+    if (!rest && digits_read(text, '\0', &subject.attempt) && subject.attempt) {
+        subject.job = 0;
+        *ret_subject = subject;
+        return 0;
+    }
+    if (!rest || !(rest = digits_read(rest + 1, '/', &stage)) ||
+        !digits_read(rest + 1, '\0', &task) || stage >= UINT32_MAX || task >= UINT32_MAX)
+        return err_set(
+            err, EINVAL,
+            "a task is written JOB/STAGE/TASK (as 12/1/3) or as the number of an attempt, not '%s'",
+            text);
+    subject.stage = (uint32_t)stage;
+    subject.task = (uint32_t)task;
+    *ret_subject = subject;
+    return 0;
+}
+
+static int job_check(const struct request *request, struct err *err)
+{
+    uint64_t job;
+    return request->n_words ? number_parse(request->words[0], "a job", &job, err) : 0;
+}
+
+static int subject_check(const struct request *request, struct err *err)
+{
+    struct subject subject;
+    return subject_parse(request->words[0], &subject, err);
+}
+
+static int host_check(const struct request *request, struct err *err)
+{
+    return wire_name_valid(request->words[0])
+               ? 0
+               : err_set(err, EINVAL, "'%s' cannot be a host's name", request->words[0]);
+}
+
+static uint64_t job_of(const struct request *request)
+{
+    uint64_t job = 0;
+    if (request->n_words)
+        number_parse(request->words[0], "a job", &job, NULL);
+    return job;
+}
+
+/* ---- status and mode
+ * -------------------------------------------------------------------------------------------- */
+
+static int status_get(struct client *client, const duopoly_Status **ret_status, struct err *err)
+{
+    const duopoly_Envelope *answer;
+    client_request(client, duopoly_Envelope_get_status_tag);
+    int r = client_call(client, duopoly_Envelope_status_tag, &answer, err);
+    if (r == 0)
+        *ret_status = &answer->body.status;
+    return r;
+}
+
+static const char *mode_word(uint32_t mode)
+{
+    return mode == 0 ? "slot-rich" : mode == 1 ? "slot-starved" : "unknown";
+}
+
+static int run_status(struct client *client, const struct request *request, struct writer *writer,
+                      struct err *err)
+{
+    const duopoly_Status *s = NULL;
+    (void)request;
+    int r = status_get(client, &s, err);
+    if (r < 0)
+        return r;
+    writer_field(writer, "epoch", "epoch", value_number(s->epoch));
+    writer_field(writer, "uptime_ns", "up for", value_duration((int64_t)s->uptime_ns));
+    writer_field(writer, "policy", "policy", value_text(s->policy));
+    writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
+    writer_field(writer, "mode_switches", "mode switches", value_number(s->mode_switches));
+    writer_field(writer, "congested", "congested", value_bool(s->congested));
+    writer_field(writer, "hosts_up", "hosts up", value_number(s->hosts_up));
+    writer_field(writer, "hosts", "hosts known", value_number(s->hosts));
+    writer_field(writer, "slots_free", "slots free", value_signed(s->slots_free));
+    writer_field(writer, "slots", "slots", value_signed(s->slots));
+    writer_field(writer, "jobs_active", "jobs active", value_number(s->jobs_active));
+    writer_field(writer, "jobs_done", "jobs done", value_number(s->jobs_done));
+    writer_field(writer, "jobs_failed", "jobs failed", value_number(s->jobs_failed));
+    writer_field(writer, "tasks_ready", "tasks ready", value_number(s->tasks_ready));
+    writer_field(writer, "attempts", "tasks running", value_number(s->attempts));
+    writer_field(writer, "held_stages", "stages held", value_number(s->held_stages));
+    writer_field(writer, "holds", "holds so far", value_number(s->holds));
+    if (*s->text)
+        writer_field(writer, "text", "note", value_text(s->text));
+    return 0;
+}
+
+static int run_mode(struct client *client, const struct request *request, struct writer *writer,
+                    struct err *err)
+{
+    const duopoly_Status *s = NULL;
+    (void)request;
+    int r = status_get(client, &s, err);
+    if (r < 0)
+        return r;
+    writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
+    writer_field(writer, "mode_sequence", "sequence", value_number(s->mode_sequence));
+    writer_field(writer, "mode_switches", "switches", value_number(s->mode_switches));
+    writer_field(writer, "congested", "congested", value_bool(s->congested));
+    writer_field(writer, "first_job", "first job",
+                 s->first_job ? value_number(s->first_job) : value_absent());
+    writer_field(writer, "first_ready", "its ready tasks", value_number(s->first_ready));
+    writer_field(writer, "first_free", "free slots for it", value_signed(s->first_free));
+    return 0;
+}
+
+/* ---- jobs, tasks, hosts, counters
+ * ------------------------------------------------------------------------------- */
+
+static int run_jobs(struct client *client, const struct request *request, struct writer *writer,
+                    struct err *err)
+{
+    return list_write(client, &list_of_jobs, 0, request->all, writer, err);
+}
+
+static int run_tasks(struct client *client, const struct request *request, struct writer *writer,
+                     struct err *err)
+{
+    return list_write(client, &list_of_tasks, job_of(request), request->all, writer, err);
+}
+
+static int run_hosts(struct client *client, const struct request *request, struct writer *writer,
+                     struct err *err)
+{
+    (void)request;
+    return list_write(client, &list_of_hosts, 0, false, writer, err);
+}
+
+static int run_counters(struct client *client, const struct request *request, struct writer *writer,
+                        struct err *err)
+{
+    (void)request;
+    return list_write(client, &list_of_counters, 0, false, writer, err);
+}
+
+static int run_job(struct client *client, const struct request *request, struct writer *writer,
+                   struct err *err)
+{
+    const duopoly_Envelope *answer;
+    duopoly_List *list = &client_request(client, duopoly_Envelope_list_tag)->body.list;
+    list->of = duopoly_ListOf_LIST_JOBS;
+    list->job = job_of(request);
+    list->finished = true;
+    int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
+    if (r == 0 && answer->body.page.jobs_count == 0)
+        r = err_set(err, ENOENT, "there is no job %s", request->words[0]);
+    if (r < 0)
+        return r;
+    job_fields_write(&answer->body.page.jobs[0], writer);
+    return list_write(client, &list_of_tasks, job_of(request), true, writer, err);
+}
+
+/* ---- requests that change something
+ * ------------------------------------------------------------------------------ */
+
+static int accepted_write(struct client *client, struct writer *writer, struct err *err)
+{
+    const duopoly_Envelope *answer;
+    int r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
+    if (r == 0)
+        writer_field(writer, "text", "accepted", value_text(answer->body.accepted.text));
+    return r;
+}
+
+static int run_cancel(struct client *client, const struct request *request, struct writer *writer,
+                      struct err *err)
+{
+    client_request(client, duopoly_Envelope_cancel_job_tag)->body.cancel_job.job = job_of(request);
+    return accepted_write(client, writer, err);
+}
+
+static int run_drain(struct client *client, const struct request *request, struct writer *writer,
+                     struct err *err)
+{
+    duopoly_DrainHost *drain =
+        &client_request(client, duopoly_Envelope_drain_host_tag)->body.drain_host;
+    wire_copy(drain->name, sizeof(drain->name), request->words[0]);
+    drain->undo = request->undo;
+    return accepted_write(client, writer, err);
+}
+
+static int job_submit(struct client *client, const struct workload_job *job, struct writer *writer,
+                      struct err *err)
+{
+    uint64_t number = 0;
+    bool durable = false;
+    int r = client_submit(client, job, &number, &durable, err);
+    if (r < 0)
+        return r;
+    writer_cell(writer, value_number(number));
+    writer_cell(writer, value_text(job->name));
+    writer_cell(writer, value_number(job->id));
+    writer_cell(writer, value_text(durable ? "durable" : "accepted, not durable"));
+    return 0;
+}
+
+/* Submits the jobs of an open file, or the one with number `id`. */
+static int jobs_submit(struct client *client, struct workload_reader *reader, uint64_t id,
+                       struct writer *writer, struct err *err)
+{
+    struct workload_job job;
+    uint64_t submitted = 0;
+    int r;
+    while ((r = workload_reader_next(reader, &job, err)) > 0) {
+        bool wanted = !id || job.id == id;
+        submitted += wanted;
+        r = wanted ? job_submit(client, &job, writer, err) : 0;
+        workload_job_done(&job);
+        if (r < 0)
+            return r;
+    }
+    if (r == 0 && !submitted)
+        return id ? err_set(err, ENOENT, "%s has no job with id %" PRIu64, reader->name, id)
+                  : err_set(err, ENOENT, "%s has no jobs", reader->name);
+    return r;
+}
+
+static int run_submit(struct client *client, const struct request *request, struct writer *writer,
+                      struct err *err)
+{
+    static const struct column columns[] = {
+        {"job", "JOB"}, {"name", "NAME"}, {"id", "ID IN FILE"}, {"answer", "ANSWER"}, {NULL, NULL}};
+    struct workload_reader reader;
+    FILE *in = fopen(request->words[0], "re");
+    if (!in)
+        return err_sys(err, errno, "%s cannot be opened", request->words[0]);
+    int r = workload_reader_init(&reader, in, request->words[0], err);
+    if (r == 0) {
+        writer_table(writer, "jobs", columns);
+        r = jobs_submit(client, &reader, request->id, writer, err);
+        if (r == 0)
+            writer_table_end(writer);
+    }
+    workload_reader_done(&reader);
+    fclose(in);
+    return r;
+}
+
+/* ---- explain
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static int run_explain(struct client *client, const struct request *request, struct writer *writer,
+                       struct err *err)
+{
+    static const struct column columns[] = {{"name", "FACT"}, {"value", "VALUE"}, {NULL, NULL}};
+    const duopoly_Envelope *answer;
+    struct subject subject;
+    int r = subject_parse(request->words[0], &subject, err);
+    if (r < 0)
+        return r;
+    duopoly_Explain *explain = &client_request(client, duopoly_Envelope_explain_tag)->body.explain;
+    *explain = (duopoly_Explain){.job = subject.job,
+                                 .stage = subject.stage,
+                                 .task = subject.task,
+                                 .attempt = subject.attempt};
+    r = client_call(client, duopoly_Envelope_explanation_tag, &answer, err);
+    if (r < 0)
+        return r;
+    const duopoly_Explanation *explanation = &answer->body.explanation;
+    writer_field(writer, "text", "why", value_text(explanation->text));
+    writer_table(writer, "facts", columns);
+    for (pb_size_t i = 0; i < explanation->facts_count; i++) {
+        writer_cell(writer, value_text(explanation->facts[i].name));
+        writer_cell(writer, value_text(explanation->facts[i].value));
+    }
+    writer_table_end(writer);
+    return 0;
+}
+
+/* ---- the table
+ * --------------------------------------------------------------------------------------------------
+ */
+
+const struct command commands[] = {
+    {"status", "", "what the controller does as a whole", 0, 0, "", NULL, run_status},
+    {"jobs", "[-a]", "the jobs that are not done (-a: finished ones too)", 0, 0, "a", NULL,
+     run_jobs},
+    {"job", "JOB", "one job and its tasks", 1, 1, "", job_check, run_job},
+    {"tasks", "[JOB] [-a]", "tasks that run, of a job all of them with -a", 0, 1, "a", job_check,
+     run_tasks},
+    {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
+    {"counters", "", "what was counted at its source", 0, 0, "", NULL, run_counters},
+    {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
+     run_mode},
+    {"submit", "FILE [--id N]", "the jobs of a workload file, or the one with that id", 1, 1, "i",
+     NULL, run_submit},
+    {"cancel", "JOB", "ends a job", 1, 1, "", job_check, run_cancel},
+    {"drain", "HOST [--undo]", "starts nothing there any more", 1, 1, "u", host_check, run_drain},
+    {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
+     subject_check, run_explain},
+    {.name = NULL},
+};
+
+int command_find(const char *name, const struct command **ret_command, struct err *err)
+{
+    char names[256] = "";
+    for (const struct command *c = commands; c->name; c++) {
+        if (strcmp(c->name, name) == 0) {
+            *ret_command = c;
+            return 0;
+        }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", c->name);
+    }
+    return err_set(err, EINVAL, "there is no command '%s'; there are: %s", name, names);
+}
+
+int command_check(const struct command *command, const struct request *request, struct err *err)
+{
+    if (request->n_words < command->least_words || request->n_words > command->most_words)
+        return err_set(err, EINVAL, "write: duopolyctl %s%s%s", command->name,
+                       *command->arguments ? " " : "", command->arguments);
+    if (request->all && !strchr(command->options, 'a'))
+        return err_set(err, EINVAL, "'%s' takes no --all", command->name);
+    if (request->undo && !strchr(command->options, 'u'))
+        return err_set(err, EINVAL, "'%s' takes no --undo", command->name);
+    if (request->id && !strchr(command->options, 'i'))
+        return err_set(err, EINVAL, "'%s' takes no --id", command->name);
+    return command->check ? command->check(request, err) : 0;
+}

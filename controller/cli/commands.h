@@ -1,0 +1,51 @@
+/* What duopolyctl can do: one const table of commands. A command checks its arguments before it
+ * talks to anybody, asks the controller through lib/client.h, and hands what it learnt to a writer;
+ * it never prints.
+ *
+ * Exit codes of the program: 0 done; 1 refused, unreachable or a bad file; 2 wrong arguments. */
+#pragma once
+
+#include "controller/cli/writer.h"
+#include "lib/client.h"
+#include "lib/err.h"
+
+/* What the command line said. Strings are borrowed. */
+struct request {
+    const char *words[2]; /* the command's arguments */
+    int n_words;
+    bool all;    /* -a: finished ones too */
+    bool undo;   /* --undo */
+    uint64_t id; /* --id, 0: not given */
+};
+
+/* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. */
+struct subject {
+    uint64_t job, attempt; /* attempt ≠ 0: that one, and nothing else is set */
+    uint32_t stage, task;
+};
+
+/* Reads a decimal number from 1 to 2⁶⁴−1, and a task. −EINVAL with a sentence. */
+int number_parse(const char *text, const char *what, uint64_t *ret_number, struct err *err);
+int subject_parse(const char *text, struct subject *ret_subject, struct err *err);
+
+struct command {
+    const char *name;
+    const char *arguments; /* as in a synopsis, "" for none */
+    const char *help;
+    int least_words, most_words;
+    const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id) it takes */
+    /* Checks the request without the controller; NULL: the number of words is all. −EINVAL is a
+     * wrong argument. */
+    int (*check)(const struct request *request, struct err *err);
+    int (*run)(struct client *client, const struct request *request, struct writer *writer,
+               struct err *err);
+};
+
+/* NULL name at the end. */
+extern const struct command commands[];
+
+/* The command of this name; −EINVAL with the names that there are. */
+int command_find(const char *name, const struct command **ret_command, struct err *err);
+
+/* Whether the request fits the command. −EINVAL. */
+int command_check(const struct command *command, const struct request *request, struct err *err);

@@ -1,0 +1,208 @@
+#include "controller/cli/lists.h"
+
+#include <string.h>
+
+struct list {
+    duopoly_ListOf of;
+    const char *key;
+    const struct column *columns;
+    void (*rows)(const duopoly_Page *page, struct writer *writer);
+};
+
+/* Shown instead of a time or size that a row has not got. */
+static struct value duration_or_none(int64_t ns)
+{
+    return ns < 0 ? value_absent() : value_duration(ns);
+}
+
+static struct value level_or_none(int32_t level)
+{
+    return level < 0 ? value_absent() : value_signed(level);
+}
+
+static struct value text_or_none(const char *text)
+{
+    return *text ? value_text(text) : value_absent();
+}
+
+/* ---- jobs
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static const struct column job_columns[] = {
+    {"job", "JOB"},          {"name", "NAME"},       {"user", "USER"},
+    {"state", "STATE"},      {"place", "PLACE"},     {"tasks", "TASKS"},
+    {"ready", "READY"},      {"running", "RUNNING"}, {"done", "DONE"},
+    {"held_stages", "HELD"}, {"age_ns", "AGE"},      {"shuffle_bytes", "SHUFFLE"},
+    {"key_ns", "ESTIMATE"},  {"text", "NOTE"},       {NULL, NULL},
+};
+
+static void job_row(const duopoly_JobRow *row, struct value *ret_values)
+{
+    const struct value values[] = {
+        value_number(row->job),
+        value_text(row->name),
+        value_number(row->user),
+        value_text(row->state),
+        row->place ? value_number(row->place) : value_absent(),
+        value_number(row->tasks),
+        value_number(row->ready),
+        value_number(row->running),
+        value_number(row->done),
+        value_number(row->held),
+        duration_or_none(row->age_ns),
+        value_bytes(row->shuffle_bytes),
+        value_duration((int64_t)row->key_ns),
+        text_or_none(row->text),
+    };
+    memcpy(ret_values, values, sizeof(values));
+}
+#define JOB_COLUMNS (sizeof(job_columns) / sizeof(job_columns[0]) - 1)
+
+static void job_rows(const duopoly_Page *page, struct writer *writer)
+{
+    struct value values[JOB_COLUMNS];
+    for (pb_size_t i = 0; i < page->jobs_count; i++) {
+        job_row(&page->jobs[i], values);
+        for (size_t column = 0; column < JOB_COLUMNS; column++)
+            writer_cell(writer, values[column]);
+    }
+}
+
+void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
+{
+    static const char *const headings[JOB_COLUMNS] = {
+        "job",     "name", "user",        "state", "place in turn", "tasks",     "ready tasks",
+        "running", "done", "stages held", "age",   "shuffle",       "estimated", "note",
+    };
+    struct value values[JOB_COLUMNS];
+    job_row(row, values);
+    for (size_t column = 0; column < JOB_COLUMNS; column++)
+        writer_field(writer, job_columns[column].key, headings[column], values[column]);
+}
+
+/* ---- tasks
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static const struct column task_columns[] = {
+    {"job", "JOB"},
+    {"stage", "STAGE"},
+    {"task", "TASK"},
+    {"state", "STATE"},
+    {"host", "HOST"},
+    {"bytes", "BYTES"},
+    {"received_bytes", "RECEIVED"},
+    {"level", "LEVEL"},
+    {"coflow_level", "COFLOW"},
+    {"macroflow_level", "MACROFLOW"},
+    {"age_ns", "AGE"},
+    {"attempt", "ATTEMPT"},
+    {NULL, NULL},
+};
+
+static void task_rows(const duopoly_Page *page, struct writer *writer)
+{
+    for (pb_size_t i = 0; i < page->tasks_count; i++) {
+        const duopoly_TaskRow *row = &page->tasks[i];
+        writer_cell(writer, value_number(row->job));
+        writer_cell(writer, value_number(row->stage));
+        writer_cell(writer, value_number(row->task));
+        writer_cell(writer, value_text(row->state));
+        writer_cell(writer, text_or_none(row->host));
+        writer_cell(writer, value_bytes(row->bytes));
+        writer_cell(writer, value_bytes(row->received_bytes));
+        writer_cell(writer, level_or_none(row->level));
+        writer_cell(writer, level_or_none(row->coflow_level));
+        writer_cell(writer, level_or_none(row->macroflow_level));
+        writer_cell(writer, duration_or_none(row->age_ns));
+        writer_cell(writer, row->attempt ? value_number(row->attempt) : value_absent());
+    }
+}
+
+/* ---- hosts
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static const struct column host_columns[] = {
+    {"name", "HOST"},
+    {"state", "STATE"},
+    {"role", "ROLE"},
+    {"rack", "RACK"},
+    {"slots_free", "FREE"},
+    {"slots", "SLOTS"},
+    {"running", "RUNNING"},
+    {"receiving", "RECEIVING"},
+    {"uplink_permille", "UPLINK"},
+    {"downlink_permille", "DOWNLINK"},
+    {"silent_ns", "LAST HEARD"},
+    {"boot", NULL},
+    {NULL, NULL},
+};
+
+static void host_rows(const duopoly_Page *page, struct writer *writer)
+{
+    for (pb_size_t i = 0; i < page->hosts_count; i++) {
+        const duopoly_HostRow *row = &page->hosts[i];
+        writer_cell(writer, value_text(row->name));
+        writer_cell(writer, value_text(row->state));
+        writer_cell(writer, value_text(row->role == duopoly_Role_ROLE_SWITCH ? "switch" : "host"));
+        writer_cell(writer, text_or_none(row->rack));
+        writer_cell(writer, value_signed(row->free.slots));
+        writer_cell(writer, value_signed(row->total.slots));
+        writer_cell(writer, value_number(row->running));
+        writer_cell(writer, value_number(row->receiving));
+        writer_cell(writer, value_permille(row->uplink_permille));
+        writer_cell(writer, value_permille(row->downlink_permille));
+        writer_cell(writer, duration_or_none(row->silent_ns));
+        writer_cell(writer, value_number(row->boot));
+    }
+}
+
+/* ---- counters
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static const struct column counter_columns[] = {
+    {"source", "SOURCE"}, {"name", "NAME"}, {"value", "VALUE"}, {NULL, NULL}};
+
+static void counter_rows(const duopoly_Page *page, struct writer *writer)
+{
+    for (pb_size_t i = 0; i < page->counters_count; i++) {
+        writer_cell(writer, value_text(page->counters[i].source));
+        writer_cell(writer, value_text(page->counters[i].name));
+        writer_cell(writer, value_number(page->counters[i].value));
+    }
+}
+
+/* ---- pages
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
+const struct list list_of_tasks = {duopoly_ListOf_LIST_TASKS, "tasks", task_columns, task_rows};
+const struct list list_of_hosts = {duopoly_ListOf_LIST_HOSTS, "hosts", host_columns, host_rows};
+const struct list list_of_counters = {duopoly_ListOf_LIST_COUNTERS, "counters", counter_columns,
+                                      counter_rows};
+
+int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,
+               struct writer *writer, struct err *err)
+{
+    duopoly_List request = {.of = list->of, .job = job, .finished = finished};
+    bool changed = false;
+    writer_table(writer, list->key, list->columns);
+    do {
+        const duopoly_Envelope *answer;
+        client_request(client, duopoly_Envelope_list_tag)->body.list = request;
+        int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
+        if (r < 0)
+            return r;
+        list->rows(&answer->body.page, writer);
+        changed |= answer->body.page.changed;
+        request.cursor = answer->body.page.cursor;
+        request.version = answer->body.page.version;
+    } while (request.cursor);
+    writer_table_end(writer);
+    writer_field(writer, "changed", NULL, value_bool(changed));
+    return 0;
+}

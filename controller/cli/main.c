@@ -1,0 +1,137 @@
+/* duopolyctl: what the controller does, and what it should do. */
+#include "controller/cli/commands.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_REFUSED = 1, EXIT_ARGUMENTS = 2, KEY_ID = 256, KEY_UNDO };
+
+struct arguments {
+    const char *socket;
+    const struct writer_form *form;
+    const char *command;
+    struct request request;
+};
+
+static const struct argp_option options[] = {
+    {"socket", 's', "PATH", 0, "the controller's socket (" CLIENT_SOCKET ")", 0},
+    {"json", 'j', NULL, 0, "write JSON, with raw units", 0},
+    {"all", 'a', NULL, 0, "finished ones too (jobs, tasks)", 0},
+    {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
+    {"undo", KEY_UNDO, NULL, 0, "take it back (drain)", 0},
+    {0},
+};
+
+static void number_argument(struct argp_state *state, const char *text, uint64_t *ret_number)
+{
+    struct err err;
+    if (number_parse(text, "--id", ret_number, &err) < 0)
+        argp_failure(state, EXIT_ARGUMENTS, 0, "%s", err.text);
+}
+
+static void word_take(struct argp_state *state, struct arguments *arguments, const char *word)
+{
+    const size_t most = sizeof(arguments->request.words) / sizeof(arguments->request.words[0]);
+    if (!arguments->command)
+        arguments->command = word;
+    else if ((size_t)arguments->request.n_words < most)
+        arguments->request.words[arguments->request.n_words++] = word;
+    else
+        argp_failure(state, EXIT_ARGUMENTS, 0, "'%s' is one argument too many", word);
+}
+
+static error_t option_take(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 's':
+        arguments->socket = value;
+        return 0;
+    case 'j':
+        arguments->form = &writer_form_json;
+        return 0;
+    case 'a':
+        arguments->request.all = true;
+        return 0;
+    case KEY_UNDO:
+        arguments->request.undo = true;
+        return 0;
+    case KEY_ID:
+        number_argument(state, value, &arguments->request.id);
+        return 0;
+    case ARGP_KEY_ARG:
+        word_take(state, arguments, value);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_failure(state, EXIT_ARGUMENTS, 0, "say what to do; --help lists the commands");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The commands' table is the manual: --help is made from it. */
+static char *commands_help(int key, const char *text, void *input)
+{
+    (void)input;
+    char *help = NULL;
+    size_t size = 0;
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)text;
+    FILE *out = open_memstream(&help, &size);
+    if (!out)
+        return NULL;
+    fputs("Commands:\n", out);
+    for (const struct command *c = commands; c->name; c++)
+        fprintf(out, "  %-8s %-15s %s\n", c->name, c->arguments, c->help);
+    fputs("\nA TASK is JOB/STAGE/TASK or the number of an attempt.\n"
+          "Exit status: 0 done, 1 refused or unreachable, 2 wrong arguments.",
+          out);
+    fclose(out);
+    return help;
+}
+
+static int command_run(const struct command *command, const struct arguments *arguments,
+                       struct err *err)
+{
+    struct client *client = NULL;
+    int r = client_open(arguments->socket, &client, err);
+    if (r < 0)
+        return r;
+    struct writer *writer = writer_new(arguments->form);
+    r = command->run(client, &arguments->request, writer, err);
+    if (r == 0)
+        r = writer_end(writer, stdout, err);
+    else
+        writer_drop(writer);
+    client_close(client);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {options,
+                                     option_take,
+                                     "COMMAND [ARGUMENT]",
+                                     "Asks and tells the duopoly controller on this machine.\v",
+                                     NULL,
+                                     commands_help,
+                                     NULL};
+    struct arguments arguments = {.socket = CLIENT_SOCKET, .form = &writer_form_text};
+    const struct command *command;
+    struct err err;
+    argp_err_exit_status = EXIT_ARGUMENTS;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+        return EXIT_ARGUMENTS;
+    if (command_find(arguments.command, &command, &err) < 0 ||
+        command_check(command, &arguments.request, &err) < 0) {
+        fprintf(stderr, "duopolyctl: %s\n", err.text);
+        return EXIT_ARGUMENTS;
+    }
+    if (command_run(command, &arguments, &err) < 0) {
+        fprintf(stderr, "duopolyctl: %s\n", err.text);
+        return EXIT_REFUSED;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,134 @@
+#include "controller/cli/writer.h"
+
+#include <assert.h>
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct writer_form *const writer_forms[] = {&writer_form_text, &writer_form_json, NULL};
+
+struct writer {
+    const struct writer_form *form;
+    void *state;
+    const struct column *columns; /* NULL outside a table */
+    const struct column *next;    /* the column of the next cell */
+};
+
+struct writer *writer_new(const struct writer_form *form)
+{
+    struct writer *writer = calloc(1, sizeof(*writer));
+    if (!writer)
+        errx(1, "out of memory");
+    writer->form = form;
+    writer->state = form->begin();
+    return writer;
+}
+
+void writer_field(struct writer *writer, const char *key, const char *heading, struct value value)
+{
+    struct column column = {key, heading};
+    assert(!writer->columns);
+    writer->form->field(writer->state, &column, &value);
+}
+
+void writer_table(struct writer *writer, const char *key, const struct column *columns)
+{
+    assert(!writer->columns);
+    writer->columns = writer->next = columns;
+    writer->form->table_begin(writer->state, key, columns);
+}
+
+void writer_cell(struct writer *writer, struct value value)
+{
+    writer->form->cell(writer->state, writer->next, &value, writer->next == writer->columns);
+    if (!(++writer->next)->key)
+        writer->next = writer->columns;
+}
+
+void writer_table_end(struct writer *writer)
+{
+    assert(writer->columns && writer->next == writer->columns);
+    writer->form->table_end(writer->state);
+    writer->columns = NULL;
+}
+
+int writer_end(struct writer *writer, FILE *out, struct err *err)
+{
+    int r = writer->form->end(writer->state, out);
+    free(writer);
+    return r < 0 ? err_sys(err, -r, "the answer cannot be written") : 0;
+}
+
+void writer_drop(struct writer *writer)
+{
+    if (!writer)
+        return;
+    writer->form->drop(writer->state);
+    free(writer);
+}
+
+/* ---- words
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static void duration_words(int64_t ns, char *words, size_t size)
+{
+    const char *sign = ns < 0 ? "-" : "";
+    double s = (double)(ns < 0 ? -ns : ns) / 1e9;
+    if (s == 0)
+        snprintf(words, size, "0 s");
+    else if (s < 1e-3)
+        snprintf(words, size, "%s%.0f us", sign, s * 1e6);
+    else if (s < 1)
+        snprintf(words, size, "%s%.1f ms", sign, s * 1e3);
+    else if (s < 120)
+        snprintf(words, size, "%s%.1f s", sign, s);
+    else if (s < 7200)
+        snprintf(words, size, "%s%.1f min", sign, s / 60);
+    else
+        snprintf(words, size, "%s%.1f h", sign, s / 3600);
+}
+
+static void bytes_words(uint64_t bytes, char *words, size_t size)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    double value = (double)bytes / 1e3;
+    size_t unit = 0;
+    if (bytes < 1000) {
+        snprintf(words, size, "%" PRIu64 " B", bytes);
+        return;
+    }
+    for (; value >= 999.95 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+        value /= 1e3;
+    snprintf(words, size, "%.1f %s", value, units[unit]);
+}
+
+const char *value_words(const struct value *value, char *words, size_t size)
+{
+    switch (value->kind) {
+    case VALUE_TEXT:
+        return value->text;
+    case VALUE_NUMBER:
+        snprintf(words, size, "%" PRIu64, value->number);
+        break;
+    case VALUE_SIGNED:
+        snprintf(words, size, "%" PRId64, value->signed_number);
+        break;
+    case VALUE_BOOL:
+        return value->number ? "yes" : "no";
+    case VALUE_BYTES:
+        bytes_words(value->number, words, size);
+        break;
+    case VALUE_DURATION:
+        duration_words(value->signed_number, words, size);
+        break;
+    case VALUE_PERMILLE:
+        snprintf(words, size, "%" PRIu64 ".%" PRIu64 " %%", value->number / 10, value->number % 10);
+        break;
+    case VALUE_ABSENT:
+        return "-";
+    }
+    return words;
+}

@@ -1,0 +1,93 @@
+/* How a command's answer is written: as text for people or as JSON for programs. Commands hand over
+ * named values and never print, so both forms always tell the same.
+ *
+ * An answer is one object: fields, and tables whose rows have the fields that their columns name,
+ * in that order. In JSON a key is the field's name with its unit and the value is raw (ns, bytes,
+ * per mille); in text the heading is given beside it and the value is in words that a person reads
+ * ("1.5 s", "4.0 MB"). Absent values are null, or "-".
+ *
+ * A writer owns what it collects and writes all of it at writer_end, so that a command that fails
+ * half-way prints nothing. Out of memory ends the program: a command line tool has nothing better
+ * to do. */
+#pragma once
+
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum value_kind {
+    VALUE_TEXT,
+    VALUE_NUMBER, /* unsigned */
+    VALUE_SIGNED,
+    VALUE_BOOL, /* number ≠ 0; yes, no */
+    VALUE_BYTES,
+    VALUE_DURATION, /* signed, ns */
+    VALUE_PERMILLE,
+    VALUE_ABSENT,
+};
+
+struct value {
+    enum value_kind kind;
+    const char *text; /* borrowed for the call */
+    uint64_t number;
+    int64_t signed_number; /* VALUE_SIGNED, VALUE_DURATION */
+};
+
+#define value_text(t)      ((struct value){.kind = VALUE_TEXT, .text = (t)})
+#define value_number(n)    ((struct value){.kind = VALUE_NUMBER, .number = (n)})
+#define value_signed(n)    ((struct value){.kind = VALUE_SIGNED, .signed_number = (n)})
+#define value_bool(b)      ((struct value){.kind = VALUE_BOOL, .number = (b)})
+#define value_bytes(n)     ((struct value){.kind = VALUE_BYTES, .number = (n)})
+#define value_duration(ns) ((struct value){.kind = VALUE_DURATION, .signed_number = (ns)})
+#define value_permille(n)  ((struct value){.kind = VALUE_PERMILLE, .number = (n)})
+#define value_absent()     ((struct value){.kind = VALUE_ABSENT})
+
+struct column {
+    const char *key;     /* in JSON */
+    const char *heading; /* in text; NULL: JSON only */
+};
+
+struct writer;
+
+/* One form of output: a const table of functions. */
+struct writer_form {
+    const char *name;
+    /* Returns the form's own state. */
+    void *(*begin)(void);
+    void (*field)(void *state, const struct column *column, const struct value *value);
+    void (*table_begin)(void *state, const char *key, const struct column *columns);
+    void (*cell)(void *state, const struct column *column, const struct value *value,
+                 bool first_of_row);
+    void (*table_end)(void *state);
+    /* Writes everything and frees the state. 0 or −errno. */
+    int (*end)(void *state, FILE *out);
+    /* Frees the state without writing. */
+    void (*drop)(void *state);
+};
+
+extern const struct writer_form writer_form_text, writer_form_json;
+/* All of them, NULL at the end. */
+extern const struct writer_form *const writer_forms[];
+
+struct writer *writer_new(const struct writer_form *form);
+
+/* One named value of the answer, outside a table. */
+void writer_field(struct writer *writer, const char *key, const char *heading, struct value value);
+
+/* Begins a table; `columns` (a NULL key ends them) is borrowed until writer_table_end. Rows are
+ * told cell by cell, in the columns' order: a row is complete when it has as many cells. */
+void writer_table(struct writer *writer, const char *key, const struct column *columns);
+void writer_cell(struct writer *writer, struct value value);
+void writer_table_end(struct writer *writer);
+
+/* Writes all of it to `out` and ends the writer. */
+int writer_end(struct writer *writer, FILE *out, struct err *err);
+
+/* Ends it without a word; NULL is fine. */
+void writer_drop(struct writer *writer);
+
+/* A value in a person's words; `size` ≥ 32 unless it is text. Returns words, or the value's own
+ * text. */
+const char *value_words(const struct value *value, char *words, size_t size);

@@ -1,0 +1,195 @@
+#include "tests/unit/test.h"
+
+#include "controller/cli/commands.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arguments
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static void tasks_are_read(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct err err;
+    assert_int_equal(subject_parse("12/1/3", &subject, &err), 0);
+    assert_true(subject.job == 12 && subject.stage == 1 && subject.task == 3 &&
+                subject.attempt == 0);
+    assert_int_equal(subject_parse("12884901889", &subject, &err), 0);
+    assert_true(subject.job == 0 && subject.attempt == 12884901889);
+    static const char *const wrong[] = {
+        "",  "0",     "1/2", "1/2/3/4",        "1//3",
+        "a", "1/2/x", "-1",  "1/2/4294967295", "99999999999999999999",
+        " 1"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(subject_parse(wrong[i], &subject, &err), -EINVAL);
+}
+
+static int check(const char *name, int words, const char *word, struct request request)
+{
+    const struct command *command;
+    struct err err;
+    request.n_words = words;
+    request.words[0] = word;
+    int r = command_find(name, &command, &err);
+    return r < 0 ? r : command_check(command, &request, &err);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+    (void)state;
+    const struct request plain = {.n_words = 0}, all = {.all = true}, undo = {.undo = true},
+                         id = {.id = 5};
+    assert_int_equal(check("status", 0, NULL, plain), 0);
+    assert_int_equal(check("job", 1, "12", plain), 0);
+    assert_int_equal(check("tasks", 0, NULL, all), 0);
+    assert_int_equal(check("drain", 1, "h1", undo), 0);
+    assert_int_equal(check("submit", 1, "file", id), 0);
+    assert_int_equal(check("frobnicate", 0, NULL, plain), -EINVAL);
+    assert_int_equal(check("status", 1, "x", plain), -EINVAL);
+    assert_int_equal(check("job", 0, NULL, plain), -EINVAL);
+    assert_int_equal(check("job", 1, "twelve", plain), -EINVAL);
+    assert_int_equal(check("hosts", 0, NULL, all), -EINVAL);
+    assert_int_equal(check("jobs", 0, NULL, undo), -EINVAL);
+    assert_int_equal(check("cancel", 1, "1", id), -EINVAL);
+    assert_int_equal(check("drain", 1, "a host", plain), -EINVAL);
+}
+
+/* Every command says what it is for and has something to run. */
+static void the_table_is_whole(void **state)
+{
+    (void)state;
+    for (const struct command *c = commands; c->name; c++) {
+        assert_true(*c->help && c->run && c->least_words <= c->most_words && c->most_words <= 2);
+        assert_int_equal(strncmp(c->options, "", 1) == 0, !strchr(c->arguments, '-'));
+    }
+}
+
+/* ---- writers
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static char *written(const struct writer_form *form)
+{
+    static const struct column columns[] = {
+        {"name", "NAME"}, {"size_bytes", "SIZE"}, {"boot", NULL}, {NULL, NULL}};
+    char *text = NULL;
+    size_t size;
+    struct err err;
+    FILE *out = open_memstream(&text, &size);
+    struct writer *writer = writer_new(form);
+    writer_field(writer, "age_ns", "age", value_duration(1500000000));
+    writer_field(writer, "congested", "congested", value_bool(false));
+    writer_table(writer, "hosts", columns);
+    for (int i = 0; i < 2; i++) {
+        writer_cell(writer, value_text(i ? "h\xff" : "h1"));
+        writer_cell(writer, i ? value_absent() : value_bytes(4000000));
+        writer_cell(writer, value_number(UINT64_MAX));
+    }
+    writer_table_end(writer);
+    writer_field(writer, "changed", NULL, value_bool(true));
+    assert_int_equal(writer_end(writer, out, &err), 0);
+    fclose(out);
+    return text;
+}
+
+static void text_is_for_people(void **state)
+{
+    (void)state;
+    char *text = written(&writer_form_text);
+    assert_non_null(strstr(text, "age       1.5 s\ncongested no\n\nNAME"));
+    assert_non_null(strstr(text, "4.0 MB"));
+    assert_null(strstr(text, "changed"));
+    assert_null(strstr(text, "18446744073709551615"));
+    free(text);
+}
+
+static void json_is_for_programs(void **state)
+{
+    (void)state;
+    char *text = written(&writer_form_json);
+    json_t *root = json_loads(text, 0, NULL);
+    assert_non_null(root);
+    assert_int_equal(json_integer_value(json_object_get(root, "age_ns")), 1500000000);
+    assert_true(json_is_false(json_object_get(root, "congested")));
+    assert_true(json_is_true(json_object_get(root, "changed")));
+    json_t *rows = json_object_get(root, "hosts");
+    assert_int_equal(json_array_size(rows), 2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(rows, 0), "size_bytes")),
+                     4000000);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "boot")),
+                        "18446744073709551615");
+    assert_true(json_is_null(json_object_get(json_array_get(rows, 1), "size_bytes")));
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 1), "name")), "h?");
+    json_decref(root);
+    free(text);
+}
+
+/* Every form takes every kind of value, an empty answer, and to be dropped half-way. */
+static void every_form_keeps_the_contract(void **state)
+{
+    (void)state;
+    static const struct column columns[] = {{"a", "A"}, {NULL, NULL}};
+    for (const struct writer_form *const *form = writer_forms; *form; form++) {
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        struct writer *writer = writer_new(*form);
+        assert_int_equal(writer_end(writer, out, NULL), 0);
+        writer = writer_new(*form);
+        writer_table(writer, "t", columns);
+        for (int kind = VALUE_TEXT; kind <= VALUE_ABSENT; kind++)
+            writer_cell(writer, (struct value){.kind = (enum value_kind)kind,
+                                               .text = "x",
+                                               .number = 7,
+                                               .signed_number = -7});
+        writer_drop(writer);
+        writer = writer_new(*form);
+        writer_table(writer, "t", columns);
+        writer_table_end(writer);
+        assert_int_equal(writer_end(writer, out, NULL), 0);
+        fclose(out);
+        assert_true(size > 0);
+        free(text);
+    }
+    writer_drop(NULL);
+}
+
+static void values_have_words(void **state)
+{
+    (void)state;
+    static const struct {
+        struct value value;
+        const char *words;
+    } cases[] = {
+        {value_duration(0), "0 s"},
+        {value_duration(-2500000), "-2.5 ms"},
+        {value_duration(90000000000), "90.0 s"},
+        {value_duration(180000000000), "3.0 min"},
+        {value_duration(900), "1 us"},
+        {value_bytes(999), "999 B"},
+        {value_bytes(999999), "1.0 MB"},
+        {value_bytes(UINT64_MAX), "18.4 EB"},
+        {value_permille(905), "90.5 %"},
+        {value_absent(), "-"},
+        {value_bool(1), "yes"},
+    };
+    char words[64];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(value_words(&cases[i].value, words, sizeof(words)), cases[i].words);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_are_read),       cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(the_table_is_whole),   cmocka_unit_test(text_is_for_people),
+        cmocka_unit_test(json_is_for_programs), cmocka_unit_test(every_form_keeps_the_contract),
+        cmocka_unit_test(values_have_words),
+    };
+    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+}
