@@ -64,7 +64,9 @@ class Network:
             self._link(name)
 
     def enter(self, name, *command):
-        """The command line that runs in a member's network namespace. (`ip netns exec` would hide the cgroups.)"""
+        """The command line that runs in a member's network namespace.
+
+        Not `ip netns exec`, which hides the cgroups, nor `ip -n`, which fails where / is no mount point (a chroot)."""
         return ["nsenter", "--net=" + os.path.join(instances.NETNS, self.instance.namespace(name)), *command]
 
     def start(self, name, command, log, **options):
@@ -87,7 +89,7 @@ class Network:
     # ---- making it ----
 
     def _ip(self, name, lines):
-        system.run("ip", "-n", self.instance.namespace(name), "-batch", "-", text="\n".join(lines) + "\n")
+        system.run(*self.enter(name, "ip", "-batch", "-"), text="\n".join(lines) + "\n")
 
     def _configure(self, name):
         writes = "".join("echo %s > /proc/sys/%s\n" % (value, key) for key, value in SYSCTLS.items())
@@ -101,5 +103,5 @@ class Network:
         self._ip(SWITCH, ["link set %s master %s" % (name, BRIDGE), "link set %s up" % name])
         for where, device in ((name, "eth0"), (SWITCH, name)):
             system.run(*self.enter(where, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"))
-            system.run("tc", "-n", self.instance.namespace(where), "qdisc", "add", "dev", device, "root", "tbf",
-                       "rate", str(self.link_bps), "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES))
+            system.run(*self.enter(where, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", str(self.link_bps),
+                                   "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES)))

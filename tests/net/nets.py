@@ -47,18 +47,22 @@ class Namespace:
     def __init__(self, name):
         self.name = name
         run("ip", "netns", "add", name)
-        run("ip", "-n", name, "link", "set", "lo", "up")
+        self.ip("link", "set", "lo", "up")
         with self.inside():
             for key, value in (("net/ipv4/tcp_ecn", "1"), ("net/ipv6/conf/all/accept_dad", "0"),
                                ("net/ipv6/conf/default/accept_dad", "0")):
                 with open("/proc/sys/" + key, "w") as f:
                     f.write(value)
 
+    def enter(self, *argv):
+        """Runs a command inside. Not by `ip -n`, which remounts / and so fails where / is no mount point (a chroot)."""
+        return run("nsenter", "--net=/run/netns/" + self.name, *argv)
+
     def ip(self, *argv):
-        return run("ip", "-n", self.name, *argv)
+        return self.enter("ip", *argv)
 
     def tc(self, *argv):
-        return run("tc", "-n", self.name, *argv)
+        return self.enter("tc", *argv)
 
     @contextlib.contextmanager
     def inside(self):
