@@ -121,6 +121,10 @@ unit-programs: $(UNIT)
 unit: $(UNIT) ## builds and runs the unit tests of one variant
 	tests/run-unit $(BUILD) $(UNIT)
 
+.PHONY: bench-sim
+bench-sim: $(BUILD)/duopoly-sim ## the simulator's bars on the Facebook trace (FB_TRACE=), misses marked
+	tests/bench/sim $(BUILD)
+
 .PHONY: check
 check: ## the checks that run nothing: include directions
 	tests/lint/includes

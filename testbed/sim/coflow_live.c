@@ -77,6 +77,8 @@ static struct coflow_live *live_create(const struct coflow_sim *sim, uint32_t in
     return c;
 }
 
+/* After the flow's bytes were taken from the sums: what these say of a line without live flows is
+ * rounding. */
 static void flow_ended(struct coflow_live *c, uint32_t row, uint32_t column)
 {
     c->n_live--;
@@ -111,22 +113,18 @@ static void move_row(struct coflow_live *c, uint32_t i, double dt)
     double zero = COFLOW_ZERO / c->scale;
     for (uint32_t j = 0; j < n; j++) {
         uint32_t column = c->columns[j];
-        double has = left[column];
+        double has = left[column], take = c->column_share[j] * dt;
         if (has <= 0)
             continue;
-        double take = c->column_share[j] * dt;
         take = take < share ? take : share;
-        if (has - take <= zero) {
-            take = has;
-            left[column] = 0;
-            flow_ended(c, row, column);
-        } else {
-            left[column] = has - take;
-        }
+        take = has - take <= zero ? has : take;
+        left[column] = has - take;
         moved += take;
         c->column_left[column] -= take;
+        if (take == has)
+            flow_ended(c, row, column);
     }
-    c->row_left[row] -= moved;
+    c->row_left[row] = c->row_live[row] ? c->row_left[row] - moved : 0;
     c->sent += moved * c->scale;
 }
 

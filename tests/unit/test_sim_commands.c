@@ -1,0 +1,177 @@
+#include "tests/unit/test.h"
+
+#include "testbed/sim/commands.h"
+#include "testbed/sim/units.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+struct said {
+    int status;
+    char out[65536], err[1024];
+};
+
+static FILE *redirect(int fd, int *ret_saved)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fflush(NULL);
+    *ret_saved = dup(fd);
+    assert_true(dup2(fileno(file), fd) == fd);
+    return file;
+}
+
+static void restore(int fd, int saved, FILE *file, char *text, size_t size)
+{
+    fflush(NULL);
+    dup2(saved, fd);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = 0;
+    fclose(file);
+}
+
+static const struct command *find(const char *name)
+{
+    for (const struct command *const *c = commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
+    fail_msg("no command %s", name);
+    return NULL;
+}
+
+/* Splits the line at blanks; @ stands for the trace's path. */
+static struct said *say(const char *line, const char *trace)
+{
+    static struct said said;
+    char copy[512], *argv[32] = {0};
+    int argc = 0, saved_out, saved_err;
+    snprintf(copy, sizeof(copy), "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = strcmp(word, "@") == 0 ? (char *)trace : word;
+    const struct command *command = find(argv[0]);
+    FILE *out = redirect(STDOUT_FILENO, &saved_out), *err = redirect(STDERR_FILENO, &saved_err);
+    said.status = command->run(argc, argv);
+    restore(STDERR_FILENO, saved_err, err, said.err, sizeof(said.err));
+    restore(STDOUT_FILENO, saved_out, out, said.out, sizeof(said.out));
+    return &said;
+}
+
+static const char *trace_file(const char *text)
+{
+    static char path[64];
+    strcpy(path, "/tmp/duopoly-test-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    return path;
+}
+
+static void test_wrong_arguments_get_one_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *sentence;
+    } wrong[] = {
+        {"coflows", "duopoly-sim: give --trace FILE\n"},
+        {"coflows --trace x", "duopoly-sim: give --policy NAME\n"},
+        {"coflows --trace", "duopoly-sim: --trace needs a value\n"},
+        {"coflows --trace x --policy best",
+         "duopoly-sim: there is no policy 'best'; choose one of fifo, scf, ncf, lcf, "
+         "sebf, dclas, srtf, fair\n"},
+        {"coflows --trace x --policy sebf more", "duopoly-sim: 'more' is one argument too many\n"},
+        {"coflows --fast",
+         "duopoly-sim: there is no option '--fast'; duopoly-sim --help lists them\n"},
+        {"coflows --link fast", "duopoly-sim: 'fast' is not a rate such as 1Gbps or 100Mbps\n"},
+        {"coflows --link -1Gbps", "duopoly-sim: '-1Gbps' is not a rate such as 1Gbps or 100Mbps\n"},
+        {"coflows --link 1bps", "duopoly-sim: the rate 1bps is not between 8bps and 8000Tbps\n"},
+        {"coflows --local no", "duopoly-sim: --local takes 'free' or 'network', not 'no'\n"},
+        {"coflows --compat varys", "duopoly-sim: --compat takes 'coflowsim', not 'varys'\n"},
+        {"coflows --trace x --policy fair --compat coflowsim",
+         "duopoly-sim: policy fair does not know --compat coflowsim\n"},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct said *said = say(wrong[i].line, NULL);
+        assert_string_equal(said->err, wrong[i].sentence);
+        assert_string_equal(said->out, "");
+        assert_int_equal(said->status, 2);
+    }
+}
+
+static void test_bad_traces_get_one_sentence(void **state)
+{
+    (void)state;
+    struct said *said = say("coflows --policy sebf --trace /nonexistent", NULL);
+    assert_int_equal(said->status, 1);
+    assert_string_equal(
+        said->err, "duopoly-sim: cannot open the trace /nonexistent: No such file or directory\n");
+    const char *path = trace_file("3 2\n1 0 1 0 1 1:256\n");
+    said = say("coflows --policy sebf --trace @", path);
+    unlink(path);
+    assert_int_equal(said->status, 1);
+    assert_non_null(strstr(said->err, ":3: the trace ends after 1 of 2 coflows\n"));
+}
+
+static double number(const json_t *object, const char *key)
+{
+    assert_true(json_is_number(json_object_get(object, key)));
+    return json_number_value(json_object_get(object, key));
+}
+
+static void test_json_has_what_others_read(void **state)
+{
+    (void)state;
+    const char *path = trace_file("3 2\n7 0 1 0 1 1:250\n9 1000 1 0 1 2:125\n");
+    struct said *said = say("coflows --trace @ --policy fifo --link 8Mibps --json", path);
+    assert_int_equal(said->status, 0);
+    assert_string_equal(said->err, "");
+    json_t *root = json_loads(said->out, 0, NULL);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "policy")), "fifo");
+    assert_true(fabs(number(root, "mean_cct_s") - 312) < 1e-6);
+    assert_true(fabs(number(root, "median_cct_s") - 250) < 1e-6);
+    assert_true(fabs(number(root, "p95_cct_s") - 374) < 1e-6);
+    assert_true(fabs(number(root, "p99_cct_s") - 374) < 1e-6);
+    assert_true(fabs(number(root, "makespan_s") - 375) < 1e-6);
+    const json_t *second = json_array_get(json_object_get(root, "coflows"), 1);
+    assert_true(number(second, "id") == 9);
+    assert_true(fabs(number(second, "cct_s") - 374) < 1e-6);
+    json_decref(root);
+    said = say("coflows --trace @ --policy fifo", path);
+    assert_non_null(strstr(said->out, "completion time [s]"));
+    unlink(path);
+}
+
+static void test_rates_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double bytes_s;
+    } rates[] = {{"1Gbps", 125e6},         {"100Mbps", 12.5e6}, {"1.5kbit/s", 187.5},
+                 {"1024Mibps", 134217728}, {"64", 8},           {"40G", 5e9},
+                 {"1Kibps", 128}};
+    double bytes_s;
+    for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+        assert_int_equal(units_parse_rate(rates[i].text, &bytes_s, NULL), 0);
+        assert_true(fabs(bytes_s - rates[i].bytes_s) < 1e-6);
+    }
+    static const char *const wrong[] = {"", "G", "1Gbs", "1 Gbps", "nan", "1e99", "0", "inf"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_int_equal(units_parse_rate(wrong[i], &bytes_s, NULL), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_arguments_get_one_sentence),
+        cmocka_unit_test(test_bad_traces_get_one_sentence),
+        cmocka_unit_test(test_json_has_what_others_read),
+        cmocka_unit_test(test_rates_have_units),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
