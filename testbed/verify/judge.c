@@ -1,0 +1,219 @@
+#include "testbed/verify/judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLOWING_NS 100000000
+
+static const int64_t age_limits_ns[JUDGE_AGES] = {20000000, 100000000, 500000000, INT64_MAX};
+
+/* ---- each packet ---- */
+
+static void count_age(struct verdict *verdict, int64_t age_ns)
+{
+    unsigned i = 0;
+    while (age_ns > age_limits_ns[i])
+        i++;
+    verdict->ages[i]++;
+    verdict->in_window++;
+}
+
+/* Whether the mark is one that was in force within the window; then also for how long it has not
+ * been. */
+static bool was_in_force(const struct truth *truth, const struct truth_attempt *attempt,
+                         const struct packet *packet, int64_t since_ns, int64_t window_ns,
+                         int64_t *ret_age_ns)
+{
+    while (since_ns != INT64_MIN && packet->time_ns - since_ns <= window_ns) {
+        int64_t changed_ns = since_ns;
+        if (packet->dscp == truth_dscp(truth_level(truth, attempt, changed_ns - 1, &since_ns))) {
+            *ret_age_ns = packet->time_ns - changed_ns;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void count_wrong(struct verdict *verdict, const struct packet_key *key,
+                        const struct packet *packet, const struct truth_attempt *attempt,
+                        uint8_t expected)
+{
+    if (verdict->wrong < JUDGE_EXAMPLES)
+        verdict->examples[verdict->wrong] =
+            (struct judge_example){*key, packet->time_ns, attempt->attempt, packet->dscp, expected};
+    verdict->wrong++;
+}
+
+static void judge_packet(const struct truth *truth, const struct packets *packets,
+                         const struct packet *packet, int64_t window_ns, struct verdict *verdict)
+{
+    const struct packet_key *key = &packets->flows[packet->flow]->key;
+    const struct truth_connection *connection = truth_connection(truth, key, packet->time_ns);
+    int64_t since_ns, age_ns;
+    verdict->checked++;
+    if (!connection || !connection->attempt || connection->attempt->n_levels == 0) {
+        verdict->unattributed++;
+        return;
+    }
+    const struct truth_attempt *attempt = connection->attempt;
+    uint8_t expected = truth_dscp(truth_level(truth, attempt, packet->time_ns, &since_ns));
+    if (packet->dscp == expected)
+        verdict->right++;
+    else if (was_in_force(truth, attempt, packet, since_ns, window_ns, &age_ns))
+        count_age(verdict, age_ns);
+    else
+        count_wrong(verdict, key, packet, attempt, expected);
+}
+
+/* ---- each change of mode ---- */
+
+static int add_delay(struct judge_delays *delays, int64_t delay_ns)
+{
+    if (delays->n == delays->room) {
+        size_t room = delays->room ? delays->room * 2 : 256;
+        int64_t *grown = reallocarray(delays->at_ns, room, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        delays->at_ns = grown;
+        delays->room = room;
+    }
+    delays->at_ns[delays->n++] = delay_ns;
+    return 0;
+}
+
+/* A flow's packets in order of time, as a slice of an index. */
+struct slice {
+    const struct packets *packets;
+    const uint32_t *at;
+    size_t n;
+};
+
+static const struct packet *slice_packet(const struct slice *slice, size_t i)
+{
+    return &slice->packets->at[slice->at[i]];
+}
+
+/* The first one not before `time_ns`. */
+static size_t slice_find(const struct slice *slice, int64_t time_ns)
+{
+    size_t low = 0, high = slice->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (slice_packet(slice, middle)->time_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int judge_change(const struct truth *truth, const struct slice *slice,
+                        const struct packet_key *key, const struct truth_mode *change,
+                        int64_t next_ns, struct verdict *verdict)
+{
+    const struct truth_connection *c = truth_connection(truth, key, change->since_ns);
+    int64_t since_ns;
+    if (!c || !c->attempt || c->attempt->n_levels == 0 || c->opened_ns > change->since_ns ||
+        c->closed_ns <= change->since_ns || memcmp(&c->task, &key->to, sizeof(c->task)) != 0)
+        return 0;
+    uint8_t old = truth_dscp(truth_level(truth, c->attempt, change->since_ns - 1, &since_ns));
+    uint8_t new = truth_dscp(truth_level(truth, c->attempt, change->since_ns, &since_ns));
+    if (old == new)
+        return 0;
+    size_t first = slice_find(slice, change->since_ns);
+    size_t before = first - slice_find(slice, change->since_ns - FLOWING_NS);
+    for (size_t i = first; i < slice->n && slice_packet(slice, i)->time_ns < next_ns; i++)
+        if (slice_packet(slice, i)->dscp == new)
+            return add_delay(before >= JUDGE_FLOWING_PACKETS ? &verdict->flowing
+                                                             : &verdict->starved,
+                             slice_packet(slice, i)->time_ns - change->since_ns);
+    verdict->unseen++;
+    return 0;
+}
+
+static int judge_flow(const struct truth *truth, const struct slice *slice,
+                      const struct packet_key *key, struct verdict *verdict)
+{
+    int64_t begin_ns = slice_packet(slice, 0)->time_ns,
+            end_ns = slice_packet(slice, slice->n - 1)->time_ns;
+    for (size_t i = 0; i < truth->n_modes; i++) {
+        const struct truth_mode *change = &truth->modes[i];
+        int64_t next_ns = i + 1 < truth->n_modes ? change[1].since_ns : INT64_MAX;
+        if (change->since_ns < begin_ns || change->since_ns > end_ns)
+            continue;
+        if (judge_change(truth, slice, key, change, next_ns, verdict) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int by_flow_and_time(const void *a, const void *b, void *context)
+{
+    const struct packets *packets = context;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    const struct packet *x = &packets->at[i], *y = &packets->at[j];
+    if (x->flow != y->flow)
+        return x->flow < y->flow ? -1 : 1;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return i < j ? -1 : i > j;
+}
+
+static int judge_flows(const struct truth *truth, const struct packets *packets,
+                       struct verdict *verdict)
+{
+    int r = 0;
+    uint32_t *order = reallocarray(NULL, packets->n + 1, sizeof(*order));
+    if (!order)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < packets->n; i++)
+        order[i] = i;
+    qsort_r(order, packets->n, sizeof(*order), by_flow_and_time, (void *)(uintptr_t)packets);
+    for (size_t first = 0, end; r == 0 && first < packets->n; first = end) {
+        uint32_t flow = packets->at[order[first]].flow;
+        for (end = first + 1; end < packets->n && packets->at[order[end]].flow == flow;)
+            end++;
+        const struct slice slice = {packets, order + first, end - first};
+        r = judge_flow(truth, &slice, &packets->flows[flow]->key, verdict);
+    }
+    free(order);
+    return r;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_delays(struct judge_delays *delays)
+{
+    if (delays->n)
+        qsort(delays->at_ns, delays->n, sizeof(*delays->at_ns), by_value);
+}
+
+int judge(const struct truth *truth, const struct packets *packets, int64_t window_ns,
+          struct verdict *ret_verdict, struct err *err)
+{
+    *ret_verdict = (struct verdict){.lost = packets->lost, .mode_changes = truth->n_modes};
+    for (size_t i = 0; i < packets->n; i++)
+        judge_packet(truth, packets, &packets->at[i], window_ns, ret_verdict);
+    if (judge_flows(truth, packets, ret_verdict) < 0)
+        return err_sys(err, ENOMEM, "judging the packets");
+    sort_delays(&ret_verdict->flowing);
+    sort_delays(&ret_verdict->starved);
+    return 0;
+}
+
+bool verdict_is_good(const struct verdict *verdict)
+{
+    return verdict->checked > 0 && verdict->wrong == 0 && verdict->unattributed == 0;
+}
+
+void verdict_done(struct verdict *verdict)
+{
+    free(verdict->flowing.at_ns);
+    free(verdict->starved.at_ns);
+    *verdict = (struct verdict){0};
+}

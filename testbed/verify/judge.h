@@ -1,0 +1,61 @@
+/* Holds captured packets against what their marks should have been (truth.h).
+ *
+ * Each payload packet is
+ *   right         its DSCP is that of its attempt's level in the mode in force,
+ *   in a window   it is that of a level that was in force less than `window_ns` before: packets
+ * that wait in a queue, or are sent before word of a change has reached their sender, keep the old
+ * mark, wrong         it is neither, unattributed  no task wrote its connection down, or the log
+ * does not know the attempt.
+ *
+ * For every change of mode it also measures, over the connections open then whose mark had to
+ * change, how long it took until the first payload packet towards the task came by with the new
+ * mark: apart for those that were flowing (≥ JUDGE_FLOWING_PACKETS payload packets in the 100 ms
+ * before) and those that were starved. Those whose next change, or end, came first are counted as
+ * `unseen`.
+ *
+ * Pure. O(packets · log connections). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/err.h"
+#include "testbed/verify/packets.h"
+#include "testbed/verify/truth.h"
+
+enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 5, JUDGE_FLOWING_PACKETS = 20 };
+
+struct judge_example {
+    struct packet_key key;
+    int64_t time_ns;
+    uint64_t attempt;
+    uint8_t dscp, expected;
+};
+struct judge_delays {
+    int64_t *at_ns; /* sorted once judged */
+    size_t n, room;
+};
+struct verdict {
+    uint64_t checked, right, in_window, wrong, unattributed, lost;
+    uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, window_ns
+                                  ago */
+    struct judge_example examples[JUDGE_EXAMPLES]; /* of wrong ones */
+    uint64_t mode_changes;
+    struct judge_delays flowing, starved;
+    uint64_t unseen;
+};
+
+/* 0 or −ENOMEM. The caller ends *ret_verdict with verdict_done() in any case. */
+int judge(const struct truth *truth, const struct packets *packets, int64_t window_ns,
+          struct verdict *ret_verdict, struct err *err);
+
+/* Whether the run proves something and nothing against the marks: packets were checked, none wrong
+ * or unattributed. */
+bool verdict_is_good(const struct verdict *verdict);
+
+/* In words, and as one line of JSON. */
+void verdict_print(const struct verdict *verdict, int64_t window_ns, FILE *out);
+void verdict_print_json(const struct verdict *verdict, FILE *out);
+
+void verdict_done(struct verdict *verdict);

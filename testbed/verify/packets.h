@@ -1,0 +1,67 @@
+/* Captured packets: what of a frame matters here, and the flows that they belong to.
+ *
+ * A flow is one direction of a TCP connection (128-bit addresses, IPv4 as v4-mapped). Only packets
+ * with TCP payload are kept, 16 bytes each, in the order of capture. Pure; bounded: beyond
+ * PACKETS_MAX packets or PACKETS_FLOWS_MAX flows more are counted as lost, not kept. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <bsd/sys/tree.h>
+#include <netinet/in.h>
+
+enum { PACKETS_MAX = 32 << 20, PACKETS_FLOWS_MAX = 4 << 20 };
+
+struct packet_end {
+    struct in6_addr address;
+    uint16_t port;
+};
+struct packet_key {
+    struct packet_end from, to;
+};
+
+/* What packet_decode finds in a frame. */
+struct packet_frame {
+    struct packet_key key;
+    uint8_t dscp;
+    uint32_t payload_bytes;
+};
+
+struct packet {
+    int64_t time_ns;
+    uint32_t flow;
+    uint16_t payload_bytes;
+    uint8_t dscp;
+};
+
+struct packet_flow {
+    RB_ENTRY(packet_flow) entry;
+    struct packet_key key;
+    uint32_t index; /* in order of first sight */
+};
+RB_HEAD(packet_flows, packet_flow);
+
+struct packets {
+    struct packet *at;
+    size_t n, room;
+    struct packet_flows by_key;
+    struct packet_flow **flows; /* by index */
+    uint32_t n_flows, flows_room;
+    uint64_t lost; /* for want of room or memory */
+};
+
+/* Reads an Ethernet frame of which `captured` bytes are there: IPv4 or IPv6 without extension
+ * headers, TCP. false: it is something else, or cut too short to tell. Fragments after the first
+ * are something else. */
+bool packet_decode(const uint8_t *frame, size_t captured, struct packet_frame *ret_frame);
+
+/* IPv4 (as text) or IPv6 as 128 bits. false: no address. */
+bool packet_address(const char *text, struct in6_addr *ret_address);
+
+void packets_init(struct packets *packets);
+/* Keeps one frame seen at time_ns. O(log flows). */
+void packets_add(struct packets *packets, int64_t time_ns, const struct packet_frame *frame);
+/* NULL and zeroed ones are fine. */
+void packets_done(struct packets *packets);

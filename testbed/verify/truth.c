@@ -1,0 +1,305 @@
+#include "testbed/verify/truth.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The handshake comes before the task's own line; packets under way come after its close. */
+#define OPEN_GRACE_NS  1000000000
+#define CLOSE_GRACE_NS 500000000
+
+static int by_attempt(const struct truth_attempt *a, const struct truth_attempt *b)
+{
+    return a->attempt < b->attempt ? -1 : a->attempt > b->attempt;
+}
+RB_GENERATE_INTERNAL(truth_attempts, truth_attempt, entry, by_attempt,
+                     __attribute__((unused)) static)
+
+void truth_init(struct truth *truth)
+{
+    *truth = (struct truth){0};
+    RB_INIT(&truth->attempts);
+}
+
+void truth_done(struct truth *truth)
+{
+    struct truth_attempt *attempt, *next;
+    if (!truth)
+        return;
+    RB_FOREACH_SAFE (attempt, truth_attempts, &truth->attempts, next) {
+        RB_REMOVE(truth_attempts, &truth->attempts, attempt);
+        free(attempt->levels);
+        free(attempt);
+    }
+    free(truth->modes);
+    free(truth->connections);
+    truth_init(truth);
+}
+
+/* ---- the log ---- */
+
+/* The number of " NAME=NUMBER" in a record. */
+static bool field(const char *line, const char *name, uint64_t *ret_number)
+{
+    size_t length = strlen(name);
+    for (const char *at = strchr(line, ' '); at; at = strchr(at + 1, ' ')) {
+        if (strncmp(at + 1, name, length) != 0 || at[1 + length] != '=')
+            continue;
+        char *end;
+        errno = 0;
+        *ret_number = strtoull(at + length + 2, &end, 10);
+        return errno == 0 && end != at + length + 2;
+    }
+    return false;
+}
+
+static struct truth_attempt *find_attempt(const struct truth *truth, uint64_t number)
+{
+    struct truth_attempt key = {.attempt = number};
+    return RB_FIND(truth_attempts, (struct truth_attempts *)(uintptr_t)&truth->attempts, &key);
+}
+
+static int add_attempt(struct truth *truth, uint64_t number, struct truth_attempt **ret_attempt)
+{
+    struct truth_attempt *attempt = find_attempt(truth, number);
+    if (!attempt) {
+        attempt = calloc(1, sizeof(*attempt));
+        if (!attempt)
+            return -ENOMEM;
+        attempt->attempt = number;
+        attempt->ended_ns = INT64_MAX;
+        RB_INSERT(truth_attempts, &truth->attempts, attempt);
+    }
+    *ret_attempt = attempt;
+    return 0;
+}
+
+static int take_levels(struct truth *truth, const char *record)
+{
+    struct truth_levels levels = {.since_ns = truth->now_ns};
+    struct truth_attempt *attempt;
+    uint64_t number;
+    if (!field(record, "attempt", &number) || !field(record, "coflow_level", &levels.level[0]) ||
+        !field(record, "macroflow_level", &levels.level[1]))
+        return -EINVAL;
+    if (add_attempt(truth, number, &attempt) < 0)
+        return -ENOMEM;
+    struct truth_levels *grown =
+        reallocarray(attempt->levels, attempt->n_levels + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    attempt->levels = grown;
+    grown[attempt->n_levels++] = levels;
+    return 0;
+}
+
+static int take_mode(struct truth *truth, const char *record)
+{
+    uint64_t mode;
+    if (!field(record, "mode", &mode) || mode > 1)
+        return -EINVAL;
+    struct truth_mode *grown = reallocarray(truth->modes, truth->n_modes + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    truth->modes = grown;
+    grown[truth->n_modes++] = (struct truth_mode){truth->now_ns, (unsigned)mode};
+    return 0;
+}
+
+static int take_end(struct truth *truth, const char *record)
+{
+    uint64_t number;
+    if (!field(record, "attempt", &number))
+        return -EINVAL;
+    struct truth_attempt *attempt = find_attempt(truth, number);
+    if (attempt)
+        attempt->ended_ns = truth->now_ns;
+    return 0;
+}
+
+static int take_step(struct truth *truth, const char *words)
+{
+    char *end;
+    errno = 0;
+    truth->now_ns = strtoll(words, &end, 10);
+    return errno || end == words ? -EINVAL : 0;
+}
+
+int truth_log_line(struct truth *truth, const char *line, struct err *err)
+{
+    static const struct {
+        const char *begin;
+        int (*take)(struct truth *truth, const char *words);
+    } kinds[] = {{"step ", take_step},
+                 {"d start ", take_levels},
+                 {"d level ", take_levels},
+                 {"d mode ", take_mode},
+                 {"e attempt_done ", take_end},
+                 {"e attempt_failed ", take_end},
+                 {"e attempt_killed ", take_end},
+                 {"e attempt_lost ", take_end}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t length = strlen(kinds[i].begin);
+        if (strncmp(line, kinds[i].begin, length) != 0)
+            continue;
+        int r = kinds[i].take(truth, line + length - 1);
+        if (r == -EINVAL)
+            return err_set(err, EINVAL, "\"%.100s\" lacks a field", line);
+        return r < 0 ? err_sys(err, -r, "the log's attempts") : 0;
+    }
+    return 0;
+}
+
+/* ---- ports ---- */
+
+static int add_connection(struct truth *truth, const struct truth_connection *connection)
+{
+    if (truth->n_connections == truth->connections_room) {
+        size_t room = truth->connections_room ? truth->connections_room * 2 : 1024;
+        struct truth_connection *grown = reallocarray(truth->connections, room, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        truth->connections = grown;
+        truth->connections_room = room;
+    }
+    truth->connections[truth->n_connections++] = *connection;
+    return 0;
+}
+
+static bool same_ends(const struct truth_connection *a, const struct truth_connection *b)
+{
+    return memcmp(&a->task, &b->task, sizeof(a->task)) == 0 &&
+           memcmp(&a->peer, &b->peer, sizeof(a->peer)) == 0;
+}
+
+/* A file's lines come together, so the one that is closed is among the last. */
+static bool close_connection(struct truth *truth, const struct truth_connection *closed)
+{
+    for (size_t i = truth->n_connections; i > 0; i--) {
+        struct truth_connection *c = &truth->connections[i - 1];
+        if (c->number != closed->number)
+            return false;
+        if (c->closed_ns != INT64_MAX || !same_ends(c, closed))
+            continue;
+        c->closed_ns = closed->closed_ns;
+        return true;
+    }
+    return false;
+}
+
+int truth_ports_line(struct truth *truth, uint64_t attempt, const char *line, struct err *err)
+{
+    char what[8], task[INET6_ADDRSTRLEN], peer[INET6_ADDRSTRLEN];
+    struct truth_connection c;
+    int64_t time_ns;
+    memset(&c, 0, sizeof(c));
+    c.number = attempt;
+    if (sscanf(line, "%7s %45s %" SCNu16 " %45s %" SCNu16 " %" SCNd64, what, task, &c.task.port,
+               peer, &c.peer.port, &time_ns) != 6 ||
+        !packet_address(task, &c.task.address) || !packet_address(peer, &c.peer.address))
+        return err_set(err, EINVAL, "\"%.100s\" is no line of a ports file", line);
+    c.opened_ns = time_ns;
+    c.closed_ns = INT64_MAX;
+    if (strcmp(what, "open") == 0)
+        return add_connection(truth, &c) < 0 ? err_sys(err, ENOMEM, "connections") : 0;
+    c.closed_ns = time_ns;
+    if (strcmp(what, "close") == 0 && close_connection(truth, &c))
+        return 0;
+    return err_set(err, EINVAL, "\"%.100s\" closes what was not opened", line);
+}
+
+static int by_ends(const void *a, const void *b)
+{
+    const struct truth_connection *x = a, *y = b;
+    int order = memcmp(&x->task, &y->task, sizeof(x->task));
+    if (order == 0)
+        order = memcmp(&x->peer, &y->peer, sizeof(x->peer));
+    return order ? order : (x->opened_ns > y->opened_ns) - (x->opened_ns < y->opened_ns);
+}
+
+void truth_finish(struct truth *truth)
+{
+    if (truth->n_connections)
+        qsort(truth->connections, truth->n_connections, sizeof(*truth->connections), by_ends);
+    for (size_t i = 0; i < truth->n_connections; i++)
+        truth->connections[i].attempt = find_attempt(truth, truth->connections[i].number);
+}
+
+/* ---- questions ---- */
+
+/* The last connection of these ends that was opened not after `time_ns`. */
+static const struct truth_connection *last_opened(const struct truth *truth,
+                                                  const struct packet_end *task,
+                                                  const struct packet_end *peer, int64_t time_ns)
+{
+    struct truth_connection key;
+    size_t low = 0, high = truth->n_connections;
+    memset(&key, 0, sizeof(key));
+    memcpy(&key.task, task, sizeof(*task));
+    memcpy(&key.peer, peer, sizeof(*peer));
+    key.opened_ns = time_ns;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_ends(&truth->connections[middle], &key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct truth_connection *found = low ? &truth->connections[low - 1] : NULL;
+    return found && same_ends(found, &key) ? found : NULL;
+}
+
+static const struct truth_connection *connection_of(const struct truth *truth,
+                                                    const struct packet_end *task,
+                                                    const struct packet_end *peer, int64_t time_ns)
+{
+    const struct truth_connection *c = last_opened(truth, task, peer, time_ns);
+    if (c && (c->closed_ns == INT64_MAX || time_ns <= c->closed_ns + CLOSE_GRACE_NS))
+        return c;
+    /* Its first packets are a little older than the task's own line. */
+    c = last_opened(truth, task, peer, time_ns + OPEN_GRACE_NS);
+    return c && c->opened_ns >= time_ns ? c : NULL;
+}
+
+const struct truth_connection *truth_connection(const struct truth *truth,
+                                                const struct packet_key *key, int64_t time_ns)
+{
+    const struct truth_connection *c = connection_of(truth, &key->to, &key->from, time_ns);
+    return c ? c : connection_of(truth, &key->from, &key->to, time_ns);
+}
+
+static const struct truth_mode *mode_at(const struct truth *truth, int64_t time_ns)
+{
+    size_t low = 0, high = truth->n_modes;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (truth->modes[middle].since_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &truth->modes[low - 1] : NULL;
+}
+
+uint64_t truth_level(const struct truth *truth, const struct truth_attempt *attempt,
+                     int64_t time_ns, int64_t *ret_since_ns)
+{
+    const struct truth_mode *mode = mode_at(truth, time_ns);
+    size_t i = attempt->n_levels - 1;
+    while (i > 0 && attempt->levels[i].since_ns > time_ns)
+        i--;
+    int64_t since_ns = i > 0 ? attempt->levels[i].since_ns : INT64_MIN;
+    if (mode && mode->since_ns > since_ns)
+        since_ns = mode->since_ns;
+    *ret_since_ns = since_ns;
+    return attempt->levels[i].level[mode ? mode->mode : 0];
+}
+
+uint8_t truth_dscp(uint64_t level)
+{
+    return (uint8_t)(4 * level + 3);
+}

@@ -1,0 +1,81 @@
+/* What the marks should have been, from sources other than the marks: which level each attempt had
+ * when, and which mode was in force, from the controller's log (schemas/log.md); which connection
+ * was which attempt's, from what the tasks wrote down (schemas/ports.md).
+ *
+ * The level on the wire of an attempt at a time is its Coflow level in mode 0 and its Macroflow
+ * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the log's steps and the ports'
+ * lines speak both.
+ *
+ * Pure, line by line; truth_load_… read files. Attempts that a log's dump mentions are not taken
+ * from it: a log that was rotated is read from its oldest file on. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <bsd/sys/tree.h>
+
+#include "lib/err.h"
+#include "testbed/verify/packets.h"
+
+struct truth_levels {
+    int64_t since_ns;
+    uint64_t level[2]; /* by mode */
+};
+struct truth_attempt {
+    RB_ENTRY(truth_attempt) entry;
+    uint64_t attempt;
+    struct truth_levels *levels; /* in order of time */
+    size_t n_levels;
+    int64_t ended_ns; /* INT64_MAX: not in the log */
+};
+struct truth_mode {
+    int64_t since_ns;
+    unsigned mode;
+};
+/* One connection of one attempt, both directions. */
+struct truth_connection {
+    struct packet_end task, peer;
+    int64_t opened_ns, closed_ns;        /* INT64_MAX: it was not closed */
+    const struct truth_attempt *attempt; /* NULL: the log does not know it */
+    uint64_t number;                     /* the attempt's */
+};
+RB_HEAD(truth_attempts, truth_attempt);
+
+struct truth {
+    struct truth_attempts attempts;
+    struct truth_mode *modes; /* in order of time; empty: mode 0 */
+    size_t n_modes;
+    struct truth_connection *connections; /* by ends and time, once truth_finish was called */
+    size_t n_connections, connections_room;
+    int64_t now_ns; /* of the log's step that is being read */
+};
+
+void truth_init(struct truth *truth);
+/* One line of a log; those that say nothing about levels are passed over. −EINVAL: a line of a
+ * known kind without its fields; −ENOMEM. */
+int truth_log_line(struct truth *truth, const char *line, struct err *err);
+/* One line of the file of `attempt`. −EINVAL, −ENOMEM. */
+int truth_ports_line(struct truth *truth, uint64_t attempt, const char *line, struct err *err);
+/* Sorts what was read; before any question. */
+void truth_finish(struct truth *truth);
+void truth_done(struct truth *truth);
+
+/* A log file, and every file of a directory of ports. −errno with FILE:LINE. */
+int truth_load_log(struct truth *truth, const char *path, struct err *err);
+int truth_load_ports(struct truth *truth, const char *directory, struct err *err);
+
+/* The connection that a packet of this flow at this time belonged to, from its opening (a second of
+ * grace, for the handshake and what goes out before the task's line is written) to half a second
+ * after its close; NULL: nobody wrote it down. O(log connections). */
+const struct truth_connection *truth_connection(const struct truth *truth,
+                                                const struct packet_key *key, int64_t time_ns);
+
+/* The level on the wire at a time, and since when (INT64_MIN: from the beginning). Before the
+ * attempt's start: its first. */
+uint64_t truth_level(const struct truth *truth, const struct truth_attempt *attempt,
+                     int64_t time_ns, int64_t *ret_since_ns);
+
+/* A level's DSCP on the wire (design: the local-use pool, RFC 2474 §6). */
+uint8_t truth_dscp(uint64_t level);

@@ -1,0 +1,76 @@
+/* The files that truth.h is read from. */
+#include "testbed/verify/truth.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int (*take_line)(struct truth *truth, uint64_t attempt, const char *line, struct err *err);
+
+/* Every whole line; a last one without newline is a writer's that died. */
+static int each_line(struct truth *truth, const char *path, uint64_t attempt, take_line take,
+                     struct err *err)
+{
+    char *line = NULL;
+    size_t size = 0, number = 0;
+    ssize_t length;
+    int r = 0;
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return err_sys(err, errno, "cannot open %s", path);
+    while (r == 0 && (length = getline(&line, &size, in)) > 0) {
+        number++;
+        if (line[length - 1] != '\n')
+            break;
+        line[length - 1] = 0;
+        if ((r = take(truth, attempt, line, err)) < 0)
+            err_prefix(err, "%s:%zu", path, number);
+    }
+    if (r == 0 && ferror(in))
+        r = err_sys(err, EIO, "cannot read %s", path);
+    free(line);
+    fclose(in);
+    return r;
+}
+
+static int take_log_line(struct truth *truth, uint64_t attempt, const char *line, struct err *err)
+{
+    (void)attempt;
+    return truth_log_line(truth, line, err);
+}
+
+int truth_load_log(struct truth *truth, const char *path, struct err *err)
+{
+    return each_line(truth, path, 0, take_log_line, err);
+}
+
+/* JOB-STAGE-TASK-ATTEMPT */
+static bool attempt_of_name(const char *name, uint64_t *ret_attempt)
+{
+    int end = -1;
+    if (sscanf(name, "%*u-%*u-%*u-%" SCNu64 "%n", ret_attempt, &end) != 1)
+        return false;
+    return end >= 0 && name[end] == 0;
+}
+
+int truth_load_ports(struct truth *truth, const char *directory, struct err *err)
+{
+    char path[PATH_MAX];
+    uint64_t attempt;
+    int r = 0;
+    DIR *folder = opendir(directory);
+    if (!folder)
+        return err_sys(err, errno, "cannot open %s", directory);
+    for (struct dirent *entry; r == 0 && (entry = readdir(folder));) {
+        if (!attempt_of_name(entry->d_name, &attempt))
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+        r = each_line(truth, path, attempt, truth_ports_line, err);
+    }
+    closedir(folder);
+    return r;
+}

@@ -1,0 +1,83 @@
+/* A verdict in words and as JSON. */
+#include "testbed/verify/judge.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+
+/* The smallest value that p of 1000 do not exceed, in ms; the delays are sorted. */
+static double delay_ms(const struct judge_delays *delays, unsigned permille)
+{
+    size_t i = (delays->n * permille + 999) / 1000;
+    return delays->n ? (double)delays->at_ns[i ? i - 1 : 0] / 1e6 : 0;
+}
+
+static void print_delays(const char *what, const struct judge_delays *delays, FILE *out)
+{
+    if (delays->n == 0)
+        fprintf(out, "  %s connections: none\n", what);
+    else
+        fprintf(out, "  %s connections: %zu, median %.2f ms, p99 %.2f ms, worst %.2f ms\n", what,
+                delays->n, delay_ms(delays, 500), delay_ms(delays, 990), delay_ms(delays, 1000));
+}
+
+static void print_end(const struct packet_end *end, FILE *out)
+{
+    char text[INET6_ADDRSTRLEN];
+    if (IN6_IS_ADDR_V4MAPPED(&end->address))
+        inet_ntop(AF_INET, end->address.s6_addr + 12, text, sizeof(text));
+    else
+        inet_ntop(AF_INET6, &end->address, text, sizeof(text));
+    fprintf(out, "%s port %u", text, end->port);
+}
+
+static void print_example(const struct judge_example *example, FILE *out)
+{
+    fprintf(out, "  wrong: ");
+    print_end(&example->key.from, out);
+    fprintf(out, " to ");
+    print_end(&example->key.to, out);
+    fprintf(out, " at %" PRId64 " ns: DSCP %u, but attempt %" PRIu64 " has %u\n", example->time_ns,
+            example->dscp, example->attempt, example->expected);
+}
+
+void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
+{
+    fprintf(out,
+            "%" PRIu64 " payload packets checked: %" PRIu64 " right, %" PRIu64
+            " inside a switch's window, %" PRIu64 " wrong, %" PRIu64 " unattributed",
+            v->checked, v->right, v->in_window, v->wrong, v->unattributed);
+    if (v->lost)
+        fprintf(out, "; %" PRIu64 " lost by the capture", v->lost);
+    fputc('\n', out);
+    if (v->in_window)
+        fprintf(out,
+                "  the window is %" PRId64 " ms; old marks after less than 20 ms: %" PRIu64
+                ", 100 ms: %" PRIu64 ", 500 ms: %" PRIu64 ", later: %" PRIu64 "\n",
+                window_ns / 1000000, v->ages[0], v->ages[1], v->ages[2], v->ages[3]);
+    for (uint64_t i = 0; i < v->wrong && i < JUDGE_EXAMPLES; i++)
+        print_example(&v->examples[i], out);
+    fprintf(out, "%" PRIu64 " mode switches, to the first payload packet with the new mark:\n",
+            v->mode_changes);
+    print_delays("flowing", &v->flowing, out);
+    print_delays("starved", &v->starved, out);
+    fprintf(out, "  ended, or switched again, before one came: %" PRIu64 "\n", v->unseen);
+}
+
+static void print_delays_json(const char *name, const struct judge_delays *delays, FILE *out)
+{
+    fprintf(out, ", \"%s\": {\"n\": %zu, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"worst_ms\": %.3f}",
+            name, delays->n, delay_ms(delays, 500), delay_ms(delays, 990), delay_ms(delays, 1000));
+}
+
+void verdict_print_json(const struct verdict *v, FILE *out)
+{
+    fprintf(out,
+            "{\"checked\": %" PRIu64 ", \"right\": %" PRIu64 ", \"in_window\": %" PRIu64
+            ", \"wrong\": %" PRIu64 ", \"unattributed\": %" PRIu64 ", \"lost\": %" PRIu64
+            ", \"mode_switches\": %" PRIu64,
+            v->checked, v->right, v->in_window, v->wrong, v->unattributed, v->lost,
+            v->mode_changes);
+    print_delays_json("flowing", &v->flowing, out);
+    print_delays_json("starved", &v->starved, out);
+    fprintf(out, ", \"unseen\": %" PRIu64 "}\n", v->unseen);
+}

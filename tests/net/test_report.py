@@ -1,0 +1,95 @@
+"""The figures of a run: a log small enough to compute by hand."""
+
+import pytest
+
+from testbed.demo import report
+
+S = 1_000_000_000
+
+LOG = """duopoly-log 1
+begin 1
+step 0
+e host_join host=0 generation=1 name=w1 rack= labels= uplink_bps=800 downlink_bps=800 units=1,0,0,0,0,0
+e host_join host=1 generation=1 name=w2 rack= labels= uplink_bps=800 downlink_bps=800 units=1,0,0,0,0,0
+step {t1}
+e job_begin request=1 job=11 name=first%20job content=1 user=0 job_kind=0 priority=0 deadline_ns=0 estimate_bytes=-1 estimate_ns=-1
+e job_stage request=2 job=11 stage=0 tasks=1 demand=1,0,0,0,0,0 command=map constraint= parents= edges=
+e job_stage request=3 job=11 stage=1 tasks=2 demand=1,0,0,0,0,0 command=reduce constraint= parents=0 edges=0
+e job_bytes request=4 job=11 stage=1 parent=0 first=0 matrix=0 bytes=300,100
+e job_end request=5 job=11
+d start reason=greedy left=0 right=0 attempt=1 job=11 stage=0 task=0 host=0 unit=0 resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=0
+step {t2}
+e attempt_done attempt=1 received_bytes=0
+d mode reason=first-blocked left=2 right=1 mode=1 sequence=1
+d start reason=greedy left=0 right=0 attempt=2 job=11 stage=1 task=0 host=1 unit=0 resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=300
+d hold reason=would-stall left=0 right=0 job=11 stage=1 host=4294967295 until_ns=0
+step {t4}
+e attempt_failed attempt=2 exit_status=1
+d start reason=greedy left=0 right=0 attempt=3 job=11 stage=1 task=0 host=1 unit=0 resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=300
+d start reason=greedy left=0 right=0 attempt=4 job=11 stage=1 task=1 host=0 unit=0 resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=0
+step {t6}
+e attempt_done attempt=3 received_bytes=300
+e attempt_done attempt=4 received_bytes=0
+d job_done reason=none left=0 right=0 job=11 submitted_ns={t1} finished_ns={t6} slot_wait_ns={t3}
+step {t9}
+d job_d""".format(**{"t%d" % i: i * S for i in range(10)})
+
+
+def figures():
+    run = report.Run("x")
+    run.read(LOG.splitlines(keepends=True))
+    return run
+
+
+def test_a_run_is_followed():
+    found = figures().figures()
+    assert found["jct"] == {"first job": 5.0}
+    assert (found["mean"], found["median"], found["p95"], found["p99"]) == (5.0, 5.0, 5.0, 5.0)
+    assert found["slot_wait"] == pytest.approx(1.0)
+    # One slot was free from 2 s to 4 s while the second reduce was ready; from 1 s to 2 s nothing was ready.
+    assert found["idle_held"] == pytest.approx(2.0)
+    assert found["link_use"] == pytest.approx(600 / (2 * 100 * 5))
+    assert (found["mode_switches"], found["holds"], found["unfinished"]) == (1, 1, 0)
+    assert found["largest"] == 1.0
+
+
+def test_planned_arrivals_count_where_they_are_known():
+    run = figures()
+    run.plan([{"replay": 1}, {"job": 11, "planned_ns": S // 2}, {"job": 99, "planned_ns": 0}])
+    assert run.figures()["mean"] == 5.5
+
+
+def test_nearest_rank():
+    values = list(range(1, 41))
+    assert [report.percentile(values, p) for p in (50, 95, 99, 100)] == [20, 38, 40, 40]
+    assert report.percentile([], 50) is None
+
+
+def made(label, **changes):
+    jct = changes.pop("jct")
+    values = sorted(jct.values())
+    base = {"label": label, "jct": jct, "mean": sum(values) / len(values), "p95": values[-1], "p99": values[-1],
+            "mode_switches": 5, "holds": 20, "unfinished": 0, "median": values[0], "largest": 0.5, "slot_wait": 0.1,
+            "idle_held": 0.0, "link_use": 0.5, "makespan": 1.0, "jobs": len(values)}
+    return dict(base, **changes)
+
+
+def test_the_sentence_is_honest():
+    fair = made("fair", jct={"a": 1.0, "b": 9.0})
+    better = made("duopoly", jct={"a": 0.5, "b": 8.0})
+    tail = made("duopoly", jct={"a": 0.1, "b": 9.5})
+    worse = made("duopoly", jct={"a": 4.0, "b": 9.0}, mode_switches=1)
+    assert "15 % below that of fair" in report.sentence([fair, better])
+    assert "but" not in report.sentence([fair, better])
+    assert "but its p95 is 6 % above fair's" in report.sentence([fair, tail])
+    said = report.sentence([fair, worse])
+    assert "30 % above that of fair" in said and "hardly exercises" in said and "1 of 2 jobs took over 5 % longer" in said
+    assert "2 jobs did not finish" in report.sentence([dict(fair, unfinished=2), better])
+    assert report.sentence([dict(better, mean=None)]) == "duopoly finished no job."
+
+
+def test_ratios_compare_with_the_first():
+    fair, other = made("fair", jct={"a": 1.0, "b": 10.0}), made("aalo", jct={"a": 2.0, "b": 10.0})
+    assert report.mean_ratio(other, fair) == 1.5
+    lines = report.table([fair, other])
+    assert len(lines) == 3 and "1.50" in lines[2] and len({len(line) for line in lines}) == 1

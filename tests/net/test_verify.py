@@ -1,0 +1,179 @@
+"""duopoly-verify on a real switch: right marks pass, a planted wrong one fails, and what the replay's own programs write
+down is what the capture sees."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from testbed.net import instance as instances
+from testbed.net import network, system
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(TREE, os.environ.get("BUILD", "build"))
+PORT = 7070
+LEVEL, OTHER = 2, 5
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+
+# A server that sends `size` bytes under one mark, then some under another, then the rest under the first.
+SERVER = """
+import socket, sys
+level, planted, size = (int(word) for word in sys.argv[1:4])
+listener = socket.create_server(("", %d))
+print("ready", flush=True)
+peer = listener.accept()[0]
+def mark(level): peer.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, (4 * level + 3) << 2)
+def drained():
+    import array, fcntl, time
+    left = array.array("i", [0])
+    while fcntl.ioctl(peer, 0x5411, left) == 0 and left[0]: time.sleep(0.005)
+mark(level); peer.sendall(b"x" * size); drained()
+mark(planted); peer.sendall(b"x" * 3000); drained()
+mark(level); peer.sendall(b"x" * size); drained()
+""" % PORT
+
+CLIENT = """
+import socket, sys, time
+level, path = int(sys.argv[1]), sys.argv[2]
+peer = socket.socket()
+peer.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, (4 * level + 3) << 2)
+peer.connect(("10.77.0.2", %d))
+def write(what):
+    with open(path, "a") as out:
+        out.write("%%s %%s %%d %%s %%d %%d\\n" %% (what, *peer.getsockname(), *peer.getpeername(),
+                                                time.clock_gettime_ns(time.CLOCK_BOOTTIME)))
+write("open")
+while peer.recv(65536): pass
+write("close")
+""" % PORT
+
+
+@pytest.fixture
+def net():
+    instance = instances.create(TREE)
+    try:
+        made = network.Network(instance, 2, 50_000_000)
+        made.up()
+        os.mkdir(instance.path("ports"))
+        yield made
+    finally:
+        instance.down()
+
+
+def write_log(net, attempt):
+    """What a controller would have written about one attempt."""
+    path = net.instance.path("duopoly.log")
+    with open(path, "w") as out:
+        out.write("duopoly-log 1\nbegin 1\nstep %d\nd start reason=greedy left=0 right=0 attempt=%d job=1 stage=1 task=0 "
+                  "coflow_level=%d macroflow_level=%d\n"
+                  % (time.clock_gettime_ns(time.CLOCK_BOOTTIME), attempt, LEVEL, OTHER))
+    return path
+
+
+class Verify:
+    """The program, capturing while the `with` block runs; then its result."""
+
+    def __init__(self, net, log):
+        self.json = net.instance.path("verify.json")
+        command = [os.path.join(BUILD, "duopoly-verify"), "--log", log, "--ports", net.instance.path("ports"), "--port",
+                   str(PORT), "--json", self.json, *net.hosts]
+        self.child = subprocess.Popen(net.enter(network.SWITCH, *command), stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        assert self.child.stdout.readline() == "capturing on 2 ports\n"
+        return self
+
+    def __exit__(self, *_):
+        self.child.send_signal(signal.SIGTERM)
+        self.said = self.child.communicate(timeout=20)[0]
+        self.status = self.child.returncode
+        if self.status < 2:
+            with open(self.json) as result:
+                self.result = json.load(result)
+
+
+def transfer(net, planted):
+    server = subprocess.Popen(net.enter("w2", sys.executable, "-c", SERVER, str(LEVEL), str(planted), "400000"),
+                              stdout=subprocess.PIPE, text=True)
+    assert server.stdout.readline() == "ready\n"
+    system.run(*net.enter("w1", sys.executable, "-c", CLIENT, str(LEVEL), net.instance.path("ports", "1-1-0-9")))
+    assert server.wait(10) == 0
+
+
+def test_right_marks_pass(net):
+    with Verify(net, write_log(net, 9)) as verify:
+        transfer(net, LEVEL)
+    assert verify.status == 0, verify.said
+    assert verify.result["checked"] == verify.result["right"] > 500
+    assert verify.result["lost"] == 0
+
+
+def test_a_planted_wrong_mark_fails(net):
+    with Verify(net, write_log(net, 9)) as verify:
+        transfer(net, OTHER)
+    assert verify.status == 1, verify.said
+    assert 2 <= verify.result["wrong"] <= 4, verify.said
+    assert "has %d" % (4 * LEVEL + 3) in verify.said
+
+
+def test_another_attempts_connection_is_unattributed(net):
+    with Verify(net, write_log(net, 8)) as verify:
+        transfer(net, LEVEL)
+    assert verify.status == 1
+    assert verify.result["unattributed"] == verify.result["checked"] > 0
+
+
+def test_an_idle_link_ends_at_once_and_proves_nothing(net):
+    with Verify(net, write_log(net, 9)) as verify:
+        pass
+    assert verify.status == 1 and verify.result["checked"] == 0
+
+
+def test_a_missing_interface_is_a_sentence(net):
+    done = subprocess.run(net.enter(network.SWITCH, os.path.join(BUILD, "duopoly-verify"), "--log", "x", "--ports", "y",
+                                    "--port", "1", "nosuch"), capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "nosuch" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def run_reduce(net, attempt, size):
+    """A reduce task on w1 as duopoly-task starts it; what it said."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with open(net.instance.path("input"), "w") as out:
+        out.write("duopoly-task-input 1\njob 1\nstage 1\ntask 0\nattempt %d\ncompute_ns 1000000\noutput_bytes 0\n"
+                  "input 10.77.0.2 %d map 0 0 3\n" % (attempt, size))
+    environment = dict(os.environ, DUOPOLY_TASK_INPUT=net.instance.path("input"),
+                       DUOPOLY_TASK_SOCKET=str(theirs.fileno()))
+    done = subprocess.run(net.enter("w1", os.path.join(BUILD, "replay-reduce"), "--port", str(PORT), "--registry",
+                                    net.instance.path("w1"), "--ports", net.instance.path("ports")),
+                          env=environment, pass_fds=[theirs.fileno()], timeout=30, check=False)
+    assert done.returncode == 0
+    theirs.close()
+    said = []
+    while text := ours.recv(512):
+        said.append(text.decode())
+    return said
+
+
+def test_the_replays_own_connections_are_all_attributed(net):
+    registry = net.instance.path("w2")
+    os.makedirs(os.path.join(registry, "held"))
+    os.symlink(os.path.join(registry, "held"), os.path.join(registry, "1-0-0-3"))
+    net.start("w2", [os.path.join(BUILD, "replay-serve"), "--port", str(PORT), "--registry", registry],
+              net.instance.path("serve.log"))
+    size = 2_000_000
+    with Verify(net, write_log(net, 9)) as verify:
+        begin = time.monotonic()
+        said = run_reduce(net, 9, size)
+        took = time.monotonic() - begin
+    assert [words.split()[0] for words in said] == ["connection", "received", "done"]
+    assert size * 8 / took < 52e6
+    # Nobody marks here: every packet is wrong, none unattributed.
+    assert verify.status == 1
+    assert verify.result["unattributed"] == 0
+    assert verify.result["wrong"] == verify.result["checked"] > size / 1460
