@@ -69,28 +69,32 @@ void graph_refresh(struct mincost *m, uint32_t arc)
 /* Makes room for one more half in the node's block. */
 static int grow_block(struct mincost *m, struct node *node)
 {
-    uint32_t count = node_degree(node), old = node->start, start;
+    uint32_t count = node_degree(node), start;
     if (count && count < block_size(node->room))
         return 0;
-    uint8_t room = count ? (uint8_t)(node->room + 1) : 3;
-    int error = block_take(m, room, &start);
+    uint8_t room = count ? (uint8_t)(node->room + 2) : 9;
+    int error = block_take(m, room, &start); /* may move all blocks that hold halves */
     if (error)
         return error;
     for (uint32_t i = 0; i < count; i++)
-        place_half(m, start + i, m->halves[old + i]);
+        place_half(m, start + i, m->halves[node->start + i]);
     if (count)
-        block_give(m, node->room, old);
+        block_give(m, node->room, node->start);
     node->start = start;
     node->room = room;
     return 0;
 }
 
-static void insert_half(struct mincost *m, uint32_t owner, struct half half)
+static int insert_half(struct mincost *m, uint32_t owner, struct half half)
 {
     struct node *node = &m->nodes[owner];
+    int error = grow_block(m, node);
+    if (error)
+        return error;
     uint32_t pos = node->start + node->end[GROUP_NEITHER]++;
     place_half(m, pos, half);
     move_half(m, node, pos, GROUP_NEITHER, group_of(half.ref));
+    return 0;
 }
 
 static void take_half(struct mincost *m, uint32_t owner, uint32_t pos)
@@ -109,15 +113,15 @@ static void take_half(struct mincost *m, uint32_t owner, uint32_t pos)
 
 int graph_attach(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head, int64_t cost)
 {
-    int error = grow_block(m, &m->nodes[tail]);
-    if (!error)
-        error = grow_block(m, &m->nodes[head]);
-    if (error)
-        return error;
     const struct arc *a = &m->arcs[arc];
     uint32_t ref = arc << HALF_ARC_SHIFT;
-    insert_half(m, tail, (struct half){cost, head, ref | residual_bits(a, 0)});
-    insert_half(m, head, (struct half){-cost, tail, ref | HALF_AT_HEAD | residual_bits(a, 1)});
+    int error = insert_half(m, tail, (struct half){cost, head, ref | residual_bits(a, 0)});
+    if (error)
+        return error;
+    ref |= HALF_AT_HEAD | residual_bits(a, 1);
+    error = insert_half(m, head, (struct half){-cost, tail, ref});
+    if (error)
+        return error;
     m->nodes[head].in_arcs++;
     if (head == m->sink)
         m->nodes[tail].sink_arc = arc;

@@ -102,7 +102,7 @@ enum { SIZE_CLASSES = 128 };
 
 struct mincost {
     struct half *halves;
-    uint32_t halves_used, halves_room;
+    uint32_t halves_used, halves_room, halves_free;
     uint32_t free_block[SIZE_CLASSES]; /* head of each list of free blocks, + 1 */
 
     struct arc *arcs;

@@ -35,6 +35,9 @@ int queue_grow(struct mincost *m, struct queue *queue)
     return 0;
 }
 
+/* The pool grows by this part, and is compacted instead when more than this part of it lies free. */
+enum { SPARE_SHARE = 16 };
+
 /* Classes: every size to 16, then eight to each doubling, so that a block is at most an eighth too
  * large. */
 uint32_t block_size(uint8_t size_class)
@@ -44,11 +47,58 @@ uint32_t block_size(uint8_t size_class)
     return (9u + (size_class & 7u)) << ((size_class - 16) / 8 + 1);
 }
 
+struct span {
+    uint32_t start, node;
+};
+
+static int compare_spans(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void slide_block(struct mincost *m, uint32_t v, uint32_t start)
+{
+    struct node *node = &m->nodes[v];
+    uint32_t degree = node_degree(node);
+    memmove(m->halves + start, m->halves + node->start, degree * sizeof *m->halves);
+    for (uint32_t i = 0; i < degree; i++) {
+        const struct half *half = &m->halves[start + i];
+        m->arcs[half_arc(half)].pos[half->ref & HALF_AT_HEAD] = start + i;
+    }
+    node->start = start;
+}
+
+/* Slides all blocks together, so that blocks that were outgrown are used again. O(nodes log nodes + arcs). */
+static int pool_compact(struct mincost *m)
+{
+    struct span *spans = malloc(((size_t)m->node_count + 1) * sizeof *spans);
+    size_t count = 0;
+    if (!spans)
+        return -ENOMEM;
+    for (uint32_t v = 1; v <= m->max_node; v++)
+        if (node_degree(&m->nodes[v]))
+            spans[count++] = (struct span){m->nodes[v].start, v};
+    qsort(spans, count, sizeof *spans, compare_spans);
+    uint32_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        slide_block(m, spans[i].node, used);
+        used += block_size(m->nodes[spans[i].node].room);
+    }
+    free(spans);
+    memset(m->free_block, 0, sizeof m->free_block);
+    m->halves_used = used;
+    m->halves_free = 0;
+    return 0;
+}
+
 static int pool_grow(struct mincost *m, uint32_t needed)
 {
+    if (m->halves_free > m->halves_used / SPARE_SHARE + needed)
+        return pool_compact(m);
     uint64_t room = (uint64_t)m->halves_used + needed;
-    if (room < m->halves_room + m->halves_room / 8)
-        room = m->halves_room + m->halves_room / 8;
+    if (room < m->halves_room + m->halves_room / SPARE_SHARE)
+        room = m->halves_room + m->halves_room / SPARE_SHARE;
     if (room > UINT32_MAX)
         return -ERANGE;
     void *grown = memory_resize(m, m->halves, m->halves_room, room, sizeof(struct half));
@@ -65,6 +115,7 @@ int block_take(struct mincost *m, uint8_t size_class, uint32_t *ret_start)
     if (first) {
         *ret_start = first - 1;
         m->free_block[size_class] = m->halves[first - 1].head;
+        m->halves_free -= block_size(size_class);
         return 0;
     }
     uint32_t size = block_size(size_class);
@@ -82,6 +133,7 @@ void block_give(struct mincost *m, uint8_t size_class, uint32_t start)
 {
     m->halves[start].head = m->free_block[size_class];
     m->free_block[size_class] = start + 1;
+    m->halves_free += block_size(size_class);
 }
 
 static int resize_all(struct mincost *m, uint32_t old_room, uint32_t new_room, size_t count,
@@ -97,10 +149,10 @@ static int resize_all(struct mincost *m, uint32_t old_room, uint32_t new_room, s
     return 0;
 }
 
-/* Room for `highest`, and when that is a surprise an eighth more. */
+/* Room for `highest`, and when that is a surprise a little more. */
 static uint32_t grown_room(uint32_t old_room, uint32_t highest)
 {
-    uint32_t step = old_room + old_room / 8 + 16;
+    uint32_t step = old_room + old_room / SPARE_SHARE + 16;
     return highest + 1 > step || old_room == 0 ? highest + 1 : step;
 }
 
