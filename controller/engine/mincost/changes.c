@@ -40,6 +40,7 @@ void mincost_destroy(struct mincost *m)
     free(m->excess);
     free(m->supply);
     free(m->labels);
+    free(m->posted);
     free(m);
 }
 
@@ -74,7 +75,7 @@ static int add_node(struct mincost *m, uint32_t node)
     struct node *n = &m->nodes[node];
     uint8_t listed = n->bits & (NODE_DIRTY | NODE_UNBALANCED);
     *n = (struct node){.bits = listed | NODE_PRESENT};
-    m->price[node] = NO_PRICE;
+    m->price[node] = m->posted[node] = NO_PRICE;
     m->excess[node] = m->supply[node] = 0;
     m->labels[node].stamp = 0;
     m->node_count++;

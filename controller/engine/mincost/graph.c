@@ -160,6 +160,7 @@ void graph_push(struct mincost *m, uint32_t arc, uint32_t side, int64_t amount)
     m->cost += (__int128)arc_cost(m, arc) * amount;
     refresh_half(m, arc, 0, tail);
     refresh_half(m, arc, 1, head);
+    hub_arc_flowed(m, arc);
 }
 
 /* Sorts a node's halves into their groups in place; the order within a group follows the order

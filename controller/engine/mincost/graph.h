@@ -37,7 +37,8 @@ enum half_bits {
     HALF_AT_HEAD = 1,       /* this is the half at the arc's head: its cost is the negative one */
     HALF_RESIDUAL = 2,      /* flow may be sent over it */
     HALF_MATE_RESIDUAL = 4, /* flow may be sent over its mate */
-    HALF_ARC_SHIFT = 3,
+    HALF_TO_HUB = 8,        /* from a task to a hub (hubs.h) */
+    HALF_ARC_SHIFT = 4,
 };
 
 struct half {
@@ -111,6 +112,7 @@ struct mincost {
 
     struct node *nodes;
     int64_t *price, *excess, *supply;
+    int64_t *posted; /* the price that hubs know a task to be below (hubs.h) */
     struct label *labels;
     uint32_t nodes_room, max_node, node_count;
 
@@ -132,6 +134,9 @@ struct mincost {
 
     struct hub *hubs;
     uint32_t hub_count, hub_room;
+    unsigned key_shift;
+    bool hubs_stale;  /* one must be built anew before the next search */
+    bool hubs_wanted; /* a node may have become one */
 
     int failed;     /* −ENOMEM once a list could not grow inside an algorithm */
     bool pending;   /* something changed since the last optimum */

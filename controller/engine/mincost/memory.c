@@ -35,7 +35,8 @@ int queue_grow(struct mincost *m, struct queue *queue)
     return 0;
 }
 
-/* The pool grows by this part, and is compacted instead when more than this part of it lies free. */
+/* The pool grows by this part, and is compacted instead when more than this part of it lies free.
+ */
 enum { SPARE_SHARE = 16 };
 
 /* Classes: every size to 16, then eight to each doubling, so that a block is at most an eighth too
@@ -69,7 +70,8 @@ static void slide_block(struct mincost *m, uint32_t v, uint32_t start)
     node->start = start;
 }
 
-/* Slides all blocks together, so that blocks that were outgrown are used again. O(nodes log nodes + arcs). */
+/* Slides all blocks together, so that blocks that were outgrown are used again. O(nodes log nodes +
+ * arcs). */
 static int pool_compact(struct mincost *m)
 {
     struct span *spans = malloc(((size_t)m->node_count + 1) * sizeof *spans);
@@ -161,11 +163,11 @@ int graph_reserve_nodes(struct mincost *m, uint32_t highest)
     if (highest < m->nodes_room)
         return 0;
     uint32_t room = grown_room(m->nodes_room, highest);
-    void **const arrays[] = {(void **)&m->nodes, (void **)&m->price, (void **)&m->excess,
-                             (void **)&m->supply, (void **)&m->labels};
-    const size_t sizes[] = {sizeof(struct node), sizeof(int64_t), sizeof(int64_t), sizeof(int64_t),
-                            sizeof(struct label)};
-    int error = resize_all(m, m->nodes_room, room, 5, arrays, sizes);
+    void **const arrays[] = {(void **)&m->nodes,  (void **)&m->price,  (void **)&m->excess,
+                             (void **)&m->supply, (void **)&m->labels, (void **)&m->posted};
+    const size_t sizes[] = {sizeof(struct node), sizeof(int64_t),      sizeof(int64_t),
+                            sizeof(int64_t),     sizeof(struct label), sizeof(int64_t)};
+    int error = resize_all(m, m->nodes_room, room, 6, arrays, sizes);
     if (!error)
         m->nodes_room = room;
     return error;

@@ -1,6 +1,7 @@
 #include <errno.h>
 
 #include "controller/engine/mincost/algorithms.h"
+#include "controller/engine/mincost/hubs.h"
 #include "controller/engine/mincost/repair.h"
 #include "controller/engine/mincost/search.h"
 
@@ -30,7 +31,7 @@ static int balance_one(struct mincost *m, uint32_t v, bool deficits)
 
 int paths_balance(struct mincost *m)
 {
-    int error = 0;
+    int error = hubs_prepare(m);
     for (int deficits = 1; deficits >= 0 && !error; deficits--)
         for (uint32_t i = 0; i < m->unbalanced.count && !error; i++)
             error = balance_one(m, m->unbalanced.items[i], deficits);

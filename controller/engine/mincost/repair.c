@@ -1,5 +1,7 @@
 #include "controller/engine/mincost/repair.h"
 
+#include "controller/engine/mincost/hubs.h"
+
 #define UNLIMITED (INT64_C(1) << 61)
 
 struct price_range {
@@ -75,7 +77,13 @@ static void fit_node(struct mincost *m, uint32_t v)
 static void price_node(struct mincost *m, uint32_t v)
 {
     struct price_range range = find_price_range(m, v);
+    int64_t old = m->price[v];
     m->price[v] = choose_price(m, v, range);
+    if (node_is_leaf(&m->nodes[v])) {
+        hub_leaf_rose(m, v);
+        if (m->price[v] < old || old == NO_PRICE)
+            hub_leaf_fell(m, v);
+    }
     if (m->price[v] < range.lowest || m->price[v] > range.highest)
         fit_node(m, v);
 }
@@ -182,10 +190,11 @@ static void price_by_hops(struct mincost *m)
 
 void repair_from_nothing(struct mincost *m)
 {
+    hubs_forget(m);
     empty_all_arcs(m);
     for (uint32_t v = 1; v <= m->max_node; v++)
         if (node_is_present(m, v)) {
-            m->price[v] = NO_PRICE;
+            m->price[v] = m->posted[v] = NO_PRICE;
             graph_mark_unbalanced(m, v);
         }
     price_by_hops(m);

@@ -1,9 +1,13 @@
 #include <errno.h>
 
+#include "controller/engine/mincost/hubs.h"
 #include "controller/engine/mincost/queue.h"
 #include "controller/engine/mincost/search.h"
 
 #define FAR INT64_MAX
+
+/* On stack and queue: not a node reached but a hub to go on reading. */
+#define MORE_OF_HUB (UINT32_C(1) << 31)
 
 enum direction { FORWARD, BACKWARD };
 
@@ -99,6 +103,24 @@ INLINE int64_t tighten_leaf(struct mincost *m, uint32_t v)
     return rise;
 }
 
+/* The same downwards, for searches that come to the task from behind. */
+INLINE int64_t loosen_leaf(struct mincost *m, uint32_t v)
+{
+    const struct node *node = &m->nodes[v];
+    const struct half *half = m->halves + node->start + node->end[0];
+    const struct half *stop = m->halves + node->start + node->end[2];
+    int64_t best = -FAR;
+    m->work += node->end[2] - node->end[0];
+    for (; half < stop; half++) {
+        int64_t through = half->cost + m->price[half->head];
+        if (through > best)
+            best = through;
+    }
+    int64_t fall = best == -FAR ? 0 : m->price[v] - best;
+    m->price[v] -= fall;
+    return fall;
+}
+
 /* The next node to scan, or NO_NODE when all that are nearer than the counterpart have been. */
 INLINE uint32_t next_node(struct mincost *m, struct quest *quest)
 {
@@ -108,7 +130,7 @@ INLINE uint32_t next_node(struct mincost *m, struct quest *quest)
         struct queue_entry entry = queue_take(&m->queue);
         if (entry.key >= quest->bound)
             return NO_NODE;
-        if (m->labels[entry.node].distance != entry.key)
+        if (!(entry.node & MORE_OF_HUB) && m->labels[entry.node].distance != entry.key)
             continue;
         quest->distance = entry.key;
         return entry.node;
@@ -116,20 +138,86 @@ INLINE uint32_t next_node(struct mincost *m, struct quest *quest)
     return NO_NODE;
 }
 
-INLINE void visit(struct mincost *m, struct quest *quest, uint32_t v)
+/* Reads a hub's heap as far as the search has come. What lies at this very distance is followed
+ * before more is read. */
+INLINE void read_hub(struct mincost *m, struct quest *quest, uint32_t v)
 {
-    if (quest->direction == FORWARD && node_is_leaf(&m->nodes[v])) {
-        int64_t rise = tighten_leaf(m, v);
-        if (rise > 0) {
-            m->labels[v].distance = quest->distance + rise;
-            if (m->labels[v].distance < quest->bound)
-                queue_put(m, m->labels[v].distance, v);
+    bool forward = quest->direction == FORWARD;
+    enum hub_side side = forward ? HUB_OUT : HUB_IN;
+    struct hub *hub = &m->hubs[m->nodes[v].hub - 1];
+    int64_t base = m->labels[v].distance + (forward ? -m->price[v] : m->price[v]);
+    int64_t key;
+    while (hub_least(m, hub, side, &key) && base + key < quest->bound) {
+        if (base + key > quest->distance) {
+            queue_put(m, base + key, v | MORE_OF_HUB);
             return;
         }
+        uint32_t arc;
+        if (!hub_next(m, hub, side, &arc, &key) || base + key >= quest->bound)
+            continue;
+        bool here = base + key == quest->distance;
+        if (here)
+            list_add(m, &m->stack, v | MORE_OF_HUB);
+        reach(m, quest, arc_tail(m, arc), base + key, arc << 1 | forward);
+        if (here)
+            return;
     }
+}
+
+INLINE void scan_links(struct mincost *m, struct quest *quest, uint32_t v)
+{
+    bool forward = quest->direction == FORWARD;
+    const struct hub *hub = &m->hubs[m->nodes[v].hub - 1];
+    const struct hub_link *link = hub->links, *stop = link + hub->link_count;
+    int64_t base = quest->distance + (forward ? -m->price[v] : m->price[v]);
+    m->work += hub->link_count;
+    for (; link < stop; link++) {
+        int64_t through = link->cost + m->price[link->head];
+        int64_t distance = forward ? base + through : base - through;
+        uint32_t via = forward ? link->via : link->via ^ 1;
+        if (distance < quest->bound && distance >= quest->distance &&
+            arc_residual(&m->arcs[via >> 1], via & 1) > 0)
+            reach(m, quest, link->head, distance, via);
+    }
+}
+
+INLINE void visit_hub(struct mincost *m, struct quest *quest, uint32_t v)
+{
+    hub_start(m, &m->hubs[m->nodes[v].hub - 1], quest->direction == FORWARD ? HUB_OUT : HUB_IN);
+    scan_links(m, quest, v);
+    if (quest->bound > quest->distance)
+        read_hub(m, quest, v);
+}
+
+/* Prices a task where it truly lies. Whether it lies farther than here; then it waits in the queue.
+ */
+INLINE bool put_off_leaf(struct mincost *m, struct quest *quest, uint32_t v)
+{
+    bool forward = quest->direction == FORWARD;
+    int64_t by = forward ? tighten_leaf(m, v) : loosen_leaf(m, v);
+    if (by <= 0)
+        return false;
+    if (forward)
+        hub_leaf_rose(m, v);
+    else
+        hub_leaf_fell(m, v);
+    m->labels[v].distance = quest->distance + by;
+    if (m->labels[v].distance < quest->bound)
+        queue_put(m, m->labels[v].distance, v);
+    return true;
+}
+
+INLINE void visit(struct mincost *m, struct quest *quest, uint32_t v)
+{
+    if (node_is_leaf(&m->nodes[v]) && put_off_leaf(m, quest, v))
+        return;
     list_add(m, &m->settled, v);
     scan_sink_arc(m, quest, v);
-    if (quest->bound > quest->distance)
+    if (quest->bound <= quest->distance)
+        return;
+    if (m->nodes[v].hub)
+        visit_hub(m, quest, v);
+    else
         scan(m, quest, v);
 }
 
@@ -141,7 +229,10 @@ INLINE void run(struct mincost *m, struct quest *quest, uint32_t start)
     m->labels[start] = (struct label){0, 0, m->stamp};
     for (uint32_t v = start; v != NO_NODE && quest->bound > quest->distance;
          v = next_node(m, quest))
-        visit(m, quest, v);
+        if (v & MORE_OF_HUB)
+            read_hub(m, quest, v & ~MORE_OF_HUB);
+        else
+            visit(m, quest, v);
 }
 
 /* Prices of nodes nearer than the counterpart move until the way to it costs nothing. */
@@ -151,6 +242,12 @@ INLINE void move_prices(struct mincost *m, const struct quest *quest)
         uint32_t v = m->settled.items[i];
         int64_t by = quest->bound - m->labels[v].distance;
         m->price[v] += quest->direction == FORWARD ? by : -by;
+        if (!node_is_leaf(&m->nodes[v]))
+            continue;
+        if (quest->direction == FORWARD)
+            hub_leaf_rose(m, v);
+        else
+            hub_leaf_fell(m, v);
     }
 }
 
@@ -189,6 +286,8 @@ INLINE int balance(struct mincost *m, enum direction direction, uint32_t start)
     while (m->excess[start] != 0) {
         if (m->work_budget && m->work > m->work_budget)
             return -EAGAIN;
+        if (m->hubs_stale && hubs_prepare(m))
+            return m->failed;
         struct quest quest = {.direction = direction, .bound = FAR};
         run(m, &quest, start);
         if (m->failed)
