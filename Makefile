@@ -6,6 +6,7 @@
 BUILD   ?= build
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CLANG   ?= clang
+CXX     := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 BPFTOOL := $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 OPT     ?= -O2
 SAN     ?=
@@ -21,10 +22,12 @@ GENFLAGS := $(filter-out $(WARN),$(CFLAGS)) -w
 PACKAGES := $(shell sed 's/\#.*//' packages.txt)
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
-ARCHIVES       := lib engine mincost controller cli agent task sim replay verify workload
+ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay verify workload
 DIRS_lib       := lib
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
+DIRS_mcmf      := controller/mcmf
+DIRS_plainflow := tests/mincost
 DIRS_controller := controller
 DIRS_cli       := controller/cli
 DIRS_agent     := hostagent
@@ -55,7 +58,7 @@ $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,-lsystemd))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
 $(eval $(call program,duopoly-workload,testbed/workload/main.c,workload lib,-ljansson -lm))
-$(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mincost lib,))
+$(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mcmf mincost lib,))
 $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib proto,$(WIRE_LIBS) -ljansson -lxxhash -lm))
 $(eval $(call program,replay-map,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
@@ -110,9 +113,17 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.
 TEST_ARCHIVES := $(foreach a,controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
 TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
+# Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.
+LEMON := $(BUILD)/obj/tests/mincost/lemon.o
+$(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h
+	@mkdir -p $(dir $@)
+	$(CXX) -I. -O2 -DNDEBUG -g -c -o $@ $<
+PLAINFLOW := $(call archive,plainflow) $(LEMON)
+$(BUILD)/tests/test_mincost_%: EXTRA = $(PLAINFLOW) -lstdc++
+$(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_mincost_*.c)): $(PLAINFLOW)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
-	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
 
 .PHONY: unit-programs
 unit-programs: $(UNIT)

@@ -1,0 +1,247 @@
+/* The problem as the algorithms see it: nodes, arcs, and for each node its half-arcs, those that
+ * matter first.
+ *
+ * An arc from u to v is two *halves*: one at u with head v and the arc's cost, one at v with head u
+ * and the cost's negative. A half is residual when flow may still be sent over it towards its head;
+ * its *mate* is the other half. The halves of a node lie side by side in one block of the pool, in
+ * four groups:
+ *
+ *     [ residual, mate not | both | mate residual only | neither ]
+ *       0 … end[0]           … end[1]  … end[2]              … end[3]
+ *
+ * so that a search along the flow looks at the first two groups and one against it at the middle
+ * two. A task of which one arc of ten carries its unit shows a machine only that one. Sending flow
+ * moves halves between groups by swaps.
+ *
+ * Reduced cost of a half from u to w: cost − price[u] + price[w], which is ≥ 0 on residual halves
+ * of an optimum. A price thus reads as the distance to the sink.
+ *
+ * Between rounds the flow is optimal for what it carries, and excess[v] = supply + inflow − outflow
+ * is what an algorithm has to bring to 0.
+ *
+ * Internal to this folder. 16 bytes a half, 25 an arc, 64 a node, and blocks that are on average
+ * less than a tenth larger than filled. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/engine/mincost/mincost.h"
+
+#define NO_PRICE (-(INT64_C(1) << 61)) /* a fresh node, not priced yet: constrains nobody */
+#define NO_NODE  0u
+#define NO_ARC   0u
+
+enum half_bits {
+    HALF_AT_HEAD = 1,       /* this is the half at the arc's head: its cost is the negative one */
+    HALF_RESIDUAL = 2,      /* flow may be sent over it */
+    HALF_MATE_RESIDUAL = 4, /* flow may be sent over its mate */
+    HALF_TO_HUB = 8,        /* from a task to a hub (hubs.h) */
+    HALF_ARC_SHIFT = 4,
+};
+
+struct half {
+    int64_t cost;
+    uint32_t head;
+    uint32_t ref; /* arc number << HALF_ARC_SHIFT | half_bits */
+};
+
+enum arc_bits {
+    ARC_PRESENT = 1,
+    ARC_TOUCHED =
+        2, /* `kept` holds the flow of the last optimum, and the arc is on the touched list */
+    ARC_DIRTY = 4,   /* on the list of arcs whose reduced cost must be looked at */
+    ARC_CROSSED = 8, /* its lower bound was above its capacity, and counts as equal to it */
+};
+
+struct arc {
+    uint32_t pos[2]; /* pool index of the half at the tail and of the one at the head */
+    int32_t flow, lower, capacity;
+    int32_t kept;
+};
+
+enum node_bits {
+    NODE_PRESENT = 1,
+    NODE_DIRTY = 2,      /* on the list of nodes to price anew */
+    NODE_UNBALANCED = 4, /* on the list of nodes whose excess may not be 0 */
+};
+
+struct node {
+    uint32_t start;    /* of its block in the pool */
+    uint32_t end[4];   /* group ends, from `start`; end[3] is the number of halves */
+    uint32_t in_arcs;  /* how many of them are at the arc's head */
+    uint32_t sink_arc; /* an arc to the sink, or NO_ARC */
+    uint8_t room;      /* size class of the block */
+    uint8_t bits;
+    uint16_t hub; /* index of its hub + 1, or 0 (hubs.h) */
+};
+
+/* What a search knows of a node; valid only where `stamp` is the search's own. */
+struct label {
+    int64_t distance;
+    uint32_t via; /* arc << 1 | which half, by which the search came */
+    uint32_t stamp;
+};
+
+struct u32_list {
+    uint32_t *items;
+    uint32_t count, room;
+};
+
+struct queue_entry {
+    int64_t key;
+    uint32_t node;
+};
+
+struct queue {
+    struct queue_entry *items;
+    uint32_t count, room;
+};
+
+enum { SIZE_CLASSES = 128 };
+
+struct mincost {
+    struct half *halves;
+    uint32_t halves_used, halves_room, halves_free;
+    uint32_t free_block[SIZE_CLASSES]; /* head of each list of free blocks, + 1 */
+
+    struct arc *arcs;
+    uint8_t *arc_bits;
+    uint32_t arcs_room, max_arc, arc_count;
+
+    struct node *nodes;
+    int64_t *price, *excess, *supply;
+    int64_t *posted; /* the price that hubs know a task to be below (hubs.h) */
+    struct label *labels;
+    uint32_t nodes_room, max_node, node_count;
+
+    bool elect;         /* the sink must be chosen anew */
+    uint32_t sink;      /* the node with the largest demand: a counterpart that is always at hand */
+    int64_t supply_sum; /* of all nodes; 0 when balanced */
+    int64_t supply_absolute;
+    uint32_t crossed_arcs;   /* arcs whose lower bound is above the capacity */
+    uint64_t costs_at[42];   /* how many arcs have an absolute cost of that many bits */
+    __int128 cost;           /* of the working flow */
+    int64_t cost_of_optimum; /* of the last optimum, cut to 64 bits */
+
+    struct u32_list touched, dirty_arcs, dirty_nodes, unbalanced;
+    struct u32_list stack, settled;
+    struct queue queue;
+    uint32_t stamp;
+    uint64_t work, work_budget; /* halves looked at in this round; 0 = no budget */
+    uint64_t searches;
+
+    struct hub *hubs;
+    uint32_t hub_count, hub_room;
+    unsigned key_shift;
+    bool hubs_stale;  /* one must be built anew before the next search */
+    bool hubs_wanted; /* a node may have become one */
+
+    int failed;     /* −ENOMEM once a list could not grow inside an algorithm */
+    bool pending;   /* something changed since the last optimum */
+    bool ungrouped; /* an algorithm that works on bits alone left the groups behind */
+    const struct mincost_algorithm *algorithm;
+    struct mincost_stats stats;
+    uint64_t changes;
+    uint64_t scratch_work; /* what the last solution from scratch looked at; 0 = none yet */
+    size_t bytes;
+    char reason[256];
+};
+
+static inline uint32_t half_arc(const struct half *half)
+{
+    return half->ref >> HALF_ARC_SHIFT;
+}
+
+static inline uint32_t node_degree(const struct node *node)
+{
+    return node->end[3];
+}
+
+/* A node that only sends: a task. Its price follows from its neighbours'. */
+static inline bool node_is_leaf(const struct node *node)
+{
+    return node->in_arcs == 0;
+}
+
+static inline bool arc_is_present(const struct mincost *m, uint32_t arc)
+{
+    return arc >= 1 && arc <= m->max_arc && (m->arc_bits[arc] & ARC_PRESENT);
+}
+
+static inline bool node_is_present(const struct mincost *m, uint32_t node)
+{
+    return node >= 1 && node <= m->max_node && (m->nodes[node].bits & NODE_PRESENT);
+}
+
+static inline uint32_t arc_tail(const struct mincost *m, uint32_t arc)
+{
+    return m->halves[m->arcs[arc].pos[1]].head;
+}
+
+static inline uint32_t arc_head(const struct mincost *m, uint32_t arc)
+{
+    return m->halves[m->arcs[arc].pos[0]].head;
+}
+
+static inline int64_t arc_cost(const struct mincost *m, uint32_t arc)
+{
+    return m->halves[m->arcs[arc].pos[0]].cost;
+}
+
+static inline int64_t arc_reduced_cost(const struct mincost *m, uint32_t arc)
+{
+    return arc_cost(m, arc) - m->price[arc_tail(m, arc)] + m->price[arc_head(m, arc)];
+}
+
+/* How much can still be sent over a half: side 0 is the one at the tail. */
+static inline int64_t arc_residual(const struct arc *arc, uint32_t side)
+{
+    return side ? (int64_t)arc->flow - arc->lower : (int64_t)arc->capacity - arc->flow;
+}
+
+/* Tables. 0 or −ENOMEM. */
+int graph_reserve_nodes(struct mincost *m, uint32_t highest);
+int graph_reserve_arcs(struct mincost *m, uint32_t highest);
+
+/* Puts both halves of `arc` (bounds and flow set) into their blocks, or takes them out. 0 or
+ * −ENOMEM. */
+int graph_attach(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head, int64_t cost);
+void graph_detach(struct mincost *m, uint32_t arc);
+
+/* Sets the bits of both halves after flow or bounds changed, and moves them to their groups. */
+void graph_refresh(struct mincost *m, uint32_t arc);
+
+/* Sends `amount` over a half. Keeps excesses, cost, groups and the touched list. */
+void graph_push(struct mincost *m, uint32_t arc, uint32_t side, int64_t amount);
+
+/* Remembers the flow of the last optimum before it is changed. */
+void graph_touch(struct mincost *m, uint32_t arc);
+
+/* Sets bits or groups of all halves anew, after an algorithm that changed flows only. */
+void graph_regroup(struct mincost *m);
+
+void graph_mark_node_dirty(struct mincost *m, uint32_t node);
+void graph_mark_arc_dirty(struct mincost *m, uint32_t arc);
+void graph_mark_unbalanced(struct mincost *m, uint32_t node);
+
+/* Blocks of the pool by size class. `ret_start` is set; 0 or −ENOMEM. */
+int block_take(struct mincost *m, uint8_t size_class, uint32_t *ret_start);
+void block_give(struct mincost *m, uint8_t size_class, uint32_t start);
+uint32_t block_size(uint8_t size_class);
+
+/* realloc that keeps m->bytes; NULL and the old array untouched when memory is short. */
+void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count,
+                    size_t size);
+
+/* Room for one more item. 0, or −ENOMEM, which m->failed keeps. */
+int list_grow(struct mincost *m, struct u32_list *list);
+int queue_grow(struct mincost *m, struct queue *queue);
+
+static inline void list_add(struct mincost *m, struct u32_list *list, uint32_t item)
+{
+    if (list->count == list->room && list_grow(m, list))
+        return;
+    list->items[list->count++] = item;
+}

@@ -1,0 +1,52 @@
+#include <errno.h>
+
+#include "controller/engine/mincost/algorithms.h"
+#include "controller/engine/mincost/hubs.h"
+#include "controller/engine/mincost/repair.h"
+#include "controller/engine/mincost/search.h"
+
+/* Drops the balanced nodes from the list. */
+static void forget_balanced(struct mincost *m)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->unbalanced.count; i++) {
+        uint32_t v = m->unbalanced.items[i];
+        if (m->excess[v] != 0)
+            m->unbalanced.items[kept++] = v;
+        else
+            m->nodes[v].bits &= (uint8_t)~NODE_UNBALANCED;
+    }
+    m->unbalanced.count = kept;
+}
+
+static int balance_one(struct mincost *m, uint32_t v, bool deficits)
+{
+    if (v == m->sink || m->excess[v] == 0 || (m->excess[v] < 0) != deficits)
+        return 0;
+    int error = deficits ? search_from_deficit(m, v) : search_from_excess(m, v);
+    if (error == -EDOM)
+        witness_search(m, v);
+    return error;
+}
+
+int paths_balance(struct mincost *m)
+{
+    int error = hubs_prepare(m);
+    for (int deficits = 1; deficits >= 0 && !error; deficits--)
+        for (uint32_t i = 0; i < m->unbalanced.count && !error; i++)
+            error = balance_one(m, m->unbalanced.items[i], deficits);
+    forget_balanced(m);
+    return error;
+}
+
+int algorithm_incremental(struct mincost *m)
+{
+    repair_after_changes(m);
+    return paths_balance(m);
+}
+
+int algorithm_paths(struct mincost *m)
+{
+    repair_from_nothing(m);
+    return paths_balance(m);
+}
