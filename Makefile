@@ -137,8 +137,9 @@ bench-sim: $(BUILD)/duopoly-sim ## the simulator's bars on the Facebook trace (F
 	tests/bench/sim $(BUILD)
 
 .PHONY: check
-check: ## the checks that run nothing: include directions
+check: programs ## the checks that run nothing: include directions, one owner per symbol
 	tests/lint/includes
+	tests/lint/symbols $(BUILD)/lib*.a
 
 # The decoders' sources are built anew for it: coverage has to be compiled in.
 FUZZ_SECONDS ?= 60

@@ -20,7 +20,7 @@ static int attempt_compare(const struct attempt *a, const struct attempt *b)
 
 RB_GENERATE(attempt_tree, attempt, by_id, attempt_compare)
 
-struct attempt *attempt_find(struct tasks *tasks, uint64_t id)
+struct attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id)
 {
     struct attempt key = {.start.attempt = id};
     return RB_FIND(attempt_tree, &tasks->attempts, &key);
@@ -106,7 +106,7 @@ static void on_found(void *user, uint64_t id)
 static void on_found_cgroup(void *user, uint64_t id)
 {
     struct tasks *tasks = user;
-    if (attempt_find(tasks, id))
+    if (tasks_find_attempt(tasks, id))
         return;
     cgroup_kill(tasks->cgroup, id);
     cgroup_remove(tasks->cgroup, id);
@@ -195,7 +195,7 @@ int tasks_remove(const struct tasks_config *config, struct err *err)
 
 void tasks_ask(struct tasks *tasks, uint64_t id)
 {
-    struct attempt *attempt = attempt_find(tasks, id);
+    struct attempt *attempt = tasks_find_attempt(tasks, id);
     if (attempt) {
         attempt_tell(attempt, NULL);
         return;
@@ -218,7 +218,7 @@ static void stop_running(struct attempt *attempt, uint32_t grace_ms)
 
 void tasks_stop(struct tasks *tasks, uint64_t id, uint32_t grace_ms)
 {
-    struct attempt *attempt = attempt_find(tasks, id);
+    struct attempt *attempt = tasks_find_attempt(tasks, id);
     if (!attempt || attempt_ended(attempt)) {
         tasks_ask(tasks, id);
         return;
@@ -246,7 +246,7 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
     uint32_t n = 0;
     for (pb_size_t i = 0; i < levels->levels_count; i++) {
         const duopoly_AttemptLevels *one = &levels->levels[i];
-        struct attempt *attempt = attempt_find(tasks, one->attempt);
+        struct attempt *attempt = tasks_find_attempt(tasks, one->attempt);
         if (!attempt || attempt_ended(attempt))
             continue;
         attempt->start.coflow_level = one->coflow_level;
@@ -260,7 +260,7 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
     int r = tasks->config.mark_driver->tasks_set(tasks->config.mark, marks, n, err);
     uint64_t now = journal_now_ns();
     for (pb_size_t i = 0; r >= 0 && i < levels->levels_count; i++) {
-        struct attempt *attempt = attempt_find(tasks, levels->levels[i].attempt);
+        struct attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);
         if (!attempt || !attempt_runs(attempt))
             continue;
         journal_line(tasks->config.journal, "levels %llu %u %u %llu",
@@ -285,7 +285,7 @@ static void forget_attempt(struct attempt *attempt)
 
 void tasks_acknowledge(struct tasks *tasks, uint64_t id)
 {
-    struct attempt *attempt = attempt_find(tasks, id);
+    struct attempt *attempt = tasks_find_attempt(tasks, id);
     if (attempt && attempt_ended(attempt))
         forget_attempt(attempt);
 }
@@ -347,7 +347,7 @@ struct output_visit {
 static void visit_output(void *user, const duopoly_OutputHeld *output)
 {
     struct output_visit *visit = user;
-    struct attempt *attempt = attempt_find(visit->tasks, output->attempt);
+    struct attempt *attempt = tasks_find_attempt(visit->tasks, output->attempt);
     if (!attempt || attempt->phase == duopoly_AttemptPhase_PHASE_DONE)
         visit->each(visit->user, output);
 }

@@ -58,7 +58,7 @@ static inline bool attempt_runs(const struct attempt *attempt)
 }
 
 /* tasks.c */
-struct attempt *attempt_find(struct tasks *tasks, uint64_t id);
+struct attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id);
 /* NULL: no memory, or TASKS_MAX are there. */
 struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
 void attempt_drop(

@@ -202,7 +202,7 @@ static int await_inputs(struct attempt *attempt)
 
 void tasks_start(struct tasks *tasks, const duopoly_Start *start)
 {
-    struct attempt *attempt = attempt_find(tasks, start->attempt);
+    struct attempt *attempt = tasks_find_attempt(tasks, start->attempt);
     if (attempt) {
         attempt_tell(attempt, NULL);
         return;
@@ -240,7 +240,7 @@ void tasks_start(struct tasks *tasks, const duopoly_Start *start)
 
 void tasks_add_inputs(struct tasks *tasks, const duopoly_StartInputs *part)
 {
-    struct attempt *attempt = attempt_find(tasks, part->attempt);
+    struct attempt *attempt = tasks_find_attempt(tasks, part->attempt);
     if (!attempt || attempt->phase != duopoly_AttemptPhase_PHASE_SENT)
         return; /* refused meanwhile, or said twice */
     if (part->inputs_count > attempt->start.inputs - attempt->inputs_n) {

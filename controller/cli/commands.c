@@ -316,7 +316,7 @@ static int run_explain(struct client *client, const struct request *request, str
  * --------------------------------------------------------------------------------------------------
  */
 
-const struct command commands[] = {
+const struct command cli_commands[] = {
     {"status", "", "what the controller does as a whole", 0, 0, "", NULL, run_status},
     {"jobs", "[-a]", "the jobs that are not done (-a: finished ones too)", 0, 0, "a", NULL,
      run_jobs},
@@ -339,7 +339,7 @@ const struct command commands[] = {
 int command_find(const char *name, const struct command **ret_command, struct err *err)
 {
     char names[256] = "";
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct command *c = cli_commands; c->name; c++) {
         if (strcmp(c->name, name) == 0) {
             *ret_command = c;
             return 0;

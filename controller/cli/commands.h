@@ -42,7 +42,7 @@ struct command {
 };
 
 /* NULL name at the end. */
-extern const struct command commands[];
+extern const struct command cli_commands[];
 
 /* The command of this name; −EINVAL with the names that there are. */
 int command_find(const char *name, const struct command **ret_command, struct err *err);

@@ -83,7 +83,7 @@ static char *commands_help(int key, const char *text, void *input)
     if (!out)
         return NULL;
     fputs("Commands:\n", out);
-    for (const struct command *c = commands; c->name; c++)
+    for (const struct command *c = cli_commands; c->name; c++)
         fprintf(out, "  %-8s %-15s %s\n", c->name, c->arguments, c->help);
     fputs("\nA TASK is JOB/STAGE/TASK or the number of an attempt.\n"
           "Exit status: 0 done, 1 refused or unreachable, 2 wrong arguments.",

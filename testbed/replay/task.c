@@ -164,7 +164,7 @@ static int task_leave_output(struct task *task, struct err *err)
     return registry_add(task->options->registry, &output, path, err);
 }
 
-int task_run(const struct task_options *options, struct err *err)
+int replay_task_run(const struct task_options *options, struct err *err)
 {
     struct task task = {.options = options, .socket = -1, .ports = -1};
     int r = task_prepare(&task, err);

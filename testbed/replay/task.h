@@ -16,4 +16,4 @@ struct task_options {
 
 /* Does the task that the environment describes (DUOPOLY_TASK_…) from beginning to end; blocks. 0 or
  * −errno with the sentence that a failed job shows. */
-int task_run(const struct task_options *options, struct err *err);
+int replay_task_run(const struct task_options *options, struct err *err);

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     /* Timers 50 us late by default would add up over waves of short tasks. */
     prctl(PR_SET_TIMERSLACK, 1);
-    if (task_run(&options, &err) < 0) {
+    if (replay_task_run(&options, &err) < 0) {
         fprintf(stderr, "%s: %s\n", program_invocation_short_name, err.text);
         return 1;
     }

@@ -63,7 +63,7 @@ static void wrong_arguments_are_refused(void **state)
 static void the_table_is_whole(void **state)
 {
     (void)state;
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct command *c = cli_commands; c->name; c++) {
         assert_true(*c->help && c->run && c->least_words <= c->most_words && c->most_words <= 2);
         assert_int_equal(strncmp(c->options, "", 1) == 0, !strchr(c->arguments, '-'));
     }

@@ -377,7 +377,7 @@ static void child_run(struct scene *scene, int socket)
     setenv("DUOPOLY_TASK_INPUT", text, 1);
     snprintf(text, sizeof(text), "%s/made", scene->directory);
     setenv("DUOPOLY_TASK_OUTPUT", text, 1);
-    _exit(task_run(&options, &err) < 0 ? 1 : 0);
+    _exit(replay_task_run(&options, &err) < 0 ? 1 : 0);
 }
 
 /* Runs a task on the input file `text`; afterwards scene->socket holds what it said. */
