@@ -2,4 +2,4 @@
 
 #include <stddef.h>
 
-const struct command *const commands[] = {&command_coflows, NULL};
+const struct command *const commands[] = {&command_coflows, &command_run, NULL};
