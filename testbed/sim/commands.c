@@ -2,4 +2,4 @@
 
 #include <stddef.h>
 
-const struct command *const commands[] = {&command_coflows, &command_replay, NULL};
+const struct command *const commands[] = {&command_coflows, &command_run, &command_replay, NULL};

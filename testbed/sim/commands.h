@@ -10,4 +10,4 @@ struct command {
 
 extern const struct command *const commands[]; /* ends with NULL */
 
-extern const struct command command_coflows, command_replay;
+extern const struct command command_coflows, command_run, command_replay;

@@ -571,7 +571,7 @@ static void free_bundles(struct fluid *f)
 static void free_tables(struct fluid *f)
 {
     struct list *lists[] = {&f->ports,   &f->spare_bundles, &f->bundles_by_id, &f->region,
-                            &f->touched, &f->solving,       &f->bounded,       &f->uplinks};
+                            &f->touched, &f->solving,       &f->bounding,      &f->uplinks};
     void *tables[] = {
         f->links, f->levels,      f->dirty,          f->ends_where, f->limited_where,
         f->flows, f->flows_where, f->flow_ids.spare, f->macroflows, f->macroflow_ids.spare,

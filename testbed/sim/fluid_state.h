@@ -28,6 +28,7 @@ struct port {
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
     /* While solving. */
     uint64_t region;     /* the solve whose region it is in */
+    uint64_t bounds;     /* the round in which it bounds bundles of the region from outside */
     uint64_t solve_mark; /* the round whose list of touched ports it is in */
     double free, new_rate, load, delta;
     uint32_t open; /* flows not yet given a rate */
@@ -48,7 +49,7 @@ struct bundle {
     struct heap flows; /* by the bytes per flow at which they end */
     /* While solving. */
     uint64_t solve;
-    double bound, new_rate;
+    double new_rate;
     struct port *new_limit;
     UT_hash_handle hh;
 };
@@ -109,7 +110,7 @@ struct fluid {
     size_t n_events, events_room, next_event;
     /* The solver's own. */
     uint64_t solve, round, visited; /* counters: regions, fillings, ports */
-    struct list region, touched, solving, bounded;
+    struct list region, touched, solving, bounding;
     struct heap fill;
     struct list uplinks; /* struct link: their use changed */
 };

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Changes below this part of a capacity are rounding, not news. */
 static const double NOISE = 1e-12;
@@ -58,37 +57,39 @@ static int region_begin(struct fluid *f, uint32_t level)
     return 0;
 }
 
-static double bound_outside(const struct fluid *f, const struct bundle *b)
+/* The port outside with the least share: b can have no more; NULL if it has none that is full. */
+static struct port *bounding_port(const struct fluid *f, const struct bundle *b)
 {
-    double bound = INFINITY;
-    for (uint32_t i = 0; i < b->key.n; i++)
-        if (!in_region(f, b->ports[i]) && b->ports[i]->rate < bound)
-            bound = b->ports[i]->rate;
-    return bound;
+    struct port *least = NULL;
+    for (uint32_t i = 0; i < b->key.n; i++) {
+        struct port *p = b->ports[i];
+        if (!in_region(f, p) && !isinf(p->rate) && (!least || p->rate < least->rate))
+            least = p;
+    }
+    return least;
 }
 
+/* Ports outside stand in the filling's order with the shares that they have, behind the region's
+ * numbers. */
 static int gather_bundle(struct fluid *f, struct bundle *b, uint64_t round)
 {
     if (b->solve == round)
         return 0;
     b->solve = round;
     b->new_limit = NULL;
-    b->bound = bound_outside(f, b);
-    if (!isinf(b->bound) && list_add(&f->bounded, b))
-        return -ENOMEM;
+    struct port *p = bounding_port(f, b);
+    if (p && p->bounds != round) {
+        p->bounds = round;
+        if (heap_push(&f->fill, NULL, p->rate, (uint32_t)(f->region.n + f->bounding.n)) ||
+            list_add(&f->bounding, p))
+            return -ENOMEM;
+    }
     return list_add(&f->solving, b);
-}
-
-static int by_bound(const void *x, const void *y)
-{
-    const struct bundle *a = *(struct bundle *const *)x, *b = *(struct bundle *const *)y;
-    return a->bound != b->bound ? (a->bound > b->bound) - (a->bound < b->bound)
-                                : (a->id > b->id) - (a->id < b->id);
 }
 
 static int gather(struct fluid *f, uint64_t round)
 {
-    f->solving.n = f->bounded.n = 0;
+    f->solving.n = f->bounding.n = 0;
     f->fill.n = 0;
     for (size_t i = 0; i < f->region.n; i++) {
         struct port *p = f->region.items[i];
@@ -103,8 +104,6 @@ static int gather(struct fluid *f, uint64_t round)
         if (p->open && heap_push(&f->fill, NULL, p->free / p->open, (uint32_t)i))
             return -ENOMEM;
     }
-    if (f->bounded.n > 1)
-        qsort(f->bounded.items, f->bounded.n, sizeof(void *), by_bound);
     return 0;
 }
 
@@ -123,16 +122,6 @@ static void give(struct fluid *f, struct bundle *b, double rate, struct port *li
     }
 }
 
-static struct port *outside_limit(const struct fluid *f, const struct bundle *b)
-{
-    if (b->limit && !in_region(f, b->limit) && b->limit->rate <= b->bound)
-        return b->limit;
-    for (uint32_t i = 0; i < b->key.n; i++)
-        if (!in_region(f, b->ports[i]) && b->ports[i]->rate <= b->bound)
-            return b->ports[i];
-    return NULL;
-}
-
 static void fill_port(struct fluid *f, struct port *p, double share)
 {
     p->new_rate = share;
@@ -141,29 +130,31 @@ static void fill_port(struct fluid *f, struct port *p, double share)
             give(f, p->bundles[j], share, p);
 }
 
-/* Least share first; a port whose share rose since it was queued goes back. */
-static int fill(struct fluid *f)
+/* Those of an outside port's bundles that are being solved and have no less anywhere else. */
+static void give_bound(struct fluid *f, struct port *p, uint64_t round)
 {
-    size_t next = 0;
+    for (uint32_t j = 0; j < p->n_bundles; j++)
+        if (p->bundles[j]->solve == round && !p->bundles[j]->new_limit)
+            give(f, p->bundles[j], p->rate, p);
+}
+
+/* Least share first; a port whose share rose since it was queued goes back. */
+static int fill(struct fluid *f, uint64_t round)
+{
     while (f->fill.n) {
-        struct heap_item top = f->fill.items[0];
-        if (next < f->bounded.n && ((struct bundle *)f->bounded.items[next])->bound <= top.key) {
-            struct bundle *b = f->bounded.items[next++];
-            if (!b->new_limit)
-                give(f, b, b->bound, outside_limit(f, b));
+        struct heap_item top = heap_pop(&f->fill, NULL);
+        if (top.id >= f->region.n) {
+            give_bound(f, f->bounding.items[top.id - f->region.n], round);
             continue;
         }
-        heap_pop(&f->fill, NULL);
         struct port *p = f->region.items[top.id];
         if (!p->open)
             continue;
         double share = p->free > 0 ? p->free / p->open : 0;
-        if (share > top.key * (1 + NOISE)) {
-            if (heap_push(&f->fill, NULL, share, top.id))
-                return -ENOMEM;
-        } else {
+        if (share <= top.key * (1 + NOISE))
             fill_port(f, p, share);
-        }
+        else if (heap_push(&f->fill, NULL, share, top.id))
+            return -ENOMEM;
     }
     return 0;
 }
@@ -281,7 +272,7 @@ static int solve_level(struct fluid *f, uint32_t level)
         return -ENOMEM;
     while (grew) {
         uint64_t round = ++f->round;
-        if (gather(f, round) || fill(f) || spread(f, round, &grew))
+        if (gather(f, round) || fill(f, round) || spread(f, round, &grew))
             return -ENOMEM;
     }
     return commit(f);

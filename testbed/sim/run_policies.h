@@ -1,0 +1,20 @@
+/* What the names that people compare mean: a choice for each of the engine's questions. All keep
+ * SJF job order and the same slots unless their name says otherwise, so that a difference comes
+ * from what differs. */
+#pragma once
+
+#include "controller/engine/engine.h"
+
+struct run_policy {
+    const char *name, *what;
+    const char *turn, *place, *network;
+    enum mode_rule mode_rule;
+};
+
+extern const struct run_policy run_policies[]; /* ends with a NULL name */
+
+/* NULL if there is none of that name. */
+const struct run_policy *run_policy_find(const char *name);
+
+/* Sets turn, place, network and the mode rule. */
+void run_policy_apply(const struct run_policy *policy, struct engine_config *config);

@@ -1,0 +1,23 @@
+/* A workload's job as the engine's events: what a submitter sends, in one piece.
+ *
+ * Hosts of the workload fold onto those of the cluster (host h is the (h mod n)-th). The events
+ * borrow from the job and from the submission until submission_done. Pure. */
+#pragma once
+
+#include "controller/engine/event.h"
+#include "lib/workload.h"
+
+#include <stddef.h>
+
+struct submission {
+    struct event *events;
+    size_t n, room;
+    void **arrays; /* what events point to and the job does not own */
+    size_t n_arrays, arrays_room;
+};
+
+/* Fills an empty (or reused) submission. Returns 0 or −ENOMEM; call submission_done in any case. */
+int submission_make(struct submission *s, const struct workload_job *job, uint32_t hosts);
+
+/* Frees what it owns and zeroes it. */
+void submission_done(struct submission *s);
