@@ -25,9 +25,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* ---- the parts
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- the parts -------------------------------------------------------------------------- */
 
 static int stage_part(struct walk *walk, uint32_t index, struct err *err)
 {
@@ -142,8 +140,7 @@ static void begin_fill(const struct workload_job *job, uint64_t content,
     ret_begin->estimate_ns = -1;
 }
 
-/* ---- the two walks
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the two walks ---------------------------------------------------------------------- */
 
 static int part_hash(struct walk *walk, struct err *err)
 {

@@ -20,9 +20,7 @@ struct reader {
     struct err *err;
 };
 
-/* ---- sentences
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- sentences -------------------------------------------------------------------------- */
 
 /* Puts the position before the sentence that is in r->err. */
 static int fail_at(const struct reader *r, const yaml_node_t *node, int code)
@@ -87,9 +85,7 @@ static int unknown_key(const struct reader *r, const struct conf_field *fields,
     return fail_at(r, key, -EINVAL);
 }
 
-/* ---- scalars
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- scalars ---------------------------------------------------------------------------- */
 
 /* A number as a user would write it, in the largest unit that has no fraction. */
 static const char *number_words(enum conf_type type, int64_t value, char *words, size_t size)
@@ -198,8 +194,7 @@ static int scalar_set(const struct reader *r, const struct conf_field *field,
     return code < 0 ? fail_at(r, node, code) : 0;
 }
 
-/* ---- sections and lists
- * ------------------------------------------------------------------------------------------ */
+/* ---- sections and lists ----------------------------------------------------------------- */
 
 static int section_set(const struct reader *r, const struct conf_section *section,
                        const yaml_node_t *node, void *structure);
@@ -331,9 +326,7 @@ static int section_set(const struct reader *r, const struct conf_section *sectio
     return code;
 }
 
-/* ---- documents
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- documents -------------------------------------------------------------------------- */
 
 static int syntax_fail(const char *name, const yaml_parser_t *parser, struct err *err)
 {

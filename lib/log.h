@@ -33,9 +33,7 @@ __attribute__((format(printf, 3, 4))) void log_line(enum log_level level, enum l
 #define log_note(...)           log_line(LOG_LEVEL_NOTE, LOG_FAULT_NONE, __VA_ARGS__)
 #define log_debug(...)          log_line(LOG_LEVEL_DEBUG, LOG_FAULT_NONE, __VA_ARGS__)
 
-/* ---- the limiter
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- the limiter ------------------------------------------------------------------------ */
 
 #define LOG_BURST     10
 #define LOG_WINDOW_MS 10000

@@ -128,9 +128,7 @@ bool wire_hello_newer(uint64_t have_boot, uint64_t have_sequence, uint64_t boot,
     return boot != have_boot || sequence > have_sequence;
 }
 
-/* ---- sessions
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- sessions --------------------------------------------------------------------------- */
 
 void wire_session_init(struct wire_session *session, uint32_t version, uint32_t epoch)
 {

@@ -85,8 +85,8 @@ enum wire_verdict {
     WIRE_DUPLICATE, /* ignore it; the acknowledgement goes out again by itself */
     WIRE_GAP,       /* something was lost: end the session */
     WIRE_EPOCH,     /* from an older controller's time: refuse it */
-    WIRE_NONSENSE,  /* acknowledges what was never sent, other version, later epoch, too far ahead: end the
-                       session */
+    WIRE_NONSENSE,  /* acknowledges what was never sent, other version, later epoch, too far ahead:
+                       end the  session */
 };
 
 void wire_session_init(struct wire_session *session, uint32_t version, uint32_t epoch);

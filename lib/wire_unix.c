@@ -46,9 +46,7 @@ struct wire_unix {
     uint8_t buffer[WIRE_MAX_BYTES + 1];
 };
 
-/* ---- clients
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- clients ---------------------------------------------------------------------------- */
 
 static struct client *client_find(const struct wire_unix *server, uint64_t id)
 {
@@ -204,9 +202,7 @@ static int on_client(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-/* ---- accepting
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- accepting -------------------------------------------------------------------------- */
 
 static bool in_group(int fd, gid_t group)
 {
@@ -287,8 +283,7 @@ static int on_connection(sd_event_source *source, int listener, uint32_t revents
     return 0;
 }
 
-/* ---- opening and closing
- * ----------------------------------------------------------------------------------------- */
+/* ---- opening and closing ---------------------------------------------------------------- */
 
 /* Removes what a dead listener left; −EADDRINUSE if it is alive, or no socket. */
 static int leftover_remove(const struct sockaddr_un *address, struct err *err)

@@ -53,9 +53,7 @@ static int zmq_fail(struct err *err, const char *what, const char *address)
     return err_set(err, zmq_errno(), "%s %s: %s", what, address, zmq_strerror(zmq_errno()));
 }
 
-/* ---- the loop
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- the loop --------------------------------------------------------------------------- */
 
 static int socket_events(void *socket)
 {
@@ -124,9 +122,7 @@ static int edge_add(struct wire_zmq *endpoint, struct edge *edge)
     return sd_event_source_set_priority(edge->again, SD_EVENT_PRIORITY_NORMAL + 1);
 }
 
-/* ---- receiving
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- receiving -------------------------------------------------------------------------- */
 
 static bool has_more(void *socket)
 {
@@ -191,8 +187,7 @@ static bool message_receive(struct wire_zmq *endpoint)
     return came;
 }
 
-/* ---- the DEALER's queue
- * ------------------------------------------------------------------------------------------ */
+/* ---- the DEALER's queue ----------------------------------------------------------------- */
 
 static void queue_remove(struct wire_zmq *endpoint, struct queued *message)
 {
@@ -258,9 +253,7 @@ static void data_drain(struct wire_zmq *endpoint)
     }
 }
 
-/* ---- sending
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- sending ---------------------------------------------------------------------------- */
 
 static int send_refused(struct wire_zmq *endpoint)
 {
@@ -303,8 +296,7 @@ int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class clas
                                         : dealer_send(endpoint, class, length);
 }
 
-/* ---- connection events of a DEALER
- * ------------------------------------------------------------------------------- */
+/* ---- connection events of a DEALER ------------------------------------------------------ */
 
 /* Reads one event: a frame with its number, a frame with the address. 0 if there was none. */
 static int monitor_event(void *socket)
@@ -349,8 +341,7 @@ static int monitor_open(struct wire_zmq *endpoint)
     return edge_add(endpoint, &endpoint->monitor);
 }
 
-/* ---- opening and closing
- * ----------------------------------------------------------------------------------------- */
+/* ---- opening and closing ---------------------------------------------------------------- */
 
 static const struct option {
     int type; /* 0: both */

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arguments
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- arguments -------------------------------------------------------------------------- */
 
 /* Reads digits up to `end_character`; NULL if there are none or too many. */
 static const char *digits_read(const char *text, char end_character, uint64_t *ret_number)
@@ -81,8 +79,7 @@ static uint64_t job_of(const struct request *request)
     return job;
 }
 
-/* ---- status and mode
- * -------------------------------------------------------------------------------------------- */
+/* ---- status and mode -------------------------------------------------------------------- */
 
 static int status_get(struct client *client, const duopoly_Status **ret_status, struct err *err)
 {
@@ -148,8 +145,7 @@ static int run_mode(struct client *client, const struct request *request, struct
     return 0;
 }
 
-/* ---- jobs, tasks, hosts, counters
- * ------------------------------------------------------------------------------- */
+/* ---- jobs, tasks, hosts, counters ------------------------------------------------------- */
 
 static int run_jobs(struct client *client, const struct request *request, struct writer *writer,
                     struct err *err)
@@ -194,8 +190,7 @@ static int run_job(struct client *client, const struct request *request, struct 
     return list_write(client, &list_of_tasks, job_of(request), true, writer, err);
 }
 
-/* ---- requests that change something
- * ------------------------------------------------------------------------------ */
+/* ---- requests that change something ----------------------------------------------------- */
 
 static int accepted_write(struct client *client, struct writer *writer, struct err *err)
 {
@@ -280,9 +275,7 @@ static int run_submit(struct client *client, const struct request *request, stru
     return r;
 }
 
-/* ---- explain
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- explain ---------------------------------------------------------------------------- */
 
 static int run_explain(struct client *client, const struct request *request, struct writer *writer,
                        struct err *err)
@@ -312,9 +305,7 @@ static int run_explain(struct client *client, const struct request *request, str
     return 0;
 }
 
-/* ---- the table
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- the table -------------------------------------------------------------------------- */
 
 const struct command cli_commands[] = {
     {"status", "", "what the controller does as a whole", 0, 0, "", NULL, run_status},

@@ -25,9 +25,7 @@ static struct value text_or_none(const char *text)
     return *text ? value_text(text) : value_absent();
 }
 
-/* ---- jobs
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------- */
 
 static const struct column job_columns[] = {
     {"job", "JOB"},          {"name", "NAME"},       {"user", "USER"},
@@ -81,9 +79,7 @@ void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
         writer_field(writer, job_columns[column].key, headings[column], values[column]);
 }
 
-/* ---- tasks
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- tasks ------------------------------------------------------------------------------ */
 
 static const struct column task_columns[] = {
     {"job", "JOB"},
@@ -120,9 +116,7 @@ static void task_rows(const duopoly_Page *page, struct writer *writer)
     }
 }
 
-/* ---- hosts
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- hosts ------------------------------------------------------------------------------ */
 
 static const struct column host_columns[] = {
     {"name", "HOST"},
@@ -159,9 +153,7 @@ static void host_rows(const duopoly_Page *page, struct writer *writer)
     }
 }
 
-/* ---- counters
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- counters --------------------------------------------------------------------------- */
 
 static const struct column counter_columns[] = {
     {"source", "SOURCE"}, {"name", "NAME"}, {"value", "VALUE"}, {NULL, NULL}};
@@ -175,9 +167,7 @@ static void counter_rows(const duopoly_Page *page, struct writer *writer)
     }
 }
 
-/* ---- pages
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- pages ------------------------------------------------------------------------------ */
 
 const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
 const struct list list_of_tasks = {duopoly_ListOf_LIST_TASKS, "tasks", task_columns, task_rows};

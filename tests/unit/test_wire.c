@@ -103,9 +103,7 @@ static void versions_and_hellos_are_compared(void **state)
     assert_true(wire_hello_newer(1, 5, 2, 1));
 }
 
-/* ---- sessions
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- sessions --------------------------------------------------------------------------- */
 
 static duopoly_Envelope *message(uint64_t sequence, uint64_t acknowledged)
 {

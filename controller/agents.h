@@ -1,0 +1,139 @@
+/* The agents that the controller knows, and its session with each: who is there, what runs there,
+ * what was promised.
+ *
+ * A name is one agent for ever (hosts get dense indexes in order of their first HELLO; switches get
+ * none). At most one session per agent: the newest HELLO wins. A session goes HELLO → WELCOME →
+ * inventory → deltas, each state-changing message numbered (lib/wire.h) and acknowledged when it is
+ * in the engine. What comes in becomes facts for the engine (hook `event`, in order); what the
+ * engine decides goes out by agents_start … agents_forget. A session resends nothing: after a new
+ * one the inventory says what is, and
+ *  - attempts that run there are told to the engine as seen, finished ones as finished;
+ *  - attempts that we sent there and that are not in it are told lost;
+ *  - levels that differ from the engine's are sent again, outputs of jobs that nobody knows are
+ * forgotten. From a HELLO to the end of its inventory the host counts as silent: nothing is started
+ * there.
+ *
+ * Timers (settings): a Lease goes to each agent every `heartbeat`; without a word for `silent` its
+ * host gets no new tasks, for `host_lost` it is lost and its session ends. A start without an
+ * answer is asked for after `start_timeout`, and lost after as long again. After a restart hosts
+ * join the engine only when every host of `resync_hosts` has sent its inventory or `resync_wait`
+ * has passed.
+ *
+ * Bounds: hosts_max agents of each role, AGENT_ATTEMPTS_MAX attempts in one inventory, WIRE_WINDOW
+ * unanswered messages; what exceeds one is refused with a sentence and counted, a peer that does
+ * not read loses its session.
+ *
+ * Pure but for the hooks: the time is a parameter, no socket is touched here (agents_zmq.h does).
+ * One thread. O(1) per message plus what it says; a mode switch and nothing else is O(agents).
+ * Nothing is looked for by scanning. */
+#pragma once
+
+#include "controller/engine/engine.h"
+#include "controller/timers.h"
+#include "lib/wire.h"
+
+#define AGENT_ATTEMPTS_MAX 4096
+#define AGENT_UNITS_MAX    16
+#define AGENT_KINDS        128 /* kinds of messages are below it */
+
+struct agents_config {
+    uint32_t epoch, hosts_max;
+    int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
+    uint32_t resync_hosts; /* how many hosts the controller knew before; 0: nothing to wait for */
+};
+
+struct agents_hooks {
+    /* Sends to a connection; < 0: it is gone or does not read, and the session ends. */
+    int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
+    /* A fact. Its pointers stay good until agents_settle; it must not call back into agents. */
+    void (*event)(void *user, const struct event *event);
+    /* An attempt failed with these last words. */
+    void (*failed)(void *user, uint64_t attempt, const char *words);
+    /* The engine's view: the levels of a live attempt (false: not live), and whether a job's
+     * outputs may still be wanted. */
+    bool (*levels)(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow);
+    bool (*job_wanted)(void *user, uint64_t job);
+    /* The disk's view: whether the host was known before the restart; remember it. */
+    bool (*host_known)(void *user, const char *name);
+    void (*host_new)(void *user, const char *name);
+    void *user;
+};
+
+struct agents;
+
+int agents_create(const struct agents_config *config, const struct agents_hooks *hooks,
+                  struct timers *timers, int64_t now_ns, struct agents **ret_agents);
+/* NULL is fine. */
+void agents_destroy(struct agents *agents);
+
+/* ---- what comes in ---------------------------------------------------------------------- */
+
+/* A message on connection `peer`; `identity` is the transport's word for who it is, NULL where it
+ * has none (then HELLO's name counts). */
+void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
+                    const duopoly_Envelope *envelope);
+
+/* A message that could not be decoded. */
+void agents_malformed(struct agents *agents, uint64_t peer, const char *why);
+
+/* To be called when the engine has taken the facts of the last message or timer: acknowledges it.
+ */
+void agents_settle(struct agents *agents);
+
+/* ---- what goes out: `host` is a host's index -------------------------------------------- */
+
+/* Sends a start (attempt, job… filled in, `inputs` set here) and its inputs. If it cannot be sent
+ * the attempt is told lost. */
+void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const duopoly_Start *start,
+                  const duopoly_Input *inputs, uint32_t n_inputs);
+/* To a host without a session the others are not sent: its next inventory brings them up again. */
+void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const char *why,
+                 uint32_t grace_ms, bool requeue);
+/* Levels of one host are gathered into one message until agents_levels_flush. */
+void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32_t coflow_level,
+                  uint32_t macroflow_level);
+void agents_levels_flush(struct agents *agents);
+void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence);
+void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
+
+/* ---- views ------------------------------------------------------------------------------ */
+
+enum agent_state {
+    AGENT_JOINING, /* its inventory is not in, or waits for the others */
+    AGENT_UP,
+    AGENT_SILENT,
+    AGENT_LOST
+};
+
+struct agent_view {
+    const char *name, *rack; /* borrowed until the next call */
+    enum agent_state state;
+    bool is_switch;
+    uint32_t host; /* ENGINE_NONE for a switch */
+    uint64_t boot;
+    int64_t heard_ns; /* when it was heard last */
+    uint8_t address[16];
+    const duopoly_AgentCounters *counters; /* the last that it sent */
+};
+
+uint32_t agents_count(const struct agents *agents);
+/* The `place`-th agent in the natural order of names (h2 before h10). 0 or −ENOENT. O(1). */
+int agents_at(const struct agents *agents, uint32_t place, struct agent_view *ret_view);
+/* By host index; by name. 0 or −ENOENT. */
+int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view *ret_view);
+int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view);
+/* How many hosts there are, and the index of the `place`-th in the natural order of names (place <
+ * count): what replicas of a submission mean. */
+uint32_t agents_hosts(const struct agents *agents);
+uint32_t agents_host_at(const struct agents *agents, uint32_t place);
+/* Whether hosts are still waited for after a restart. */
+bool agents_resyncing(const struct agents *agents);
+
+struct agents_counters {
+    uint64_t sessions, replaced, ended; /* begun; ended by a newer one; ended for another reason */
+    uint64_t duplicates, gaps, old_epochs, nonsense;
+    uint64_t malformed, ignored_kinds;
+    uint64_t starts_asked, starts_lost;
+    uint64_t refused[AGENT_KINDS]; /* by kind */
+};
+const struct agents_counters *agents_counters(const struct agents *agents);

@@ -1,0 +1,406 @@
+#include "controller/conductor.h"
+
+#include "controller/clock.h"
+#include "controller/dispatch.h"
+#include "lib/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST_WORDS                                                                                 \
+    256 /* of so many failed attempts they are kept, for the job that may fail of them */
+
+struct last_words {
+    uint64_t attempt;
+    char text[256];
+};
+
+struct conductor {
+    sd_event *loop;
+    sd_event_source *after; /* flushes the transcript after each dispatch of the loop */
+    struct settings settings;
+    struct state *state;
+    struct conductor_hooks hooks;
+    struct clock *clock;
+    int64_t started_ns;
+    struct timers timers;
+    struct timer deadline; /* the engine's */
+    struct engine *engine;
+    struct agents *agents;
+    struct transcript *transcript; /* NULL: none */
+    struct event *queue;           /* facts that wait for the next step */
+    size_t queued, queue_size;
+    struct event *stepping; /* the other half: what the engine takes while new ones come */
+    size_t stepping_size;
+    struct decisions decisions;
+    struct dispatch_room room;
+    uint64_t requests;
+    struct decision rejection; /* of the last request */
+    bool rejected, running, broken;
+    uint64_t version;
+    struct last_words words[LAST_WORDS];
+    size_t next_words;
+};
+
+/* ---- facts ------------------------------------------------------------------------------ */
+
+static void conductor_break(struct conductor *conductor, const char *what)
+{
+    log_error(LOG_FAULT_US, "%s: the controller cannot go on", what);
+    conductor->broken = true;
+    sd_event_exit(conductor->loop, EXIT_FAILURE);
+}
+
+static void on_event(void *user, const struct event *event)
+{
+    struct conductor *conductor = user;
+    if (conductor->queued == conductor->queue_size) {
+        size_t size = conductor->queue_size ? 2 * conductor->queue_size : 64;
+        struct event *queue = reallocarray(conductor->queue, size, sizeof(*queue));
+        if (!queue) {
+            conductor_break(conductor, "out of memory");
+            return;
+        }
+        conductor->queue = queue;
+        conductor->queue_size = size;
+    }
+    conductor->queue[conductor->queued++] = *event;
+}
+
+static void on_failed(void *user, uint64_t attempt, const char *words)
+{
+    struct conductor *conductor = user;
+    struct last_words *last = &conductor->words[conductor->next_words++ % LAST_WORDS];
+    last->attempt = attempt;
+    snprintf(last->text, sizeof(last->text), "%s", words);
+}
+
+static const char *last_words_of(const struct conductor *conductor, uint64_t attempt)
+{
+    for (size_t i = 0; i < LAST_WORDS; i++)
+        if (conductor->words[i].attempt == attempt)
+            return conductor->words[i].text;
+    return "";
+}
+
+/* ---- decisions -------------------------------------------------------------------------- */
+
+static void job_tell(struct conductor *conductor, const struct decision *decision)
+{
+    bool done = decision->kind == DECISION_JOB_DONE;
+    duopoly_JobEvent event = {.job = done ? decision->job_done.job : decision->job_failed.job};
+    struct job_view job;
+    if (engine_job(conductor->engine, event.job, &job) == 0)
+        wire_copy(event.name, sizeof(event.name), job.name);
+    if (done) {
+        strcpy(event.state, "done");
+        event.submitted_ns = (uint64_t)decision->job_done.submitted_ns;
+        event.finished_ns = (uint64_t)decision->job_done.finished_ns;
+        event.slot_wait_ns = (uint64_t)decision->job_done.slot_wait_ns;
+    } else {
+        strcpy(event.state, decision->reason == REASON_CANCELLED ? "cancelled" : "failed");
+        event.submitted_ns = (uint64_t)decision->job_failed.submitted_ns;
+        event.finished_ns = (uint64_t)decision->job_failed.finished_ns;
+        const char *words = last_words_of(conductor, decision->job_failed.attempt);
+        wire_copy(event.text, sizeof(event.text), *words ? words : reason_name(decision->reason));
+    }
+    conductor->hooks.job_ended(conductor->hooks.ended_user, &event);
+}
+
+static void decision_take(struct conductor *conductor, int64_t now_ns,
+                          const struct decision *decision)
+{
+    switch (decision->kind) {
+    case DECISION_JOB_DONE:
+    case DECISION_JOB_FAILED:
+        job_tell(conductor, decision);
+        break;
+    case DECISION_REJECT:
+        if (decision->reject.request == conductor->requests) {
+            conductor->rejection = *decision;
+            conductor->rejected = true;
+        }
+        break;
+    default:
+        dispatch_decision(conductor->engine, conductor->agents, now_ns, decision, &conductor->room);
+    }
+}
+
+static void step(struct conductor *conductor)
+{
+    int64_t now_ns = clock_now_ns(conductor->clock);
+    struct event *events = conductor->queue;
+    size_t n = conductor->queued, size = conductor->queue_size;
+    conductor->queue = conductor->stepping;
+    conductor->queue_size = conductor->stepping_size;
+    conductor->queued = 0;
+    conductor->stepping = events;
+    conductor->stepping_size = size;
+    if (conductor->transcript)
+        transcript_events(conductor->transcript, now_ns, events, n);
+    if (engine_step(conductor->engine, now_ns, events, n, &conductor->decisions) < 0) {
+        conductor_break(conductor, "out of memory");
+        return;
+    }
+    conductor->version++;
+    if (conductor->transcript)
+        transcript_decisions(conductor->transcript, &conductor->decisions);
+    for (size_t i = 0; i < conductor->decisions.n; i++)
+        decision_take(conductor, now_ns, &conductor->decisions.at[i]);
+    agents_levels_flush(conductor->agents);
+}
+
+static void rearm(struct conductor *conductor)
+{
+    int64_t due_ns = engine_deadline_ns(conductor->engine);
+    if (due_ns == INT64_MAX)
+        timers_disarm(&conductor->timers, &conductor->deadline);
+    else if (!conductor->deadline.armed || conductor->deadline.due_ns != due_ns)
+        timers_arm(&conductor->timers, &conductor->deadline, due_ns);
+    clock_arm(conductor->clock, timers_next_ns(&conductor->timers));
+}
+
+/* Steps until nothing follows any more, then acknowledges. `wake`: at least once, also without a
+ * fact. */
+static void run(struct conductor *conductor, bool wake)
+{
+    if (conductor->running)
+        return;
+    conductor->running = true;
+    for (; (wake || conductor->queued) && !conductor->broken; wake = false)
+        step(conductor);
+    agents_settle(conductor->agents);
+    /* An acknowledgement that could not be sent ended a session. */
+    while (conductor->queued && !conductor->broken)
+        step(conductor);
+    conductor->running = false;
+    rearm(conductor);
+}
+
+/* ---- in --------------------------------------------------------------------------------- */
+
+void conductor_message(struct conductor *conductor, uint64_t peer, const char *identity,
+                       const duopoly_Envelope *envelope)
+{
+    agents_message(conductor->agents, clock_now_ns(conductor->clock), peer, identity, envelope);
+    run(conductor, false);
+}
+
+void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why)
+{
+    agents_malformed(conductor->agents, peer, why);
+    run(conductor, false);
+}
+
+int conductor_request(struct conductor *conductor, struct event *request,
+                      struct decision *ret_rejection)
+{
+    request->request = ++conductor->requests;
+    conductor->rejected = false;
+    on_event(conductor, request);
+    run(conductor, false);
+    if (!conductor->rejected)
+        return 0;
+    *ret_rejection = conductor->rejection;
+    return -EPERM;
+}
+
+static void on_deadline(struct timer *timer, int64_t now_ns)
+{
+    struct conductor *conductor =
+        (struct conductor *)((char *)timer - offsetof(struct conductor, deadline));
+    (void)now_ns;
+    run(conductor, true);
+}
+
+static void on_due(void *user, int64_t now_ns)
+{
+    struct conductor *conductor = user;
+    timers_run(&conductor->timers, now_ns);
+    run(conductor, false);
+}
+
+static int on_after(sd_event_source *source, void *user)
+{
+    struct conductor *conductor = user;
+    struct err err;
+    (void)source;
+    if (conductor->transcript && transcript_flush(conductor->transcript, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+    return 0;
+}
+
+/* ---- what agents ask -------------------------------------------------------------------- */
+
+static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
+{
+    struct conductor *conductor = user;
+    return conductor->hooks.send(conductor->hooks.send_user, peer, envelope);
+}
+
+static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow)
+{
+    const struct conductor *conductor = user;
+    struct attempt_view view;
+    if (engine_attempt(conductor->engine, attempt, &view) < 0 || view.state >= ATTEMPT_DONE)
+        return false;
+    *ret_coflow = level_on_wire(view.coflow_level);
+    *ret_macroflow = level_on_wire(view.macroflow_level);
+    return true;
+}
+
+static bool on_job_wanted(void *user, uint64_t job)
+{
+    const struct conductor *conductor = user;
+    struct job_view view;
+    return engine_job(conductor->engine, job, &view) == 0 &&
+           (view.state == JOB_ARRIVING || view.state == JOB_ACTIVE);
+}
+
+static bool on_host_known(void *user, const char *name)
+{
+    const struct conductor *conductor = user;
+    return state_host_known(conductor->state, name);
+}
+
+static void on_host_new(void *user, const char *name)
+{
+    const struct conductor *conductor = user;
+    struct err err;
+    if (state_host_add(conductor->state, name, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+}
+
+/* ---- views ------------------------------------------------------------------------------ */
+
+int64_t conductor_now_ns(const struct conductor *conductor)
+{
+    return clock_now_ns(conductor->clock);
+}
+
+int64_t conductor_started_ns(const struct conductor *conductor)
+{
+    return conductor->started_ns;
+}
+
+const struct engine *conductor_engine(const struct conductor *conductor)
+{
+    return conductor->engine;
+}
+
+const struct agents *conductor_agents(const struct conductor *conductor)
+{
+    return conductor->agents;
+}
+
+const struct settings *conductor_settings(const struct conductor *conductor)
+{
+    return &conductor->settings;
+}
+
+struct state *conductor_state(struct conductor *conductor)
+{
+    return conductor->state;
+}
+
+const struct transcript *conductor_transcript(const struct conductor *conductor)
+{
+    return conductor->transcript;
+}
+
+uint64_t conductor_version(const struct conductor *conductor)
+{
+    return conductor->version;
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+static int agents_begin(struct conductor *conductor)
+{
+    const struct settings *settings = &conductor->settings;
+    const struct agents_config config = {
+        .epoch = state_epoch(conductor->state),
+        .hosts_max = (uint32_t)settings->bounds.hosts,
+        .heartbeat_ns = settings->timers.heartbeat_ns,
+        .silent_ns = settings->timers.silent_ns,
+        .host_lost_ns = settings->timers.host_lost_ns,
+        .lease_ns = settings->timers.lease_ns,
+        .resync_wait_ns = settings->timers.resync_wait_ns,
+        .start_timeout_ns = settings->timers.start_timeout_ns,
+        .resync_hosts = state_hosts(conductor->state),
+    };
+    const struct agents_hooks hooks = {on_send,       on_event,      on_failed,   on_levels,
+                                       on_job_wanted, on_host_known, on_host_new, conductor};
+    struct engine_status status;
+    int r = agents_create(&config, &hooks, &conductor->timers, conductor->started_ns,
+                          &conductor->agents);
+    if (r < 0)
+        return r;
+    engine_status(conductor->engine, &status);
+    agents_mode(conductor->agents, (uint32_t)status.mode, status.mode_sequence);
+    return 0;
+}
+
+static int conductor_begin(struct conductor *conductor, const char *clock_path, struct err *err)
+{
+    const struct settings_log *log = &conductor->settings.log;
+    struct engine_config config;
+    int r = clock_open(conductor->loop, clock_path, on_due, conductor, &conductor->clock, err);
+    if (r < 0)
+        return r;
+    conductor->started_ns = clock_now_ns(conductor->clock);
+    settings_engine(&conductor->settings, state_epoch(conductor->state), &config);
+    if ((r = engine_create(&config, &conductor->engine, err)) < 0)
+        return r;
+    if (*log->folder &&
+        (r = transcript_open(log->folder, (uint64_t)log->max_bytes, (uint32_t)log->files,
+                             conductor->engine, &conductor->transcript, err)) < 0)
+        return r;
+    if ((r = agents_begin(conductor)) < 0)
+        return err_sys(err, -r, "the table of agents");
+    if ((r = sd_event_add_post(conductor->loop, &conductor->after, on_after, conductor)) < 0)
+        return err_sys(err, -r, "the loop");
+    rearm(conductor);
+    return 0;
+}
+
+int conductor_open(sd_event *loop, const struct settings *settings, struct state *state,
+                   const char *clock_path, const struct conductor_hooks *hooks,
+                   struct conductor **ret_conductor, struct err *err)
+{
+    struct conductor *conductor = calloc(1, sizeof(*conductor));
+    if (!conductor)
+        return err_sys(err, ENOMEM, "the controller");
+    conductor->loop = sd_event_ref(loop);
+    conductor->settings = *settings;
+    conductor->state = state;
+    conductor->hooks = *hooks;
+    conductor->deadline.fire = on_deadline;
+    timers_init(&conductor->timers);
+    int r = conductor_begin(conductor, clock_path, err);
+    if (r < 0) {
+        conductor_close(conductor);
+        return r;
+    }
+    *ret_conductor = conductor;
+    return 0;
+}
+
+void conductor_close(struct conductor *conductor)
+{
+    if (!conductor)
+        return;
+    sd_event_source_disable_unref(conductor->after);
+    agents_destroy(conductor->agents);
+    transcript_close(conductor->transcript);
+    engine_destroy(conductor->engine);
+    clock_close(conductor->clock);
+    decisions_done(&conductor->decisions);
+    dispatch_room_done(&conductor->room);
+    free(conductor->queue);
+    free(conductor->stepping);
+    sd_event_unref(conductor->loop);
+    free(conductor);
+}

@@ -1,0 +1,62 @@
+/* The engine at work: facts and requests go in one by one at the clock's time, and what it decides
+ * goes out at once.
+ *
+ * It owns the engine, the clock, all timers, the agents' sessions and the transcript, and is the
+ * only one that calls engine_step. Facts are queued while something is handled and stepped together
+ * at its end (conductor_run); what sending a decision brings about (an agent that turns out gone)
+ * becomes the next step, until nothing more is to decide. Then messages are acknowledged: what an
+ * agent or a client is told took effect has taken effect.
+ *
+ * The engine's deadline is one timer among the others; nothing is polled. One thread. */
+#pragma once
+
+#include "controller/agents.h"
+#include "controller/engine/engine.h"
+#include "controller/settings.h"
+#include "controller/state.h"
+#include "controller/transcript.h"
+
+#include <systemd/sd-event.h>
+
+struct conductor;
+
+struct conductor_hooks {
+    /* As agents_hooks.send. */
+    int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
+    /* A job ended: done, failed or cancelled. */
+    void (*job_ended)(void *user, const duopoly_JobEvent *event);
+    void *send_user, *ended_user;
+};
+
+/* `state` is borrowed until close; `clock_path` NULL: real time (clock.h). */
+int conductor_open(sd_event *loop, const struct settings *settings, struct state *state,
+                   const char *clock_path, const struct conductor_hooks *hooks,
+                   struct conductor **ret_conductor, struct err *err);
+/* NULL is fine. */
+void conductor_close(struct conductor *conductor);
+
+/* ---- in --------------------------------------------------------------------------------- */
+
+/* From an agent's connection; returns when everything that follows from it is done and
+ * acknowledged. */
+void conductor_message(struct conductor *conductor, uint64_t peer, const char *identity,
+                       const duopoly_Envelope *envelope);
+void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why);
+
+/* A client's request, stepped at once; its `request` number is given here. 0: taken. −EPERM:
+ * rejected, with the engine's reason in *ret_rejection. Not to be called from a hook. */
+int conductor_request(struct conductor *conductor, struct event *request,
+                      struct decision *ret_rejection);
+
+/* ---- views ------------------------------------------------------------------------------ */
+
+int64_t conductor_now_ns(const struct conductor *conductor);
+int64_t conductor_started_ns(const struct conductor *conductor);
+const struct engine *conductor_engine(const struct conductor *conductor);
+const struct agents *conductor_agents(const struct conductor *conductor);
+const struct settings *conductor_settings(const struct conductor *conductor);
+struct state *conductor_state(struct conductor *conductor);
+/* NULL: no log is written. */
+const struct transcript *conductor_transcript(const struct conductor *conductor);
+/* Grows with every step: the version of what lists show. */
+uint64_t conductor_version(const struct conductor *conductor);

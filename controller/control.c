@@ -1,0 +1,271 @@
+#include "controller/control.h"
+
+#include "controller/listing.h"
+#include "controller/submission.h"
+#include "lib/log.h"
+#include "lib/wire_unix.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct guest {
+    uint64_t client; /* 0: free */
+    bool watching;
+    uint64_t watched; /* job, 0: all */
+    struct submission submission;
+};
+
+struct control {
+    struct wire_unix *server;
+    struct conductor *conductor;
+    const struct agents_zmq *door;
+    struct guest guests[UNIX_CLIENTS]; /* by the client's place, as in wire_unix.h */
+    uint64_t refused[AGENT_KINDS];
+    duopoly_Envelope answer, event;
+};
+
+static struct guest *guest_of(struct control *control, uint64_t client)
+{
+    struct guest *guest = &control->guests[client % UNIX_CLIENTS];
+    if (guest->client != client)
+        *guest = (struct guest){.client = client};
+    return guest;
+}
+
+/* ---- requests --------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void accepted_answer(duopoly_Envelope *answer,
+                                                                  const char *format, ...)
+{
+    duopoly_Accepted *accepted = &wire_begin(answer, duopoly_Envelope_accepted_tag)->body.accepted;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(accepted->text, sizeof(accepted->text), format, ap);
+    va_end(ap);
+}
+
+static void cancel_answer(struct control *control, uint64_t job)
+{
+    struct event event = {.kind = EVENT_JOB_CANCEL};
+    struct decision rejection;
+    event.job_cancel.job = job;
+    if (conductor_request(control->conductor, &event, &rejection) < 0) {
+        rejection_answer(&rejection, &control->answer);
+        return;
+    }
+    accepted_answer(&control->answer, "job %" PRIu64 " is cancelled", job);
+    control->answer.body.accepted.job = job;
+}
+
+static void drain_answer(struct control *control, const duopoly_DrainHost *drain)
+{
+    struct event event = {.kind = EVENT_HOST_DRAIN};
+    struct decision rejection;
+    struct agent_view agent;
+    if (agents_named(conductor_agents(control->conductor), drain->name, &agent) < 0) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
+                       drain->name);
+        return;
+    }
+    if (agent.is_switch) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "%s is a switch: nothing starts there", drain->name);
+        return;
+    }
+    event.host_drain.host = agent.host;
+    event.host_drain.undo = drain->undo;
+    if (conductor_request(control->conductor, &event, &rejection) < 0)
+        rejection_answer(&rejection, &control->answer);
+    else
+        accepted_answer(&control->answer,
+                        drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
+                        drain->name);
+}
+
+static void explanation_answer(struct control *control, const duopoly_Explain *explain)
+{
+    const struct engine *engine = conductor_engine(control->conductor);
+    struct engine_explanation explanation;
+    struct attempt_view attempt = {
+        .job = explain->job, .stage = explain->stage, .task = explain->task};
+    if (explain->attempt && engine_attempt(engine, explain->attempt, &attempt) < 0) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN,
+                       "there is no attempt %" PRIu64, explain->attempt);
+        return;
+    }
+    if (engine_explain(engine, attempt.job, attempt.stage, attempt.task, &explanation) < 0) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN,
+                       "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32, attempt.job,
+                       attempt.stage, attempt.task);
+        return;
+    }
+    duopoly_Explanation *out =
+        &wire_begin(&control->answer, duopoly_Envelope_explanation_tag)->body.explanation;
+    wire_copy(out->text, sizeof(out->text), explanation.text);
+    for (uint32_t i = 0; i < explanation.facts && i < sizeof(out->facts) / sizeof(out->facts[0]);
+         i++) {
+        wire_copy(out->facts[i].name, sizeof(out->facts[i].name), explanation.fact[i].name);
+        wire_copy(out->facts[i].value, sizeof(out->facts[i].value), explanation.fact[i].value);
+        out->facts_count++;
+    }
+}
+
+static void status_answer(struct control *control)
+{
+    const struct conductor *conductor = control->conductor;
+    const struct settings_policy *policy = &conductor_settings(conductor)->policy;
+    duopoly_Status *out = &wire_begin(&control->answer, duopoly_Envelope_status_tag)->body.status;
+    struct engine_status status;
+    struct engine_counters counters;
+    engine_status(conductor_engine(conductor), &status);
+    engine_counters(conductor_engine(conductor), &counters);
+    out->epoch = state_epoch(conductor_state(control->conductor));
+    out->uptime_ns = (uint64_t)(conductor_now_ns(conductor) - conductor_started_ns(conductor));
+    out->mode = (uint32_t)status.mode;
+    out->mode_sequence = status.mode_sequence;
+    out->congested = status.congested;
+    snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
+             policy->turn, policy->place, policy->commit, policy->network);
+    out->hosts_up = status.hosts_up;
+    out->hosts = status.hosts;
+    out->jobs_active = (uint32_t)status.jobs_active;
+    out->jobs_done = counters.jobs_done;
+    out->jobs_failed = counters.jobs_failed;
+    out->tasks_ready = (uint32_t)status.tasks_ready;
+    out->attempts = (uint32_t)status.attempts;
+    out->slots_free = status.slots_free;
+    out->slots = status.slots;
+    out->held_stages = status.held_stages;
+    out->mode_switches = counters.mode_switches;
+    out->holds = counters.holds;
+    out->first_ready = (uint32_t)status.first_ready;
+    out->first_free = status.first_free;
+    out->first_job = status.first_job;
+    if (agents_resyncing(conductor_agents(conductor)))
+        wire_copy(out->text, sizeof(out->text),
+                  "waits for the hosts that were known before the restart");
+}
+
+static void watch_answer(struct control *control, struct guest *guest, uint64_t job)
+{
+    guest->watching = true;
+    guest->watched = job;
+    if (job)
+        accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
+    else
+        accepted_answer(&control->answer, "the end of every job will be told");
+}
+
+static void request_answer(struct control *control, struct guest *guest,
+                           const duopoly_Envelope *request)
+{
+    const struct listing_sources sources = {control->conductor, control->door,
+                                            wire_unix_counters(control->server), control->refused};
+    switch (request->which_body) {
+    case duopoly_Envelope_submit_begin_tag:
+    case duopoly_Envelope_submit_stage_tag:
+    case duopoly_Envelope_submit_tasks_tag:
+    case duopoly_Envelope_submit_bytes_tag:
+    case duopoly_Envelope_submit_end_tag:
+        submission_part(&guest->submission, control->conductor, request, &control->answer);
+        break;
+    case duopoly_Envelope_cancel_job_tag:
+        cancel_answer(control, request->body.cancel_job.job);
+        break;
+    case duopoly_Envelope_drain_host_tag:
+        drain_answer(control, &request->body.drain_host);
+        break;
+    case duopoly_Envelope_list_tag:
+        listing_page(&sources, &request->body.list, &control->answer);
+        break;
+    case duopoly_Envelope_explain_tag:
+        explanation_answer(control, &request->body.explain);
+        break;
+    case duopoly_Envelope_get_status_tag:
+        status_answer(control);
+        break;
+    case duopoly_Envelope_watch_tag:
+        watch_answer(control, guest, request->body.watch.job);
+        break;
+    default:
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "clients cannot ask with a message of kind '%s'",
+                       wire_kind_name(request->which_body));
+    }
+}
+
+static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
+{
+    struct control *control = user;
+    if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX)
+        refused_answer(&control->answer, duopoly_Reason_REASON_VERSION,
+                       "this controller speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
+                       request->version);
+    else
+        request_answer(control, guest_of(control, client), request);
+    if (control->answer.which_body == duopoly_Envelope_refused_tag) {
+        control->refused[request->which_body % AGENT_KINDS]++;
+        control->answer.body.refused.sequence = request->sequence;
+    }
+    control->answer.epoch = state_epoch(conductor_state(control->conductor));
+    wire_unix_send(control->server, client, &control->answer);
+}
+
+static void on_close(void *user, uint64_t client)
+{
+    struct control *control = user;
+    struct guest *guest = guest_of(control, client);
+    submission_drop(&guest->submission, control->conductor);
+    *guest = (struct guest){.client = 0};
+}
+
+/* ---- events ----------------------------------------------------------------------------- */
+
+void control_job_ended(void *user, const duopoly_JobEvent *event)
+{
+    struct control *control = user;
+    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++) {
+        if (!guest->watching || (guest->watched && guest->watched != event->job))
+            continue;
+        wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event = *event;
+        control->event.epoch = state_epoch(conductor_state(control->conductor));
+        wire_unix_send(control->server, guest->client, &control->event);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+int control_open(sd_event *loop, const struct settings *settings, struct control **ret_control,
+                 struct err *err)
+{
+    struct control *control = calloc(1, sizeof(*control));
+    if (!control)
+        return err_sys(err, ENOMEM, "%s", settings->socket);
+    const struct wire_unix_handler handler = {on_message, on_close, control};
+    int r =
+        wire_unix_listen(loop, settings->socket, settings->group, &handler, &control->server, err);
+    if (r < 0) {
+        free(control);
+        return r;
+    }
+    *ret_control = control;
+    return 0;
+}
+
+void control_attach(struct control *control, struct conductor *conductor,
+                    const struct agents_zmq *door)
+{
+    control->conductor = conductor;
+    control->door = door;
+}
+
+void control_close(struct control *control)
+{
+    if (!control)
+        return;
+    wire_unix_close(control->server);
+    free(control);
+}

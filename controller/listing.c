@@ -1,0 +1,243 @@
+#include "controller/listing.h"
+
+#include "controller/dispatch.h"
+#include "controller/listing_counters.h"
+#include "controller/submission.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FINISHED   (UINT64_C(1) << 63) /* in a cursor of jobs: the finished ones have begun */
+#define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* ---- jobs ------------------------------------------------------------------------------- */
+
+static void job_row(const struct conductor *conductor, const struct job_view *job,
+                    duopoly_JobRow *ret_row)
+{
+    bool finished = job->state > JOB_ACTIVE;
+    ret_row->job = job->job;
+    wire_copy(ret_row->name, sizeof(ret_row->name), job->name);
+    ret_row->user = job->user;
+    wire_copy(ret_row->state, sizeof(ret_row->state), job_state_name(job->state));
+    ret_row->tasks = (uint32_t)job->tasks;
+    ret_row->ready = (uint32_t)job->ready;
+    ret_row->running = (uint32_t)job->running;
+    ret_row->done = (uint32_t)job->done;
+    ret_row->held = job->held_stages;
+    ret_row->age_ns =
+        (finished ? job->finished_ns : conductor_now_ns(conductor)) - job->submitted_ns;
+    ret_row->key_ns = job->key;
+    ret_row->place = job->first ? 1 : 0;
+    ret_row->shuffle_bytes = job->shuffle_bytes;
+}
+
+static void one_job(const struct conductor *conductor, uint64_t number, duopoly_Page *page)
+{
+    struct job_view job;
+    if (engine_job(conductor_engine(conductor), number, &job) == 0)
+        job_row(conductor, &job, &page->jobs[page->jobs_count++]);
+}
+
+static void jobs_page(const struct conductor *conductor, const duopoly_List *list,
+                      duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    uint64_t after = list->cursor & ~FINISHED;
+    bool finished = list->cursor & FINISHED;
+    struct job_view job;
+    if (list->job) {
+        one_job(conductor, list->job, page);
+        return;
+    }
+    while (page->jobs_count < MOST(page->jobs)) {
+        int r = finished ? engine_finished_after(engine, after, &job)
+                         : engine_job_after(engine, after, &job);
+        if (r < 0 && (finished || !list->finished))
+            return;
+        if (r < 0) {
+            finished = true;
+            after = 0;
+            continue;
+        }
+        after = job.job;
+        job_row(conductor, &job, &page->jobs[page->jobs_count++]);
+    }
+    page->cursor = after | (finished ? FINISHED : 0);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------ */
+
+static void attempt_fill(const struct conductor *conductor, const struct attempt_view *attempt,
+                         duopoly_TaskRow *row)
+{
+    struct engine_status status;
+    struct agent_view agent;
+    engine_status(conductor_engine(conductor), &status);
+    row->attempt = attempt->attempt;
+    if (agents_of_host(conductor_agents(conductor), attempt->host, &agent) == 0)
+        wire_copy(row->host, sizeof(row->host), agent.name);
+    row->received_bytes = attempt->received_bytes;
+    row->coflow_level = (int32_t)level_on_wire(attempt->coflow_level);
+    row->macroflow_level = (int32_t)level_on_wire(attempt->macroflow_level);
+    row->level = status.mode == MODE_SLOT_STARVED ? row->macroflow_level : row->coflow_level;
+    row->age_ns = conductor_now_ns(conductor) - attempt->started_ns;
+}
+
+static void task_row(const struct conductor *conductor, const struct task_view *task,
+                     duopoly_TaskRow *row)
+{
+    struct attempt_view attempt;
+    const char *state = task_state_name(task->state);
+    row->job = task->job;
+    row->stage = task->stage;
+    row->task = task->task;
+    row->bytes = task->bytes;
+    row->coflow_level = row->macroflow_level = row->level = -1;
+    row->age_ns = task->state == TASK_READY ? conductor_now_ns(conductor) - task->ready_ns : -1;
+    if (task->attempt &&
+        engine_attempt(conductor_engine(conductor), task->attempt, &attempt) == 0) {
+        attempt_fill(conductor, &attempt, row);
+        state = attempt_state_name(attempt.state);
+    }
+    wire_copy(row->state, sizeof(row->state), state);
+}
+
+static void running_page(const struct conductor *conductor, const duopoly_List *list,
+                         duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    uint64_t after = list->cursor;
+    struct attempt_view attempt;
+    struct task_view task;
+    while (engine_attempt_after(engine, after, &attempt) == 0) {
+        if (page->tasks_count == MOST(page->tasks)) {
+            page->cursor = after;
+            return;
+        }
+        after = attempt.attempt;
+        if (engine_task(engine, attempt.job, attempt.stage, attempt.task, &task) == 0) {
+            task.attempt = attempt.attempt; /* of several copies of a task each has its row */
+            task_row(conductor, &task, &page->tasks[page->tasks_count++]);
+        }
+    }
+}
+
+/* The cursor is stage : task + 1. */
+static void job_tasks_page(const struct conductor *conductor, const duopoly_List *list,
+                           duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    uint32_t stage = (uint32_t)(list->cursor >> 32), index = (uint32_t)list->cursor;
+    struct stage_view view;
+    struct task_view task;
+    index -= index > 0;
+    for (int looks = 0; engine_stage(engine, list->job, stage, &view) == 0; looks++) {
+        if (page->tasks_count == MOST(page->tasks) || looks == LISTING_LOOKS) {
+            page->cursor = (uint64_t)stage << 32 | (index + 1);
+            return;
+        }
+        if (index >= view.tasks) {
+            stage++;
+            index = 0;
+            continue;
+        }
+        if (engine_task(engine, list->job, stage, index++, &task) == 0 &&
+            (list->finished || task.state == TASK_RUNNING))
+            task_row(conductor, &task, &page->tasks[page->tasks_count++]);
+    }
+}
+
+/* ---- hosts ------------------------------------------------------------------------------ */
+
+static const char *state_name(const struct agent_view *agent, const struct host_view *host)
+{
+    static const char *const names[] = {[AGENT_JOINING] = "joining",
+                                        [AGENT_UP] = "up",
+                                        [AGENT_SILENT] = "silent",
+                                        [AGENT_LOST] = "lost"};
+    return host && host->draining && agent->state == AGENT_UP ? "draining" : names[agent->state];
+}
+
+static duopoly_Resources resources_row(const struct resources *r)
+{
+    return (duopoly_Resources){
+        .slots = r->amount[RES_SLOTS],
+        .cpu_milli = r->amount[RES_CPU_MILLI],
+        .mem_bytes = r->amount[RES_MEM_BYTES],
+        .gpu_milli = r->amount[RES_GPU_MILLI],
+        .gpu_mem_bytes = r->amount[RES_GPU_MEM_BYTES],
+        .io_bytes_s = r->amount[RES_IO_BYTES_S],
+    };
+}
+
+static void host_row(const struct conductor *conductor, const struct agent_view *agent,
+                     duopoly_HostRow *row)
+{
+    struct host_view host;
+    bool known = engine_host(conductor_engine(conductor), agent->host, &host) == 0;
+    wire_copy(row->name, sizeof(row->name), agent->name);
+    wire_copy(row->rack, sizeof(row->rack), agent->rack);
+    wire_copy(row->state, sizeof(row->state), state_name(agent, known ? &host : NULL));
+    row->boot = agent->boot;
+    row->role = agent->is_switch ? duopoly_Role_ROLE_SWITCH : duopoly_Role_ROLE_HOST;
+    row->silent_ns = conductor_now_ns(conductor) - agent->heard_ns;
+    if (!known)
+        return;
+    row->has_total = row->has_free = true;
+    row->total = resources_row(&host.total);
+    row->free = resources_row(&host.free);
+    row->running = host.running;
+    row->receiving = host.receiving;
+    row->uplink_permille = host.uplink_permille;
+    row->downlink_permille = host.downlink_permille;
+}
+
+/* The cursor is the place in the order of names. A host that joins meanwhile may shift it by one:
+ * `changed` says so. */
+static void hosts_page(const struct conductor *conductor, const duopoly_List *list,
+                       duopoly_Page *page)
+{
+    const struct agents *agents = conductor_agents(conductor);
+    uint32_t place = list->cursor > UINT32_MAX ? UINT32_MAX : (uint32_t)list->cursor;
+    struct agent_view agent;
+    for (; agents_at(agents, place, &agent) == 0; place++) {
+        if (page->hosts_count == MOST(page->hosts)) {
+            page->cursor = place;
+            return;
+        }
+        host_row(conductor, &agent, &page->hosts[page->hosts_count++]);
+    }
+}
+
+/* ---- pages ------------------------------------------------------------------------------ */
+
+void listing_page(const struct listing_sources *sources, const duopoly_List *list,
+                  duopoly_Envelope *answer)
+{
+    const struct conductor *conductor = sources->conductor;
+    duopoly_Page *page = &wire_begin(answer, duopoly_Envelope_page_tag)->body.page;
+    page->version = list->cursor ? list->version : conductor_version(conductor);
+    page->changed = page->version != conductor_version(conductor);
+    switch (list->of) {
+    case duopoly_ListOf_LIST_JOBS:
+        jobs_page(conductor, list, page);
+        break;
+    case duopoly_ListOf_LIST_TASKS:
+        if (list->job)
+            job_tasks_page(conductor, list, page);
+        else
+            running_page(conductor, list, page);
+        break;
+    case duopoly_ListOf_LIST_HOSTS:
+        hosts_page(conductor, list, page);
+        break;
+    case duopoly_ListOf_LIST_COUNTERS:
+        counters_page(sources, list, page);
+        break;
+    default:
+        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "this controller has no such list");
+    }
+}

@@ -1,0 +1,27 @@
+/* Pages of the controller's lists, made from the engine's and the agents' views: jobs, tasks,
+ * hosts, counters.
+ *
+ * A cursor says where the next page begins (0: the end); a page holds what schemas/duopoly.options
+ * bounds, and looks at no more than LISTING_LOOKS things, so that one request never holds up the
+ * controller: a page may then be short, or empty with a cursor. Rows come in order of their
+ * identities, so none stands twice, and `changed` tells that the state moved on since the first
+ * page. */
+#pragma once
+
+#include "controller/agents_zmq.h"
+#include "controller/conductor.h"
+#include "lib/wire_unix.h"
+
+#define LISTING_LOOKS 4096
+
+/* What counters are taken from besides the conductor. Borrowed. */
+struct listing_sources {
+    struct conductor *conductor;
+    const struct agents_zmq *door;
+    const struct wire_unix_counters *clients;
+    const uint64_t *refused_requests; /* by kind, AGENT_KINDS of them */
+};
+
+/* Fills `answer` with a Page, or Refused. */
+void listing_page(const struct listing_sources *sources, const duopoly_List *list,
+                  duopoly_Envelope *answer);

@@ -1,0 +1,190 @@
+/* duopolyd: the controller. What it does stands in conductor.h, whom it talks to in agents_zmq.h
+ * and control.h. */
+#include "controller/agents_zmq.h"
+#include "controller/conductor.h"
+#include "controller/control.h"
+#include "controller/settings.h"
+#include "controller/state.h"
+#include "lib/log.h"
+#include "lib/version.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+
+const char *argp_program_version = "duopolyd " DUOPOLY_VERSION;
+
+enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG };
+
+struct arguments {
+    const char *config, *clock;
+    bool check;
+    enum log_level least_urgent;
+};
+
+/* Everything that is open; closed in the opposite order. */
+struct controller {
+    sd_event *loop;
+    struct state *state;
+    struct agents_zmq *door;
+    struct control *control;
+    struct conductor *conductor;
+};
+
+static const struct argp_option options[] = {
+    {"config", 'c', "FILE", 0,
+     "configuration (schemas/duopolyd.yaml explains it); without it, the defaults", 0},
+    {"check", KEY_CHECK, NULL, 0, "only read the configuration and say what is wrong with it", 0},
+    {"clock", KEY_CLOCK, "SOCKET", 0,
+     "for tests: time is what is told on this socket (controller/clock.h)", 0},
+    {"debug", KEY_DEBUG, NULL, 0, "say more on standard error", 0},
+    {0},
+};
+
+static error_t option_take(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'c':
+        arguments->config = value;
+        return 0;
+    case KEY_CHECK:
+        arguments->check = true;
+        return 0;
+    case KEY_CLOCK:
+        arguments->clock = value;
+        return 0;
+    case KEY_DEBUG:
+        arguments->least_urgent = LOG_LEVEL_DEBUG;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_failure(state, EXIT_ARGUMENTS, 0, "'%s' is one argument too many", value);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- the process ------------------------------------------------------------------------ */
+
+/* An agent is a connection: the default of 1024 open files would be the bound. */
+static void files_allow(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int loop_open(sd_event **ret_loop, struct err *err)
+{
+    sigset_t signals;
+    int r = sd_event_new(ret_loop);
+    if (r < 0)
+        return err_sys(err, -r, "no event loop");
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    if ((r = sd_event_add_signal(*ret_loop, NULL, SIGTERM, NULL, NULL)) < 0 ||
+        (r = sd_event_add_signal(*ret_loop, NULL, SIGINT, NULL, NULL)) < 0 ||
+        (r = sd_event_set_watchdog(*ret_loop, true)) < 0)
+        return err_sys(err, -r, "no event loop");
+    return 0;
+}
+
+/* /run is empty after a boot: the socket's folder is made, not its parents. */
+static int folder_make(const char *path, struct err *err)
+{
+    char copy[256];
+    snprintf(copy, sizeof(copy), "%s", path);
+    const char *folder = dirname(copy);
+    if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "%s cannot be made", folder);
+    return 0;
+}
+
+/* ---- the controller --------------------------------------------------------------------- */
+
+static int controller_open(struct controller *controller, const struct settings *settings,
+                           const char *clock, struct err *err)
+{
+    struct conductor_hooks hooks = {agents_zmq_send, control_job_ended, NULL, NULL};
+    int r = loop_open(&controller->loop, err);
+    if (r == 0)
+        r = state_open(settings->state, &controller->state, err);
+    if (r == 0)
+        r = folder_make(settings->socket, err);
+    if (r == 0)
+        r = control_open(controller->loop, settings, &controller->control, err);
+    if (r == 0)
+        r = agents_zmq_open(controller->loop, settings->listen, &controller->door, err);
+    if (r < 0)
+        return r;
+    hooks.send_user = controller->door;
+    hooks.ended_user = controller->control;
+    r = conductor_open(controller->loop, settings, controller->state, clock, &hooks,
+                       &controller->conductor, err);
+    if (r < 0)
+        return r;
+    agents_zmq_attach(controller->door, controller->conductor);
+    control_attach(controller->control, controller->conductor, controller->door);
+    return 0;
+}
+
+static void controller_close(struct controller *controller)
+{
+    control_close(controller->control);
+    conductor_close(controller->conductor);
+    agents_zmq_close(controller->door);
+    state_close(controller->state);
+    sd_event_unref(controller->loop);
+}
+
+static int controller_run(struct controller *controller, const struct settings *settings)
+{
+    log_note("epoch %" PRIu32 ", agents on %s, clients on %s", state_epoch(controller->state),
+             agents_zmq_address(controller->door), settings->socket);
+    sd_notify(0, "READY=1");
+    int r = sd_event_loop(controller->loop);
+    sd_notify(0, "STOPPING=1");
+    log_note(r == 0 ? "stopped" : "ended by a failure");
+    return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options, option_take, NULL, "The controller of a duopoly cluster.", NULL, NULL, NULL};
+    struct arguments arguments = {.least_urgent = LOG_LEVEL_NOTE};
+    struct controller controller = {0};
+    struct settings settings;
+    struct err err;
+    argp_err_exit_status = EXIT_ARGUMENTS;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+        return EXIT_ARGUMENTS;
+    log_open("duopolyd", arguments.least_urgent);
+    if (settings_read(arguments.config, &settings, &err) < 0) {
+        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
+        return EXIT_FAILURE;
+    }
+    if (arguments.check)
+        return EXIT_SUCCESS;
+    files_allow();
+    int status = EXIT_FAILURE;
+    if (controller_open(&controller, &settings, arguments.clock, &err) < 0)
+        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
+    else
+        status = controller_run(&controller, &settings);
+    controller_close(&controller);
+    return status;
+}

@@ -1,0 +1,281 @@
+#include "controller/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+
+/* ---- policies: the engine knows their names --------------------------------------------- */
+
+static int policy_parse(const char *question, const char *text, void *target, struct err *err)
+{
+    char words[256] = "";
+    const char *name;
+    for (unsigned i = 0; (name = engine_policy_name(question, i)); i++) {
+        size_t used = strlen(words);
+        if (strcmp(name, text) == 0) {
+            strcpy(target, name);
+            return 0;
+        }
+        snprintf(words + used, sizeof(words) - used, "%s%s", i ? ", " : "", name);
+    }
+    return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
+}
+
+static int turn_parse(const char *text, void *target, struct err *err)
+{
+    return policy_parse("turn", text, target, err);
+}
+
+static int place_parse(const char *text, void *target, struct err *err)
+{
+    return policy_parse("place", text, target, err);
+}
+
+static int commit_parse(const char *text, void *target, struct err *err)
+{
+    return policy_parse("commit", text, target, err);
+}
+
+static int network_parse(const char *text, void *target, struct err *err)
+{
+    return policy_parse("network", text, target, err);
+}
+
+/* ---- the tables ------------------------------------------------------------------------- */
+
+#define DURATION(s, member, name_, preset_, min_, max_)                                            \
+    {                                                                                              \
+        .name = (name_), .type = CONF_DURATION, .offset = offsetof(struct s, member),              \
+        .min = (min_), .max = (max_), .preset = (preset_)                                          \
+    }
+#define NUMBER(s, member, name_, preset_, min_, max_)                                              \
+    {                                                                                              \
+        .name = (name_), .type = CONF_INT, .offset = offsetof(struct s, member), .min = (min_),    \
+        .max = (max_), .preset = (preset_)                                                         \
+    }
+#define BYTES(s, member, name_, preset_, min_, max_)                                               \
+    {                                                                                              \
+        .name = (name_), .type = CONF_BYTES, .offset = offsetof(struct s, member), .min = (min_),  \
+        .max = (max_), .preset = (preset_)                                                         \
+    }
+#define SHARE(s, member, name_, preset_)                                                           \
+    {                                                                                              \
+        .name = (name_), .type = CONF_SHARE, .offset = offsetof(struct s, member), .min = 0,       \
+        .max = 1000, .preset = (preset_)                                                           \
+    }
+#define STRING(s, member, name_, preset_)                                                          \
+    {                                                                                              \
+        .name = (name_), .type = CONF_STRING, .offset = offsetof(struct s, member),                \
+        .size = sizeof(((struct s *)0)->member), .preset = (preset_)                               \
+    }
+#define POLICY(s, member, name_, preset_)                                                          \
+    {                                                                                              \
+        .name = (name_), .type = CONF_PARSED, .offset = offsetof(struct s, member),                \
+        .parse = member##_parse, .preset = (preset_)                                               \
+    }
+#define SECTION(s, member, name_, section_)                                                        \
+    {                                                                                              \
+        .name = (name_), .type = CONF_SECTION, .offset = offsetof(struct s, member),               \
+        .section = (section_)                                                                      \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+static const struct conf_field timer_fields[] = {
+    DURATION(settings_timers, heartbeat_ns, "heartbeat", "1 s", SECOND / 100, 60 * SECOND),
+    DURATION(settings_timers, silent_ns, "silent", "3 s", SECOND / 50, 600 * SECOND),
+    DURATION(settings_timers, host_lost_ns, "host_lost", "30 s", SECOND / 25, 86400 * SECOND),
+    DURATION(settings_timers, lease_ns, "lease", "10 s", SECOND / 25, 3600 * SECOND),
+    DURATION(settings_timers, resync_wait_ns, "resync_wait", "5 s", 0, 600 * SECOND),
+    DURATION(settings_timers, start_timeout_ns, "start_timeout", "5 s", SECOND / 100, 600 * SECOND),
+    END,
+};
+
+static int timers_check(const void *structure, struct err *err)
+{
+    const struct settings_timers *t = structure;
+    if (t->silent_ns < 2 * t->heartbeat_ns)
+        return err_set(err, EINVAL,
+                       "silent must be at least twice heartbeat, or a late packet silences a host");
+    if (t->host_lost_ns <= t->silent_ns)
+        return err_set(err, EINVAL, "host_lost must be longer than silent");
+    if (t->lease_ns < 2 * t->heartbeat_ns)
+        return err_set(err, EINVAL, "lease must be at least twice heartbeat, which renews it");
+    return 0;
+}
+
+static const struct conf_section timer_section = {timer_fields, sizeof(struct settings_timers),
+                                                  timers_check};
+
+static const struct conf_field log_fields[] = {
+    STRING(settings_log, folder, "folder", ""),
+    BYTES(settings_log, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40),
+    NUMBER(settings_log, files, "files", "4", 1, 1000),
+    END,
+};
+static const struct conf_section log_section = {log_fields, sizeof(struct settings_log), NULL};
+
+static const char *const mode_rules[] = {
+    [MODE_RULE_FIRST] = "first",
+    [MODE_RULE_ALL] = "all",
+    [MODE_RULE_RICH] = "rich",
+    [MODE_RULE_STARVED] = "starved",
+    NULL,
+};
+static const struct conf_field mode_fields[] = {
+    {.name = "rule",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct settings_mode, rule),
+     .choices = mode_rules,
+     .preset = "first"},
+    {.name = "ignore_held",
+     .type = CONF_BOOL,
+     .offset = offsetof(struct settings_mode, ignore_held),
+     .preset = "no"},
+    DURATION(settings_mode, dwell_ns, "dwell", "50 ms", 0, 60 * SECOND),
+    END,
+};
+static const struct conf_section mode_section = {mode_fields, sizeof(struct settings_mode), NULL};
+
+static const struct conf_field policy_fields[] = {
+    POLICY(settings_policy, turn, "turn", "sjf"),
+    POLICY(settings_policy, place, "place", "nats"),
+    POLICY(settings_policy, commit, "commit", "single"),
+    POLICY(settings_policy, network, "network", "cans"),
+    NUMBER(settings_policy, seed, "seed", "1", 0, INT64_MAX),
+    SECTION(settings_policy, mode, "mode", &mode_section),
+    SHARE(settings_policy, congested_permille, "congested", "90 %"),
+    SHARE(settings_policy, cleared_permille, "cleared", "80 %"),
+    DURATION(settings_policy, hold_max_ns, "hold_max", "30 s", 0, 86400 * SECOND),
+    DURATION(settings_policy, stop_grace_ns, "stop_grace", "1 s", 0, 3600 * SECOND),
+    NUMBER(settings_policy, failures_max, "failures", "4", 1, 1000),
+    END,
+};
+
+static int policy_check(const void *structure, struct err *err)
+{
+    const struct settings_policy *p = structure;
+    if (p->cleared_permille > p->congested_permille)
+        return err_set(err, EINVAL, "cleared must not be above congested");
+    return 0;
+}
+
+static const struct conf_section policy_section = {policy_fields, sizeof(struct settings_policy),
+                                                   policy_check};
+
+#define LEVELS_FIELDS(first_, factor_)                                                             \
+    {                                                                                              \
+        NUMBER(settings_levels, levels, "levels", "8", 0, 8),                                      \
+            BYTES(settings_levels, first_bytes, "first", first_, 1, INT64_C(1) << 50),             \
+            NUMBER(settings_levels, factor, "factor", factor_, 2, 1000000), END,                   \
+    }
+static const struct conf_field coflow_fields[] = LEVELS_FIELDS("10 MB", "8");
+static const struct conf_field macroflow_fields[] = LEVELS_FIELDS("1 MB", "4");
+static const struct conf_field dclas_fields[] = LEVELS_FIELDS("10 MB", "10");
+static const struct conf_section coflow_section = {coflow_fields, sizeof(struct settings_levels),
+                                                   NULL};
+static const struct conf_section macroflow_section = {macroflow_fields,
+                                                      sizeof(struct settings_levels), NULL};
+static const struct conf_section dclas_section = {dclas_fields, sizeof(struct settings_levels),
+                                                  NULL};
+static const struct conf_field table_fields[] = {
+    SECTION(settings_tables, coflow, "coflow", &coflow_section),
+    SECTION(settings_tables, macroflow, "macroflow", &macroflow_section),
+    SECTION(settings_tables, dclas, "dclas", &dclas_section),
+    END,
+};
+static const struct conf_section table_section = {table_fields, sizeof(struct settings_tables),
+                                                  NULL};
+
+static const struct conf_field bound_fields[] = {
+    NUMBER(settings_bounds, hosts, "hosts", "10000", 1, 1000000),
+    NUMBER(settings_bounds, units_per_host, "units_per_host", "16", 1, 16),
+    NUMBER(settings_bounds, jobs, "jobs", "100000", 1, 10000000),
+    NUMBER(settings_bounds, stages_per_job, "stages_per_job", "1024", 1, 65536),
+    NUMBER(settings_bounds, tasks, "tasks", "4000000", 1, 1000000000),
+    NUMBER(settings_bounds, cells_per_job, "cells_per_job", "16777216", 1, 1000000000),
+    NUMBER(settings_bounds, finished, "finished", "10000", 1, 10000000),
+    NUMBER(settings_bounds, shapes, "shapes", "1024", 1, 1000000),
+    END,
+};
+static const struct conf_section bound_section = {bound_fields, sizeof(struct settings_bounds),
+                                                  NULL};
+
+static const struct conf_field settings_fields[] = {
+    STRING(settings, listen, "listen", "tcp://127.0.0.1:7600"),
+    STRING(settings, socket, "socket", "/run/duopoly/duopolyd.sock"),
+    STRING(settings, group, "group", "duopoly"),
+    STRING(settings, state, "state", "/var/lib/duopoly"),
+    SECTION(settings, timers, "timers", &timer_section),
+    SECTION(settings, log, "log", &log_section),
+    SECTION(settings, policy, "policy", &policy_section),
+    SECTION(settings, levels, "levels", &table_section),
+    SECTION(settings, bounds, "bounds", &bound_section),
+    END,
+};
+const struct conf_section settings_section = {settings_fields, sizeof(struct settings), NULL};
+
+/* ---- what the engine is given ----------------------------------------------------------- */
+
+static void levels_fill(const struct settings_levels *levels, struct level_table *ret_table)
+{
+    if (levels->levels)
+        level_table_exponential(ret_table, (uint64_t)levels->first_bytes, (uint64_t)levels->factor,
+                                (uint32_t)levels->levels);
+    else
+        *ret_table = (struct level_table){.levels = 0};
+}
+
+void settings_engine(const struct settings *settings, uint32_t epoch,
+                     struct engine_config *ret_config)
+{
+    const struct settings_policy *policy = &settings->policy;
+    const struct settings_bounds *bounds = &settings->bounds;
+    engine_config_default(ret_config);
+    ret_config->seed = (uint64_t)policy->seed;
+    ret_config->epoch = epoch;
+    strcpy(ret_config->turn, policy->turn);
+    strcpy(ret_config->place, policy->place);
+    strcpy(ret_config->commit, policy->commit);
+    strcpy(ret_config->network, policy->network);
+    ret_config->mode_rule = (enum mode_rule)policy->mode.rule;
+    ret_config->mode_ignore_held = policy->mode.ignore_held;
+    ret_config->mode_dwell_ns = policy->mode.dwell_ns;
+    ret_config->congested_permille = (uint32_t)policy->congested_permille;
+    ret_config->cleared_permille = (uint32_t)policy->cleared_permille;
+    ret_config->hold_max_ns = policy->hold_max_ns;
+    ret_config->stop_grace_ns = policy->stop_grace_ns;
+    ret_config->failures_max = (uint32_t)policy->failures_max;
+    levels_fill(&settings->levels.coflow, &ret_config->coflow);
+    levels_fill(&settings->levels.macroflow, &ret_config->macroflow);
+    levels_fill(&settings->levels.dclas, &ret_config->dclas);
+    ret_config->hosts_max = (uint32_t)bounds->hosts;
+    ret_config->units_per_host_max = (uint32_t)bounds->units_per_host;
+    ret_config->jobs_max = (uint32_t)bounds->jobs;
+    ret_config->stages_per_job_max = (uint32_t)bounds->stages_per_job;
+    ret_config->tasks_max = (uint64_t)bounds->tasks;
+    ret_config->cells_per_job_max = (uint64_t)bounds->cells_per_job;
+    ret_config->finished_max = (uint32_t)bounds->finished;
+    ret_config->shapes_max = (uint32_t)bounds->shapes;
+}
+
+int settings_read(const char *path, struct settings *ret_settings, struct err *err)
+{
+    struct engine_config config;
+    struct engine *engine;
+    struct settings settings;
+    int r = path ? conf_read(path, &settings_section, &settings, err)
+                 : conf_defaults(&settings_section, &settings, err);
+    if (r < 0)
+        return r;
+    settings_engine(&settings, 1, &config);
+    if ((r = engine_create(&config, &engine, err)) < 0)
+        return path ? err_prefix(err, "%s", path) : r;
+    engine_destroy(engine);
+    *ret_settings = settings;
+    return 0;
+}

@@ -1,0 +1,67 @@
+/* The controller's configuration: what schemas/duopolyd.yaml explains, as a structure. That file is
+ * the manual, and holds nothing but defaults (a test compares); this module is its table. Times are
+ * ns, rates bit/s, sizes bytes, shares per mille. */
+#pragma once
+
+#include "controller/engine/engine.h"
+#include "lib/conf.h"
+#include "lib/err.h"
+
+#include <stdbool.h>
+
+struct settings_timers {
+    int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
+};
+
+struct settings_log {
+    char folder[256]; /* empty: no log */
+    int64_t max_bytes, files;
+};
+
+struct settings_mode {
+    int rule; /* enum mode_rule */
+    bool ignore_held;
+    int64_t dwell_ns;
+};
+
+struct settings_policy {
+    char turn[16], place[16], commit[16], network[16];
+    int64_t seed;
+    struct settings_mode mode;
+    int64_t congested_permille, cleared_permille;
+    int64_t hold_max_ns, stop_grace_ns, failures_max;
+};
+
+struct settings_levels {
+    int64_t levels, first_bytes, factor;
+};
+
+struct settings_tables {
+    struct settings_levels coflow, macroflow, dclas;
+};
+
+struct settings_bounds {
+    int64_t hosts, units_per_host, jobs, stages_per_job, tasks, cells_per_job, finished, shapes;
+};
+
+struct settings {
+    char listen[128];
+    char socket[108];
+    char group[32];
+    char state[256];
+    struct settings_timers timers;
+    struct settings_log log;
+    struct settings_policy policy;
+    struct settings_tables levels;
+    struct settings_bounds bounds;
+};
+
+/* Reads and checks a file; `path` NULL: the defaults. Besides conf_read's errors: −EINVAL when the
+ * engine refuses the combination. */
+int settings_read(const char *path, struct settings *ret_settings, struct err *err);
+
+/* The table itself, for tests. */
+extern const struct conf_section settings_section;
+
+void settings_engine(const struct settings *settings, uint32_t epoch,
+                     struct engine_config *ret_config);

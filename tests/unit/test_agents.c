@@ -1,0 +1,658 @@
+#include "tests/unit/test.h"
+
+#include "controller/agents.h"
+#include "controller/engine/record.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define S INT64_C(1000000000)
+
+/* The sessions alone: facts and messages are written down as lines, time is a number. */
+static struct {
+    struct timers timers;
+    struct agents *agents;
+    int64_t now_ns;
+    char facts[1 << 16], sent[1 << 16];
+    uint64_t deaf; /* sending to this peer fails */
+    bool known;    /* every host was known before the restart */
+    uint32_t coflow_level, macroflow_level;
+    char words[256];
+    uint64_t sequence[8]; /* of each peer */
+    duopoly_Envelope envelope;
+    duopoly_Welcome welcome;
+} world;
+
+__attribute__((format(printf, 2, 3))) static void line_add(char *lines, const char *format, ...)
+{
+    size_t used = strlen(lines);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(lines + used, (1 << 16) - used, format, ap);
+    va_end(ap);
+}
+
+static int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
+{
+    (void)user;
+    if (peer == world.deaf)
+        return -ENOBUFS;
+    line_add(world.sent, "%d:%s", (int)peer, wire_kind_name(e->which_body));
+    if (e->which_body == duopoly_Envelope_refused_tag)
+        line_add(world.sent, "(%d)", (int)e->body.refused.reason);
+    if (e->which_body == duopoly_Envelope_acknowledge_tag)
+        line_add(world.sent, "(%d)", (int)e->acknowledged);
+    if (e->which_body == duopoly_Envelope_start_tag ||
+        e->which_body == duopoly_Envelope_ask_attempt_tag)
+        line_add(world.sent, "(%d)", (int)e->body.start.attempt);
+    if (e->which_body == duopoly_Envelope_welcome_tag)
+        world.welcome = e->body.welcome;
+    line_add(world.sent, e->sequence ? "#%d " : " ", (int)e->sequence);
+    return 0;
+}
+
+static void on_event(void *user, const struct event *event)
+{
+    static char record[4096];
+    (void)user;
+    assert_true(record_encode_event(event, record, sizeof(record)) > 0);
+    char *kind_end = strchr(record, ' ');
+    assert_non_null(kind_end);
+    /* The kind and the first field say enough here. */
+    bool of_attempt = event->kind >= EVENT_ATTEMPT_SEEN && event->kind <= EVENT_ATTEMPT_LOST;
+    *kind_end = '\0';
+    line_add(world.facts, "%s(%d) ", record,
+             of_attempt ? (int)event->attempt.attempt : (int)event->host.host);
+}
+
+static void on_failed(void *user, uint64_t attempt, const char *words)
+{
+    (void)user, (void)attempt;
+    snprintf(world.words, sizeof(world.words), "%s", words);
+}
+
+static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow)
+{
+    (void)user, (void)attempt;
+    *ret_coflow = world.coflow_level;
+    *ret_macroflow = world.macroflow_level;
+    return true;
+}
+
+static bool on_job_wanted(void *user, uint64_t job)
+{
+    (void)user;
+    return job < 100;
+}
+
+static bool on_host_known(void *user, const char *name)
+{
+    (void)user, (void)name;
+    return world.known;
+}
+
+static void on_host_new(void *user, const char *name)
+{
+    (void)user, (void)name;
+}
+
+static void world_begin(uint32_t resync_hosts)
+{
+    const struct agents_config config = {.epoch = 3,
+                                         .hosts_max = 3,
+                                         .heartbeat_ns = S,
+                                         .silent_ns = 3 * S,
+                                         .host_lost_ns = 30 * S,
+                                         .lease_ns = 10 * S,
+                                         .resync_wait_ns = 5 * S,
+                                         .start_timeout_ns = 5 * S,
+                                         .resync_hosts = resync_hosts};
+    const struct agents_hooks hooks = {on_send,       on_event,      on_failed,   on_levels,
+                                       on_job_wanted, on_host_known, on_host_new, NULL};
+    memset(&world, 0, sizeof(world));
+    world.known = resync_hosts > 0;
+    timers_init(&world.timers);
+    assert_int_equal(agents_create(&config, &hooks, &world.timers, 0, &world.agents), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    world_begin(0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    agents_destroy(world.agents);
+    assert_int_equal(timers_next_ns(&world.timers), INT64_MAX);
+    return 0;
+}
+
+static void expect(const char *what, char *lines, const char *wanted)
+{
+    if (strcmp(lines, wanted) != 0)
+        fail_msg("%s: \"%s\", not \"%s\"", what, lines, wanted);
+    *lines = '\0';
+}
+#define expect_facts(wanted) expect("facts", world.facts, wanted)
+#define expect_sent(wanted)  expect("sent", world.sent, wanted)
+
+static void until(int64_t now_ns)
+{
+    world.now_ns = now_ns;
+    timers_run(&world.timers, now_ns);
+    agents_settle(world.agents);
+}
+
+/* A message of `peer`, numbered if it changes state. */
+static duopoly_Envelope *message(uint64_t peer, pb_size_t kind, bool numbered)
+{
+    wire_begin(&world.envelope, kind)->epoch = 3;
+    world.envelope.sequence = numbered ? ++world.sequence[peer] : 0;
+    return &world.envelope;
+}
+
+static void deliver(uint64_t peer)
+{
+    agents_message(world.agents, world.now_ns, peer, NULL, &world.envelope);
+    agents_settle(world.agents);
+}
+
+static duopoly_Hello *hello(uint64_t peer, const char *name, uint64_t boot, uint64_t sequence)
+{
+    duopoly_Hello *h = &message(peer, duopoly_Envelope_hello_tag, false)->body.hello;
+    world.envelope.epoch = 0;
+    world.sequence[peer] = 0;
+    h->version_min = h->version_max = 1;
+    strcpy(h->name, name);
+    h->boot = boot;
+    h->hello_sequence = sequence;
+    h->units_count = 1;
+    h->units[0].slots = 4;
+    return h;
+}
+
+static void inventory_end(uint64_t peer, uint32_t parts)
+{
+    message(peer, duopoly_Envelope_inventory_end_tag, true)->body.inventory_end.parts = parts;
+    deliver(peer);
+}
+
+static void join(uint64_t peer, const char *name)
+{
+    hello(peer, name, 7, 1);
+    deliver(peer);
+    inventory_end(peer, 0);
+    *world.facts = *world.sent = '\0';
+}
+
+static void state_send(uint64_t peer, uint64_t attempt, duopoly_AttemptPhase phase)
+{
+    duopoly_AttemptState *s =
+        &message(peer, duopoly_Envelope_attempt_state_tag, true)->body.attempt_state;
+    s->attempt = attempt;
+    s->phase = phase;
+    strcpy(s->text, "last words");
+    deliver(peer);
+}
+
+static void start(uint32_t host, uint64_t attempt, uint32_t inputs)
+{
+    static duopoly_Input input[600];
+    const duopoly_Start s = {.attempt = attempt, .job = 1};
+    agents_start(world.agents, world.now_ns, host, &s, input, inputs);
+}
+
+static void heartbeats(uint64_t peer, int64_t until_ns)
+{
+    while (world.now_ns < until_ns) {
+        until(world.now_ns + S);
+        message(peer, duopoly_Envelope_agent_heartbeat_tag, false);
+        deliver(peer);
+    }
+}
+
+/* ---- sessions ---------------------------------------------------------------------------- */
+
+static void an_agent_joins_with_its_inventory(void **state)
+{
+    (void)state;
+    agents_mode(world.agents, 1, 9);
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    expect_sent("1:welcome ");
+    expect_facts("");
+    assert_true(world.welcome.mode == 1 && world.welcome.mode_sequence == 9 &&
+                world.welcome.epoch == 3);
+    duopoly_InventoryPart *part =
+        &message(1, duopoly_Envelope_inventory_part_tag, true)->body.inventory_part;
+    part->attempts_count = 3;
+    part->attempts[0] =
+        (duopoly_AttemptState){.attempt = 11, .phase = duopoly_AttemptPhase_PHASE_RECEIVING};
+    part->attempts[1] =
+        (duopoly_AttemptState){.attempt = 12, .phase = duopoly_AttemptPhase_PHASE_DONE};
+    part->attempts[2] =
+        (duopoly_AttemptState){.attempt = 13, .phase = duopoly_AttemptPhase_PHASE_QUEUED};
+    part->outputs_count = 3;
+    part->outputs[0].job = 5;
+    part->outputs[1].job = part->outputs[2].job = 500;
+    deliver(1);
+    expect_facts("");
+    expect_sent("1:forget#1 1:acknowledge(1) ");
+    inventory_end(1, 1);
+    expect_facts("host_join(0) attempt_seen(11) attempt_done(12) attempt_seen(13) ");
+    expect_sent("1:acknowledge(2) ");
+    state_send(1, 11, duopoly_AttemptPhase_PHASE_COMPUTING);
+    state_send(1, 11, duopoly_AttemptPhase_PHASE_FAILED);
+    expect_facts("attempt_received(11) attempt_failed(11) ");
+    assert_string_equal(world.words, "last words");
+    struct agent_view view;
+    assert_int_equal(agents_named(world.agents, "h1", &view), 0);
+    assert_true(view.state == AGENT_UP && view.host == 0 && view.boot == 7);
+}
+
+static void wrong_hellos_are_refused(void **state)
+{
+    (void)state;
+    hello(1, "h1", 7, 1)->version_min = 2;
+    world.envelope.body.hello.version_max = 3;
+    deliver(1);
+    expect_sent("1:refused(1) ");
+    hello(1, "a b", 7, 1);
+    deliver(1);
+    expect_sent("1:refused(4) ");
+    hello(1, "h1", 7, 1)->units_count = 0;
+    deliver(1);
+    expect_sent("1:refused(4) ");
+    hello(1, "h1", 7, 1)->units[0].mem_bytes = -1;
+    deliver(1);
+    expect_sent("1:refused(4) ");
+    hello(1, "h1", 7, 1);
+    world.envelope.epoch = 4;
+    deliver(1);
+    expect_sent("1:refused(3) ");
+    hello(1, "h1", 7, 1);
+    agents_message(world.agents, 0, 1, "h2", &world.envelope);
+    expect_sent("1:refused(2) ");
+    for (uint64_t peer = 1; peer <= 3; peer++)
+        join(peer, (const char *[]){"", "h1", "h2", "h3"}[peer]);
+    hello(4, "h4", 7, 1);
+    deliver(4);
+    expect_sent("4:refused(5) ");
+    hello(4, "h1", 8, 1)->role = duopoly_Role_ROLE_SWITCH;
+    deliver(4);
+    expect_sent("4:refused(7) ");
+    assert_int_equal(agents_counters(world.agents)->refused[duopoly_Envelope_hello_tag], 8);
+    assert_int_equal(agents_count(world.agents), 3);
+}
+
+/* Two that give one name: the newest HELLO wins and the other is told; an older one is refused
+ * while that session stands. */
+static void the_newest_session_wins(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    hello(2, "h1", 7, 1);
+    deliver(2);
+    expect_sent("2:refused(2) ");
+    hello(2, "h1", 7, 2);
+    deliver(2);
+    expect_sent("1:refused(2) 2:welcome ");
+    expect_facts("host_silent(0) ");
+    message(1, duopoly_Envelope_agent_heartbeat_tag, false);
+    deliver(1);
+    expect_sent("1:refused(9) ");
+    inventory_end(2, 0);
+    expect_facts("host_back(0) ");
+    expect_sent("2:acknowledge(1) ");
+    hello(1, "h1", 8, 1); /* another boot */
+    deliver(1);
+    inventory_end(1, 0);
+    expect_facts("host_silent(0) host_join(0) ");
+    assert_int_equal(agents_counters(world.agents)->replaced, 2);
+}
+
+static void what_does_not_fit_ends_the_session(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t skip;
+        uint32_t epoch, version;
+        const char *sent;
+    } cases[] = {
+        {1, 3, 1, "1:refused(9) "},
+        {0, 2, 1, "1:refused(3) "},
+        {0, 4, 1, "1:refused(4) "},
+        {0, 3, 2, "1:refused(4) "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        hello(1, "h1", 7, i + 1);
+        deliver(1);
+        inventory_end(1, 0);
+        *world.facts = *world.sent = '\0';
+        world.sequence[1] += cases[i].skip;
+        message(1, duopoly_Envelope_output_lost_tag, true)->epoch = cases[i].epoch;
+        world.envelope.version = cases[i].version;
+        deliver(1);
+        expect_sent(cases[i].sent);
+        expect_facts("host_silent(0) ");
+    }
+    assert_int_equal(agents_counters(world.agents)->ended, 4);
+    join(1, "h1");
+    agents_malformed(world.agents, 1, "garbage");
+    expect_sent("1:refused(4) ");
+}
+
+static void duplicates_and_unknown_kinds_are_counted(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    message(1, 0, true);
+    deliver(1);
+    expect_sent("1:acknowledge(2) ");
+    deliver(1);
+    message(1, duopoly_Envelope_start_tag, false);
+    deliver(1);
+    expect_sent("1:refused(8) ");
+    expect_facts("");
+    const struct agents_counters *c = agents_counters(world.agents);
+    assert_true(c->ignored_kinds == 1 && c->duplicates == 1 &&
+                c->refused[duopoly_Envelope_start_tag] == 1);
+}
+
+static void a_deaf_peer_loses_its_session(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    world.deaf = 1;
+    start(0, 21, 0);
+    expect_facts("host_silent(0) attempt_lost(21) ");
+    expect_sent("");
+    start(0, 22, 0);
+    expect_facts("attempt_lost(22) ");
+    agents_stop(world.agents, 0, 21, "cancelled", 0, false);
+    expect_sent("");
+}
+
+/* ---- silence ----------------------------------------------------------------------------- */
+
+static void silence_is_told_then_loss(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    heartbeats(1, 10 * S);
+    expect_facts("");
+    assert_non_null(strstr(world.sent, "1:lease 1:lease 1:lease"));
+    until(13 * S);
+    expect_facts("host_silent(0) ");
+    state_send(1, 31, duopoly_AttemptPhase_PHASE_STARTED);
+    expect_facts("host_back(0) attempt_seen(31) ");
+    until(42 * S);
+    expect_facts("host_silent(0) ");
+    *world.sent = '\0';
+    until(43 * S);
+    expect_facts("host_lost(0) ");
+    message(1, duopoly_Envelope_agent_heartbeat_tag, false);
+    deliver(1);
+    assert_non_null(strstr(world.sent, "1:refused(9) "));
+    until(100 * S);
+    expect_facts("");
+    hello(1, "h1", 7, 2);
+    deliver(1);
+    inventory_end(1, 0);
+    expect_facts("host_join(0) "); /* attempt 31 was forgotten with its host */
+}
+
+/* ---- starts ------------------------------------------------------------------------------ */
+
+static void starts_are_asked_for_then_lost(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    start(0, 21, 300);
+    expect_sent("1:start(21)#1 1:start_inputs#2 1:start_inputs#3 ");
+    start(0, 22, 0);
+    *world.sent = '\0';
+    heartbeats(1, 2 * S);
+    state_send(1, 21, duopoly_AttemptPhase_PHASE_STARTED);
+    expect_facts("attempt_started(21) ");
+    *world.sent = '\0';
+    heartbeats(1, 5 * S);
+    assert_non_null(strstr(world.sent, "1:ask_attempt(22)#5 "));
+    assert_null(strstr(world.sent, "ask_attempt(21)"));
+    heartbeats(1, 9 * S);
+    expect_facts("");
+    *world.sent = '\0';
+    heartbeats(1, 11 * S);
+    expect_facts("attempt_lost(22) ");
+    assert_non_null(strstr(world.sent, "1:stop#6 "));
+    assert_int_equal(agents_counters(world.agents)->starts_lost, 1);
+}
+
+/* A new session's inventory decides what became of what was sent, and brings up what could not be
+ * told. */
+static void a_new_session_settles_what_was_under_way(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    start(0, 21, 0);
+    start(0, 22, 0);
+    state_send(1, 22, duopoly_AttemptPhase_PHASE_STARTED);
+    start(0, 23, 0);
+    world.coflow_level = 5;
+    *world.facts = '\0';
+    hello(2, "h1", 7, 2);
+    deliver(2);
+    expect_facts("host_silent(0) ");
+    duopoly_InventoryPart *part =
+        &message(2, duopoly_Envelope_inventory_part_tag, true)->body.inventory_part;
+    part->attempts_count = 2;
+    part->attempts[0] =
+        (duopoly_AttemptState){.attempt = 22, .phase = duopoly_AttemptPhase_PHASE_RECEIVING};
+    part->attempts[1] =
+        (duopoly_AttemptState){.attempt = 21, .phase = duopoly_AttemptPhase_PHASE_FAILED};
+    deliver(2);
+    *world.sent = '\0';
+    inventory_end(2, 1);
+    expect_facts("host_back(0) attempt_seen(22) attempt_failed(21) attempt_lost(23) ");
+    expect_sent("2:levels#1 2:acknowledge(2) ");
+    heartbeats(2, 30 * S);
+    assert_null(strstr(world.sent, "ask_attempt"));
+}
+
+static void a_new_boot_forgets_the_old_attempts(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    start(0, 21, 0);
+    hello(2, "h1", 8, 1)->units[0].slots = 8;
+    deliver(2);
+    inventory_end(2, 0);
+    expect_facts("host_silent(0) host_join(0) ");
+    hello(3, "h1", 8, 2);
+    deliver(3);
+    inventory_end(3, 0);
+    expect_facts("host_silent(0) host_change(0) host_back(0) "); /* four slots again */
+}
+
+static void inventories_are_bounded_and_whole(void **state)
+{
+    (void)state;
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    inventory_end(1, 1);
+    assert_non_null(strstr(world.sent, "1:refused(9) "));
+    hello(1, "h1", 7, 2);
+    deliver(1);
+    for (uint32_t i = 0; i <= AGENT_ATTEMPTS_MAX / 32; i++) {
+        duopoly_InventoryPart *part =
+            &message(1, duopoly_Envelope_inventory_part_tag, true)->body.inventory_part;
+        part->part = i;
+        part->attempts_count = 32;
+        deliver(1);
+    }
+    assert_non_null(strstr(world.sent, "1:refused(5) "));
+    expect_facts("");
+}
+
+/* ---- after a restart --------------------------------------------------------------------- */
+
+static void known_hosts_are_waited_for(void **state)
+{
+    (void)state;
+    agents_destroy(world.agents);
+    world_begin(2);
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    inventory_end(1, 0);
+    expect_facts("");
+    expect_sent("1:welcome ");
+    assert_true(agents_resyncing(world.agents));
+    hello(2, "h2", 7, 1);
+    deliver(2);
+    inventory_end(2, 0);
+    expect_facts("host_join(0) host_join(1) ");
+    expect_sent("2:welcome 1:acknowledge(1) 2:acknowledge(1) ");
+    assert_false(agents_resyncing(world.agents));
+}
+
+static void the_wait_for_known_hosts_ends(void **state)
+{
+    (void)state;
+    agents_destroy(world.agents);
+    world_begin(2);
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    inventory_end(1, 0);
+    heartbeats(1, 4 * S);
+    expect_facts("");
+    heartbeats(1, 5 * S);
+    expect_facts("host_join(0) ");
+    hello(2, "h2", 7, 1);
+    deliver(2);
+    inventory_end(2, 0);
+    expect_facts("host_join(1) ");
+}
+
+/* ---- decisions and views ------------------------------------------------------------------ */
+
+static void decisions_go_where_they_belong(void **state)
+{
+    (void)state;
+    join(1, "h10");
+    join(2, "h2");
+    for (uint64_t i = 0; i < 300; i++)
+        agents_level(world.agents, 0, i, 1, 2);
+    agents_level(world.agents, 1, 9, 1, 2);
+    agents_levels_flush(world.agents);
+    expect_sent("1:levels#1 1:levels#2 2:levels#1 ");
+    agents_mode(world.agents, 1, 5);
+    assert_non_null(strstr(world.sent, "1:mode#3 "));
+    assert_non_null(strstr(world.sent, "2:mode#2 "));
+    *world.sent = '\0';
+    agents_forget(world.agents, 1, 4);
+    agents_stop(world.agents, 0, 3, "replaced", 1000, false);
+    expect_sent("2:forget#3 1:stop#4 ");
+    struct agent_view view;
+    assert_int_equal(agents_at(world.agents, 0, &view), 0);
+    assert_string_equal(view.name, "h2");
+    assert_int_equal(agents_host_at(world.agents, 0), 1);
+    assert_int_equal(agents_host_at(world.agents, 1), 0);
+    assert_int_equal(agents_at(world.agents, 2, &view), -ENOENT);
+}
+
+static void switches_are_no_hosts(void **state)
+{
+    (void)state;
+    hello(1, "sw", 7, 1)->role = duopoly_Role_ROLE_SWITCH;
+    world.envelope.body.hello.units_count = 0;
+    deliver(1);
+    inventory_end(1, 0);
+    message(1, duopoly_Envelope_load_tag, false);
+    deliver(1);
+    expect_facts("");
+    join(2, "h1");
+    message(2, duopoly_Envelope_load_tag, false);
+    deliver(2);
+    expect_facts("host_load(0) host_load(0) ");
+    agents_mode(world.agents, 1, 5);
+    assert_non_null(strstr(world.sent, "1:mode#1 "));
+    assert_int_equal(agents_hosts(world.agents), 1);
+    until(60 * S);
+    struct agent_view view;
+    assert_int_equal(agents_named(world.agents, "sw", &view), 0);
+    assert_int_equal(view.state, AGENT_LOST);
+}
+
+/* Whatever comes in whatever order: no crash, no event for a host that never joined, no leak. */
+static void random_messages_are_survived(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    for (int i = 0; i < 20000; i++) {
+        uint64_t peer = 1 + test_random(&stream) % 5;
+        uint64_t choice = test_random(&stream) % 16;
+        *world.facts = *world.sent = '\0';
+        world.deaf = test_random(&stream) % 8 == 0 ? 1 + test_random(&stream) % 5 : 0;
+        if (choice < 2) {
+            hello(peer, (const char *[]){"h1", "h2", "h3", "h4"}[test_random(&stream) % 4],
+                  test_random(&stream) % 3, test_random(&stream) % 100);
+            deliver(peer);
+        } else if (choice < 4) {
+            inventory_end(peer, (uint32_t)(test_random(&stream) % 2));
+        } else if (choice < 6) {
+            duopoly_InventoryPart *part =
+                &message(peer, duopoly_Envelope_inventory_part_tag, true)->body.inventory_part;
+            part->part = (uint32_t)(test_random(&stream) % 2);
+            part->attempts_count = (pb_size_t)(test_random(&stream) % 4);
+            for (pb_size_t j = 0; j < part->attempts_count; j++)
+                part->attempts[j] = (duopoly_AttemptState){
+                    .attempt = test_random(&stream) % 9,
+                    .phase = (duopoly_AttemptPhase)(test_random(&stream) % 12)};
+            deliver(peer);
+        } else if (choice < 9) {
+            state_send(peer, test_random(&stream) % 9,
+                       (duopoly_AttemptPhase)(test_random(&stream) % 12));
+        } else if (choice < 11 && agents_hosts(world.agents)) {
+            start((uint32_t)(test_random(&stream) % agents_hosts(world.agents)),
+                  test_random(&stream) % 9, 2);
+        } else if (choice < 12) {
+            agents_mode(world.agents, 1, (uint64_t)i);
+        } else if (choice < 13) {
+            until(world.now_ns + (int64_t)(test_random(&stream) % (uint64_t)(40 * S)));
+        } else {
+            message(peer, (pb_size_t)(test_random(&stream) % 90), test_random(&stream) % 2);
+            if (world.envelope.which_body != duopoly_Envelope_hello_tag)
+                deliver(peer);
+        }
+        agents_settle(world.agents);
+    }
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(an_agent_joins_with_its_inventory),
+        CASE(wrong_hellos_are_refused),
+        CASE(the_newest_session_wins),
+        CASE(what_does_not_fit_ends_the_session),
+        CASE(duplicates_and_unknown_kinds_are_counted),
+        CASE(a_deaf_peer_loses_its_session),
+        CASE(silence_is_told_then_loss),
+        CASE(starts_are_asked_for_then_lost),
+        CASE(a_new_session_settles_what_was_under_way),
+        CASE(a_new_boot_forgets_the_old_attempts),
+        CASE(inventories_are_bounded_and_whole),
+        CASE(known_hosts_are_waited_for),
+        CASE(the_wait_for_known_hosts_ends),
+        CASE(decisions_go_where_they_belong),
+        CASE(switches_are_no_hosts),
+        CASE(random_messages_are_survived),
+    };
+    return cmocka_run_group_tests_name("agents", tests, NULL, NULL);
+}

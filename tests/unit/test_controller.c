@@ -1,0 +1,341 @@
+#include "tests/unit/test.h"
+
+#include "controller/settings.h"
+#include "controller/state.h"
+#include "controller/timers.h"
+#include "controller/transcript.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int folder_make(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/duopoly-controller-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int folder_remove(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    return system(command);
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void file_write(const char *name, const char *text)
+{
+    FILE *out = fopen(path_of(name), "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+/* ---- timers ------------------------------------------------------------------------------ */
+
+struct alarm {
+    struct timer timer;
+    struct timers *timers;
+    int fired;
+    int64_t last_ns;
+    int64_t again_ns; /* > 0: armed again for so much later */
+};
+
+static void alarm_fire(struct timer *timer, int64_t now_ns)
+{
+    struct alarm *alarm = (struct alarm *)timer;
+    alarm->fired++;
+    assert_true(timer->due_ns <= now_ns && timer->due_ns >= alarm->last_ns);
+    alarm->last_ns = timer->due_ns;
+    if (alarm->again_ns)
+        timers_arm(alarm->timers, timer, timer->due_ns + alarm->again_ns);
+}
+
+static void timers_fire_in_order(void **state)
+{
+    (void)state;
+    struct timers timers;
+    struct alarm alarms[3] = {{.again_ns = 10}, {.again_ns = 0}, {.again_ns = 0}};
+    timers_init(&timers);
+    assert_int_equal(timers_next_ns(&timers), INT64_MAX);
+    for (int i = 0; i < 3; i++) {
+        alarms[i].timer.fire = alarm_fire;
+        alarms[i].timers = &timers;
+        timers_arm(&timers, &alarms[i].timer, 5 + i);
+    }
+    timers_disarm(&timers, &alarms[2].timer);
+    timers_disarm(&timers, &alarms[2].timer);
+    timers_run(&timers, 4);
+    assert_int_equal(alarms[0].fired, 0);
+    timers_run(&timers, 26);
+    assert_int_equal(alarms[0].fired, 3);
+    assert_int_equal(alarms[1].fired, 1);
+    assert_int_equal(alarms[2].fired, 0);
+    assert_int_equal(timers_next_ns(&timers), 35);
+}
+
+static void many_timers_fire_once_each(void **state)
+{
+    (void)state;
+    static struct alarm alarms[1000];
+    uint64_t stream = test_seed();
+    struct timers timers;
+    timers_init(&timers);
+    memset(alarms, 0, sizeof(alarms));
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 1000; i++) {
+            alarms[i].timer.fire = alarm_fire;
+            timers_arm(&timers, &alarms[i].timer, (int64_t)(test_random(&stream) % 500));
+        }
+    for (int64_t now_ns = 0; now_ns < 500; now_ns++) {
+        timers_run(&timers, now_ns);
+        assert_true(timers_next_ns(&timers) > now_ns);
+    }
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(alarms[i].fired, 1);
+}
+
+/* ---- state ------------------------------------------------------------------------------- */
+
+static void epochs_grow_and_numbers_are_not_reused(void **state)
+{
+    (void)state;
+    struct state *s;
+    struct err err;
+    uint64_t job, last = 0;
+    for (uint32_t epoch = 1; epoch <= 3; epoch++) {
+        if (state_open(path_of("state"), &s, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(state_epoch(s), epoch);
+        for (int i = 0; i < STATE_JOB_BLOCK + 10; i++) {
+            assert_int_equal(state_job_number(s, &job, &err), 0);
+            assert_true(job > last);
+            assert_true(i == 0 || job == last + 1);
+            last = job;
+        }
+        assert_int_equal(state_hosts(s), epoch - 1);
+        assert_int_equal(state_host_known(s, "h1"), epoch > 1);
+        char name[8];
+        snprintf(name, sizeof(name), "h%u", epoch);
+        assert_int_equal(state_host_add(s, name, &err), 0);
+        assert_int_equal(state_host_add(s, name, &err), 0);
+        state_close(s);
+    }
+}
+
+static void a_folder_has_one_controller(void **state)
+{
+    (void)state;
+    struct state *s, *second;
+    struct err err;
+    assert_int_equal(state_open(folder, &s, &err), 0);
+    assert_int_equal(state_open(folder, &second, &err), -EWOULDBLOCK);
+    assert_non_null(strstr(err.text, folder));
+    state_close(s);
+    assert_int_equal(state_open(folder, &s, &err), 0);
+    state_close(s);
+    state_close(NULL);
+}
+
+static void broken_state_is_not_overwritten(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "epoch x\n", "epoch 3\n", "epoch 3\njobs 5\nmore\n",
+                                        "epoch 4294967295\njobs 1\n"};
+    struct state *s;
+    struct err err;
+    char text[64] = "";
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        file_write("epoch", texts[i]);
+        assert_int_equal(state_open(folder, &s, &err), -EINVAL);
+        FILE *in = fopen(path_of("epoch"), "r");
+        size_t n = fread(text, 1, sizeof(text) - 1, in);
+        fclose(in);
+        text[n] = '\0';
+        assert_string_equal(text, texts[i]);
+    }
+    unlink(path_of("epoch"));
+    file_write("hosts", "h1\nh2");
+    assert_int_equal(state_open(folder, &s, &err), 0);
+    assert_int_equal(state_hosts(s), 1);
+    state_close(s);
+    assert_int_equal(state_open("/nowhere/at/all", &s, &err), -ENOENT);
+}
+
+/* ---- settings ---------------------------------------------------------------------------- */
+
+/* The manual holds every key, and nothing but defaults. */
+static void the_manual_is_the_default(void **state)
+{
+    (void)state;
+    struct settings manual, defaults;
+    struct err err;
+    memset(&manual, 0, sizeof(manual));
+    memset(&defaults, 0, sizeof(defaults));
+    if (settings_read("schemas/duopolyd.yaml", &manual, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(settings_read(NULL, &defaults, &err), 0);
+    assert_memory_equal(&manual, &defaults, sizeof(manual));
+}
+
+static void keys_stand_in_the_manual(const struct conf_section *section, const char *text)
+{
+    for (const struct conf_field *f = section->fields; f->name; f++) {
+        char key[64];
+        snprintf(key, sizeof(key), "%s:", f->name);
+        if (!strstr(text, key))
+            fail_msg("%s is missing in schemas/duopolyd.yaml", key);
+        if (f->type == CONF_SECTION)
+            keys_stand_in_the_manual(f->section, text);
+    }
+}
+
+static void the_manual_is_complete(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    FILE *in = fopen("schemas/duopolyd.yaml", "r");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
+    fclose(in);
+    keys_stand_in_the_manual(&settings_section, text);
+}
+
+static void wrong_settings_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        {"polic: {}\n", ":1:1: unknown key 'polic'; did you mean 'policy'?"},
+        {"policy:\n  turn: best\n", ":2:9: turn: 'best' is none of: "},
+        {"policy:\n  congested: 70 %\n", ":2:3: cleared must not be above congested"},
+        {"timers:\n  silent: 1 s\n", ":2:3: silent must be at least twice heartbeat"},
+        {"timers: {host_lost: 2 s}\n", ":1:9: host_lost must be longer than silent"},
+        {"timers: {heartbeat: 1}\n", ":1:21: heartbeat: '1' is not a number with a unit of time"},
+        {"levels: {coflow: {levels: 9}}\n", ":1:27: levels: '9' is out of range: from 0 to 8"},
+        {"listen: ''\n", ":1:9: listen: must not be empty"},
+        {"bounds: {hosts: -1}\n", ":1:17: hosts: '-1' is out of range"},
+        {"log: {max_bytes: 1 B}\n", ":1:18: max_bytes: '1 B' is out of range"},
+    };
+    struct settings settings;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        file_write("wrong.yaml", cases[i].text);
+        assert_int_equal(settings_read(path_of("wrong.yaml"), &settings, &err), -EINVAL);
+        if (!strstr(err.text, cases[i].sentence))
+            fail_msg("%s gives\n%s\nnot\n%s", cases[i].text, err.text, cases[i].sentence);
+        assert_non_null(strstr(err.text, "wrong.yaml"));
+    }
+}
+
+/* ---- transcript -------------------------------------------------------------------------- */
+
+static struct engine *engine_new(void)
+{
+    struct settings settings;
+    struct engine_config config;
+    struct engine *engine;
+    assert_int_equal(settings_read(NULL, &settings, NULL), 0);
+    settings_engine(&settings, 1, &config);
+    assert_int_equal(engine_create(&config, &engine, NULL), 0);
+    return engine;
+}
+
+static void a_step(struct transcript *transcript, struct engine *engine, int64_t now_ns)
+{
+    struct decisions decisions = {0};
+    struct event event = {.kind = EVENT_JOB_CANCEL, .request = 1};
+    event.job_cancel.job = 99;
+    transcript_events(transcript, now_ns, &event, 1);
+    assert_int_equal(engine_step(engine, now_ns, &event, 1, &decisions), 0);
+    transcript_decisions(transcript, &decisions);
+    assert_true(decisions.n == 1);
+    decisions_done(&decisions);
+}
+
+static void transcripts_are_whole_and_bounded(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    struct engine *engine = engine_new();
+    struct transcript *transcript;
+    struct err err;
+    assert_int_equal(transcript_open(path_of("log"), 4096, 3, engine, &transcript, &err), 0);
+    for (int64_t i = 0; i < 300; i++) {
+        a_step(transcript, engine, i);
+        assert_int_equal(transcript_flush(transcript, &err), 0);
+    }
+    assert_true(transcript_counters(transcript)->files > 4 &&
+                transcript_counters(transcript)->steps == 300);
+    transcript_close(transcript);
+    assert_int_equal(access(path_of("log/duopoly.log.2"), F_OK), 0);
+    assert_int_not_equal(access(path_of("log/duopoly.log.3"), F_OK), 0);
+    FILE *in = fopen(path_of("log/duopoly.log.1"), "r");
+    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
+    fclose(in);
+    assert_int_equal(strncmp(text, "duopoly-log 1\ndump ", 19), 0);
+    assert_non_null(strstr(text, "\nbegin "));
+    assert_non_null(strstr(text, "\ne job_cancel "));
+    assert_non_null(strstr(text, "\nd reject "));
+    assert_non_null(strstr(text, "\nend rotated\n"));
+    assert_true(strlen(text) < 8192);
+    engine_destroy(engine);
+}
+
+/* The next file cannot be begun: a folder stands in its place. */
+static void a_refusing_disk_ends_the_transcript_only(void **state)
+{
+    (void)state;
+    struct engine *engine = engine_new();
+    struct transcript *transcript;
+    struct err err;
+    assert_int_equal(transcript_open(folder, 4096, 1, engine, &transcript, &err), 0);
+    int r = 0;
+    for (int64_t i = 0; i < 300 && r == 0; i++) {
+        a_step(transcript, engine, i);
+        if (i == 5) {
+            unlink(path_of("duopoly.log"));
+            assert_int_equal(mkdir(path_of("duopoly.log"), 0700), 0);
+        }
+        r = transcript_flush(transcript, &err);
+    }
+    assert_true(r < 0);
+    assert_true(transcript_counters(transcript)->stopped);
+    a_step(transcript, engine, 1000);
+    assert_int_equal(transcript_flush(transcript, &err), 0);
+    transcript_close(transcript);
+    engine_destroy(engine);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, folder_make, folder_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timers_fire_in_order),
+        cmocka_unit_test(many_timers_fire_once_each),
+        CASE(epochs_grow_and_numbers_are_not_reused),
+        CASE(a_folder_has_one_controller),
+        CASE(broken_state_is_not_overwritten),
+        cmocka_unit_test(the_manual_is_the_default),
+        cmocka_unit_test(the_manual_is_complete),
+        CASE(wrong_settings_are_refused),
+        CASE(transcripts_are_whole_and_bounded),
+        CASE(a_refusing_disk_ends_the_transcript_only),
+    };
+    return cmocka_run_group_tests_name("controller", tests, NULL, NULL);
+}
