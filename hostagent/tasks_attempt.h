@@ -64,6 +64,8 @@ struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
 void attempt_drop(
     struct attempt *attempt); /* from the table, with all that it owns; not from the disk */
 void attempt_tell(struct attempt *attempt, const char *text);
+/* Its levels into the marks. */
+int attempt_mark(struct attempt *attempt, struct err *err);
 void attempt_release(struct attempt *attempt); /* descriptors and sources */
 
 /* tasks_start.c */
