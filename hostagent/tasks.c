@@ -369,6 +369,16 @@ int tasks_each_output(struct tasks *tasks,
     return attempt_store_list_outputs(&tasks->store, visit_output, &visit, err);
 }
 
+void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
+                     void *user)
+{
+    struct attempt *attempt;
+    RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
+        for (uint32_t i = 0; attempt_runs(attempt) && i < attempt->lost_n; i++)
+            each(user, &attempt->lost[i]);
+    }
+}
+
 void tasks_count(const struct tasks *tasks, struct tasks_counters *ret_counters)
 {
     struct tasks_counters counters = tasks->counters;

@@ -25,6 +25,8 @@ static void on_missing(struct attempt *attempt, const struct attempt_said *said)
                                      .stage = said->stage,
                                      .task = said->task,
                                      .attempt = said->attempt};
+    if (attempt->lost_n < ATTEMPT_LOST)
+        attempt->lost[attempt->lost_n++] = lost;
     tasks->handler.on_output_lost(tasks->handler.user, &lost);
 }
 

@@ -196,6 +196,11 @@ static void end_inventory(struct inventory *inventory)
         }
 }
 
+static void list_lost(void *user, const duopoly_OutputLost *lost)
+{
+    uplink_tell_output_lost(user, lost);
+}
+
 void uplink_send_inventory(struct uplink *uplink)
 {
     struct err err = {0};
@@ -214,6 +219,8 @@ void uplink_send_inventory(struct uplink *uplink)
     if (inventory->part->attempts_count || inventory->part->outputs_count)
         send_part(inventory);
     end_inventory(inventory);
+    if (uplink->tasks)
+        tasks_each_lost(uplink->tasks, list_lost, uplink);
     free(inventory);
 }
 
