@@ -95,6 +95,22 @@ void attempt_tell(struct attempt *attempt, const char *text)
     tasks->handler.on_state(tasks->handler.user, &state);
 }
 
+static struct mark_task_levels levels_of(const struct attempt *attempt)
+{
+    uint32_t coflow = attempt->start.coflow_level, macroflow = attempt->start.macroflow_level;
+    return (struct mark_task_levels){
+        .cgroup = attempt->cgroup,
+        .coflow = coflow < MARK_LEVELS ? (uint8_t)coflow : MARK_UNMARKED,
+        .macroflow = macroflow < MARK_LEVELS ? (uint8_t)macroflow : MARK_UNMARKED};
+}
+
+int attempt_mark(struct attempt *attempt, struct err *err)
+{
+    const struct tasks_config *config = &attempt->tasks->config;
+    const struct mark_task_levels levels = levels_of(attempt);
+    return config->mark_driver->tasks_set(config->mark, &levels, 1, err);
+}
+
 /* ---- opening and closing ---- */
 
 static void on_found(void *user, uint64_t id)
@@ -235,11 +251,6 @@ void tasks_stop(struct tasks *tasks, uint64_t id, uint32_t grace_ms)
     tasks_run_queued(tasks);
 }
 
-static uint8_t mark_level(uint32_t level)
-{
-    return level < MARK_LEVELS ? (uint8_t)level : MARK_UNMARKED;
-}
-
 int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct err *err)
 {
     struct mark_task_levels marks[sizeof(levels->levels) / sizeof(levels->levels[0])];
@@ -253,9 +264,7 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
         attempt->start.macroflow_level = one->macroflow_level;
         if (!attempt->cgroup)
             continue;
-        marks[n++] = (struct mark_task_levels){.cgroup = attempt->cgroup,
-                                               .coflow = mark_level(one->coflow_level),
-                                               .macroflow = mark_level(one->macroflow_level)};
+        marks[n++] = levels_of(attempt);
     }
     int r = tasks->config.mark_driver->tasks_set(tasks->config.mark, marks, n, err);
     uint64_t now = journal_now_ns();
@@ -358,6 +367,16 @@ int tasks_each_output(struct tasks *tasks,
 {
     struct output_visit visit = {.tasks = tasks, .each = each, .user = user};
     return attempt_store_list_outputs(&tasks->store, visit_output, &visit, err);
+}
+
+void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
+                     void *user)
+{
+    struct attempt *attempt;
+    RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
+        for (uint32_t i = 0; attempt_runs(attempt) && i < attempt->lost_n; i++)
+            each(user, &attempt->lost[i]);
+    }
 }
 
 void tasks_count(const struct tasks *tasks, struct tasks_counters *ret_counters)

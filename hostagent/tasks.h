@@ -91,6 +91,11 @@ int tasks_each_output(struct tasks *tasks,
                       void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
                       struct err *err);
 
+/* The outputs that running attempts could not fetch: what a controller that missed it must hear
+ * again. O(n). */
+void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
+                     void *user);
+
 struct tasks_counters {
     uint32_t running, queued, unacknowledged;
     uint64_t started, refused;

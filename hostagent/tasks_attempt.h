@@ -8,6 +8,8 @@
 #include <bsd/sys/tree.h>
 #include <sys/queue.h>
 
+#define ATTEMPT_LOST 64
+
 struct attempt {
     RB_ENTRY(attempt) by_id;
     TAILQ_ENTRY(attempt) in_queue; /* while QUEUED */
@@ -26,6 +28,8 @@ struct attempt {
     uint64_t received_bytes;
     uint64_t request_ns;
     struct attempt_status status;
+    uint32_t lost_n;
+    duopoly_OutputLost lost[ATTEMPT_LOST]; /* that it could not fetch; more are told but not kept */
 };
 
 RB_HEAD(attempt_tree, attempt);
@@ -64,6 +68,8 @@ struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
 void attempt_drop(
     struct attempt *attempt); /* from the table, with all that it owns; not from the disk */
 void attempt_tell(struct attempt *attempt, const char *text);
+/* Its levels into the marks. */
+int attempt_mark(struct attempt *attempt, struct err *err);
 void attempt_release(struct attempt *attempt); /* descriptors and sources */
 
 /* tasks_start.c */

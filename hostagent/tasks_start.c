@@ -29,22 +29,6 @@ void attempt_refuse(struct attempt *attempt, const char *why)
         tasks_run_queued(tasks);
 }
 
-static uint8_t mark_level(uint32_t level)
-{
-    return level < MARK_LEVELS ? (uint8_t)level : MARK_UNMARKED;
-}
-
-/* Levels are in the map before the process exists: its first packet is marked. */
-static int mark_attempt(struct attempt *attempt, struct err *err)
-{
-    const struct tasks_config *config = &attempt->tasks->config;
-    const struct mark_task_levels levels = {.cgroup = attempt->cgroup,
-                                            .coflow = mark_level(attempt->start.coflow_level),
-                                            .macroflow =
-                                                mark_level(attempt->start.macroflow_level)};
-    return config->mark_driver->tasks_set(config->mark, &levels, 1, err);
-}
-
 static int spawn(struct attempt *attempt, const struct tasks_command *command, int parent_fd,
                  int task_fd, struct err *err)
 {
@@ -89,7 +73,7 @@ static int run(struct attempt *attempt, struct err *err)
         return r;
     r = attempt_store_make(&tasks->store, &attempt->start, attempt->inputs, attempt->inputs_n, err);
     if (r >= 0)
-        r = mark_attempt(attempt, err);
+        r = attempt_mark(attempt, err); /* before the process exists: its first packet is marked */
     if (r >= 0)
         r = spawn(attempt, command, parent_fd, task_fd, err);
     close(parent_fd);

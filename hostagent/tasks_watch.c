@@ -25,6 +25,8 @@ static void on_missing(struct attempt *attempt, const struct attempt_said *said)
                                      .stage = said->stage,
                                      .task = said->task,
                                      .attempt = said->attempt};
+    if (attempt->lost_n < ATTEMPT_LOST)
+        attempt->lost[attempt->lost_n++] = lost;
     tasks->handler.on_output_lost(tasks->handler.user, &lost);
 }
 
@@ -204,6 +206,8 @@ static void resume(struct attempt *attempt)
     int pidfd = -1, fd = connect_parent(attempt);
     struct tasks *tasks = attempt->tasks;
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
+    if (attempt->cgroup)
+        attempt_mark(attempt, NULL);
     if (fd < 0 || ask_parent(fd, &pidfd) < 0 || attempt_watch(attempt, pidfd, fd, NULL) < 0) {
         if (fd >= 0 && attempt->socket < 0)
             close(fd);

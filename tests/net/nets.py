@@ -132,6 +132,7 @@ class Net:
         self.prefix = f"dt{os.getpid()}"
         self.hosts = []
         self.dir = tempfile.mkdtemp(prefix="duopoly-test-")
+        os.chmod(self.dir, 0o755)  # commands of other users read files there
         self.cgroups = []
         self.children = []
         self.sw = None

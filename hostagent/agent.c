@@ -1,0 +1,335 @@
+#include "hostagent/agent.h"
+
+#include "hostagent/links_nl.h"
+#include "hostagent/uplink_zmq.h"
+#include "lib/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#define REPORT_EVERY   (100 / LINKS_SAMPLE_MS) /* samples */
+#define COUNTERS_EVERY (2000 / LINKS_SAMPLE_MS)
+
+struct agent {
+    const struct settings *settings;
+    const struct settings_resolved *resolved;
+    const struct mark_driver *mark_driver;
+    int lock_fd;
+    sd_event *event;
+    sd_event_source *sampler;
+    struct journal *journal;
+    struct queues *queues;
+    struct mark *mark;
+    struct tasks *tasks;
+    struct links_nl *links_nl;
+    struct links links;
+    struct uplink *uplink;
+    uint64_t samples;
+    struct mark_stats stats;
+};
+
+static bool is_host(const struct agent *agent)
+{
+    return agent->settings->role == duopoly_Role_ROLE_HOST;
+}
+
+/* ---- reports ---- */
+
+static void on_state(void *user, const duopoly_AttemptState *state)
+{
+    struct agent *agent = user;
+    if (agent->uplink)
+        uplink_tell_state(agent->uplink, state);
+}
+
+static void on_output_lost(void *user, const duopoly_OutputLost *lost)
+{
+    struct agent *agent = user;
+    if (agent->uplink)
+        uplink_tell_output_lost(agent->uplink, lost);
+}
+
+static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
+{
+    struct agent *agent = user;
+    uplink_report_bytes(agent->uplink, attempt, bytes);
+}
+
+static void report_load(struct agent *agent)
+{
+    struct links_sample sample;
+    if (links_nl_read(agent->links_nl, &sample, NULL) < 0)
+        return;
+    struct links_use use = links_add(&agent->links, &sample);
+    if (!use.crossed && agent->samples % REPORT_EVERY != 0)
+        return;
+    const duopoly_Load load = {.uplink_permille = use.up_permille,
+                               .downlink_permille = use.down_permille,
+                               .uplink_users = agent->stats.senders,
+                               .downlink_users = agent->stats.receivers};
+    uplink_report_load(agent->uplink, &load);
+}
+
+static void report_counters(struct agent *agent)
+{
+    struct uplink_counters wire;
+    duopoly_AgentCounters counters = duopoly_AgentCounters_init_zero;
+    uint64_t drops[WANT_QUEUES] = {0};
+    struct err err = {0};
+    if (agent->mark_driver->stats(agent->mark, &agent->stats, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+    if (agent->queues)
+        queues_drops(agent->queues, drops, NULL);
+    uplink_count(agent->uplink, &wire);
+    counters.marked_bytes_count = MARK_LEVELS;
+    memcpy(counters.marked_bytes, agent->stats.marked_bytes, sizeof(agent->stats.marked_bytes));
+    counters.queue_drops_count = WANT_QUEUES;
+    memcpy(counters.queue_drops, drops, sizeof(drops));
+    counters.unmarked_bytes = agent->stats.unmarked_bytes;
+    counters.followed_flows = agent->stats.followed_flows;
+    counters.evictions = agent->stats.evictions;
+    counters.shared_connections = agent->stats.shared_connections;
+    counters.lease_expiries = agent->stats.lease_expiries;
+    counters.refused_messages = wire.refused_messages;
+    counters.ignored_messages = wire.ignored_messages;
+    counters.dropped_reports = wire.dropped_reports;
+    uplink_report_counters(agent->uplink, &counters);
+}
+
+static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct agent *agent = arg;
+    uint64_t now;
+    agent->samples++;
+    if (agent->links_nl)
+        report_load(agent);
+    if (agent->tasks && agent->samples % REPORT_EVERY == 0) {
+        tasks_tick(agent->tasks, on_bytes, agent);
+        uplink_flush(agent->uplink);
+    }
+    if (agent->samples % COUNTERS_EVERY == 0)
+        report_counters(agent);
+    sd_event_now(agent->event, CLOCK_MONOTONIC, &now);
+    uint64_t next = usec + LINKS_SAMPLE_MS * 1000;
+    sd_event_source_set_time(source, next > now ? next : now + LINKS_SAMPLE_MS * 1000);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* ---- opening ---- */
+
+static int open_lock(const char *state, int *ret_fd, struct err *err)
+{
+    char path[FILES_PATH];
+    int r = files_make_dirs(state, 0755, err);
+    if (r < 0)
+        return r;
+    files_path(path, "%s/lock", state);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(err, errno, "opening %s", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        close(fd);
+        return err_set(err, EBUSY, "another duopoly-agent runs with the state directory %s", state);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+static int open_queues(struct agent *agent, bool replace, struct err *err)
+{
+    const struct settings_resolved *resolved = agent->resolved;
+    const struct queues_config config = {.driver = qdisc_find(agent->settings->queues.driver),
+                                         .state_dir = agent->settings->state,
+                                         .plan = resolved->plan,
+                                         .replace = replace};
+    if (!config.driver)
+        return 0;
+    return queues_open(&config, (const char(*)[PORT_NAME])resolved->ports, resolved->ports_n,
+                       &agent->queues, err);
+}
+
+static int open_loop(struct agent *agent, struct err *err)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGINT);
+    sigprocmask(SIG_BLOCK, &mask, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    int r = sd_event_new(&agent->event);
+    if (r >= 0)
+        r = sd_event_add_signal(agent->event, NULL, SIGTERM, NULL, NULL);
+    if (r >= 0)
+        r = sd_event_add_signal(agent->event, NULL, SIGINT, NULL, NULL);
+    if (r >= 0)
+        r = sd_event_add_time_relative(agent->event, &agent->sampler, CLOCK_MONOTONIC,
+                                       LINKS_SAMPLE_MS * 1000, 1000, on_sample, agent);
+    return r < 0 ? err_sys(err, -r, "the event loop") : 0;
+}
+
+static struct tasks_config tasks_config_of(const struct agent *agent)
+{
+    const struct settings_resolved *resolved = agent->resolved;
+    return (struct tasks_config){.state_dir = agent->settings->state,
+                                 .program = resolved->program,
+                                 .cgroup = resolved->cgroup,
+                                 .uid = resolved->uid,
+                                 .gid = resolved->gid,
+                                 .units = resolved->units,
+                                 .units_n = agent->settings->units_n,
+                                 .commands = resolved->commands,
+                                 .commands_n = agent->settings->tasks.commands_n,
+                                 .mark_driver = agent->mark_driver,
+                                 .mark = agent->mark,
+                                 .journal = agent->journal};
+}
+
+static int open_host(struct agent *agent, struct err *err)
+{
+    const struct settings_link *link = &agent->settings->link;
+    const struct tasks_config config = tasks_config_of(agent);
+    const struct tasks_handler handler = {
+        .on_state = on_state, .on_output_lost = on_output_lost, .user = agent};
+    links_init(&agent->links, (uint64_t)link->rate_bps, (uint32_t)link->high_permille,
+               (uint32_t)link->low_permille);
+    int r = links_nl_open(link->uplink, &agent->links_nl, err);
+    return r < 0 ? r : tasks_open(&config, agent->event, &handler, &agent->tasks, err);
+}
+
+static void fill_hello(const struct agent *agent, duopoly_Hello *hello)
+{
+    const struct settings *settings = agent->settings;
+    memcpy(hello->name, settings->name, sizeof(hello->name));
+    memcpy(hello->rack, settings->rack, sizeof(hello->rack));
+    memcpy(hello->address, settings->address.address, sizeof(hello->address));
+    hello->role = (duopoly_Role)settings->role;
+    hello->uplink_bps = hello->downlink_bps = (uint64_t)settings->link.rate_bps;
+    hello->units_count = (pb_size_t)settings->units_n;
+    memcpy(hello->units, agent->resolved->units, settings->units_n * sizeof(hello->units[0]));
+    hello->labels_count = (pb_size_t)settings->labels_n;
+    for (uint32_t i = 0; i < settings->labels_n; i++)
+        memcpy(hello->labels[i], settings->labels[i].name, sizeof(hello->labels[i]));
+}
+
+static int open_uplink(struct agent *agent, struct err *err)
+{
+    struct uplink_config config = {.controller = agent->settings->controller,
+                                   .state_dir = agent->settings->state,
+                                   .mark_driver = agent->mark_driver,
+                                   .mark = agent->mark,
+                                   .mark_lease_ns = (uint64_t)agent->settings->marks.lease_ns,
+                                   .journal = agent->journal};
+    fill_hello(agent, &config.hello);
+    int r = uplink_open(&config, agent->event, &agent->uplink, err);
+    if (r >= 0)
+        uplink_set_tasks(agent->uplink, agent->tasks);
+    return r;
+}
+
+static int open_parts(struct agent *agent, bool replace, struct err *err)
+{
+    int r = open_lock(agent->settings->state, &agent->lock_fd, err);
+    if (r >= 0)
+        r = journal_open(agent->settings->journal, &agent->journal, err);
+    if (r >= 0)
+        r = open_loop(agent, err);
+    if (r >= 0)
+        r = open_queues(agent, replace, err);
+    if (r >= 0 && agent->queues)
+        r = queues_apply(agent->queues, err);
+    if (r >= 0 && is_host(agent))
+        r = files_make_dirs(agent->resolved->cgroup, 0755, err);
+    if (r >= 0)
+        r = agent->mark_driver->open(&agent->resolved->marks, &agent->mark, err);
+    if (r >= 0 && is_host(agent))
+        r = open_host(agent, err);
+    return r < 0 ? r : open_uplink(agent, err);
+}
+
+/* ---- putting away ---- */
+
+static void close_parts(struct agent *agent)
+{
+    uplink_close(agent->uplink);
+    tasks_close(agent->tasks);
+    links_nl_close(agent->links_nl);
+    if (agent->mark)
+        agent->mark_driver->close(agent->mark);
+    queues_close(agent->queues);
+    sd_event_source_disable_unref(agent->sampler);
+    sd_event_unref(agent->event);
+    journal_close(agent->journal);
+    if (agent->lock_fd >= 0)
+        close(agent->lock_fd);
+}
+
+/* Queues and marks as they were; the first failure is told, the rest done all the same. */
+static int take_back(struct agent *agent, struct err *err)
+{
+    int r = 0, other;
+    if (agent->queues)
+        r = queues_restore(agent->queues, err);
+    other = agent->mark_driver->remove(&agent->resolved->marks, r < 0 ? NULL : err);
+    if (is_host(agent))
+        rmdir(agent->resolved->cgroup); /* stays while attempts run */
+    return r < 0 ? r : other;
+}
+
+int agent_run(const struct settings *settings, const struct settings_resolved *resolved,
+              bool replace, struct err *err)
+{
+    struct agent agent = {.settings = settings,
+                          .resolved = resolved,
+                          .mark_driver = mark_find(settings->marks.driver),
+                          .lock_fd = -1};
+    int r = open_parts(&agent, replace, err);
+    bool failed = r < 0, locked = agent.lock_fd >= 0;
+    if (!failed) {
+        log_note("%s manages %u ports; controller %s", settings->name, resolved->ports_n,
+                 settings->controller);
+        sd_notify(0, "READY=1");
+        r = sd_event_loop(agent.event);
+        if (r < 0)
+            err_sys(err, -r, "the event loop");
+        sd_notify(0, "STOPPING=1");
+    }
+    if (locked && (failed || settings->on_exit == SETTINGS_EXIT_RESTORE)) {
+        int taken = take_back(&agent, failed ? NULL : err);
+        r = r < 0 ? r : taken;
+    }
+    close_parts(&agent);
+    return r < 0 ? r : 0;
+}
+
+int agent_restore(const struct settings *settings, const struct settings_resolved *resolved,
+                  struct err *err)
+{
+    struct agent agent = {.settings = settings,
+                          .resolved = resolved,
+                          .mark_driver = mark_find(settings->marks.driver),
+                          .lock_fd = -1};
+    char path[FILES_PATH];
+    int r = open_lock(settings->state, &agent.lock_fd, err);
+    if (r >= 0)
+        r = open_queues(&agent, true, err);
+    if (r >= 0)
+        r = take_back(&agent, err);
+    if (r >= 0 && is_host(&agent)) {
+        const struct tasks_config config = tasks_config_of(&agent);
+        r = tasks_remove(&config, err);
+    }
+    if (r >= 0) {
+        files_path(path, "%s/epoch", settings->state);
+        unlink(path);
+        files_path(path, "%s/lock", settings->state);
+        unlink(path);
+        rmdir(settings->state);
+    }
+    close_parts(&agent);
+    return r;
+}

@@ -1,0 +1,18 @@
+/* The agent as a whole: its parts opened in order, run in one event loop, and put away in reverse.
+ *
+ * One agent with one `state` directory at a time: a second one is refused (a lock on the directory,
+ * which goes with the process). */
+#pragma once
+
+#include "hostagent/settings.h"
+#include "lib/err.h"
+
+#include <stdbool.h>
+
+/* Runs until SIGTERM or SIGINT. On failure nothing is changed, or all that was is taken back. */
+int agent_run(const struct settings *settings, const struct settings_resolved *resolved,
+              bool replace, struct err *err);
+
+/* Ends what a former run with this configuration left: attempts, marks, queues, state. */
+int agent_restore(const struct settings *settings, const struct settings_resolved *resolved,
+                  struct err *err);

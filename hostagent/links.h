@@ -1,0 +1,40 @@
+/* How full a link is: per mille of its rate over the last 100 ms, and when that crosses a threshold
+ * (pure).
+ *
+ * Samples come every LINKS_SAMPLE_MS, so that a crossing is told within one sample and not at the
+ * next report. Thresholds have a gap, so that use around one of them is not told again and again.
+ * O(1). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LINKS_SAMPLE_MS 20
+#define LINKS_SAMPLES   6 /* five intervals: 100 ms */
+
+struct links_sample {
+    uint64_t at_ns;
+    uint64_t sent_bytes, received_bytes; /* counters that only grow; 64 bits */
+};
+
+struct links {
+    uint64_t rate_bps;
+    uint32_t high_permille,
+        low_permille; /* over the first: full; under the second: not full any more */
+    struct links_sample samples[LINKS_SAMPLES];
+    uint32_t n, next;
+    bool up_full, down_full;
+};
+
+struct links_use {
+    uint32_t up_permille, down_permille; /* 0…1000 */
+    bool crossed; /* either direction became full, or not full any more, by this sample */
+};
+
+/* rate_bps > 0. */
+void links_init(struct links *links, uint64_t rate_bps, uint32_t high_permille,
+                uint32_t low_permille);
+
+/* A counter that fell (an interface made anew) counts as nothing; a sample not later than the last
+ * is ignored. */
+struct links_use links_add(struct links *links, const struct links_sample *sample);

@@ -1,0 +1,89 @@
+/* duopoly-agent: on every host, and on Linux switches: queues, marks, link usage, attempts. See
+ * schemas/duopoly-agent.yaml.
+ *
+ * Order of things: the configuration is read and every port looked at before anything is changed;
+ * queues, then marks (whose classes need the queues), then attempts of a former agent, then the
+ * session with the controller. At the end (SIGTERM, SIGINT) queues and marks are taken back, or
+ * kept for the next agent (on_exit: keep); attempts run on. */
+#include "hostagent/agent.h"
+
+#include "lib/log.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *argp_program_version = "duopoly-agent 1";
+static const char doc[] =
+    "Manages queues, marks and task slots of this host (or the ports of this switch) for duopolyd.";
+
+static const struct argp_option options[] = {
+    {"config", 'c', "FILE", 0, "configuration (default /etc/duopoly/duopoly-agent.yaml)", 0},
+    {"check", 'k', NULL, 0, "read the configuration, say whether it is right, and change nothing",
+     0},
+    {"replace", 'r', NULL, 0,
+     "put our queues in the place of a root qdisc that stands on a port, until we leave", 0},
+    {"restore", 'R', NULL, 0,
+     "end what a former run left: its attempts, marks and queues; then leave", 0},
+    {0},
+};
+
+struct arguments {
+    const char *config;
+    bool check, replace, restore;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'c':
+        arguments->config = arg;
+        return 0;
+    case 'k':
+        arguments->check = true;
+        return 0;
+    case 'r':
+        arguments->replace = true;
+        return 0;
+    case 'R':
+        arguments->restore = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\" is not an option", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int run(const struct arguments *arguments, struct err *err)
+{
+    static struct settings settings;
+    static struct settings_resolved resolved;
+    int r = settings_read(arguments->config, &settings, err);
+    if (r >= 0)
+        r = settings_resolve(&settings, &resolved, err);
+    if (r < 0 || arguments->check)
+        return r;
+    if (arguments->restore)
+        return agent_restore(&settings, &resolved, err);
+    return agent_run(&settings, &resolved, arguments->replace, err);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {.options = options, .parser = parse, .doc = doc};
+    struct arguments arguments = {.config = "/etc/duopoly/duopoly-agent.yaml"};
+    struct err err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    log_open("duopoly-agent", LOG_LEVEL_NOTE);
+    if (run(&arguments, &err) < 0) {
+        fprintf(stderr, "duopoly-agent: %s\n", err.text);
+        return 1;
+    }
+    if (arguments.check)
+        printf("%s: right\n", arguments.config);
+    return 0;
+}

@@ -1,0 +1,238 @@
+#include "hostagent/settings.h"
+
+#include "lib/conf.h"
+#include "lib/wire.h"
+#include "schemas/duopoly.pb.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+
+#define STRING(s, member, preset_)                                                                 \
+    {                                                                                              \
+        .name = #member, .type = CONF_STRING, .offset = offsetof(struct s, member),                \
+        .size = sizeof(((struct s *)0)->member), .preset = (preset_)                               \
+    }
+#define VALUE(s, member, name_, type_, preset_, min_, max_)                                        \
+    {                                                                                              \
+        .name = (name_), .type = (type_), .offset = offsetof(struct s, member), .min = (min_),     \
+        .max = (max_), .preset = (preset_)                                                         \
+    }
+#define SECTION(s, member, section_)                                                               \
+    {                                                                                              \
+        .name = #member, .type = CONF_SECTION, .offset = offsetof(struct s, member),               \
+        .section = (section_)                                                                      \
+    }
+#define LIST(s, member, count, item_, min_)                                                        \
+    {                                                                                              \
+        .name = #member, .type = CONF_LIST, .offset = offsetof(struct s, member),                  \
+        .size = sizeof(((struct s *)0)->member[0]), .min = (min_),                                 \
+        .max = sizeof(((struct s *)0)->member) / sizeof(((struct s *)0)->member[0]),               \
+        .item = (item_), .count_offset = offsetof(struct s, count)                                 \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+static int parse_prefix(const char *text, void *target, struct err *err)
+{
+    return mark_prefix_parse(text, target, err);
+}
+
+static int parse_address(const char *text, void *target, struct err *err)
+{
+    struct mark_prefix prefix;
+    int r = mark_prefix_parse(text, &prefix, err);
+    if (r < 0)
+        return r;
+    if (prefix.bits != 128)
+        return err_set(err, EINVAL, "\"%s\" is a prefix; one address is wanted", text);
+    *(struct mark_prefix *)target = prefix;
+    return 0;
+}
+
+/* ---- tables ---- */
+
+static const struct conf_field unit_fields[] = {
+    VALUE(settings_unit, slots, "slots", CONF_INT, "0", 0, 1000000),
+    VALUE(settings_unit, cpu_milli, "cpu_milli", CONF_INT, "0", 0, INT64_MAX),
+    VALUE(settings_unit, mem_bytes, "memory", CONF_BYTES, "0 B", 0, INT64_MAX),
+    VALUE(settings_unit, gpu_milli, "gpu_milli", CONF_INT, "0", 0, INT64_MAX),
+    VALUE(settings_unit, gpu_mem_bytes, "gpu_memory", CONF_BYTES, "0 B", 0, INT64_MAX),
+    VALUE(settings_unit, io_bytes_s, "io_bytes_s", CONF_INT, "0", 0, INT64_MAX),
+    END,
+};
+static const struct conf_section unit_section = {unit_fields, sizeof(struct settings_unit), NULL};
+static const struct conf_field unit_item = {.type = CONF_SECTION, .section = &unit_section};
+
+static const struct conf_field link_fields[] = {
+    STRING(settings_link, uplink, ""),
+    STRING(settings_link, bridge, ""),
+    VALUE(settings_link, rate_bps, "rate", CONF_RATE, NULL, 1000000, INT64_C(1) << 50),
+    VALUE(settings_link, high_permille, "high", CONF_SHARE, "90 %", 1, 1000),
+    VALUE(settings_link, low_permille, "low", CONF_SHARE, "80 %", 0, 1000),
+    END,
+};
+static int link_check(const void *structure, struct err *err)
+{
+    const struct settings_link *link = structure;
+    if (link->low_permille > link->high_permille)
+        return err_set(err, EINVAL, "low must not be above high");
+    return 0;
+}
+static const struct conf_section link_section = {link_fields, sizeof(struct settings_link),
+                                                 link_check};
+
+static const struct conf_field queues_fields[] = {
+    STRING(settings_queues, driver, "htb"),
+    VALUE(settings_queues, levels, "levels", CONF_INT, "8", 1, 8),
+    VALUE(settings_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 1000000),
+    VALUE(settings_queues, floor_permille, "floor", CONF_SHARE, "1 %", 1, 100),
+    VALUE(settings_queues, unmanaged_permille, "unmanaged", CONF_SHARE, "10 %", 1, 900),
+    VALUE(settings_queues, control_permille, "control", CONF_SHARE, "1 %", 1, 500),
+    END,
+};
+static int queues_check(const void *structure, struct err *err)
+{
+    const struct settings_queues *queues = structure;
+    if (strcmp(queues->driver, "none") != 0 && !qdisc_find(queues->driver))
+        return err_set(err, EINVAL, "there is no queue driver \"%s\" (htb, none)", queues->driver);
+    return 0;
+}
+static const struct conf_section queues_section = {queues_fields, sizeof(struct settings_queues),
+                                                   queues_check};
+
+static const struct conf_field member_item = {.type = CONF_PARSED, .parse = parse_prefix};
+static const struct conf_field dscp_item = {.type = CONF_INT, .min = 1, .max = 63};
+static const struct conf_field marks_fields[] = {
+    STRING(settings_marks, driver, "ebpf"),
+    LIST(settings_marks, members, members_n, &member_item, 0),
+    LIST(settings_marks, dscp, dscp_n, &dscp_item, 0),
+    VALUE(settings_marks, lease_ns, "lease", CONF_DURATION, "5 s", SECOND / 2, 600 * SECOND),
+    VALUE(settings_marks, flows, "flows", CONF_INT, "16384", 64, 10000000),
+    STRING(settings_marks, bpffs, ""),
+    END,
+};
+static int marks_check(const void *structure, struct err *err)
+{
+    const struct settings_marks *marks = structure;
+    if (!mark_find(marks->driver))
+        return err_set(err, EINVAL, "there is no mark driver \"%s\" (ebpf, recorder)",
+                       marks->driver);
+    if (marks->dscp_n != 0 && marks->dscp_n != MARK_LEVELS)
+        return err_set(err, EINVAL, "dscp has one number for each of the %d levels", MARK_LEVELS);
+    for (uint32_t i = 0; i < marks->dscp_n; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (marks->dscp[i] == marks->dscp[j])
+                return err_set(err, EINVAL, "two levels cannot share DSCP %d", (int)marks->dscp[i]);
+    return 0;
+}
+static const struct conf_section marks_section = {marks_fields, sizeof(struct settings_marks),
+                                                  marks_check};
+
+static const struct conf_field word_item = {.type = CONF_STRING, .size = 256};
+static const struct conf_field command_fields[] = {
+    {.name = "name",
+     .type = CONF_STRING,
+     .offset = offsetof(struct settings_command, name),
+     .size = 64},
+    {.name = "argv",
+     .type = CONF_LIST,
+     .offset = offsetof(struct settings_command, words),
+     .size = 256,
+     .min = 1,
+     .max = SPAWN_ARGUMENTS,
+     .item = &word_item,
+     .count_offset = offsetof(struct settings_command, words_n)},
+    END,
+};
+static int command_check(const void *structure, struct err *err)
+{
+    const struct settings_command *command = structure;
+    if (!wire_name_valid(command->name))
+        return err_set(err, EINVAL,
+                       "a command's name is printable, without spaces, slashes and quotes");
+    return 0;
+}
+static const struct conf_section command_section = {command_fields, sizeof(struct settings_command),
+                                                    command_check};
+static const struct conf_field command_item = {.type = CONF_SECTION, .section = &command_section};
+static const struct conf_field tasks_fields[] = {
+    STRING(settings_tasks, user, "nobody"),
+    STRING(settings_tasks, program, ""),
+    STRING(settings_tasks, cgroup_root, ""),
+    STRING(settings_tasks, cgroup, "duopoly-agent"),
+    LIST(settings_tasks, commands, commands_n, &command_item, 0),
+    END,
+};
+static int tasks_check(const void *structure, struct err *err)
+{
+    const struct settings_tasks *tasks = structure;
+    if (strchr(tasks->cgroup, '/') || tasks->cgroup[0] == '.')
+        return err_set(err, EINVAL, "cgroup is the name of one directory, without slashes");
+    return 0;
+}
+static const struct conf_section tasks_section = {tasks_fields, sizeof(struct settings_tasks),
+                                                  tasks_check};
+
+static const char *const roles[] = {"host", "switch", NULL};
+static const char *const exits[] = {"restore", "keep", NULL};
+static const struct conf_field label_item = {.type = CONF_STRING, .size = 32};
+static const struct conf_field settings_fields[] = {
+    STRING(settings, name, NULL),
+    {.name = "role",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct settings, role),
+     .choices = roles,
+     .preset = "host"},
+    STRING(settings, controller, "tcp://127.0.0.1:7600"),
+    {.name = "address",
+     .type = CONF_PARSED,
+     .offset = offsetof(struct settings, address),
+     .parse = parse_address,
+     .preset = "0.0.0.0"},
+    STRING(settings, rack, ""),
+    LIST(settings, labels, labels_n, &label_item, 0),
+    LIST(settings, units, units_n, &unit_item, 0),
+    STRING(settings, state, "/run/duopoly-agent"),
+    STRING(settings, journal, ""),
+    {.name = "on_exit",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct settings, on_exit),
+     .choices = exits,
+     .preset = "restore"},
+    SECTION(settings, link, &link_section),
+    SECTION(settings, queues, &queues_section),
+    SECTION(settings, marks, &marks_section),
+    SECTION(settings, tasks, &tasks_section),
+    END,
+};
+
+static int settings_check(const void *structure, struct err *err)
+{
+    const struct settings *settings = structure;
+    bool is_switch = settings->role == duopoly_Role_ROLE_SWITCH;
+    if (!wire_name_valid(settings->name))
+        return err_set(err, EINVAL, "name is printable, without spaces, slashes and quotes");
+    if (is_switch && (!settings->link.bridge[0] || settings->link.uplink[0] || settings->units_n))
+        return err_set(err, EINVAL,
+                       "a switch names its link.bridge, and neither link.uplink nor units");
+    if (!is_switch && (!settings->link.uplink[0] || settings->link.bridge[0]))
+        return err_set(err, EINVAL, "a host names its link.uplink, and no link.bridge");
+    if (!is_switch && !settings->units_n)
+        return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
+    if (settings->state[0] != '/')
+        return err_set(err, EINVAL, "state is an absolute path");
+    return 0;
+}
+static const struct conf_section section = {settings_fields, sizeof(struct settings),
+                                            settings_check};
+
+int settings_read(const char *path, struct settings *ret_settings, struct err *err)
+{
+    return conf_read(path, &section, ret_settings, err);
+}

@@ -1,0 +1,92 @@
+/* The agent's configuration: schemas/duopoly-agent.yaml is its manual, lib/conf.h its reader.
+ *
+ * A configuration is taken whole or refused with FILE:LINE:COLUMN. What needs the machine (whether
+ * a port exists, the user's number) is found out later, by settings_resolve. Everything is inline:
+ * nothing to free. */
+#pragma once
+
+#include "hostagent/files.h"
+#include "hostagent/mark.h"
+#include "hostagent/tasks.h"
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct settings_link {
+    char uplink[PORT_NAME]; /* role host */
+    char bridge[PORT_NAME]; /* role switch: all its ports */
+    int64_t rate_bps;
+    int64_t high_permille, low_permille;
+};
+
+struct settings_queues {
+    char driver[32]; /* "none": queues are not ours */
+    int64_t levels, leaf_packets;
+    int64_t floor_permille, unmanaged_permille, control_permille;
+};
+
+struct settings_marks {
+    char driver[32];
+    struct mark_prefix members[MARK_MEMBERS];
+    uint32_t members_n;
+    int64_t dscp[MARK_LEVELS];
+    uint32_t dscp_n;
+    int64_t lease_ns, flows;
+    char bpffs[256]; /* "": STATE/bpf */
+};
+
+struct settings_command {
+    char name[64];
+    char words[SPAWN_ARGUMENTS][256];
+    uint32_t words_n;
+};
+
+struct settings_tasks {
+    char user[64], program[256], cgroup_root[256], cgroup[128];
+    struct settings_command commands[TASKS_COMMANDS];
+    uint32_t commands_n;
+};
+
+struct settings_unit {
+    int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
+};
+
+struct settings {
+    char name[64], controller[256], rack[32], state[256], journal[256];
+    int role; /* duopoly_Role */
+    int on_exit;
+    struct mark_prefix address;
+    struct settings_label {
+        char name[32];
+    } labels[8];
+    uint32_t labels_n;
+    struct settings_unit units[SLOTS_UNITS];
+    uint32_t units_n;
+    struct settings_link link;
+    struct settings_queues queues;
+    struct settings_marks marks;
+    struct settings_tasks tasks;
+};
+
+enum { SETTINGS_EXIT_RESTORE, SETTINGS_EXIT_KEEP };
+
+int settings_read(const char *path, struct settings *ret_settings, struct err *err);
+
+/* What the machine says to it. */
+struct settings_resolved {
+    char ports[QUEUES_PORTS][PORT_NAME];
+    uint32_t ports_n;
+    uint32_t uid, gid;
+    char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
+    uint16_t control_port;
+    struct port_plan plan;
+    struct mark_config marks; /* borrows ports, cgroup, bpffs here and state of the settings */
+    struct tasks_command commands[TASKS_COMMANDS];
+    duopoly_Resources units[SLOTS_UNITS];
+};
+
+/* Finds ports, user, cgroup root and program; changes nothing. `settings` and `ret_resolved` must
+ * stay where they are while marks are open. */
+int settings_resolve(const struct settings *settings, struct settings_resolved *ret_resolved,
+                     struct err *err);

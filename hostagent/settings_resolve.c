@@ -1,0 +1,157 @@
+#include "hostagent/cgroup.h"
+#include "hostagent/settings.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int resolve_ports(const struct settings *settings, struct settings_resolved *resolved,
+                         struct err *err)
+{
+    if (settings->role == duopoly_Role_ROLE_SWITCH)
+        return queues_bridge_ports(settings->link.bridge, resolved->ports, &resolved->ports_n, err);
+    if (!if_nametoindex(settings->link.uplink))
+        return err_set(err, ENODEV,
+                       "there is no interface %s in this network namespace (link.uplink)",
+                       settings->link.uplink);
+    memcpy(resolved->ports[0], settings->link.uplink, PORT_NAME);
+    resolved->ports_n = 1;
+    return 0;
+}
+
+static int resolve_user(const struct settings *settings, struct settings_resolved *resolved,
+                        struct err *err)
+{
+    const struct passwd *user = getpwnam(settings->tasks.user);
+    if (!user)
+        return err_set(err, ENOENT, "there is no user %s (tasks.user)", settings->tasks.user);
+    if (user->pw_uid == 0 || user->pw_gid == 0)
+        return err_set(
+            err, EPERM,
+            "commands never run as root: tasks.user must be another user, such as nobody");
+    resolved->uid = user->pw_uid;
+    resolved->gid = user->pw_gid;
+    return 0;
+}
+
+/* Beside our own program where the configuration names none. */
+static int resolve_program(const struct settings *settings, struct settings_resolved *resolved,
+                           struct err *err)
+{
+    char self[FILES_PATH];
+    files_path(resolved->program, "%s", settings->tasks.program);
+    if (!settings->tasks.program[0]) {
+        ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+        self[n > 0 ? n : 0] = 0;
+        char *slash = strrchr(self, '/');
+        if (slash)
+            *slash = 0;
+        files_path(resolved->program, "%.480s/duopoly-task", self);
+    }
+    if (access(resolved->program, X_OK) < 0)
+        return err_sys(err, errno, "%s (tasks.program)", resolved->program);
+    return 0;
+}
+
+static int resolve_cgroup(const struct settings *settings, struct settings_resolved *resolved,
+                          struct err *err)
+{
+    char root[FILES_PATH];
+    files_path(root, "%s", settings->tasks.cgroup_root);
+    int r = root[0] ? 0 : cgroup_find_root(root, err);
+    if (r >= 0)
+        files_path(resolved->cgroup, "%.380s/%s", root, settings->tasks.cgroup);
+    return r;
+}
+
+static void resolve_commands(const struct settings *settings, struct settings_resolved *resolved)
+{
+    for (uint32_t i = 0; i < settings->tasks.commands_n; i++) {
+        const struct settings_command *command = &settings->tasks.commands[i];
+        memcpy(resolved->commands[i].name, command->name, sizeof(command->name));
+        memcpy(resolved->commands[i].words, command->words,
+               command->words_n * sizeof(command->words[0]));
+    }
+    for (uint32_t i = 0; i < settings->units_n; i++) {
+        const struct settings_unit *unit = &settings->units[i];
+        resolved->units[i] = (duopoly_Resources){.slots = unit->slots,
+                                                 .cpu_milli = unit->cpu_milli,
+                                                 .mem_bytes = unit->mem_bytes,
+                                                 .gpu_milli = unit->gpu_milli,
+                                                 .gpu_mem_bytes = unit->gpu_mem_bytes,
+                                                 .io_bytes_s = unit->io_bytes_s};
+    }
+}
+
+static int resolve_controller(const struct settings *settings, struct settings_resolved *resolved,
+                              struct err *err)
+{
+    const char *colon = strrchr(settings->controller, ':');
+    char *end = NULL;
+    unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (strncmp(settings->controller, "tcp://", 6) != 0 || !end || *end || port == 0 ||
+        port > 65535)
+        return err_set(err, EINVAL,
+                       "controller \"%s\" is not an address such as tcp://10.0.0.1:7600",
+                       settings->controller);
+    resolved->control_port = (uint16_t)port;
+    return 0;
+}
+
+static void resolve_network(const struct settings *settings, struct settings_resolved *resolved)
+{
+    bool queues = strcmp(settings->queues.driver, "none") != 0;
+    const struct settings_marks *marks = &settings->marks;
+    resolved->plan =
+        (struct port_plan){.link_bps = (uint64_t)settings->link.rate_bps,
+                           .levels = (uint32_t)settings->queues.levels,
+                           .leaf_packets = (uint32_t)settings->queues.leaf_packets,
+                           .floor_permille = (uint32_t)settings->queues.floor_permille,
+                           .unmanaged_permille = (uint32_t)settings->queues.unmanaged_permille,
+                           .control_permille = (uint32_t)settings->queues.control_permille,
+                           .mtu_bytes = 1500};
+    if (marks->bpffs[0])
+        files_path(resolved->bpffs, "%s", marks->bpffs);
+    else
+        files_path(resolved->bpffs, "%s/bpf", settings->state);
+    resolved->marks = (struct mark_config){.is_switch = settings->role == duopoly_Role_ROLE_SWITCH,
+                                           .bpffs = resolved->bpffs,
+                                           .state_dir = settings->state,
+                                           .cgroup = resolved->cgroup,
+                                           .ports = (const char(*)[PORT_NAME])resolved->ports,
+                                           .ports_n = resolved->ports_n,
+                                           .members_n = marks->members_n,
+                                           .control_port = resolved->control_port,
+                                           .levels = queues ? resolved->plan.levels : 0,
+                                           .flows_max = (uint32_t)marks->flows};
+    memcpy(resolved->marks.members, marks->members, sizeof(marks->members));
+    for (uint32_t level = 0; level < MARK_LEVELS; level++)
+        resolved->marks.dscp_of_level[level] =
+            (uint8_t)(marks->dscp_n ? marks->dscp[level] : (int64_t)(4 * level + 3));
+}
+
+int settings_resolve(const struct settings *settings, struct settings_resolved *ret_resolved,
+                     struct err *err)
+{
+    struct port_tree tree;
+    memset(ret_resolved, 0, sizeof(*ret_resolved));
+    int r = resolve_controller(settings, ret_resolved, err);
+    if (r >= 0)
+        r = resolve_ports(settings, ret_resolved, err);
+    if (r >= 0 && settings->role == duopoly_Role_ROLE_HOST) {
+        r = resolve_user(settings, ret_resolved, err);
+        if (r >= 0)
+            r = resolve_program(settings, ret_resolved, err);
+        if (r >= 0)
+            r = resolve_cgroup(settings, ret_resolved, err);
+    }
+    if (r < 0)
+        return r;
+    resolve_commands(settings, ret_resolved);
+    resolve_network(settings, ret_resolved);
+    return want_tree(&ret_resolved->plan, &tree, err);
+}
