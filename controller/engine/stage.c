@@ -321,7 +321,8 @@ void job_outputs_of_host_lost(struct engine *engine, struct host *host)
     for (struct sorted_node *node = sorted_from(&host->outputs, from); node; node = sorted_from(&host->outputs, from)) {
         struct job *job = sorted_owner(node, struct output_host, by_job)->job;
         from.a = job->number + 1;
-        for (uint32_t s = 0; s < job->n_stages; s++) {
+        /* WHY: last stage first, since a stage that has to run again needs the outputs of those before it. */
+        for (uint32_t s = job->n_stages; s-- > 0;) {
             struct stage *stage = job->stages[s];
             for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {
                 engine->counters.visits++;
