@@ -4,6 +4,7 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/hold.h"
+#include "controller/engine/local.h"
 #include "controller/engine/order.h"
 #include "controller/engine/resources.h"
 
@@ -417,10 +418,10 @@ static void remember(struct engine *engine, const struct job *job)
     job_remember(engine, record);
 }
 
-static void stage_destroy(struct stage *stage)
+static void stage_destroy(struct engine *engine, struct stage *stage)
 {
     for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
-        free(stage->tasks[t].refs);
+        local_remove(engine, &stage->tasks[t]);
     for (uint32_t i = 0; stage->edges && i < stage->n_edges; i++)
         free(stage->edges[i].bytes);
     free(stage->edges);
@@ -442,7 +443,7 @@ void job_destroy(struct engine *engine, struct job *job)
     sorted_remove(&engine->names, &job->by_name);
     engine->n_tasks -= job->n_tasks;
     for (uint32_t s = 0; s < job->n_stages; s++)
-        stage_destroy(job->stages[s]);
+        stage_destroy(engine, job->stages[s]);
     for (uint32_t i = 0; i < job->n_buckets; i++)
         free(job->buckets[i]);
     free(job->stages);
