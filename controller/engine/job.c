@@ -200,7 +200,7 @@ void job_tasks(struct engine *engine, const struct event *event)
     struct stage *stage = find_stage(engine, job->number, event->job_tasks.stage);
     uint32_t first = event->job_tasks.first, n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task;
     if (!stage || first != stage->tasks_given || n > stage->n_tasks - first || event->job_tasks.input_bytes.n != n ||
-        per > ENGINE_REPLICAS_MAX || event->job_tasks.replicas.n != n * per || (first && per != stage->replicas_per_task)) {
+        per > ENGINE_REPLICAS_MAX || event->job_tasks.replicas.n != n * per || ((first || stage->replicas) && per != stage->replicas_per_task)) {
         engine_reject(engine, event, stage ? REASON_BAD_VALUE : REASON_UNKNOWN_STAGE, first, stage ? stage->tasks_given : 0);
         return;
     }
