@@ -252,6 +252,8 @@ static struct attempt *known(struct engine *engine, const struct event *event)
 static void adopt(struct engine *engine, const struct event *event, struct host *host)
 {
     struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage, event->attempt_seen.task);
+    if (task && task->stage->job->state != JOB_ACTIVE)
+        task = NULL;
     bool over = task && task->state == TASK_DONE;
     if (task && !over)
         task_run(engine, task);
