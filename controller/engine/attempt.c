@@ -175,11 +175,21 @@ static void set_sizes(struct engine *engine, struct attempt *attempt)
     attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
 }
 
+/* WHY a loop: a surprising inventory may hold a number of this epoch that was never given. */
+static uint64_t next_number(struct engine *engine)
+{
+    uint64_t number;
+    do {
+        number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
+    } while (attempt_find(engine, number));
+    return number;
+}
+
 struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
 {
     struct task *task = claim->task;
     struct host *host = claim->fit->host;
-    uint64_t number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
+    uint64_t number = next_number(engine);
     const struct resources *demand = &task->stage->bucket->shape->demand;
     task_run(engine, task);
     struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
