@@ -288,8 +288,10 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     bool over = task && task->state == TASK_DONE;
     if (task && !over)
         task_run(engine, task);
-    struct attempt *attempt = attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host, event->attempt_seen.unit,
-                                             &event->attempt_seen.resources);
+    struct resources resources = event->attempt_seen.resources;
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        resources.amount[r] = resources.amount[r] > 0 ? resources.amount[r] : 0;
+    struct attempt *attempt = attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host, event->attempt_seen.unit, &resources);
     attempt->job_number = event->attempt_seen.job;
     attempt->stage_index = event->attempt_seen.stage;
     attempt->task_index = event->attempt_seen.task;
