@@ -189,11 +189,21 @@ static void set_sizes(struct engine *engine, struct attempt *attempt)
     attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
 }
 
+/* WHY a loop: a surprising inventory may hold a number of this epoch that was never given. */
+static uint64_t next_number(struct engine *engine)
+{
+    uint64_t number;
+    do {
+        number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
+    } while (attempt_find(engine, number));
+    return number;
+}
+
 struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
 {
     struct task *task = claim->task;
     struct host *host = claim->fit->host;
-    uint64_t number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
+    uint64_t number = next_number(engine);
     const struct resources *demand = &task->stage->bucket->shape->demand;
     task_run(engine, task);
     struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
@@ -263,24 +273,49 @@ static struct attempt *known(struct engine *engine, const struct event *event)
     return attempt;
 }
 
+static void count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total)
+{
+    if (total <= attempt->received_bytes)
+        return;
+    uint64_t more = total - attempt->received_bytes;
+    attempt->received_bytes = total;
+    if (!attempt->task)
+        return;
+    struct stage *stage = attempt->task->stage;
+    stage->received_bytes += more;
+    if (engine->network->received)
+        engine->network->received(engine, stage);
+}
+
+/* Only phases that a running attempt can have are believed. */
+static enum attempt_state seen_phase(const struct event *event)
+{
+    uint32_t phase = event->attempt_seen.phase;
+    return phase >= ATTEMPT_QUEUED && phase <= ATTEMPT_COMPUTING ? (enum attempt_state)phase : ATTEMPT_STARTED;
+}
+
 static void adopt(struct engine *engine, const struct event *event, struct host *host)
 {
     struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage, event->attempt_seen.task);
+    if (task && task->stage->job->state != JOB_ACTIVE)
+        task = NULL;
     bool over = task && task->state == TASK_DONE;
     if (task && !over)
         task_run(engine, task);
-    struct attempt *attempt = attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host, event->attempt_seen.unit,
-                                             &event->attempt_seen.resources);
+    struct resources resources = event->attempt_seen.resources;
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        resources.amount[r] = resources.amount[r] > 0 ? resources.amount[r] : 0;
+    struct attempt *attempt = attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host, event->attempt_seen.unit, &resources);
     attempt->job_number = event->attempt_seen.job;
     attempt->stage_index = event->attempt_seen.stage;
     attempt->task_index = event->attempt_seen.task;
-    attempt->received_bytes = event->attempt_seen.received_bytes;
-    attempt->state = (enum attempt_state)event->attempt_seen.phase;
+    attempt->state = seen_phase(event);
     if (!attempt->task) {
         attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
     } else {
         set_sizes(engine, attempt);
         attempt_set_receiving(attempt, attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
+        count_bytes(engine, attempt, event->attempt_seen.received_bytes);
     }
     host_touch(engine, host);
 }
@@ -295,8 +330,13 @@ void attempt_seen(struct engine *engine, const struct event *event)
         adopt(engine, event, host);
         return;
     }
-    if (attempt->state < ATTEMPT_STARTED)
-        attempt->state = (enum attempt_state)event->attempt_seen.phase;
+    count_bytes(engine, attempt, event->attempt_seen.received_bytes);
+    if (seen_phase(event) > attempt->state)
+        attempt->state = seen_phase(event);
+    if (attempt->state == ATTEMPT_COMPUTING && attempt->receiving) {
+        attempt_set_receiving(attempt, false);
+        host_touch(engine, attempt->host);
+    }
     if (attempt->stopping) {
         attempt->stopping = false;
         attempt_stop(engine, attempt, REASON_REPLACED, false);
@@ -315,20 +355,6 @@ void attempt_started(struct engine *engine, const struct event *event)
     struct attempt *attempt = known(engine, event);
     if (attempt && attempt->state <= ATTEMPT_STARTED)
         attempt->state = attempt->receiving ? ATTEMPT_RECEIVING : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED : ATTEMPT_COMPUTING;
-}
-
-static void count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total)
-{
-    if (total <= attempt->received_bytes)
-        return;
-    uint64_t more = total - attempt->received_bytes;
-    attempt->received_bytes = total;
-    if (!attempt->task)
-        return;
-    struct stage *stage = attempt->task->stage;
-    stage->received_bytes += more;
-    if (engine->network->received)
-        engine->network->received(engine, stage);
 }
 
 void attempt_progress(struct engine *engine, const struct event *event)

@@ -313,7 +313,8 @@ static void pass_time(struct engine *engine, int64_t now_ns)
 {
     int64_t passed = engine->now_ns == INT64_MIN ? 0 : now_ns - engine->now_ns;
     if (engine->held_stages && engine->free.amount[RES_SLOTS] > 0)
-        engine->counters.held_slot_ns += passed * engine->free.amount[RES_SLOTS];
+        engine->counters.held_slot_ns =
+            (int64_t)((uint64_t)engine->counters.held_slot_ns + (uint64_t)passed * (uint64_t)engine->free.amount[RES_SLOTS]);
     if (engine->mode == MODE_SLOT_STARVED)
         engine->counters.starved_ns += passed;
     engine->now_ns = now_ns;

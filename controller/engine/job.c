@@ -4,6 +4,7 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/hold.h"
+#include "controller/engine/local.h"
 #include "controller/engine/order.h"
 #include "controller/engine/resources.h"
 
@@ -82,6 +83,10 @@ void job_begin(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_BAD_VALUE, (int64_t)length, ENGINE_NAME_MAX - 1);
         return;
     }
+    if (event->job_begin.job_kind > JOB_UNKNOWN || event->job_begin.estimate_bytes < -1 || event->job_begin.estimate_ns < -1) {
+        engine_reject(engine, event, REASON_BAD_VALUE, event->job_begin.job_kind, JOB_UNKNOWN);
+        return;
+    }
     if (find_name(engine, name, &other, &content)) {
         enum reason reason = content == event->job_begin.content ? REASON_SAME_JOB : REASON_NAME_TAKEN;
         engine_reject(engine, event, reason, clamp_i64(other), 0);
@@ -135,11 +140,26 @@ static struct job *arriving(struct engine *engine, const struct event *event, ui
     return NULL;
 }
 
+static bool word_fits(const char *word)
+{
+    return !word || strlen(word) < ENGINE_NAME_MAX;
+}
+
+static bool values_are_valid(const struct event *event)
+{
+    bool valid = word_fits(event->job_stage.command) && word_fits(event->job_stage.constraint);
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        valid = valid && event->job_stage.demand.amount[r] >= 0;
+    for (uint32_t i = 0; i < event->job_stage.edges.n; i++)
+        valid = valid && event->job_stage.edges.at[i] <= EDGE_PIPELINED;
+    return valid;
+}
+
 static bool stage_is_valid(struct engine *engine, const struct job *job, const struct event *event)
 {
     const struct engine_config *config = &engine->config;
     uint32_t tasks = event->job_stage.tasks, stage = event->job_stage.stage;
-    if (stage != job->n_stages || tasks == 0 || event->job_stage.parents.n != event->job_stage.edges.n) {
+    if (stage != job->n_stages || tasks == 0 || event->job_stage.parents.n != event->job_stage.edges.n || !values_are_valid(event)) {
         engine_reject(engine, event, REASON_BAD_VALUE, stage, job->n_stages);
         return false;
     }
@@ -149,8 +169,9 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
                 engine_reject(engine, event, REASON_BAD_VALUE, event->job_stage.parents.at[i], stage);
                 return false;
             }
-    if (stage >= config->stages_per_job_max || engine->n_tasks + tasks > config->tasks_max) {
-        engine_reject(engine, event, REASON_TABLE_FULL, stage, clamp_i64(config->tasks_max));
+    bool too_many = stage >= config->stages_per_job_max;
+    if (too_many || engine->n_tasks + tasks > config->tasks_max) {
+        engine_reject(engine, event, REASON_TABLE_FULL, stage, too_many ? config->stages_per_job_max : clamp_i64(config->tasks_max));
         return false;
     }
     return true;
@@ -161,7 +182,8 @@ void job_stage(struct engine *engine, const struct event *event)
     struct job *job = arriving(engine, event, event->job_stage.job);
     if (!job || !stage_is_valid(engine, job, event))
         return;
-    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, event->job_stage.constraint);
+    const char *constraint = event->job_stage.constraint ? event->job_stage.constraint : "";
+    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, constraint);
     if (!shape) {
         engine_reject(engine, event, REASON_TABLE_FULL, event->job_stage.stage, engine->config.shapes_max);
         return;
@@ -199,7 +221,7 @@ void job_tasks(struct engine *engine, const struct event *event)
     struct stage *stage = find_stage(engine, job->number, event->job_tasks.stage);
     uint32_t first = event->job_tasks.first, n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task;
     if (!stage || first != stage->tasks_given || n > stage->n_tasks - first || event->job_tasks.input_bytes.n != n ||
-        per > ENGINE_REPLICAS_MAX || event->job_tasks.replicas.n != n * per || (first && per != stage->replicas_per_task)) {
+        per > ENGINE_REPLICAS_MAX || event->job_tasks.replicas.n != n * per || ((first || stage->replicas) && per != stage->replicas_per_task)) {
         engine_reject(engine, event, stage ? REASON_BAD_VALUE : REASON_UNKNOWN_STAGE, first, stage ? stage->tasks_given : 0);
         return;
     }
@@ -355,9 +377,9 @@ void job_end(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_INCOMPLETE, missing, 0);
         return;
     }
-    for (uint32_t i = 0; engine->joined && i < job->n_buckets; i++)
-        if (!job->buckets[i]->shape->possible) {
-            engine_reject(engine, event, REASON_NEVER_FITS, i, 0);
+    for (uint32_t s = 0; engine->joined && s < job->n_stages; s++)
+        if (!job->stages[s]->bucket->shape->possible) {
+            engine_reject(engine, event, REASON_NEVER_FITS, s, 0);
             return;
         }
     job_assemble(engine, job);
@@ -427,10 +449,10 @@ static void remember(struct engine *engine, const struct job *job)
     job_remember(engine, record);
 }
 
-static void stage_destroy(struct stage *stage)
+static void stage_destroy(struct engine *engine, struct stage *stage)
 {
     for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
-        free(stage->tasks[t].refs);
+        local_remove(engine, &stage->tasks[t]);
     for (uint32_t i = 0; stage->edges && i < stage->n_edges; i++)
         free(stage->edges[i].bytes);
     free(stage->edges);
@@ -452,7 +474,7 @@ void job_destroy(struct engine *engine, struct job *job)
     sorted_remove(&engine->names, &job->by_name);
     engine->n_tasks -= job->n_tasks;
     for (uint32_t s = 0; s < job->n_stages; s++)
-        stage_destroy(job->stages[s]);
+        stage_destroy(engine, job->stages[s]);
     for (uint32_t i = 0; i < job->n_buckets; i++)
         free(job->buckets[i]);
     free(job->stages);

@@ -89,12 +89,13 @@ void local_add(struct engine *engine, struct task *task)
     task->refs = engine_allocate(engine, task->stage->replicas_per_task, sizeof(*task->refs));
     task->n_refs = task->candidates = 0;
     for (uint32_t i = 0; i < task->stage->replicas_per_task; i++) {
-        struct host *host = cluster_host(engine, replicas[i]);
-        bool twice = false;
+        bool skip = replicas[i] >= engine->config.hosts_max;
         for (uint32_t j = 0; j < i; j++)
-            twice |= replicas[j] == replicas[i];
-        if (!host || twice)
+            skip |= replicas[j] == replicas[i];
+        if (skip)
             continue;
+        /* WHY: adopted when unknown. After a restart of the controller jobs come from its store before any host joins. */
+        struct host *host = cluster_adopt(engine, replicas[i]);
         struct local_ref *ref = &task->refs[task->n_refs++];
         ref->task = task;
         ref->local = get_local(engine, bucket, host);

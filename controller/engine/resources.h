@@ -1,4 +1,5 @@
-/* Arithmetic on resource vectors (event.h). Pure, O(1). */
+/* Arithmetic on resource vectors (event.h). Pure, O(1). Sums wrap around: reported amounts may be absurd, and what was added can always
+ * be taken off again. */
 #pragma once
 
 #include "controller/engine/event.h"
@@ -6,13 +7,13 @@
 static inline void resources_add(struct resources *to, const struct resources *what)
 {
     for (int i = 0; i < ENGINE_RESOURCES; i++)
-        to->amount[i] += what->amount[i];
+        to->amount[i] = (int64_t)((uint64_t)to->amount[i] + (uint64_t)what->amount[i]);
 }
 
 static inline void resources_subtract(struct resources *from, const struct resources *what)
 {
     for (int i = 0; i < ENGINE_RESOURCES; i++)
-        from->amount[i] -= what->amount[i];
+        from->amount[i] = (int64_t)((uint64_t)from->amount[i] - (uint64_t)what->amount[i]);
 }
 
 static inline bool resources_equal(const struct resources *a, const struct resources *b)

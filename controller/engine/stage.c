@@ -128,12 +128,17 @@ static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
     return edge->kind == EDGE_BARRIER ? parent->n_done == parent->n_tasks : parent->n_started == parent->n_tasks;
 }
 
-void stage_open_if_due(struct engine *engine, struct stage *stage)
+static bool is_due(struct stage *stage)
 {
     stage->parents_missing = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         stage->parents_missing += !parent_is_ready(stage, &stage->edges[i]);
-    if (stage->parents_missing || stage->open)
+    return !stage->parents_missing;
+}
+
+void stage_open_if_due(struct engine *engine, struct stage *stage)
+{
+    if (!is_due(stage) || stage->open)
         return;
     stage->open = true;
     for (uint32_t t = 0; t < stage->n_tasks; t++)
@@ -155,6 +160,14 @@ static void children_look(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++)
         stage_open_if_due(engine, stage->job->stages[stage->children[i]]);
+}
+
+/* A task of the stage waits again: what was pipelined behind it must not take the slots that it needs. */
+static void children_wait(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++)
+        if (!is_due(stage->job->stages[stage->children[i]]))
+            stage_close(engine, stage->job->stages[stage->children[i]]);
 }
 
 /* ---- transitions of a task --------------------------------------------------------------------------------------------------------- */
@@ -184,8 +197,9 @@ void task_requeue(struct engine *engine, struct task *task)
         return;
     stage->n_running--;
     stage->job->n_running--;
-    stage->n_started--;
     task->state = TASK_BLOCKED;
+    if (stage->n_started-- == stage->n_tasks)
+        children_wait(engine, stage);
     if (stage->open)
         task_make_ready(engine, task);
     order_change(engine, stage->job);
@@ -327,7 +341,8 @@ void job_outputs_of_host_lost(struct engine *engine, struct host *host)
     for (struct sorted_node *node = sorted_from(&host->outputs, from); node; node = sorted_from(&host->outputs, from)) {
         struct job *job = sorted_owner(node, struct output_host, by_job)->job;
         from.a = job->number + 1;
-        for (uint32_t s = 0; s < job->n_stages; s++) {
+        /* WHY: last stage first, since a stage that has to run again needs the outputs of those before it. */
+        for (uint32_t s = job->n_stages; s-- > 0;) {
             struct stage *stage = job->stages[s];
             for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {
                 engine->counters.visits++;

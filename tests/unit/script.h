@@ -97,7 +97,8 @@ static inline void script_event(struct script *script, struct event event)
 }
 
 /* A host with one unit of `slots`, 1 Gb/s both ways. */
-static inline struct event script_join(uint32_t host, uint64_t slots, const uint64_t vector[static ENGINE_RESOURCES])
+static inline struct event script_join(uint32_t host, uint64_t slots,
+                                       const uint64_t vector[static ENGINE_RESOURCES])
 {
     static char names[4096][16];
     snprintf(names[host % 4096], sizeof(names[0]), "h%u", host);
@@ -128,7 +129,8 @@ static inline void script_load(struct script *script, uint32_t host, uint32_t pe
     script_event(script, event);
 }
 
-/* A job of `maps` maps on given replicas (`per` a map; NULL: none) and `reduces` reducers that read `sums` (NULL: no second stage). */
+/* A job of `maps` maps on given replicas (`per` a map; NULL: none) and `reduces` reducers that read
+ * `sums` (NULL: no second stage). */
 struct script_job {
     uint64_t number;
     uint32_t maps, per, reduces;
@@ -139,7 +141,8 @@ struct script_job {
 };
 
 /* The events of a job, in caller-given arrays; returns how many (at most 8). */
-static inline size_t script_job_events(const struct script_job *job, struct event *events, uint64_t *room, char *name, size_t name_size)
+static inline size_t script_job_events(const struct script_job *job, struct event *events,
+                                       uint64_t *room, char *name, size_t name_size)
 {
     static const uint32_t parent[] = {0}, barrier[] = {EDGE_BARRIER};
     size_t n = 0;
@@ -196,7 +199,8 @@ static inline void script_submit(struct script *script, const struct script_job 
     free(room);
 }
 
-static inline void script_attempt(struct script *script, enum event_kind kind, uint64_t attempt, uint64_t bytes)
+static inline void script_attempt(struct script *script, enum event_kind kind, uint64_t attempt,
+                                  uint64_t bytes)
 {
     struct event event = {.kind = kind};
     event.attempt.attempt = attempt;
@@ -205,7 +209,8 @@ static inline void script_attempt(struct script *script, enum event_kind kind, u
 }
 
 /* The n-th decision of a kind in the last step; NULL: no more. */
-static inline const struct decision *script_decision(const struct script *script, enum decision_kind kind, size_t n)
+static inline const struct decision *script_decision(const struct script *script,
+                                                     enum decision_kind kind, size_t n)
 {
     for (size_t i = 0; i < script->decisions.n; i++)
         if (script->decisions.at[i].kind == kind && n-- == 0)
@@ -222,11 +227,146 @@ static inline size_t script_count(const struct script *script, enum decision_kin
 }
 
 /* The start of (job, stage, task) in the last step; NULL: none. */
-static inline const struct decision *script_start(const struct script *script, uint64_t job, uint32_t stage, uint32_t task)
+static inline const struct decision *script_start(const struct script *script, uint64_t job,
+                                                  uint32_t stage, uint32_t task)
 {
     const struct decision *decision;
     for (size_t n = 0; (decision = script_decision(script, DECISION_START, n)); n++)
-        if (decision->start.job == job && decision->start.stage == stage && decision->start.task == task)
+        if (decision->start.job == job && decision->start.stage == stage &&
+            decision->start.task == task)
             return decision;
     return NULL;
+}
+
+/* ---- parts of a job, one step each
+ * ---------------------------------------------------------------------------------------- */
+
+static inline struct event script_begin_event(uint64_t job, const char *name)
+{
+    struct event event = {.kind = EVENT_JOB_BEGIN, .request = job};
+    event.job_begin.job = job;
+    event.job_begin.name = name;
+    event.job_begin.content = job;
+    event.job_begin.estimate_bytes = event.job_begin.estimate_ns = -1;
+    return event;
+}
+
+/* A stage of one-slot tasks behind `parent` (NULL: none). */
+static inline struct event script_stage_event(uint64_t job, uint32_t stage, uint32_t tasks,
+                                              const uint32_t *parent, const uint32_t *edge)
+{
+    struct event event = {.kind = EVENT_JOB_STAGE, .request = job};
+    event.job_stage.job = job;
+    event.job_stage.stage = stage;
+    event.job_stage.tasks = tasks;
+    event.job_stage.demand.amount[RES_SLOTS] = 1;
+    event.job_stage.command = event.job_stage.constraint = "";
+    event.job_stage.parents = (struct u32s){parent, parent != NULL};
+    event.job_stage.edges = (struct u32s){edge, parent != NULL};
+    return event;
+}
+
+static inline void script_job_begin(struct script *script, uint64_t job)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job);
+    script_event(script, script_begin_event(job, name));
+}
+
+static inline void script_stage(struct script *script, uint64_t job, uint32_t stage, uint32_t tasks,
+                                uint32_t parent, uint32_t edge)
+{
+    script_event(script, script_stage_event(job, stage, tasks,
+                                            parent == ENGINE_NONE ? NULL : &parent, &edge));
+}
+
+/* All tasks of a stage: `input` bytes each, with `per` replicas. */
+static inline void script_tasks(struct script *script, uint64_t job, uint32_t stage, uint32_t n,
+                                uint64_t input, uint32_t per, const uint32_t *replicas)
+{
+    uint64_t inputs[64], compute[64] = {0};
+    struct event event = {.kind = EVENT_JOB_TASKS, .request = job};
+    for (uint32_t i = 0; i < 64; i++)
+        inputs[i] = input;
+    event.job_tasks.job = job;
+    event.job_tasks.stage = stage;
+    event.job_tasks.replicas_per_task = per;
+    event.job_tasks.replicas = (struct u32s){replicas, n * per};
+    event.job_tasks.input_bytes = (struct u64s){inputs, n};
+    event.job_tasks.compute_ns = (struct u64s){compute, n};
+    script_event(script, event);
+}
+
+/* Sums per reduce task, all the same. */
+static inline void script_bytes(struct script *script, uint64_t job, uint32_t stage,
+                                uint32_t parent, uint32_t n, uint64_t bytes)
+{
+    uint64_t sums[64];
+    struct event event = {.kind = EVENT_JOB_BYTES, .request = job};
+    for (uint32_t i = 0; i < 64; i++)
+        sums[i] = bytes;
+    event.job_bytes.job = job;
+    event.job_bytes.stage = stage;
+    event.job_bytes.parent = parent;
+    event.job_bytes.bytes = (struct u64s){sums, n};
+    script_event(script, event);
+}
+
+static inline void script_job_end(struct script *script, uint64_t job)
+{
+    struct event event = {.kind = EVENT_JOB_END, .request = job};
+    event.job_end.job = job;
+    script_event(script, event);
+}
+
+static inline void script_cancel(struct script *script, uint64_t job)
+{
+    struct event event = {.kind = EVENT_JOB_CANCEL, .request = job};
+    event.job_cancel.job = job;
+    script_event(script, event);
+}
+
+static inline void script_host_event(struct script *script, enum event_kind kind, uint32_t host)
+{
+    struct event event = {.kind = kind};
+    event.host.host = host;
+    script_event(script, event);
+}
+
+/* An inventory's line: one slot, unit 0. */
+static inline struct event script_seen_event(uint64_t attempt, uint64_t job, uint32_t stage,
+                                             uint32_t task, uint32_t host)
+{
+    struct event event = {.kind = EVENT_ATTEMPT_SEEN};
+    event.attempt_seen.attempt = attempt;
+    event.attempt_seen.job = job;
+    event.attempt_seen.stage = stage;
+    event.attempt_seen.task = task;
+    event.attempt_seen.host = host;
+    event.attempt_seen.phase = ATTEMPT_STARTED;
+    event.attempt_seen.resources.amount[RES_SLOTS] = 1;
+    return event;
+}
+
+/* Why the last step rejected its request; REASON_NONE: it did not. */
+static inline enum reason script_rejection(const struct script *script)
+{
+    const struct decision *reject = script_decision(script, DECISION_REJECT, 0);
+    return reject ? reject->reason : REASON_NONE;
+}
+
+static inline enum task_state script_task_state(const struct script *script, uint64_t job,
+                                                uint32_t stage, uint32_t task)
+{
+    struct task_view view;
+    assert_int_equal(engine_task(script->engine, job, stage, task, &view), 0);
+    return view.state;
+}
+
+static inline uint64_t script_attempt_of(const struct script *script, uint64_t job, uint32_t stage,
+                                         uint32_t task)
+{
+    struct task_view view;
+    assert_int_equal(engine_task(script->engine, job, stage, task, &view), 0);
+    return view.attempt;
 }

@@ -37,7 +37,7 @@ static void answer(struct engine *engine, const struct event *event, uint32_t i,
 void commit_claim(struct engine *engine, const struct event *event)
 {
     uint32_t n = event->claim.jobs.n;
-    if (event->claim.stages.n != n || event->claim.tasks.n != n || event->claim.hosts.n != n || event->claim.units.n != n) {
+    if (event->claim.stages.n != n || event->claim.tasks.n != n || event->claim.hosts.n != n || event->claim.units.n != n || n == 0) {
         engine_reject(engine, event, REASON_BAD_VALUE, n, 0);
         return;
     }

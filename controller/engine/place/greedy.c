@@ -12,22 +12,63 @@ static struct task *first_map(const struct bucket *bucket)
     return sorted_owner(sorted_first(&bucket->ready_maps), struct task, ready);
 }
 
-bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim)
+static bool local_pair(struct engine *engine, struct bucket *bucket, struct claim *ret_claim)
 {
     struct task *task;
     struct fit *fit;
     uint32_t candidates, here;
-    if (bucket->locals.n && local_best_pair(engine, bucket, &task, &fit, &candidates, &here) == 0) {
-        *ret_claim = (struct claim){task, fit, REASON_LOCAL_BLOCK, candidates, here};
-        return true;
-    }
+    if (!bucket->locals.n || local_best_pair(engine, bucket, &task, &fit, &candidates, &here) < 0)
+        return false;
+    *ret_claim = (struct claim){task, fit, REASON_LOCAL_BLOCK, candidates, here};
+    return true;
+}
+
+static bool any_pair(struct bucket *bucket, bool local_only, struct claim *ret_claim)
+{
     if (local_only && !bucket->unlocated.n)
         return false;
-    task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated), struct task, ready_unlocated) : first_map(bucket);
-    fit = place_least_loaded(bucket->shape);
+    struct task *task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated), struct task, ready_unlocated) : first_map(bucket);
+    struct fit *fit = place_least_loaded(bucket->shape);
     enum reason reason = task->n_refs ? REASON_NO_LOCAL_SLOT : REASON_NO_BLOCK;
     *ret_claim = (struct claim){task, fit, reason, 0, fit->host->running};
     return true;
+}
+
+bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim)
+{
+    return local_pair(engine, bucket, ret_claim) || any_pair(bucket, local_only, ret_claim);
+}
+
+/* Fewest candidate servers, then fewest local tasks, then fewest tasks. */
+static bool is_better(const struct claim *a, const struct claim *b)
+{
+    if (a->left != b->left)
+        return a->left < b->left;
+    if (a->right != b->right)
+        return a->right < b->right;
+    return a->fit->host->running < b->fit->host->running;
+}
+
+static bool has_map(const struct bucket *bucket)
+{
+    return bucket->ready_maps.n && bucket->shape->times > 0;
+}
+
+bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only, struct claim *ret_claim)
+{
+    struct claim claim;
+    bool found = false;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        engine->counters.visits++;
+        if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], &claim))
+            continue;
+        if (!found || is_better(&claim, ret_claim))
+            *ret_claim = claim;
+        found = true;
+    }
+    for (uint32_t i = 0; !found && i < job->n_buckets; i++)
+        found = has_map(job->buckets[i]) && any_pair(job->buckets[i], local_only, ret_claim);
+    return found;
 }
 
 static void sooner(struct sorted_node *node, struct bucket *bucket, struct bucket **best)

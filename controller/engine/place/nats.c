@@ -55,37 +55,35 @@ static struct task *candidate(const struct stage *stage, enum unit_order order, 
     return sorted_owner(node, struct task, ready);
 }
 
-static bool pick_reduce(struct engine *engine, struct bucket *bucket, bool largest, struct claim *ret_claim)
+static bool is_before(const struct task *a, const struct task *b, bool largest)
 {
-    enum unit_order order = engine->network->order(engine->mode);
-    uint64_t limit = passing_limit(bucket->shape, order);
-    struct task *best = NULL;
-    struct stage *stage;
-    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
-        engine->counters.visits++;
-        struct task *task = candidate(stage, order, largest, limit);
-        if (task && (!best || (largest ? task->bytes > best->bytes : task->bytes < best->bytes) ||
-                     (task->bytes == best->bytes && stage->index < best->stage->index)))
-            best = task;
-    }
-    return best && select_server(engine, best, ret_claim);
+    if (a->bytes != b->bytes)
+        return largest ? a->bytes > b->bytes : a->bytes < b->bytes;
+    return a->stage->index < b->stage->index;
 }
 
-static bool has_room(const struct bucket *bucket)
+static bool pick_reduce(struct engine *engine, struct job *job, bool largest, struct claim *ret_claim)
 {
-    return bucket->shape->times > 0;
+    enum unit_order order = engine->network->order(engine->mode);
+    struct task *best = NULL;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct bucket *bucket = job->buckets[i];
+        uint64_t limit = passing_limit(bucket->shape, order);
+        struct stage *stage;
+        TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+            engine->counters.visits++;
+            struct task *task = bucket->shape->times > 0 ? candidate(stage, order, largest, limit) : NULL;
+            if (task && (!best || is_before(task, best, largest)))
+                best = task;
+        }
+    }
+    return best && select_server(engine, best, ret_claim);
 }
 
 /* The first job: its maps, then its smallest (slot-starved) or largest (slot-rich) reduce task. */
 static bool pick_of_first(struct engine *engine, struct job *first, struct claim *ret_claim)
 {
-    for (uint32_t i = 0; i < first->n_buckets; i++)
-        if (has_room(first->buckets[i]) && first->buckets[i]->ready_maps.n)
-            return place_pair(engine, first->buckets[i], false, ret_claim);
-    for (uint32_t i = 0; i < first->n_buckets; i++)
-        if (has_room(first->buckets[i]) && pick_reduce(engine, first->buckets[i], engine->mode == MODE_SLOT_RICH, ret_claim))
-            return true;
-    return false;
+    return place_pair_of_job(engine, first, false, ret_claim) || pick_reduce(engine, first, engine->mode == MODE_SLOT_RICH, ret_claim);
 }
 
 static struct bucket *earlier(struct bucket *a, struct bucket *b)
@@ -134,7 +132,7 @@ static bool pick_others_reduce(struct engine *engine, struct claim *ret_claim)
         struct sorted_node *node = sorted_first_below(&shape->reduces, passing_limit(shape, order));
         best = earlier(best, node ? sorted_owner(node, struct bucket, by_turn_reduces) : NULL);
     }
-    return best && pick_reduce(engine, best, true, ret_claim);
+    return best && pick_reduce(engine, best->job, true, ret_claim);
 }
 
 static bool pick_others(struct engine *engine, struct claim *ret_claim)
@@ -142,7 +140,7 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
     if (!engine->congested && pick_others_reduce(engine, ret_claim))
         return true;
     struct bucket *bucket = best_of_shapes(engine, engine->congested ? first_local : first_map);
-    return bucket && place_pair(engine, bucket, engine->congested, ret_claim);
+    return bucket && place_pair_of_job(engine, bucket->job, engine->congested, ret_claim);
 }
 
 /* Wherever the fewest receive. */

@@ -19,6 +19,8 @@ extern const struct place_policy *const place_policies[]; /* ends with NULL */
 
 /* Algorithm 2, SelectTaskServerPair: a ready map of the bucket next to its block, else (unless local_only) any on the least loaded host. */
 bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim);
+/* The same over all buckets of the job with room; false: no such map. */
+bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only, struct claim *ret_claim);
 /* The least loaded unit with room. */
 struct fit *place_least_loaded(const struct shape *shape);
 /* The first job by turn that has a ready map or reduce task for which a slot is free, as its bucket; NULL: none. */
