@@ -75,8 +75,7 @@ class Cluster:
             self._start(host, "replay-serve", "--port", str(SERVE_PORT), "--registry", self._registry(host))
             self._start(host, "duopoly-agent", "--replace", "--config",
                         self._write("agent-%s.yaml" % host, self._agent_yaml(host)))
-        # The switch's agent is a member too.
-        system.wait_for(self._all_joined, READY_SECONDS, "all hosts joining the controller")
+        system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
 
     def down(self):
         """Agents end before the controller; what they leave ends with the instance."""
@@ -148,9 +147,13 @@ class Cluster:
 
     def _all_joined(self):
         self.check_alive()
-        hosts = self.ask("hosts")["hosts"]
-        up = [host for host in hosts if host["state"] == "up"]
-        return len(up) == len(self.net.hosts) + 1
+        return self.ask("status")["hosts_up"] >= len(self.net.hosts) and self._switch_is_managed()
+
+    def _switch_is_managed(self):
+        """Whether every port of the switch has the agent's queues in the place of the link's token bucket."""
+        said = system.run("tc", "-n", self.net.instance.namespace(network.SWITCH), "qdisc", "show")
+        return all(any(" dev %s root" % port in line and "tbf" not in line for line in said.splitlines())
+                   for port in self.net.hosts)
 
     # ---- configurations ----
 
