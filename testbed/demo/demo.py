@@ -25,9 +25,9 @@ def prepare(environment):
     """What must be right before anything is changed."""
     if os.geteuid() != 0:
         raise system.Failure("the testbed needs root: it makes network namespaces, queues and cgroups")
-    build = build_folder()
-    cluster.check_programs(build)
-    return inputs.Inputs(environment, TREE, build)
+    asked = inputs.Inputs(environment, TREE, build_folder())
+    cluster.check_programs(asked.build)
+    return asked
 
 
 class Verify:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 
 from testbed.net import cluster, network, system
 
@@ -54,7 +55,11 @@ class Inputs:
         return words
 
     def _program(self, *words):
-        return system.run(os.path.join(self.build, "duopoly-workload"), *words)
+        name = "duopoly-workload"
+        done = subprocess.run([os.path.join(self.build, name), *words], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise system.Failure(done.stderr.strip().partition(name + ": ")[2] or "%s failed" % name)
+        return done.stdout
 
     def workload(self, folder):
         """The path of a workload file in the project's format: the tree's, one made in `folder`, or the one given."""
