@@ -110,8 +110,7 @@ static int run_convert(const struct arguments *arguments, FILE *out, struct err 
     if (r == 0)
         r = copy_jobs(&input, out, err);
     if (r == 0)
-        fprintf(stderr, "%s\n%llu of them cut\n", input.header.description,
-                (unsigned long long)input.converter.n_cut);
+        fprintf(stderr, "%s\n", input.header.description);
     workload_input_done(&input);
     return r;
 }
@@ -128,8 +127,6 @@ static int run_describe(const struct arguments *arguments, FILE *out, struct err
     }
     if (r == 0)
         describe_print(&describe, &input.header, out);
-    if (r == 0 && input.converted)
-        fprintf(out, "%llu jobs cut\n", (unsigned long long)input.converter.n_cut);
     workload_input_done(&input);
     return r;
 }
