@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import inputs, report
+from testbed.demo import inputs, latency, report
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -76,7 +76,7 @@ def replay(running, path, jobs, results, rounds=1):
 
 
 def run_policy(net, asked, policy, path, folder):
-    """Figures of one policy, and verify's words and judgement."""
+    """Figures of one policy, words about its marks and latencies, and whether all marks were right."""
     logs = os.path.join(folder, policy)
     running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs)
     results = os.path.join(logs, "results.jsonl")
@@ -84,10 +84,13 @@ def run_policy(net, asked, policy, path, folder):
         running.up()
         verify = Verify(running, logs)
         verify.start()
+        idle = latency.CpuIdle()
         replay(running, path, asked.jobs_limit(), results)
+        idle_percent = idle.percent()
         said, good = verify.finish()
     finally:
         running.down()
+    said += latency.lines(running.journals(), running.log_files(), idle_percent)
     return report.load(policy, running.log_files(), results), said, good
 
 
@@ -124,7 +127,7 @@ def demo(environment):
 def conclude(runs, words, all_good, folder):
     lines = report.table(runs) + [report.LEGEND]
     for policy, said in words:
-        lines += ["marks under %s: %s" % (policy, said[0] if said else "verify said nothing")] + said[1:]
+        lines += ["", "%s: %s" % (policy, said[0])] + said[1:]
     lines += ["", report.sentence(runs)]
     if not all_good:
         lines.append("Some packets' marks were not what they should have been (above).")

@@ -78,7 +78,7 @@ def test_a_demo_ends_with_a_table_and_a_sentence():
     table = next(i for i, line in enumerate(lines) if line.startswith("policy "))
     assert [line.split()[0] for line in lines[table + 1:table + 3]] == ["fair", "duopoly"]
     assert re.search(r"^fair +12 jobs in [0-9.]+ s$", said, re.MULTILINE)
-    assert re.search(r"^marks under duopoly: [0-9]+ payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
+    assert re.search(r"^duopoly: [0-9]+ payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
     assert lines[-1].startswith("duopoly's mean JCT")
 
 
