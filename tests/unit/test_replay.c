@@ -122,6 +122,27 @@ static void test_wrong_input_files_are_refused_with_their_line(void **state)
     }
 }
 
+static void test_damaged_input_files_are_refused_or_read(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "duopoly-task-input 1\njob 12\nstage 1\ntask 3\nattempt 4294967297\n"
+        "input 10.77.0.5 4000000 block\ninput 10.77.0.3 1500000 map 0 2 4294967290\n";
+    uint64_t stream = test_seed();
+    for (int round = 0; round < 20000; round++) {
+        char damaged[sizeof(text)];
+        struct input input;
+        struct err err = {0};
+        memcpy(damaged, text, sizeof(text));
+        for (uint64_t damages = 1 + test_random(&stream) % 3; damages > 0; damages--)
+            damaged[test_random(&stream) % (sizeof(text) - 1)] = (char)test_random(&stream);
+        if (input_parse(damaged, sizeof(text) - 1, "in", &input, &err) == 0)
+            input_done(&input);
+        else
+            assert_true(err.text[0] != 0);
+    }
+}
+
 static void test_the_time_left_is_a_guess_from_pace_and_arrivals(void **state)
 {
     (void)state;
@@ -475,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_requests_and_answers_survive_the_wire),
         cmocka_unit_test(test_an_input_file_is_read),
         cmocka_unit_test(test_wrong_input_files_are_refused_with_their_line),
+        cmocka_unit_test(test_damaged_input_files_are_refused_or_read),
         cmocka_unit_test(test_the_time_left_is_a_guess_from_pace_and_arrivals),
         cmocka_unit_test(test_all_parts_arrive_over_one_connection_a_source),
         cmocka_unit_test(test_an_empty_input_is_finished_at_once),
