@@ -158,6 +158,24 @@ deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
 test: deps ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run
 
+# `exec`: make itself is then the parent that the testbed watches. -B: no files beside the sources.
+PYTHON := exec /usr/bin/python3 -B
+export BUILD
+
+.PHONY: demo
+demo: deps ## replays a workload under three policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES
+	@$(MAKE) -s --no-print-directory programs
+	@$(PYTHON) -m testbed.demo.demo
+
+.PHONY: up
+up: deps ## leaves a testbed standing, with its daemons, under a repeating load (root)
+	@$(MAKE) -s --no-print-directory programs
+	@$(PYTHON) -m testbed.demo.standing up
+
+.PHONY: down
+down: ## ends what make up left standing
+	@$(PYTHON) -m testbed.demo.standing down
+
 .PHONY: format
 format: ## formats the C sources in place
 	clang-format -i $$(git ls-files '*.c' '*.h')

@@ -159,6 +159,17 @@ static int check_options(const struct workload_convert *o, struct err *err)
     return 0;
 }
 
+static int total_bytes(const struct workload_fb_coflow *coflow, uint64_t *ret_bytes,
+                       struct err *err)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < coflow->n_reducers; i++)
+        if (__builtin_add_overflow(total, (uint64_t)coflow->reducers[i].bytes, &total))
+            return err_set(err, EINVAL, "job %" PRIu64 " moves more than 2^64 bytes", coflow->id);
+    *ret_bytes = total;
+    return 0;
+}
+
 int workload_converter_init(struct workload_converter *converter,
                             const struct workload_convert *options, const struct workload_fb *trace,
                             struct err *err)
@@ -176,6 +187,12 @@ int workload_converter_init(struct workload_converter *converter,
     converter->n = trace->n_coflows;
     if (options->jobs && options->jobs < converter->n)
         converter->n = options->jobs;
+    for (uint64_t i = 0; i < converter->n; i++) {
+        uint64_t bytes = 0;
+        if ((r = total_bytes(converter->order[i], &bytes, err)) < 0)
+            return r;
+        converter->n_cut += options->cap_bytes && bytes > options->cap_bytes;
+    }
     return 0;
 }
 
@@ -185,15 +202,15 @@ void workload_converter_header(const struct workload_converter *converter, const
     const struct workload_convert *o = &converter->options;
     *ret_header = (struct workload_header){
         .hosts = o->hosts, .slots = o->slots, .link_bps = o->link_bps, .scale = o->scale};
-    snprintf(ret_header->description, sizeof(ret_header->description),
-             "the first %" PRIu64
-             " of %zu jobs of %.256s: arrivals %u.%03u times as fast, jobs cut to %" PRIu64
-             " bytes, then bytes divided by %u; %u racks folded onto %u hosts; maps of at most %u "
-             "MB (2^20) before "
-             "scaling, on %u replicas by seed %" PRIu64 "; %" PRIu64 " bytes/s computed per slot",
-             converter->n, converter->trace->n_coflows, trace_name, o->speed_milli / 1000,
-             o->speed_milli % 1000, o->cap_bytes, o->scale, converter->trace->n_ports, o->hosts,
-             o->map_mb, o->replicas, o->seed, o->compute_bytes_s);
+    snprintf(
+        ret_header->description, sizeof(ret_header->description),
+        "the first %" PRIu64 " of %zu jobs of %.256s: arrivals %u.%03u times as fast; %" PRIu64
+        " jobs over %" PRIu64 " bytes cut to that; then bytes divided by %u; %u racks folded onto "
+                              "%u hosts; maps of at most %u MB (2^20) "
+        "before scaling, on %u replicas by seed %" PRIu64 "; %" PRIu64 " bytes/s computed per slot",
+        converter->n, converter->trace->n_coflows, trace_name, o->speed_milli / 1000,
+        o->speed_milli % 1000, converter->n_cut, o->cap_bytes, o->scale, converter->trace->n_ports,
+        o->hosts, o->map_mb, o->replicas, o->seed, o->compute_bytes_s);
 }
 
 /* Cut to the cap and scaled. Rounding runs along the reducers, so that their sum is exact to one
@@ -229,9 +246,9 @@ int workload_converter_next(struct workload_converter *converter, struct workloa
         return 0;
     const struct workload_fb_coflow *coflow = converter->order[converter->next];
     uint64_t total = 0;
-    for (uint32_t i = 0; i < coflow->n_reducers; i++)
-        if (__builtin_add_overflow(total, (uint64_t)coflow->reducers[i].bytes, &total))
-            return err_set(err, EINVAL, "job %" PRIu64 " moves more than 2^64 bytes", coflow->id);
+    int r = total_bytes(coflow, &total, err);
+    if (r < 0)
+        return r;
     uint64_t kept = o->cap_bytes && total > o->cap_bytes ? o->cap_bytes : total;
     uint64_t maps = count_maps(o, kept, coflow->n_mappers);
     if (maps > WORKLOAD_TASKS_MAX)
@@ -242,8 +259,8 @@ int workload_converter_next(struct workload_converter *converter, struct workloa
     if (!bytes)
         return err_sys(err, ENOMEM, "job %" PRIu64, coflow->id);
     scaled_bytes(o, coflow, total, kept, bytes);
-    int r = workload_make_mapreduce(o, coflow->id, (uint32_t)maps, bytes, coflow->n_reducers,
-                                    ret_job, err);
+    r = workload_make_mapreduce(o, coflow->id, (uint32_t)maps, bytes, coflow->n_reducers, ret_job,
+                                err);
     free(bytes);
     if (r < 0)
         return r;
@@ -255,7 +272,6 @@ int workload_converter_next(struct workload_converter *converter, struct workloa
         err_prefix(err, "job %" PRIu64, coflow->id);
         return r;
     }
-    converter->n_cut += kept < total ? 1 : 0;
     converter->next++;
     return 1;
 }

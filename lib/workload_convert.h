@@ -51,7 +51,7 @@ struct workload_converter {
     const struct workload_fb *trace; /* borrowed until done */
     const struct workload_fb_coflow **order;
     uint64_t n, next;
-    uint64_t n_cut; /* jobs so far that were cut */
+    uint64_t n_cut; /* of the n jobs, those over the cap */
 };
 
 /* 0, −EINVAL for options out of range, −ENOMEM. Call workload_converter_done() in any case. */

@@ -35,7 +35,7 @@ static uint64_t read_count(struct argp_state *state, const char *name, const cha
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (errno || *end || *value < '0' || *value > '9' || number > UINT32_MAX)
-        argp_error(state, "%s is \"%s\", must be a number from 0 on", name, value);
+        argp_failure(state, 2, 0, "%s is \"%s\", must be a number from 0 on", name, value);
     return number;
 }
 
@@ -44,10 +44,10 @@ static void set_option(struct argp_state *state, struct workload_convert *conver
     struct err err;
     char *value = strchr(pair, '=');
     if (!value)
-        argp_error(state, "--set needs NAME=VALUE");
+        argp_failure(state, 2, 0, "--set needs NAME=VALUE");
     *value++ = 0;
     if (workload_convert_set(convert, pair, value, &err) < 0)
-        argp_error(state, "%s", err.text);
+        argp_failure(state, 2, 0, "%s", err.text);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -80,7 +80,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!driver->workload)
-            argp_error(state, "which workload?");
+            argp_failure(state, 2, 0, "which workload?");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

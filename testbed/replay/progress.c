@@ -13,7 +13,8 @@ int64_t progress_left_ns(const struct progress *progress, uint64_t elapsed_ns)
         return arrivals > 0 ? arrivals : -1;
     double left = (double)(progress->bytes - progress->bytes_done) / (double)progress->bytes_done;
     int64_t work = (int64_t)((double)elapsed_ns * left);
-    return work > arrivals ? work : arrivals;
+    int64_t left_ns = work > arrivals ? work : arrivals;
+    return left_ns > 0 ? left_ns : 0;
 }
 
 void progress_draw(struct progress *progress, uint64_t elapsed_ns)

@@ -169,19 +169,41 @@ static int on_listen(sd_event_source *s, int fd, uint32_t events, void *context)
     return 0;
 }
 
+/* IPv6's any-address takes IPv4 too; a kernel without IPv6 has the other one only. */
+static socklen_t make_any(int family, uint16_t port, struct sockaddr_storage *ret_address)
+{
+    struct sockaddr_in6 *v6 = (void *)ret_address;
+    struct sockaddr_in *v4 = (void *)ret_address;
+    memset(ret_address, 0, sizeof(*ret_address));
+    ret_address->ss_family = (sa_family_t)family;
+    if (family == AF_INET6)
+        v6->sin6_port = htons(port);
+    else
+        v4->sin_port = htons(port);
+    return family == AF_INET6 ? sizeof(*v6) : sizeof(*v4);
+}
+
 static int serve_listen(struct serve *serve, uint16_t port)
 {
-    struct sockaddr_in6 address = {
-        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
-    socklen_t size = sizeof(address);
+    struct sockaddr_storage address;
     const int on = 1, off = 0;
+    int family = AF_INET6;
     serve->fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (serve->fd < 0 || setsockopt(serve->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        setsockopt(serve->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0 ||
-        bind(serve->fd, (struct sockaddr *)&address, size) < 0 || listen(serve->fd, 4096) < 0 ||
+    if (serve->fd < 0 && errno == EAFNOSUPPORT) {
+        family = AF_INET;
+        serve->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    }
+    socklen_t size = make_any(family, port, &address);
+    if (serve->fd < 0 || setsockopt(serve->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+        return -errno;
+    if (family == AF_INET6 &&
+        setsockopt(serve->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0)
+        return -errno;
+    if (bind(serve->fd, (struct sockaddr *)&address, size) < 0 || listen(serve->fd, 4096) < 0 ||
         getsockname(serve->fd, (struct sockaddr *)&address, &size) < 0)
         return -errno;
-    serve->port = ntohs(address.sin6_port);
+    /* Both families have the port at the same place. */
+    serve->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
     return sd_event_add_io(serve->event, &serve->io, serve->fd, EPOLLIN, on_listen, serve);
 }
 

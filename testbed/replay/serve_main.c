@@ -28,7 +28,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'p': {
         unsigned long port = strtoul(value, &end, 10);
         if (*end || port < 1 || port > UINT16_MAX)
-            argp_error(state, "the port is \"%s\", must be 1…65535", value);
+            argp_failure(state, 2, 0, "the port is \"%s\", must be 1…65535", value);
         arguments->port = (uint16_t)port;
         return 0;
     }
@@ -37,7 +37,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!arguments->port || !arguments->registry)
-            argp_error(state, "--port and --registry are needed");
+            argp_failure(state, 2, 0, "--port and --registry are needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

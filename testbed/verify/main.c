@@ -36,14 +36,14 @@ static unsigned long read_number(struct argp_state *state, const char *value, un
     errno = 0;
     unsigned long number = strtoul(value, &end, 10);
     if (errno || *end || *value < '0' || *value > '9' || number > max)
-        argp_error(state, "\"%s\" is not a number up to %lu", value, max);
+        argp_failure(state, 2, 0, "\"%s\" is not a number up to %lu", value, max);
     return number;
 }
 
 static void add_word(struct argp_state *state, char **words, unsigned *n, unsigned max, char *word)
 {
     if (*n == max)
-        argp_error(state, "more than %u are not taken", max);
+        argp_failure(state, 2, 0, "more than %u are not taken", max);
     words[(*n)++] = word;
 }
 
@@ -71,7 +71,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!arguments->n_interfaces || !arguments->n_logs || !arguments->ports || !arguments->port)
-            argp_error(state, "interfaces, --log, --ports and --port are needed");
+            argp_failure(state, 2, 0, "interfaces, --log, --ports and --port are needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -53,7 +53,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'L':
         arguments->load = strtod(value, &end);
         if (*end || end == value)
-            argp_error(state, "load is \"%s\", must be a number", value);
+            argp_failure(state, 2, 0, "load is \"%s\", must be a number", value);
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)
@@ -62,13 +62,13 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!arguments->command)
-            argp_error(state, "say generate, convert or describe");
+            argp_failure(state, 2, 0, "say generate, convert or describe");
         return 0;
     default:
         if (!option_name(key))
             return ARGP_ERR_UNKNOWN;
         if (workload_convert_set(&arguments->convert, option_name(key), value, &err) < 0)
-            argp_error(state, "%s", err.text);
+            argp_failure(state, 2, 0, "%s", err.text);
         return 0;
     }
 }
@@ -110,8 +110,7 @@ static int run_convert(const struct arguments *arguments, FILE *out, struct err 
     if (r == 0)
         r = copy_jobs(&input, out, err);
     if (r == 0)
-        fprintf(stderr, "%s\n%llu of them cut\n", input.header.description,
-                (unsigned long long)input.converter.n_cut);
+        fprintf(stderr, "%s\n", input.header.description);
     workload_input_done(&input);
     return r;
 }
@@ -128,8 +127,6 @@ static int run_describe(const struct arguments *arguments, FILE *out, struct err
     }
     if (r == 0)
         describe_print(&describe, &input.header, out);
-    if (r == 0 && input.converted)
-        fprintf(out, "%llu jobs cut\n", (unsigned long long)input.converter.n_cut);
     workload_input_done(&input);
     return r;
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.demo import report
+from testbed.demo import latency, report
 
 S = 1_000_000_000
 
@@ -93,3 +93,18 @@ def test_ratios_compare_with_the_first():
     assert report.mean_ratio(other, fair) == 1.5
     lines = report.table([fair, other])
     assert len(lines) == 3 and "1.50" in lines[2] and len({len(line) for line in lines}) == 1
+
+
+def test_latencies_are_of_slots_that_had_work_waiting():
+    journals = [latency.Journal(line + "\n" for line in lines) for lines in (
+        ["begin 1 0 10 20", "end 1 1000", "begin 3 1500 1600 1700", "mode 1 7 5300", "end 3 9000", "begin 5 99000 99100 99200"],
+        ["begin 2 0 10 30", "end 2 1100", "begin 4 1550 1650 1900", "mode 1 7 5700"])]
+    refills, modes = latency.read_log([
+        "step 1000\n", "e attempt_done attempt=1 received_bytes=0\n", "e attempt_done attempt=2 received_bytes=0\n",
+        "d start reason=greedy attempt=3 host=0\n", "d start reason=greedy attempt=4 host=1\n",
+        "step 5000\n", "d mode reason=x left=0 right=0 mode=1 sequence=7\n",
+        "step 9000\n", "e attempt_done attempt=3 received_bytes=0\n",
+        "step 99000\n", "d start reason=greedy attempt=5 host=0\n"])
+    assert sorted(latency.slot_latencies(journals, refills)) == [700, 800]
+    assert latency.mode_latencies(journals, modes, 100) == ([400, 800], [800])
+    assert "2 samples" in latency.summary("x", [1, 2]) and "no samples" in latency.summary("x", [])

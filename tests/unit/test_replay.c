@@ -14,6 +14,7 @@
 #include "testbed/replay/exchange.h"
 #include "testbed/replay/fetch.h"
 #include "testbed/replay/input.h"
+#include "testbed/replay/progress.h"
 #include "testbed/replay/registry.h"
 #include "testbed/replay/serve.h"
 #include "testbed/replay/stream.h"
@@ -119,6 +120,42 @@ static void test_wrong_input_files_are_refused_with_their_line(void **state)
         if (!strstr(err.text, cases[i].words))
             fail_msg("\"%s\" does not say \"%s\"", err.text, cases[i].words);
     }
+}
+
+static void test_damaged_input_files_are_refused_or_read(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "duopoly-task-input 1\njob 12\nstage 1\ntask 3\nattempt 4294967297\n"
+        "input 10.77.0.5 4000000 block\ninput 10.77.0.3 1500000 map 0 2 4294967290\n";
+    uint64_t stream = test_seed();
+    for (int round = 0; round < 20000; round++) {
+        char damaged[sizeof(text)];
+        struct input input;
+        struct err err = {0};
+        memcpy(damaged, text, sizeof(text));
+        for (uint64_t damages = 1 + test_random(&stream) % 3; damages > 0; damages--)
+            damaged[test_random(&stream) % (sizeof(text) - 1)] = (char)test_random(&stream);
+        if (input_parse(damaged, sizeof(text) - 1, "in", &input, &err) == 0)
+            input_done(&input);
+        else
+            assert_true(err.text[0] != 0);
+    }
+}
+
+static void test_the_time_left_is_a_guess_from_pace_and_arrivals(void **state)
+{
+    (void)state;
+    const int64_t s = 1000000000;
+    struct progress progress = {.jobs = 10, .bytes = 1000, .last_arrival_ns = 40 * (uint64_t)s};
+    assert_int_equal(progress_left_ns(&progress, 10 * (uint64_t)s), 30 * s);
+    assert_int_equal(progress_left_ns(&progress, 50 * (uint64_t)s), -1);
+    progress.bytes_done = 500;
+    assert_int_equal(progress_left_ns(&progress, 50 * (uint64_t)s), 50 * s);
+    progress.bytes_done = 999;
+    assert_int_equal(progress_left_ns(&progress, 10 * (uint64_t)s), 30 * s);
+    progress.bytes_done = 1000;
+    assert_int_equal(progress_left_ns(&progress, 50 * (uint64_t)s), 0);
 }
 
 /* ---- one fetch against one server, in one loop ---- */
@@ -459,6 +496,8 @@ int main(void)
         cmocka_unit_test(test_requests_and_answers_survive_the_wire),
         cmocka_unit_test(test_an_input_file_is_read),
         cmocka_unit_test(test_wrong_input_files_are_refused_with_their_line),
+        cmocka_unit_test(test_damaged_input_files_are_refused_or_read),
+        cmocka_unit_test(test_the_time_left_is_a_guess_from_pace_and_arrivals),
         cmocka_unit_test(test_all_parts_arrive_over_one_connection_a_source),
         cmocka_unit_test(test_an_empty_input_is_finished_at_once),
         cmocka_unit_test(test_only_the_exact_attempt_that_ran_here_is_served),

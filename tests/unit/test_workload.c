@@ -155,6 +155,31 @@ static void test_any_cut_of_a_line_is_refused_with_a_sentence(void **state)
     free(text);
 }
 
+static void test_damaged_lines_are_refused_or_keep_the_rules(void **state)
+{
+    (void)state;
+    const struct workload_header header = {.hosts = 9, .scale = 1};
+    uint64_t stream = test_seed();
+    for (int round = 0; round < 3000; round++) {
+        struct workload_job job = random_job(&stream, header.hosts), again;
+        struct err err = {0};
+        char *text = workload_job_format(&job);
+        assert_non_null(text);
+        size_t length = strlen(text);
+        for (uint64_t damages = 1 + test_random(&stream) % 3; damages > 0; damages--)
+            text[test_random(&stream) % length] =
+                "0123456789-.e[]{},:\"x\\ "[test_random(&stream) % 24];
+        if (workload_job_parse(&header, text, length, &again, &err) == 0) {
+            assert_int_equal(workload_job_check(&header, &again, &err), 0);
+            workload_job_done(&again);
+        } else {
+            assert_true(err.text[0] != 0);
+        }
+        workload_job_done(&job);
+        free(text);
+    }
+}
+
 /* ---- named cases ---- */
 
 static const struct workload_header nine_hosts = {.hosts = 9, .scale = 1};
@@ -486,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_written_job_is_read_as_it_was),
         cmocka_unit_test(test_any_cut_of_a_line_is_refused_with_a_sentence),
+        cmocka_unit_test(test_damaged_lines_are_refused_or_keep_the_rules),
         cmocka_unit_test(test_wrong_jobs_are_refused),
         cmocka_unit_test(test_defaults_and_unknown_members),
         cmocka_unit_test(test_files_say_where_they_are_wrong),

@@ -1,0 +1,156 @@
+"""make demo: three policies in turn replay one workload on this machine, then the figures and what they mean.
+
+    python3 -m testbed.demo.demo
+
+Everything is given by variables (make demo TRACE=… JOBS=… …, see README). Logs, results and the table stay in
+BUILD/demo; everything else is gone at the end, also after Ctrl-C, and after kill -9 at the next start."""
+
+import os
+import subprocess
+import sys
+import time
+
+from testbed.demo import inputs, latency, report
+from testbed.net import cluster, instance, network, system
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+STOP_SECONDS = 60
+
+
+def build_folder():
+    return os.path.join(TREE, os.environ.get("BUILD") or "build")
+
+
+def prepare(environment):
+    """What must be right before anything is changed."""
+    if os.geteuid() != 0:
+        raise system.Failure("the testbed needs root: it makes network namespaces, queues and cgroups")
+    asked = inputs.Inputs(environment, TREE, build_folder())
+    cluster.check_programs(asked.build)
+    return asked
+
+
+class Verify:
+    """duopoly-verify on the switch while a policy runs."""
+
+    def __init__(self, running, logs):
+        self.running, self.path = running, os.path.join(logs, "verify.txt")
+        self.logs = logs
+
+    def start(self):
+        net, c = self.running.net, self.running
+        command = [c.program("duopoly-verify"), "--log", os.path.join(c.log_folder, "duopoly.log"), "--ports", c.ports,
+                   "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"), *net.hosts]
+        self.child = net.start(network.SWITCH, command, self.path)
+        system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
+        if self.child.poll() is not None:
+            raise system.Failure("duopoly-verify has ended: %s" % (self._said().strip().splitlines() or ["?"])[-1])
+
+    def _said(self):
+        with open(self.path) as said:
+            return said.read()
+
+    def finish(self):
+        """Its words, and whether all marks were right."""
+        self.child.terminate()
+        self.child.wait(STOP_SECONDS)
+        return [line for line in self._said().splitlines() if "capturing" not in line], self.child.returncode == 0
+
+
+def replay(running, path, jobs, results, rounds=1):
+    """Runs the driver to its end, its progress on our terminal."""
+    command = [running.program("duopoly-replay"), "--socket", running.socket, "--label", running.policy, "--results",
+               results, "--rounds", str(rounds), "--set", "jobs=" + jobs, path]
+    child = subprocess.Popen(command)
+    running.net.instance.add_process(child.pid)
+    try:
+        while child.poll() is None:
+            time.sleep(0.2)
+            running.check_alive()
+    finally:
+        if child.poll() is None:
+            system.stop([system.identify(child.pid)])
+    if child.returncode == 2:
+        raise system.Failure("the replay of %s was not finished; the daemons' words are in %s" %
+                             (running.policy, running.logs))
+
+
+def run_policy(net, asked, policy, path, folder):
+    """Figures of one policy, words about its marks and latencies, and whether all marks were right."""
+    logs = os.path.join(folder, policy)
+    running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs)
+    results = os.path.join(logs, "results.jsonl")
+    try:
+        running.up()
+        verify = Verify(running, logs)
+        verify.start()
+        idle = latency.CpuIdle()
+        replay(running, path, asked.jobs_limit(), results)
+        idle_percent = idle.percent()
+        said, good = verify.finish()
+    finally:
+        running.down()
+    said += latency.lines(running.journals(), running.log_files(), idle_percent)
+    return report.load(policy, running.log_files(), results), said, good
+
+
+def print_mapping(asked, path):
+    print("%d hosts with %d slots, links of %g Mb/s, one switch; policies: %s" % (
+        asked.hosts, asked.slots, asked.link_bps / 1e6, ", ".join(asked.policies)))
+    for line in asked.describe(path):
+        print("  " + line)
+    sys.stdout.flush()
+
+
+def demo(environment):
+    asked = prepare(environment)
+    folder = os.path.join(asked.build, "demo")
+    os.makedirs(folder, exist_ok=True)
+    path = asked.workload(folder)
+    print_mapping(asked, path)
+    instance.end_abandoned()
+    own = instance.create(TREE)
+    runs, words, all_good = [], [], True
+    try:
+        net = network.Network(own, asked.hosts, asked.link_bps)
+        net.up()
+        for policy in asked.policies:
+            figures, said, good = run_policy(net, asked, policy, path, folder)
+            runs.append(figures)
+            words.append((policy, said))
+            all_good = all_good and good
+    finally:
+        own.down()
+    return conclude(runs, words, all_good, folder)
+
+
+def conclude(runs, words, all_good, folder):
+    lines = report.table(runs) + [report.LEGEND]
+    for policy, said in words:
+        lines += ["", "%s: %s" % (policy, said[0])] + said[1:]
+    lines += ["", report.sentence(runs)]
+    if not all_good:
+        lines.append("Some packets' marks were not what they should have been (above).")
+    text = "\n".join(lines)
+    print("\n" + text)
+    with open(os.path.join(folder, "table.txt"), "w") as out:
+        out.write(text + "\n")
+    return 0 if all_good and not any(run["unfinished"] for run in runs) else 1
+
+
+def main():
+    # make is our parent: if it is killed, we end.
+    system.end_with_parent()
+    system.stop_signals_raise()
+    try:
+        return demo(os.environ)
+    except system.Failure as failure:
+        print("demo: %s" % failure, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ndemo: stopped; nothing is left behind", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""What a replay is made of: the variables of `make demo` and `make up`, checked, and the workload that they name."""
+
+import json
+import os
+import re
+import subprocess
+
+from testbed.net import cluster, network, system
+
+DEFAULT_INPUT = os.path.join("testbed", "workloads", "demo.jsonl")
+# Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
+NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
+           "SCALE": (10, 1, 10**9)}
+UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+
+
+def number(environment, name):
+    default, least, most = NUMBERS[name]
+    text = environment.get(name) or str(default)
+    if not re.fullmatch(r"[0-9]{1,18}", text) or not least <= int(text) <= most:
+        raise system.Failure("%s is \"%s\", must be a whole number %d…%d" % (name, text, least, most))
+    return int(text)
+
+
+def rate(environment, name, default):
+    """Bits per second: a number that may end in k, M or G."""
+    text = environment.get(name) or default
+    match = re.fullmatch(r"([0-9]{1,15})([kMG]?)", text)
+    if not match or not 10**6 <= int(match[1]) * UNITS[match[2]] <= 10**11:
+        raise system.Failure("%s is \"%s\", must be 1M…100G (bit/s)" % (name, text))
+    return int(match[1]) * UNITS[match[2]]
+
+
+class Inputs:
+    def __init__(self, environment, tree, build):
+        self.tree, self.build = tree, build
+        self.hosts = number(environment, "HOSTS")
+        self.slots = number(environment, "SLOTS")
+        self.seed = number(environment, "SEED")
+        self.link_bps = rate(environment, "LINK", "100M")
+        self.policies = (environment.get("POLICIES") or "fair aalo duopoly").replace(",", " ").split()
+        cluster.check_policies(self.policies)
+        self.trace = environment.get("TRACE")
+        number(environment, "SCALE")
+        self.words = {name.lower(): environment[name] for name in ("JOBS", "SPEED", "CAP", "SCALE", "COMPUTE")
+                      if environment.get(name)}
+        if not self.trace and ("speed" in self.words or "cap" in self.words):
+            raise system.Failure("SPEED and CAP are of a trace: say which by TRACE=FILE")
+
+    def options(self):
+        """As duopoly-workload and duopoly-replay take them, NAME=VALUE."""
+        words = {"jobs": "40", "hosts": str(self.hosts), "slots": str(self.slots), "link": str(self.link_bps),
+                 "seed": str(self.seed)}
+        words.update(self.words)
+        return words
+
+    def _program(self, *words):
+        name = "duopoly-workload"
+        done = subprocess.run([os.path.join(self.build, name), *words], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise system.Failure(done.stderr.strip().partition(name + ": ")[2] or "%s failed" % name)
+        return done.stdout
+
+    def workload(self, folder):
+        """The path of a workload file in the project's format: the tree's, one made in `folder`, or the one given."""
+        flags = ["--%s=%s" % pair for pair in self.options().items()]
+        path = os.path.join(folder, "workload.jsonl")
+        if self.trace:
+            with open_input(self.trace) as trace:
+                first = trace.read(1)
+            if first == "{":
+                return os.path.abspath(self.trace)
+            self._program("convert", self.trace, "--output=" + path, *flags)
+            return path
+        changed = self.words or (self.hosts, self.slots, self.seed, self.link_bps) != (9, 4, 1, 10**8)
+        if not changed:
+            return os.path.join(self.tree, DEFAULT_INPUT)
+        self._program("generate", "--output=" + path, *flags)
+        return path
+
+    def jobs_limit(self):
+        """How many of a given file's jobs are replayed; made files hold just those."""
+        return self.words.get("jobs", "40")
+
+    def describe(self, path):
+        """Lines that say what the workload is and how it was mapped."""
+        return self._program("describe", "--jobs=" + self.jobs_limit(), path).splitlines()
+
+
+def open_input(path):
+    try:
+        return open(path, errors="replace")
+    except OSError as failure:
+        raise system.Failure("cannot open the workload %s: %s" % (path, failure.strerror)) from failure
+
+
+def scale_of(path):
+    """What the workload's bytes were divided by, as its header says."""
+    with open_input(path) as lines:
+        return json.loads(lines.readline()).get("scale", 1)

@@ -1,0 +1,121 @@
+"""How quickly the machinery acts, from the agents' journals and the controller's log of one run.
+
+ - slot: from an agent's seeing an attempt's end to the return of clone3 for the next on that host, where the controller
+   started the next in the very step in which it heard of the end (else the slot waited for work, not for us);
+ - clone3 alone, of the same program in the same run: what no scheduler can save;
+ - mode switch: from the controller's step to the map write, on each host and on the last one.
+
+The journals speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the machine was suspended."""
+
+import time
+
+from testbed.demo import report
+
+
+class Journal:
+    """One host's: begins[attempt] = (asked, before, after), ends[attempt], modes[sequence], in ns of CLOCK_MONOTONIC."""
+
+    def __init__(self, lines):
+        self.begins, self.ends, self.modes = {}, {}, {}
+        for line in lines:
+            words = line.split()
+            if not line.endswith("\n") or not words:
+                break
+            if words[0] == "begin":
+                self.begins[words[1]] = tuple(int(word) for word in words[2:5])
+            elif words[0] == "end":
+                self.ends[words[1]] = int(words[2])
+            elif words[0] == "mode":
+                self.modes[words[2]] = int(words[3])
+
+
+def read_log(lines):
+    """([(ended attempt, started attempt, …) of each step], {mode sequence: step's time})."""
+    refills, modes = [], {}
+    now_ns, ended, started = 0, [], []
+    for line in list(lines) + ["step 0\n"]:
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == "step":
+            if ended and started:
+                refills.append((ended, started))
+            now_ns, ended, started = int(words[1]), [], []
+        elif words[:2] == ["e", "attempt_done"]:
+            ended.append(report.fields(words)["attempt"])
+        elif words[:2] == ["d", "start"]:
+            started.append(report.fields(words)["attempt"])
+        elif words[:2] == ["d", "mode"]:
+            modes[report.fields(words)["sequence"]] = now_ns
+    return refills, modes
+
+
+def slot_latencies(journals, refills):
+    """Each refilled slot once: the ends of a step on a host are matched with its starts there, in order."""
+    found = []
+    for ended, started in refills:
+        for journal in journals:
+            ends = sorted(journal.ends[a] for a in ended if a in journal.ends)
+            begins = sorted(journal.begins[a][2] for a in started if a in journal.begins)
+            found += [after - end for end, after in zip(ends, begins)]
+    return found
+
+
+def mode_latencies(journals, modes, suspended_ns):
+    """(to each host, to the last host of each switch that reached all)."""
+    each, last = [], []
+    for sequence, step_ns in modes.items():
+        writes = [j.modes[sequence] + suspended_ns - step_ns for j in journals if sequence in j.modes]
+        each += writes
+        if writes and len(writes) == len(journals):
+            last.append(max(writes))
+    return each, last
+
+
+def suspended_ns():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def summary(what, values_ns):
+    if not values_ns:
+        return "%s: no samples" % what
+    values = sorted(values_ns)
+    return "%s: %d samples, median %.2f ms, p99 %.2f ms, worst %.2f ms" % (
+        what, len(values), report.percentile(values, 50) / 1e6, report.percentile(values, 99) / 1e6, values[-1] / 1e6)
+
+
+class CpuIdle:
+    """Share of idle CPU time of the machine since it was made."""
+
+    def __init__(self):
+        self.begin = self._read()
+
+    @staticmethod
+    def _read():
+        with open("/proc/stat") as stat:
+            ticks = [int(word) for word in stat.readline().split()[1:9]]
+        return ticks[3] + ticks[4], sum(ticks)
+
+    def percent(self):
+        idle, total = (now - then for now, then in zip(self._read(), self.begin))
+        return 100 * idle / total if total else 100.0
+
+
+def lines(journal_paths, log_paths, idle_percent):
+    """What to print of one run."""
+    journals = []
+    for path in journal_paths:
+        with open(path) as journal:
+            journals.append(Journal(journal))
+    log = []
+    for path in log_paths:
+        with open(path) as part:
+            log += [line for line in part if line.startswith(("step ", "e attempt_done", "d start", "d mode"))]
+    refills, modes = read_log(log)
+    clones = [after - before for j in journals for _, before, after in j.begins.values()]
+    each, last = mode_latencies(journals, modes, suspended_ns())
+    return [summary("an attempt's end to the next one's clone3", slot_latencies(journals, refills)),
+            summary("clone3 alone", clones),
+            summary("mode switch to a host's map write", each),
+            summary("mode switch to the last host's", last),
+            "CPU idle during the replay: %.0f %%" % idle_percent]

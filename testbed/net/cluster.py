@@ -1,0 +1,212 @@
+"""duopoly's own programs on a testbed's network: one controller, an agent per worker, one for the switch, and beside each
+worker's agent the replay's server. A cluster is started for one policy and ended before the next, so that every policy
+begins with empty queues and an empty memory."""
+
+import json
+import os
+import pwd
+import shutil
+
+from testbed.net import network, system
+
+PROGRAMS = ("duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-replay", "duopoly-verify", "replay-map",
+            "replay-reduce", "replay-serve")
+CONTROL_PORT = 7600
+SERVE_PORT = 7070
+USER = "nobody"
+READY_SECONDS = 30
+
+# Name: whose turn, which task where, how urgent on the wire, how many levels the queues have. Those with one level have
+# one queue that is as long as the eight together. The placement of all but nats is greedy: local blocks first, then the
+# least loaded host; duopoly-f is the source's ablation, which places at random.
+POLICIES = {
+    "fair": ("sjf", "greedy", "none", 1),
+    "aalo": ("sjf", "greedy", "dclas", 8),
+    "duopoly": ("sjf", "nats", "cans", 8),
+    "fifo": ("fifo", "greedy", "none", 1),
+    "duopoly-c": ("sjf", "nats", "cans-coflow", 8),
+    "duopoly-m": ("sjf", "nats", "cans-macroflow", 8),
+    "duopoly-f": ("sjf", "random", "cans", 8),
+    "fair-nats": ("sjf", "nats", "none", 1),
+}
+
+# First threshold in bytes, factor: of unscaled sizes (specification 1; Aalo).
+THRESHOLDS = {"coflow": (10_000_000, 8), "macroflow": (1_000_000, 4), "dclas": (10_000_000, 10)}
+
+
+def check_policies(names):
+    for name in names:
+        if name not in POLICIES:
+            raise system.Failure("unknown policy \"%s\": POLICIES takes %s" % (name, ", ".join(POLICIES)))
+    if not names or len(set(names)) != len(names):
+        raise system.Failure("POLICIES must name each policy once, at least one")
+
+
+def check_programs(build):
+    for program in PROGRAMS:
+        if not os.access(os.path.join(build, program), os.X_OK):
+            raise system.Failure("%s is not built: run make" % os.path.join(build, program))
+
+
+class Cluster:
+    """policy: a name of POLICIES; slots per worker; scale: what the workload's bytes were divided by; logs: a directory
+    for what the daemons write."""
+
+    def __init__(self, net, build, policy, slots, scale, seed, logs):
+        self.net, self.build, self.policy, self.slots = net, build, policy, slots
+        self.scale, self.seed, self.logs = scale, seed, logs
+        self.directory = net.instance.path(policy)
+        self.socket = os.path.join(self.directory, "duopolyd.sock")
+        self.ports = os.path.join(self.directory, "ports")
+        self.log_folder = os.path.join(logs, "log")
+        self.processes = []
+
+    # ---- its life ----
+
+    def up(self):
+        self._install()
+        self._make_directories()
+        self._start(network.CONTROLLER, "duopolyd", "--config", self._write("duopolyd.yaml", self._controller_yaml()))
+        system.wait_for(lambda: os.path.exists(self.socket) or self.check_alive(), READY_SECONDS,
+                        "duopolyd's socket (its words: %s)" % os.path.join(self.logs, "duopolyd-c.log"))
+        self._start(network.SWITCH, "duopoly-agent", "--replace", "--config",
+                    self._write("agent-s.yaml", self._agent_yaml(network.SWITCH)))
+        for host in self.net.hosts:
+            self._start(host, "replay-serve", "--port", str(SERVE_PORT), "--registry", self._registry(host))
+            self._start(host, "duopoly-agent", "--replace", "--config",
+                        self._write("agent-%s.yaml" % host, self._agent_yaml(host)))
+        system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
+
+    def down(self):
+        """Agents end before the controller; what they leave ends with the instance."""
+        for child in reversed(self.processes):
+            system.stop([system.identify(child.pid)])
+        self.processes = []
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def check_alive(self):
+        """Failure with its last words when a daemon has ended; else false."""
+        for child in self.processes:
+            if child.poll() is not None:
+                program, name = os.path.basename(child.args[2]), child.args[1].rpartition("-")[2]
+                log = os.path.join(self.logs, "%s-%s.log" % (program, name))
+                with open(log, errors="replace") as said:
+                    last = (said.read().strip().splitlines() or ["it said nothing"])[-1]
+                raise system.Failure("%s on %s has ended: %s" % (program, name, last))
+        return False
+
+    def program(self, name):
+        return self.net.instance.path("bin", name)
+
+    def ask(self, *words):
+        return json.loads(system.run(self.program("duopolyctl"), "-s", self.socket, "-j", *words))
+
+    def log_files(self):
+        """The controller's logs, oldest first."""
+        names = os.listdir(self.log_folder) if os.path.isdir(self.log_folder) else []
+        ages = {name: int(name.rpartition(".")[2]) if name[-1].isdigit() else 0
+                for name in names if name.startswith("duopoly.log")}
+        return [os.path.join(self.log_folder, name) for name in sorted(ages, key=ages.get, reverse=True)]
+
+    def journals(self):
+        """What the workers' agents measured."""
+        return [self._journal(host) for host in self.net.hosts]
+
+    # ---- its parts ----
+
+    def _journal(self, host):
+        return os.path.join(self.logs, "journal-%s" % host)
+
+    def _install(self):
+        """Copies the programs to where an unprivileged task may run them, whatever the checkout's own folder allows."""
+        folder = self.net.instance.path("bin")
+        os.makedirs(folder, exist_ok=True)
+        os.chmod(self.net.instance.directory, 0o755)
+        for program in PROGRAMS:
+            if not os.path.exists(self.program(program)):
+                shutil.copy2(os.path.join(self.build, program), folder)
+
+    def _make_directories(self):
+        user = pwd.getpwnam(USER)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        shutil.rmtree(self.logs, ignore_errors=True)
+        os.makedirs(self.log_folder)
+        for folder in [self.ports] + [self._registry(host) for host in self.net.hosts]:
+            os.makedirs(folder)
+            os.chown(folder, user.pw_uid, user.pw_gid)
+        for host in self.net.hosts + [network.SWITCH]:
+            os.makedirs(os.path.join(self.directory, "state", host))
+        os.makedirs(os.path.join(self.directory, "state", network.CONTROLLER))
+        os.makedirs(self.net.instance.state["cgroup"], exist_ok=True)
+
+    def _registry(self, host):
+        return os.path.join(self.directory, "registry", host)
+
+    def _start(self, name, program, *arguments):
+        log = os.path.join(self.logs, "%s-%s.log" % (program, name))
+        self.processes.append(self.net.start(name, [self.program(program), *arguments], log))
+
+    def _write(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w") as out:
+            out.write(text)
+        return path
+
+    def _all_joined(self):
+        self.check_alive()
+        return self.ask("status")["hosts_up"] >= len(self.net.hosts) and self._switch_is_managed()
+
+    def _switch_is_managed(self):
+        """Whether every port of the switch has the agent's queues in the place of the link's token bucket."""
+        said = system.run("tc", "-n", self.net.instance.namespace(network.SWITCH), "qdisc", "show")
+        return all(any(" dev %s root" % port in line and "tbf" not in line for line in said.splitlines())
+                   for port in self.net.hosts)
+
+    # ---- configurations ----
+
+    def _controller_yaml(self):
+        turn, place, wire, _ = POLICIES[self.policy]
+        lines = ["listen: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
+                 "socket: %s" % self.socket,
+                 "group: root",
+                 "state: %s" % os.path.join(self.directory, "state", network.CONTROLLER),
+                 "log:",
+                 "  folder: %s" % self.log_folder,
+                 "policy:",
+                 "  turn: %s" % turn,
+                 "  place: %s" % place,
+                 "  network: %s" % wire,
+                 "  seed: %d" % self.seed,
+                 "levels:"]
+        for table, (first, factor) in THRESHOLDS.items():
+            lines += ["  %s:" % table, "    first: %d B" % max(first // self.scale, 1), "    factor: %d" % factor]
+        return "\n".join(lines) + "\n"
+
+    def _agent_yaml(self, name):
+        is_switch = name == network.SWITCH
+        lines = ["name: %s" % name,
+                 "role: %s" % ("switch" if is_switch else "host"),
+                 "controller: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
+                 "address: %s" % (network.SWITCH_ADDRESS if is_switch else self.net.addresses[name]),
+                 "state: %s" % os.path.join(self.directory, "state", name),
+                 "journal: %s" % self._journal(name),
+                 "link:",
+                 "  %s" % ("bridge: " + network.BRIDGE if is_switch else "uplink: eth0"),
+                 "  rate: %d bps" % self.net.link_bps,
+                 "queues:",
+                 "  levels: %d" % POLICIES[self.policy][3],
+                 "marks:",
+                 "  members: [%s.0/24]" % network.PREFIX,
+                 "tasks:",
+                 "  user: %s" % USER,
+                 "  program: %s" % self.program("duopoly-task"),
+                 "  cgroup_root: %s" % self.net.instance.state["cgroup"],
+                 "  cgroup: %s" % name]
+        if not is_switch:
+            lines.append("  commands:")
+            for command in ("map", "reduce"):
+                words = [self.program("replay-" + command), "--port", str(SERVE_PORT), "--registry",
+                         self._registry(name), "--ports", self.ports]
+                lines.append("    - {name: %s, argv: [%s]}" % (command, ", ".join(words)))
+            lines += ["units:", "  - {slots: %d}" % self.slots]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,135 @@
+"""make demo, up and down as a user runs them, small: what they print, and that nothing of them is left on the machine."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from testbed.net import instance as instances
+from testbed.net import system
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SMALL = ["HOSTS=3", "SLOTS=2", "JOBS=12", "SCALE=400", "NO_INSTALL=1"]
+OURS = re.compile(r"duopoly-testbed|dtb\d+-|testbed\.demo")
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the testbed needs root")
+
+
+def listed(folder):
+    return {os.path.join(folder, name) for name in os.listdir(folder)} if os.path.isdir(folder) else set()
+
+
+def processes():
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as words:
+                command = words.read().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if system.start_time(int(pid)) is not None:
+            found.add("%s %s" % (pid, command))
+    return found
+
+
+def machine():
+    """The whole state that a testbed could leave something in."""
+    with open("/proc/self/mounts") as mounts:
+        state = {"mount " + line.split()[1] for line in mounts}
+    for folder in ("/run", "/run/netns", "/var/lib", "/tmp", instances.HOME, "/sys/fs/bpf", "/sys/class/net"):
+        state |= listed(folder)
+    state |= {folder for folder, _, _ in os.walk(instances.cgroup2())}
+    state |= {"qdisc " + line for line in system.run("tc", "qdisc", "show").splitlines()}
+    return state | processes() | {"controls " + " ".join(instances.allowed_controls())}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    """Other tests may run on this machine: of what is new only what bears our names counts."""
+    before = machine()
+    yield
+    def left():
+        return sorted(item for item in machine() - before if OURS.search(item))
+    try:
+        system.wait_for(lambda: not left(), 15, "the end of the testbed")
+    except system.Failure:
+        pytest.fail("left behind: %s" % ", ".join(left()))
+
+
+def start(*words):
+    return subprocess.Popen(["make", *words], cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            start_new_session=True)
+
+
+def wait_for_line(child, pattern):
+    for line in child.stdout:
+        if re.search(pattern, line):
+            return line
+    raise AssertionError("make ended with %s without a line like %s" % (child.wait(), pattern))
+
+
+def test_a_demo_ends_with_a_table_and_a_sentence():
+    child = start("demo", "POLICIES=fair duopoly", *SMALL)
+    said = child.communicate(timeout=180)[0]
+    assert child.returncode == 0, said
+    lines = said.splitlines()
+    table = next(i for i, line in enumerate(lines) if line.startswith("policy "))
+    assert [line.split()[0] for line in lines[table + 1:table + 3]] == ["fair", "duopoly"]
+    assert re.search(r"^fair +12 jobs in [0-9.]+ s$", said, re.MULTILINE)
+    assert re.search(r"^duopoly: [0-9]+ payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
+    assert lines[-1].startswith("duopoly's mean JCT")
+
+
+def demo_in_its_replay():
+    child = start("demo", "POLICIES=fair", *SMALL, "JOBS=200")
+    wait_for_line(child, "policies: fair")
+    system.wait_for(lambda: any("duopoly-replay" in name for name in processes()), 60, "the replay")
+    return child
+
+
+def test_ctrl_c_leaves_nothing_behind():
+    child = demo_in_its_replay()
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.wait(30) != 0
+
+
+def test_a_killed_make_leaves_nothing_behind():
+    child = demo_in_its_replay()
+    child.kill()
+    child.wait()
+
+
+def test_two_demos_run_side_by_side():
+    children = [start("demo", "POLICIES=fair", *SMALL, "BUILD=build"), start("demo", "POLICIES=aalo", *SMALL, "BUILD=build")]
+    for child in children:
+        said = child.communicate(timeout=240)[0]
+        assert child.returncode == 0, said
+
+
+def test_up_stands_until_down():
+    try:
+        child = start("up", *SMALL)
+        said = child.communicate(timeout=120)[0]
+        assert child.returncode == 0, said
+        command = said.splitlines()[-1].split()
+        assert command[-1] == "status"
+        assert "hosts up" in system.run(*command)
+        assert start("up", *SMALL).wait(60) != 0
+    finally:
+        assert start("down").wait(60) == 0
+
+
+@pytest.mark.parametrize("words, sentence", [
+    (["POLICIES=best"], "unknown policy \"best\""),
+    (["TRACE=/nosuch"], "cannot open the workload /nosuch"),
+    (["HOSTS=0"], "HOSTS is \"0\""),
+    (["JOBS=-1"], "jobs is \"-1\""),
+])
+def test_wrong_words_are_one_sentence(words, sentence):
+    child = start("demo", "NO_INSTALL=1", *words)
+    said = child.communicate(timeout=60)[0]
+    assert child.returncode != 0
+    ours = [line for line in said.splitlines() if not line.startswith("make")]
+    assert len(ours) == 1 and sentence in ours[0], said
