@@ -200,9 +200,11 @@ static struct bundle *bundle_blank(struct fluid *f)
 {
     if (f->spare_bundles.n)
         return f->spare_bundles.items[--f->spare_bundles.n];
-    struct bundle *b = calloc(1, sizeof(*b));
+    size_t size = (sizeof(struct bundle) + 63) / 64 * 64;
+    struct bundle *b = aligned_alloc(64, size);
     if (!b)
         return NULL;
+    memset(b, 0, size);
     b->id = (uint32_t)f->bundles_by_id.n;
     if (grow((void **)&f->limited_where, &f->limited_room, b->id + 1u, sizeof(uint32_t)) ||
         list_add(&f->bundles_by_id, b)) {
@@ -223,6 +225,7 @@ static struct bundle *bundle_get(struct fluid *f, const struct bundle_key *key)
     if (!b)
         return NULL;
     b->key = *key;
+    b->n_ports = key->n;
     b->limit = NULL;
     b->offset = 0;
     HASH_ADD(hh, f->bundles, key, sizeof(b->key), b);
@@ -246,6 +249,7 @@ static int bundle_drop(struct fluid *f, struct bundle *b)
 
 static int bundle_count(struct fluid *f, struct bundle *b, int more)
 {
+    b->n_flows += (uint32_t)more;
     for (uint32_t i = 0; i < b->key.n; i++) {
         b->ports[i]->n_flows += (uint32_t)more;
         b->ports[i]->changed = true;

@@ -61,7 +61,7 @@ static int region_begin(struct fluid *f, uint32_t level)
 static struct port *bounding_port(const struct fluid *f, const struct bundle *b)
 {
     struct port *least = NULL;
-    for (uint32_t i = 0; i < b->key.n; i++) {
+    for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *p = b->ports[i];
         if (!in_region(f, p) && !isinf(p->rate) && (!least || p->rate < least->rate))
             least = p;
@@ -109,10 +109,9 @@ static int gather(struct fluid *f, uint64_t round)
 
 static void give(struct fluid *f, struct bundle *b, double rate, struct port *limit)
 {
-    uint32_t n = b->flows.n;
-    b->new_rate = rate;
+    uint32_t n = b->n_flows;
     b->new_limit = limit;
-    for (uint32_t i = 0; i < b->key.n; i++) {
+    for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *p = b->ports[i];
         if (!in_region(f, p))
             continue;
@@ -164,12 +163,17 @@ static double old_rate(const struct bundle *b)
     return b->limit ? b->limit->rate : 0;
 }
 
+static double new_rate(const struct fluid *f, const struct bundle *b)
+{
+    return in_region(f, b->new_limit) ? b->new_limit->new_rate : b->new_limit->rate;
+}
+
 static int add_deltas(struct fluid *f, const struct bundle *b, uint64_t round)
 {
-    double delta = b->flows.n * (b->new_rate - old_rate(b));
+    double delta = b->n_flows * (new_rate(f, b) - old_rate(b));
     if (delta == 0)
         return 0;
-    for (uint32_t i = 0; i < b->key.n; i++) {
+    for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *p = b->ports[i];
         if (in_region(f, p))
             continue;
