@@ -26,7 +26,7 @@ static int grow(void **table, size_t *room, size_t need, size_t size)
     return 0;
 }
 
-int list_add(struct list *l, void *item)
+int fluid_list_add(struct list *l, void *item)
 {
     if (grow((void **)&l->items, &l->room, l->n + 1, sizeof(void *)))
         return -ENOMEM;
@@ -89,7 +89,7 @@ int port_mark_dirty(struct fluid *f, struct port *p)
 {
     if (p->dirty)
         return 0;
-    if (list_add(&f->dirty[p->level], p))
+    if (fluid_list_add(&f->dirty[p->level], p))
         return -ENOMEM;
     p->dirty = true;
     if (p->level < f->dirty_from)
@@ -104,7 +104,7 @@ static int port_make(struct fluid *f, struct port *p, uint32_t link, uint32_t le
     *p = (struct port){.id = (uint32_t)f->ports.n, .link = link, .level = level, .rate = INFINITY};
     p->at_ns = f->now_ns;
     if (grow((void **)&f->ends_where, &f->ends_room, f->ports.n + 1, sizeof(uint32_t)) ||
-        list_add(&f->ports, p))
+        fluid_list_add(&f->ports, p))
         return -ENOMEM;
     f->ends_where[p->id] = HEAP_NOWHERE;
     return 0;
@@ -207,7 +207,7 @@ static struct bundle *bundle_blank(struct fluid *f)
     memset(b, 0, size);
     b->id = (uint32_t)f->bundles_by_id.n;
     if (grow((void **)&f->limited_where, &f->limited_room, b->id + 1u, sizeof(uint32_t)) ||
-        list_add(&f->bundles_by_id, b)) {
+        fluid_list_add(&f->bundles_by_id, b)) {
         free(b);
         return NULL;
     }
@@ -244,7 +244,7 @@ static int bundle_drop(struct fluid *f, struct bundle *b)
     for (uint32_t i = 0; i < b->key.n; i++)
         bundle_leave(f, b, i);
     HASH_DELETE(hh, f->bundles, b);
-    return list_add(&f->spare_bundles, b);
+    return fluid_list_add(&f->spare_bundles, b);
 }
 
 static int bundle_count(struct fluid *f, struct bundle *b, int more)

@@ -117,7 +117,7 @@ struct fluid {
 
 /* fluid.c */
 int fluid_solve(struct fluid *f); /* rates and hot links up to date */
-int list_add(struct list *l, void *item);
+int fluid_list_add(struct list *l, void *item);
 void port_advance(struct port *p, int64_t now_ns);
 int port_schedule(struct fluid *f, struct port *p);
 int port_mark_dirty(struct fluid *f, struct port *p);

@@ -28,7 +28,7 @@ static int region_add(struct fluid *f, struct port *p)
     if (in_region(f, p))
         return 0;
     p->region = f->solve;
-    return list_add(&f->region, p);
+    return fluid_list_add(&f->region, p);
 }
 
 /* Dirty by a change above only, and that change left its capacity as it was (a starved level's is 0
@@ -81,10 +81,10 @@ static int gather_bundle(struct fluid *f, struct bundle *b, uint64_t round)
     if (p && p->bounds != round) {
         p->bounds = round;
         if (heap_push(&f->fill, NULL, p->rate, (uint32_t)(f->region.n + f->bounding.n)) ||
-            list_add(&f->bounding, p))
+            fluid_list_add(&f->bounding, p))
             return -ENOMEM;
     }
-    return list_add(&f->solving, b);
+    return fluid_list_add(&f->solving, b);
 }
 
 static int gather(struct fluid *f, uint64_t round)
@@ -180,7 +180,7 @@ static int add_deltas(struct fluid *f, const struct bundle *b, uint64_t round)
         if (p->solve_mark != round) {
             p->solve_mark = round;
             p->delta = 0;
-            if (list_add(&f->touched, p))
+            if (fluid_list_add(&f->touched, p))
                 return -ENOMEM;
         }
         p->delta += delta;
@@ -244,7 +244,7 @@ static int use_changed(struct fluid *f, struct port *p, double used)
         if (q->level > p->level && port_mark_dirty(f, q))
             return -ENOMEM;
     return f->config.hot_per_mille && p->link < f->config.topology->n_hosts
-               ? list_add(&f->uplinks, link)
+               ? fluid_list_add(&f->uplinks, link)
                : 0;
 }
 
