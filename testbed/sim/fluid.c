@@ -26,7 +26,7 @@ static int grow(void **table, size_t *room, size_t need, size_t size)
     return 0;
 }
 
-int list_add(struct list *l, void *item)
+int fluid_list_add(struct list *l, void *item)
 {
     if (grow((void **)&l->items, &l->room, l->n + 1, sizeof(void *)))
         return -ENOMEM;
@@ -89,7 +89,7 @@ int port_mark_dirty(struct fluid *f, struct port *p)
 {
     if (p->dirty)
         return 0;
-    if (list_add(&f->dirty[p->level], p))
+    if (fluid_list_add(&f->dirty[p->level], p))
         return -ENOMEM;
     p->dirty = true;
     if (p->level < f->dirty_from)
@@ -104,7 +104,7 @@ static int port_make(struct fluid *f, struct port *p, uint32_t link, uint32_t le
     *p = (struct port){.id = (uint32_t)f->ports.n, .link = link, .level = level, .rate = INFINITY};
     p->at_ns = f->now_ns;
     if (grow((void **)&f->ends_where, &f->ends_room, f->ports.n + 1, sizeof(uint32_t)) ||
-        list_add(&f->ports, p))
+        fluid_list_add(&f->ports, p))
         return -ENOMEM;
     f->ends_where[p->id] = HEAP_NOWHERE;
     return 0;
@@ -200,12 +200,14 @@ static struct bundle *bundle_blank(struct fluid *f)
 {
     if (f->spare_bundles.n)
         return f->spare_bundles.items[--f->spare_bundles.n];
-    struct bundle *b = calloc(1, sizeof(*b));
+    size_t size = (sizeof(struct bundle) + 63) / 64 * 64;
+    struct bundle *b = aligned_alloc(64, size);
     if (!b)
         return NULL;
+    memset(b, 0, size);
     b->id = (uint32_t)f->bundles_by_id.n;
     if (grow((void **)&f->limited_where, &f->limited_room, b->id + 1u, sizeof(uint32_t)) ||
-        list_add(&f->bundles_by_id, b)) {
+        fluid_list_add(&f->bundles_by_id, b)) {
         free(b);
         return NULL;
     }
@@ -223,6 +225,7 @@ static struct bundle *bundle_get(struct fluid *f, const struct bundle_key *key)
     if (!b)
         return NULL;
     b->key = *key;
+    b->n_ports = key->n;
     b->limit = NULL;
     b->offset = 0;
     HASH_ADD(hh, f->bundles, key, sizeof(b->key), b);
@@ -241,11 +244,12 @@ static int bundle_drop(struct fluid *f, struct bundle *b)
     for (uint32_t i = 0; i < b->key.n; i++)
         bundle_leave(f, b, i);
     HASH_DELETE(hh, f->bundles, b);
-    return list_add(&f->spare_bundles, b);
+    return fluid_list_add(&f->spare_bundles, b);
 }
 
 static int bundle_count(struct fluid *f, struct bundle *b, int more)
 {
+    b->n_flows += (uint32_t)more;
     for (uint32_t i = 0; i < b->key.n; i++) {
         b->ports[i]->n_flows += (uint32_t)more;
         b->ports[i]->changed = true;

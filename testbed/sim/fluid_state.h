@@ -39,18 +39,18 @@ struct bundle_key {
     uint32_t links[TOPOLOGY_PATH_MAX];
 };
 
+/* The first cache line is all that filling a region reads. */
 struct bundle {
-    struct bundle_key key;
-    uint32_t id;
     struct port *ports[TOPOLOGY_PATH_MAX];
+    struct port *limit;     /* bottleneck; NULL until the first solve */
+    struct port *new_limit; /* while solving; NULL: has no rate yet */
+    uint64_t solve;         /* the filling that it is in */
+    uint32_t n_ports, n_flows;
+    double offset; /* limit->served − what each flow of this bundle had since it was made */
+    uint32_t id;
+    struct bundle_key key;
     uint32_t place[TOPOLOGY_PATH_MAX]; /* in ports[i]->bundles */
-    struct port *limit;                /* bottleneck; NULL until the first solve */
-    double offset;     /* limit->served − what each flow of this bundle had since it was made */
-    struct heap flows; /* by the bytes per flow at which they end */
-    /* While solving. */
-    uint64_t solve;
-    double new_rate;
-    struct port *new_limit;
+    struct heap flows;                 /* by the bytes per flow at which they end */
     UT_hash_handle hh;
 };
 
@@ -117,7 +117,7 @@ struct fluid {
 
 /* fluid.c */
 int fluid_solve(struct fluid *f); /* rates and hot links up to date */
-int list_add(struct list *l, void *item);
+int fluid_list_add(struct list *l, void *item);
 void port_advance(struct port *p, int64_t now_ns);
 int port_schedule(struct fluid *f, struct port *p);
 int port_mark_dirty(struct fluid *f, struct port *p);

@@ -28,7 +28,7 @@ static int region_add(struct fluid *f, struct port *p)
     if (in_region(f, p))
         return 0;
     p->region = f->solve;
-    return list_add(&f->region, p);
+    return fluid_list_add(&f->region, p);
 }
 
 /* Dirty by a change above only, and that change left its capacity as it was (a starved level's is 0
@@ -61,7 +61,7 @@ static int region_begin(struct fluid *f, uint32_t level)
 static struct port *bounding_port(const struct fluid *f, const struct bundle *b)
 {
     struct port *least = NULL;
-    for (uint32_t i = 0; i < b->key.n; i++) {
+    for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *p = b->ports[i];
         if (!in_region(f, p) && !isinf(p->rate) && (!least || p->rate < least->rate))
             least = p;
@@ -81,10 +81,10 @@ static int gather_bundle(struct fluid *f, struct bundle *b, uint64_t round)
     if (p && p->bounds != round) {
         p->bounds = round;
         if (heap_push(&f->fill, NULL, p->rate, (uint32_t)(f->region.n + f->bounding.n)) ||
-            list_add(&f->bounding, p))
+            fluid_list_add(&f->bounding, p))
             return -ENOMEM;
     }
-    return list_add(&f->solving, b);
+    return fluid_list_add(&f->solving, b);
 }
 
 static int gather(struct fluid *f, uint64_t round)
@@ -109,10 +109,9 @@ static int gather(struct fluid *f, uint64_t round)
 
 static void give(struct fluid *f, struct bundle *b, double rate, struct port *limit)
 {
-    uint32_t n = b->flows.n;
-    b->new_rate = rate;
+    uint32_t n = b->n_flows;
     b->new_limit = limit;
-    for (uint32_t i = 0; i < b->key.n; i++) {
+    for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *p = b->ports[i];
         if (!in_region(f, p))
             continue;
@@ -164,19 +163,24 @@ static double old_rate(const struct bundle *b)
     return b->limit ? b->limit->rate : 0;
 }
 
+static double new_rate(const struct fluid *f, const struct bundle *b)
+{
+    return in_region(f, b->new_limit) ? b->new_limit->new_rate : b->new_limit->rate;
+}
+
 static int add_deltas(struct fluid *f, const struct bundle *b, uint64_t round)
 {
-    double delta = b->flows.n * (b->new_rate - old_rate(b));
+    double delta = b->n_flows * (new_rate(f, b) - old_rate(b));
     if (delta == 0)
         return 0;
-    for (uint32_t i = 0; i < b->key.n; i++) {
+    for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *p = b->ports[i];
         if (in_region(f, p))
             continue;
         if (p->solve_mark != round) {
             p->solve_mark = round;
             p->delta = 0;
-            if (list_add(&f->touched, p))
+            if (fluid_list_add(&f->touched, p))
                 return -ENOMEM;
         }
         p->delta += delta;
@@ -240,7 +244,7 @@ static int use_changed(struct fluid *f, struct port *p, double used)
         if (q->level > p->level && port_mark_dirty(f, q))
             return -ENOMEM;
     return f->config.hot_per_mille && p->link < f->config.topology->n_hosts
-               ? list_add(&f->uplinks, link)
+               ? fluid_list_add(&f->uplinks, link)
                : 0;
 }
 

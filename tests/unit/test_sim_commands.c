@@ -91,6 +91,11 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"coflows --link 1bps", "duopoly-sim: the rate 1bps is not between 8bps and 8000Tbps\n"},
         {"coflows --local no", "duopoly-sim: --local takes 'free' or 'network', not 'no'\n"},
         {"coflows --compat varys", "duopoly-sim: --compat takes 'coflowsim', not 'varys'\n"},
+        {"run", "duopoly-sim: give --trace FILE or --workload FILE\n"},
+        {"run --slots 0", "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
+        {"run --levels 65", "duopoly-sim: --levels takes a number from 1 to 64, not '65'\n"},
+        {"run --place best", "duopoly-sim: --place knows no 'best'\n"},
+        {"run --policy", "duopoly-sim: --policy needs a value\n"},
         {"coflows --trace x --policy fair --compat coflowsim",
          "duopoly-sim: policy fair does not know --compat coflowsim\n"},
     };
@@ -146,6 +151,35 @@ static void test_json_has_what_others_read(void **state)
     unlink(path);
 }
 
+static void test_run_prints_what_others_read(void **state)
+{
+    (void)state;
+    const char *path = trace_file("3 2\n7 0 1 0 1 1:250\n9 1000 1 0 1 2:125\n");
+    struct said *said = say("run --trace @ --policy duopoly --servers 2 --slots 1 --link 1Gbps "
+                            "--levels 8 --map-mb 1000 "
+                            "--seed 3 --json",
+                            path);
+    assert_string_equal(said->err, "");
+    assert_int_equal(said->status, 0);
+    json_t *root = json_loads(said->out, 0, NULL);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "policy")), "duopoly");
+    const json_t *jobs = json_object_get(root, "jobs");
+    assert_int_equal(json_array_size(jobs), 2);
+    double sum_s =
+        number(json_array_get(jobs, 0), "jct_s") + number(json_array_get(jobs, 1), "jct_s");
+    assert_true(number(json_array_get(jobs, 0), "id") == 7);
+    assert_true(fabs(number(root, "mean_jct_s") - sum_s / 2) < 1e-9);
+    assert_true(number(root, "p95_jct_s") <= number(root, "p99_jct_s"));
+    json_decref(root);
+    said = say("run --trace @ --policy fair", path);
+    assert_non_null(strstr(said->out, "job completion time [s]"));
+    unlink(path);
+    said = say("run --workload /nonexistent", NULL);
+    assert_int_equal(said->status, 1);
+    assert_non_null(strstr(said->err, "/nonexistent"));
+}
+
 static void test_rates_have_units(void **state)
 {
     (void)state;
@@ -171,6 +205,7 @@ int main(void)
         cmocka_unit_test(test_wrong_arguments_get_one_sentence),
         cmocka_unit_test(test_bad_traces_get_one_sentence),
         cmocka_unit_test(test_json_has_what_others_read),
+        cmocka_unit_test(test_run_prints_what_others_read),
         cmocka_unit_test(test_rates_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,196 @@
+/* The engine under virtual time. */
+#include "tests/unit/test.h"
+
+#include "testbed/sim/run.h"
+#include "testbed/sim/run_policies.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum { UNIT = 1000000, JOBS = 24 };
+
+static struct workload_job job_of(const char *line)
+{
+    static const struct workload_header header = {.hosts = 64, .scale = 1};
+    struct workload_job job;
+    struct err err = {0};
+    if (workload_job_parse(&header, line, strlen(line), &job, &err))
+        fail_msg("%s", err.text);
+    return job;
+}
+
+static struct run_config config_of(const char *policy, uint32_t hosts, uint32_t slots,
+                                   uint64_t link_bps)
+{
+    struct run_config config = {
+        .hosts = hosts, .slots = slots, .link_bps = link_bps, .local_free = true};
+    engine_config_default(&config.engine);
+    assert_non_null(run_policy_find(policy));
+    run_policy_apply(run_policy_find(policy), &config.engine);
+    config.engine.mode_dwell_ns = 0;
+    config.engine.hosts_max = hosts;
+    return config;
+}
+
+static struct run_result simulate(const struct run_config *config, const struct workload_job *jobs,
+                                  size_t n, double *jct_s)
+{
+    struct run_result result = {.jct_s = jct_s};
+    struct err err = {0};
+    if (run_simulate(config, jobs, n, &result, &err))
+        fail_msg("%s", err.text);
+    return result;
+}
+
+static void expect_example_2(const char *policy, double a_s, double b_s)
+{
+    struct workload_job jobs[2] = {
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":4,\"input_bytes\":1000000,\"replicas\":[[0],[0],["
+               "1],[1]],\"compute_ms\":1000},"
+               "{\"tasks\":4,\"parents\":[{\"stage\":0,\"sums\":[4000000,4000000,4000000,4000000]}]"
+               "}]}"),
+        job_of("{\"id\":2,\"arrival_ms\":2000,\"stages\":[{\"tasks\":1,\"input_bytes\":1000000,"
+               "\"replicas\":[[0,1]],"
+               "\"compute_ms\":1000}]}")};
+    double jct_s[2];
+    struct run_config config = config_of(policy, 2, 2, 8 * UNIT);
+    simulate(&config, jobs, 2, jct_s);
+    if (fabs(jct_s[0] - a_s) > 1e-6 || fabs(jct_s[1] - b_s) > 1e-6)
+        fail_msg("%s: A took %.9f s, B %.9f", policy, jct_s[0], jct_s[1]);
+    workload_job_done(&jobs[0]);
+    workload_job_done(&jobs[1]);
+}
+
+/* The source's example 2, its figures from both jobs' submission. */
+static void test_example_2(void **state)
+{
+    (void)state;
+    expect_example_2("duopoly", 5, 1);
+    expect_example_2("fair", 5, 4);
+}
+
+static void test_a_map_off_its_block_fetches_it_first(void **state)
+{
+    (void)state;
+    struct workload_job job =
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,\"replicas\":[[0],[0]],"
+               "\"compute_ms\":500}]}");
+    double jct_s[1];
+    struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
+    struct run_result result = simulate(&config, &job, 1, jct_s);
+    assert_true(fabs(jct_s[0] - 1.5) < 1e-6);
+    assert_int_equal(result.tasks, 2);
+    assert_true(fabs(result.link_use - 1 / (2 * 1.5)) < 1e-6);
+    workload_job_done(&job);
+}
+
+static size_t random_jobs(struct workload_job *jobs, uint64_t *seed)
+{
+    size_t n = 1 + test_random(seed) % JOBS;
+    uint64_t arrival_ms = 0;
+    for (size_t i = 0; i < n; i++) {
+        char line[2048];
+        uint32_t reduces = (uint32_t)(1 + test_random(seed) % 8);
+        arrival_ms += test_random(seed) % 3000;
+        int at = sprintf(line,
+                         "{\"id\":%zu,\"arrival_ms\":%u,\"stages\":[{\"tasks\":%u,\"compute_ms\":%"
+                         "u},{\"tasks\":%u,"
+                         "\"compute_ms\":%u,\"parents\":[{\"stage\":0,\"sums\":[",
+                         i + 1, (uint32_t)arrival_ms, (uint32_t)(1 + test_random(seed) % 12),
+                         (uint32_t)(test_random(seed) % 800), reduces,
+                         (uint32_t)(test_random(seed) % 800));
+        for (uint32_t t = 0; t < reduces; t++)
+            at += sprintf(line + at, "%s%u", t ? "," : "",
+                          (uint32_t)(1 + test_random(seed) % (3 * UNIT)));
+        sprintf(line + at, "]}]}]}");
+        jobs[i] = job_of(line);
+    }
+    return n;
+}
+
+/* No job beats its own longest map and reduce, nothing is used beyond what there is, every task
+ * runs once. */
+static void check_physics(const struct run_config *config, const struct workload_job *jobs,
+                          size_t n, const struct run_result *result)
+{
+    uint64_t tasks = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct workload_stage *map = &jobs[i].stages[0], *reduce = &jobs[i].stages[1];
+        uint64_t map_ns = map->compute_ns ? map->compute_ns[0] : 0;
+        uint64_t reduce_ns = reduce->compute_ns ? reduce->compute_ns[0] : 0;
+        tasks += map->tasks + reduce->tasks;
+        assert_true(result->jct_s[i] >= (double)(map_ns + reduce_ns) * 1e-9 - 1e-9);
+    }
+    assert_int_equal(result->tasks, tasks);
+    assert_true(result->link_use >= 0 && result->link_use <= 1 + 1e-6);
+    assert_true(result->starved >= 0 && result->starved <= 1 + 1e-9);
+    assert_true(result->held_slot_s <= result->makespan_s * config->hosts * config->slots);
+}
+
+static void test_every_policy_ends_every_job_and_repeats_itself(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 20; round++) {
+        struct workload_job jobs[JOBS];
+        double first_s[JOBS], second_s[JOBS];
+        size_t n = random_jobs(jobs, &seed);
+        for (const struct run_policy *p = run_policies; p->name; p++) {
+            struct run_config config = config_of(p->name, (uint32_t)(1 + test_random(&seed) % 6),
+                                                 (uint32_t)(1 + test_random(&seed) % 3), 8 * UNIT);
+            struct run_result result = simulate(&config, jobs, n, first_s);
+            check_physics(&config, jobs, n, &result);
+            simulate(&config, jobs, n, second_s);
+            assert_memory_equal(first_s, second_s, n * sizeof(*first_s));
+        }
+        for (size_t i = 0; i < n; i++)
+            workload_job_done(&jobs[i]);
+    }
+}
+
+static void test_policies_are_known_to_the_engine(void **state)
+{
+    (void)state;
+    for (const struct run_policy *p = run_policies; p->name; p++) {
+        struct engine_config config;
+        struct engine *engine = NULL;
+        engine_config_default(&config);
+        run_policy_apply(p, &config);
+        assert_int_equal(engine_create(&config, &engine, NULL), 0);
+        engine_destroy(engine);
+        assert_ptr_equal(run_policy_find(p->name), p);
+        assert_true(*p->what);
+    }
+    assert_null(run_policy_find("best"));
+}
+
+static void test_refuses_what_it_cannot_simulate(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    double jct_s[1];
+    struct run_result result = {.jct_s = jct_s};
+    struct run_config config = config_of("duopoly", 2, 1, 8 * UNIT);
+    struct workload_job job =
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":1,\"parents\":[{\"stage\":0,"
+               "\"edge\":\"pipelined\",\"sums\":[5]}]}]}");
+    assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
+    assert_string_equal(err.text, "job 1 has a pipelined edge, which is not simulated");
+    workload_job_done(&job);
+    job = job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"demand\":{\"slots\":7}}]}");
+    assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
+    workload_job_done(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_example_2),
+        cmocka_unit_test(test_a_map_off_its_block_fetches_it_first),
+        cmocka_unit_test(test_every_policy_ends_every_job_and_repeats_itself),
+        cmocka_unit_test(test_policies_are_known_to_the_engine),
+        cmocka_unit_test(test_refuses_what_it_cannot_simulate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
