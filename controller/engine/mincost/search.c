@@ -9,7 +9,8 @@
 /* On stack and queue: not a node reached but a hub to go on reading. */
 #define MORE_OF_HUB (UINT32_C(1) << 31)
 
-/* In a label's `via`: the node is done with. A task put off may stand in the queue twice with one key. */
+/* In a label's `via`: the node is done with. A task put off may stand in the queue twice with one
+ * key. */
 #define SETTLED (UINT32_C(1) << 31)
 
 enum direction { FORWARD, BACKWARD };
