@@ -9,6 +9,10 @@
 /* On stack and queue: not a node reached but a hub to go on reading. */
 #define MORE_OF_HUB (UINT32_C(1) << 31)
 
+/* In a label's `via`: the node is done with. A task put off may stand in the queue twice with one
+ * key. */
+#define SETTLED (UINT32_C(1) << 31)
+
 enum direction { FORWARD, BACKWARD };
 
 /* What is on the way from the start of a search to its counterpart. */
@@ -121,6 +125,12 @@ INLINE int64_t loosen_leaf(struct mincost *m, uint32_t v)
     return fall;
 }
 
+INLINE bool is_stale(const struct mincost *m, struct queue_entry entry)
+{
+    const struct label *label = &m->labels[entry.node];
+    return label->distance != entry.key || (label->via & SETTLED);
+}
+
 /* The next node to scan, or NO_NODE when all that are nearer than the counterpart have been. */
 INLINE uint32_t next_node(struct mincost *m, struct quest *quest)
 {
@@ -130,7 +140,7 @@ INLINE uint32_t next_node(struct mincost *m, struct quest *quest)
         struct queue_entry entry = queue_take(&m->queue);
         if (entry.key >= quest->bound)
             return NO_NODE;
-        if (!(entry.node & MORE_OF_HUB) && m->labels[entry.node].distance != entry.key)
+        if (!(entry.node & MORE_OF_HUB) && is_stale(m, entry))
             continue;
         quest->distance = entry.key;
         return entry.node;
@@ -212,6 +222,7 @@ INLINE void visit(struct mincost *m, struct quest *quest, uint32_t v)
     if (node_is_leaf(&m->nodes[v]) && put_off_leaf(m, quest, v))
         return;
     list_add(m, &m->settled, v);
+    m->labels[v].via |= SETTLED;
     scan_sink_arc(m, quest, v);
     if (quest->bound <= quest->distance)
         return;
@@ -268,14 +279,14 @@ static void send(struct mincost *m, const struct quest *quest, uint32_t start)
     if (quest->target != m->sink && absolute(m->excess[quest->target]) < amount)
         amount = absolute(m->excess[quest->target]);
     for (uint32_t v = quest->target; v != start;) {
-        uint32_t via = m->labels[v].via;
+        uint32_t via = m->labels[v].via & ~SETTLED;
         int64_t residual = arc_residual(&m->arcs[via >> 1], via & 1);
         if (residual < amount)
             amount = residual;
         v = previous_node(m, quest->direction, via);
     }
     for (uint32_t v = quest->target; v != start;) {
-        uint32_t via = m->labels[v].via;
+        uint32_t via = m->labels[v].via & ~SETTLED;
         v = previous_node(m, quest->direction, via);
         graph_push(m, via >> 1, via & 1, amount);
     }

@@ -12,9 +12,13 @@ static const struct mincost_algorithm incremental = {
     "incremental", "shortest paths from the last optimum", algorithm_incremental};
 static const struct mincost_algorithm paths = {"paths", "shortest paths from nothing",
                                                algorithm_paths};
+static const struct mincost_algorithm scaling = {"scaling", "cost scaling from nothing",
+                                                 algorithm_scaling};
+static const struct mincost_algorithm incremental_scaling = {
+    "incremental-scaling", "cost scaling from the last optimum", algorithm_incremental_scaling};
 
-const struct mincost_algorithm *const mincost_algorithms[] = {&automatic, &incremental, &paths,
-                                                              NULL};
+const struct mincost_algorithm *const mincost_algorithms[] = {
+    &automatic, &incremental, &paths, &scaling, &incremental_scaling, NULL};
 
 int mincost_set_algorithm(struct mincost *m, const char *name)
 {

@@ -1,0 +1,186 @@
+#include "controller/mcmf/reader.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/engine/mincost/mincost.h"
+
+enum { MOST_NUMBERS = 6 };
+
+struct line {
+    char kind;
+    int64_t numbers[MOST_NUMBERS];
+    int count;
+};
+
+static int fail(const struct reader *reader, struct err *err, const char *what)
+{
+    return err_set(err, EINVAL, "%s:%lu: %s", reader->name, reader->line, what);
+}
+
+/* The next line that is no comment. 1, 0 at the end, −errno. */
+static int next_line(struct reader *reader, struct err *err)
+{
+    while (fgets(reader->text, sizeof reader->text, reader->file)) {
+        reader->line++;
+        size_t length = strlen(reader->text);
+        if (length == READER_LINE_MAX && reader->text[length - 1] != '\n')
+            return fail(reader, err, "the line is longer than 1024 bytes");
+        const char *text = reader->text + strspn(reader->text, " \t\r\n");
+        if (*text && *text != 'c')
+            return 1;
+    }
+    return ferror(reader->file) ? err_sys(err, EIO, "cannot read %s", reader->name) : 0;
+}
+
+static int parse_number(struct reader *reader, char **text, int64_t *ret_number, struct err *err)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(*text, &end, 10);
+    if (end == *text || (*end && !isspace((unsigned char)*end)))
+        return fail(reader, err, "expected whole numbers separated by blanks");
+    if (errno == ERANGE)
+        return fail(reader, err, "a number does not fit in 64 bits");
+    *ret_number = number;
+    *text = end;
+    return 0;
+}
+
+static int parse_numbers(struct reader *reader, char *text, struct line *line, struct err *err)
+{
+    for (line->count = 0;; line->count++) {
+        text += strspn(text, " \t\r\n");
+        if (!*text)
+            return 0;
+        if (line->count == MOST_NUMBERS)
+            return fail(reader, err, "too many numbers");
+        int error = parse_number(reader, &text, &line->numbers[line->count], err);
+        if (error)
+            return error;
+    }
+}
+
+static int parse_line(struct reader *reader, struct line *line, struct err *err)
+{
+    char *text = reader->text + strspn(reader->text, " \t\r\n");
+    *line = (struct line){.kind = *text++};
+    if (*text && !isspace((unsigned char)*text))
+        return fail(reader, err, "expected a letter and numbers");
+    if (line->kind == 'p') {
+        text += strspn(text, " \t");
+        if (strncmp(text, "min", 3) != 0)
+            return fail(reader, err, "expected 'p min NODES ARCS'");
+        text += 3;
+    }
+    return parse_numbers(reader, text, line, err);
+}
+
+static int explain(const struct reader *reader, int error, struct err *err)
+{
+    switch (error) {
+    case 0:
+        return 0;
+    case -ERANGE:
+        return fail(reader, err, "a number is out of range (see mincost.h for the limits)");
+    case -EEXIST:
+        return fail(reader, err, "the arc is there already");
+    case -ENOENT:
+        return fail(reader, err, "no such node or arc");
+    case -EBUSY:
+        return fail(reader, err, "the node still has arcs");
+    case -EINVAL:
+        return fail(reader, err, "an arc cannot lead from a node to itself");
+    default:
+        return err_sys(err, -error, "%s:%lu", reader->name, reader->line);
+    }
+}
+
+/* Numbers of nodes and arcs; what does not fit becomes 0, which nothing has. */
+static uint32_t id(int64_t number)
+{
+    return number >= 1 && number <= MINCOST_ID_MAX ? (uint32_t)number : 0;
+}
+
+static int add_nodes(struct reader *reader, struct mincost *problem, int64_t count, struct err *err)
+{
+    if (count < 0 || count > MINCOST_ID_MAX)
+        return fail(reader, err, "the number of nodes is out of range");
+    for (uint32_t v = 1; v <= (uint32_t)count; v++) {
+        int error = mincost_set_node(problem, v, 0);
+        if (error)
+            return explain(reader, error, err);
+    }
+    return 0;
+}
+
+int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct err *err)
+{
+    struct line line;
+    const int64_t *n = line.numbers;
+    int64_t nodes = -1;
+    uint32_t arcs = 0;
+    int more;
+    while ((more = next_line(reader, err)) == 1) {
+        int error = parse_line(reader, &line, err);
+        if (error)
+            return error;
+        if (line.kind == 'p' && line.count == 2 && nodes < 0)
+            error = add_nodes(reader, problem, nodes = n[0], err);
+        else if (line.kind == 'n' && line.count == 2 && n[0] >= 1 && n[0] <= nodes)
+            error = explain(reader, mincost_set_node(problem, id(n[0]), n[1]), err);
+        else if (line.kind == 'a' && line.count == 5)
+            error = explain(reader,
+                            mincost_add_arc(problem, ++arcs, id(n[0]), id(n[1]), n[2], n[3], n[4]),
+                            err);
+        else
+            error = fail(reader, err,
+                         "expected 'p min N M' once, then 'n ID SUPPLY' or "
+                         "'a U V LO CAP COST' with nodes from 1 to N");
+        if (error)
+            return error;
+    }
+    return more < 0 ? more : nodes < 0 ? fail(reader, err, "there is no line 'p min N M'") : 0;
+}
+
+static int apply_line(struct reader *reader, struct mincost *problem, const struct line *line,
+                      struct err *err)
+{
+    const int64_t *n = line->numbers;
+    if (line->kind == 'n' && line->count == 2)
+        return explain(reader, mincost_set_node(problem, id(n[0]), n[1]), err);
+    if (line->kind == 'x' && line->count == 1)
+        return explain(reader, mincost_remove_node(problem, id(n[0])), err);
+    if (line->kind == 'a' && line->count == 6)
+        return explain(
+            reader, mincost_add_arc(problem, id(n[0]), id(n[1]), id(n[2]), n[3], n[4], n[5]), err);
+    if (line->kind == 'm' && line->count == 4)
+        return explain(reader, mincost_modify_arc(problem, id(n[0]), n[1], n[2], n[3]), err);
+    if (line->kind == 'd' && line->count == 1)
+        return explain(reader, mincost_remove_arc(problem, id(n[0])), err);
+    return fail(reader, err,
+                "expected r, 'n ID SUPPLY', 'x ID', 'a ARC U V LO CAP COST', "
+                "'m ARC LO CAP COST' or 'd ARC'");
+}
+
+int reader_apply_round(struct reader *reader, struct mincost *problem, bool *ret_more,
+                       struct err *err)
+{
+    struct line line;
+    int more;
+    while ((more = next_line(reader, err)) == 1) {
+        int error = parse_line(reader, &line, err);
+        if (error)
+            return error;
+        if (line.kind == 'r' && line.count == 0)
+            break;
+        error = apply_line(reader, problem, &line, err);
+        if (error)
+            return error;
+    }
+    *ret_more = more == 1;
+    return more < 0 ? more : 0;
+}

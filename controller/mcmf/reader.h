@@ -1,0 +1,34 @@
+/* Reads minimum-cost flow problems and changes of them from text, line by line.
+ *
+ * Both formats are lines of a letter and numbers, separated by blanks; empty lines and lines that
+ * start with 'c' are comments. DIMACS: `p min NODES ARCS`, `n ID SUPPLY`, `a U V LO CAP COST`; arcs
+ * are numbered from 1 in file order. Changes: `r`, `n ID SUPPLY`, `x ID`, `a ARC U V LO CAP COST`,
+ * `m ARC LO CAP COST`, `d ARC`.
+ *
+ * Every error names file and line. Lines longer than READER_LINE_MAX are refused. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/err.h"
+
+struct mincost;
+
+enum { READER_LINE_MAX = 1024 };
+
+struct reader {
+    const char *name; /* for messages, borrowed */
+    FILE *file;       /* borrowed */
+    unsigned long line;
+    char text[READER_LINE_MAX + 1];
+};
+
+/* Adds the whole problem of a DIMACS file. 0 or −errno with the sentence. */
+int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct err *err);
+
+/* Applies changes up to the next `r` or the end. *ret_more says whether a round follows. 0 or
+ * −errno. */
+int reader_apply_round(struct reader *reader, struct mincost *problem, bool *ret_more,
+                       struct err *err);
