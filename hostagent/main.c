@@ -62,7 +62,7 @@ static int run(const struct arguments *arguments, struct err *err)
 {
     static struct settings settings;
     static struct settings_resolved resolved;
-    int r = settings_read(arguments->config, &settings, err);
+    int r = agent_settings_read(arguments->config, &settings, err);
     if (r >= 0)
         r = settings_resolve(&settings, &resolved, err);
     if (r < 0 || arguments->check)

@@ -232,7 +232,7 @@ static int settings_check(const void *structure, struct err *err)
 static const struct conf_section section = {settings_fields, sizeof(struct settings),
                                             settings_check};
 
-int settings_read(const char *path, struct settings *ret_settings, struct err *err)
+int agent_settings_read(const char *path, struct settings *ret_settings, struct err *err)
 {
     return conf_read(path, &section, ret_settings, err);
 }

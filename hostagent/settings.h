@@ -71,7 +71,7 @@ struct settings {
 
 enum { SETTINGS_EXIT_RESTORE, SETTINGS_EXIT_KEEP };
 
-int settings_read(const char *path, struct settings *ret_settings, struct err *err);
+int agent_settings_read(const char *path, struct settings *ret_settings, struct err *err);
 
 /* What the machine says to it. */
 struct settings_resolved {
