@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define LINKS_SAMPLE_MS 20
-#define LINKS_SAMPLES   6 /* five intervals: 100 ms */
+#define LINKS_SAMPLES   5 /* kept; the next one ends a window of 100 ms */
 
 struct links_sample {
     uint64_t at_ns;

@@ -57,7 +57,9 @@ enum mark_counter { /* per CPU, since the maps were made */
                     MARK_COUNT_BLEACHED, /* packets */
                     MARK_COUNT_FLOWS_MADE,
                     MARK_COUNT_FLOWS_ENDED,
-                    MARK_COUNT_FLOWS_SILENT, /* dropped by the agent's walk, its only writer */
+                    MARK_COUNT_AGENT_MADE, /* flows that the agent made and ended: it is the only
+                                              writer of these two */
+                    MARK_COUNT_AGENT_ENDED,
                     MARK_COUNTERS
 };
 

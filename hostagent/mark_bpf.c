@@ -35,6 +35,18 @@ static uint64_t boottime_ns(void)
     return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
+/* The agent's own counters stand on CPU 0. */
+static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
+{
+    uint64_t *values = calloc((size_t)libbpf_num_possible_cpus(), sizeof(*values));
+    int fd = bpf_map__fd(skel->maps.counters);
+    if (values && n && bpf_map_lookup_elem(fd, &which, values) == 0) {
+        values[0] += n;
+        bpf_map_update_elem(fd, &which, values, BPF_ANY);
+    }
+    free(values);
+}
+
 /* ---- the file system of pins ---- */
 
 static bool is_bpffs(const char *path)
@@ -131,31 +143,37 @@ static int load(const struct mark_config *config, struct mark_bpf **ret_skel, st
     return r < 0 ? err_sys(err, -r, "loading the marking programs") : 0;
 }
 
+/* Deletes everything; returns how many. */
 static int delete_keys(int fd, void *next)
 {
-    while (bpf_map_get_next_key(fd, NULL, next) == 0)
+    int n = 0;
+    while (bpf_map_get_next_key(fd, NULL, next) == 0) {
         if (bpf_map_delete_elem(fd, next) < 0)
             return -errno;
-    return 0;
-}
-
-/* Whether the map holds just the prefixes of the configuration. */
-static bool same_members(int fd, const struct mark_config *config)
-{
-    struct mark_member_key key, next;
-    uint32_t n = 0;
-    for (bool more = bpf_map_get_next_key(fd, NULL, &next) == 0; more;
-         more = bpf_map_get_next_key(fd, &key, &next) == 0) {
-        key = next;
         n++;
     }
-    for (uint32_t i = 0; i < config->members_n; i++) {
-        uint8_t one;
-        key.prefix_bits = config->members[i].bits;
-        memcpy(key.address, config->members[i].address, sizeof(key.address));
-        if (bpf_map_lookup_elem(fd, &key, &one) < 0)
+    return n;
+}
+
+static bool is_configured(const struct mark_member_key *key, const struct mark_config *config)
+{
+    for (uint32_t i = 0; i < config->members_n; i++)
+        if (config->members[i].bits == key->prefix_bits &&
+            memcmp(config->members[i].address, key->address, sizeof(key->address)) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the map holds just the prefixes of the configuration. (Looking one up would find a
+ * shorter one, too.) */
+static bool same_members(int fd, const struct mark_config *config)
+{
+    struct mark_member_key key;
+    void *last = NULL;
+    uint32_t n = 0;
+    for (; bpf_map_get_next_key(fd, last, &key) == 0; last = &key, n++)
+        if (!is_configured(&key, config))
             return false;
-    }
     return n == config->members_n;
 }
 
@@ -176,6 +194,8 @@ static int set_members(struct mark_bpf *skel, const struct mark_config *config, 
     }
     if (r >= 0)
         r = delete_keys(bpf_map__fd(skel->maps.flows), &flow);
+    if (r > 0)
+        add(skel, MARK_COUNT_AGENT_ENDED, (uint64_t)r);
     return r < 0 ? err_sys(err, -r, "setting the member prefixes") : 0;
 }
 
@@ -320,16 +340,19 @@ static int ebpf_task_forget(struct mark *mark, uint64_t cgroup, struct err *err)
     return 0;
 }
 
-static void change_flow(struct mark *mark, int fd, const struct mark_flow_levels *levels,
+/* Whether the flow is new. */
+static bool change_flow(struct mark *mark, int fd, const struct mark_flow_levels *levels,
                         struct mark_flow *flow)
 {
-    if (bpf_map_lookup_elem(fd, &levels->key, flow) < 0)
+    bool made = bpf_map_lookup_elem(fd, &levels->key, flow) < 0;
+    if (made)
         *flow = (struct mark_flow){
             .seen_ns = boottime_ns(), .role = MARK_ROLE_OPENER, .followed = MARK_UNMARKED};
     if (flow->owner && levels->owner && flow->owner != levels->owner)
         mark->shared_connections++;
     flow->owner = levels->owner;
     flow->word = mark_word(levels->coflow, levels->macroflow);
+    return made;
 }
 
 static int ebpf_flows_set(struct mark *mark, const struct mark_flow_levels *levels, uint32_t n,
@@ -339,15 +362,16 @@ static int ebpf_flows_set(struct mark *mark, const struct mark_flow_levels *leve
     struct mark_flow_key keys[BATCH];
     struct mark_flow values[BATCH];
     for (uint32_t done = 0; done < n;) {
-        uint32_t part = 0;
+        uint32_t part = 0, made = 0;
         for (; part < BATCH && done + part < n; part++) {
             keys[part] = levels[done + part].key;
-            change_flow(mark, fd, &levels[done + part], &values[part]);
+            made += change_flow(mark, fd, &levels[done + part], &values[part]);
         }
         uint32_t count = part;
         LIBBPF_OPTS(bpf_map_batch_opts, opts);
         if (bpf_map_update_batch(fd, keys, values, &count, &opts) < 0)
             return err_sys(err, errno, "setting the levels of %u connections", part);
+        add(mark->skel, MARK_COUNT_AGENT_MADE, made);
         done += part;
     }
     return 0;
@@ -457,24 +481,12 @@ static uint64_t walk_flows(struct mark *mark, struct mark_stats *stats)
     return dropped;
 }
 
-static void add_ended(struct mark *mark, uint64_t n)
-{
-    uint64_t *values = calloc((size_t)mark->cpus, sizeof(*values));
-    uint32_t which = MARK_COUNT_FLOWS_SILENT;
-    int fd = bpf_map__fd(mark->skel->maps.counters);
-    if (values && n && bpf_map_lookup_elem(fd, &which, values) == 0) {
-        values[0] += n;
-        bpf_map_update_elem(fd, &which, values, BPF_ANY);
-    }
-    free(values);
-}
-
 /* Made and neither ended nor alive: pushed out. Entries come and go while the flows are walked, so
  * the figure can lag, but never falls. */
 static uint64_t evictions(struct mark *mark, const uint64_t sums[MARK_COUNTERS], uint64_t alive)
 {
-    uint64_t gone = sums[MARK_COUNT_FLOWS_ENDED] + sums[MARK_COUNT_FLOWS_SILENT] + alive;
-    uint64_t made = sums[MARK_COUNT_FLOWS_MADE];
+    uint64_t gone = sums[MARK_COUNT_FLOWS_ENDED] + sums[MARK_COUNT_AGENT_ENDED] + alive;
+    uint64_t made = sums[MARK_COUNT_FLOWS_MADE] + sums[MARK_COUNT_AGENT_MADE];
     if (made > gone && made - gone > mark->evicted)
         mark->evicted = made - gone;
     return mark->evicted;
@@ -490,8 +502,8 @@ static int ebpf_stats(struct mark *mark, struct mark_stats *ret_stats, struct er
     if (r < 0)
         return r;
     uint64_t dropped = walk_flows(mark, &stats);
-    add_ended(mark, dropped);
-    sums[MARK_COUNT_FLOWS_SILENT] += dropped;
+    add(mark->skel, MARK_COUNT_AGENT_ENDED, dropped);
+    sums[MARK_COUNT_AGENT_ENDED] += dropped;
     for (uint32_t level = 0; level < MARK_LEVELS; level++)
         stats.marked_bytes[level] = sums[MARK_COUNT_LEVEL0 + level];
     stats.unmarked_bytes = sums[MARK_COUNT_UNMARKED];

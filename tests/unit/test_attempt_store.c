@@ -1,0 +1,175 @@
+#include "tests/unit/test.h"
+
+#include "hostagent/attempt_store.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/duopoly-test-XXXXXX";
+static struct attempt_store store;
+
+static duopoly_Start start_of(uint64_t attempt, uint64_t job)
+{
+    duopoly_Start start = {.attempt = attempt,
+                           .job = job,
+                           .stage = 1,
+                           .task = 3,
+                           .unit = 2,
+                           .has_resources = true,
+                           .resources = {.slots = 1, .mem_bytes = 1ll << 33},
+                           .coflow_level = 2,
+                           .macroflow_level = 7,
+                           .compute_ns = 25500000,
+                           .output_bytes = 4000000};
+    strcpy(start.command, "reduce");
+    return start;
+}
+
+static void count_one(void *user, uint64_t attempt)
+{
+    *(uint64_t *)user += attempt;
+}
+
+static void count_output(void *user, const duopoly_OutputHeld *output)
+{
+    *(uint64_t *)user += output->attempt;
+}
+
+static void test_input_is_the_schema_s_example(void **state)
+{
+    (void)state;
+    const duopoly_Start start = start_of(4294967297, 12);
+    duopoly_Input inputs[3] = {{.bytes = 1500000, .stage = 0, .task = 2, .attempt = 4294967290},
+                               {.bytes = 4000000, .block = true},
+                               {.bytes = 9, .stage = 1, .attempt = 5}};
+    memcpy(inputs[0].address, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x4d\0\x03", 16);
+    memcpy(inputs[1].address, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x4d\0\x05", 16);
+    memcpy(inputs[2].address, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
+    char path[FILES_PATH], text[1024];
+    struct stat st;
+    assert_int_equal(attempt_store_make(&store, &start, inputs, 3, NULL), 0);
+    attempt_store_path(&store, start.attempt, "input", path);
+    assert_int_equal(files_read(path, text, sizeof(text), NULL, NULL), 0);
+    assert_string_equal(text, "duopoly-task-input 1\njob 12\nstage 1\ntask 3\nattempt 4294967297\n"
+                              "compute_ns 25500000\noutput_bytes 4000000\n"
+                              "input 10.77.0.3 1500000 map 0 2 4294967290\n"
+                              "input 10.77.0.5 4000000 block\n"
+                              "input fd00::1 9 map 1 0 5\n");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0644);
+    assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), -EEXIST);
+    attempt_store_remove(&store, start.attempt);
+}
+
+static void test_an_attempt_comes_back(void **state)
+{
+    (void)state;
+    duopoly_Start start = start_of(77, 12), back;
+    struct attempt_status status = {.exit_status = 3, .last_line = "no luck"}, read;
+    uint64_t sum = 0, cgroup, bytes;
+    assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), 0);
+    start.coflow_level = 5;
+    assert_int_equal(attempt_store_write_start(&store, &start, NULL), 0);
+    assert_int_equal(attempt_store_read_start(&store, 77, &back, NULL), 0);
+    start.compute_ns = start.output_bytes = 0; /* the command's affair: in its input only */
+    assert_memory_equal(&start.resources, &back.resources, sizeof(back.resources));
+    assert_int_equal(back.coflow_level, 5);
+    assert_string_equal(back.command, "reduce");
+    assert_int_equal(attempt_store_status(&store, 77, &read, NULL), -ENOENT);
+    assert_false(attempt_store_stopped(&store, 77));
+    attempt_store_set_stopped(&store, 77);
+    assert_true(attempt_store_stopped(&store, 77));
+    assert_int_equal(attempt_store_write_status(&store, 77, &status, NULL), 0);
+    assert_int_equal(attempt_store_status(&store, 77, &read, NULL), 0);
+    assert_int_equal(read.exit_status, 3);
+    assert_string_equal(read.last_line, "no luck");
+    attempt_store_read_counted(&store, 77, &cgroup, &bytes);
+    assert_int_equal(cgroup + bytes, 0);
+    attempt_store_write_counted(&store, 77, 5, 1ull << 40);
+    attempt_store_read_counted(&store, 77, &cgroup, &bytes);
+    assert_int_equal(cgroup, 5);
+    assert_int_equal(bytes, 1ull << 40);
+    assert_int_equal(attempt_store_list(&store, count_one, &sum, NULL), 0);
+    assert_int_equal(sum, 77);
+    attempt_store_remove(&store, 77);
+    sum = 0;
+    attempt_store_list(&store, count_one, &sum, NULL);
+    assert_int_equal(sum, 0);
+}
+
+static void make_output(const duopoly_Start *start)
+{
+    char path[FILES_PATH];
+    assert_int_equal(attempt_store_make(&store, start, NULL, 0, NULL), 0);
+    attempt_store_output_path(&store, start, path);
+    assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static uint64_t outputs(void)
+{
+    uint64_t sum = 0;
+    assert_int_equal(attempt_store_list_outputs(&store, count_output, &sum, NULL), 0);
+    return sum;
+}
+
+static void test_outputs_are_held_until_their_job_is_forgotten(void **state)
+{
+    (void)state;
+    const duopoly_Start good = start_of(1, 12), bad = start_of(10, 12), other = start_of(100, 13),
+                        none = start_of(1000, 12);
+    make_output(&good);
+    make_output(&bad);
+    make_output(&other);
+    assert_int_equal(attempt_store_make(&store, &none, NULL, 0, NULL), 0);
+    assert_true(attempt_store_settle_output(&store, &good, true));
+    assert_false(attempt_store_settle_output(&store, &bad, false));
+    assert_true(attempt_store_settle_output(&store, &other, true));
+    assert_false(attempt_store_settle_output(&store, &none, true));
+    assert_int_equal(outputs(), 101);
+    assert_int_equal(attempt_store_forget_job(&store, 12, NULL), 0);
+    assert_int_equal(outputs(), 100);
+    assert_int_equal(attempt_store_forget_job(&store, 13, NULL), 0);
+    assert_int_equal(outputs(), 0);
+}
+
+/* A link that a command puts in the place of its output must not lead us out of its directory. */
+static void test_a_link_is_no_output_and_is_not_followed(void **state)
+{
+    (void)state;
+    const duopoly_Start start = start_of(5, 20);
+    char path[FILES_PATH], precious[FILES_PATH];
+    files_path(precious, "%s/precious", directory);
+    assert_int_equal(mkdir(precious, 0755), 0);
+    assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), 0);
+    attempt_store_output_path(&store, &start, path);
+    assert_int_equal(symlink(precious, path), 0);
+    assert_false(attempt_store_settle_output(&store, &start, true));
+    assert_int_equal(access(precious, F_OK), 0);
+    assert_int_equal(lstat(path, &(struct stat){0}), -1);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) ? attempt_store_init(&store, directory, getuid(), getgid(), NULL)
+                              : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return files_remove_tree(directory, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_input_is_the_schema_s_example),
+        cmocka_unit_test(test_an_attempt_comes_back),
+        cmocka_unit_test(test_outputs_are_held_until_their_job_is_forgotten),
+        cmocka_unit_test(test_a_link_is_no_output_and_is_not_followed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

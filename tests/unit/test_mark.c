@@ -1,0 +1,236 @@
+/* Holds every mark driver to the contract of hostagent/mark.h. The kernel's runs on the loopback
+ * interface of a network namespace and in a cgroup of the test's own; without the right to make
+ * them it is skipped. Packets are the affair of tests/net/test_marks.py. */
+#include "tests/unit/test.h"
+
+#include "hostagent/cgroup.h"
+#include "hostagent/mark.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool own_namespace;
+static char directory[] = "/tmp/duopoly-test-XXXXXX";
+static char cgroup[FILES_PATH], bpffs[FILES_PATH];
+static const char ports[1][PORT_NAME] = {"lo"};
+
+static struct mark_config config_of(uint32_t flows)
+{
+    struct mark_config config = {.bpffs = bpffs,
+                                 .state_dir = directory,
+                                 .cgroup = cgroup,
+                                 .ports = ports,
+                                 .ports_n = 1,
+                                 .flows_max = flows,
+                                 .dscp_of_level = {3, 7, 11, 15, 19, 23, 27, 31}};
+    assert_int_equal(mark_prefix_parse("10.0.0.0/8", &config.members[0], NULL), 0);
+    config.members_n = 1;
+    return config;
+}
+
+static void hold_to_contract(const struct mark_driver *driver)
+{
+    struct mark_config config = config_of(1024);
+    struct mark *mark = NULL;
+    struct err err = {0};
+    uint64_t bytes = 77;
+    uint32_t mode = 77;
+    struct mark_stats stats;
+    const struct mark_task_levels levels[2] = {{.cgroup = 11, .coflow = 1, .macroflow = 2},
+                                               {.cgroup = 12, .coflow = MARK_UNMARKED}};
+    if (driver->open(&config, &mark, &err) < 0)
+        fail_msg("%s: %s", driver->name, err.text);
+    assert_int_equal(driver->tasks_set(mark, levels, 2, &err), 0);
+    assert_int_equal(driver->tasks_set(mark, levels, 2, &err), 0);
+    assert_int_equal(driver->mode_set(mark, 1, &err), 0);
+    assert_int_equal(driver->mode_get(mark, &mode, &err), 0);
+    assert_int_equal(mode, 1);
+    assert_int_equal(driver->mode_set(mark, 2, &err), -EINVAL);
+    assert_int_equal(driver->lease_renew(mark, 1000000000, &err), 0);
+    assert_int_equal(driver->received(mark, 11, &bytes, &err), 0);
+    assert_int_equal(bytes, 0);
+    assert_int_equal(driver->received(mark, 999, &bytes, &err), 0);
+    assert_int_equal(driver->stats(mark, &stats, &err), 0);
+    assert_int_equal(stats.lease_expiries, 0);
+    assert_int_equal(driver->task_end(mark, 11, &err), 0);
+    assert_int_equal(driver->task_forget(mark, 11, &err), 0);
+    assert_int_equal(driver->task_end(mark, 999, &err), 0);
+    driver->close(mark);
+    driver->close(NULL);
+    assert_int_equal(driver->remove(&config, &err), 0);
+    assert_int_equal(driver->remove(&config, &err), 0);
+}
+
+static void test_every_driver_keeps_the_contract(void **state)
+{
+    (void)state;
+    for (size_t i = 0; mark_all[i]; i++) {
+        assert_ptr_equal(mark_find(mark_all[i]->name), mark_all[i]);
+        if (own_namespace || mark_all[i] == &mark_recorder)
+            hold_to_contract(mark_all[i]);
+    }
+    assert_null(mark_find("no such driver"));
+    if (!own_namespace)
+        skip();
+}
+
+static void test_the_kernel_keeps_state_between_agents(void **state)
+{
+    (void)state;
+    struct mark_config config = config_of(1024);
+    struct mark *mark = NULL;
+    struct err err = {0};
+    struct mark_stats stats;
+    uint32_t mode = 0;
+    if (!own_namespace)
+        skip();
+    const struct mark_driver *driver = &mark_ebpf;
+    struct mark_flow_levels flow = {.owner = 5, .coflow = 1, .macroflow = 1};
+    flow.key.local[0] = flow.key.peer[0] = 1;
+    assert_int_equal(driver->open(&config, &mark, &err), 0);
+    assert_int_equal(driver->mode_set(mark, 1, &err), 0);
+    assert_int_equal(driver->flows_set(mark, &flow, 1, &err), 0);
+    flow.owner = 6;
+    assert_int_equal(driver->flows_set(mark, &flow, 1, &err), 0);
+    assert_int_equal(driver->stats(mark, &stats, &err), 0);
+    assert_int_equal(stats.flows, 1);
+    assert_int_equal(stats.shared_connections, 1);
+    driver->close(mark);
+
+    assert_int_equal(driver->open(&config, &mark, &err), 0);
+    assert_int_equal(driver->mode_get(mark, &mode, &err), 0);
+    assert_int_equal(mode, 1);
+    assert_int_equal(driver->stats(mark, &stats, &err), 0);
+    assert_int_equal(stats.flows, 1);
+    driver->close(mark);
+
+    config.members[0].bits++; /* flows were judged by the old prefixes */
+    assert_int_equal(driver->open(&config, &mark, &err), 0);
+    assert_int_equal(driver->stats(mark, &stats, &err), 0);
+    assert_int_equal(stats.flows, 0);
+    assert_int_equal(stats.evictions, 0);
+    driver->close(mark);
+
+    config.flows_max = 2048; /* maps of another size cannot be taken over */
+    assert_int_equal(driver->open(&config, &mark, &err), 0);
+    assert_int_equal(driver->mode_get(mark, &mode, &err), 0);
+    assert_int_equal(mode, 0);
+    driver->close(mark);
+    assert_int_equal(driver->remove(&config, &err), 0);
+}
+
+static void test_many_flows_in_batches(void **state)
+{
+    (void)state;
+    struct mark_config config = config_of(4096);
+    struct mark *mark = NULL;
+    struct err err = {0};
+    struct mark_stats stats;
+    static struct mark_flow_levels flows[1500];
+    if (!own_namespace)
+        skip();
+    assert_int_equal(mark_ebpf.open(&config, &mark, &err), 0);
+    for (uint16_t i = 0; i < 1500; i++) {
+        flows[i] = (struct mark_flow_levels){.owner = 1, .coflow = 1};
+        flows[i].key.local_port = i;
+    }
+    if (mark_ebpf.flows_set(mark, flows, 1500, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(mark_ebpf.stats(mark, &stats, &err), 0);
+    assert_int_equal(stats.flows, 1500);
+    mark_ebpf.close(mark);
+    assert_int_equal(mark_ebpf.remove(&config, &err), 0);
+}
+
+static void test_the_recorder_says_what_it_was_told(void **state)
+{
+    (void)state;
+    struct mark_config config = config_of(64);
+    struct mark *mark = NULL;
+    const struct mark_task_levels levels = {.cgroup = 4, .coflow = 1, .macroflow = 2};
+    assert_int_equal(mark_recorder.open(&config, &mark, NULL), 0);
+    mark_recorder.tasks_set(mark, &levels, 1, NULL);
+    mark_recorder.mode_set(mark, 1, NULL);
+    mark_recorder.task_end(mark, 4, NULL);
+    assert_string_equal(mark_recorder_text(mark), "task 4 levels 1 2\nmode 1\ntask 4 end\n");
+    mark_recorder.close(mark);
+}
+
+static void test_prefixes(void **state)
+{
+    (void)state;
+    struct mark_prefix p;
+    struct err err = {0};
+    assert_int_equal(mark_prefix_parse("10.1.2.3/8", &p, &err), 0);
+    assert_int_equal(p.bits, 104);
+    assert_memory_equal(p.address, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\0", 16);
+    assert_int_equal(mark_prefix_parse("192.168.0.1", &p, &err), 0);
+    assert_int_equal(p.bits, 128);
+    assert_int_equal(mark_prefix_parse("fd00::1/16", &p, &err), 0);
+    assert_int_equal(p.bits, 16);
+    assert_memory_equal(p.address, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+    assert_int_equal(mark_prefix_parse("0.0.0.0/0", &p, &err), 0);
+    assert_int_equal(p.bits, 96);
+    static const char *const bad[] = {"",     "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/",
+                                      "host", "::/129",      "1.2.3.4/8x"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(mark_prefix_parse(bad[i], &p, &err), -EINVAL);
+        assert_true(strlen(err.text) > 10);
+    }
+}
+
+static void test_settings_are_the_design_s(void **state)
+{
+    (void)state;
+    struct mark_config config = config_of(64);
+    struct mark_settings settings;
+    config.levels = 1;
+    mark_settings_of(&config, &settings);
+    assert_int_equal(settings.level_of_dscp[3], 0);
+    assert_int_equal(settings.level_of_dscp[31], 7);
+    assert_int_equal(settings.level_of_dscp[0], MARK_UNMARKED);
+    assert_int_equal(settings.level_of_dscp[46], MARK_UNMARKED);
+    assert_int_equal(settings.class_of_level[7], 0x0d000020); /* one queue for all */
+    assert_int_equal(settings.class_control, 0x0d000010);
+    config.levels = 0;
+    mark_settings_of(&config, &settings);
+    assert_int_equal(settings.class_of_level[0], 0);
+}
+
+static int set_up(void **state)
+{
+    char root[FILES_PATH];
+    (void)state;
+    if (!mkdtemp(directory) || cgroup_find_root(root, NULL) < 0)
+        return own_namespace ? -1 : 0;
+    files_path(cgroup, "%.400s/%s", root, directory + strlen("/tmp/"));
+    files_path(bpffs, "%s/bpf", directory);
+    return own_namespace ? mkdir(cgroup, 0755) : 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    umount(bpffs);
+    rmdir(cgroup);
+    return files_remove_tree(directory, NULL);
+}
+
+int main(void)
+{
+    own_namespace = unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 &&
+                    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_driver_keeps_the_contract),
+        cmocka_unit_test(test_the_kernel_keeps_state_between_agents),
+        cmocka_unit_test(test_many_flows_in_batches),
+        cmocka_unit_test(test_the_recorder_says_what_it_was_told),
+        cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_settings_are_the_design_s),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
