@@ -173,7 +173,7 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;
     log_open("duopolyd", arguments.least_urgent);
-    if (settings_read(arguments.config, &settings, &err) < 0) {
+    if (settings_load(arguments.config, &settings, &err) < 0) {
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
         return EXIT_FAILURE;
     }

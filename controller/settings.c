@@ -263,7 +263,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->shapes_max = (uint32_t)bounds->shapes;
 }
 
-int settings_read(const char *path, struct settings *ret_settings, struct err *err)
+int settings_load(const char *path, struct settings *ret_settings, struct err *err)
 {
     struct engine_config config;
     struct engine *engine;

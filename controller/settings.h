@@ -58,7 +58,7 @@ struct settings {
 
 /* Reads and checks a file; `path` NULL: the defaults. Besides conf_read's errors: −EINVAL when the
  * engine refuses the combination. */
-int settings_read(const char *path, struct settings *ret_settings, struct err *err);
+int settings_load(const char *path, struct settings *ret_settings, struct err *err);
 
 /* The table itself, for tests. */
 extern const struct conf_section settings_section;

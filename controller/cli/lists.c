@@ -29,7 +29,7 @@ static struct value text_or_none(const char *text)
 
 static const struct column job_columns[] = {
     {"job", "JOB"},          {"name", "NAME"},       {"user", "USER"},
-    {"state", "STATE"},      {"place", "PLACE"},     {"tasks", "TASKS"},
+    {"state", "STATE"},      {"place", "PLACE"},     {"task_count", "TASKS"},
     {"ready", "READY"},      {"running", "RUNNING"}, {"done", "DONE"},
     {"held_stages", "HELD"}, {"age_ns", "AGE"},      {"shuffle_bytes", "SHUFFLE"},
     {"key_ns", "ESTIMATE"},  {"text", "NOTE"},       {NULL, NULL},

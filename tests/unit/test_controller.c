@@ -185,9 +185,9 @@ static void the_manual_is_the_default(void **state)
     struct err err;
     memset(&manual, 0, sizeof(manual));
     memset(&defaults, 0, sizeof(defaults));
-    if (settings_read("schemas/duopolyd.yaml", &manual, &err) < 0)
+    if (settings_load("schemas/duopolyd.yaml", &manual, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(settings_read(NULL, &defaults, &err), 0);
+    assert_int_equal(settings_load(NULL, &defaults, &err), 0);
     assert_memory_equal(&manual, &defaults, sizeof(manual));
 }
 
@@ -235,7 +235,7 @@ static void wrong_settings_are_refused(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct err err = {0};
         file_write("wrong.yaml", cases[i].text);
-        assert_int_equal(settings_read(path_of("wrong.yaml"), &settings, &err), -EINVAL);
+        assert_int_equal(settings_load(path_of("wrong.yaml"), &settings, &err), -EINVAL);
         if (!strstr(err.text, cases[i].sentence))
             fail_msg("%s gives\n%s\nnot\n%s", cases[i].text, err.text, cases[i].sentence);
         assert_non_null(strstr(err.text, "wrong.yaml"));
@@ -249,7 +249,7 @@ static struct engine *engine_new(void)
     struct settings settings;
     struct engine_config config;
     struct engine *engine;
-    assert_int_equal(settings_read(NULL, &settings, NULL), 0);
+    assert_int_equal(settings_load(NULL, &settings, NULL), 0);
     settings_engine(&settings, 1, &config);
     assert_int_equal(engine_create(&config, &engine, NULL), 0);
     return engine;

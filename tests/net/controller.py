@@ -1,0 +1,236 @@
+"""A real duopolyd on loopback and what talks to it: agents over ZeroMQ with the official protobuf library, duopolyctl, a clock.
+
+Nothing here needs root. Waiting is on conditions with a deadline."""
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
+BUILD = BUILD if BUILD.is_absolute() else TOP / BUILD
+DEADLINE = 20.0
+SECOND = 1_000_000_000
+
+
+def load_messages():
+    """The schema's Python classes, made by protoc."""
+    out = BUILD / "gen" / "python"
+    out.mkdir(parents=True, exist_ok=True)
+    made = out / "duopoly_pb2.py"
+    schema = TOP / "schemas" / "duopoly.proto"
+    if not made.exists() or made.stat().st_mtime < schema.stat().st_mtime:
+        scratch = tempfile.mkdtemp(dir=out)
+        subprocess.run(["protoc", f"--python_out={scratch}", f"-I{schema.parent}", schema.name], check=True)
+        os.replace(f"{scratch}/duopoly_pb2.py", made)
+        os.rmdir(scratch)
+    sys.path.insert(0, str(out))
+    import duopoly_pb2
+    return duopoly_pb2
+
+
+pb = load_messages()
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + DEADLINE
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"{what}: not within {DEADLINE} s")
+
+
+class Clock:
+    """The scripted clock's other end."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(DEADLINE)
+        self.socket.connect(str(path))
+        self.now = 0
+
+    def advance(self, ns):
+        self.now += ns
+        self.socket.send(f"advance {self.now}".encode())
+        answer = self.socket.recv(256).decode().split()
+        assert answer[:2] == ["now", str(self.now)], answer
+        return answer[3]
+
+    def close(self):
+        self.socket.close()
+
+
+class Daemon:
+    """duopolyd with a folder of its own; `scripted` gives its time to the test."""
+
+    def __init__(self, scripted=False, config=""):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="duopoly-"))
+        self.socket = self.folder / "s"
+        self.scripted = scripted
+        self.clock = None
+        self.process = None
+        self.extra = config
+        self.start()
+
+    def start(self):
+        config = self.folder / "duopolyd.yaml"
+        config.write_text(f"listen: tcp://127.0.0.1:*\nsocket: {self.socket}\nstate: {self.folder}/state\n"
+                          f"log: {{folder: {self.folder}/log}}\n{self.extra}")
+        command = [BUILD / "duopolyd", "--config", config]
+        if self.scripted:
+            (self.folder / "clock").unlink(missing_ok=True)
+            command += ["--clock", self.folder / "clock"]
+        self.stderr = open(self.folder / "stderr", "ab")
+        self.process = subprocess.Popen(command, stderr=self.stderr)
+        said = wait_until(self.address_said, "duopolyd says where it listens")
+        self.address = said
+        if self.scripted:
+            self.clock = Clock(self.folder / "clock")
+
+    def address_said(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"duopolyd ended: {self.words()}")
+        lines = [l for l in self.words().splitlines() if "agents on" in l]
+        return lines[-1].split("agents on ")[1].split(",")[0] if len(lines) > self.starts() else None
+
+    def starts(self):
+        return getattr(self, "started", 0)
+
+    def words(self):
+        return (self.folder / "stderr").read_text()
+
+    def kill(self):
+        self.started = self.words().count("agents on")
+        if self.clock:
+            self.clock.close()
+        self.process.kill()
+        self.process.wait()
+        self.stderr.close()
+
+    def stop(self):
+        """Ends it as an operator does; its exit status."""
+        if self.clock:
+            self.clock.close()
+        self.process.terminate()
+        status = self.process.wait(timeout=DEADLINE)
+        self.stderr.close()
+        return status
+
+    def remove(self):
+        if self.process.poll() is None:
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ctl(self, *words, expect=0):
+        """Runs duopolyctl; what it wrote, as JSON when it succeeded."""
+        done = subprocess.run([BUILD / "duopolyctl", "-s", self.socket, "-j", *map(str, words)], capture_output=True, text=True,
+                              timeout=DEADLINE, check=False)
+        assert done.returncode == expect, done.stderr
+        return json.loads(done.stdout) if expect == 0 else done.stderr
+
+    def counters(self, source="controller"):
+        return {c["name"]: c["value"] for c in self.ctl("counters")["counters"] if c["source"] == source}
+
+    def log(self):
+        return (self.folder / "log" / "duopoly.log").read_text().splitlines()
+
+
+class Agent:
+    """An agent by the schema alone: no code is shared with the controller."""
+
+    def __init__(self, daemon, name, slots=4, boot=1, hello_sequence=1, host=1):
+        import zmq
+        self.zmq = zmq
+        self.daemon = daemon
+        self.name, self.slots, self.boot, self.hello_sequence, self.host = name, slots, boot, hello_sequence, host
+        self.context = zmq.Context()
+        self.running = {}
+        self.connect()
+
+    def connect(self):
+        self.socket = self.context.socket(self.zmq.DEALER)
+        self.socket.setsockopt(self.zmq.LINGER, 0)
+        self.socket.connect(self.daemon.address)
+        self.sent = self.effected = 0
+        self.epoch = 0
+
+    def close(self):
+        self.socket.close()
+        self.context.term()
+
+    def send(self, numbered=False, **body):
+        envelope = pb.Envelope(version=1, epoch=self.epoch, acknowledged=self.effected)
+        for kind, value in body.items():
+            getattr(envelope, kind).CopyFrom(value)
+        if numbered:
+            self.sent += 1
+            envelope.sequence = self.sent
+        self.socket.send(envelope.SerializeToString())
+        return envelope.sequence
+
+    def receive(self, timeout=DEADLINE):
+        if not self.socket.poll(timeout * 1000):
+            raise AssertionError(f"{self.name} got nothing")
+        envelope = pb.Envelope.FromString(self.socket.recv())
+        if envelope.sequence:
+            assert envelope.sequence == self.effected + 1
+            self.effected = envelope.sequence
+        return envelope
+
+    def expect(self, kind):
+        """The next message of this kind; leases and acknowledgements in between are passed over."""
+        while True:
+            envelope = self.receive()
+            got = envelope.WhichOneof("body")
+            if got == kind:
+                return envelope
+            assert got in ("lease", "acknowledge", "mode", "levels"), f"{self.name} got {got}, not {kind}"
+
+    def receive_start(self):
+        """Takes one message; true if it was a start, which is then in `running`."""
+        envelope = self.receive()
+        if envelope.HasField("start"):
+            self.running[envelope.start.attempt] = envelope.start
+        return envelope.HasField("start")
+
+    def hello(self):
+        self.send(hello=pb.Hello(version_min=1, version_max=1, name=self.name, boot=self.boot, hello_sequence=self.hello_sequence,
+                                 units=[pb.Resources(slots=self.slots)], address=b"\0" * 10 + b"\xff\xff\x0a\x4d\0" + bytes([self.host]),
+                                 uplink_bps=100_000_000, downlink_bps=100_000_000))
+
+    def join(self, attempts=()):
+        self.hello()
+        welcome = self.expect("welcome")
+        self.epoch = welcome.epoch
+        if attempts:
+            self.send(numbered=True, inventory_part=pb.InventoryPart(part=0, attempts=attempts))
+        self.send(numbered=True, inventory_end=pb.InventoryEnd(parts=1 if attempts else 0))
+        self.acknowledged(self.sent)
+        return welcome.welcome
+
+    def acknowledged(self, sequence):
+        while True:
+            envelope = self.receive()
+            if envelope.HasField("start"):
+                self.running[envelope.start.attempt] = envelope.start
+            if envelope.acknowledged >= sequence:
+                return
+
+    def state(self, attempt, phase, **more):
+        self.acknowledged_state = self.send(numbered=True, attempt_state=pb.AttemptState(
+            attempt=attempt, phase=getattr(pb, "PHASE_" + phase), **more))
+        return self.acknowledged_state
+
+
+def workload(folder, jobs, hosts=2):
+    """Writes a workload file and returns its path."""
+    path = pathlib.Path(folder) / "workload.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in [{"duopoly_workload": 1, "hosts": hosts}, *jobs]) + "\n")
+    return path

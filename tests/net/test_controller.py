@@ -1,0 +1,329 @@
+"""duopolyd as a whole: real sockets, real messages, a real engine; agents are played by the test."""
+import subprocess
+
+import pytest
+
+from controller import BUILD, SECOND, Agent, Daemon, pb, wait_until, workload
+
+
+@pytest.fixture
+def cluster():
+    """Makes daemons and agents that are gone when the test is over."""
+    made = []
+
+    class Cluster:
+        def daemon(self, **arguments):
+            made.append(Daemon(**arguments))
+            return made[-1]
+
+        def agent(self, *words, **arguments):
+            made.append(Agent(*words, **arguments))
+            return made[-1]
+
+    yield Cluster()
+    for thing in reversed(made):
+        thing.remove() if isinstance(thing, Daemon) else thing.close()
+
+
+def one_job(name="j", maps=1, reduces=1):
+    return {"id": 1, "name": name, "stages": [
+        {"tasks": maps, "input_bytes": 1000, "replicas": [[0]] * maps, "compute_ms": 5},
+        {"tasks": reduces, "compute_ms": 7, "parents": [{"stage": 0, "sums": [2000] * reduces}]}]}
+
+
+def run_attempt(agent, start):
+    for phase in ("STARTED", "RECEIVING", "COMPUTING", "DONE"):
+        sequence = agent.state(start.attempt, phase, received_bytes=2000)
+    agent.acknowledged(sequence)
+
+
+def next_start(*agents):
+    """Which of them is told to start something next, and what."""
+    for agent in agents:
+        if agent.running:
+            return agent, agent.running.popitem()[1]
+    ready = wait_until(lambda: [a for a in agents if a.socket.poll(0) and a.receive_start()], "a start")
+    return ready[0], ready[0].running.popitem()[1]
+
+
+def test_a_job_runs_from_submission_to_its_end(cluster):
+    daemon = cluster.daemon()
+    h1, h2 = cluster.agent(daemon, "h1", host=1), cluster.agent(daemon, "h2", host=2)
+    assert h1.join().mode == 0 and h2.join().epoch == 1
+    answer = daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    assert answer["jobs"] == [{"job": 1, "name": "j", "id": 1, "answer": "accepted, not durable"}]
+    start = h1.expect("start").start
+    assert (start.job, start.stage, start.task, start.command, start.compute_ns) == (1, 0, 0, "map", 5_000_000)
+    assert start.attempt == (1 << 32 | 1) and start.resources.slots == 1 and start.inputs == 0
+    tasks = daemon.ctl("tasks")["tasks"]
+    assert [(t["host"], t["attempt"]) for t in tasks] == [("h1", start.attempt)]
+    run_attempt(h1, start)
+    agent, reduce = next_start(h1, h2)
+    assert (reduce.stage, reduce.command, reduce.inputs) == (1, "reduce", 1)
+    inputs = agent.expect("start_inputs").start_inputs
+    assert [(i.bytes, i.stage, i.task, i.attempt, i.address[-1]) for i in inputs.inputs] == [(2000, 0, 0, start.attempt, 1)]
+    run_attempt(agent, reduce)
+    assert daemon.ctl("jobs")["jobs"] == []
+    job = daemon.ctl("job", 1)
+    assert (job["state"], job["task_count"], job["done"]) == ("done", 2, 2)
+    assert h1.expect("forget").forget.job == 1
+    assert daemon.stop() == 0
+    log = daemon.log()
+    assert log[0] == "duopoly-log 1" and log[-1] == "end stopped"
+    assert [l.split()[1] for l in log if l.startswith("d ")].count("start") == 2
+
+
+def test_time_can_be_scripted(cluster):
+    daemon = cluster.daemon(scripted=True)
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    states = []
+    for seconds in (0, 2, 2, 20, 10):
+        daemon.clock.advance(seconds * SECOND)
+        states.append(daemon.ctl("hosts")["hosts"][0]["state"])
+    assert states == ["up", "up", "silent", "silent", "lost"]
+    h1.send(agent_heartbeat=pb.AgentHeartbeat())
+    assert h1.expect("refused").refused.reason == pb.REASON_STATE
+    h1.hello_sequence += 1
+    h1.connect()
+    h1.join()
+    assert daemon.ctl("hosts")["hosts"][0]["state"] == "up"
+    assert daemon.ctl("status")["uptime_ns"] == 34 * SECOND
+
+
+def test_an_unanswered_start_is_asked_for_and_then_lost(cluster):
+    daemon = cluster.daemon(scripted=True)
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(reduces=1)]))
+    attempt = h1.expect("start").start.attempt
+    for _ in range(5):
+        daemon.clock.advance(SECOND)
+        beat(daemon, h1)
+    assert h1.expect("ask_attempt").ask_attempt.attempt == attempt
+    h1.state(attempt, "LOST")
+    again = h1.expect("start").start
+    assert again.attempt != attempt and (again.stage, again.task) == (0, 0)
+    assert daemon.counters()["starts.asked"] == 1
+
+
+def beat(daemon, agent):
+    """A heartbeat that has arrived: reports carry no number, so the daemon's counter tells."""
+    before = daemon.counters()["agents.received"]
+    agent.send(agent_heartbeat=pb.AgentHeartbeat())
+    wait_until(lambda: daemon.counters()["agents.received"] > before, "the heartbeat arrives")
+
+
+def test_kill_and_restart_raise_the_epoch(cluster):
+    daemon = cluster.daemon(scripted=True)
+    h1, h2 = cluster.agent(daemon, "h1"), cluster.agent(daemon, "h2")
+    h1.join(), h2.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    old = h1.expect("start").start
+    daemon.kill()
+    daemon.start()
+    assert daemon.ctl("status")["epoch"] == 2
+    h1.hello_sequence = h2.hello_sequence = 2
+    h1.connect()
+    h1.hello()
+    assert h1.expect("welcome").epoch == 2
+    h1.epoch = 2
+    h1.send(numbered=True, inventory_part=pb.InventoryPart(part=0, attempts=[pb.AttemptState(
+        attempt=old.attempt, phase=pb.PHASE_COMPUTING, job=old.job, resources=pb.Resources(slots=1))]))
+    h1.send(numbered=True, inventory_end=pb.InventoryEnd(parts=1))
+    wait_until(lambda: daemon.counters()["agents.received"] >= 3, "the inventory arrives")
+    assert "waits for the hosts" in daemon.ctl("status")["text"]
+    number = daemon.ctl("submit", workload(daemon.folder, [one_job("other")]))["jobs"][0]["job"]
+    assert number > 1, "a job's number is never used twice"
+    daemon.clock.advance(4 * SECOND)
+    assert daemon.ctl("status")["hosts_up"] == 0, "nothing joins before the known hosts are in"
+    h2.connect()
+    h2.join()
+    assert daemon.ctl("status")["hosts_up"] == 2
+    stop = h1.expect("stop").stop
+    assert stop.attempt == old.attempt, "nobody knows that attempt's job any more"
+    assert next_start(h1, h2)[1].job == number
+
+
+def test_a_known_host_is_not_waited_for_for_ever(cluster):
+    daemon = cluster.daemon(scripted=True)
+    cluster.agent(daemon, "gone").join()
+    daemon.kill()
+    daemon.start()
+    h1 = cluster.agent(daemon, "h1")
+    h1.hello()
+    h1.epoch = h1.expect("welcome").epoch
+    h1.send(numbered=True, inventory_end=pb.InventoryEnd(parts=0))
+    beat(daemon, h1)
+    assert daemon.ctl("status")["hosts_up"] == 0
+    daemon.clock.advance(5 * SECOND)
+    h1.acknowledged(1)
+    assert daemon.ctl("status")["hosts_up"] == 1
+
+
+def test_of_two_agents_with_one_name_the_newest_wins(cluster):
+    daemon = cluster.daemon()
+    first = cluster.agent(daemon, "h1", boot=1)
+    first.join()
+    older = cluster.agent(daemon, "h1", boot=1)
+    older.hello()
+    assert older.expect("refused").refused.reason == pb.REASON_IDENTITY
+    second = cluster.agent(daemon, "h1", boot=2)
+    second.join()
+    assert first.expect("refused").refused.reason == pb.REASON_IDENTITY
+    first.send(agent_heartbeat=pb.AgentHeartbeat())
+    assert first.expect("refused").refused.reason == pb.REASON_STATE
+    hosts = daemon.ctl("hosts")["hosts"]
+    assert [(h["name"], h["state"], h["boot"]) for h in hosts] == [("h1", "up", 2)]
+    assert daemon.counters()["sessions.replaced"] == 1
+    assert daemon.counters()["refused.hello"] == 1
+
+
+def test_garbage_and_strangers_are_refused(cluster):
+    daemon = cluster.daemon()
+    stranger = cluster.agent(daemon, "x")
+    stranger.send(load=pb.Load(uplink_permille=500))
+    assert stranger.expect("refused").refused.reason == pb.REASON_STATE
+    stranger.socket.send(b"\xff\xff\xff")
+    assert stranger.expect("refused").refused.reason == pb.REASON_MALFORMED
+    stranger.join()
+    stranger.socket.send(pb.Envelope(version=1, epoch=stranger.epoch).SerializeToString() + b"\x9a\x3f\x02\x08\x05")
+    wait_until(lambda: daemon.counters()["messages.ignored_kinds"] == 1, "an unknown kind is counted")
+    stranger.epoch = 0
+    stranger.send(numbered=True, output_lost=pb.OutputLost(job=1))
+    assert stranger.expect("refused").refused.reason == pb.REASON_EPOCH
+    assert daemon.counters()["messages.old_epochs"] == 1
+    assert daemon.process.poll() is None
+
+
+def test_submissions_are_judged(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1", slots=1)
+    h1.join()
+    big = {"id": 1, "name": "big", "stages": [
+        {"tasks": 500, "compute_ms": 1},
+        {"tasks": 700, "parents": [{"stage": 0, "matrix": [[1] * 700 for _ in range(500)]}]}]}
+    path = workload(daemon.folder, [big, dict(one_job(), id=2)])
+    assert [j["job"] for j in daemon.ctl("submit", path)["jobs"]] == [1, 2]
+    assert [j["job"] for j in daemon.ctl("submit", path)["jobs"]] == [1, 2], "same name and content is one job"
+    assert len(daemon.ctl("tasks", 1, "-a")["tasks"]) == 1200
+    path = workload(daemon.folder, [dict(big, stages=big["stages"][:1])])
+    assert "another content" in daemon.ctl("submit", path, expect=1)
+    path = workload(daemon.folder, [dict(one_job("huge"), id=7, stages=[{"tasks": 1, "demand": {"slots": 99}}])])
+    assert "no known host could ever run" in daemon.ctl("submit", path, "--id", 7, expect=1)
+    assert "no job with id 8" in daemon.ctl("submit", path, "--id", 8, expect=1)
+    assert "cancelled" in daemon.ctl("cancel", 1)["text"]
+    assert "no such job" in daemon.ctl("cancel", 1, expect=1)
+    assert {j["job"]: j["state"] for j in daemon.ctl("jobs", "-a")["jobs"]}[1] == "cancelled"
+
+
+def test_hosts_are_drained(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("drain", "h1")
+    assert daemon.ctl("hosts")["hosts"][0]["state"] == "draining"
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    assert daemon.ctl("tasks")["tasks"] == []
+    explained = daemon.ctl("explain", "1/0/0")
+    assert explained["text"] and {f["name"]: f["value"] for f in explained["facts"]}["task_state"] == "ready"
+    daemon.ctl("drain", "h1", "--undo")
+    assert h1.expect("start").start.job == 1
+    assert "no host nowhere" in daemon.ctl("drain", "nowhere", expect=1)
+
+
+def test_a_failing_task_fails_its_job_with_its_last_words(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    watcher = Watcher(daemon)
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    for _ in range(4):
+        attempt = h1.expect("start").start.attempt
+        h1.state(attempt, "STARTED")
+        h1.state(attempt, "FAILED", exit_status=3, text="no such file")
+    event = watcher.event()
+    assert (event.job, event.name, event.state, event.text) == (1, "j", "failed", "no such file")
+    watcher.close()
+
+
+class Watcher:
+    """A client of the Unix socket by the schema alone."""
+
+    def __init__(self, daemon):
+        import socket
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(20)
+        self.socket.connect(str(daemon.socket))
+        assert self.ask(watch=pb.Watch()).HasField("accepted")
+
+    def ask(self, **body):
+        envelope = pb.Envelope(version=1)
+        for kind, value in body.items():
+            getattr(envelope, kind).CopyFrom(value)
+        self.socket.send(envelope.SerializeToString())
+        return pb.Envelope.FromString(self.socket.recv(65536))
+
+    def event(self):
+        return pb.Envelope.FromString(self.socket.recv(65536)).job_event
+
+    def close(self):
+        self.socket.close()
+
+
+def test_a_client_that_leaves_half_way_leaves_nothing(cluster):
+    daemon = cluster.daemon()
+    client = Watcher(daemon)
+    assert client.ask(submit_begin=pb.SubmitBegin(name="half", content=1)).submit_credit.parts == 1
+    assert client.ask(submit_stage=pb.SubmitStage(tasks=2, demand=pb.Resources(slots=1), command="map")).submit_credit.parts == 2
+    assert client.ask(submit_tasks=pb.SubmitTasks(first=5)).refused.text
+    assert client.ask(submit_end=pb.SubmitEnd(parts=2)).refused.reason == pb.REASON_STATE
+    assert client.ask(submit_begin=pb.SubmitBegin(name="half", content=2)).submit_credit.parts == 1
+    assert client.ask(start=pb.Start()).refused.reason == pb.REASON_UNSUPPORTED
+    client.close()
+    wait_until(lambda: daemon.ctl("jobs")["jobs"] == [], "the half job is gone")
+
+
+def test_agents_counters_are_shown(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    h1.send(agent_counters=pb.AgentCounters(marked_bytes=range(8), unmarked_bytes=5, evictions=3))
+    wait_until(lambda: daemon.counters("h1").get("evictions") == 3, "the counters arrive")
+    assert daemon.counters("h1")["marked_bytes.7"] == 7
+
+
+def test_one_controller_a_folder_and_a_socket(cluster):
+    daemon = cluster.daemon()
+    second = subprocess.run([BUILD / "duopolyd", "-c", daemon.folder / "duopolyd.yaml"], capture_output=True, text=True, timeout=20, check=False)
+    assert second.returncode == 1 and "another controller uses" in second.stderr
+    assert daemon.ctl("status")["epoch"] == 1
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ("listne: x\n", "wrong.yaml:1:1: unknown key 'listne'; did you mean 'listen'?"),
+    ("timers:\n  silent: 3\n", "wrong.yaml:2:11: silent: '3' is not a number with a unit of time"),
+    ("policy: {place: best}\n", "'best' is none of: "),
+    ("a: [\n", "wrong.yaml:2:1: "),
+])
+def test_wrong_configurations_are_told(tmp_path, text, sentence):
+    (tmp_path / "wrong.yaml").write_text(text)
+    for more in ([], ["--check"]):
+        done = subprocess.run([BUILD / "duopolyd", "--config", tmp_path / "wrong.yaml", *more], capture_output=True, text=True,
+                              timeout=20, check=False)
+        assert done.returncode == 1 and sentence in done.stderr and len(done.stderr.splitlines()) == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["wrong.yaml"], "nothing changed"
+
+
+def test_wrong_arguments_are_told():
+    for words in (["--nonsense"], ["too", "many"]):
+        assert subprocess.run([BUILD / "duopolyd", *words], capture_output=True, timeout=20, check=False).returncode == 2
+    for words in ([], ["frob"], ["job"], ["job", "x"], ["explain", "1/2"], ["status", "--undo"], ["submit", "f", "--id", "0"]):
+        done = subprocess.run([BUILD / "duopolyctl", *words], capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode == 2 and done.stderr.startswith("duopolyctl: ") and len(done.stderr.splitlines()) == 1
+    done = subprocess.run([BUILD / "duopolyctl", "-s", "/nowhere", "status"], capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1 and "no controller listens on /nowhere" in done.stderr
+
+
+def test_the_version_is_told():
+    assert "duopolyd 0." in subprocess.run([BUILD / "duopolyd", "--version"], capture_output=True, text=True, check=True).stdout
