@@ -36,12 +36,17 @@ static bool was_in_force(const struct truth *truth, const struct truth_attempt *
 }
 
 static void count_wrong(struct verdict *verdict, const struct packet_key *key,
-                        const struct packet *packet, const struct truth_attempt *attempt,
+                        const struct packet *packet, const struct truth_connection *connection,
                         uint8_t expected)
 {
     if (verdict->wrong < JUDGE_EXAMPLES)
-        verdict->examples[verdict->wrong] =
-            (struct judge_example){*key, packet->time_ns, attempt->attempt, packet->dscp, expected};
+        verdict->examples[verdict->wrong] = (struct judge_example){*key,
+                                                                   packet->time_ns,
+                                                                   connection->number,
+                                                                   connection->opened_ns,
+                                                                   connection->closed_ns,
+                                                                   packet->dscp,
+                                                                   expected};
     verdict->wrong++;
 }
 
@@ -63,7 +68,7 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
     else if (was_in_force(truth, attempt, packet, since_ns, window_ns, &age_ns))
         count_age(verdict, age_ns);
     else
-        count_wrong(verdict, key, packet, attempt, expected);
+        count_wrong(verdict, key, packet, connection, expected);
 }
 
 /* ---- each change of mode ---- */

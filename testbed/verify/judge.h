@@ -30,6 +30,7 @@ struct judge_example {
     struct packet_key key;
     int64_t time_ns;
     uint64_t attempt;
+    int64_t opened_ns, closed_ns; /* its connection, as in truth.h */
     uint8_t dscp, expected;
 };
 struct judge_delays {

@@ -36,8 +36,13 @@ static void print_example(const struct judge_example *example, FILE *out)
     print_end(&example->key.from, out);
     fprintf(out, " to ");
     print_end(&example->key.to, out);
-    fprintf(out, " at %" PRId64 " ns: DSCP %u, but attempt %" PRIu64 " has %u\n", example->time_ns,
-            example->dscp, example->attempt, example->expected);
+    fprintf(out, ", %.1f ms after its connection was opened",
+            (double)(example->time_ns - example->opened_ns) / 1e6);
+    if (example->closed_ns != INT64_MAX)
+        fprintf(out, " and %.1f ms before it was closed",
+                (double)(example->closed_ns - example->time_ns) / 1e6);
+    fprintf(out, ": DSCP %u, but attempt %" PRIu64 " has %u\n", example->dscp, example->attempt,
+            example->expected);
 }
 
 void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
