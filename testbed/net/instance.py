@@ -223,6 +223,11 @@ def end_abandoned():
         owner = instance.state["owner"]
         if owner is not None and not system.is_alive(owner):
             instance.down()
+    with locked():
+        # Made under the lock, together with its state file: without one its maker was killed in between.
+        for name in os.listdir(HOME) if os.path.isdir(HOME) else []:
+            if name.isdigit() and read(int(name)) is None:
+                shutil.rmtree(os.path.join(HOME, name), ignore_errors=True)
 
 
 def create(tree):
