@@ -309,6 +309,12 @@ static __always_inline struct mark_flow *make_flow(const struct mark_flow_key *k
     return bpf_map_lookup_elem(&flows, key);
 }
 
+/* Signed: another CPU may have seen a packet of this flow after we read the clock. */
+static __always_inline bool is_recent(const struct mark_flow *flow, __u64 now)
+{
+    return (__s64)(now - flow->seen_ns) <= (__s64)MARK_SILENT_NS;
+}
+
 /* The flow of a packet whose key is as this end sees it; NULL when it has none: the peer is no
  * member, or the connection is on its way out. `syn_role` is what a SYN in this direction makes of
  * us. */
@@ -319,12 +325,11 @@ static __always_inline struct mark_flow *flow_of(struct __sk_buff *skb, const st
     struct mark_flow *flow = bpf_map_lookup_elem(&flows, key);
     bool known = flow != NULL;
     bool opens = (packet->flags & (FLAG_SYN | FLAG_ACK)) == FLAG_SYN;
-    if (flow && !opens && now - flow->seen_ns <= MARK_SILENT_NS) {
+    if (flow && !opens && is_recent(flow, now)) {
         flow->seen_ns = now;
         return flow;
     }
-    if (opens && flow && flow->role == syn_role && !flow->fins &&
-        now - flow->seen_ns <= MARK_SILENT_NS)
+    if (opens && flow && flow->role == syn_role && !flow->fins && is_recent(flow, now))
         return flow; /* its SYN once more */
     if (!is_member(key->peer))
         return NULL;

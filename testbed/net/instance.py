@@ -92,7 +92,11 @@ class Instance:
         before = {n: signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         try:
             with locked():
-                self._down()
+                # Somebody else may have ended it meanwhile, and the number may be another's by now.
+                present = read(self.number)
+                if present is not None and present["token"] == self.state["token"]:
+                    self.state = present
+                    self._down()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -104,6 +108,10 @@ class Instance:
         self._end_namespaces()
         self._end_cgroup()
         unmount_below(self.directory)
+        # The state file last: a teardown that is cut short must be found by the next one.
+        for name in os.listdir(self.directory):
+            if name != "state.json":
+                remove(self.path(name))
         shutil.rmtree(self.directory, ignore_errors=True)
         if not instances():
             disallow_cubic()
@@ -130,6 +138,13 @@ class Instance:
                 system.stop([system.identify(int(pid)) for pid in procs.read().split()], 1.0)
         for folder in folders:
             remove_cgroup(folder)
+
+
+def remove(path):
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        os.unlink(path)
 
 
 def remove_cgroup(folder):
@@ -186,16 +201,20 @@ def disallow_cubic():
 
 # ---- all instances ----
 
+def read(number):
+    """The state of an instance, None when there is none."""
+    try:
+        with open(os.path.join(HOME, str(number), "state.json")) as state:
+            return json.load(state)
+    except (OSError, ValueError):
+        return None
+
+
 def instances():
     """Those that have a state file, in order of their numbers."""
-    found = []
-    for name in os.listdir(HOME) if os.path.isdir(HOME) else []:
-        try:
-            with open(os.path.join(HOME, name, "state.json")) as state:
-                found.append(Instance(int(name), json.load(state)))
-        except (OSError, ValueError):
-            continue
-    return sorted(found, key=lambda instance: instance.number)
+    numbers = sorted(int(name) for name in (os.listdir(HOME) if os.path.isdir(HOME) else []) if name.isdigit())
+    states = [(number, read(number)) for number in numbers]
+    return [Instance(number, state) for number, state in states if state is not None]
 
 
 def end_abandoned():
@@ -204,6 +223,11 @@ def end_abandoned():
         owner = instance.state["owner"]
         if owner is not None and not system.is_alive(owner):
             instance.down()
+    with locked():
+        # Made under the lock, together with its state file: without one its maker was killed in between.
+        for name in os.listdir(HOME) if os.path.isdir(HOME) else []:
+            if name.isdigit() and read(int(name)) is None:
+                shutil.rmtree(os.path.join(HOME, name), ignore_errors=True)
 
 
 def create(tree):
@@ -218,6 +242,7 @@ def create(tree):
             raise system.Failure("%d testbeds stand already; end some with `make down`" % INSTANCES_MAX)
         os.mkdir(directory)
         instance = Instance(number, {
+            "token": os.urandom(8).hex(),
             "owner": system.identify(os.getpid()),
             "tree": tree,
             "processes": [],

@@ -35,14 +35,38 @@ static bool was_in_force(const struct truth *truth, const struct truth_attempt *
     return false;
 }
 
+static struct judge_example *find_example(struct verdict *verdict, const struct packet_key *key,
+                                          const struct truth_connection *connection, uint8_t dscp)
+{
+    for (unsigned i = 0; i < verdict->n_examples; i++) {
+        struct judge_example *example = &verdict->examples[i];
+        if (example->dscp == dscp && example->attempt == connection->number &&
+            memcmp(&example->key, key, sizeof(*key)) == 0)
+            return example;
+    }
+    return NULL;
+}
+
 static void count_wrong(struct verdict *verdict, const struct packet_key *key,
-                        const struct packet *packet, const struct truth_attempt *attempt,
+                        const struct packet *packet, const struct truth_connection *connection,
                         uint8_t expected)
 {
-    if (verdict->wrong < JUDGE_EXAMPLES)
-        verdict->examples[verdict->wrong] =
-            (struct judge_example){*key, packet->time_ns, attempt->attempt, packet->dscp, expected};
+    struct judge_example *example = find_example(verdict, key, connection, packet->dscp);
     verdict->wrong++;
+    if (!example && verdict->n_examples < JUDGE_EXAMPLES) {
+        example = &verdict->examples[verdict->n_examples++];
+        memcpy(&example->key, key, sizeof(*key));
+        example->first_ns = packet->time_ns;
+        example->attempt = connection->number;
+        example->opened_ns = connection->opened_ns;
+        example->closed_ns = connection->closed_ns;
+        example->dscp = packet->dscp;
+        example->expected = expected;
+    }
+    if (example) {
+        example->last_ns = packet->time_ns;
+        example->n++;
+    }
 }
 
 static void judge_packet(const struct truth *truth, const struct packets *packets,
@@ -63,7 +87,7 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
     else if (was_in_force(truth, attempt, packet, since_ns, window_ns, &age_ns))
         count_age(verdict, age_ns);
     else
-        count_wrong(verdict, key, packet, attempt, expected);
+        count_wrong(verdict, key, packet, connection, expected);
 }
 
 /* ---- each change of mode ---- */

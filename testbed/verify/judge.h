@@ -24,13 +24,16 @@
 #include "testbed/verify/packets.h"
 #include "testbed/verify/truth.h"
 
-enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 5, JUDGE_FLOWING_PACKETS = 20 };
+enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 10, JUDGE_FLOWING_PACKETS = 20 };
 
+/* Wrong packets of one connection that had one mark. */
 struct judge_example {
     struct packet_key key;
-    int64_t time_ns;
+    int64_t first_ns, last_ns;
+    uint64_t n;
     uint64_t attempt;
-    uint8_t dscp, expected;
+    int64_t opened_ns, closed_ns; /* its connection, as in truth.h */
+    uint8_t dscp, expected;       /* expected: of the first */
 };
 struct judge_delays {
     int64_t *at_ns; /* sorted once judged */
@@ -40,7 +43,9 @@ struct verdict {
     uint64_t checked, right, in_window, wrong, unattributed, lost;
     uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, window_ns
                                   ago */
-    struct judge_example examples[JUDGE_EXAMPLES]; /* of wrong ones */
+    struct judge_example
+        examples[JUDGE_EXAMPLES]; /* of wrong ones: the first so many connections */
+    unsigned n_examples;
     uint64_t mode_changes;
     struct judge_delays flowing, starved;
     uint64_t unseen;

@@ -30,14 +30,20 @@ static void print_end(const struct packet_end *end, FILE *out)
     fprintf(out, "%s port %u", text, end->port);
 }
 
-static void print_example(const struct judge_example *example, FILE *out)
+static void print_example(const struct judge_example *e, FILE *out)
 {
-    fprintf(out, "  wrong: ");
-    print_end(&example->key.from, out);
+    fprintf(out, "  wrong: %" PRIu64 " from ", e->n);
+    print_end(&e->key.from, out);
     fprintf(out, " to ");
-    print_end(&example->key.to, out);
-    fprintf(out, " at %" PRId64 " ns: DSCP %u, but attempt %" PRIu64 " has %u\n", example->time_ns,
-            example->dscp, example->attempt, example->expected);
+    print_end(&e->key.to, out);
+    fprintf(out,
+            ": DSCP %u, but attempt %" PRIu64
+            " has %u; %.1f to %.1f ms after the connection was opened",
+            e->dscp, e->attempt, e->expected, (double)(e->first_ns - e->opened_ns) / 1e6,
+            (double)(e->last_ns - e->opened_ns) / 1e6);
+    if (e->closed_ns != INT64_MAX)
+        fprintf(out, ", which closed after %.1f ms", (double)(e->closed_ns - e->opened_ns) / 1e6);
+    fputc('\n', out);
 }
 
 void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
@@ -54,7 +60,7 @@ void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
                 "  the window is %" PRId64 " ms; old marks after less than 20 ms: %" PRIu64
                 ", 100 ms: %" PRIu64 ", 500 ms: %" PRIu64 ", later: %" PRIu64 "\n",
                 window_ns / 1000000, v->ages[0], v->ages[1], v->ages[2], v->ages[3]);
-    for (uint64_t i = 0; i < v->wrong && i < JUDGE_EXAMPLES; i++)
+    for (unsigned i = 0; i < v->n_examples; i++)
         print_example(&v->examples[i], out);
     fprintf(out, "%" PRIu64 " mode switches, to the first payload packet with the new mark:\n",
             v->mode_changes);

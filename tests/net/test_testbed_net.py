@@ -110,6 +110,21 @@ def test_what_a_killed_owner_left_is_ended_by_the_next_start():
     assert traces(number) == []
 
 
+def test_a_late_teardown_leaves_the_next_instance_alone():
+    first = instances.create(TREE)
+    late = instances.Instance(first.number, dict(first.state))
+    first.down()
+    second = instances.create(TREE)
+    try:
+        network.Network(second, 1, 10_000_000).up()
+        if second.number != late.number:
+            pytest.skip("another testbed took the number")
+        late.down()
+        assert len(traces(second.number)) == 4
+    finally:
+        second.down()
+
+
 def test_the_owner_ends_when_its_parent_is_killed():
     code = ("import time\n"
             "from testbed.net import instance, network, system\n"
