@@ -251,7 +251,7 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
 
 static void dump_task(struct dumper *d, const struct task *task)
 {
-    if (task->state == TASK_BLOCKED && !task->failures && !task->ready_ns)
+    if (task->state == TASK_BLOCKED && !task->failures && !task->ready_ns && !task->started_ns)
         return;
     struct task_record record = {
         .job = task->stage->job->number,
