@@ -145,10 +145,12 @@ check: programs ## the checks that run nothing: include directions, one owner pe
 # The decoders' sources are built anew for it: coverage has to be compiled in.
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz: $(BUILD)/obj/duopoly.pb.o ## explores the wire's decoder with libFuzzer for FUZZ_SECONDS (60); what it finds stays in $(BUILD)/fuzz
-	@mkdir -p $(BUILD)/fuzz/wire
+fuzz: $(BUILD)/obj/duopoly.pb.o ## explores the decoders of wire and records with libFuzzer for FUZZ_SECONDS (60) each; what it finds stays in $(BUILD)/fuzz
+	@mkdir -p $(BUILD)/fuzz/wire $(BUILD)/fuzz/record
 	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_wire tests/fuzz/fuzz_wire.c lib/wire.c lib/err.c $< -lprotobuf-nanopb
+	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_record tests/fuzz/fuzz_record.c $(addprefix controller/engine/,record.c field.c names.c) lib/err.c
 	$(BUILD)/fuzz/fuzz_wire -max_len=65537 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/wire tests/fuzz/wire
+	$(BUILD)/fuzz/fuzz_record -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/record tests/fuzz/record
 
 .PHONY: deps
 deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)

@@ -20,6 +20,10 @@ struct clock_record {
     uint32_t mode;
     bool congested;
 };
+struct shape_record {
+    struct resources demand;
+    char constraint[ENGINE_NAME_MAX];
+};
 struct host_record {
     uint32_t host;
     bool joined, silent, lost, draining;
@@ -56,7 +60,7 @@ struct attempt_record {
     enum reason reason;
 };
 
-enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_HOST, RECORD_JOB, RECORD_STAGE, RECORD_TASK, RECORD_ATTEMPT, RECORD_FINISHED, RECORD_END, RECORDS };
+enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_SHAPE, RECORD_HOST, RECORD_JOB, RECORD_STAGE, RECORD_TASK, RECORD_ATTEMPT, RECORD_FINISHED, RECORD_END, RECORDS };
 
 #define F(type, member, kind) {#member, FIELD_##kind, offsetof(struct type, member)}
 
@@ -74,6 +78,7 @@ static const struct record_kind kinds[RECORDS] = {
                       {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64), F(clock_record, mode_sequence, U64),
                        F(clock_record, attempt_counter, U64), F(clock_record, draws, U64), F(clock_record, mode, U32),
                        F(clock_record, congested, BOOL)}},
+    [RECORD_SHAPE] = {"shape", {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS)}},
     [RECORD_HOST] = {"host",
                      {F(host_record, host, U32), F(host_record, joined, BOOL), F(host_record, silent, BOOL), F(host_record, lost, BOOL),
                       F(host_record, draining, BOOL), F(host_record, uplink_permille, U32), F(host_record, downlink_permille, U32),
@@ -131,6 +136,13 @@ static void put_record(struct dumper *d, int kind, const void *object)
 static void put_event(struct dumper *d, const struct event *event)
 {
     send_line(d, record_encode_event(event, d->buffer, RECORD_MAX));
+}
+
+static void dump_shape(struct dumper *d, const struct shape *shape)
+{
+    struct shape_record record = {.demand = shape->demand};
+    strcpy(record.constraint, shape->constraint);
+    put_record(d, RECORD_SHAPE, &record);
 }
 
 static void dump_host(struct dumper *d, const struct host *host)
@@ -239,7 +251,7 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
 
 static void dump_task(struct dumper *d, const struct task *task)
 {
-    if (task->state == TASK_BLOCKED && !task->failures && !task->ready_ns)
+    if (task->state == TASK_BLOCKED && !task->failures && !task->ready_ns && !task->started_ns)
         return;
     struct task_record record = {
         .job = task->stage->job->number,
@@ -345,6 +357,9 @@ int engine_dump(const struct engine *engine, int (*sink)(void *context, const ch
         .congested = engine->congested,
     };
     put_record(&d, RECORD_CLOCK, &clock);
+    /* WHY: in their own order, which ties between them follow, and also those without a job left: they fill the table. */
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        dump_shape(&d, engine->shapes[i]);
     for (uint32_t i = 0; i < engine->n_hosts; i++)
         if (engine->hosts[i])
             dump_host(&d, engine->hosts[i]);
@@ -380,6 +395,7 @@ uint64_t engine_digest(const struct engine *engine)
 union record {
     struct engine_config config;
     struct clock_record clock;
+    struct shape_record shape;
     struct host_record host;
     struct job_record job;
     struct stage_record stage;
@@ -538,6 +554,10 @@ static int load_record(struct loader *l, int kind, const char *line, struct err 
     case RECORD_CLOCK:
         load_clock(l->engine, &record.clock);
         l->congested = record.clock.congested;
+        return 0;
+    case RECORD_SHAPE:
+        if (!cluster_shape(l->engine, &record.shape.demand, record.shape.constraint))
+            return err_set(err, EINVAL, "more than %u shapes", l->engine->config.shapes_max);
         return 0;
     case RECORD_HOST:
         return load_host(l->engine, &record.host, err);

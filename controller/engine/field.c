@@ -166,9 +166,10 @@ static int take_u64(const char **at, uint64_t max, uint64_t *ret_value)
 {
     uint64_t value = 0;
     const char *start = *at;
+    *ret_value = 0;
     for (; **at >= '0' && **at <= '9'; (*at)++) {
         uint64_t digit = (uint64_t)(**at - '0');
-        if (value > (max - digit) / 10)
+        if (digit > max || value > (max - digit) / 10)
             return -ERANGE;
         value = value * 10 + digit;
     }

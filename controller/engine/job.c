@@ -418,7 +418,8 @@ void job_update(struct engine *engine, const struct event *event)
 void job_remember(struct engine *engine, struct finished *record)
 {
     struct sorted_key by_number = {record->number, 0, 0}, by_age = {engine->finished_counter++, 0, 0};
-    struct sorted_key by_name = {job_name_hash(record->name), record->number, 0};
+    /* WHY 1: the job itself still stands among the names, with 0. */
+    struct sorted_key by_name = {job_name_hash(record->name), record->number, 1};
     sorted_insert(&engine->finished, &record->by_number, by_number, 0);
     sorted_insert(&engine->finished_age, &record->by_age, by_age, 0);
     sorted_insert(&engine->names, &record->by_name, by_name, 1);

@@ -140,10 +140,10 @@ int record_field_u64(const char *line, const char *name, uint64_t *ret_value)
     for (const char *at = strchr(line, ' '); at; at = strchr(at + 1, ' ')) {
         if (strncmp(at + 1, name, length) != 0 || at[1 + length] != '=')
             continue;
-        char *end;
+        const char *digits = at + 2 + length;
         errno = 0;
-        *ret_value = strtoull(at + 2 + length, &end, 10);
-        return errno == ERANGE || end == at + 2 + length ? -ERANGE : 0;
+        *ret_value = strtoull(digits, NULL, 10);
+        return errno == ERANGE || *digits < '0' || *digits > '9' ? -ERANGE : 0;
     }
     return -ENOENT;
 }

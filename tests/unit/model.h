@@ -340,7 +340,8 @@ static inline uint64_t m_estimate(const struct model *m, const struct m_job *j)
     if (j->estimate_bytes >= 0)
         bytes = (uint64_t)j->estimate_bytes;
     m_wide bit_ns = (m_wide)bytes * 8 * 1000000000u;
-    return work / (uint64_t)(slots > 0 ? slots : 1) + (uint64_t)(bit_ns / (bps ? bps : 1));
+    m_wide sum = work / (uint64_t)(slots > 0 ? slots : 1) + bit_ns / (bps ? bps : 1);
+    return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
 }
 
 static inline bool m_starved(struct model *m)

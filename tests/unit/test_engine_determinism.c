@@ -1,0 +1,162 @@
+/* Equal in, equal out, byte for byte: on every compiler (a golden hash), for a twin that was loaded
+ * from a dump, and again. */
+#include "tests/unit/model_step.h"
+
+#include "controller/engine/record.h"
+
+struct lines {
+    char *text;
+    size_t used, size, at;
+};
+
+static int keep_line(void *context, const char *line, size_t length)
+{
+    struct lines *lines = context;
+    if (lines->used + length + 2 > lines->size) {
+        lines->size = 2 * (lines->used + length + 2);
+        lines->text = realloc(lines->text, lines->size);
+        assert_non_null(lines->text);
+    }
+    memcpy(lines->text + lines->used, line, length);
+    lines->used += length;
+    if (!length || line[length - 1] != '\n')
+        lines->text[lines->used++] = '\n';
+    lines->text[lines->used] = 0;
+    return 0;
+}
+
+static int next_line(void *context, const char **ret_line)
+{
+    struct lines *lines = context;
+    if (lines->at >= lines->used)
+        return 0;
+    *ret_line = lines->text + lines->at;
+    size_t length = strcspn(*ret_line, "\n");
+    lines->at += length + 1;
+    return (int)length;
+}
+
+static struct engine *load_dump_of(const struct engine *engine)
+{
+    struct lines lines = {0};
+    struct engine *twin = NULL;
+    struct err err = {0};
+    assert_int_equal(engine_dump(engine, keep_line, &lines), 0);
+    if (engine_load(next_line, &lines, &twin, &err) < 0)
+        fail_msg("engine_load: %s", err.text);
+    free(lines.text);
+    assert_true(engine_digest(engine) == engine_digest(twin));
+    return twin;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t hash_decisions(uint64_t hash, const struct decisions *decisions)
+{
+    char line[1024];
+    for (size_t i = 0; i < decisions->n; i++) {
+        assert_true(record_encode_decision(&decisions->at[i], line, sizeof(line)) > 0);
+        hash = hash_text(hash, line);
+    }
+    return hash;
+}
+
+static void same_decisions(const struct decisions *a, const struct decisions *b)
+{
+    char left[1024], right[1024];
+    for (size_t i = 0; i < a->n || i < b->n; i++) {
+        strcpy(left, "nothing");
+        strcpy(right, "nothing");
+        if (i < a->n)
+            record_encode_decision(&a->at[i], left, sizeof(left));
+        if (i < b->n)
+            record_encode_decision(&b->at[i], right, sizeof(right));
+        assert_string_equal(left, right);
+    }
+}
+
+/* A run of random events; with a twin, which is loaded anew from a dump now and then, beside it. */
+static uint64_t run(const char *turn, const char *place, const char *network, uint64_t seed,
+                    int steps, bool with_twin)
+{
+    static struct model m;
+    struct decisions decisions = {0};
+    struct engine *twin = NULL;
+    uint64_t hash = 0xcbf29ce484222325u;
+    struct engine_config config = script_config();
+    config.hosts_max = M_HOSTS;
+    config.epoch = 7;
+    config.seed = seed;
+    strcpy(config.turn, turn);
+    strcpy(config.place, place);
+    strcpy(config.network, network);
+    model_begin(&m, &config, seed);
+    m.mode_events = true;
+    for (int step = 0; step < steps; step++) {
+        model_step(&m);
+        hash = hash_decisions(hash, &m.script.decisions);
+        if (twin) {
+            assert_int_equal(engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions),
+                             0);
+            same_decisions(&m.script.decisions, &decisions);
+            assert_true(engine_deadline_ns(twin) == engine_deadline_ns(m.script.engine));
+        }
+        if (with_twin && step % 16 == 0) {
+            if (twin)
+                assert_true(engine_digest(twin) == engine_digest(m.script.engine));
+            engine_destroy(twin);
+            twin = load_dump_of(m.script.engine);
+        }
+    }
+    engine_destroy(twin);
+    decisions_done(&decisions);
+    model_end(&m);
+    return hash;
+}
+
+/* Changes whenever the engine decides differently: then look whether it should, and put the new
+ * number here. It must be the same under every compiler and option. */
+static void test_golden_run(void **state)
+{
+    (void)state;
+    uint64_t hash = run("sjf", "nats", "cans", 1, 500, false) ^
+                    run("fair", "nats", "dclas", 2, 300, false) ^
+                    run("fifo", "random", "none", 3, 300, false);
+    print_message("decisions hash to %016llx\n", (unsigned long long)hash);
+    assert_true(hash == UINT64_C(0x6f05bcaa3901a03c));
+}
+
+static void test_again(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    assert_true(run("sjf", "nats", "cans", seed, 200, false) ==
+                run("sjf", "nats", "cans", seed, 200, false));
+}
+
+static void test_loaded_twin_decides_the_same(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    static const char *const turns[] = {"sjf", "fair", "fifo"},
+                             *const places[] = {"nats", "greedy", "random"},
+                             *const networks[] = {"cans", "dclas", "cans-macroflow", "cans-coflow",
+                                                  "none"};
+    for (int i = 0; i < 15; i++)
+        run(turns[i % 3], places[i / 5], networks[i % 5], test_random(&stream), 150, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden_run),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_loaded_twin_decides_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* The cost of an event does not grow with the cluster: objects looked at per event at n and at 10 n
+ * tasks, jobs, hosts, and all together. */
+#include "tests/unit/script.h"
+
+enum { PROBES = 40, MEGABYTE = 1000000 };
+
+struct size {
+    uint32_t hosts, jobs, tasks; /* tasks: maps per job */
+};
+struct scene {
+    const char *name, *turn, *place, *network;
+    bool blocks, starved;
+};
+
+/* Maps wait next to blocks that are spread so that each host holds as many per job in the small and
+ * in the large case: lists of tasks local to the host are excepted. */
+static uint32_t *make_blocks(const struct size *size, uint32_t job)
+{
+    uint32_t *blocks = calloc(size->tasks * 3, sizeof(*blocks));
+    for (uint32_t i = 0; i < size->tasks * 3; i++)
+        blocks[i] = (i * 7 + job + i / 3) % size->hosts;
+    return blocks;
+}
+
+static void submit(struct script *s, const struct scene *scene, const struct size *size,
+                   uint32_t job)
+{
+    uint64_t sums[4] = {MEGABYTE, 2 * MEGABYTE, 3 * MEGABYTE, 4 * MEGABYTE};
+    uint32_t *blocks = make_blocks(size, job);
+    struct script_job j = {job,    size->tasks, scene->blocks ? 3 : 0,  4, blocks, MEGABYTE, SECOND,
+                           SECOND, sums,        (int64_t)job * MEGABYTE};
+    script_submit(s, &j);
+    free(blocks);
+}
+
+static uint64_t visits(const struct script *s)
+{
+    struct engine_counters counters;
+    engine_counters(s->engine, &counters);
+    return counters.visits;
+}
+
+static uint64_t newest_attempt(const struct script *s, uint64_t after)
+{
+    struct attempt_view view;
+    return engine_attempt_after(s->engine, after, &view) == 0 ? view.attempt : 0;
+}
+
+/* Visits of a number of events of each kind that happen all the time, with all slots taken and much
+ * waiting. */
+static uint64_t cost(const struct scene *scene, const struct size *size)
+{
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.turn, scene->turn);
+    strcpy(config.place, scene->place);
+    strcpy(config.network, scene->network);
+    if (scene->starved)
+        config.mode_rule = MODE_RULE_STARVED;
+    script_begin(&s, &config);
+    for (uint32_t h = 0; h < size->hosts; h++)
+        script_host(&s, h, 2);
+    for (uint32_t j = 1; j <= size->jobs; j++)
+        submit(&s, scene, size, j);
+    uint64_t before = visits(&s), attempt = 0;
+    for (uint32_t i = 0; i < PROBES; i++) {
+        s.now_ns += SECOND / 100;
+        attempt = newest_attempt(&s, attempt);
+        assert_true(attempt > 0);
+        script_attempt(&s, EVENT_ATTEMPT_STARTED, attempt, 0);
+        script_attempt(&s, EVENT_ATTEMPT_RECEIVED, attempt, MEGABYTE);
+        script_attempt(&s, i % 8 == 7 ? EVENT_ATTEMPT_FAILED : EVENT_ATTEMPT_DONE, attempt,
+                       MEGABYTE);
+        script_load(&s, i % size->hosts, i % 2 ? 950 : 100);
+        script_events(&s, NULL, 0);
+    }
+    uint64_t looked_at = visits(&s) - before;
+    script_end(&s);
+    return looked_at;
+}
+
+static void check(const struct scene *scene, const char *what, struct size small, struct size large)
+{
+    uint64_t a = cost(scene, &small), b = cost(scene, &large);
+    print_message("%s, 10 × %s: %llu -> %llu visits\n", scene->name, what, (unsigned long long)a,
+                  (unsigned long long)b);
+    if (2 * b > 3 * a)
+        fail_msg("%s, 10 × %s: %llu visits became %llu", scene->name, what, (unsigned long long)a,
+                 (unsigned long long)b);
+}
+
+static void all_sizes(const struct scene *scene)
+{
+    struct size small = {20, 10, 60};
+    /* Ten times the maps next to the same hosts are ten times the tasks local to a host: the stated
+     * exception. */
+    if (!scene->blocks)
+        check(scene, "tasks", small, (struct size){20, 10, 600});
+    check(scene, "jobs", small, (struct size){20, 100, 60});
+    check(scene, "hosts", (struct size){20, 10, 600}, (struct size){200, 10, 600});
+    check(scene, "tasks and hosts", small, (struct size){200, 10, 600});
+    check(scene, "all", small, (struct size){200, 100, 600});
+}
+
+static void test_maps_without_blocks(void **state)
+{
+    (void)state;
+    all_sizes(&(struct scene){"nats", "sjf", "nats", "cans", false, false});
+    all_sizes(&(struct scene){"nats, starved", "sjf", "nats", "cans", false, true});
+}
+
+static void test_maps_next_to_blocks(void **state)
+{
+    (void)state;
+    all_sizes(&(struct scene){"nats, blocks", "sjf", "nats", "cans", true, false});
+    all_sizes(&(struct scene){"nats, blocks, starved", "sjf", "nats", "cans", true, true});
+}
+
+static void test_baselines(void **state)
+{
+    (void)state;
+    all_sizes(&(struct scene){"greedy, fifo", "fifo", "greedy", "none", false, false});
+    all_sizes(&(struct scene){"greedy, blocks", "sjf", "greedy", "none", true, false});
+    all_sizes(&(struct scene){"random, dclas", "sjf", "random", "dclas", false, false});
+}
+
+static void test_fair(void **state)
+{
+    (void)state;
+    all_sizes(&(struct scene){"nats, fair", "fair", "nats", "cans", false, false});
+    /* Each start changes a fair job's turn, and with it the job's place in the lists of all hosts
+     * that its maps wait for (local.h): the cost grows with those hosts, but not with other jobs.
+     */
+    struct scene blocks = {"nats, fair, blocks", "fair", "nats", "cans", true, false};
+    check(&blocks, "jobs", (struct size){20, 10, 60}, (struct size){20, 100, 60});
+}
+
+/* Reduce tasks that are held back: many jobs wait, each event looks at none but those that it
+ * concerns. */
+static uint64_t cost_of_held(uint32_t jobs, uint32_t hosts)
+{
+    struct script s;
+    struct engine_config config = script_config();
+    config.mode_rule = MODE_RULE_RICH;
+    script_begin(&s, &config);
+    for (uint32_t h = 0; h < hosts; h++)
+        script_host(&s, h, 40);
+    uint64_t sums[4] = {MEGABYTE, MEGABYTE, MEGABYTE, MEGABYTE};
+    for (uint32_t j = 1; j <= jobs; j++) {
+        struct script_job job = {j, 1, 0, 4, NULL, 0, SECOND, SECOND, sums, (int64_t)j};
+        script_submit(&s, &job);
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, j, 0, 0), 0);
+    }
+    struct engine_status status;
+    engine_status(s.engine, &status);
+    assert_true(status.held_stages > jobs / 2);
+    uint64_t before = visits(&s);
+    for (uint32_t i = 0; i < PROBES; i++) {
+        uint64_t attempt = newest_attempt(&s, 0);
+        s.now_ns += SECOND / 100;
+        script_attempt(&s, EVENT_ATTEMPT_RECEIVED, attempt, MEGABYTE);
+        script_attempt(&s, EVENT_ATTEMPT_DONE, attempt, MEGABYTE);
+        script_load(&s, 0, i % 2 ? 950 : 100);
+    }
+    uint64_t looked_at = visits(&s) - before;
+    script_end(&s);
+    return looked_at;
+}
+
+static void test_held_jobs(void **state)
+{
+    (void)state;
+    uint64_t a = cost_of_held(60, 4), b = cost_of_held(600, 4), c = cost_of_held(600, 40);
+    print_message("held: %llu, 10 × jobs %llu, 10 × jobs and hosts %llu visits\n",
+                  (unsigned long long)a, (unsigned long long)b, (unsigned long long)c);
+    assert_true(2 * b <= 3 * a);
+    assert_true(2 * c <= 3 * a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_maps_without_blocks), cmocka_unit_test(test_maps_next_to_blocks),
+        cmocka_unit_test(test_baselines),           cmocka_unit_test(test_fair),
+        cmocka_unit_test(test_held_jobs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

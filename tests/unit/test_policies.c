@@ -1,0 +1,328 @@
+/* Every entry of every policy table, held to its contract. */
+#include "tests/unit/model_step.h"
+
+#include "controller/engine/commit/commit.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/turn/turn.h"
+
+enum { MEGABYTE = 1000000 };
+
+static void configure(struct engine_config *config, unsigned turn, unsigned place, unsigned network)
+{
+    *config = script_config();
+    config->hosts_max = M_HOSTS;
+    config->epoch = 7;
+    strcpy(config->turn, engine_policy_name("turn", turn));
+    strcpy(config->place, engine_policy_name("place", place));
+    strcpy(config->network, engine_policy_name("network", network));
+}
+
+static unsigned count(const char *question)
+{
+    unsigned n = 0;
+    while (engine_policy_name(question, n))
+        n++;
+    return n;
+}
+
+/* Names are words that fit the configuration and differ; what must be there is there. */
+static void test_tables(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {"turn", "place", "commit", "network"};
+    for (int q = 0; q < 4; q++) {
+        assert_true(count(questions[q]) > 0);
+        for (unsigned i = 0; i < count(questions[q]); i++) {
+            const char *name = engine_policy_name(questions[q], i);
+            assert_true(strlen(name) > 0 && strlen(name) < sizeof(script_config().turn));
+            for (unsigned k = 0; k < i; k++)
+                assert_string_not_equal(name, engine_policy_name(questions[q], k));
+        }
+    }
+    assert_null(engine_policy_name("colour", 0));
+    for (int i = 0; turn_policies[i]; i++)
+        assert_non_null(turn_policies[i]->number);
+    for (int i = 0; place_policies[i]; i++)
+        assert_non_null(place_policies[i]->pick);
+    for (int i = 0; commit_policies[i]; i++)
+        assert_non_null(commit_policies[i]->admits);
+    for (int i = 0; network_policies[i]; i++) {
+        assert_non_null(network_policies[i]->levels);
+        for (int mode = 0; mode < 2; mode++)
+            assert_true(network_policies[i]->order((enum mode)mode) < ORDERS);
+    }
+}
+
+/* Every combination obeys the rules that all share: the literal model follows each decision.
+ * Policies that hold nothing leave no slot free that a ready task could take. */
+static void check_nothing_left(struct model *m)
+{
+    for (int i = 0; i < M_JOBS && !m->holds; i++)
+        for (uint32_t s = 0; m->job[i].number && s < m->job[i].n_stages; s++)
+            assert_true(!m_stage_ready(&m->job[i], s) || !m_times(m, m->job[i].stage[s].demand));
+}
+
+static void no_opinion(struct model *m, const struct decision *start)
+{
+    (void)m;
+    (void)start;
+}
+
+static const struct m_judge judge = {no_opinion, check_nothing_left};
+
+static void test_every_combination(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    static struct model m;
+    for (unsigned t = 0; t < count("turn"); t++)
+        for (unsigned p = 0; p < count("place"); p++)
+            for (unsigned n = 0; n < count("network"); n++) {
+                struct engine_config config;
+                configure(&config, t, p, n);
+                model_begin(&m, &config, test_random(&stream));
+                m.judge = &judge;
+                m.mode_events = true;
+                for (int step = 0; step < 150; step++)
+                    model_step(&m);
+                assert_true(m.starts > 0);
+                model_end(&m);
+            }
+}
+
+/* Whose turn: the first start of two jobs that wait for one slot. */
+static uint64_t first_of_two(const char *turn)
+{
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.turn, turn);
+    script_begin(&s, &config);
+    struct script_job large = {5, 1, 0, 0, NULL, 0, SECOND, 0, NULL, 2000000000};
+    struct script_job small = {9, 1, 0, 0, NULL, 0, SECOND, 0, NULL, 1};
+    script_submit(&s, &large);
+    s.now_ns = SECOND;
+    script_submit(&s, &small);
+    script_host(&s, 0, 1);
+    uint64_t job = script_decision(&s, DECISION_START, 0)->start.job;
+    script_end(&s);
+    return job;
+}
+
+static void test_turns(void **state)
+{
+    (void)state;
+    assert_int_equal(first_of_two("sjf"), 9);
+    assert_int_equal(first_of_two("fifo"), 5);
+    assert_int_equal(first_of_two("fair"), 5);
+}
+
+/* Fair: running tasks of jobs that have enough of them differ by one at most. */
+static void test_fair_is_fair(void **state)
+{
+    (void)state;
+    struct script s;
+    struct job_view job;
+    struct engine_config config = script_config();
+    strcpy(config.turn, "fair");
+    strcpy(config.place, "greedy");
+    script_begin(&s, &config);
+    for (uint64_t number = 1; number <= 4; number++) {
+        struct script_job j = {number, 20, 0, 0, NULL, 0, SECOND, 0, NULL, (int64_t)number};
+        script_submit(&s, &j);
+    }
+    script_host(&s, 0, 14);
+    uint64_t running = 0;
+    for (uint64_t number = 1; number <= 4; number++) {
+        engine_job(s.engine, number, &job);
+        assert_true(job.running == 3 || job.running == 4);
+        running += job.running;
+    }
+    assert_int_equal(running, 14);
+    script_end(&s);
+}
+
+/* Random placement: 4000 maps over ten hosts of equal size, each gets its share within six standard
+ * deviations. */
+static void test_random_spreads(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.place, "random");
+    script_begin(&s, &config);
+    for (uint32_t h = 0; h < 10; h++)
+        script_host(&s, h, 4000);
+    struct script_job job = {1, 4000, 0, 0, NULL, 0, SECOND, 0, NULL, 1};
+    script_submit(&s, &job);
+    for (uint32_t h = 0; h < 10; h++) {
+        struct host_view view;
+        engine_host(s.engine, h, &view);
+        assert_in_range(view.running, 400 - 6 * 19, 400 + 6 * 19);
+    }
+    script_end(&s);
+}
+
+/* ---- levels -------------------------------------------------------------------------------------
+ */
+
+static void test_level_tables(void **state)
+{
+    (void)state;
+    struct level_table table;
+    level_table_exponential(&table, 10, 8, 8);
+    static const uint64_t thresholds[] = {10, 80, 640, 5120, 40960, 327680, 2621440};
+    for (uint32_t i = 0; i < 7; i++) {
+        assert_int_equal(table.threshold_bytes[i], thresholds[i]);
+        assert_int_equal(level_table_level(&table, thresholds[i] - 1), i);
+        assert_int_equal(level_table_level(&table, thresholds[i]), i + 1);
+    }
+    assert_int_equal(level_table_level(&table, UINT64_MAX), 7);
+    level_table_exponential(&table, 10, 8, 1);
+    assert_int_equal(level_table_level(&table, UINT64_MAX), 0);
+    level_table_exponential(&table, 1u << 30, 1u << 30, ENGINE_LEVELS_MAX);
+    assert_true(table.threshold_bytes[ENGINE_LEVELS_MAX - 2] == UINT64_MAX);
+    table.levels = 0;
+    assert_int_equal(level_table_level(&table, 12345), 12345);
+}
+
+/* One job: a map, then two reduce tasks of 2 and 18 MB. Returns the start of the larger one. */
+static struct decision reduce_start(struct script *s, const char *network)
+{
+    struct engine_config config = script_config();
+    static const uint64_t sums[] = {2 * MEGABYTE, 18 * MEGABYTE};
+    strcpy(config.network, network);
+    strcpy(config.place, "greedy");
+    script_begin(s, &config);
+    script_host(s, 0, 1);
+    script_host(s, 1, 9);
+    struct script_job job = {1, 1, 0, 2, NULL, 0, SECOND, 0, sums, 0};
+    script_submit(s, &job);
+    script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, 1, 0, 0), 0);
+    return *script_start(s, 1, 1, 1);
+}
+
+/* 20 MB are Coflow level 1 (10 MB × 8), 18 MB are Macroflow level 3 (1 MB × 4). */
+static void test_levels_of_cans(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *network;
+        uint64_t coflow, macroflow;
+    } cases[] = {{"cans", 1, 3},
+                 {"cans-coflow", 1, 1},
+                 {"cans-macroflow", 3, 3},
+                 {"none", 0, 0},
+                 {"dclas", 0, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct script s;
+        struct decision start = reduce_start(&s, cases[i].network);
+        assert_int_equal(start.start.coflow_level, cases[i].coflow);
+        assert_int_equal(start.start.macroflow_level, cases[i].macroflow);
+        script_end(&s);
+    }
+}
+
+/* A switch of the mode changes no attempt; progress changes none either under cans. */
+static void test_cans_levels_never_change(void **state)
+{
+    (void)state;
+    struct script s;
+    uint64_t attempt = reduce_start(&s, "cans").start.attempt;
+    script_attempt(&s, EVENT_ATTEMPT_PROGRESS, attempt, 17 * MEGABYTE);
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
+    struct script_job other = {2, 30, 0, 0, NULL, 0, 1, 0, NULL, 1};
+    script_submit(&s, &other);
+    assert_int_equal(script_count(&s, DECISION_MODE), 1);
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
+    script_end(&s);
+}
+
+static void report(struct script *s, uint64_t attempt, uint64_t bytes, size_t levels,
+                   uint64_t level)
+{
+    script_attempt(s, EVENT_ATTEMPT_PROGRESS, attempt, bytes);
+    assert_int_equal(script_count(s, DECISION_LEVEL), levels);
+    for (size_t i = 0; i < levels; i++) {
+        const struct decision *d = script_decision(s, DECISION_LEVEL, i);
+        struct attempt_view view;
+        assert_int_equal(d->reason, REASON_RECEIVED);
+        assert_int_equal(d->level.coflow_level, level);
+        assert_int_equal(d->level.macroflow_level, level);
+        assert_true(d->left >= d->right);
+        assert_int_equal(engine_attempt(s->engine, d->level.attempt, &view), 0);
+        assert_int_equal(view.coflow_level, level);
+        assert_int_equal(d->level.host, view.host);
+    }
+}
+
+/* D-CLAS: the level follows what all tasks of the stage have received, for every live attempt of
+ * it; 10 MB × 10. */
+static void test_dclas_follows_bytes_received(void **state)
+{
+    (void)state;
+    struct script s;
+    uint64_t b = reduce_start(&s, "dclas").start.attempt, a = script_attempt_of(&s, 1, 1, 0);
+    report(&s, a, 4 * MEGABYTE, 0, 0);
+    report(&s, b, 6 * MEGABYTE - 1, 0, 0);
+    report(&s, b, 6 * MEGABYTE, 2, 1);
+    report(&s, b, 5 * MEGABYTE, 0, 1);
+    report(&s, b, 6 * MEGABYTE, 0, 1);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, a, 4 * MEGABYTE);
+    report(&s, b, 95 * MEGABYTE, 0, 1);
+    report(&s, b, 96 * MEGABYTE, 1, 2);
+    script_attempt(&s, EVENT_ATTEMPT_FAILED, b, 0);
+    assert_int_equal(script_start(&s, 1, 1, 1)->start.coflow_level, 2);
+    script_end(&s);
+}
+
+static void test_policy_set(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "colour"};
+    static const char *const names[] = {"fifo", "greedy", "single", "none", "all", "red"};
+    struct script s;
+    struct engine_config config = script_config();
+    script_begin(&s, &config);
+    for (int q = 0; q < 6; q++)
+        for (int n = 0; n < 6; n++) {
+            struct event event = {.kind = EVENT_POLICY_SET, .request = 3};
+            event.policy_set.question = questions[q];
+            event.policy_set.name = names[n];
+            script_event(&s, event);
+            assert_int_equal(script_rejection(&s),
+                             q == n && q < 5 ? REASON_NONE : REASON_UNSUPPORTED);
+        }
+    script_end(&s);
+}
+
+static void test_unknown_policies_are_named(void **state)
+{
+    (void)state;
+    struct engine_config config = script_config();
+    struct engine *engine = NULL;
+    struct err err = {0};
+    strcpy(config.place, "tetris");
+    assert_true(engine_create(&config, &engine, &err) < 0);
+    assert_non_null(strstr(err.text, "tetris"));
+    assert_non_null(strstr(err.text, "nats"));
+    assert_null(engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_every_combination),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_fair_is_fair),
+        cmocka_unit_test(test_random_spreads),
+        cmocka_unit_test(test_level_tables),
+        cmocka_unit_test(test_levels_of_cans),
+        cmocka_unit_test(test_cans_levels_never_change),
+        cmocka_unit_test(test_dclas_follows_bytes_received),
+        cmocka_unit_test(test_policy_set),
+        cmocka_unit_test(test_unknown_policies_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
