@@ -130,7 +130,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 unit-programs: $(UNIT)
 
 .PHONY: unit
-unit: $(UNIT) ## builds and runs the unit tests of one variant
+unit: $(UNIT) $(BUILD)/duopolyd ## builds and runs the unit tests of one variant
 	tests/run-unit $(BUILD) $(UNIT)
 
 .PHONY: bench-sim

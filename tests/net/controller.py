@@ -76,6 +76,7 @@ class Daemon:
         self.scripted = scripted
         self.clock = None
         self.process = None
+        self.started = 0  # how often it said before that it listens
         self.extra = config
         self.start()
 
@@ -98,10 +99,7 @@ class Daemon:
         if self.process.poll() is not None:
             raise AssertionError(f"duopolyd ended: {self.words()}")
         lines = [l for l in self.words().splitlines() if "agents on" in l]
-        return lines[-1].split("agents on ")[1].split(",")[0] if len(lines) > self.starts() else None
-
-    def starts(self):
-        return getattr(self, "started", 0)
+        return lines[-1].split("agents on ")[1].split(",")[0] if len(lines) > self.started else None
 
     def words(self):
         return (self.folder / "stderr").read_text()
@@ -224,9 +222,8 @@ class Agent:
                 return
 
     def state(self, attempt, phase, **more):
-        self.acknowledged_state = self.send(numbered=True, attempt_state=pb.AttemptState(
+        return self.send(numbered=True, attempt_state=pb.AttemptState(
             attempt=attempt, phase=getattr(pb, "PHASE_" + phase), **more))
-        return self.acknowledged_state
 
 
 def workload(folder, jobs, hosts=2):

@@ -71,6 +71,8 @@ def test_a_job_runs_from_submission_to_its_end(cluster):
     log = daemon.log()
     assert log[0] == "duopoly-log 1" and log[-1] == "end stopped"
     assert [l.split()[1] for l in log if l.startswith("d ")].count("start") == 2
+    replay = [BUILD / "duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
 
 
 def test_time_can_be_scripted(cluster):
