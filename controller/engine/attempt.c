@@ -322,7 +322,9 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
 
 void attempt_seen(struct engine *engine, const struct event *event)
 {
-    struct host *host = cluster_adopt(engine, event->attempt_seen.host);
+    /* 0 is no attempt's number. */
+    engine->counters.ignored_facts += !event->attempt_seen.attempt;
+    struct host *host = event->attempt_seen.attempt ? cluster_adopt(engine, event->attempt_seen.host) : NULL;
     if (!host)
         return;
     struct attempt *attempt = attempt_find(engine, event->attempt_seen.attempt);

@@ -60,7 +60,7 @@ struct m_job {
     char name[32];
 };
 struct m_attempt {
-    uint64_t number, job, order; /* number 0: this place is free */
+    uint64_t number, job; /* number 0: this place is free */
     uint32_t stage, task, host, unit;
     int64_t slots, mem;
     enum attempt_state state;
@@ -79,7 +79,7 @@ struct model {
     struct script script;
     struct engine_config config;
     const struct m_judge *judge;
-    uint64_t stream, next_job, next_foreign, orders, steps, starts;
+    uint64_t stream, next_job, next_foreign, steps, starts;
     struct m_host host[M_HOSTS];
     struct m_job job[M_JOBS];
     struct m_attempt attempt[M_ATTEMPTS];

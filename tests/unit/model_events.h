@@ -108,7 +108,7 @@ static inline uint32_t m_output_host(const struct model *m, const struct m_job *
     for (int i = 0; i < M_ATTEMPTS; i++) {
         const struct m_attempt *a = &m->attempt[i];
         if (a->number && !a->orphan && a->job == j->number && a->stage == stage &&
-            a->task == task && (!newest || a->order > newest->order))
+            a->task == task && (!newest || a->number > newest->number))
             newest = a;
     }
     return newest ? newest->host : ENGINE_NONE;
@@ -153,13 +153,8 @@ static inline struct m_attempt *m_add_attempt(struct model *m, uint64_t number, 
 {
     struct m_attempt *a = m_find_attempt(m, 0);
     assert_non_null(a);
-    *a = (struct m_attempt){.number = number,
-                            .stage = stage,
-                            .task = task,
-                            .host = host,
-                            .unit = unit,
-                            .order = m->orders++,
-                            .orphan = !j};
+    *a = (struct m_attempt){
+        .number = number, .stage = stage, .task = task, .host = host, .unit = unit, .orphan = !j};
     if (!j)
         return a;
     a->job = j->number;
