@@ -10,9 +10,11 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -23,6 +25,9 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
 CLONE_NEWNET = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)
+
+# `timeout` ends a run by SIGTERM: then what a test made must be removed, too.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and not os.environ.get("REQUIRE_NET"), reason="needs root (REQUIRE_NET=1 makes this a failure)")
@@ -129,7 +134,7 @@ class Net:
     """Hosts h1…hN with addresses 10.99.0.N and fd99::N behind a bridge `br0` in namespace `sw`."""
 
     def __init__(self, hosts, mtu=1500):
-        self.prefix = f"dt{os.getpid()}"
+        self.prefix = f"dpt{os.getpid()}"
         self.hosts = []
         self.dir = tempfile.mkdtemp(prefix="duopoly-test-")
         os.chmod(self.dir, 0o755)  # commands of other users read files there
