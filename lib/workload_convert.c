@@ -206,7 +206,7 @@ void workload_converter_header(const struct workload_converter *converter, const
         ret_header->description, sizeof(ret_header->description),
         "the first %" PRIu64 " of %zu jobs of %.256s: arrivals %u.%03u times as fast; %" PRIu64
         " jobs over %" PRIu64 " bytes cut to that; then bytes divided by %u; %u racks folded onto "
-                              "%u hosts; maps of at most %u MB (2^20) "
+        "%u hosts; maps of at most %u MB (2^20) "
         "before scaling, on %u replicas by seed %" PRIu64 "; %" PRIu64 " bytes/s computed per slot",
         converter->n, converter->trace->n_coflows, trace_name, o->speed_milli / 1000,
         o->speed_milli % 1000, converter->n_cut, o->cap_bytes, o->scale, converter->trace->n_ports,

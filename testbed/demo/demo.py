@@ -30,6 +30,12 @@ def prepare(environment):
     return asked
 
 
+def window_ms(link_bps):
+    """How long after a change an old mark may still come by: a starved flow hears of it when its queue, 100 packets served
+    at 1 % of the link, has let a packet through, and what waits there by then takes as long again; half a second for us."""
+    return round(2 * 100 * 1514 * 8 * 1000 / (link_bps / 100)) + 500
+
+
 class Verify:
     """duopoly-verify on the switch while a policy runs."""
 
@@ -39,7 +45,8 @@ class Verify:
 
     def start(self):
         net, c = self.running.net, self.running
-        command = [c.program("duopoly-verify"), "--log", os.path.join(c.log_folder, "duopoly.log"), "--ports", c.ports,
+        command = [c.program("duopoly-verify"), "--window", str(window_ms(net.link_bps)),
+                   "--log", os.path.join(c.log_folder, "duopoly.log"), "--ports", c.ports,
                    "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"), *net.hosts]
         self.child = net.start(network.SWITCH, command, self.path)
         system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
