@@ -398,7 +398,8 @@ void attempt_done(struct engine *engine, const struct event *event)
     host_touch(engine, host);
 }
 
-void attempt_failed(struct engine *engine, const struct event *event)
+/* One failure more; the last that is allowed fails the job. */
+static void fail(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = known(engine, event);
     if (!attempt)
@@ -411,16 +412,22 @@ void attempt_failed(struct engine *engine, const struct event *event)
         job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
 }
 
+void attempt_failed(struct engine *engine, const struct event *event)
+{
+    fail(engine, event);
+}
+
+/* WHY as a failure: what an agent refuses (a command that it has not got) it would refuse at once again, for ever. */
+void attempt_refused(struct engine *engine, const struct event *event)
+{
+    fail(engine, event);
+}
+
 static void over(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = known(engine, event);
     if (attempt)
         end_without_result(engine, attempt);
-}
-
-void attempt_refused(struct engine *engine, const struct event *event)
-{
-    over(engine, event);
 }
 
 void attempt_killed(struct engine *engine, const struct event *event)

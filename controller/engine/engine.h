@@ -54,7 +54,7 @@ struct engine_config {
     uint32_t cleared_permille;   /* all below it clear it, 800 */
     int64_t hold_max_ns;         /* a hold ends at the latest after it, 30 s */
     int64_t stop_grace_ns;       /* in stop decisions, 1 s */
-    uint32_t failures_max;       /* of one task, then its job fails; 4 */
+    uint32_t failures_max;       /* failed or refused attempts of one task, then its job fails; 4 */
     struct level_table coflow, macroflow, dclas;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;

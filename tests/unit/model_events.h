@@ -531,10 +531,9 @@ static inline void m_news(struct model *m, struct m_attempt *a)
         a->receiving = false;
     } else if (kind == EVENT_ATTEMPT_DONE) {
         m_done(m, a);
-    } else if (kind == EVENT_ATTEMPT_FAILED) {
+    } else if (kind == EVENT_ATTEMPT_FAILED || kind == EVENT_ATTEMPT_REFUSED) {
         m_failed(m, a);
-    } else if (kind == EVENT_ATTEMPT_KILLED || kind == EVENT_ATTEMPT_REFUSED ||
-               kind == EVENT_ATTEMPT_LOST) {
+    } else if (kind == EVENT_ATTEMPT_KILLED || kind == EVENT_ATTEMPT_LOST) {
         m_without_result(m, a);
     }
 }

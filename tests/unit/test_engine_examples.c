@@ -185,6 +185,49 @@ static void test_mode_switch_example(void **state)
     script_end(&s);
 }
 
+/* With mode_ignore_held, tasks that no host with a free slot would take do not make the cluster slot-starved. */
+static void test_held_tasks_can_be_left_out_of_the_mode(void **state)
+{
+    (void)state;
+    static const uint64_t sums[] = {4 * UNIT, 4 * UNIT, 4 * UNIT};
+    for (int ignore = 0; ignore < 2; ignore++) {
+        struct script s;
+        struct engine_config config = script_config();
+        config.mode_ignore_held = ignore;
+        script_begin(&s, &config);
+        script_host(&s, 0, 2);
+        script_host(&s, 1, 1);
+        static const uint32_t block[] = {1};
+        struct script_job job = {1, 1, 1, 3, block, UNIT, SECOND, 0, sums, 0};
+        script_submit(&s, &job);
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_start(&s, 1, 0, 0)->start.attempt, 0);
+        struct engine_status status;
+        engine_status(s.engine, &status);
+        assert_int_equal(status.tasks_ready + status.attempts, 3);
+        assert_int_equal(status.mode, status.first_ready > (uint64_t)status.first_free ? MODE_SLOT_STARVED : MODE_SLOT_RICH);
+        assert_int_equal(status.first_ready, ignore ? 0 : status.tasks_ready);
+        script_end(&s);
+    }
+}
+
+/* A task that is refused everywhere fails its job after failures_max, instead of being sent for ever. */
+static void test_refused_attempts_count_as_failures(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    script_begin(&s, &config);
+    script_host(&s, 0, 1);
+    struct script_job job = {1, 1, 0, 0, NULL, 0, SECOND, 0, NULL, 0};
+    script_submit(&s, &job);
+    for (uint32_t i = 0; i < config.failures_max; i++) {
+        assert_null(script_decision(&s, DECISION_JOB_FAILED, 0));
+        script_attempt(&s, EVENT_ATTEMPT_REFUSED, script_start(&s, 1, 0, 0)->start.attempt, 0);
+    }
+    assert_int_equal(script_decision(&s, DECISION_JOB_FAILED, 0)->reason, REASON_TOO_MANY_FAILURES);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +236,8 @@ int main(void)
         cmocka_unit_test(test_example_2_survives_dump_and_load),
         cmocka_unit_test(test_example_2_greedy_fills_all_slots),
         cmocka_unit_test(test_mode_switch_example),
+        cmocka_unit_test(test_held_tasks_can_be_left_out_of_the_mode),
+        cmocka_unit_test(test_refused_attempts_count_as_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
