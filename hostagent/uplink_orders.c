@@ -153,11 +153,9 @@ static void begin_part(struct inventory *inventory)
 
 static void send_part(struct inventory *inventory)
 {
-    if (!inventory->uplink->open)
-        return;
-    if (uplink_send(inventory->uplink, WIRE_RESULT, true) >= 0)
+    if (inventory->uplink->open && uplink_send(inventory->uplink, WIRE_RESULT, true) >= 0)
         inventory->parts++;
-    begin_part(inventory);
+    begin_part(inventory); /* also when the session has ended meanwhile: the rest goes nowhere */
 }
 
 static void list_attempt(void *user, const duopoly_AttemptState *state)

@@ -83,10 +83,11 @@ static void print_body(const duopoly_Envelope *in)
         printf("]");
     } else if (in->which_body == duopoly_Envelope_hello_tag) {
         printf(", \"name\": \"%s\", \"epoch\": %u, \"boot\": \"%" PRIu64 "\", \"hello\": \"%" PRIu64
-               "\", \"units\": %u, \"slots\": %" PRId64 ", \"uplink_bps\": %" PRIu64,
+               "\", \"units\": %u, \"slots\": %" PRId64 ", \"uplink_bps\": %" PRIu64
+               ", \"role\": %d",
                in->body.hello.name, in->epoch, in->body.hello.boot, in->body.hello.hello_sequence,
                (unsigned)in->body.hello.units_count, in->body.hello.units[0].slots,
-               in->body.hello.uplink_bps);
+               in->body.hello.uplink_bps, (int)in->body.hello.role);
     } else if (in->which_body == duopoly_Envelope_load_tag) {
         printf(", \"up\": %u, \"down\": %u, \"up_users\": %u, \"down_users\": %u",
                in->body.load.uplink_permille, in->body.load.downlink_permille,
@@ -103,9 +104,10 @@ static void print_body(const duopoly_Envelope *in)
                in->body.output_lost.job, in->body.output_lost.stage, in->body.output_lost.task,
                in->body.output_lost.attempt);
     } else if (in->which_body == duopoly_Envelope_agent_counters_tag) {
-        printf(", \"followed\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unmarked\": %" PRIu64,
+        printf(", \"followed\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unmarked\": %" PRIu64
+               ", \"expiries\": %" PRIu64,
                in->body.agent_counters.followed_flows, in->body.agent_counters.refused_messages,
-               in->body.agent_counters.unmarked_bytes);
+               in->body.agent_counters.unmarked_bytes, in->body.agent_counters.lease_expiries);
     }
     printf("}\n");
 }

@@ -81,10 +81,15 @@ class Agent:
         self.log = os.path.join(net.dir, name + ".log")
         commands = dict(sleep=["sleep", "1000"], true=["true"], false=["sh", "-c", "echo one >&2; echo the last >&2; exit 7"],
                         missing=["/no/such/program"], **options.pop("commands", {}))
+        self.flags = options.pop("flags", [])
+        marks = options.pop("marks", "")
         lines = [f"name: {name}", f"controller: {controller_address}", f"state: {self.state}", f"journal: {self.journal}",
-                 f"address: {host.address}", "units: [{slots: 2}]",
-                 "link: {uplink: up0, rate: 100 Mbps}", "marks: {members: [10.99.0.0/24]}", "tasks:",
-                 f"  cgroup: {net.prefix}{name}", "  commands:"]
+                 f"marks: {{members: [10.99.0.0/24]{marks}}}"]
+        if options.pop("role", "host") == "switch":
+            lines += ["role: switch", "link: {bridge: br0, rate: 100 Mbps}"]
+        else:
+            lines += [f"address: {host.address}", "units: [{slots: 2}]", "link: {uplink: up0, rate: 100 Mbps}"]
+        lines += ["tasks:", f"  cgroup: {net.prefix}{name}", "  commands:"]
         for key, argv in commands.items():
             if isinstance(argv, str):
                 script = os.path.join(net.dir, key + ".py")
@@ -100,7 +105,8 @@ class Agent:
 
     def start(self):
         with open(self.log, "a") as log:
-            self.process = self.host.popen(os.path.join(BUILD, "duopoly-agent"), "--config", self.config, stdout=log, stderr=log)
+            self.process = self.host.popen(os.path.join(BUILD, "duopoly-agent"), "--config", self.config, *self.flags,
+                                           stdout=log, stderr=log)
 
     def kill(self):
         self.process.kill()
@@ -138,9 +144,9 @@ class Site:
         self.address = f"tcp://{net.hosts[1].address}:7000"
         self.controller = self.agent = None
 
-    def begin(self, **options):
+    def begin(self, host=None, **options):
         self.controller = Controller(self.net.hosts[1], self.address)
-        self.agent = Agent(self.net, self.net.hosts[0], self.address, **options)
+        self.agent = Agent(self.net, host or self.net.hosts[0], self.address, **options)
         self.wait_session()
         return self.controller, self.agent
 
@@ -350,6 +356,62 @@ def test_without_controller_marks_end_and_tasks_run_on(site):
     assert [(a["attempt"], a["phase"]) for a in part["attempts"]] == [(FIRST + 1, STARTED)]
 
 
+def test_marks_are_renewed_only_while_the_controller_leases(site):
+    """Without the controller's lease the marks run out by themselves, tasks run on, and a new lease brings them back."""
+    net = site.net
+    controller, agent = site.begin(marks=", lease: 1.5 s", commands={
+        "sends": command("""
+import time
+s = socket.create_connection(("10.99.0.2", 5556))
+while True:
+    s.send(b"x" * 100)
+    time.sleep(0.01)
+""")})
+    with net.hosts[1].inside():
+        listener = socket.socket()
+    listener.bind(("0.0.0.0", 5556))
+    listener.listen(4)
+    out = Capture(net.sw, "p1")
+    controller.do("lease 300")
+    controller.do(f"start {FIRST + 1} 1 0 0 sends 1 2 5")
+    controller.wait_phase(FIRST + 1, STARTED)
+
+    def marks():
+        out.clear()
+        return wait_for("packets", lambda: {p.dscp for p in out.read() if p.dport == 5556 and p.payload})
+    # The lease of WELCOME was longer: only one of the short ones can run out soon.
+    wait_for("marks", lambda: marks() == {4 * 2 + 3})
+    controller.do("leases 0")
+    wait_for("marks to end", lambda: marks() == {0}, 5)
+    assert agent.pids(FIRST + 1) and agent.process.poll() is None
+    controller.do("leases 1")
+    wait_for("marks to come back", lambda: marks() == {4 * 2 + 3}, 5)
+    wait_for("the expiry to be counted", lambda: controller.of("agent_counters") and controller.of("agent_counters")[-1]["expiries"] == 1)
+    listener.close()
+    out.close()
+
+
+def test_a_switch_agent_manages_all_ports_and_puts_back_what_stood_there(site):
+    net = site.net
+    for port in ("p1", "p2"):
+        net.sw.tc("qdisc", "add", "dev", port, "root", "tbf", "rate", "100000000", "burst", "16000", "limit", "300000")
+    before = net.sw.tc("qdisc", "show")
+    net.sw.ip("addr", "add", "10.99.0.251/24", "dev", "br0")
+    controller, agent = site.begin(host=net.sw, name="s", role="switch", flags=["--replace"])
+    hello = controller.of("hello")[0]
+    assert (hello["role"], hello["units"]) == (1, 0)
+    assert controller.of("inventory_end") and not controller.of("inventory_part")
+    for port in ("p1", "p2"):
+        shown = net.sw.tc("qdisc", "show", "dev", port)
+        assert "htb" in shown and "clsact" in shown and "tbf" not in shown
+    wait_for("counters", lambda: len(controller.of("agent_counters")) >= 2)
+    assert len(controller.of("hello")) == 1, "it speaks often enough not to be silent"
+    controller.do(f"start {FIRST + 1} 1 0 0 sleep")
+    wait_for("the refusal", lambda: controller.of("agent_counters")[-1]["refused"] == 1)
+    agent.terminate()
+    assert net.sw.tc("qdisc", "show") == before
+
+
 def test_agent_killed_and_started_again_finds_its_attempts(site):
     controller, agent = site.begin(commands={
         "waits": command("""
@@ -525,7 +587,7 @@ def test_term_restores_queues_and_marks_and_restore_ends_all(site):
 
 
 @pytest.mark.parametrize("change,words", [
-    (("up0", "nowhere0"), ["nowhere0"]), (("units: [{slots: 2}]", ""), ["units"]), (("rate: 100 Mbps", "rate: 100"), [":7:", "100"]),
+    (("up0", "nowhere0"), ["nowhere0"]), (("units: [{slots: 2}]", ""), ["units"]), (("rate: 100 Mbps", "rate: 100"), [":8:", "100"]),
     (("name: h1", "name: h1\nnome: h2"), [":2:", "nome", "name"]), (("tcp://", "udp://"), ["udp://"]),
     (("10.99.0.0/24", "10.99.0.0/33"), ["10.99.0.0/33"])])
 def test_bad_configurations_get_one_sentence_and_change_nothing(site, change, words):
