@@ -164,7 +164,7 @@ class Cluster:
 
     def _switch_is_managed(self):
         """Whether every port of the switch has the agent's queues in the place of the link's token bucket."""
-        said = system.run("tc", "-n", self.net.instance.namespace(network.SWITCH), "qdisc", "show")
+        said = system.run(*self.net.enter(network.SWITCH, "tc", "qdisc", "show"))
         return all(any(" dev %s root" % port in line and "tbf" not in line for line in said.splitlines())
                    for port in self.net.hosts)
 
