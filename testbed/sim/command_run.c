@@ -23,6 +23,7 @@ struct arguments {
     uint32_t servers, slots, levels; /* 0: as the workload says */
     double link_bytes_s;
     const char *turn, *place, *network;
+    const char *log; /* NULL: none */
     bool local_network, json, help;
 };
 
@@ -42,7 +43,8 @@ static const struct option options[] = {
     {"seed", required_argument, NULL, 'r'},    {"local", required_argument, NULL, 'L'},
     {"turn", required_argument, NULL, 'T'},    {"place", required_argument, NULL, 'P'},
     {"network", required_argument, NULL, 'N'}, {"json", no_argument, NULL, 'j'},
-    {"help", no_argument, NULL, 'h'},          {0},
+    {"log", required_argument, NULL, 'g'},     {"help", no_argument, NULL, 'h'},
+    {0},
 };
 
 static int set_policy(struct arguments *a, const char *name, struct err *err)
@@ -127,6 +129,9 @@ static int set_option(struct arguments *a, int option, char **argv, struct err *
         return set_name(&a->network, "network", err);
     case 'j':
         a->json = true;
+        return 0;
+    case 'g':
+        a->log = optarg;
         return 0;
     case 'h':
         a->help = true;
@@ -374,11 +379,18 @@ static int simulate(const struct arguments *a, const struct inputs *in, struct e
     if (!result.jct_s)
         return err_set(err, ENOMEM, "not enough memory for %zu jobs", in->n);
     configure(&config, a, in);
+    config.log = a->log ? fopen(a->log, "w") : NULL;
+    if (a->log && !config.log) {
+        free(result.jct_s);
+        return err_sys(err, errno, "cannot write the log %s", a->log);
+    }
     progress_init(&progress, a->policy->name);
     config.progress = progress_show;
     config.user = &progress;
     int rc = run_simulate(&config, in->jobs, in->n, &result, err);
     progress_done(&progress);
+    if (config.log)
+        fclose(config.log);
     if (!rc)
         rc = report(a, in, &config, &result, err);
     free(result.jct_s);
@@ -416,6 +428,6 @@ const struct command command_run = {
              "      [--turn NAME] [--place NAME] [--network NAME] [--servers N] [--slots N] "
              "[--link RATE] [--levels N]\n"
              "      [--map-mb N] [--compute BYTES_S] [--jobs N] [--local free|network] [--seed N] "
-             "[--json]",
+             "[--log FILE] [--json]",
     .run = run,
 };

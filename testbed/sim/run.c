@@ -2,6 +2,7 @@
 
 #include "testbed/sim/fluid.h"
 #include "testbed/sim/heap.h"
+#include "testbed/sim/run_log.h"
 #include "testbed/sim/submission.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ struct run {
     struct fluid_source *sources;
     uint32_t own_host, n_sources;
     double wire_bytes;
+    struct run_log log;
 };
 
 static int out_of_memory(struct run *r)
@@ -292,8 +294,10 @@ static int do_decision(struct run *r, const struct decision *d)
 
 static int step(struct run *r, const struct event *events, size_t n)
 {
+    run_log_events(&r->log, r->now_ns, events, n);
     if (engine_step(r->engine, r->now_ns, events, n, &r->decisions))
         return out_of_memory(r);
+    run_log_decisions(&r->log, &r->decisions);
     if (events == r->events)
         r->n_events = 0;
     r->result->steps++;
@@ -480,7 +484,10 @@ static int open_run(struct run *r)
     r->reports = strcmp(c->engine.network, "dclas") == 0;
     r->host_bytes = calloc(c->hosts, sizeof(*r->host_bytes));
     r->sources = calloc(c->hosts, sizeof(*r->sources));
-    return r->host_bytes && r->sources ? remember_arrivals(r) : out_of_memory(r);
+    if (!r->host_bytes || !r->sources)
+        return out_of_memory(r);
+    rc = run_log_begin(&r->log, c->log, r->engine, r->err);
+    return rc ? rc : remember_arrivals(r);
 }
 
 static void close_run(struct run *r)
@@ -541,6 +548,8 @@ int run_simulate(const struct run_config *config, const struct workload_job *job
         rc = one_instant(&r);
     if (!rc)
         conclude(&r);
+    int written = run_log_end(&r.log, rc ? NULL : err);
+    rc = rc ? rc : written;
     close_run(&r);
     return rc;
 }

@@ -14,12 +14,15 @@
 #include "controller/engine/engine.h"
 #include "lib/workload.h"
 
+#include <stdio.h>
+
 struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots; /* of each host; ≥ 1 */
     uint64_t link_bps;     /* of each uplink and downlink */
     bool local_free; /* bytes that are on the task's own host cost nothing (else they use its links)
                       */
+    FILE *log; /* gets the run in the controller's log format; NULL: nobody */
     void (*progress)(void *user, double part);
     void *user;
 };

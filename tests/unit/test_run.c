@@ -1,6 +1,7 @@
 /* The engine under virtual time. */
 #include "tests/unit/test.h"
 
+#include "testbed/sim/log_replay.h"
 #include "testbed/sim/run.h"
 #include "testbed/sim/run_policies.h"
 
@@ -149,6 +150,29 @@ static void test_every_policy_ends_every_job_and_repeats_itself(void **state)
     }
 }
 
+/* A simulated run's log is a log: it is decided again, equally, to its end. */
+static void test_a_run_leaves_a_log_that_replays(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct log_replay_result again;
+    double jct_s[1];
+    struct run_config config = config_of("duopoly", 3, 2, 8 * UNIT);
+    struct workload_job job =
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":4,\"compute_ms\":100},"
+               "{\"tasks\":8,\"parents\":[{\"stage\":0,\"sums\":[5,6,7,8,9,10,11,12]}]}]}");
+    config.log = tmpfile();
+    struct run_result result = simulate(&config, &job, 1, jct_s);
+    rewind(config.log);
+    if (log_replay(config.log, NULL, &again, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(again.first_difference_line, 0);
+    assert_int_equal(again.steps, result.steps);
+    assert_true(again.decisions >= 12);
+    fclose(config.log);
+    workload_job_done(&job);
+}
+
 static void test_policies_are_known_to_the_engine(void **state)
 {
     (void)state;
@@ -189,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_example_2),
         cmocka_unit_test(test_a_map_off_its_block_fetches_it_first),
         cmocka_unit_test(test_every_policy_ends_every_job_and_repeats_itself),
+        cmocka_unit_test(test_a_run_leaves_a_log_that_replays),
         cmocka_unit_test(test_policies_are_known_to_the_engine),
         cmocka_unit_test(test_refuses_what_it_cannot_simulate),
     };

@@ -1,0 +1,25 @@
+/* A simulated run's log in the controller's format (schemas/log.md), so that one program reads live
+ * and simulated runs.
+ *
+ * One unbounded file that the caller opened and closes; virtual time stands where the daemon writes
+ * CLOCK_BOOTTIME. */
+#pragma once
+
+#include "controller/engine/engine.h"
+#include "lib/err.h"
+
+#include <stdio.h>
+
+struct run_log {
+    FILE *file; /* NULL: nothing is written */
+    char *record;
+};
+
+/* Writes the beginning: format, the engine's state, the clock. −ENOMEM. `file` may be NULL. */
+int run_log_begin(struct run_log *log, FILE *file, const struct engine *engine, struct err *err);
+/* Before the engine takes the events of a step, and after it decided. */
+void run_log_events(struct run_log *log, int64_t now_ns, const struct event *events, size_t n);
+void run_log_decisions(struct run_log *log, const struct decisions *decisions);
+/* Writes the last line. 0, or −EIO with a sentence when something could not be written. A zeroed
+ * log is fine. */
+int run_log_end(struct run_log *log, struct err *err);
