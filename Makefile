@@ -127,6 +127,13 @@ unit-programs: $(UNIT)
 unit: $(UNIT) ## builds and runs the unit tests of one variant
 	tests/run-unit $(BUILD) $(UNIT)
 
+$(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call archive,mincost)
+	$(CC) $(LDFLAGS) -o $@ $^ -lstdc++ -lm
+
+.PHONY: bench-mcmf
+bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which targets are missed
+	$(BUILD)/bench-mcmf
+
 .PHONY: check
 check: ## the checks that run nothing: include directions
 	tests/lint/includes
