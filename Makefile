@@ -137,6 +137,13 @@ unit: $(UNIT) $(BUILD)/duopolyd ## builds and runs the unit tests of one variant
 bench-sim: $(BUILD)/duopoly-sim ## the simulator's bars on the Facebook trace (FB_TRACE=), misses marked
 	tests/bench/sim $(BUILD)
 
+$(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call archive,mincost)
+	$(CC) $(LDFLAGS) -o $@ $^ -lstdc++ -lm
+
+.PHONY: bench-mcmf
+bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which targets are missed
+	$(BUILD)/bench-mcmf
+
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, one owner per symbol
 	tests/lint/includes

@@ -143,8 +143,9 @@ static bool prefer_machines(struct quincy *q, struct task *t)
         bool again = false;
         for (uint32_t k = 0; k < i; k++)
             again |= t->machine[k] == t->machine[i];
-        t->machine_arc[i] =
-            m->down || again || without_input ? 0 : add_arc(q, t->node, m->node, 1, t->machine_cost[i]);
+        t->machine_arc[i] = m->down || again || without_input
+                                ? 0
+                                : add_arc(q, t->node, m->node, 1, t->machine_cost[i]);
     }
     return without_input;
 }
@@ -161,7 +162,9 @@ static void start_task(struct quincy *q, struct task *t)
         t->rack[i] = t->machine[i] / q->shape.rack_machines;
         t->rack_cost[i] = (int32_t)between(q, 200, 400);
         bool again = i > 0 && t->rack[0] == t->rack[i];
-        t->rack_arc[i] = again || without_input ? 0 : add_arc(q, t->node, rack_node(t->rack[i]), 1, t->rack_cost[i]);
+        t->rack_arc[i] = again || without_input
+                             ? 0
+                             : add_arc(q, t->node, rack_node(t->rack[i]), 1, t->rack_cost[i]);
     }
     t->cluster_cost = (int32_t)between(q, 400, 600);
     t->cluster_arc = add_arc(q, t->node, NODE_CLUSTER, 1, t->cluster_cost);

@@ -52,7 +52,3 @@ void quincy_print_statistics(const struct quincy *q, FILE *file);
 /* For schedulers that look at machines and not at graphs. Tasks and machines count from 0. */
 bool quincy_is_waiting(const struct quincy *q, uint32_t task);
 uint32_t quincy_free_slots(const struct quincy *q, uint32_t machine);
-
-/* What placing `task` on `machine` costs by the graph's own arcs: the cheapest of its direct arc,
- * its rack arc and its cluster arc, with the load costs on the way. */
-int64_t quincy_placement_cost(const struct quincy *q, uint32_t task, uint32_t machine);

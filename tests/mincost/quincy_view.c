@@ -143,18 +143,3 @@ uint32_t quincy_free_slots(const struct quincy *q, uint32_t machine)
     const struct machine *m = &q->machines[machine];
     return m->down ? 0 : q->shape.slots - m->used;
 }
-
-int64_t quincy_placement_cost(const struct quincy *q, uint32_t task, uint32_t machine)
-{
-    const struct task *t = &q->tasks[task];
-    uint32_t rack = machine / q->shape.rack_machines;
-    int64_t to_machine = q->plain.arcs[q->machines[machine].rack_arc].cost;
-    int64_t best = t->cluster_cost + q->plain.arcs[q->cluster_arc[rack]].cost + to_machine;
-    for (uint32_t i = 0; i < PREFERRED_RACKS; i++)
-        if (t->rack[i] == rack && t->rack_cost[i] + to_machine < best)
-            best = t->rack_cost[i] + to_machine;
-    for (uint32_t i = 0; i < PREFERRED; i++)
-        if (t->machine[i] == machine && t->machine_cost[i] < best)
-            best = t->machine_cost[i];
-    return best;
-}
