@@ -85,6 +85,38 @@ static void drain_answer(struct control *control, const duopoly_DrainHost *drain
                         drain->name);
 }
 
+/* The names that answer a question, or, where there is no such question, the questions. */
+static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set)
+{
+    char names[160] = "";
+    const char *name;
+    for (unsigned i = 0; (name = engine_policy_name(set->question, i)); i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
+    }
+    if (*names)
+        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "%s has no policy '%s'; there are: %s", set->question, set->name, names);
+    else
+        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "there is no question '%s'; there are: turn, place, commit, network, mode",
+                       set->question);
+}
+
+static void policy_answer(struct control *control, const duopoly_SetPolicy *set)
+{
+    struct event event = {.kind = EVENT_POLICY_SET};
+    struct decision rejection;
+    event.policy_set.question = set->question;
+    event.policy_set.name = set->name;
+    if (conductor_request(control->conductor, &event, &rejection) < 0)
+        policies_refuse(&control->answer, set);
+    else
+        accepted_answer(&control->answer,
+                        "%s is %s from now on, until the controller ends or is told otherwise",
+                        set->question, set->name);
+}
+
 static void explanation_answer(struct control *control, const duopoly_Explain *explain)
 {
     const struct engine *engine = conductor_engine(control->conductor);
@@ -116,19 +148,20 @@ static void explanation_answer(struct control *control, const duopoly_Explain *e
 static void status_answer(struct control *control)
 {
     const struct conductor *conductor = control->conductor;
-    const struct settings_policy *policy = &conductor_settings(conductor)->policy;
+    const struct engine *engine = conductor_engine(conductor);
     duopoly_Status *out = &wire_begin(&control->answer, duopoly_Envelope_status_tag)->body.status;
     struct engine_status status;
     struct engine_counters counters;
-    engine_status(conductor_engine(conductor), &status);
-    engine_counters(conductor_engine(conductor), &counters);
+    engine_status(engine, &status);
+    engine_counters(engine, &counters);
     out->epoch = state_epoch(conductor_state(control->conductor));
     out->uptime_ns = (uint64_t)(conductor_now_ns(conductor) - conductor_started_ns(conductor));
     out->mode = (uint32_t)status.mode;
     out->mode_sequence = status.mode_sequence;
     out->congested = status.congested;
     snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
-             policy->turn, policy->place, policy->commit, policy->network);
+             engine_policy(engine, "turn"), engine_policy(engine, "place"),
+             engine_policy(engine, "commit"), engine_policy(engine, "network"));
     out->hosts_up = status.hosts_up;
     out->hosts = status.hosts;
     out->jobs_active = (uint32_t)status.jobs_active;
@@ -177,6 +210,9 @@ static void request_answer(struct control *control, struct guest *guest,
         break;
     case duopoly_Envelope_drain_host_tag:
         drain_answer(control, &request->body.drain_host);
+        break;
+    case duopoly_Envelope_set_policy_tag:
+        policy_answer(control, &request->body.set_policy);
         break;
     case duopoly_Envelope_list_tag:
         listing_page(&sources, &request->body.list, &control->answer);

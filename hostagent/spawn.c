@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -64,6 +65,9 @@ _Noreturn static void become(const struct spawn_config *config, const struct pre
     close_range(CGROUP_FD + 1, ~0u, 0);
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    /* However urgent the agent is, its attempts are not. */
+    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+    setpriority(PRIO_PROCESS, 0, 0);
     execve(config->program, (char *const *)(uintptr_t)prepared->argv,
            (char *const *)(uintptr_t)prepared->envp);
     _exit(127);

@@ -82,6 +82,7 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(explain);
         KIND(get_status);
         KIND(watch);
+        KIND(set_policy);
         KIND(submit_credit);
         KIND(accepted);
         KIND(page);

@@ -71,6 +71,19 @@ static int host_check(const struct request *request, struct err *err)
                : err_set(err, EINVAL, "'%s' cannot be a host's name", request->words[0]);
 }
 
+/* Which policies there are is the controller's to say; a word that the message cannot carry is not
+ * sent cut. */
+static int policy_check(const struct request *request, struct err *err)
+{
+    const size_t room[] = {sizeof(((duopoly_SetPolicy *)0)->question),
+                           sizeof(((duopoly_SetPolicy *)0)->name)};
+    for (int i = 0; i < 2; i++)
+        if (strlen(request->words[i]) >= room[i])
+            return err_set(err, EINVAL, "'%s' is no %s", request->words[i],
+                           i ? "policy's name" : "question");
+    return 0;
+}
+
 static uint64_t job_of(const struct request *request)
 {
     uint64_t job = 0;
@@ -218,6 +231,16 @@ static int run_drain(struct client *client, const struct request *request, struc
     return accepted_write(client, writer, err);
 }
 
+static int run_policy(struct client *client, const struct request *request, struct writer *writer,
+                      struct err *err)
+{
+    duopoly_SetPolicy *set =
+        &client_request(client, duopoly_Envelope_set_policy_tag)->body.set_policy;
+    wire_copy(set->question, sizeof(set->question), request->words[0]);
+    wire_copy(set->name, sizeof(set->name), request->words[1]);
+    return accepted_write(client, writer, err);
+}
+
 static int job_submit(struct client *client, const struct workload_job *job, struct writer *writer,
                       struct err *err)
 {
@@ -322,6 +345,8 @@ const struct command cli_commands[] = {
      NULL, run_submit},
     {"cancel", "JOB", "ends a job", 1, 1, "", job_check, run_cancel},
     {"drain", "HOST [--undo]", "starts nothing there any more", 1, 1, "u", host_check, run_drain},
+    {"policy", "QUESTION NAME", "sets turn, place, network or mode until the controller ends", 2, 2,
+     "", policy_check, run_policy},
     {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {.name = NULL},

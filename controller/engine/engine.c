@@ -59,12 +59,29 @@ static const void *const *policies_of(const char *question)
     return NULL;
 }
 
+/* In the order of enum mode_rule. */
+static const char *const mode_rules[] = {"first", "all", "rich", "starved"};
+#define MODE_RULES (sizeof(mode_rules) / sizeof(mode_rules[0]))
+
 const char *engine_policy_name(const char *question, unsigned index)
 {
+    if (strcmp(question, "mode") == 0)
+        return index < MODE_RULES ? mode_rules[index] : NULL;
     const void *const *policies = policies_of(question);
     for (unsigned i = 0; policies && policies[i]; i++)
         if (i == index)
             return *(const char *const *)policies[i];
+    return NULL;
+}
+
+const char *engine_policy(const struct engine *engine, const char *question)
+{
+    const struct engine_config *config = &engine->config;
+    const char *const names[] = {"turn", config->turn, "place", config->place, "commit", config->commit,
+                                 "network", config->network, "mode", mode_rules[config->mode_rule], NULL};
+    for (const char *const *name = names; *name; name += 2)
+        if (strcmp(name[0], question) == 0)
+            return name[1];
     return NULL;
 }
 
@@ -238,9 +255,8 @@ static void lock(struct engine *engine, const struct event *event)
 
 static bool set_mode_rule(struct engine *engine, const char *name)
 {
-    static const char *const rules[] = {"first", "all", "rich", "starved"};
-    for (unsigned i = 0; i < 4; i++)
-        if (strcmp(rules[i], name) == 0) {
+    for (unsigned i = 0; i < MODE_RULES; i++)
+        if (strcmp(mode_rules[i], name) == 0) {
             engine->config.mode_rule = (enum mode_rule)i;
             return true;
         }

@@ -219,5 +219,7 @@ const char *mode_name(enum mode mode);
 const char *job_state_name(enum job_state state);
 const char *task_state_name(enum task_state state);
 const char *attempt_state_name(enum attempt_state state);
-/* The policies of a question ("turn", "place", "commit", "network"), index from 0; NULL at the end. */
+/* The policies of a question ("turn", "place", "commit", "network", and "mode", whose policies are its rules), index from 0; NULL at the end. */
 const char *engine_policy_name(const char *question, unsigned index);
+/* The one that answers a question now; NULL for an unknown question. */
+const char *engine_policy(const struct engine *engine, const char *question);

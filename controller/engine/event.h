@@ -144,7 +144,7 @@ struct event {
             uint64_t token;
         } lock; /* EVENT_LOCK, EVENT_UNLOCK */
         struct {
-            const char *question; /* "turn", "place", "network" or "mode" */
+            const char *question; /* "turn", "place", "commit", "network" or "mode" */
             const char *name;
         } policy_set;
         struct {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "testbed/replay/task.h"
 
@@ -55,8 +54,6 @@ int main(int argc, char **argv)
     struct task_options options = {0};
     struct err err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &options);
-    /* A task works at the ordinary urgency, however urgent its agent is. */
-    setpriority(PRIO_PROCESS, 0, 0);
     /* Timers 50 us late by default would add up over waves of short tasks. */
     prctl(PR_SET_TIMERSLACK, 1);
     if (replay_task_run(&options, &err) < 0) {

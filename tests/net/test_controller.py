@@ -234,6 +234,26 @@ def test_hosts_are_drained(cluster):
     assert "no host nowhere" in daemon.ctl("drain", "nowhere", expect=1)
 
 
+def test_policies_are_set_and_agents_hear_of_the_mode(cluster):
+    daemon = cluster.daemon()
+    h1, h2 = cluster.agent(daemon, "h1"), cluster.agent(daemon, "h2")
+    h1.join(), h2.join()
+    assert "mode is starved" in daemon.ctl("policy", "mode", "starved")["text"]
+    assert [a.expect("mode").mode.mode for a in (h1, h2)] == [1, 1]
+    assert daemon.ctl("mode")["mode"] == "slot-starved"
+    assert "rich" in daemon.ctl("policy", "mode", "rich")["text"]
+    assert h1.expect("mode").mode.mode == 0
+    daemon.ctl("policy", "network", "none")
+    daemon.ctl("policy", "turn", "fifo")
+    assert daemon.ctl("status")["policy"] == "turn fifo, place nats, commit single, network none"
+    assert "there are: first, all, rich, starved" in daemon.ctl("policy", "mode", "poor", expect=1)
+    assert "there are: nats, " in daemon.ctl("policy", "place", "best", expect=1)
+    assert "there are: turn, place, commit, network, mode" in daemon.ctl("policy", "colour", "red", expect=1)
+    assert daemon.stop() == 0
+    replay = [BUILD / "duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
 def test_a_failing_task_fails_its_job_with_its_last_words(cluster):
     daemon = cluster.daemon()
     h1 = cluster.agent(daemon, "h1")

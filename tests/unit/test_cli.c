@@ -33,6 +33,7 @@ static int check(const char *name, int words, const char *word, struct request r
     struct err err;
     request.n_words = words;
     request.words[0] = word;
+    request.words[1] = "rich";
     int r = command_find(name, &command, &err);
     return r < 0 ? r : command_check(command, &request, &err);
 }
@@ -47,6 +48,10 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(check("tasks", 0, NULL, all), 0);
     assert_int_equal(check("drain", 1, "h1", undo), 0);
     assert_int_equal(check("submit", 1, "file", id), 0);
+    assert_int_equal(check("policy", 2, "mode", plain), 0);
+    assert_int_equal(check("policy", 1, "mode", plain), -EINVAL);
+    assert_int_equal(check("policy", 2, "a question that is too long", plain), -EINVAL);
+    assert_int_equal(check("policy", 2, "mode", undo), -EINVAL);
     assert_int_equal(check("frobnicate", 0, NULL, plain), -EINVAL);
     assert_int_equal(check("status", 1, "x", plain), -EINVAL);
     assert_int_equal(check("job", 0, NULL, plain), -EINVAL);

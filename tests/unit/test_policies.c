@@ -41,6 +41,8 @@ static void test_tables(void **state)
         }
     }
     assert_null(engine_policy_name("colour", 0));
+    assert_string_equal(engine_policy_name("mode", 3), "starved");
+    assert_null(engine_policy_name("mode", 4));
     for (int i = 0; turn_policies[i]; i++)
         assert_non_null(turn_policies[i]->number);
     for (int i = 0; place_policies[i]; i++)
@@ -292,6 +294,8 @@ static void test_policy_set(void **state)
             script_event(&s, event);
             assert_int_equal(script_rejection(&s),
                              q == n && q < 5 ? REASON_NONE : REASON_UNSUPPORTED);
+            if (q == n && q < 5)
+                assert_string_equal(engine_policy(s.engine, questions[q]), names[n]);
         }
     script_end(&s);
 }
