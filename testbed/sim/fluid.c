@@ -114,9 +114,10 @@ static struct port *port_get(struct fluid *f, uint32_t link, uint32_t level)
 {
     uint32_t n_links = f->config.topology->n_links;
     if (!f->levels[level]) {
-        struct port *made = calloc(n_links, sizeof(*made));
+        struct port *made = aligned_alloc(64, n_links * sizeof(*made));
         if (!made)
             return NULL;
+        memset(made, 0, n_links * sizeof(*made));
         f->levels[level] = made;
         for (uint32_t i = 0; i < n_links; i++)
             if (port_make(f, &made[i], i, level))
@@ -575,7 +576,7 @@ static void free_bundles(struct fluid *f)
 static void free_tables(struct fluid *f)
 {
     struct list *lists[] = {&f->ports,   &f->spare_bundles, &f->bundles_by_id, &f->region,
-                            &f->touched, &f->solving,       &f->bounding,      &f->uplinks};
+                            &f->touched, &f->moved,         &f->joining,       &f->uplinks};
     void *tables[] = {
         f->links, f->levels,      f->dirty,          f->ends_where, f->limited_where,
         f->flows, f->flows_where, f->flow_ids.spare, f->macroflows, f->macroflow_ids.spare,

@@ -12,27 +12,39 @@
 
 struct bundle;
 
+/* How far the present filling is with a port: its `state` is the filling's number + one of these;
+ * anything less is a port outside. */
+enum {
+    PORT_BOUNDS = 1, /* outside, with a share that the region's bundles cannot exceed */
+    PORT_JOINED = 2, /* in the region: gets a new share */
+    PORT_PASSED = 3, /* outside, and its share stays: the filling has passed it */
+    PORT_DONE = 4,   /* of the region, and its share is final */
+    PORT_STATES = 5,
+};
+
+/* The first cache line is all that filling reads of it, but for the row of bundles. */
 struct port {
-    uint32_t id, link, level;
     /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
-     * nobody), and each of them had `served` bytes at at_ns since the port was made. */
-    double rate, served;
-    int64_t at_ns;
-    double capacity; /* what the levels above left of the link, when last solved */
-    double used;     /* by this level */
+     * nobody). */
+    double rate;
+    double capacity;           /* what the levels above left of the link, when last solved */
+    double used;               /* by this level */
+    double free, share, delta; /* while solving; delta is 0 else */
+    uint64_t state;
+    uint32_t n_flows;
+    uint32_t open; /* while solving: flows not yet given a rate */
+
     struct bundle **bundles;
-    uint32_t n_bundles, room, n_flows;
+    uint32_t n_bundles, room;
+    uint32_t id, link, level;
+    bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
+    double served; /* bytes that each flow that it limited all the time had at at_ns since the port
+                      was made */
+    int64_t at_ns;
     struct heap limited; /* bundles with their bottleneck here, by the `served` at which their next
                             flow ends */
     struct port *lower;  /* the next less urgent level in use on this link */
-    bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
-    /* While solving. */
-    uint64_t region;     /* the solve whose region it is in */
-    uint64_t bounds;     /* the round in which it bounds bundles of the region from outside */
-    uint64_t solve_mark; /* the round whose list of touched ports it is in */
-    double free, new_rate, load, delta;
-    uint32_t open; /* flows not yet given a rate */
-};
+} __attribute__((aligned(64)));
 
 struct bundle_key {
     uint32_t level, n;
@@ -43,8 +55,7 @@ struct bundle_key {
 struct bundle {
     struct port *ports[TOPOLOGY_PATH_MAX];
     struct port *limit;     /* bottleneck; NULL until the first solve */
-    struct port *new_limit; /* while solving; NULL: has no rate yet */
-    uint64_t solve;         /* the filling that it is in */
+    struct port *new_limit; /* while solving, of those in fluid.moved */
     uint32_t n_ports, n_flows;
     double offset; /* limit->served − what each flow of this bundle had since it was made */
     uint32_t id;
@@ -109,8 +120,8 @@ struct fluid {
     struct fluid_event *events;
     size_t n_events, events_room, next_event;
     /* The solver's own. */
-    uint64_t solve, round, visited; /* counters: regions, fillings, ports */
-    struct list region, touched, solving, bounding;
+    uint64_t filling, visited; /* counters: fillings × PORT_STATES, ports */
+    struct list region, touched, moved, joining;
     struct heap fill;
     struct list uplinks; /* struct link: their use changed */
 };

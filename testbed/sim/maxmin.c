@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <math.h>
 
-/* Changes below this part of a capacity are rounding, not news. */
+/* Changes below this part of a capacity or a rate are rounding, not news. */
 static const double NOISE = 1e-12;
+
+/* ---- the region ---- */
 
 static double left_of_link(const struct fluid *f, const struct port *p)
 {
@@ -18,143 +20,25 @@ static double left_of_link(const struct fluid *f, const struct port *p)
     return left > 1e-9 * f->links[p->link].capacity ? left : 0;
 }
 
-static bool in_region(const struct fluid *f, const struct port *p)
-{
-    return p->region == f->solve;
-}
-
-static int region_add(struct fluid *f, struct port *p)
-{
-    if (in_region(f, p))
-        return 0;
-    p->region = f->solve;
-    return fluid_list_add(&f->region, p);
-}
-
-/* Dirty by a change above only, and that change left its capacity as it was (a starved level's is 0
- * before and after). */
-static bool unaffected(const struct fluid *f, const struct port *p)
-{
-    return !p->changed &&
-           fabs(left_of_link(f, p) - p->capacity) <= NOISE * f->links[p->link].capacity;
-}
-
-/* The dirty ports of a level start the region; a port that no bundle crosses any more only loses
- * its use. */
+/* The dirty ports of a level start the region. One that is dirty by a change above only, which left
+ * its capacity as it was, is not (a starved level's is 0 before and after). */
 static int region_begin(struct fluid *f, uint32_t level)
 {
     struct list *dirty = &f->dirty[level];
-    f->solve++;
-    f->region.n = f->touched.n = 0;
+    f->region.n = 0;
     for (size_t i = 0; i < dirty->n; i++) {
         struct port *p = dirty->items[i];
+        double left = left_of_link(f, p);
+        bool same = fabs(left - p->capacity) <= NOISE * f->links[p->link].capacity;
         p->dirty = false;
-        if (!unaffected(f, p) && region_add(f, p))
-            return -ENOMEM;
+        if (same && !p->changed)
+            continue;
+        p->capacity = left;
         p->changed = false;
+        if (fluid_list_add(&f->region, p))
+            return -ENOMEM;
     }
     dirty->n = 0;
-    return 0;
-}
-
-/* The port outside with the least share: b can have no more; NULL if it has none that is full. */
-static struct port *bounding_port(const struct fluid *f, const struct bundle *b)
-{
-    struct port *least = NULL;
-    for (uint32_t i = 0; i < b->n_ports; i++) {
-        struct port *p = b->ports[i];
-        if (!in_region(f, p) && !isinf(p->rate) && (!least || p->rate < least->rate))
-            least = p;
-    }
-    return least;
-}
-
-/* Ports outside stand in the filling's order with the shares that they have, behind the region's
- * numbers. */
-static int gather_bundle(struct fluid *f, struct bundle *b, uint64_t round)
-{
-    if (b->solve == round)
-        return 0;
-    b->solve = round;
-    b->new_limit = NULL;
-    struct port *p = bounding_port(f, b);
-    if (p && p->bounds != round) {
-        p->bounds = round;
-        if (heap_push(&f->fill, NULL, p->rate, (uint32_t)(f->region.n + f->bounding.n)) ||
-            fluid_list_add(&f->bounding, p))
-            return -ENOMEM;
-    }
-    return fluid_list_add(&f->solving, b);
-}
-
-static int gather(struct fluid *f, uint64_t round)
-{
-    f->solving.n = f->bounding.n = 0;
-    f->fill.n = 0;
-    for (size_t i = 0; i < f->region.n; i++) {
-        struct port *p = f->region.items[i];
-        f->visited++;
-        p->free = p->capacity = left_of_link(f, p);
-        p->open = p->n_flows;
-        p->new_rate = INFINITY;
-        p->load = 0;
-        for (uint32_t j = 0; j < p->n_bundles; j++)
-            if (gather_bundle(f, p->bundles[j], round))
-                return -ENOMEM;
-        if (p->open && heap_push(&f->fill, NULL, p->free / p->open, (uint32_t)i))
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-static void give(struct fluid *f, struct bundle *b, double rate, struct port *limit)
-{
-    uint32_t n = b->n_flows;
-    b->new_limit = limit;
-    for (uint32_t i = 0; i < b->n_ports; i++) {
-        struct port *p = b->ports[i];
-        if (!in_region(f, p))
-            continue;
-        p->open -= n;
-        p->free -= n * rate;
-        p->load += n * rate;
-    }
-}
-
-static void fill_port(struct fluid *f, struct port *p, double share)
-{
-    p->new_rate = share;
-    for (uint32_t j = 0; j < p->n_bundles && p->open; j++)
-        if (!p->bundles[j]->new_limit)
-            give(f, p->bundles[j], share, p);
-}
-
-/* Those of an outside port's bundles that are being solved and have no less anywhere else. */
-static void give_bound(struct fluid *f, struct port *p, uint64_t round)
-{
-    for (uint32_t j = 0; j < p->n_bundles; j++)
-        if (p->bundles[j]->solve == round && !p->bundles[j]->new_limit)
-            give(f, p->bundles[j], p->rate, p);
-}
-
-/* Least share first; a port whose share rose since it was queued goes back. */
-static int fill(struct fluid *f, uint64_t round)
-{
-    while (f->fill.n) {
-        struct heap_item top = heap_pop(&f->fill, NULL);
-        if (top.id >= f->region.n) {
-            give_bound(f, f->bounding.items[top.id - f->region.n], round);
-            continue;
-        }
-        struct port *p = f->region.items[top.id];
-        if (!p->open)
-            continue;
-        double share = p->free > 0 ? p->free / p->open : 0;
-        if (share <= top.key * (1 + NOISE))
-            fill_port(f, p, share);
-        else if (heap_push(&f->fill, NULL, share, top.id))
-            return -ENOMEM;
-    }
     return 0;
 }
 
@@ -163,67 +47,234 @@ static double old_rate(const struct bundle *b)
     return b->limit ? b->limit->rate : 0;
 }
 
-static double new_rate(const struct fluid *f, const struct bundle *b)
+static bool about(double a, double b)
 {
-    return in_region(f, b->new_limit) ? b->new_limit->new_rate : b->new_limit->rate;
+    return fabs(a - b) <= NOISE * a;
 }
 
-static int add_deltas(struct fluid *f, const struct bundle *b, uint64_t round)
+/* ---- filling ---- */
+
+static int queue(struct fluid *f, const struct port *p, double key, bool bounds)
 {
-    double delta = b->n_flows * (new_rate(f, b) - old_rate(b));
-    if (delta == 0)
-        return 0;
+    return heap_push(&f->fill, NULL, key, p->id * 2 + bounds);
+}
+
+/* What b has got in this filling, or a negative number. Where the filling passed a port outside, b
+ * kept what it had. */
+static double given(const struct fluid *f, const struct bundle *b)
+{
+    double rate = INFINITY;
     for (uint32_t i = 0; i < b->n_ports; i++) {
-        struct port *p = b->ports[i];
-        if (in_region(f, p))
+        const struct port *p = b->ports[i];
+        if (p->state >= f->filling + PORT_PASSED)
+            rate = fmin(rate, p->state == f->filling + PORT_DONE ? p->share : old_rate(b));
+    }
+    return isinf(rate) ? -1 : rate;
+}
+
+/* Ports outside stand in the filling's order with the shares that they have; *ret_least is the
+ * least of b's. */
+static int queue_bounds(struct fluid *f, const struct bundle *b, double *ret_least)
+{
+    *ret_least = INFINITY;
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        struct port *q = b->ports[i];
+        if (q->state >= f->filling + PORT_JOINED)
             continue;
-        if (p->solve_mark != round) {
-            p->solve_mark = round;
-            p->delta = 0;
-            if (fluid_list_add(&f->touched, p))
-                return -ENOMEM;
-        }
-        p->delta += delta;
+        if (q->rate < *ret_least)
+            *ret_least = q->rate;
+        if (q->state == f->filling + PORT_BOUNDS || isinf(q->rate))
+            continue;
+        q->state = f->filling + PORT_BOUNDS;
+        if (queue(f, q, q->rate, true))
+            return -ENOMEM;
     }
     return 0;
 }
 
-static bool must_join(const struct port *p)
+static double share_of(double left, uint32_t open)
 {
-    double noise = NOISE * (p->capacity + p->used);
-    if (!isinf(p->rate))
-        return fabs(p->delta) > noise;
-    return p->used + p->delta > p->capacity + noise;
+    return left > 0 ? left / open : 0;
 }
 
-/* Ports outside whose condition the new rates would break join; *ret_grew says whether there were
- * any. */
-static int spread(struct fluid *f, uint64_t round, bool *ret_grew)
+/* Port p joins a filling that has given all rates below `from`. *ret_late: it should have joined
+ * before, because its share is less. */
+static int join(struct fluid *f, struct port *p, double from, bool *ret_late)
 {
-    size_t before = f->region.n;
-    f->touched.n = 0;
-    for (size_t i = 0; i < f->solving.n; i++)
-        if (add_deltas(f, f->solving.items[i], round))
+    double sure = p->capacity, least;
+    uint32_t unsure = 0;
+    bool limits = false;
+    f->visited++;
+    p->state = f->filling + PORT_JOINED;
+    p->share = INFINITY;
+    p->free = p->capacity;
+    p->open = 0;
+    for (uint32_t j = 0; j < p->n_bundles; j++) {
+        const struct bundle *b = p->bundles[j];
+        least = given(f, b);
+        limits |= b->limit == p;
+        if (least >= 0)
+            p->free -= b->n_flows * least;
+        else if (p->open += b->n_flows, queue_bounds(f, b, &least))
             return -ENOMEM;
-    for (size_t i = 0; i < f->touched.n; i++)
-        if (must_join(f->touched.items[i]) && region_add(f, f->touched.items[i]))
+        if (least < from)
+            sure -= b->n_flows * least;
+        else
+            unsure += b->n_flows;
+    }
+    *ret_late |= limits && p->rate < from * (1 - NOISE);
+    if (unsure)
+        *ret_late |= share_of(sure, unsure) < from * (1 - NOISE);
+    else
+        *ret_late |= sure < -NOISE * f->links[p->link].capacity;
+    return p->open ? queue(f, p, share_of(p->free, p->open), false) : 0;
+}
+
+static int join_later(struct fluid *f, struct port *p)
+{
+    if (fluid_list_add(&f->region, p))
+        return -ENOMEM;
+    p->state = f->filling + PORT_JOINED;
+    return fluid_list_add(&f->joining, p);
+}
+
+static bool overloaded(const struct port *p)
+{
+    return p->used + p->delta > p->capacity + NOISE * (p->capacity + p->used);
+}
+
+/* A port outside is told that a bundle of it has another rate than before. One that is full, or now
+ * carries too much, joins. */
+static int tell(struct fluid *f, struct port *q, double delta)
+{
+    if (!isinf(q->rate))
+        return join_later(f, q);
+    if (q->delta == 0 && fluid_list_add(&f->touched, q))
+        return -ENOMEM;
+    q->delta += delta;
+    return delta > 0 && overloaded(q) ? join_later(f, q) : 0;
+}
+
+static int give(struct fluid *f, struct bundle *b, double rate, struct port *limit)
+{
+    double n = b->n_flows, old = old_rate(b);
+    bool news = !about(rate, old);
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        struct port *q = b->ports[i];
+        if (q == limit)
+            continue;
+        if (q->state == f->filling + PORT_JOINED) {
+            q->open -= b->n_flows;
+            q->free -= n * rate;
+        } else if (news && tell(f, q, n * (rate - old))) {
             return -ENOMEM;
-    *ret_grew = f->region.n > before;
+        }
+    }
+    if (b->limit == limit)
+        return 0;
+    b->new_limit = limit;
+    return fluid_list_add(&f->moved, b);
+}
+
+static int join_all(struct fluid *f, double from, bool *ret_late)
+{
+    for (size_t i = 0; i < f->joining.n; i++)
+        if (join(f, f->joining.items[i], from, ret_late))
+            return -ENOMEM;
+    f->joining.n = 0;
     return 0;
 }
+
+/* All that p has not yet given is now given, p limiting it. */
+static int fill_port(struct fluid *f, struct port *p, double rate)
+{
+    for (uint32_t j = 0; j < p->n_bundles && p->open; j++) {
+        struct bundle *b = p->bundles[j];
+        if (given(f, b) >= 0)
+            continue;
+        p->open -= b->n_flows;
+        p->free -= b->n_flows * rate;
+        if (give(f, b, rate, p))
+            return -ENOMEM;
+    }
+    p->share = rate;
+    p->state = f->filling + PORT_DONE;
+    return 0;
+}
+
+static bool in_region(const struct fluid *f, const struct bundle *b)
+{
+    for (uint32_t i = 0; i < b->n_ports; i++)
+        if (b->ports[i]->state == f->filling + PORT_JOINED)
+            return true;
+    return false;
+}
+
+/* Port p outside has no more than its old share for those of its bundles that are being filled;
+ * where that is not what they had, its share cannot stay. */
+static int bound(struct fluid *f, struct port *p)
+{
+    for (uint32_t j = 0; j < p->n_bundles; j++) {
+        const struct bundle *b = p->bundles[j];
+        if (!about(p->rate, old_rate(b)) && in_region(f, b) && given(f, b) < 0)
+            return join_later(f, p);
+    }
+    for (uint32_t j = 0; j < p->n_bundles; j++) {
+        struct bundle *b = p->bundles[j];
+        if (in_region(f, b) && given(f, b) < 0 && give(f, b, p->rate, p))
+            return -ENOMEM;
+    }
+    p->state = f->filling + PORT_PASSED;
+    return 0;
+}
+
+/* A port whose share rose since it was queued goes back. */
+static int fill_next(struct fluid *f, struct heap_item top)
+{
+    struct port *p = f->ports.items[top.id / 2];
+    if (top.id % 2)
+        return p->state == f->filling + PORT_BOUNDS ? bound(f, p) : 0;
+    if (!p->open)
+        return 0;
+    double share = share_of(p->free, p->open);
+    if (share > top.key * (1 + NOISE))
+        return queue(f, p, share, false);
+    return fill_port(f, p, about(share, p->rate) ? p->rate : share);
+}
+
+/* Once through, least share first; *ret_late: a port joined too late, so all anew with it. */
+static int fill(struct fluid *f, bool *ret_late)
+{
+    double from = 0;
+    f->filling += PORT_STATES;
+    f->fill.n = 0;
+    f->touched.n = f->moved.n = f->joining.n = 0;
+    for (size_t i = 0; i < f->region.n; i++)
+        ((struct port *)f->region.items[i])->state = f->filling + PORT_JOINED;
+    for (size_t i = 0, n = f->region.n; i < n; i++)
+        if (join(f, f->region.items[i], 0, ret_late))
+            return -ENOMEM;
+    while (f->fill.n && !*ret_late) {
+        struct heap_item top = heap_pop(&f->fill, NULL);
+        from = fmax(from, top.key);
+        if (fill_next(f, top) || join_all(f, from, ret_late))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* ---- the new rates ---- */
 
 /* The bundle's count goes on from where it was, on its new bottleneck's counter. */
 static int move_bundle(struct fluid *f, struct bundle *b)
 {
-    if (b->limit == b->new_limit)
-        return 0;
     double progress = 0;
     struct port *left = b->limit;
     if (left) {
         port_advance(left, f->now_ns);
         progress = bundle_progress(b);
         heap_take(&left->limited, f->limited_where, b->id);
-        if (!in_region(f, left) && port_schedule(f, left))
+        if (left->state <= f->filling && port_schedule(f, left))
             return -ENOMEM;
     }
     port_advance(b->new_limit, f->now_ns);
@@ -252,32 +303,42 @@ static int commit(struct fluid *f)
 {
     for (size_t i = 0; i < f->region.n; i++)
         port_advance(f->region.items[i], f->now_ns);
-    for (size_t i = 0; i < f->solving.n; i++)
-        if (move_bundle(f, f->solving.items[i]))
+    for (size_t i = 0; i < f->moved.n; i++)
+        if (move_bundle(f, f->moved.items[i]))
             return -ENOMEM;
     for (size_t i = 0; i < f->region.n; i++) {
         struct port *p = f->region.items[i];
-        p->rate = p->new_rate;
-        if (use_changed(f, p, p->load) || port_schedule(f, p))
+        p->rate = p->share;
+        p->delta = 0;
+        if (use_changed(f, p, p->capacity - p->free) || port_schedule(f, p))
             return -ENOMEM;
     }
     for (size_t i = 0; i < f->touched.n; i++) {
         struct port *p = f->touched.items[i];
-        if (!in_region(f, p) && use_changed(f, p, p->used + p->delta))
+        if (p->delta != 0 && use_changed(f, p, p->used + p->delta))
             return -ENOMEM;
+        p->delta = 0;
     }
     return 0;
 }
 
+static void forget(struct fluid *f)
+{
+    for (size_t i = 0; i < f->touched.n; i++)
+        ((struct port *)f->touched.items[i])->delta = 0;
+}
+
 static int solve_level(struct fluid *f, uint32_t level)
 {
-    bool grew = true;
+    bool late = true;
     if (region_begin(f, level))
         return -ENOMEM;
-    while (grew) {
-        uint64_t round = ++f->round;
-        if (gather(f, round) || fill(f, round) || spread(f, round, &grew))
+    while (late) {
+        late = false;
+        if (fill(f, &late))
             return -ENOMEM;
+        if (late)
+            forget(f);
     }
     return commit(f);
 }
