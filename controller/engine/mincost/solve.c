@@ -108,6 +108,7 @@ int mincost_solve(struct mincost *m)
         return error;
     keep_changed(m);
     m->pending = false;
+    m->solved = true;
     m->cost_of_optimum = cut_cost(m->cost);
     return 0;
 }
