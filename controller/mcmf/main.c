@@ -110,17 +110,21 @@ static int follow_changes(struct mincost *problem, const struct options *options
     int exit_code = finish_round(problem, start_us, err);
     if (exit_code < 0 || open_reader(&reader, options->changes, err))
         return -1;
-    int error = reader_apply_round(&reader, problem, &more, err); /* up to the first r: nothing */
+    int error = reader_read_round(&reader, &more, err); /* up to the first r */
+    if (!error && reader.round_count)
+        error = err_set(err, EINVAL, "%s: changes must follow a line 'r'", options->changes);
     while (!error && more) {
+        error = reader_read_round(&reader, &more, err);
         double round_us = now_us();
-        error = reader_apply_round(&reader, problem, &more, err);
+        if (!error)
+            error = reader_apply_round(&reader, problem, err);
         int code = error ? error : finish_round(problem, round_us, err);
         if (code < 0)
             error = code;
         else if (code)
             exit_code = code;
     }
-    fclose(reader.file);
+    reader_done(&reader);
     return error ? error : exit_code;
 }
 
@@ -146,7 +150,7 @@ static int run(struct mincost *problem, const struct options *options, struct er
         return -1;
     double start_us = now_us();
     int error = reader_load_dimacs(&reader, problem, err);
-    fclose(reader.file);
+    reader_done(&reader);
     if (error)
         return error;
     return options->changes ? follow_changes(problem, options, start_us, err)

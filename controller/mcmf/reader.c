@@ -8,14 +8,6 @@
 
 #include "controller/engine/mincost/mincost.h"
 
-enum { MOST_NUMBERS = 6 };
-
-struct line {
-    char kind;
-    int64_t numbers[MOST_NUMBERS];
-    int count;
-};
-
 static int fail(const struct reader *reader, struct err *err, const char *what)
 {
     return err_set(err, EINVAL, "%s:%lu: %s", reader->name, reader->line, what);
@@ -50,13 +42,14 @@ static int parse_number(struct reader *reader, char **text, int64_t *ret_number,
     return 0;
 }
 
-static int parse_numbers(struct reader *reader, char *text, struct line *line, struct err *err)
+static int parse_numbers(struct reader *reader, char *text, struct reader_line *line,
+                         struct err *err)
 {
     for (line->count = 0;; line->count++) {
         text += strspn(text, " \t\r\n");
         if (!*text)
             return 0;
-        if (line->count == MOST_NUMBERS)
+        if (line->count == READER_NUMBERS_MAX)
             return fail(reader, err, "too many numbers");
         int error = parse_number(reader, &text, &line->numbers[line->count], err);
         if (error)
@@ -64,10 +57,10 @@ static int parse_numbers(struct reader *reader, char *text, struct line *line, s
     }
 }
 
-static int parse_line(struct reader *reader, struct line *line, struct err *err)
+static int parse_line(struct reader *reader, struct reader_line *line, struct err *err)
 {
     char *text = reader->text + strspn(reader->text, " \t\r\n");
-    *line = (struct line){.kind = *text++};
+    *line = (struct reader_line){.kind = *text++, .line = reader->line};
     if (*text && !isspace((unsigned char)*text))
         return fail(reader, err, "expected a letter and numbers");
     if (line->kind == 'p') {
@@ -119,7 +112,7 @@ static int add_nodes(struct reader *reader, struct mincost *problem, int64_t cou
 
 int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct err *err)
 {
-    struct line line;
+    struct reader_line line;
     const int64_t *n = line.numbers;
     int64_t nodes = -1;
     uint32_t arcs = 0;
@@ -146,8 +139,8 @@ int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct er
     return more < 0 ? more : nodes < 0 ? fail(reader, err, "there is no line 'p min N M'") : 0;
 }
 
-static int apply_line(struct reader *reader, struct mincost *problem, const struct line *line,
-                      struct err *err)
+static int apply_line(struct reader *reader, struct mincost *problem,
+                      const struct reader_line *line, struct err *err)
 {
     const int64_t *n = line->numbers;
     if (line->kind == 'n' && line->count == 2)
@@ -166,21 +159,55 @@ static int apply_line(struct reader *reader, struct mincost *problem, const stru
                 "'m ARC LO CAP COST' or 'd ARC'");
 }
 
-int reader_apply_round(struct reader *reader, struct mincost *problem, bool *ret_more,
-                       struct err *err)
+static int keep_line(struct reader *reader, const struct reader_line *line, struct err *err)
 {
-    struct line line;
+    if (reader->round_count == reader->round_room) {
+        size_t room = reader->round_room * 2 + 256;
+        void *grown = realloc(reader->round, room * sizeof *reader->round);
+        if (!grown)
+            return err_sys(err, ENOMEM, "%s:%lu", reader->name, reader->line);
+        reader->round = grown;
+        reader->round_room = room;
+    }
+    reader->round[reader->round_count++] = *line;
+    return 0;
+}
+
+int reader_read_round(struct reader *reader, bool *ret_more, struct err *err)
+{
+    struct reader_line line;
     int more;
+    reader->round_count = 0;
     while ((more = next_line(reader, err)) == 1) {
         int error = parse_line(reader, &line, err);
         if (error)
             return error;
         if (line.kind == 'r' && line.count == 0)
             break;
-        error = apply_line(reader, problem, &line, err);
+        error = keep_line(reader, &line, err);
         if (error)
             return error;
     }
     *ret_more = more == 1;
     return more < 0 ? more : 0;
+}
+
+int reader_apply_round(struct reader *reader, struct mincost *problem, struct err *err)
+{
+    unsigned long last = reader->line;
+    for (size_t i = 0; i < reader->round_count; i++) {
+        reader->line = reader->round[i].line;
+        int error = apply_line(reader, problem, &reader->round[i], err);
+        if (error)
+            return error;
+    }
+    reader->line = last;
+    return 0;
+}
+
+void reader_done(struct reader *reader)
+{
+    free(reader->round);
+    if (reader->file)
+        fclose(reader->file);
 }

@@ -18,17 +18,34 @@ struct mincost;
 
 enum { READER_LINE_MAX = 1024 };
 
+enum { READER_NUMBERS_MAX = 6 };
+
+/* One line as read. */
+struct reader_line {
+    char kind;
+    int count;
+    unsigned long line;
+    int64_t numbers[READER_NUMBERS_MAX];
+};
+
 struct reader {
     const char *name; /* for messages, borrowed */
-    FILE *file;       /* borrowed */
+    FILE *file;       /* owned */
     unsigned long line;
     char text[READER_LINE_MAX + 1];
+    struct reader_line *round; /* of the last reader_read_round; owned, freed by reader_done */
+    size_t round_count, round_room;
 };
 
 /* Adds the whole problem of a DIMACS file. 0 or −errno with the sentence. */
 int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct err *err);
 
-/* Applies changes up to the next `r` or the end. *ret_more says whether a round follows. 0 or
- * −errno. */
-int reader_apply_round(struct reader *reader, struct mincost *problem, bool *ret_more,
-                       struct err *err);
+/* Reads the changes up to the next `r` or the end, so that applying them can be timed apart from
+ * reading. *ret_more says whether a round follows. 0 or −errno. */
+int reader_read_round(struct reader *reader, bool *ret_more, struct err *err);
+
+/* Applies what was read. 0 or −errno. */
+int reader_apply_round(struct reader *reader, struct mincost *problem, struct err *err);
+
+/* Closes the file; a reader that was never opened must be zeroed. */
+void reader_done(struct reader *reader);

@@ -31,6 +31,9 @@ int algorithm_relax(struct mincost *m);
  * ran out. */
 int paths_balance(struct mincost *m);
 
+/* Drops the balanced nodes from the list of unbalanced ones. */
+void paths_forget_balanced(struct mincost *m);
+
 /* The sentence for a search that found no counterpart for `node`; uses the labels of that search.
  */
 void witness_search(struct mincost *m, uint32_t node);

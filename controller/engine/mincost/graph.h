@@ -139,12 +139,13 @@ struct mincost {
     bool hubs_wanted; /* a node may have become one */
 
     int failed;     /* −ENOMEM once a list could not grow inside an algorithm */
+    bool solved;    /* there was an optimum before */
     bool pending;   /* something changed since the last optimum */
     bool ungrouped; /* an algorithm that works on bits alone left the groups behind */
     const struct mincost_algorithm *algorithm;
     struct mincost_stats stats;
     uint64_t changes;
-    uint64_t scratch_work; /* what the last solution from scratch looked at; 0 = none yet */
+    uint64_t scratch_work; /* what cost scaling last looked at; 0 = not used yet */
     size_t bytes;
     char reason[256];
 };

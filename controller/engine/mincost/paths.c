@@ -5,8 +5,7 @@
 #include "controller/engine/mincost/repair.h"
 #include "controller/engine/mincost/search.h"
 
-/* Drops the balanced nodes from the list. */
-static void forget_balanced(struct mincost *m)
+void paths_forget_balanced(struct mincost *m)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < m->unbalanced.count; i++) {
@@ -35,7 +34,7 @@ int paths_balance(struct mincost *m)
     for (int deficits = 1; deficits >= 0 && !error; deficits--)
         for (uint32_t i = 0; i < m->unbalanced.count && !error; i++)
             error = balance_one(m, m->unbalanced.items[i], deficits);
-    forget_balanced(m);
+    paths_forget_balanced(m);
     return error;
 }
 

@@ -25,7 +25,7 @@ struct scaling {
     int64_t epsilon;
     uint32_t *ring, ring_size, ring_first, ring_count;
     uint64_t relabels;
-    bool infeasible, overflow;
+    bool warm, infeasible, overflow;
 };
 
 static int64_t reduced_cost(const struct scaling *s, uint32_t v, const struct half *half)
@@ -296,7 +296,8 @@ static void run_phases(struct scaling *s)
     while (s->epsilon > 1 && !s->infeasible && !s->overflow) {
         int64_t last = s->epsilon;
         s->epsilon = last > EPSILON_DIVISOR ? last / EPSILON_DIVISOR : 1;
-        if (fixed_above < INT64_MAX && refine_prices(s, REFINE_WORK * (uint64_t)m->arc_count))
+        if (s->warm && fixed_above < INT64_MAX &&
+            refine_prices(s, REFINE_WORK * (uint64_t)m->arc_count))
             continue;
         run_phase(s, fixed_above);
         fixed_above = 2 * (int64_t)m->node_count * s->epsilon;
@@ -377,7 +378,7 @@ static bool fits(const struct mincost *m)
 
 static int scale(struct mincost *m, bool warm)
 {
-    struct scaling s = {.m = m, .unit = (int64_t)m->node_count + 1};
+    struct scaling s = {.m = m, .unit = (int64_t)m->node_count + 1, .warm = warm};
     if (!fits(m))
         return algorithm_paths(m);
     if (reserve_ring(&s))

@@ -17,8 +17,10 @@ static const struct mincost_algorithm scaling = {"scaling", "cost scaling from n
 static const struct mincost_algorithm incremental_scaling = {
     "incremental-scaling", "cost scaling from the last optimum", algorithm_incremental_scaling};
 
+static const struct mincost_algorithm relax = {"relax", "relaxation from nothing", algorithm_relax};
+
 const struct mincost_algorithm *const mincost_algorithms[] = {
-    &automatic, &incremental, &paths, &scaling, &incremental_scaling, NULL};
+    &automatic, &incremental, &paths, &scaling, &incremental_scaling, &relax, NULL};
 
 int mincost_set_algorithm(struct mincost *m, const char *name)
 {
@@ -108,6 +110,7 @@ int mincost_solve(struct mincost *m)
         return error;
     keep_changed(m);
     m->pending = false;
+    m->solved = true;
     m->cost_of_optimum = cut_cost(m->cost);
     return 0;
 }
