@@ -3,6 +3,10 @@
  * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and servers; here each question is one
  * look into an index whose least value says whether anybody passes (sorted_first_below). What the source leaves open:
  * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not "reduce only");
+ * - where map_share_permille is set, a host that has run its share of a job's maps comes last, and takes none of another job's while
+ *   uplinks are congested. The source only says that placing maps next to their blocks "balances the servers as far as possible and so
+ *   relieves congestion" (5.2); its algorithm 2 alone does not: maps of a waiting job gather wherever slots happen to be free, and the
+ *   fullest uplink (up to twice the mean on the Facebook trace) then paces the whole shuffle. 0, the default, is the source's text;
  * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle cluster is never held. */
 #include "controller/engine/place/place.h"
 
