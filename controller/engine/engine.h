@@ -44,9 +44,9 @@ struct engine_config {
     uint64_t seed;
     uint32_t epoch;      /* upper half of attempt numbers; from the controller's epoch file */
     char turn[16];       /* fifo sjf fair */
-    char place[16];      /* nats greedy random */
+    char place[16];      /* nats greedy delay neat neat-fair random */
     char commit[16];     /* single */
-    char network[16];    /* cans cans-coflow cans-macroflow dclas none */
+    char network[16];    /* cans cans-coflow cans-macroflow dclas scf none */
     enum mode_rule mode_rule;
     bool mode_ignore_held;   /* do not count reduce tasks that no host, even with a free slot, would take */
     int64_t mode_dwell_ns;   /* shortest stay in a mode; 0 in the simulator, 50 ms live */

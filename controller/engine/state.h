@@ -204,6 +204,7 @@ struct host {
     struct attempts attempts;
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
+    uint64_t neat_up, neat_down; /* scratch of one pick of place/neat.c: bytes ahead on its links */
     struct host_shape **shapes; /* index: one per engine shape */
 };
 
