@@ -3,6 +3,7 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
+#include "controller/engine/local.h"
 #include "controller/engine/network/network.h"
 
 #include <errno.h>
@@ -134,8 +135,10 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
     TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
     host_occupy(engine, host, unit, resources, true);
-    if (task)
+    if (task) {
         join_task(attempt, task);
+        local_recount(engine, task->stage->job, host);
+    }
     return attempt;
 }
 
@@ -151,7 +154,7 @@ void attempt_set_receiving(struct attempt *attempt, bool receiving)
     }
 }
 
-void attempt_orphan(struct attempt *attempt)
+void attempt_orphan(struct engine *engine, struct attempt *attempt)
 {
     if (!attempt->task)
         return;
@@ -159,13 +162,15 @@ void attempt_orphan(struct attempt *attempt)
     while (*at != attempt)
         at = &(*at)->next_of_task;
     *at = attempt->next_of_task;
-    TAILQ_REMOVE(&attempt->task->stage->attempts, attempt, of_stage);
+    struct stage *stage = attempt->task->stage;
+    TAILQ_REMOVE(&stage->attempts, attempt, of_stage);
     attempt->task = NULL;
+    local_recount(engine, stage->job, attempt->host);
 }
 
 void attempt_destroy(struct engine *engine, struct attempt *attempt)
 {
-    attempt_orphan(attempt);
+    attempt_orphan(engine, attempt);
     attempt_set_receiving(attempt, false);
     host_occupy(engine, attempt->host, attempt->unit, &attempt->resources, false);
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
@@ -391,7 +396,7 @@ void attempt_done(struct engine *engine, const struct event *event)
         while (task->attempts) {
             struct attempt *other = task->attempts;
             attempt_stop(engine, other, REASON_REPLACED, false);
-            attempt_orphan(other);
+            attempt_orphan(engine, other);
         }
         task_accept(engine, task, number, host);
     }

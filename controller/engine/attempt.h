@@ -31,7 +31,7 @@ struct attempt *attempt_find(const struct engine *engine, uint64_t number);
 /* Tells its host to end it; it holds its resources until it has. Twice is once. */
 void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue);
 /* It belongs to no task any more. */
-void attempt_orphan(struct attempt *attempt);
+void attempt_orphan(struct engine *engine, struct attempt *attempt);
 /* Every attempt of the host is over and its outputs are gone. */
 void attempts_of_host_lost(struct engine *engine, struct host *host);
 /* Makes the record and its places in all indexes; for starts, adoption and load. The caller touches the host. */

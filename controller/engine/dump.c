@@ -34,7 +34,7 @@ struct job_record {
     uint64_t job;
     uint32_t state;
     int64_t submitted_ns, slot_wait_ns;
-    uint64_t estimate_key;
+    uint64_t estimate_key, map_share;
 };
 struct stage_record {
     uint64_t job;
@@ -69,7 +69,7 @@ static const struct record_kind kinds[RECORDS] = {
                        {F(engine_config, seed, U64), F(engine_config, epoch, U32), F(engine_config, turn, CHARS), F(engine_config, place, CHARS),
                         F(engine_config, commit, CHARS), F(engine_config, network, CHARS), F(engine_config, mode_rule, U32),
                         F(engine_config, mode_ignore_held, BOOL), F(engine_config, mode_dwell_ns, I64), F(engine_config, congested_permille, U32),
-                        F(engine_config, cleared_permille, U32), F(engine_config, hold_max_ns, I64), F(engine_config, stop_grace_ns, I64),
+                        F(engine_config, cleared_permille, U32), F(engine_config, map_share_permille, U32), F(engine_config, hold_max_ns, I64), F(engine_config, stop_grace_ns, I64),
                         F(engine_config, failures_max, U32), F(engine_config, coflow, TABLE), F(engine_config, macroflow, TABLE),
                         F(engine_config, dclas, TABLE), F(engine_config, hosts_max, U32), F(engine_config, units_per_host_max, U32),
                         F(engine_config, jobs_max, U32), F(engine_config, stages_per_job_max, U32), F(engine_config, finished_max, U32),
@@ -85,7 +85,7 @@ static const struct record_kind kinds[RECORDS] = {
                       F(host_record, tie_draws, U64)}},
     [RECORD_JOB] = {"job",
                     {F(job_record, job, U64), F(job_record, state, U32), F(job_record, submitted_ns, I64), F(job_record, slot_wait_ns, I64),
-                     F(job_record, estimate_key, U64)}},
+                     F(job_record, estimate_key, U64), F(job_record, map_share, U64)}},
     [RECORD_STAGE] = {"stage",
                       {F(stage_record, job, U64), F(stage_record, stage, U32), F(stage_record, open, BOOL), F(stage_record, coflow_fixed, BOOL),
                        F(stage_record, held, BOOL), F(stage_record, overdue, BOOL), F(stage_record, coflow_bytes, U64),
@@ -305,7 +305,8 @@ static void dump_job(struct dumper *d, const struct job *job)
     put_event(d, &begin);
     for (uint32_t s = 0; s < job->n_stages; s++)
         dump_stage_given(d, job->stages[s]);
-    struct job_record record = {job->number, job->state, job->submitted_ns, job->slot_wait_ns, job->estimate_key};
+    struct job_record record = {job->number, job->state, job->submitted_ns, job->slot_wait_ns, job->estimate_key,
+                                job->map_share};
     put_record(d, RECORD_JOB, &record);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);
@@ -425,6 +426,7 @@ static int load_job(struct engine *engine, const struct job_record *record, stru
     job->submitted_ns = record->submitted_ns;
     job->slot_wait_ns = record->slot_wait_ns;
     job->estimate_key = record->estimate_key;
+    job->map_share = record->map_share;
     if (record->state == JOB_ACTIVE) {
         job_assemble(engine, job);
         job_activate(engine, job);

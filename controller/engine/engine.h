@@ -44,14 +44,15 @@ struct engine_config {
     uint64_t seed;
     uint32_t epoch;      /* upper half of attempt numbers; from the controller's epoch file */
     char turn[16];       /* fifo sjf fair */
-    char place[16];      /* nats greedy random */
+    char place[16];      /* nats greedy delay neat neat-fair random */
     char commit[16];     /* single */
-    char network[16];    /* cans cans-coflow cans-macroflow dclas none */
+    char network[16];    /* cans cans-coflow cans-macroflow dclas scf none */
     enum mode_rule mode_rule;
     bool mode_ignore_held;   /* do not count reduce tasks that no host, even with a free slot, would take */
     int64_t mode_dwell_ns;   /* shortest stay in a mode; 0 in the simulator, 50 ms live */
     uint32_t congested_permille; /* an uplink above it makes the network congested, 900 */
     uint32_t cleared_permille;   /* all below it clear it, 800 */
+    uint32_t map_share_permille; /* nats: how many of a job's maps a host takes, of an even share; 0: any number (as the source) */
     int64_t hold_max_ns;         /* a hold ends at the latest after it, 30 s */
     int64_t stop_grace_ns;       /* in stop decisions, 1 s */
     uint32_t failures_max;       /* failed or refused attempts of one task, then its job fails; 4 */

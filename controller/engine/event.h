@@ -230,6 +230,7 @@ enum reason {
     REASON_IDLE_CLUSTER,    /* nothing runs, so nothing is held */
     REASON_GREEDY,          /* least loaded host; right = tasks there */
     REASON_RANDOM,          /* a random fitting host; right = fitting hosts */
+    REASON_ENDS_FIRST,      /* neat: its transfers would end first here; left = after so many ns, right = bytes ahead on the downlink */
     REASON_CLAIMED,         /* another scheduler's claim, which fits */
     /* holds */
     REASON_WOULD_STALL,     /* left = own unit's bytes ≥ right = the largest smallest-receiving unit of all hosts with a free slot */

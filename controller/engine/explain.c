@@ -73,6 +73,9 @@ static void say_start(struct engine_explanation *e, const struct attempt *a)
     case REASON_RANDOM:
         say(e, "Runs on %s, one of %" PRId64 " fitting hosts at random. ", host, a->right);
         break;
+    case REASON_ENDS_FIRST:
+        say(e, "Runs on %s, where its transfers would end first, after %.3f s. ", host, (double)a->left * 1e-9);
+        break;
     case REASON_CLAIMED:
         say(e, "Runs on %s because scheduler %" PRId64 " claimed it there and it fitted. ", host, a->left);
         break;

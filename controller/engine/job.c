@@ -385,6 +385,7 @@ void job_end(struct engine *engine, const struct event *event)
     job_assemble(engine, job);
     job->submitted_ns = engine->now_ns;
     job->estimate_key = estimate_duration(engine, job);
+    job->map_share = local_share(engine, job);
     job_activate(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_open_if_due(engine, job->stages[s]);
@@ -492,7 +493,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
         struct attempt *attempt, *next;
         TAILQ_FOREACH_SAFE (attempt, &stage->attempts, of_stage, next) {
             attempt_stop(engine, attempt, reason, false);
-            attempt_orphan(attempt);
+            attempt_orphan(engine, attempt);
         }
     }
     order_remove(engine, job);

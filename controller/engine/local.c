@@ -5,6 +5,31 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define OVER_SHARE ((uint64_t)1 << 63)
+
+uint64_t local_share(const struct engine *engine, const struct job *job)
+{
+    uint64_t maps = 0, hosts = engine->joined ? engine->joined : 1;
+    if (!engine->config.map_share_permille)
+        return UINT64_MAX;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        maps += job->stages[s]->n_edges ? 0 : job->stages[s]->n_tasks;
+    return 1 + maps * engine->config.map_share_permille / (1000 * hosts);
+}
+
+bool local_over_share(const struct job *job, const struct host *host)
+{
+    if (job->map_share == UINT64_MAX)
+        return false;
+    struct sorted_key key = {host->index, 0, 0};
+    struct sorted_node *node = sorted_find(&job->outputs, key);
+    uint64_t here = node ? sorted_owner(node, struct output_host, by_host)->outputs : 0;
+    const struct attempt *attempt;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host)
+        here += attempt->task && attempt->task->stage->job == job;
+    return here >= job->map_share;
+}
+
 static bool host_fits(const struct local *local)
 {
     return local->host->shapes[local->bucket->shape->index]->fitting > 0;
@@ -22,7 +47,8 @@ static void place_pair(struct engine *engine, struct local *local)
         return;
     }
     uint64_t random = engine_mix(engine->config.seed, bucket->job->number, local->host->index);
-    struct sorted_key key = {(uint64_t)fewest << 32 | local->n, local->host->running, random << 32 | local->host->index};
+    uint64_t over = local_over_share(bucket->job, local->host) ? OVER_SHARE : 0;
+    struct sorted_key key = {over | (uint64_t)fewest << 32 | local->n, local->host->running, random << 32 | local->host->index};
     sorted_place(&bucket->pairs, &local->pair, key, 0);
 }
 
@@ -32,7 +58,7 @@ static void place_waiting(struct local *local)
     struct host_shape *here = local->host->shapes[shape->index];
     const struct job *job = local->bucket->job;
     struct sorted_key key = {job->turn.a, job->turn.b, 0};
-    if (local->n)
+    if (local->n && !local_over_share(job, local->host))
         sorted_place(&here->waiting, &local->waiting, key, 0);
     else
         sorted_remove(&here->waiting, &local->waiting);
@@ -44,6 +70,18 @@ static struct local *find_local(struct bucket *bucket, uint32_t host)
     struct sorted_key key = {host, 0, 0};
     struct sorted_node *node = sorted_find(&bucket->locals, key);
     return node ? sorted_owner(node, struct local, by_host) : NULL;
+}
+
+void local_recount(struct engine *engine, const struct job *job, struct host *host)
+{
+    if (job->map_share == UINT64_MAX)
+        return;
+    engine->changes[engine->n_changes++ % CHANGES] = host->index;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct local *local = find_local(job->buckets[i], host->index);
+        if (local)
+            place_waiting(local);
+    }
 }
 
 static struct local *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
@@ -172,15 +210,15 @@ static void synchronise(struct engine *engine, struct bucket *bucket)
     bucket->seen = engine->n_changes;
 }
 
-int local_best_pair(struct engine *engine, struct bucket *bucket, struct task **ret_task, struct fit **ret_fit,
+int local_best_pair(struct engine *engine, struct bucket *bucket, bool within_share, struct task **ret_task, struct fit **ret_fit,
                     uint32_t *ret_candidates, uint32_t *ret_here)
 {
     synchronise(engine, bucket);
     struct sorted_node *first = sorted_first(&bucket->pairs);
-    if (!first)
+    if (!first || (within_share && first->key.a & OVER_SHARE))
         return -ENOENT;
     struct local *local = sorted_owner(first, struct local, pair);
-    uint32_t candidates = (uint32_t)(first->key.a >> 32);
+    uint32_t candidates = (uint32_t)((first->key.a & ~OVER_SHARE) >> 32);
     struct task *best = NULL;
     struct local_ref *ref;
     TAILQ_FOREACH (ref, &local->refs, link) {

@@ -12,6 +12,7 @@ static const char *const reasons[REASONS] = {
     [REASON_IDLE_CLUSTER] = "idle-cluster",
     [REASON_GREEDY] = "greedy",
     [REASON_RANDOM] = "random",
+    [REASON_ENDS_FIRST] = "ends-first",
     [REASON_CLAIMED] = "claimed",
     [REASON_WOULD_STALL] = "would-stall",
     [REASON_CONGESTED] = "congested",

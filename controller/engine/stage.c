@@ -225,6 +225,7 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
         sorted_remove(&host->outputs, &output->by_job);
         free(output);
     }
+    local_recount(engine, job, host);
 }
 
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host)
@@ -298,7 +299,7 @@ static void stop_readers(struct engine *engine, struct stage *stage)
                 continue;
             struct task *task = attempt->task;
             attempt_stop(engine, attempt, REASON_INPUT_LOST, true);
-            attempt_orphan(attempt);
+            attempt_orphan(engine, attempt);
             if (!task->attempts)
                 task_requeue(engine, task);
         }

@@ -152,6 +152,7 @@ struct job {
     uint64_t shuffle_bytes;
     int64_t submitted_ns, finished_ns, slot_wait_ns;
     uint64_t estimate_key; /* SJF: fixed at submission, changed only by a new estimate */
+    uint64_t map_share;    /* of its tasks on one host, fixed at submission; UINT64_MAX: any number */
     struct sorted_key turn;
     struct sorted outputs;
     struct sorted_node by_number, by_turn, by_name;
@@ -203,6 +204,7 @@ struct host {
     struct attempts attempts;
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
+    uint64_t neat_up, neat_down; /* scratch of one pick of place/neat.c: bytes ahead on its links */
     struct host_shape **shapes; /* index: one per engine shape */
 };
 

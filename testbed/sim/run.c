@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ struct run {
     int64_t *host_bytes; /* scratch: bytes by source host */
     struct fluid_source *sources;
     uint32_t own_host, n_sources;
+    double told;
     double wire_bytes;
     struct run_log log;
 };
@@ -176,12 +178,16 @@ static void add_input(void *context, const struct engine_input *input)
         return;
     if (!r->host_bytes[input->host])
         r->sources[r->n_sources++].host = input->host;
-    r->host_bytes[input->host] += (int64_t)input->bytes;
+    double told = input->block ? 1 : r->told;
+    r->host_bytes[input->host] += told == 1 ? (int64_t)input->bytes : (int64_t)ceil((double)input->bytes / told);
 }
 
 /* The attempt's bytes by source host: its Macroflow. */
 static void gather_sources(struct run *r, struct attempt *a)
 {
+    struct arrival *arrival;
+    HASH_FIND(hh, r->arrivals, &a->job, sizeof(a->job), arrival);
+    r->told = r->config->told ? r->config->told[arrival->index] : 1;
     r->own_host = a->host;
     r->n_sources = 0;
     engine_inputs(r->engine, a->number, add_input, r);
@@ -358,6 +364,8 @@ static int take_arrivals(struct run *r)
     for (; r->arrived < r->n_jobs && (int64_t)r->jobs[r->arrived].arrival_ns <= r->now_ns;
          r->arrived++) {
         int rc = submission_make(&r->submission, &r->jobs[r->arrived], r->config->hosts);
+        if (!rc && r->config->told)
+            rc = submission_tell(&r->submission, r->config->told[r->arrived]);
         if (rc)
             return out_of_memory(r);
         rc = step(r, r->submission.events, r->submission.n);
@@ -437,12 +445,21 @@ static uint32_t levels_of(const struct engine_config *c)
     return most > c->dclas.levels ? most : c->dclas.levels;
 }
 
+static int check_racks(const struct run_config *c, struct err *err)
+{
+    return c->racks && c->hosts % c->racks
+               ? err_set(err, EINVAL, "%u servers do not divide into %u racks", c->hosts, c->racks)
+               : 0;
+}
+
 static int check(const struct run_config *config, const struct workload_job *jobs, size_t n,
                  struct err *err)
 {
     const struct engine_config *c = &config->engine;
     if (!c->coflow.levels || !c->macroflow.levels || !c->dclas.levels)
         return err_set(err, EINVAL, "the simulator needs a bounded number of levels");
+    if (check_racks(config, err))
+        return -EINVAL;
     for (size_t i = 0; i < n; i++)
         for (uint32_t s = 0; s < jobs[i].n_stages; s++)
             for (uint32_t e = 0; e < jobs[i].stages[s].n_parents; e++)
@@ -469,7 +486,11 @@ static int remember_arrivals(struct run *r)
 static int open_run(struct run *r)
 {
     const struct run_config *c = r->config;
-    int rc = topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
+    int rc =
+        c->racks
+            ? topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks,
+                                       (double)c->link_bps / 8, 1, 4, true, r->err)
+            : topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
     struct fluid_config network = {.topology = &r->topology,
                                    .levels = levels_of(&c->engine),
                                    .local_free = c->local_free,
@@ -481,7 +502,8 @@ static int open_run(struct run *r)
         rc = engine_create(&c->engine, &r->engine, r->err);
     if (rc)
         return rc;
-    r->reports = strcmp(c->engine.network, "dclas") == 0;
+    r->reports = strcmp(c->engine.network, "dclas") == 0 ||
+                 strcmp(c->engine.network, "scf") == 0 || strncmp(c->engine.place, "neat", 4) == 0;
     r->host_bytes = calloc(c->hosts, sizeof(*r->host_bytes));
     r->sources = calloc(c->hosts, sizeof(*r->sources));
     if (!r->host_bytes || !r->sources)

@@ -4,7 +4,7 @@
  *
  * Everything that happens at one instant reaches the engine in one step: transfers that ended, then
  * computing that ended, then jobs that arrived, then what uplinks and D-CLAS report. A task whose
- * input is all on its host computes at once. D-CLAS needs to know what arrived: received bytes are
+ * input is all on its host computes at once. D-CLAS, SCF and NEAT need to know what arrived: received bytes are
  * reported every 100 ms while anything is received, as agents do. Reports and decisions are not
  * delayed.
  *
@@ -20,6 +20,10 @@ struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots; /* of each host; ≥ 1 */
     uint64_t link_bps;     /* of each uplink and downlink */
+    uint32_t racks; /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack, 4:1 oversubscribed,
+                       spread ideally */
+    const double *told; /* per job (borrowed): the engine is told its transfers' bytes × this; NULL:
+                           the truth */
     bool local_free; /* bytes that are on the task's own host cost nothing (else they use its links)
                       */
     FILE *log; /* gets the run in the controller's log format; NULL: nobody */

@@ -3,21 +3,41 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What duopoly adds to the source: a host that has run 1.25 times its part of a job's maps takes no
+ * more of them while uplinks are congested (place/nats.c says why). */
+#define SHARE 1250
+
 const struct run_policy run_policies[] = {
-    {"duopoly", "nats and cans, both by mode", "sjf", "nats", "cans", MODE_RULE_FIRST},
-    {"aalo", "greedy placement, D-CLAS on the wire", "sjf", "greedy", "dclas", MODE_RULE_FIRST},
-    {"fair", "greedy placement, one level", "sjf", "greedy", "none", MODE_RULE_FIRST},
+    {"duopoly", "nats and cans, both by mode; maps kept even", "sjf", "nats", "cans",
+     MODE_RULE_FIRST, SHARE, false},
+    {"duopoly-paper", "the source's text: maps wherever slots are free", "sjf", "nats", "cans",
+     MODE_RULE_FIRST, 0, false},
+    {"aalo", "D-CLAS on the wire, greedy placement with delay for locality", "sjf", "delay",
+     "dclas", MODE_RULE_FIRST, 0, false},
+    {"neat", "reducers where their transfers end first, shortest Coflow first on the wire", "sjf",
+     "neat", "scf", MODE_RULE_FIRST, 0, true},
+    {"neat-fair", "neat's placement for a fair network, one level", "sjf", "neat-fair", "none",
+     MODE_RULE_FIRST, 0, false},
+    {"fair", "greedy placement with delay for locality, one level", "sjf", "delay", "none",
+     MODE_RULE_FIRST, 0, false},
     {"fifo", "first come first served, greedy placement, one level", "fifo", "greedy", "none",
-     MODE_RULE_FIRST},
+     MODE_RULE_FIRST, 0, false},
     {"duopoly-c", "duopoly with the Coflow's level always", "sjf", "nats", "cans-coflow",
-     MODE_RULE_FIRST},
+     MODE_RULE_FIRST, SHARE, false},
     {"duopoly-m", "duopoly with the Macroflow's level always", "sjf", "nats", "cans-macroflow",
-     MODE_RULE_FIRST},
+     MODE_RULE_FIRST, SHARE, false},
     {"duopoly-f", "duopoly with random placement instead of nats", "sjf", "random", "cans",
-     MODE_RULE_FIRST},
+     MODE_RULE_FIRST, 0, false},
     {"duopoly-a", "duopoly that is starved when all jobs' ready tasks outnumber the free slots",
-     "sjf", "nats", "cans", MODE_RULE_ALL},
-    {"fair-nats", "nats without cans", "sjf", "nats", "none", MODE_RULE_FIRST},
+     "sjf", "nats", "cans", MODE_RULE_ALL, SHARE, false},
+    {"duopoly-i", "duopoly with 64 levels", "sjf", "nats", "cans", MODE_RULE_FIRST, SHARE, true},
+    {"duopoly-ic", "duopoly-c with 64 levels", "sjf", "nats", "cans-coflow", MODE_RULE_FIRST, SHARE,
+     true},
+    {"duopoly-im", "duopoly-m with 64 levels", "sjf", "nats", "cans-macroflow", MODE_RULE_FIRST,
+     SHARE, true},
+    {"duopoly-if", "duopoly-f with 64 levels", "sjf", "random", "cans", MODE_RULE_FIRST, 0, true},
+    {"duopoly-ia", "duopoly-a with 64 levels", "sjf", "nats", "cans", MODE_RULE_ALL, SHARE, true},
+    {"fair-nats", "nats without cans", "sjf", "nats", "none", MODE_RULE_FIRST, 0, false},
     {0},
 };
 
@@ -35,4 +55,5 @@ void run_policy_apply(const struct run_policy *policy, struct engine_config *con
     snprintf(config->place, sizeof(config->place), "%s", policy->place);
     snprintf(config->network, sizeof(config->network), "%s", policy->network);
     config->mode_rule = policy->mode_rule;
+    config->map_share_permille = policy->map_share_permille;
 }

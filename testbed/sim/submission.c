@@ -1,6 +1,7 @@
 #include "testbed/sim/submission.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,6 +159,22 @@ int submission_make(struct submission *s, const struct workload_job *job, uint32
     if (!e)
         return -ENOMEM;
     e->job_end.job = job->id;
+    return 0;
+}
+
+int submission_tell(struct submission *s, double factor)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->events[i].kind != EVENT_JOB_BYTES)
+            continue;
+        struct u64s *bytes = &s->events[i].job_bytes.bytes;
+        uint64_t *told = array(s, bytes->n, sizeof(*told));
+        if (!told)
+            return -ENOMEM;
+        for (uint32_t b = 0; b < bytes->n; b++)
+            told[b] = (uint64_t)ceil((double)bytes->at[b] * factor);
+        bytes->at = told;
+    }
     return 0;
 }
 

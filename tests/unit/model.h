@@ -56,7 +56,7 @@ struct m_job {
     uint32_t n_stages;
     struct m_stage stage[M_STAGES];
     int64_t estimate_bytes, estimate_ns, submitted;
-    uint64_t key;
+    uint64_t key, share;
     char name[32];
 };
 struct m_attempt {

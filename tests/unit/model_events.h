@@ -387,6 +387,19 @@ static inline bool m_possible(const struct model *m, struct m_demand d)
     return !joined;
 }
 
+/* Of a job's tasks on one host, as nats' map_share says; fixed at submission. */
+static inline uint64_t m_share(const struct model *m, const struct m_job *j)
+{
+    uint64_t maps = 0, hosts = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        hosts += m->host[h].joined;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        maps += j->stage[s].n_parents ? 0 : j->stage[s].n_tasks;
+    return m->config.map_share_permille
+               ? 1 + maps * m->config.map_share_permille / (1000 * (hosts ? hosts : 1))
+               : UINT64_MAX;
+}
+
 static inline void m_submit(struct model *m)
 {
     struct m_job *j = NULL;
@@ -422,6 +435,7 @@ static inline void m_submit(struct model *m)
         m_stage_events(m, j, s);
     m_event(m, EVENT_JOB_END)->job_end.job = j->number;
     j->key = m_estimate(m, j);
+    j->share = m_share(m, j);
 }
 
 static inline struct m_job *m_any_job(struct model *m)

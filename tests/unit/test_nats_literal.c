@@ -65,12 +65,39 @@ static bool local_to(const struct model *m, struct literal_task t, uint32_t host
            m_times_host(m, host, demand_of(t)) > 0;
 }
 
+static bool is_read(const struct m_job *job, uint32_t stage)
+{
+    for (uint32_t s = stage + 1; s < job->n_stages; s++)
+        for (uint32_t i = 0; i < job->stage[s].n_parents; i++)
+            if (job->stage[s].parents[i] == stage)
+                return true;
+    return false;
+}
+
+/* Of the job's tasks, those that the host runs, and those that it ran for others to read. */
+static uint64_t placed_on(const struct model *m, const struct m_job *job, uint32_t host)
+{
+    uint64_t n = 0;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t t = 0; t < job->stage[s].n_tasks; t++)
+            n += is_read(job, s) && job->stage[s].task[t].state == M_DONE &&
+                 job->stage[s].task[t].done_host == host;
+    for (int i = 0; i < M_ATTEMPTS; i++) {
+        const struct m_attempt *a = &m->attempt[i];
+        n += a->number && a->job == job->number && !a->orphan && a->host == host;
+    }
+    return n;
+}
+
 struct rank {
+    bool over; /* its share of the job's maps */
     uint32_t candidates, local, running;
 };
 
 static int compare_rank(struct rank a, struct rank b)
 {
+    if (a.over != b.over)
+        return b.over ? -1 : 1;
     if (a.candidates != b.candidates)
         return a.candidates < b.candidates ? -1 : 1;
     if (a.local != b.local)
@@ -83,7 +110,8 @@ static int compare_rank(struct rank a, struct rank b)
 static struct rank rank_of(const struct model *m, const struct literal_task *tasks, uint32_t n,
                            uint32_t i, uint32_t host)
 {
-    struct rank rank = {0, 0, m_running_on(m, host)};
+    struct rank rank = {placed_on(m, tasks[i].job, host) >= tasks[i].job->share, 0, 0,
+                        m_running_on(m, host)};
     for (uint32_t h = 0; h < M_HOSTS; h++)
         rank.candidates += local_to(m, tasks[i], h);
     for (uint32_t k = 0; k < n; k++)
@@ -93,13 +121,15 @@ static struct rank rank_of(const struct model *m, const struct literal_task *tas
 }
 
 static bool offer_local(const struct model *m, const struct literal_task *tasks, uint32_t n,
-                        struct offers *offers)
+                        bool within_share, struct offers *offers)
 {
-    struct rank ranks[M_STAGES * M_TASKS][M_HOSTS], best = {UINT32_MAX, 0, 0};
+    struct rank ranks[M_STAGES * M_TASKS][M_HOSTS], best = {true, UINT32_MAX, 0, 0};
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t h = 0; h < M_HOSTS; h++) {
             ranks[i][h] = local_to(m, tasks[i], h) ? rank_of(m, tasks, n, i, h)
-                                                   : (struct rank){UINT32_MAX, 0, 0};
+                                                   : (struct rank){true, UINT32_MAX, 0, 0};
+            if (within_share && ranks[i][h].over)
+                ranks[i][h].candidates = UINT32_MAX;
             if (compare_rank(ranks[i][h], best) < 0)
                 best = ranks[i][h];
         }
@@ -132,7 +162,7 @@ static bool select_pair(const struct model *m, struct m_job *job, bool local_onl
     uint32_t n = ready_tasks(m, job, true, tasks), before = offers->n;
     if (!n)
         return false;
-    if (offer_local(m, tasks, n, offers))
+    if (offer_local(m, tasks, n, local_only, offers))
         return true;
     for (uint32_t i = 0; i < n; i++)
         if (!local_only || !has_block(tasks[i]))
@@ -322,13 +352,14 @@ static void judge_end(struct model *m)
 static const struct m_judge judge = {judge_start, judge_end};
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { RUNS = 3, STEPS = 400 };
+enum { RUNS = 4, STEPS = 400 };
 #else
 enum { RUNS = 8, STEPS = 600 };
 #endif
 
 static void run(const char *turn, const char *network, int64_t dwell_ns, bool mode_events)
 {
+    static const uint32_t shares[] = {0, 300, 1250, 3000};
     uint64_t stream = test_seed(), starts = 0;
     for (int i = 0; i < RUNS; i++) {
         struct engine_config config = script_config();
@@ -336,6 +367,7 @@ static void run(const char *turn, const char *network, int64_t dwell_ns, bool mo
         config.epoch = 7;
         config.seed = stream;
         config.mode_dwell_ns = dwell_ns;
+        config.map_share_permille = shares[i % 4];
         strcpy(config.turn, turn);
         strcpy(config.network, network);
         static struct model m;

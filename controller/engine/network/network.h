@@ -17,5 +17,6 @@ extern const struct network_policy network_cans;           /* by mode: Duopoly, 
 extern const struct network_policy network_cans_coflow;    /* ablation (C) */
 extern const struct network_policy network_cans_macroflow; /* ablation (M) */
 extern const struct network_policy network_dclas;          /* Aalo, SIGCOMM 2015: sizes unknown, levels follow the bytes received */
+extern const struct network_policy network_scf; /* shortest Coflow first, by the bytes left */
 extern const struct network_policy network_none;           /* one level for everybody */
 extern const struct network_policy *const network_policies[]; /* ends with NULL */

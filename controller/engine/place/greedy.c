@@ -12,12 +12,12 @@ static struct task *first_map(const struct bucket *bucket)
     return sorted_owner(sorted_first(&bucket->ready_maps), struct task, ready);
 }
 
-static bool local_pair(struct engine *engine, struct bucket *bucket, struct claim *ret_claim)
+static bool local_pair(struct engine *engine, struct bucket *bucket, bool within_share, struct claim *ret_claim)
 {
     struct task *task;
     struct fit *fit;
     uint32_t candidates, here;
-    if (!bucket->locals.n || local_best_pair(engine, bucket, &task, &fit, &candidates, &here) < 0)
+    if (!bucket->locals.n || local_best_pair(engine, bucket, within_share, &task, &fit, &candidates, &here) < 0)
         return false;
     *ret_claim = (struct claim){task, fit, REASON_LOCAL_BLOCK, candidates, here};
     return true;
@@ -36,12 +36,15 @@ static bool any_pair(struct bucket *bucket, bool local_only, struct claim *ret_c
 
 bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim)
 {
-    return local_pair(engine, bucket, ret_claim) || any_pair(bucket, local_only, ret_claim);
+    return local_pair(engine, bucket, local_only, ret_claim) || any_pair(bucket, local_only, ret_claim);
 }
 
-/* Fewest candidate servers, then fewest local tasks, then fewest tasks. */
+/* Servers within the job's share first, then fewest candidate servers, then fewest local tasks, then fewest tasks. */
 static bool is_better(const struct claim *a, const struct claim *b)
 {
+    bool a_over = local_over_share(a->task->stage->job, a->fit->host), b_over = local_over_share(b->task->stage->job, b->fit->host);
+    if (a_over != b_over)
+        return b_over;
     if (a->left != b->left)
         return a->left < b->left;
     if (a->right != b->right)
@@ -60,7 +63,7 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only, 
     bool found = false;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         engine->counters.visits++;
-        if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], &claim))
+        if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], local_only, &claim))
             continue;
         if (!found || is_better(&claim, ret_claim))
             *ret_claim = claim;
@@ -117,5 +120,23 @@ static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
     return true;
 }
 
+struct bucket *place_first_local(const struct engine *engine)
+{
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        const struct shape *shape = engine->shapes[i];
+        if (shape->times <= 0)
+            continue;
+        struct sorted_node *host = sorted_first(&shape->local_hosts), *unlocated = sorted_first(&shape->unlocated);
+        if (host) {
+            struct sorted_node *first = sorted_first(&sorted_owner(host, struct host_shape, local_host)->waiting);
+            sooner(first, sorted_owner(first, struct local, waiting)->bucket, &best);
+        }
+        sooner(unlocated, unlocated ? sorted_owner(unlocated, struct bucket, by_turn_unlocated) : NULL, &best);
+    }
+    return best;
+}
+
 const struct place_policy place_greedy = {"greedy", greedy_pick, false};
-const struct place_policy *const place_policies[] = {&place_nats, &place_greedy, &place_random, NULL};
+const struct place_policy *const place_policies[] = {&place_nats, &place_greedy,    &place_delay, &place_neat,
+                                                     &place_neat_fair, &place_random, NULL};

@@ -3,6 +3,10 @@
  * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and servers; here each question is one
  * look into an index whose least value says whether anybody passes (sorted_first_below). What the source leaves open:
  * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not "reduce only");
+ * - where map_share_permille is set, a host that has run its share of a job's maps comes last, and takes none of another job's while
+ *   uplinks are congested. The source only says that placing maps next to their blocks "balances the servers as far as possible and so
+ *   relieves congestion" (5.2); its algorithm 2 alone does not: maps of a waiting job gather wherever slots happen to be free, and the
+ *   fullest uplink (up to twice the mean on the Facebook trace) then paces the whole shuffle. 0, the default, is the source's text;
  * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle cluster is never held. */
 #include "controller/engine/place/place.h"
 
@@ -93,30 +97,13 @@ static struct bucket *earlier(struct bucket *a, struct bucket *b)
     return sorted_compare(b->job->turn, a->job->turn) < 0 ? b : a;
 }
 
-/* The first job with a map that needs no network: next to its block, or without one. */
-static struct bucket *first_local(const struct shape *shape)
-{
-    struct sorted_node *host = sorted_first(&shape->local_hosts), *unlocated = sorted_first(&shape->unlocated);
-    struct bucket *of_host = NULL;
-    if (host) {
-        struct host_shape *here = sorted_owner(host, struct host_shape, local_host);
-        of_host = sorted_owner(sorted_first(&here->waiting), struct local, waiting)->bucket;
-    }
-    return earlier(of_host, unlocated ? sorted_owner(unlocated, struct bucket, by_turn_unlocated) : NULL);
-}
-
-static struct bucket *first_map(const struct shape *shape)
-{
-    struct sorted_node *node = sorted_first(&shape->maps);
-    return node ? sorted_owner(node, struct bucket, by_turn_maps) : NULL;
-}
-
-static struct bucket *best_of_shapes(const struct engine *engine, struct bucket *(*of_shape)(const struct shape *))
+static struct bucket *first_map(const struct engine *engine)
 {
     struct bucket *best = NULL;
-    for (uint32_t i = 0; i < engine->n_shapes; i++)
-        if (engine->shapes[i]->times > 0)
-            best = earlier(best, of_shape(engine->shapes[i]));
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct sorted_node *node = engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->maps) : NULL;
+        best = earlier(best, node ? sorted_owner(node, struct bucket, by_turn_maps) : NULL);
+    }
     return best;
 }
 
@@ -139,7 +126,7 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
 {
     if (!engine->congested && pick_others_reduce(engine, ret_claim))
         return true;
-    struct bucket *bucket = best_of_shapes(engine, engine->congested ? first_local : first_map);
+    struct bucket *bucket = engine->congested ? place_first_local(engine) : first_map(engine);
     return bucket && place_pair_of_job(engine, bucket->job, engine->congested, ret_claim);
 }
 

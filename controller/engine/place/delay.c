@@ -1,0 +1,54 @@
+/* Delay scheduling (Zaharia et al., EuroSys 2010) for baselines: a job whose maps find no slot next to a block is passed over, and
+ * after hold_max without any start its maps go anywhere. Reduce tasks never wait for a better slot.
+ *
+ * The wait is the engine's hold: what a pick leaves although a slot is free is held, and comes back as overdue when the hold ends. */
+#include "controller/engine/place/place.h"
+
+static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        struct sorted_node *node = shape->times > 0 ? sorted_first(&shape->overdue) : NULL;
+        struct bucket *bucket = node ? sorted_owner(node, struct stage, waiting)->bucket : NULL;
+        if (bucket && bucket->ready_maps.n)
+            return place_pair(engine, bucket, false, ret_claim);
+    }
+    return false;
+}
+
+static struct bucket *first_reduce(const struct engine *engine)
+{
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct sorted_node *node = engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->reduces) : NULL;
+        struct bucket *bucket = node ? sorted_owner(node, struct bucket, by_turn_reduces) : NULL;
+        if (bucket && (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
+            best = bucket;
+    }
+    return best;
+}
+
+bool place_delayed(struct engine *engine, struct claim (*reduce)(struct engine *engine, struct bucket *bucket), struct claim *ret_claim)
+{
+    if (pick_overdue(engine, ret_claim))
+        return true;
+    struct bucket *map = place_first_local(engine), *other = first_reduce(engine);
+    if (map && (!other || sorted_compare(other->job->turn, map->job->turn) >= 0))
+        return place_pair(engine, map, true, ret_claim);
+    if (other)
+        *ret_claim = reduce(engine, other);
+    return other;
+}
+
+static struct claim least_loaded(struct engine *engine, struct bucket *bucket)
+{
+    struct fit *fit = place_least_loaded(bucket->shape);
+    return (struct claim){place_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
+}
+
+static bool delay_pick(struct engine *engine, struct claim *ret_claim)
+{
+    return place_delayed(engine, least_loaded, ret_claim);
+}
+
+const struct place_policy place_delay = {"delay", delay_pick, true};

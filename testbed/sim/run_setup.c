@@ -1,0 +1,494 @@
+#include "testbed/sim/run_setup.h"
+
+#include "testbed/sim/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a baseline's maps wait for a slot next to their block: the node-level delay of the delay
+ * scheduling paper's experiments (Zaharia et al., EuroSys 2010). */
+#define MAP_DELAY_NS 5000000000
+
+const char run_setup_usage[] =
+    "--trace FILE|--workload FILE [--policy NAME] [--turn NAME] [--place NAME] [--network NAME]\n"
+    "      [--servers N] [--slots N] [--racks N] [--link RATE] [--levels N] [--map-mb N]\n"
+    "      [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] [--seed N]\n"
+    "      [--hold-max SECONDS|none] [--congested PERMILLE/PERMILLE] [--map-share PERMILLE]\n"
+    "      [--estimate-error SIGMA]";
+
+static int set_policy(struct run_setup *s, const char *value, struct err *err)
+{
+    char names[512] = "";
+    s->policy = run_policy_find(value);
+    for (const struct run_policy *p = run_policies; p->name; p++) {
+        strcat(names, p == run_policies ? "" : ", ");
+        strcat(names, p->name);
+    }
+    return s->policy
+               ? 0
+               : err_set(err, EINVAL, "there is no policy '%s'; choose one of %s", value, names);
+}
+
+static int read_number(uint32_t *ret, const char *option, const char *value, uint32_t least,
+                       uint32_t most, struct err *err)
+{
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || number < least || number > most)
+        return err_set(err, EINVAL, "--%s takes a number from %u to %u, not '%s'", option, least,
+                       most, value);
+    *ret = (uint32_t)number;
+    return 0;
+}
+
+static int read_real(double *ret, const char *option, const char *value, double least, double most,
+                     struct err *err)
+{
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end || !(number >= least && number <= most))
+        return err_set(err, EINVAL, "--%s takes a number from %g to %g, not '%s'", option, least,
+                       most, value);
+    *ret = number;
+    return 0;
+}
+
+static int read_question(const char **ret, const char *question, const char *value, struct err *err)
+{
+    const char *name;
+    for (unsigned i = 0; (name = engine_policy_name(question, i)); i++)
+        if (strcmp(name, value) == 0) {
+            *ret = name;
+            return 0;
+        }
+    return err_set(err, EINVAL, "--%s knows no '%s'", question, value);
+}
+
+static int set_path(struct run_setup *s, const char *value, struct err *err)
+{
+    (void)err;
+    s->path = value;
+    return 0;
+}
+
+static int set_turn(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_question(&s->turn, "turn", value, err);
+}
+
+static int set_place(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_question(&s->place, "place", value, err);
+}
+
+static int set_network(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_question(&s->network, "network", value, err);
+}
+
+static int set_servers(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_number(&s->servers, "servers", value, 1, WORKLOAD_HOSTS_MAX, err);
+}
+
+static int set_slots(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_number(&s->slots, "slots", value, 1, 1000000, err);
+}
+
+static int set_racks(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_number(&s->racks, "racks", value, 1, 100000, err);
+}
+
+static int set_levels(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_number(&s->levels, "levels", value, 1, ENGINE_LEVELS_MAX, err);
+}
+
+static int set_link(struct run_setup *s, const char *value, struct err *err)
+{
+    return units_parse_rate(value, &s->link_bytes_s, err);
+}
+
+static int set_map_mb(struct run_setup *s, const char *value, struct err *err)
+{
+    return workload_convert_set(&s->convert, "map_mb", value, err);
+}
+
+static int set_compute(struct run_setup *s, const char *value, struct err *err)
+{
+    return workload_convert_set(&s->convert, "compute", value, err);
+}
+
+static int set_load(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_real(&s->load, "load", value, .001, 1000, err);
+}
+
+static int set_jobs(struct run_setup *s, const char *value, struct err *err)
+{
+    return workload_convert_set(&s->convert, "jobs", value, err);
+}
+
+static int set_seed(struct run_setup *s, const char *value, struct err *err)
+{
+    return workload_convert_set(&s->convert, "seed", value, err);
+}
+
+static int set_local(struct run_setup *s, const char *value, struct err *err)
+{
+    s->local_network = strcmp(value, "network") == 0;
+    if (s->local_network || strcmp(value, "free") == 0)
+        return 0;
+    return err_set(err, EINVAL, "--local takes 'free' or 'network', not '%s'", value);
+}
+
+static int set_hold_max(struct run_setup *s, const char *value, struct err *err)
+{
+    double seconds = 0;
+    s->hold_max_ns = INT64_MAX;
+    if (strcmp(value, "none") == 0)
+        return 0;
+    int rc = read_real(&seconds, "hold-max", value, .001, 1e9, err);
+    s->hold_max_ns = (int64_t)(seconds * 1e9);
+    return rc;
+}
+
+static int set_congested(struct run_setup *s, const char *value, struct err *err)
+{
+    unsigned congested, cleared;
+    char rest;
+    if (sscanf(value, "%u/%u%c", &congested, &cleared, &rest) != 2 || congested > 1000 ||
+        cleared > congested || !cleared)
+        return err_set(err, EINVAL,
+                       "--congested takes two per mille figures, the second not above the first "
+                       "(900/800), not '%s'",
+                       value);
+    s->congested_permille = congested;
+    s->cleared_permille = cleared;
+    return 0;
+}
+
+static int set_map_share(struct run_setup *s, const char *value, struct err *err)
+{
+    uint32_t permille = 0;
+    int rc = read_number(&permille, "map-share", value, 0, 1000000, err);
+    s->map_share_permille = (int32_t)permille;
+    return rc;
+}
+
+static int set_estimate_error(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_real(&s->estimate_error, "estimate-error", value, 0, 5, err);
+}
+
+static int (*const setters[])(struct run_setup *, const char *, struct err *) = {
+    set_path,    set_path,     set_policy, set_turn,           set_place,    set_network,
+    set_servers, set_slots,    set_racks,  set_levels,         set_link,     set_map_mb,
+    set_compute, set_load,     set_jobs,   set_seed,           set_local,    set_hold_max,
+    set_congested, set_map_share, set_estimate_error};
+
+const char *const run_setup_options[] = {
+    "trace",     "workload",  "policy", "turn",   "place", "network", "servers",
+    "slots",     "racks",     "levels", "link",   "map-mb", "compute", "load",
+    "jobs",      "seed",      "local",  "hold-max", "congested", "map-share", "estimate-error",
+    NULL};
+
+int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
+{
+    for (size_t i = 0; run_setup_options[i]; i++)
+        if (strcmp(run_setup_options[i], name) == 0)
+            return setters[i](setup, value, err);
+    return err_set(err, EINVAL, "there is no option '--%s'; duopoly-sim --help lists them", name);
+}
+
+static int find_word(const char *const *words, const char *word)
+{
+    for (int i = 0; words && words[i]; i++)
+        if (strcmp(words[i], word) == 0)
+            return i;
+    return -1;
+}
+
+int run_arguments_read(struct run_arguments *a, int argc, char **argv, struct err *err)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0)
+            return err_set(err, EINVAL, "'%s' is one argument too many", argv[i]);
+        char word[32];
+        const char *equals = strchr(argv[i], '=');
+        snprintf(word, sizeof(word), "%.*s",
+                 (int)(equals ? (size_t)(equals - argv[i]) : strlen(argv[i])) - 2, argv[i] + 2);
+        int flag = find_word(a->flags, word), own = find_word(a->values, word);
+        if (flag >= 0 && !equals) {
+            a->set |= 1u << flag;
+            continue;
+        }
+        if (own < 0 && find_word(run_setup_options, word) < 0)
+            return err_set(err, EINVAL, "there is no option '%s'; duopoly-sim --help lists them",
+                           argv[i]);
+        if (!equals && i + 1 == argc)
+            return err_set(err, EINVAL, "--%s needs a value", word);
+        const char *value = equals ? equals + 1 : argv[++i];
+        if (own >= 0)
+            a->value[own] = value;
+        int rc = own >= 0 ? 0 : run_setup_set(a->setup, word, value, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+void run_setup_init(struct run_setup *setup)
+{
+    *setup = (struct run_setup){.convert = workload_convert_defaults,
+                                .policy = run_policy_find("duopoly"),
+                                .map_share_permille = -1,
+                                .load = 1};
+    setup->convert.jobs = 0;
+    setup->convert.speed_milli = 1000;
+    setup->convert.cap_bytes = 0;
+    setup->convert.scale = 1;
+    setup->convert.compute_bytes_s = 1000000000;
+}
+
+/* ---- jobs ---- */
+
+void run_inputs_done(struct run_inputs *in)
+{
+    for (size_t i = 0; i < in->n; i++)
+        workload_job_done(&in->jobs[i]);
+    free(in->jobs);
+    *in = (struct run_inputs){0};
+}
+
+static int read_jobs(struct workload_input *input, struct run_inputs *in, struct err *err)
+{
+    int more;
+    do {
+        if (in->n == in->room) {
+            size_t room = in->room ? 2 * in->room : 256;
+            void *grown = realloc(in->jobs, room * sizeof(*in->jobs));
+            if (!grown)
+                return err_set(err, ENOMEM, "not enough memory for %zu jobs", room);
+            in->jobs = grown;
+            in->room = room;
+        }
+        in->jobs[in->n] = (struct workload_job){0};
+        more = workload_input_next(input, &in->jobs[in->n], err);
+        in->n += more > 0;
+    } while (more > 0);
+    return more;
+}
+
+/* Compute times follow the bytes: a job of twice the bytes computes twice as long. */
+static void scale_job(struct workload_job *job, double load)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        struct workload_stage *stage = &job->stages[s];
+        for (uint32_t t = 0; t < stage->tasks; t++) {
+            if (stage->input_bytes)
+                stage->input_bytes[t] = (uint64_t)((double)stage->input_bytes[t] * load);
+            if (stage->compute_ns)
+                stage->compute_ns[t] = (uint64_t)((double)stage->compute_ns[t] * load);
+        }
+        for (uint32_t e = 0; e < stage->n_parents; e++) {
+            const struct workload_edge *edge = &stage->parents[e];
+            for (uint32_t t = 0; edge->sums && t < stage->tasks; t++)
+                edge->sums[t] = (uint64_t)ceil((double)edge->sums[t] * load);
+            size_t cells = (size_t)stage->tasks * job->stages[edge->parent].tasks;
+            for (size_t c = 0; edge->matrix && c < cells; c++)
+                edge->matrix[c] = (uint64_t)ceil((double)edge->matrix[c] * load);
+        }
+    }
+}
+
+static struct workload_convert convert_of(const struct run_setup *s)
+{
+    struct workload_convert convert = s->convert;
+    convert.hosts = s->servers ? s->servers : 50;
+    convert.slots = s->slots ? s->slots : 4;
+    convert.link_bps = s->link_bytes_s > 0 ? (uint64_t)llround(s->link_bytes_s * 8) : 1000000000;
+    return convert;
+}
+
+int run_inputs_read(const struct run_setup *setup, struct run_inputs *in, struct err *err)
+{
+    struct workload_input input = {0};
+    struct workload_convert convert = convert_of(setup);
+    if (!setup->path)
+        return err_set(err, EINVAL, "give --trace FILE or --workload FILE");
+    int rc = workload_input_open(&input, setup->path, &convert, err);
+    if (!rc) {
+        in->header = input.header;
+        in->converted = input.converted;
+        rc = read_jobs(&input, in, err);
+    }
+    workload_input_done(&input);
+    for (size_t i = 0; !rc && setup->load != 1 && i < in->n; i++)
+        scale_job(&in->jobs[i], setup->load);
+    if (!rc && !in->n)
+        rc = err_set(err, EINVAL, "%s has no jobs", setup->path);
+    return rc;
+}
+
+/* ---- configuration ---- */
+
+struct range {
+    uint64_t least, most;
+};
+
+static void widen(struct range *range, uint64_t bytes)
+{
+    if (bytes && (!range->most || bytes < range->least))
+        range->least = bytes;
+    if (bytes > range->most)
+        range->most = bytes;
+}
+
+/* min·(max/min)^(i/levels) over the workload: what reproduces the source, which gives none. */
+static void table_over(struct level_table *table, const struct range *range, uint32_t levels)
+{
+    *table = (struct level_table){.levels = levels};
+    double ratio = range->least ? (double)range->most / (double)range->least : 1;
+    for (uint32_t i = 0; i + 1 < levels; i++) {
+        uint64_t bytes = (uint64_t)ceil((double)range->least * pow(ratio, (i + 1.) / levels));
+        uint64_t after = i ? table->threshold_bytes[i - 1] + 1 : 1;
+        table->threshold_bytes[i] = bytes > after ? bytes : after;
+    }
+}
+
+static void tables_over(struct engine_config *engine, const struct run_inputs *in, uint32_t levels)
+{
+    struct range coflows = {0}, macroflows = {0};
+    for (size_t i = 0; i < in->n; i++)
+        for (uint32_t s = 0; s < in->jobs[i].n_stages; s++) {
+            uint64_t coflow = 0;
+            for (uint32_t t = 0; t < in->jobs[i].stages[s].tasks; t++) {
+                uint64_t bytes = workload_task_shuffle_bytes(&in->jobs[i], s, t);
+                widen(&macroflows, bytes);
+                coflow += bytes;
+            }
+            widen(&coflows, coflow);
+        }
+    table_over(&engine->coflow, &coflows, levels);
+    table_over(&engine->macroflow, &macroflows, levels);
+}
+
+/* A trace gets the source's levels; a workload file those that the daemon would use on it. */
+static void choose_levels(struct engine_config *engine, const struct run_setup *a,
+                       const struct run_inputs *in)
+{
+    uint32_t levels = a->policy->many_levels ? ENGINE_LEVELS_MAX : a->levels ? a->levels : 8;
+    uint64_t scale = in->header.scale ? in->header.scale : 1;
+    uint64_t first_coflow = 10000000 / scale, first_macroflow = 1000000 / scale;
+    if (in->converted) {
+        tables_over(engine, in, levels);
+    } else {
+        level_table_exponential(&engine->coflow, first_coflow ? first_coflow : 1, 8, levels);
+        level_table_exponential(&engine->macroflow, first_macroflow ? first_macroflow : 1, 4,
+                                levels);
+    }
+    uint64_t first_dclas = (in->converted ? 10 << 20 : 10000000) / scale;
+    level_table_exponential(&engine->dclas, first_dclas ? first_dclas : 1, 10, 14);
+}
+
+static uint32_t tasks_most(const struct run_inputs *in)
+{
+    uint64_t tasks = 0;
+    for (size_t i = 0; i < in->n; i++)
+        for (uint32_t s = 0; s < in->jobs[i].n_stages; s++)
+            tasks += in->jobs[i].stages[s].tasks;
+    return tasks < UINT32_MAX ? (uint32_t)tasks + 1 : UINT32_MAX;
+}
+
+static void name(char *to, size_t size, const char *from)
+{
+    if (from)
+        snprintf(to, size, "%s", from);
+}
+
+static void choose_policy(const struct run_setup *s, const struct run_inputs *in,
+                          struct engine_config *engine)
+{
+    run_policy_apply(s->policy, engine);
+    name(engine->turn, sizeof(engine->turn), s->turn);
+    name(engine->place, sizeof(engine->place), s->place);
+    name(engine->network, sizeof(engine->network), s->network);
+    if (s->map_share_permille >= 0)
+        engine->map_share_permille = (uint32_t)s->map_share_permille;
+    if (in->converted)
+        engine->cleared_permille = engine->congested_permille;
+    if (s->congested_permille) {
+        engine->congested_permille = s->congested_permille;
+        engine->cleared_permille = s->cleared_permille;
+    }
+    /* WHY not INT64_MAX: instants are now + this. A century and a half is as good. */
+    int64_t never_ns = INT64_MAX / 2, wanted_ns = s->hold_max_ns;
+    if (!wanted_ns && strcmp(engine->place, "nats") != 0)
+        engine->hold_max_ns = MAP_DELAY_NS;
+    else if (wanted_ns || in->converted)
+        engine->hold_max_ns = wanted_ns && wanted_ns < never_ns ? wanted_ns : never_ns;
+}
+
+void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
+                         struct run_config *ret_config)
+{
+    const struct workload_header *h = &in->header;
+    struct workload_convert convert = convert_of(s);
+    struct run_config config = {0};
+    struct engine_config *engine = &config.engine;
+    engine_config_default(engine);
+    choose_policy(s, in, engine);
+    config.hosts = s->servers ? s->servers : h->hosts;
+    config.slots = s->slots ? s->slots : h->slots ? h->slots : 4;
+    config.link_bps = s->link_bytes_s > 0 ? convert.link_bps : h->link_bps ? h->link_bps : 1000000000;
+    config.local_free = !s->local_network;
+    config.racks = s->racks;
+    engine->seed = convert.seed;
+    engine->epoch = 1;
+    engine->mode_dwell_ns = 0;
+    engine->hosts_max = config.hosts;
+    engine->jobs_max = (uint32_t)in->n + 1;
+    engine->tasks_max = tasks_most(in);
+    choose_levels(engine, s, in);
+    *ret_config = config;
+}
+
+/* ---- run ---- */
+
+/* The sizes that the scheduler is told are the true ones × e^(σ·N(0,1)), one factor a job (Box and
+ * Muller 1958). */
+static void misestimate(const struct run_setup *s, const struct run_inputs *in, double *ret_told)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        uint64_t state = s->convert.seed ^ (in->jobs[i].id * 0x9e3779b97f4a7c15u);
+        double u = ((double)(workload_random(&state) >> 11) + 1) * 0x1p-53;
+        double v = (double)(workload_random(&state) >> 11) * 0x1p-53;
+        ret_told[i] = exp(s->estimate_error * sqrt(-2 * log(u)) * cos(2 * M_PI * v));
+    }
+}
+
+int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in, FILE *log,
+                       void (*progress)(void *user, double part), void *user,
+                       struct run_result *result, struct err *err)
+{
+    struct run_config config;
+    run_setup_configure(setup, in, &config);
+    config.log = log;
+    config.progress = progress;
+    config.user = user;
+    double *told = setup->estimate_error > 0 ? calloc(in->n, sizeof(*told)) : NULL;
+    if (setup->estimate_error > 0 && !told)
+        return err_set(err, ENOMEM, "not enough memory for %zu jobs", in->n);
+    if (told)
+        misestimate(setup, in, told);
+    config.told = told;
+    int rc = run_simulate(&config, in->jobs, in->n, result, err);
+    free(told);
+    return rc;
+}

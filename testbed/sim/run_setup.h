@@ -1,0 +1,74 @@
+/* What a simulation of jobs is made of: a policy, a cluster and a workload, as options on a command
+ * line say it. The commands run, compare, sweep and figures share this reading, so that an option
+ * means the same everywhere.
+ *
+ * Defaults are the source's simulations (seed 002, section 6): one big switch, 50 hosts of 4 slots,
+ * links of 10⁹ bit/s, 10⁹ bytes/s computed per slot, 3 replicas, MB of the trace = 2²⁰ bytes. On a
+ * trace nothing ends a hold (the source knows no such limit) and uplinks congest at and clear below
+ * 90 %; a workload file gets the daemon's 30 s, 90 % and 80 %. */
+#pragma once
+
+#include "lib/workload_input.h"
+#include "testbed/sim/run.h"
+#include "testbed/sim/run_policies.h"
+
+struct run_setup {
+    const char *path;                /* borrowed */
+    const struct run_policy *policy; /* of run_policies */
+    struct workload_convert convert;
+    uint32_t servers, slots, levels; /* 0: as the workload says */
+    double link_bytes_s;             /* 0: idem */
+    const char *turn, *place, *network; /* NULL: as the policy says */
+    int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
+    uint32_t congested_permille, cleared_permille; /* 0: idem */
+    int32_t map_share_permille; /* −1: as the policy says */
+    double load;                /* bytes of every transfer are multiplied by this, > 0 */
+    double estimate_error;      /* σ of the log-normal error of the sizes that are told; 0: none */
+    uint32_t racks; /* leaf-spine of so many racks, 4:1 oversubscribed; 0: a big switch */
+    bool local_network;
+};
+
+/* Jobs in memory, as read; run_inputs_done frees them. */
+struct run_inputs {
+    struct workload_header header;
+    bool converted; /* from a trace */
+    struct workload_job *jobs;
+    size_t n, room;
+};
+
+void run_setup_init(struct run_setup *setup);
+
+/* Reads option `name` (without dashes; of run_setup_options). 0, or −EINVAL with a sentence, also
+ * for an unknown name. */
+int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err);
+
+/* Names of the options, all of which take a value; ends with NULL. */
+extern const char *const run_setup_options[];
+
+/* The usage text of those options. */
+extern const char run_setup_usage[];
+
+/* A command line of run_setup_options and of the command's own words. */
+struct run_arguments {
+    struct run_setup *setup;
+    const char *const *flags;  /* without value; NULL-terminated; NULL: none */
+    const char *const *values; /* idem with a value */
+    unsigned set;              /* bit i: flags[i] was given */
+    const char *value[8];      /* of values[i]; NULL: not given; the last one counts */
+};
+
+/* argv[0] is skipped. 0, or −EINVAL with a sentence. */
+int run_arguments_read(struct run_arguments *arguments, int argc, char **argv, struct err *err);
+
+/* Reads and converts the jobs. 0 or −errno with a sentence; call run_inputs_done in any case. */
+int run_inputs_read(const struct run_setup *setup, struct run_inputs *in, struct err *err);
+void run_inputs_done(struct run_inputs *in);
+
+/* The engine's and the simulator's configuration. Pure; O(tasks). */
+void run_setup_configure(const struct run_setup *setup, const struct run_inputs *in,
+                         struct run_config *ret_config);
+
+/* Simulates; result->jct_s has in->n places; `log` as run_config's. Returns as run_simulate. */
+int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in, FILE *log,
+                       void (*progress)(void *user, double part), void *user,
+                       struct run_result *result, struct err *err);
