@@ -19,7 +19,7 @@
  * Between rounds the flow is optimal for what it carries, and excess[v] = supply + inflow − outflow
  * is what an algorithm has to bring to 0.
  *
- * Internal to this folder. 16 bytes a half, 25 an arc, 64 a node, and blocks that are on average
+ * Internal to this folder. 16 bytes a half, 25 an arc, 80 a node, and blocks that are on average
  * less than a tenth larger than filled. */
 #pragma once
 

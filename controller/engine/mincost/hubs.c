@@ -79,12 +79,22 @@ static int64_t safe_key(const struct mincost *m, uint32_t arc, enum hub_side sid
                            : -(half->cost + m->posted[half->head]);
 }
 
+/* False when half of what is in a full heap is not true any more, or memory is short. */
+static bool make_room(struct mincost *m, const struct hub *hub, struct hub_heap *heap)
+{
+    uint32_t degree = node_degree(&m->nodes[hub->node]);
+    uint32_t most = degree + degree / 2 + SPARE_ENTRIES, room = heap->room * 2 + SPARE_ENTRIES;
+    if (heap->count < heap->room)
+        return true;
+    return heap->room < most && reserve_entries(m, heap, room < most ? room : most) == 0;
+}
+
 static void insert(struct mincost *m, struct hub *hub, enum hub_side side, uint32_t arc)
 {
     struct hub_heap *heap = &hub->heaps[side];
     if (hub->stale)
         return;
-    if (heap->count == heap->room) {
+    if (!make_room(m, hub, heap)) {
         m->hubs_stale = hub->stale = true;
         return;
     }
