@@ -2,6 +2,7 @@
  * against the model. */
 #pragma once
 
+#include "controller/engine/place/place.h"
 #include "tests/unit/model_events.h"
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -280,7 +281,9 @@ static inline void model_begin(struct model *m, const struct engine_config *conf
     m->stream = stream;
     m->next_job = m->next_foreign = 1;
     m->mode_since = INT64_MIN / 2;
-    m->holds = strcmp(config->place, "nats") == 0;
+    for (int i = 0; place_policies[i]; i++)
+        if (strcmp(config->place, place_policies[i]->name) == 0)
+            m->holds = place_policies[i]->holds;
     m->order[MODE_SLOT_RICH] =
         strcmp(config->network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
     m->order[MODE_SLOT_STARVED] =

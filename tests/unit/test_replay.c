@@ -334,7 +334,7 @@ static void test_a_broken_transfer_goes_on_where_it_was(void **state)
     struct scene scene;
     sd_event_source *timer = NULL;
     /* So much that it cannot be through before the first break. */
-    set_up(&scene, TASK "input 127.0.0.1 1500000000 map 0 0 1\n");
+    set_up(&scene, TASK "input 127.0.0.1 250000000 map 0 0 1\n");
     hold_output(&scene, 0, 1);
     start_fetch(&scene);
     assert_true(sd_event_add_time_relative(scene.event, &timer, CLOCK_MONOTONIC, 20000, 1,

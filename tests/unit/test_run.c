@@ -79,6 +79,7 @@ static void test_a_map_off_its_block_fetches_it_first(void **state)
                "\"compute_ms\":500}]}");
     double jct_s[1];
     struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
+    strcpy(config.engine.place, "greedy");
     struct run_result result = simulate(&config, &job, 1, jct_s);
     assert_true(fabs(jct_s[0] - 1.5) < 1e-6);
     assert_int_equal(result.tasks, 2);
