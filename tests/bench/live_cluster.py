@@ -106,12 +106,12 @@ def force_switches(running, driver):
 
 
 def mark_rows(table, verdict):
-    flowing, starved = verdict["flowing"], verdict["starved"]
-    for name, of, bar in (("flowing", flowing, 20), ("starved", starved, None)):
-        table.row("to the first payload packet with the new mark, %s flows" % name, "%d samples" % of["n"])
-        table.row("  median, worst", "%.2f, %.2f ms" % (of["p50_ms"], of["worst_ms"]))
-        table.row("  p99", "%.2f ms" % of["p99_ms"], "<= %d ms" % bar if bar else "",
-                  of["p99_ms"] <= bar and of["n"] > 0 if bar else None)
+    table.row("to the first payload packet with the new mark, behind the sender's queues", "median, p99, worst")
+    for name, key in (("flowing flows", "flowing"), ("  promoted ones of them", "promoted"),
+                      ("  demoted ones of them", "demoted"), ("starved flows", "starved")):
+        of, bar = verdict[key], 20 if key == "flowing" else None
+        table.row("  %s: %d" % (name, of["n"]), "%.2f, %.2f, %.2f ms" % (of["p50_ms"], of["p99_ms"], of["worst_ms"]),
+                  "p99 <= %d ms" % bar if bar else "", of["p99_ms"] <= bar and of["n"] > 0 if bar else None)
     table.row("  ended, or switched again, before one came", str(verdict["unseen"]))
     table.row("payload packets checked, wrong, unattributed, lost by capture",
               "%d, %d, %d, %d" % tuple(verdict[k] for k in ("checked", "wrong", "unattributed", "lost")),
