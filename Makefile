@@ -144,6 +144,11 @@ $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call
 bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which targets are missed
 	$(BUILD)/bench-mcmf
 
+.PHONY: bench-live
+bench-live: deps ## strictness, slot latency and mode switches on this machine beside their bars, misses marked (root, 4 minutes)
+	@$(MAKE) -s --no-print-directory programs
+	@exec tests/bench/live $(BUILD)
+
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, one owner per symbol
 	tests/lint/includes

@@ -128,6 +128,15 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
     }
 }
 
+/* Before all else of a step: a start keeps its agent busy for a millisecond, and the mode is to
+ * reach all hosts together. Nothing depends on their order. */
+static void modes_take(struct conductor *conductor, int64_t now_ns)
+{
+    for (size_t i = 0; i < conductor->decisions.n; i++)
+        if (conductor->decisions.at[i].kind == DECISION_MODE)
+            decision_take(conductor, now_ns, &conductor->decisions.at[i]);
+}
+
 static void step(struct conductor *conductor)
 {
     int64_t now_ns = clock_now_ns(conductor->clock);
@@ -147,8 +156,10 @@ static void step(struct conductor *conductor)
     conductor->version++;
     if (conductor->transcript)
         transcript_decisions(conductor->transcript, &conductor->decisions);
+    modes_take(conductor, now_ns);
     for (size_t i = 0; i < conductor->decisions.n; i++)
-        decision_take(conductor, now_ns, &conductor->decisions.at[i]);
+        if (conductor->decisions.at[i].kind != DECISION_MODE)
+            decision_take(conductor, now_ns, &conductor->decisions.at[i]);
     agents_levels_flush(conductor->agents);
 }
 

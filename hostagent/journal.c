@@ -44,6 +44,11 @@ void journal_close(struct journal *journal)
     free(journal);
 }
 
+bool journal_keeps(const struct journal *journal)
+{
+    return journal && journal->fd >= 0;
+}
+
 static void write_line(struct journal *journal, const char *text, size_t n)
 {
     if (write(journal->fd, text, n) != (ssize_t)n) {
@@ -58,7 +63,7 @@ void journal_line(struct journal *journal, const char *format, ...)
 {
     static const char full[] = "full\n";
     char text[512];
-    if (!journal || journal->fd < 0)
+    if (!journal_keeps(journal))
         return;
     va_list ap;
     va_start(ap, format);

@@ -110,16 +110,19 @@ void attempt_finish(struct attempt *attempt)
     if (attempt->cgroup) {
         driver->received(tasks->config.mark, attempt->cgroup, &attempt->received_bytes, NULL);
         driver->task_end(tasks->config.mark, attempt->cgroup, NULL);
-        attempt_store_write_counted(&tasks->store, id, attempt->cgroup, attempt->received_bytes);
     }
     attempt_store_settle_output(&tasks->store, &attempt->start,
                                 attempt->phase == duopoly_AttemptPhase_PHASE_DONE);
-    attempt->cgroup_left = !cgroup_remove(tasks->cgroup, id);
     if (attempt->holds_slot)
         slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt->holds_slot = false;
-    attempt_release(attempt);
     attempt_tell(attempt, NULL);
+    /* What only the next agent needs is done while the message is on its way. As long as the cgroup
+     * stands, another agent would count and tell again. */
+    if (attempt->cgroup)
+        attempt_store_write_counted(&tasks->store, id, attempt->cgroup, attempt->received_bytes);
+    attempt->cgroup_left = !cgroup_remove(tasks->cgroup, id);
+    attempt_release(attempt);
 }
 
 static int on_end(sd_event_source *source, int fd, uint32_t events, void *arg)

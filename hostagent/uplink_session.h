@@ -29,6 +29,8 @@ struct uplink {
     uint64_t heard_ns, sent_ns, heartbeat_ns, silent_ns;
     uint64_t retry_ns; /* 0: no */
     uint64_t lease_until_ns, renew_ns;
+    uint64_t echo_sequence, echo_ns; /* a round trip that is measured; 0 ns: none under way */
+    uint64_t echoed_ns;              /* when the last one began */
     uint64_t mode_sequence;
     uint64_t refused, ignored, sessions;
     sd_event_source *tick;

@@ -14,6 +14,7 @@
 #define RENEW_NS      1000000000ull
 #define RETRY_NS      1000000000ull
 #define HELLO_WAIT_NS 3000000000ull /* for the answer to HELLO */
+#define ECHO_NS       200000000ull  /* between two measured round trips */
 
 /* The host's generation: another number after each boot. */
 static uint64_t boot_number(void)
@@ -61,6 +62,7 @@ void uplink_end(struct uplink *uplink, const char *why)
         log_warning(LOG_FAULT_PEER, "the session with the controller ends: %s", why);
     uplink->open = uplink->greeted = false;
     uplink->progress_n = 0;
+    uplink->echo_ns = 0;
     uplink_forget_results(uplink);
     uplink_forget_starts(uplink);
 }
@@ -111,6 +113,29 @@ static void on_down(void *user)
     uplink_end(uplink, "the connection broke");
 }
 
+/* An empty round trip, for those who measure: a heartbeat with a number is acknowledged at once. */
+static void echo_begin(struct uplink *uplink, uint64_t now)
+{
+    if (!uplink->open || uplink->echo_ns || now - uplink->echoed_ns < ECHO_NS ||
+        !journal_keeps(uplink->config.journal))
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_agent_heartbeat_tag);
+    uint64_t sent_ns = journal_now_ns();
+    if (uplink_send(uplink, WIRE_RESULT, true) < 0)
+        return;
+    uplink->echo_sequence = uplink->session.sent;
+    uplink->echo_ns = uplink->echoed_ns = sent_ns;
+}
+
+static void echo_end(struct uplink *uplink)
+{
+    if (!uplink->echo_ns || uplink->session.answered < uplink->echo_sequence)
+        return;
+    journal_line(uplink->config.journal, "echo %" PRIu64 " %" PRIu64, uplink->echo_ns,
+                 uplink->heard_ns);
+    uplink->echo_ns = 0;
+}
+
 /* ---- receiving ---- */
 
 static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
@@ -151,6 +176,7 @@ static void on_session_message(struct uplink *uplink, const duopoly_Envelope *en
 {
     switch (wire_session_accept(&uplink->session, envelope)) {
     case WIRE_TAKE:
+        echo_end(uplink);
         uplink_forget_answered(uplink);
         uplink_obey(uplink, envelope);
         if (uplink->open && wire_session_owes(&uplink->session)) {
@@ -243,6 +269,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     uint64_t now = journal_now_ns();
     keep_alive(uplink, now);
     renew_marks(uplink, now);
+    echo_begin(uplink, now);
     sd_event_source_set_time(source, (usec > now / 1000 ? usec : now / 1000) + TICK_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

@@ -2,21 +2,24 @@
 
  - slot: from an agent's seeing an attempt's end to the return of clone3 for the next on that host, where the controller
    started the next in the very step in which it heard of the end (else the slot waited for work, not for us);
- - clone3 alone, of the same program in the same run: what no scheduler can save;
+ - its floor: an empty round trip between that agent and the controller, the one nearest in time, and that very clone3:
+   what no scheduler can save;
  - mode switch: from the controller's step to the map write, on each host and on the last one.
 
 The journals speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the machine was suspended."""
 
+import bisect
 import time
 
 from testbed.demo import report
 
 
 class Journal:
-    """One host's: begins[attempt] = (asked, before, after), ends[attempt], modes[sequence], in ns of CLOCK_MONOTONIC."""
+    """One host's: begins[attempt] = (asked, before, after), ends[attempt], modes[sequence], echoes = [(sent, back)…], in
+    ns of CLOCK_MONOTONIC."""
 
     def __init__(self, lines):
-        self.begins, self.ends, self.modes = {}, {}, {}
+        self.begins, self.ends, self.modes, self.echoes = {}, {}, {}, []
         for line in lines:
             words = line.split()
             if not line.endswith("\n") or not words:
@@ -27,6 +30,17 @@ class Journal:
                 self.ends[words[1]] = int(words[2])
             elif words[0] == "mode":
                 self.modes[words[2]] = int(words[3])
+            elif words[0] == "echo":
+                self.echoes.append((int(words[1]), int(words[2])))
+
+    def round_trip(self, time_ns):
+        """The empty one nearest in time; None without any."""
+        at = bisect.bisect(self.echoes, (time_ns,))
+        near = self.echoes[max(at - 1, 0):at + 1]
+        if not near:
+            return None
+        sent, back = min(near, key=lambda echo: abs(echo[0] - time_ns))
+        return back - sent
 
 
 def read_log(lines):
@@ -51,13 +65,16 @@ def read_log(lines):
 
 
 def slot_latencies(journals, refills):
-    """Each refilled slot once: the ends of a step on a host are matched with its starts there, in order."""
+    """(latency, floor) of each refilled slot: the ends of a step on a host are matched with its starts there, in order."""
     found = []
     for ended, started in refills:
         for journal in journals:
             ends = sorted(journal.ends[a] for a in ended if a in journal.ends)
-            begins = sorted(journal.begins[a][2] for a in started if a in journal.begins)
-            found += [after - end for end, after in zip(ends, begins)]
+            begins = sorted((journal.begins[a][1:] for a in started if a in journal.begins), key=lambda begin: begin[1])
+            for end, (before, after) in zip(ends, begins):
+                empty = journal.round_trip(end)
+                if empty is not None:
+                    found.append((after - end, empty + after - before))
     return found
 
 
@@ -101,8 +118,8 @@ class CpuIdle:
         return 100 * idle / total if total else 100.0
 
 
-def lines(journal_paths, log_paths, idle_percent):
-    """What to print of one run."""
+def read(journal_paths, log_paths):
+    """(journals, refills, mode switches) of one run."""
     journals = []
     for path in journal_paths:
         with open(path) as journal:
@@ -111,10 +128,18 @@ def lines(journal_paths, log_paths, idle_percent):
     for path in log_paths:
         with open(path) as part:
             log += [line for line in part if line.startswith(("step ", "e attempt_done", "d start", "d mode"))]
-    refills, modes = read_log(log)
+    return (journals, *read_log(log))
+
+
+def lines(journal_paths, log_paths, idle_percent):
+    """What to print of one run."""
+    journals, refills, modes = read(journal_paths, log_paths)
+    slots = slot_latencies(journals, refills)
     clones = [after - before for j in journals for _, before, after in j.begins.values()]
     each, last = mode_latencies(journals, modes, suspended_ns())
-    return [summary("an attempt's end to the next one's clone3", slot_latencies(journals, refills)),
+    return [summary("an attempt's end to the next one's clone3", [latency for latency, _ in slots]),
+            summary("its floor, an empty round trip and clone3", [floor for _, floor in slots]),
+            summary("empty round trip", [back - sent for j in journals for sent, back in j.echoes]),
             summary("clone3 alone", clones),
             summary("mode switch to a host's map write", each),
             summary("mode switch to the last host's", last),

@@ -106,6 +106,14 @@ static int add_delay(struct judge_delays *delays, int64_t delay_ns)
     return 0;
 }
 
+static int add_change(struct verdict *verdict, bool flowing, bool promoted, int64_t delay_ns)
+{
+    if (!flowing)
+        return add_delay(&verdict->starved, delay_ns);
+    int r = add_delay(promoted ? &verdict->promoted : &verdict->demoted, delay_ns);
+    return r < 0 ? r : add_delay(&verdict->flowing, delay_ns);
+}
+
 /* A flow's packets in order of time, as a slice of an index. */
 struct slice {
     const struct packets *packets;
@@ -141,17 +149,16 @@ static int judge_change(const struct truth *truth, const struct slice *slice,
     if (!c || !c->attempt || c->attempt->n_levels == 0 || c->opened_ns > change->since_ns ||
         c->closed_ns <= change->since_ns || memcmp(&c->task, &key->to, sizeof(c->task)) != 0)
         return 0;
-    uint8_t old = truth_dscp(truth_level(truth, c->attempt, change->since_ns - 1, &since_ns));
-    uint8_t new = truth_dscp(truth_level(truth, c->attempt, change->since_ns, &since_ns));
-    if (old == new)
+    uint64_t old = truth_level(truth, c->attempt, change->since_ns - 1, &since_ns);
+    uint64_t new = truth_level(truth, c->attempt, change->since_ns, &since_ns);
+    if (truth_dscp(old) == truth_dscp(new))
         return 0;
     size_t first = slice_find(slice, change->since_ns);
     size_t before = first - slice_find(slice, change->since_ns - FLOWING_NS);
     for (size_t i = first; i < slice->n && slice_packet(slice, i)->time_ns < next_ns; i++)
-        if (slice_packet(slice, i)->dscp == new)
-            return add_delay(before >= JUDGE_FLOWING_PACKETS ? &verdict->flowing
-                                                             : &verdict->starved,
-                             slice_packet(slice, i)->time_ns - change->since_ns);
+        if (slice_packet(slice, i)->dscp == truth_dscp(new))
+            return add_change(verdict, before >= JUDGE_FLOWING_PACKETS, new < old,
+                              slice_packet(slice, i)->time_ns - change->since_ns);
     verdict->unseen++;
     return 0;
 }
@@ -226,6 +233,8 @@ int judge(const struct truth *truth, const struct packets *packets, int64_t wind
     if (judge_flows(truth, packets, ret_verdict) < 0)
         return err_sys(err, ENOMEM, "judging the packets");
     sort_delays(&ret_verdict->flowing);
+    sort_delays(&ret_verdict->promoted);
+    sort_delays(&ret_verdict->demoted);
     sort_delays(&ret_verdict->starved);
     return 0;
 }
@@ -238,6 +247,8 @@ bool verdict_is_good(const struct verdict *verdict)
 void verdict_done(struct verdict *verdict)
 {
     free(verdict->flowing.at_ns);
+    free(verdict->promoted.at_ns);
+    free(verdict->demoted.at_ns);
     free(verdict->starved.at_ns);
     *verdict = (struct verdict){0};
 }

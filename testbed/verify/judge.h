@@ -10,8 +10,9 @@
  * For every change of mode it also measures, over the connections open then whose mark had to
  * change, how long it took until the first payload packet towards the task came by with the new
  * mark: apart for those that were flowing (≥ JUDGE_FLOWING_PACKETS payload packets in the 100 ms
- * before) and those that were starved. Those whose next change, or end, came first are counted as
- * `unseen`.
+ * before) and those that were starved. Packets are seen behind their sender's queues: one that got
+ * a less urgent level waits there behind others' before it is seen. Those whose next change, or
+ * end, came first are counted as `unseen`.
  *
  * Pure. O(packets · log connections). */
 #pragma once
@@ -48,6 +49,7 @@ struct verdict {
     unsigned n_examples;
     uint64_t mode_changes;
     struct judge_delays flowing, starved;
+    struct judge_delays promoted, demoted; /* the flowing ones again, by which way they went */
     uint64_t unseen;
 };
 

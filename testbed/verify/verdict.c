@@ -65,6 +65,8 @@ void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
     fprintf(out, "%" PRIu64 " mode switches, to the first payload packet with the new mark:\n",
             v->mode_changes);
     print_delays("flowing", &v->flowing, out);
+    print_delays("  of them promoted", &v->promoted, out);
+    print_delays("  of them demoted", &v->demoted, out);
     print_delays("starved", &v->starved, out);
     fprintf(out, "  ended, or switched again, before one came: %" PRIu64 "\n", v->unseen);
 }
@@ -84,6 +86,8 @@ void verdict_print_json(const struct verdict *v, FILE *out)
             v->checked, v->right, v->in_window, v->wrong, v->unattributed, v->lost,
             v->mode_changes);
     print_delays_json("flowing", &v->flowing, out);
+    print_delays_json("promoted", &v->promoted, out);
+    print_delays_json("demoted", &v->demoted, out);
     print_delays_json("starved", &v->starved, out);
     fprintf(out, ", \"unseen\": %" PRIu64 "}\n", v->unseen);
 }

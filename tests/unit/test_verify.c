@@ -257,6 +257,7 @@ static void test_switches_are_timed_apart_for_flowing_and_starved(void **state)
     conclude(&scene);
     assert_int_equal(scene.verdict.flowing.n, 1);
     assert_int_equal(scene.verdict.flowing.at_ns[0], 7 * MS);
+    assert_int_equal(scene.verdict.promoted.n + scene.verdict.demoted.n, 1);
     assert_int_equal(scene.verdict.starved.n, 1);
     assert_int_equal(scene.verdict.starved.at_ns[0], 40 * MS);
     assert_int_equal(scene.verdict.unseen, 0);
