@@ -173,12 +173,12 @@ static int bundle_join(struct fluid *f, struct bundle *b, uint32_t i)
 {
     struct port *p = port_get(f, b->key.links[i], b->key.level);
     size_t room = p ? p->room : 0;
-    if (!p || grow((void **)&p->bundles, &room, p->n_bundles + 1, sizeof(void *)))
+    if (!p || grow((void **)&p->row, &room, p->n_bundles + 1, sizeof(*p->row)))
         return -ENOMEM;
     p->room = (uint32_t)room;
     b->ports[i] = p;
     b->place[i] = p->n_bundles;
-    p->bundles[p->n_bundles++] = b;
+    p->row[p->n_bundles++] = (struct crossing){.bundle = b, .fresh = true};
     if (!p->listed)
         port_list(f, p);
     return 0;
@@ -188,8 +188,8 @@ static int bundle_join(struct fluid *f, struct bundle *b, uint32_t i)
 static void bundle_leave(struct fluid *f, struct bundle *b, uint32_t i)
 {
     struct port *p = b->ports[i];
-    struct bundle *last = p->bundles[--p->n_bundles];
-    p->bundles[b->place[i]] = last;
+    p->row[b->place[i]] = p->row[--p->n_bundles];
+    struct bundle *last = p->row[b->place[i]].bundle;
     for (uint32_t j = 0; j < last->key.n; j++)
         if (last->ports[j] == p)
             last->place[j] = b->place[i];
@@ -235,6 +235,8 @@ static struct bundle *bundle_get(struct fluid *f, const struct bundle_key *key)
     for (uint32_t i = 0; i < key->n; i++)
         if (bundle_join(f, b, i))
             return NULL;
+    for (uint32_t i = 0; i < 2 && key->n == 2; i++)
+        b->ports[i]->row[b->place[i]].peer = b->ports[!i];
     return b;
 }
 
@@ -253,6 +255,7 @@ static int bundle_count(struct fluid *f, struct bundle *b, int more)
     b->n_flows += (uint32_t)more;
     for (uint32_t i = 0; i < b->key.n; i++) {
         b->ports[i]->n_flows += (uint32_t)more;
+        b->ports[i]->row[b->place[i]].n_flows = b->n_flows;
         b->ports[i]->changed = true;
         if (port_mark_dirty(f, b->ports[i]))
             return -ENOMEM;
@@ -558,7 +561,7 @@ int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, st
 static void free_level(struct fluid *f, uint32_t level)
 {
     for (uint32_t i = 0; f->levels[level] && i < f->config.topology->n_links; i++) {
-        free(f->levels[level][i].bundles);
+        free(f->levels[level][i].row);
         heap_done(&f->levels[level][i].limited);
     }
     free(f->levels[level]);
