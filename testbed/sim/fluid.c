@@ -99,31 +99,30 @@ int port_mark_dirty(struct fluid *f, struct port *p)
     return 0;
 }
 
-static int port_make(struct fluid *f, struct port *p, uint32_t link, uint32_t level)
+static struct port *port_make(struct fluid *f, uint32_t link, uint32_t level)
 {
+    struct port *p = aligned_alloc(64, sizeof(*p));
+    if (!p)
+        return NULL;
     *p = (struct port){.id = (uint32_t)f->ports.n, .link = link, .level = level, .rate = INFINITY};
     p->at_ns = f->now_ns;
     if (grow((void **)&f->ends_where, &f->ends_room, f->ports.n + 1, sizeof(uint32_t)) ||
-        fluid_list_add(&f->ports, p))
-        return -ENOMEM;
+        fluid_list_add(&f->ports, p)) {
+        free(p);
+        return NULL;
+    }
     f->ends_where[p->id] = HEAP_NOWHERE;
-    return 0;
+    return p;
 }
 
 static struct port *port_get(struct fluid *f, uint32_t link, uint32_t level)
 {
-    uint32_t n_links = f->config.topology->n_links;
-    if (!f->levels[level]) {
-        struct port *made = aligned_alloc(64, n_links * sizeof(*made));
-        if (!made)
-            return NULL;
-        memset(made, 0, n_links * sizeof(*made));
-        f->levels[level] = made;
-        for (uint32_t i = 0; i < n_links; i++)
-            if (port_make(f, &made[i], i, level))
-                return NULL;
-    }
-    return &f->levels[level][link];
+    struct port **ports = f->levels[level];
+    if (!ports)
+        ports = f->levels[level] = calloc(f->config.topology->n_links, sizeof(struct port *));
+    if (ports && !ports[link])
+        ports[link] = port_make(f, link, level);
+    return ports ? ports[link] : NULL;
 }
 
 static void port_list(struct fluid *f, struct port *p)
@@ -558,13 +557,16 @@ int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, st
     return 0;
 }
 
-static void free_level(struct fluid *f, uint32_t level)
+static void free_ports(struct fluid *f)
 {
-    for (uint32_t i = 0; f->levels[level] && i < f->config.topology->n_links; i++) {
-        free(f->levels[level][i].row);
-        heap_done(&f->levels[level][i].limited);
+    for (size_t i = 0; i < f->ports.n; i++) {
+        struct port *p = f->ports.items[i];
+        free(p->row);
+        heap_done(&p->limited);
+        free(p);
     }
-    free(f->levels[level]);
+    for (uint32_t i = 0; f->levels && i < f->config.levels; i++)
+        free(f->levels[i]);
 }
 
 static void free_bundles(struct fluid *f)
@@ -596,8 +598,7 @@ void fluid_destroy(struct fluid *f)
 {
     if (!f)
         return;
-    for (uint32_t i = 0; f->levels && i < f->config.levels; i++)
-        free_level(f, i);
+    free_ports(f);
     for (uint32_t i = 0; f->dirty && i < f->config.levels; i++)
         free(f->dirty[i].items);
     for (uint32_t i = 0; i < f->macroflow_ids.next && i < f->macroflows_room; i++)

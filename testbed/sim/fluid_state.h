@@ -107,10 +107,10 @@ struct fluid {
     struct fluid_config config;
     int64_t now_ns;
     struct link *links;
-    struct port **levels; /* per level an array of n_links ports, or NULL */
-    struct list ports;    /* by id */
-    struct heap ends;     /* ports by the instant at which their next flow ends */
-    uint32_t *ends_where; /* by port id */
+    struct port ***levels; /* per level an array of n_links ports, each NULL until used, or NULL */
+    struct list ports;     /* by id */
+    struct heap ends;      /* ports by the instant at which their next flow ends */
+    uint32_t *ends_where;  /* by port id */
     struct bundle *bundles;
     struct list spare_bundles, bundles_by_id;
     uint32_t *limited_where; /* by bundle id */

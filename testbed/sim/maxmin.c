@@ -50,7 +50,7 @@ static bool about(double a, double b)
 /* ---- bundles, as port p has them in its row ---- */
 
 /* With two ports on its path, a bundle has the smaller share: its line need not be read. */
-static double old_rate(const struct port *p, const struct crossing *c)
+static inline double old_rate(const struct port *p, const struct crossing *c)
 {
     if (c->peer)
         return p->rate < c->peer->rate ? p->rate : c->peer->rate;
@@ -66,7 +66,7 @@ static bool limited_by(const struct port *p, const struct crossing *c)
 
 /* What it has got in this filling, or a negative number. Where the filling passed a port outside,
  * it kept what it had. p itself has not given yet. */
-static double given(const struct fluid *f, const struct port *p, const struct crossing *c)
+static inline double given(const struct fluid *f, const struct port *p, const struct crossing *c)
 {
     double rate = INFINITY;
     struct port *const *ports = c->peer ? &c->peer : c->bundle->ports;
@@ -82,7 +82,7 @@ static double given(const struct fluid *f, const struct port *p, const struct cr
 }
 
 /* Whether it is filled now: a port of it is in the region, and none has given. */
-static bool in_region(const struct fluid *f, const struct port *p, const struct crossing *c)
+static inline bool in_region(const struct fluid *f, const struct port *p, const struct crossing *c)
 {
     if (c->peer)
         return c->peer->state == f->filling + PORT_JOINED;

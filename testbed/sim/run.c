@@ -2,6 +2,7 @@
 
 #include "testbed/sim/fluid.h"
 #include "testbed/sim/heap.h"
+#include "testbed/sim/ranks.h"
 #include "testbed/sim/submission.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ struct attempt {
     uint64_t number, job;
     uint32_t id; /* place in run.attempts; handed out again */
     uint32_t host, macroflow;
-    uint64_t levels[2]; /* by enum mode */
+    uint32_t levels[2]; /* by enum mode */
     int64_t compute_ns;
     uint64_t remote_bytes;
     bool receiving;
@@ -42,6 +43,7 @@ struct run {
     struct engine *engine;
     struct decisions decisions;
     struct fluid *fluid;
+    struct ranks ranks; /* where levels are unlimited */
     int64_t now_ns, report_ns;
     enum mode mode;
     bool reports;
@@ -142,8 +144,8 @@ static struct attempt *attempt_make(struct run *r, const struct decision *d)
     a->number = d->start.attempt;
     a->job = d->start.job;
     a->host = d->start.host;
-    a->levels[MODE_SLOT_RICH] = d->start.coflow_level;
-    a->levels[MODE_SLOT_STARVED] = d->start.macroflow_level;
+    a->levels[MODE_SLOT_RICH] = ranks_level(&r->ranks, d->start.coflow_level);
+    a->levels[MODE_SLOT_STARVED] = ranks_level(&r->ranks, d->start.macroflow_level);
     a->id = r->n_spare ? r->spare[--r->n_spare] : (uint32_t)r->n_attempts++;
     r->attempts[a->id] = a;
     r->computing_where[a->id] = HEAP_NOWHERE;
@@ -209,8 +211,8 @@ static int do_start(struct run *r, const struct decision *d)
     if (!r->n_sources)
         return attempt_compute(r, a);
     a->receiving = true;
-    if (fluid_start(r->fluid, a->host, (uint32_t)a->levels[r->mode], r->sources, r->n_sources,
-                    a->number, &a->macroflow))
+    if (fluid_start(r->fluid, a->host, a->levels[r->mode], r->sources, r->n_sources, a->number,
+                    &a->macroflow))
         return out_of_memory(r);
     return 0;
 }
@@ -230,7 +232,7 @@ static int do_stop(struct run *r, const struct decision *d)
 
 static int mark(struct run *r, struct attempt *a)
 {
-    if (a->receiving && fluid_set_level(r->fluid, a->macroflow, (uint32_t)a->levels[r->mode]))
+    if (a->receiving && fluid_set_level(r->fluid, a->macroflow, a->levels[r->mode]))
         return out_of_memory(r);
     return 0;
 }
@@ -240,8 +242,8 @@ static int do_level(struct run *r, const struct decision *d)
     struct attempt *a = attempt_find(r, d->level.attempt);
     if (!a)
         return 0;
-    a->levels[MODE_SLOT_RICH] = d->level.coflow_level;
-    a->levels[MODE_SLOT_STARVED] = d->level.macroflow_level;
+    a->levels[MODE_SLOT_RICH] = ranks_level(&r->ranks, d->level.coflow_level);
+    a->levels[MODE_SLOT_STARVED] = ranks_level(&r->ranks, d->level.macroflow_level);
     return mark(r, a);
 }
 
@@ -427,18 +429,28 @@ static int join_hosts(struct run *r)
     return 0;
 }
 
-static uint32_t levels_of(const struct engine_config *c)
+/* D-CLAS has a table of its own. */
+static bool unlimited(const struct engine_config *c)
 {
+    return strcmp(c->network, "dclas") != 0 && !c->coflow.levels && !c->macroflow.levels;
+}
+
+static uint32_t levels_of(const struct run *r)
+{
+    const struct engine_config *c = &r->config->engine;
     uint32_t most = c->coflow.levels > c->macroflow.levels ? c->coflow.levels : c->macroflow.levels;
-    return most > c->dclas.levels ? most : c->dclas.levels;
+    most = most > c->dclas.levels ? most : c->dclas.levels;
+    return most > r->ranks.n ? most : (uint32_t)r->ranks.n;
 }
 
 static int check(const struct run_config *config, const struct workload_job *jobs, size_t n,
                  struct err *err)
 {
     const struct engine_config *c = &config->engine;
-    if (!c->coflow.levels || !c->macroflow.levels || !c->dclas.levels)
-        return err_set(err, EINVAL, "the simulator needs a bounded number of levels");
+    if (!c->dclas.levels || !c->coflow.levels != !c->macroflow.levels)
+        return err_set(err, EINVAL,
+                       "levels are unlimited for both, Coflows and Macroflows, or for neither, and "
+                       "never for D-CLAS");
     for (size_t i = 0; i < n; i++)
         for (uint32_t s = 0; s < jobs[i].n_stages; s++)
             for (uint32_t e = 0; e < jobs[i].stages[s].n_parents; e++)
@@ -465,9 +477,12 @@ static int remember_arrivals(struct run *r)
 static int open_run(struct run *r)
 {
     const struct run_config *c = r->config;
-    int rc = topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
+    int rc = unlimited(&c->engine) ? ranks_make(&r->ranks, r->jobs, r->n_jobs, r->err) : 0;
+    if (rc)
+        return rc;
+    rc = topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
     struct fluid_config network = {.topology = &r->topology,
-                                   .levels = levels_of(&c->engine),
+                                   .levels = levels_of(r),
                                    .local_free = c->local_free,
                                    .hot_per_mille = c->engine.congested_permille,
                                    .cool_per_mille = c->engine.cleared_permille};
@@ -504,6 +519,7 @@ static void close_run(struct run *r)
     decisions_done(&r->decisions);
     engine_destroy(r->engine);
     fluid_destroy(r->fluid);
+    ranks_done(&r->ranks);
 }
 
 static void conclude(struct run *r)
