@@ -99,31 +99,30 @@ int port_mark_dirty(struct fluid *f, struct port *p)
     return 0;
 }
 
-static int port_make(struct fluid *f, struct port *p, uint32_t link, uint32_t level)
+static struct port *port_make(struct fluid *f, uint32_t link, uint32_t level)
 {
+    struct port *p = aligned_alloc(64, sizeof(*p));
+    if (!p)
+        return NULL;
     *p = (struct port){.id = (uint32_t)f->ports.n, .link = link, .level = level, .rate = INFINITY};
     p->at_ns = f->now_ns;
     if (grow((void **)&f->ends_where, &f->ends_room, f->ports.n + 1, sizeof(uint32_t)) ||
-        fluid_list_add(&f->ports, p))
-        return -ENOMEM;
+        fluid_list_add(&f->ports, p)) {
+        free(p);
+        return NULL;
+    }
     f->ends_where[p->id] = HEAP_NOWHERE;
-    return 0;
+    return p;
 }
 
 static struct port *port_get(struct fluid *f, uint32_t link, uint32_t level)
 {
-    uint32_t n_links = f->config.topology->n_links;
-    if (!f->levels[level]) {
-        struct port *made = aligned_alloc(64, n_links * sizeof(*made));
-        if (!made)
-            return NULL;
-        memset(made, 0, n_links * sizeof(*made));
-        f->levels[level] = made;
-        for (uint32_t i = 0; i < n_links; i++)
-            if (port_make(f, &made[i], i, level))
-                return NULL;
-    }
-    return &f->levels[level][link];
+    struct port **ports = f->levels[level];
+    if (!ports)
+        ports = f->levels[level] = calloc(f->config.topology->n_links, sizeof(struct port *));
+    if (ports && !ports[link])
+        ports[link] = port_make(f, link, level);
+    return ports ? ports[link] : NULL;
 }
 
 static void port_list(struct fluid *f, struct port *p)
@@ -173,12 +172,12 @@ static int bundle_join(struct fluid *f, struct bundle *b, uint32_t i)
 {
     struct port *p = port_get(f, b->key.links[i], b->key.level);
     size_t room = p ? p->room : 0;
-    if (!p || grow((void **)&p->bundles, &room, p->n_bundles + 1, sizeof(void *)))
+    if (!p || grow((void **)&p->row, &room, p->n_bundles + 1, sizeof(*p->row)))
         return -ENOMEM;
     p->room = (uint32_t)room;
     b->ports[i] = p;
     b->place[i] = p->n_bundles;
-    p->bundles[p->n_bundles++] = b;
+    p->row[p->n_bundles++] = (struct crossing){.bundle = b, .fresh = true};
     if (!p->listed)
         port_list(f, p);
     return 0;
@@ -188,8 +187,8 @@ static int bundle_join(struct fluid *f, struct bundle *b, uint32_t i)
 static void bundle_leave(struct fluid *f, struct bundle *b, uint32_t i)
 {
     struct port *p = b->ports[i];
-    struct bundle *last = p->bundles[--p->n_bundles];
-    p->bundles[b->place[i]] = last;
+    p->row[b->place[i]] = p->row[--p->n_bundles];
+    struct bundle *last = p->row[b->place[i]].bundle;
     for (uint32_t j = 0; j < last->key.n; j++)
         if (last->ports[j] == p)
             last->place[j] = b->place[i];
@@ -235,6 +234,8 @@ static struct bundle *bundle_get(struct fluid *f, const struct bundle_key *key)
     for (uint32_t i = 0; i < key->n; i++)
         if (bundle_join(f, b, i))
             return NULL;
+    for (uint32_t i = 0; i < 2 && key->n == 2; i++)
+        b->ports[i]->row[b->place[i]].peer = b->ports[!i];
     return b;
 }
 
@@ -253,6 +254,7 @@ static int bundle_count(struct fluid *f, struct bundle *b, int more)
     b->n_flows += (uint32_t)more;
     for (uint32_t i = 0; i < b->key.n; i++) {
         b->ports[i]->n_flows += (uint32_t)more;
+        b->ports[i]->row[b->place[i]].n_flows = b->n_flows;
         b->ports[i]->changed = true;
         if (port_mark_dirty(f, b->ports[i]))
             return -ENOMEM;
@@ -555,13 +557,16 @@ int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, st
     return 0;
 }
 
-static void free_level(struct fluid *f, uint32_t level)
+static void free_ports(struct fluid *f)
 {
-    for (uint32_t i = 0; f->levels[level] && i < f->config.topology->n_links; i++) {
-        free(f->levels[level][i].bundles);
-        heap_done(&f->levels[level][i].limited);
+    for (size_t i = 0; i < f->ports.n; i++) {
+        struct port *p = f->ports.items[i];
+        free(p->row);
+        heap_done(&p->limited);
+        free(p);
     }
-    free(f->levels[level]);
+    for (uint32_t i = 0; f->levels && i < f->config.levels; i++)
+        free(f->levels[i]);
 }
 
 static void free_bundles(struct fluid *f)
@@ -593,8 +598,7 @@ void fluid_destroy(struct fluid *f)
 {
     if (!f)
         return;
-    for (uint32_t i = 0; f->levels && i < f->config.levels; i++)
-        free_level(f, i);
+    free_ports(f);
     for (uint32_t i = 0; f->dirty && i < f->config.levels; i++)
         free(f->dirty[i].items);
     for (uint32_t i = 0; i < f->macroflow_ids.next && i < f->macroflows_room; i++)

@@ -8,7 +8,7 @@ static double link_sum(const struct link *link, uint32_t down_to_level)
     double used = 0;
     for (const struct port *p = link->first; p && p->level <= down_to_level; p = p->lower)
         for (uint32_t i = 0; i < p->n_bundles; i++)
-            used += p->bundles[i]->flows.n * p->bundles[i]->limit->rate;
+            used += p->row[i].bundle->flows.n * p->row[i].bundle->limit->rate;
     return used;
 }
 
@@ -44,7 +44,7 @@ static double fastest(const struct port *p)
 {
     double rate = 0;
     for (uint32_t i = 0; i < p->n_bundles; i++)
-        rate = fmax(rate, p->bundles[i]->limit->rate);
+        rate = fmax(rate, p->row[i].bundle->limit->rate);
     return rate;
 }
 

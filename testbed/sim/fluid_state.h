@@ -22,7 +22,15 @@ enum {
     PORT_STATES = 5,
 };
 
-/* The first cache line is all that filling reads of it, but for the row of bundles. */
+/* A bundle as a port sees it: all that filling reads of it. */
+struct crossing {
+    struct port *peer; /* the other port of its path; NULL if there are more */
+    struct bundle *bundle;
+    uint32_t n_flows;
+    bool fresh; /* never had a rate */
+};
+
+/* The first cache line is all that filling reads of it, but for the row. */
 struct port {
     /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
      * nobody). */
@@ -34,7 +42,7 @@ struct port {
     uint32_t n_flows;
     uint32_t open; /* while solving: flows not yet given a rate */
 
-    struct bundle **bundles;
+    struct crossing *row;
     uint32_t n_bundles, room;
     uint32_t id, link, level;
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
@@ -51,7 +59,6 @@ struct bundle_key {
     uint32_t links[TOPOLOGY_PATH_MAX];
 };
 
-/* The first cache line is all that filling a region reads. */
 struct bundle {
     struct port *ports[TOPOLOGY_PATH_MAX];
     struct port *limit;     /* bottleneck; NULL until the first solve */
@@ -60,7 +67,7 @@ struct bundle {
     double offset; /* limit->served − what each flow of this bundle had since it was made */
     uint32_t id;
     struct bundle_key key;
-    uint32_t place[TOPOLOGY_PATH_MAX]; /* in ports[i]->bundles */
+    uint32_t place[TOPOLOGY_PATH_MAX]; /* in ports[i]->row */
     struct heap flows;                 /* by the bytes per flow at which they end */
     UT_hash_handle hh;
 };
@@ -100,10 +107,10 @@ struct fluid {
     struct fluid_config config;
     int64_t now_ns;
     struct link *links;
-    struct port **levels; /* per level an array of n_links ports, or NULL */
-    struct list ports;    /* by id */
-    struct heap ends;     /* ports by the instant at which their next flow ends */
-    uint32_t *ends_where; /* by port id */
+    struct port ***levels; /* per level an array of n_links ports, each NULL until used, or NULL */
+    struct list ports;     /* by id */
+    struct heap ends;      /* ports by the instant at which their next flow ends */
+    uint32_t *ends_where;  /* by port id */
     struct bundle *bundles;
     struct list spare_bundles, bundles_by_id;
     uint32_t *limited_where; /* by bundle id */

@@ -42,14 +42,54 @@ static int region_begin(struct fluid *f, uint32_t level)
     return 0;
 }
 
-static double old_rate(const struct bundle *b)
-{
-    return b->limit ? b->limit->rate : 0;
-}
-
 static bool about(double a, double b)
 {
     return fabs(a - b) <= NOISE * a;
+}
+
+/* ---- bundles, as port p has them in its row ---- */
+
+/* With two ports on its path, a bundle has the smaller share: its line need not be read. */
+static inline double old_rate(const struct port *p, const struct crossing *c)
+{
+    if (c->peer)
+        return p->rate < c->peer->rate ? p->rate : c->peer->rate;
+    return c->bundle->limit ? c->bundle->limit->rate : 0;
+}
+
+/* Shares that are about equal do not say which of the two it is. */
+static bool limited_by(const struct port *p, const struct crossing *c)
+{
+    bool less = c->peer && !c->fresh && p->rate < c->peer->rate * (1 - 1000 * NOISE);
+    return less || c->bundle->limit == p;
+}
+
+/* What it has got in this filling, or a negative number. Where the filling passed a port outside,
+ * it kept what it had. p itself has not given yet. */
+static inline double given(const struct fluid *f, const struct port *p, const struct crossing *c)
+{
+    double rate = INFINITY;
+    struct port *const *ports = c->peer ? &c->peer : c->bundle->ports;
+    uint32_t n = c->peer ? 1 : c->bundle->n_ports;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct port *q = ports[i];
+        if (q->state < f->filling + PORT_PASSED)
+            continue;
+        double has = q->state == f->filling + PORT_DONE ? q->share : old_rate(p, c);
+        rate = has < rate ? has : rate;
+    }
+    return isinf(rate) ? -1 : rate;
+}
+
+/* Whether it is filled now: a port of it is in the region, and none has given. */
+static inline bool in_region(const struct fluid *f, const struct port *p, const struct crossing *c)
+{
+    if (c->peer)
+        return c->peer->state == f->filling + PORT_JOINED;
+    for (uint32_t i = 0; i < c->bundle->n_ports; i++)
+        if (c->bundle->ports[i]->state == f->filling + PORT_JOINED)
+            return given(f, p, c) < 0;
+    return false;
 }
 
 /* ---- filling ---- */
@@ -59,36 +99,28 @@ static int queue(struct fluid *f, const struct port *p, double key, bool bounds)
     return heap_push(&f->fill, NULL, key, p->id * 2 + bounds);
 }
 
-/* What b has got in this filling, or a negative number. Where the filling passed a port outside, b
- * kept what it had. */
-static double given(const struct fluid *f, const struct bundle *b)
+static int queue_bound(struct fluid *f, struct port *q, double *least)
 {
-    double rate = INFINITY;
-    for (uint32_t i = 0; i < b->n_ports; i++) {
-        const struct port *p = b->ports[i];
-        if (p->state >= f->filling + PORT_PASSED)
-            rate = fmin(rate, p->state == f->filling + PORT_DONE ? p->share : old_rate(b));
-    }
-    return isinf(rate) ? -1 : rate;
+    if (q->state >= f->filling + PORT_JOINED || isinf(q->rate))
+        return 0;
+    if (q->rate < *least)
+        *least = q->rate;
+    if (q->state == f->filling + PORT_BOUNDS)
+        return 0;
+    q->state = f->filling + PORT_BOUNDS;
+    return queue(f, q, q->rate, true);
 }
 
 /* Ports outside stand in the filling's order with the shares that they have; *ret_least is the
- * least of b's. */
-static int queue_bounds(struct fluid *f, const struct bundle *b, double *ret_least)
+ * least of the bundle's. */
+static int queue_bounds(struct fluid *f, const struct crossing *c, double *ret_least)
 {
     *ret_least = INFINITY;
-    for (uint32_t i = 0; i < b->n_ports; i++) {
-        struct port *q = b->ports[i];
-        if (q->state >= f->filling + PORT_JOINED)
-            continue;
-        if (q->rate < *ret_least)
-            *ret_least = q->rate;
-        if (q->state == f->filling + PORT_BOUNDS || isinf(q->rate))
-            continue;
-        q->state = f->filling + PORT_BOUNDS;
-        if (queue(f, q, q->rate, true))
+    if (c->peer)
+        return queue_bound(f, c->peer, ret_least);
+    for (uint32_t i = 0; i < c->bundle->n_ports; i++)
+        if (queue_bound(f, c->bundle->ports[i], ret_least))
             return -ENOMEM;
-    }
     return 0;
 }
 
@@ -98,35 +130,34 @@ static double share_of(double left, uint32_t open)
 }
 
 /* Port p joins a filling that has given all rates below `from`. *ret_late: it should have joined
- * before, because its share is less. */
+ * before, because its share is less or its bundles get more than it gave them. */
 static int join(struct fluid *f, struct port *p, double from, bool *ret_late)
 {
     double sure = p->capacity, least;
     uint32_t unsure = 0;
-    bool limits = false;
+    bool rises = false, behind = p->rate < from * (1 - NOISE);
     f->visited++;
     p->state = f->filling + PORT_JOINED;
     p->share = INFINITY;
     p->free = p->capacity;
     p->open = 0;
     for (uint32_t j = 0; j < p->n_bundles; j++) {
-        const struct bundle *b = p->bundles[j];
-        least = given(f, b);
-        limits |= b->limit == p;
+        const struct crossing *c = &p->row[j];
+        least = given(f, p, c);
         if (least >= 0)
-            p->free -= b->n_flows * least;
-        else if (p->open += b->n_flows, queue_bounds(f, b, &least))
+            p->free -= c->n_flows * least;
+        else if (p->open += c->n_flows, queue_bounds(f, c, &least))
             return -ENOMEM;
         if (least < from)
-            sure -= b->n_flows * least;
+            sure -= c->n_flows * least;
         else
-            unsure += b->n_flows;
+            unsure += c->n_flows;
+        rises |= behind && limited_by(p, c);
     }
-    *ret_late |= limits && p->rate < from * (1 - NOISE);
     if (unsure)
-        *ret_late |= share_of(sure, unsure) < from * (1 - NOISE);
+        *ret_late |= rises || share_of(sure, unsure) < from * (1 - NOISE);
     else
-        *ret_late |= sure < -NOISE * f->links[p->link].capacity;
+        *ret_late |= rises || sure < -NOISE * f->links[p->link].capacity;
     return p->open ? queue(f, p, share_of(p->free, p->open), false) : 0;
 }
 
@@ -136,6 +167,15 @@ static int join_later(struct fluid *f, struct port *p)
         return -ENOMEM;
     p->state = f->filling + PORT_JOINED;
     return fluid_list_add(&f->joining, p);
+}
+
+static int join_all(struct fluid *f, double from, bool *ret_late)
+{
+    for (size_t i = 0; i < f->joining.n; i++)
+        if (join(f, f->joining.items[i], from, ret_late))
+            return -ENOMEM;
+    f->joining.n = 0;
+    return 0;
 }
 
 static bool overloaded(const struct port *p)
@@ -155,46 +195,40 @@ static int tell(struct fluid *f, struct port *q, double delta)
     return delta > 0 && overloaded(q) ? join_later(f, q) : 0;
 }
 
-static int give(struct fluid *f, struct bundle *b, double rate, struct port *limit)
+/* The bundle gets `rate` from p, its bottleneck. */
+static int give(struct fluid *f, struct port *p, struct crossing *c, double rate)
 {
-    double n = b->n_flows, old = old_rate(b);
+    double n = c->n_flows, old = old_rate(p, c);
     bool news = !about(rate, old);
-    for (uint32_t i = 0; i < b->n_ports; i++) {
-        struct port *q = b->ports[i];
-        if (q == limit)
+    struct port *const *ports = c->peer ? &c->peer : c->bundle->ports;
+    uint32_t n_ports = c->peer ? 1 : c->bundle->n_ports;
+    for (uint32_t i = 0; i < n_ports; i++) {
+        struct port *q = ports[i];
+        if (q == p)
             continue;
         if (q->state == f->filling + PORT_JOINED) {
-            q->open -= b->n_flows;
+            q->open -= c->n_flows;
             q->free -= n * rate;
         } else if (news && tell(f, q, n * (rate - old))) {
             return -ENOMEM;
         }
     }
-    if (b->limit == limit)
+    if (limited_by(p, c))
         return 0;
-    b->new_limit = limit;
-    return fluid_list_add(&f->moved, b);
+    c->bundle->new_limit = p;
+    return fluid_list_add(&f->moved, c->bundle);
 }
 
-static int join_all(struct fluid *f, double from, bool *ret_late)
-{
-    for (size_t i = 0; i < f->joining.n; i++)
-        if (join(f, f->joining.items[i], from, ret_late))
-            return -ENOMEM;
-    f->joining.n = 0;
-    return 0;
-}
-
-/* All that p has not yet given is now given, p limiting it. */
+/* All that has not yet been given is now given, p limiting it. */
 static int fill_port(struct fluid *f, struct port *p, double rate)
 {
     for (uint32_t j = 0; j < p->n_bundles && p->open; j++) {
-        struct bundle *b = p->bundles[j];
-        if (given(f, b) >= 0)
+        struct crossing *c = &p->row[j];
+        if (given(f, p, c) >= 0)
             continue;
-        p->open -= b->n_flows;
-        p->free -= b->n_flows * rate;
-        if (give(f, b, rate, p))
+        p->open -= c->n_flows;
+        p->free -= c->n_flows * rate;
+        if (give(f, p, c, rate))
             return -ENOMEM;
     }
     p->share = rate;
@@ -202,26 +236,18 @@ static int fill_port(struct fluid *f, struct port *p, double rate)
     return 0;
 }
 
-static bool in_region(const struct fluid *f, const struct bundle *b)
-{
-    for (uint32_t i = 0; i < b->n_ports; i++)
-        if (b->ports[i]->state == f->filling + PORT_JOINED)
-            return true;
-    return false;
-}
-
 /* Port p outside has no more than its old share for those of its bundles that are being filled;
  * where that is not what they had, its share cannot stay. */
 static int bound(struct fluid *f, struct port *p)
 {
     for (uint32_t j = 0; j < p->n_bundles; j++) {
-        const struct bundle *b = p->bundles[j];
-        if (!about(p->rate, old_rate(b)) && in_region(f, b) && given(f, b) < 0)
+        const struct crossing *c = &p->row[j];
+        if (in_region(f, p, c) && !about(p->rate, old_rate(p, c)))
             return join_later(f, p);
     }
     for (uint32_t j = 0; j < p->n_bundles; j++) {
-        struct bundle *b = p->bundles[j];
-        if (in_region(f, b) && given(f, b) < 0 && give(f, b, p->rate, p))
+        struct crossing *c = &p->row[j];
+        if (in_region(f, p, c) && give(f, p, c, p->rate))
             return -ENOMEM;
     }
     p->state = f->filling + PORT_PASSED;
@@ -278,6 +304,8 @@ static int move_bundle(struct fluid *f, struct bundle *b)
             return -ENOMEM;
     }
     port_advance(b->new_limit, f->now_ns);
+    for (uint32_t i = 0; !b->limit && i < b->n_ports; i++)
+        b->ports[i]->row[b->place[i]].fresh = false;
     b->limit = b->new_limit;
     b->offset = b->limit->served - progress;
     return bundle_schedule(f, b);

@@ -2,6 +2,7 @@
 
 #include "testbed/sim/fluid.h"
 #include "testbed/sim/heap.h"
+#include "testbed/sim/ranks.h"
 #include "testbed/sim/run_log.h"
 #include "testbed/sim/submission.h"
 
@@ -21,7 +22,7 @@ struct attempt {
     uint64_t number, job;
     uint32_t id; /* place in run.attempts; handed out again */
     uint32_t host, macroflow;
-    uint64_t levels[2]; /* by enum mode */
+    uint32_t levels[2]; /* by enum mode */
     int64_t compute_ns;
     uint64_t remote_bytes;
     bool receiving;
@@ -44,6 +45,7 @@ struct run {
     struct engine *engine;
     struct decisions decisions;
     struct fluid *fluid;
+    struct ranks ranks; /* where levels are unlimited */
     int64_t now_ns, report_ns;
     enum mode mode;
     bool reports;
@@ -146,8 +148,8 @@ static struct attempt *attempt_make(struct run *r, const struct decision *d)
     a->number = d->start.attempt;
     a->job = d->start.job;
     a->host = d->start.host;
-    a->levels[MODE_SLOT_RICH] = d->start.coflow_level;
-    a->levels[MODE_SLOT_STARVED] = d->start.macroflow_level;
+    a->levels[MODE_SLOT_RICH] = ranks_level(&r->ranks, d->start.coflow_level);
+    a->levels[MODE_SLOT_STARVED] = ranks_level(&r->ranks, d->start.macroflow_level);
     a->id = r->n_spare ? r->spare[--r->n_spare] : (uint32_t)r->n_attempts++;
     r->attempts[a->id] = a;
     r->computing_where[a->id] = HEAP_NOWHERE;
@@ -217,8 +219,8 @@ static int do_start(struct run *r, const struct decision *d)
     if (!r->n_sources)
         return attempt_compute(r, a);
     a->receiving = true;
-    if (fluid_start(r->fluid, a->host, (uint32_t)a->levels[r->mode], r->sources, r->n_sources,
-                    a->number, &a->macroflow))
+    if (fluid_start(r->fluid, a->host, a->levels[r->mode], r->sources, r->n_sources, a->number,
+                    &a->macroflow))
         return out_of_memory(r);
     return 0;
 }
@@ -238,7 +240,7 @@ static int do_stop(struct run *r, const struct decision *d)
 
 static int mark(struct run *r, struct attempt *a)
 {
-    if (a->receiving && fluid_set_level(r->fluid, a->macroflow, (uint32_t)a->levels[r->mode]))
+    if (a->receiving && fluid_set_level(r->fluid, a->macroflow, a->levels[r->mode]))
         return out_of_memory(r);
     return 0;
 }
@@ -248,8 +250,8 @@ static int do_level(struct run *r, const struct decision *d)
     struct attempt *a = attempt_find(r, d->level.attempt);
     if (!a)
         return 0;
-    a->levels[MODE_SLOT_RICH] = d->level.coflow_level;
-    a->levels[MODE_SLOT_STARVED] = d->level.macroflow_level;
+    a->levels[MODE_SLOT_RICH] = ranks_level(&r->ranks, d->level.coflow_level);
+    a->levels[MODE_SLOT_STARVED] = ranks_level(&r->ranks, d->level.macroflow_level);
     return mark(r, a);
 }
 
@@ -439,10 +441,18 @@ static int join_hosts(struct run *r)
     return 0;
 }
 
-static uint32_t levels_of(const struct engine_config *c)
+/* D-CLAS has a table of its own. */
+static bool unlimited(const struct engine_config *c)
 {
+    return strcmp(c->network, "dclas") != 0 && !c->coflow.levels && !c->macroflow.levels;
+}
+
+static uint32_t levels_of(const struct run *r)
+{
+    const struct engine_config *c = &r->config->engine;
     uint32_t most = c->coflow.levels > c->macroflow.levels ? c->coflow.levels : c->macroflow.levels;
-    return most > c->dclas.levels ? most : c->dclas.levels;
+    most = most > c->dclas.levels ? most : c->dclas.levels;
+    return most > r->ranks.n ? most : (uint32_t)r->ranks.n;
 }
 
 static int check_racks(const struct run_config *c, struct err *err)
@@ -456,8 +466,10 @@ static int check(const struct run_config *config, const struct workload_job *job
                  struct err *err)
 {
     const struct engine_config *c = &config->engine;
-    if (!c->coflow.levels || !c->macroflow.levels || !c->dclas.levels)
-        return err_set(err, EINVAL, "the simulator needs a bounded number of levels");
+    if (!c->dclas.levels || !c->coflow.levels != !c->macroflow.levels)
+        return err_set(err, EINVAL,
+                       "levels are unlimited for both, Coflows and Macroflows, or for neither, and "
+                       "never for D-CLAS");
     if (check_racks(config, err))
         return -EINVAL;
     for (size_t i = 0; i < n; i++)
@@ -486,13 +498,14 @@ static int remember_arrivals(struct run *r)
 static int open_run(struct run *r)
 {
     const struct run_config *c = r->config;
-    int rc =
-        c->racks
-            ? topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks,
-                                       (double)c->link_bps / 8, 1, 4, true, r->err)
-            : topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
+    int rc = unlimited(&c->engine) ? ranks_make(&r->ranks, r->jobs, r->n_jobs, r->err) : 0;
+    if (rc)
+        return rc;
+    rc = c->racks ? topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks,
+                                             (double)c->link_bps / 8, 1, 4, true, r->err)
+                  : topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
     struct fluid_config network = {.topology = &r->topology,
-                                   .levels = levels_of(&c->engine),
+                                   .levels = levels_of(r),
                                    .local_free = c->local_free,
                                    .hot_per_mille = c->engine.congested_permille,
                                    .cool_per_mille = c->engine.cleared_permille};
@@ -533,6 +546,7 @@ static void close_run(struct run *r)
     decisions_done(&r->decisions);
     engine_destroy(r->engine);
     fluid_destroy(r->fluid);
+    ranks_done(&r->ranks);
 }
 
 static void conclude(struct run *r)

@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "testbed/sim/log_replay.h"
+#include "testbed/sim/ranks.h"
 #include "testbed/sim/run.h"
 #include "testbed/sim/run_policies.h"
 
@@ -174,6 +175,41 @@ static void test_a_run_leaves_a_log_that_replays(void **state)
     workload_job_done(&job);
 }
 
+static void test_unlimited_levels_are_the_order_of_sizes(void **state)
+{
+    (void)state;
+    struct ranks ranks = {0};
+    struct workload_job job =
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"input_bytes\":1000},{\"tasks\":2,"
+               "\"parents\":[{\"stage\":0,\"sums\":[70,60]}]}]}");
+    assert_int_equal(ranks_level(&ranks, 5), 5);
+    assert_int_equal(ranks_make(&ranks, &job, 1, NULL), 0);
+    const uint64_t sizes[] = {0, 60, 70, 130, 1000};
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(ranks_level(&ranks, sizes[i]), i);
+    assert_int_equal(ranks.n, 5);
+    ranks_done(&ranks);
+    workload_job_done(&job);
+}
+
+static void test_unlimited_levels_end_every_job(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 20; round++) {
+        struct workload_job jobs[JOBS];
+        double jct_s[JOBS];
+        size_t n = random_jobs(jobs, &seed);
+        struct run_config config = config_of("duopoly", (uint32_t)(1 + test_random(&seed) % 6),
+                                             (uint32_t)(1 + test_random(&seed) % 3), 8 * UNIT);
+        config.engine.coflow.levels = config.engine.macroflow.levels = 0;
+        struct run_result result = simulate(&config, jobs, n, jct_s);
+        check_physics(&config, jobs, n, &result);
+        for (size_t i = 0; i < n; i++)
+            workload_job_done(&jobs[i]);
+    }
+}
+
 static void test_policies_are_known_to_the_engine(void **state)
 {
     (void)state;
@@ -215,6 +251,8 @@ int main(void)
         cmocka_unit_test(test_a_map_off_its_block_fetches_it_first),
         cmocka_unit_test(test_every_policy_ends_every_job_and_repeats_itself),
         cmocka_unit_test(test_a_run_leaves_a_log_that_replays),
+        cmocka_unit_test(test_unlimited_levels_are_the_order_of_sizes),
+        cmocka_unit_test(test_unlimited_levels_end_every_job),
         cmocka_unit_test(test_policies_are_known_to_the_engine),
         cmocka_unit_test(test_refuses_what_it_cannot_simulate),
     };
