@@ -11,7 +11,7 @@
 #define MEAN offsetof(struct batch_row, jct.mean)
 
 static const char default_policies[] = "duopoly,duopoly-paper,aalo,neat,neat-fair,fair";
-static const char *const own_words[] = {"policies", "seeds", "servers", "slots",
+static const char *const own_words[] = {"policies", "seeds",   "servers", "slots",
                                         "load",     "compute", NULL};
 enum { WORD_POLICIES, WORD_SEEDS, WORD_AXES, WORD_AXES_END = 6 };
 static const char *const flags[] = {"csv", "help", NULL};
@@ -84,9 +84,9 @@ static void print_classes(const struct grid *g, int v)
     for (int p = 0; p < g->n_policies; p++) {
         printf("%-22s", g->policies[p]->name);
         for (size_t c = 0; c < JOB_CLASSES; c++)
-            printf(" %10.3f", grid_median(g, p, v,
-                                          offsetof(struct batch_row, classes.mean_s) +
-                                              c * sizeof(double)));
+            printf(" %10.3f",
+                   grid_median(g, p, v,
+                               offsetof(struct batch_row, classes.mean_s) + c * sizeof(double)));
         putchar('\n');
     }
 }
@@ -143,12 +143,15 @@ static int run_grid(int argc, char **argv, const char *command, bool needs_axis)
     run_setup_init(&setup);
     if (run_arguments_read(&given, argc, argv, &err) || read_axes(&given, &setup, &grid, &err) ||
         read_seeds(given.value[WORD_SEEDS], &seeds, &err) ||
-        grid_set_policies(&grid, given.value[WORD_POLICIES] ? given.value[WORD_POLICIES] : default_policies, &err))
+        grid_set_policies(
+            &grid, given.value[WORD_POLICIES] ? given.value[WORD_POLICIES] : default_policies,
+            &err))
         goto fail;
     if (given.set & FLAG_HELP) {
-        printf("usage: duopoly-sim %s [--policies A,B,…] [--seeds N] [--csv] OPTIONS\n      of these "
-               "--servers, --slots, --load and --compute may be a list: A,B,…\n      %s\n",
-               command, run_setup_usage);
+        printf(
+            "usage: duopoly-sim %s [--policies A,B,…] [--seeds N] [--csv] OPTIONS\n      of these "
+            "--servers, --slots, --load and --compute may be a list: A,B,…\n      %s\n",
+            command, run_setup_usage);
         return 0;
     }
     if (needs_axis && !grid.option) {

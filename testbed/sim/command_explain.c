@@ -41,7 +41,8 @@ static int run(int argc, char **argv)
 {
     struct question q = {0};
     char rest;
-    if (argc != 3 || sscanf(argv[2], "%" SCNu64 ".%u.%u%c", &q.job, &q.stage, &q.task, &rest) != 3) {
+    if (argc != 3 ||
+        sscanf(argv[2], "%" SCNu64 ".%u.%u%c", &q.job, &q.stage, &q.task, &rest) != 3) {
         fprintf(stderr, "duopoly-sim explain: give a log file and a task as JOB.STAGE.TASK\n");
         return 2;
     }
@@ -57,8 +58,9 @@ static int run(int argc, char **argv)
     if (rc < 0)
         fprintf(stderr, "duopoly-sim explain: %s: %s\n", argv[1], err.text);
     else if (result.first_difference_line)
-        fprintf(stderr, "duopoly-sim explain: %s:%" PRIu64 ": the engine decides otherwise than "
-                        "recorded, what follows is not explained\n",
+        fprintf(stderr,
+                "duopoly-sim explain: %s:%" PRIu64 ": the engine decides otherwise than "
+                "recorded, what follows is not explained\n",
                 argv[1], result.first_difference_line);
     else if (!q.starts)
         fprintf(stderr, "duopoly-sim explain: %s neither starts nor holds task %s\n", argv[1],

@@ -64,8 +64,8 @@ static void write_bars(const struct figure *f, int line, double top, FILE *out)
     for (int p = 0; p < f->n_points; p++) {
         double height = PLOT_H * f->y[line][p] / top;
         fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'/>\n",
-                x_of(f, p) + width * (line - f->n_lines / 2.), TOP + PLOT_H - height, width,
-                height, colours[line]);
+                x_of(f, p) + width * (line - f->n_lines / 2.), TOP + PLOT_H - height, width, height,
+                colours[line]);
     }
 }
 
@@ -84,9 +84,10 @@ void figure_write(const struct figure *f, FILE *out)
             write_bars(f, l, top, out);
         else
             write_line(f, l, top, out);
-        fprintf(out,
-                "<rect x='%d' y='%d' width='12' height='4' fill='%s'/><text x='%d' y='%d'>%s</text>\n",
-                LEFT + PLOT_W + 10, y - 4, colours[l], LEFT + PLOT_W + 27, y + 2, f->names[l]);
+        fprintf(
+            out,
+            "<rect x='%d' y='%d' width='12' height='4' fill='%s'/><text x='%d' y='%d'>%s</text>\n",
+            LEFT + PLOT_W + 10, y - 4, colours[l], LEFT + PLOT_W + 27, y + 2, f->names[l]);
     }
     fprintf(out, "</svg>\n");
 }

@@ -12,7 +12,7 @@ struct figure {
     const char *labels[FIGURE_POINTS]; /* at the ticks of x, evenly spaced */
     const char *names[FIGURE_LINES];
     double y[FIGURE_LINES][FIGURE_POINTS]; /* ≥ 0 */
-    int bars; /* else lines: the points are not ordered */
+    int bars;                              /* else lines: the points are not ordered */
 };
 
 void figure_write(const struct figure *figure, FILE *out);

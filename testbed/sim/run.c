@@ -179,7 +179,8 @@ static void add_input(void *context, const struct engine_input *input)
     if (!r->host_bytes[input->host])
         r->sources[r->n_sources++].host = input->host;
     double told = input->block ? 1 : r->told;
-    r->host_bytes[input->host] += told == 1 ? (int64_t)input->bytes : (int64_t)ceil((double)input->bytes / told);
+    r->host_bytes[input->host] +=
+        told == 1 ? (int64_t)input->bytes : (int64_t)ceil((double)input->bytes / told);
 }
 
 /* The attempt's bytes by source host: its Macroflow. */
@@ -486,11 +487,10 @@ static int remember_arrivals(struct run *r)
 static int open_run(struct run *r)
 {
     const struct run_config *c = r->config;
-    int rc =
-        c->racks
-            ? topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks,
-                                       (double)c->link_bps / 8, 1, 4, true, r->err)
-            : topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
+    int rc = c->racks
+                 ? topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks,
+                                            (double)c->link_bps / 8, 1, 4, true, r->err)
+                 : topology_init_switch(&r->topology, c->hosts, (double)c->link_bps / 8, r->err);
     struct fluid_config network = {.topology = &r->topology,
                                    .levels = levels_of(&c->engine),
                                    .local_free = c->local_free,
@@ -502,8 +502,8 @@ static int open_run(struct run *r)
         rc = engine_create(&c->engine, &r->engine, r->err);
     if (rc)
         return rc;
-    r->reports = strcmp(c->engine.network, "dclas") == 0 ||
-                 strcmp(c->engine.network, "scf") == 0 || strncmp(c->engine.place, "neat", 4) == 0;
+    r->reports = strcmp(c->engine.network, "dclas") == 0 || strcmp(c->engine.network, "scf") == 0 ||
+                 strncmp(c->engine.place, "neat", 4) == 0;
     r->host_bytes = calloc(c->hosts, sizeof(*r->host_bytes));
     r->sources = calloc(c->hosts, sizeof(*r->sources));
     if (!r->host_bytes || !r->sources)
