@@ -8,9 +8,9 @@
  * gives that slot to a large job's reduce task for very long: aalo's mean JCT is 149 s greedily,
  * 186, 240 and 251 s with delays of 0.2, 1 and 5 s.
  *
- * What duopoly adds to the source: a host that has run 0.9 times its part of a job's maps takes no
+ * What duopoly adds to the source: a host that has run 1.25 times its part of a job's maps takes no
  * more of them while uplinks are congested (place/nats.c says why). */
-#define SHARE 900
+#define SHARE 1250
 
 const struct run_policy run_policies[] = {
     {"duopoly", "nats and cans, both by mode; maps kept even", "sjf", "nats", "cans",
