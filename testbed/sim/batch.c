@@ -31,7 +31,7 @@ static void compute(const struct run_setup *setup, struct answer *ret)
     if (!rc && !(result.jct_s = calloc(in.n, sizeof(double))))
         rc = err_set(&err, ENOMEM, "not enough memory for %zu jobs", in.n);
     if (!rc)
-        rc = run_setup_simulate(setup, &in, NULL, NULL, &result, &err);
+        rc = run_setup_simulate(setup, &in, NULL, NULL, NULL, &result, &err);
     if (!rc) {
         job_classes_of(in.jobs, in.n, result.jct_s, &ret->row.classes);
         ret->row.jct = stats_of(result.jct_s, in.n);

@@ -145,7 +145,7 @@ static void test_a_grid_repeats_single_runs(void **state)
     double jct_s[3];
     struct run_result result = {.jct_s = jct_s};
     rc = rc ? rc : run_inputs_read(&setup, &in, &err);
-    rc = rc ? rc : run_setup_simulate(&setup, &in, NULL, NULL, &result, &err);
+    rc = rc ? rc : run_setup_simulate(&setup, &in, NULL, NULL, NULL, &result, &err);
     unlink(path);
     if (rc)
         fail_msg("%s", err.text);
