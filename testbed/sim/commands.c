@@ -2,4 +2,5 @@
 
 #include <stddef.h>
 
-const struct command *const commands[] = {&command_coflows, &command_run, &command_replay, NULL};
+const struct command *const commands[] = {&command_coflows, &command_run, &command_compare, &command_sweep,
+                                         &command_figures, &command_replay, &command_explain, NULL};

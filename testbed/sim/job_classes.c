@@ -1,6 +1,6 @@
 #include "testbed/sim/job_classes.h"
 
-const char *const job_class_names[JOB_CLASSES] = {"< 1 MB",      "1-10 MB",   "10-100 MB", "0.1-1 GB",
+const char *const job_class_names[JOB_CLASSES] = {"< 1 MB",  "1-10 MB",   "10-100 MB", "0.1-1 GB",
                                                   "1-10 GB", "10-100 GB", ">= 100 GB"};
 
 unsigned job_class_of(uint64_t shuffle_bytes)

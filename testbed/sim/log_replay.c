@@ -23,6 +23,8 @@ struct replay {
     struct decisions decisions;
     size_t seen; /* decisions of this step that the log has confirmed */
     struct log_replay_result *result;
+    log_replay_step *step;
+    void *user;
 };
 
 /* The next whole line into r->line: its length, or 0 at the end. */
@@ -88,6 +90,8 @@ static int decide(struct replay *r, struct err *err)
         fprintf(r->out, "step %" PRId64 "\n", r->now_ns);
     if (engine_step(r->engine, r->now_ns, r->events, r->n, &r->decisions) < 0)
         return err_set(err, ENOMEM, "no memory for the step");
+    if (r->step)
+        r->step(r->user, r->now_ns, r->engine, &r->decisions);
     return 0;
 }
 
@@ -193,7 +197,18 @@ static int replay_all(struct replay *r, struct err *err)
 
 int log_replay(FILE *log, FILE *out, struct log_replay_result *ret_result, struct err *err)
 {
-    struct replay r = {.log = log, .out = out, .result = ret_result, .record = malloc(RECORD_MAX)};
+    return log_replay_watched(log, out, NULL, NULL, ret_result, err);
+}
+
+int log_replay_watched(FILE *log, FILE *out, log_replay_step *step, void *user,
+                       struct log_replay_result *ret_result, struct err *err)
+{
+    struct replay r = {.log = log,
+                       .out = out,
+                       .result = ret_result,
+                       .record = malloc(RECORD_MAX),
+                       .step = step,
+                       .user = user};
     memset(ret_result, 0, sizeof(*ret_result));
     int error = r.record ? replay_all(&r, err) : err_set(err, ENOMEM, "no memory for a record");
     if (error < 0)

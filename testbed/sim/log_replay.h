@@ -7,6 +7,7 @@
  * that reason. */
 #pragma once
 
+#include "controller/engine/engine.h"
 #include "lib/err.h"
 
 #include <stdint.h>
@@ -21,4 +22,10 @@ struct log_replay_result {
 /* Writes "step NOW_NS" and the decisions to `out` as it goes (NULL: nothing). 0 when the log could
  * be read, also with differences (it stops at the first); −EINVAL with "line N: …" when it is not a
  * log; −ENOMEM. */
+typedef void log_replay_step(void *user, int64_t now_ns, const struct engine *engine,
+                             const struct decisions *decisions);
+
+/* The same, and calls `step` (NULL: nothing) after each step was decided. */
+int log_replay_watched(FILE *log, FILE *out, log_replay_step *step, void *user,
+                       struct log_replay_result *ret_result, struct err *err);
 int log_replay(FILE *log, FILE *out, struct log_replay_result *ret_result, struct err *err);

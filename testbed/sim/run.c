@@ -181,7 +181,8 @@ static void add_input(void *context, const struct engine_input *input)
     if (!r->host_bytes[input->host])
         r->sources[r->n_sources++].host = input->host;
     double told = input->block ? 1 : r->told;
-    r->host_bytes[input->host] += told == 1 ? (int64_t)input->bytes : (int64_t)ceil((double)input->bytes / told);
+    r->host_bytes[input->host] +=
+        told == 1 ? (int64_t)input->bytes : (int64_t)ceil((double)input->bytes / told);
 }
 
 /* The attempt's bytes by source host: its Macroflow. */
@@ -515,8 +516,8 @@ static int open_run(struct run *r)
         rc = engine_create(&c->engine, &r->engine, r->err);
     if (rc)
         return rc;
-    r->reports = strcmp(c->engine.network, "dclas") == 0 ||
-                 strcmp(c->engine.network, "scf") == 0 || strncmp(c->engine.place, "neat", 4) == 0;
+    r->reports = strcmp(c->engine.network, "dclas") == 0 || strcmp(c->engine.network, "scf") == 0 ||
+                 strncmp(c->engine.place, "neat", 4) == 0;
     r->host_bytes = calloc(c->hosts, sizeof(*r->host_bytes));
     r->sources = calloc(c->hosts, sizeof(*r->sources));
     if (!r->host_bytes || !r->sources)

@@ -4,9 +4,9 @@
  *
  * Everything that happens at one instant reaches the engine in one step: transfers that ended, then
  * computing that ended, then jobs that arrived, then what uplinks and D-CLAS report. A task whose
- * input is all on its host computes at once. D-CLAS, SCF and NEAT need to know what arrived: received bytes are
- * reported every 100 ms while anything is received, as agents do. Reports and decisions are not
- * delayed.
+ * input is all on its host computes at once. D-CLAS, SCF and NEAT need to know what arrived:
+ * received bytes are reported every 100 ms while anything is received, as agents do. Reports and
+ * decisions are not delayed.
  *
  * Deterministic: same configuration and jobs, same result. The cost follows events, not time. */
 #pragma once

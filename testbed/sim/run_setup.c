@@ -187,16 +187,15 @@ static int set_estimate_error(struct run_setup *s, const char *value, struct err
 }
 
 static int (*const setters[])(struct run_setup *, const char *, struct err *) = {
-    set_path,    set_path,     set_policy, set_turn,           set_place,    set_network,
-    set_servers, set_slots,    set_racks,  set_levels,         set_link,     set_map_mb,
-    set_compute, set_load,     set_jobs,   set_seed,           set_local,    set_hold_max,
+    set_path,      set_path,      set_policy,        set_turn,   set_place, set_network,
+    set_servers,   set_slots,     set_racks,         set_levels, set_link,  set_map_mb,
+    set_compute,   set_load,      set_jobs,          set_seed,   set_local, set_hold_max,
     set_congested, set_map_share, set_estimate_error};
 
 const char *const run_setup_options[] = {
-    "trace",     "workload",  "policy", "turn",   "place", "network", "servers",
-    "slots",     "racks",     "levels", "link",   "map-mb", "compute", "load",
-    "jobs",      "seed",      "local",  "hold-max", "congested", "map-share", "estimate-error",
-    NULL};
+    "trace", "workload", "policy",    "turn",      "place",          "network", "servers", "slots",
+    "racks", "levels",   "link",      "map-mb",    "compute",        "load",    "jobs",    "seed",
+    "local", "hold-max", "congested", "map-share", "estimate-error", NULL};
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
@@ -381,7 +380,7 @@ static void tables_over(struct engine_config *engine, const struct run_inputs *i
 
 /* A trace gets the source's levels; a workload file those that the daemon would use on it. */
 static void choose_levels(struct engine_config *engine, const struct run_setup *a,
-                       const struct run_inputs *in)
+                          const struct run_inputs *in)
 {
     uint32_t levels = a->policy->many_levels ? ENGINE_LEVELS_MAX : a->levels ? a->levels : 8;
     uint64_t scale = in->header.scale ? in->header.scale : 1;
@@ -446,7 +445,9 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     choose_policy(s, in, engine);
     config.hosts = s->servers ? s->servers : h->hosts;
     config.slots = s->slots ? s->slots : h->slots ? h->slots : 4;
-    config.link_bps = s->link_bytes_s > 0 ? convert.link_bps : h->link_bps ? h->link_bps : 1000000000;
+    config.link_bps = s->link_bytes_s > 0 ? convert.link_bps
+                      : h->link_bps       ? h->link_bps
+                                          : 1000000000;
     config.local_free = !s->local_network;
     config.racks = s->racks;
     engine->seed = convert.seed;

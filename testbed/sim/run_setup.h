@@ -16,15 +16,15 @@ struct run_setup {
     const char *path;                /* borrowed */
     const struct run_policy *policy; /* of run_policies */
     struct workload_convert convert;
-    uint32_t servers, slots, levels; /* 0: as the workload says */
-    double link_bytes_s;             /* 0: idem */
+    uint32_t servers, slots, levels;    /* 0: as the workload says */
+    double link_bytes_s;                /* 0: idem */
     const char *turn, *place, *network; /* NULL: as the policy says */
     int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
     uint32_t congested_permille, cleared_permille; /* 0: idem */
-    int32_t map_share_permille; /* −1: as the policy says */
-    double load;                /* bytes of every transfer are multiplied by this, > 0 */
-    double estimate_error;      /* σ of the log-normal error of the sizes that are told; 0: none */
-    uint32_t racks; /* leaf-spine of so many racks, 4:1 oversubscribed; 0: a big switch */
+    int32_t map_share_permille;                    /* −1: as the policy says */
+    double load;           /* bytes of every transfer are multiplied by this, > 0 */
+    double estimate_error; /* σ of the log-normal error of the sizes that are told; 0: none */
+    uint32_t racks;        /* leaf-spine of so many racks, 4:1 oversubscribed; 0: a big switch */
     bool local_network;
 };
 

@@ -19,8 +19,8 @@ struct submission {
 /* Fills an empty (or reused) submission. Returns 0 or −ENOMEM; call submission_done in any case. */
 int submission_make(struct submission *s, const struct workload_job *job, uint32_t hosts);
 
-/* The transfers' bytes become × factor, at least 1 where they were: what a wrong estimate tells. 0 or
- * −ENOMEM. */
+/* The transfers' bytes become × factor, at least 1 where they were: what a wrong estimate tells. 0
+ * or −ENOMEM. */
 int submission_tell(struct submission *s, double factor);
 
 /* Frees what it owns and zeroes it. */

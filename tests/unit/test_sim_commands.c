@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -180,6 +181,28 @@ static void test_run_prints_what_others_read(void **state)
     assert_non_null(strstr(said->err, "/nonexistent"));
 }
 
+static void test_explain_says_why_a_task_runs_there(void **state)
+{
+    (void)state;
+    const char *path = trace_file("4 2\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n");
+    char line[256], log[80];
+    snprintf(log, sizeof(log), "%s.log", path);
+    snprintf(line, sizeof(line), "run --trace @ --servers 4 --log %s", log);
+    int status = say(line, path)->status;
+    snprintf(line, sizeof(line), "explain %s 1.1.0", log);
+    struct said *said = say(line, NULL);
+    int explained = said->status;
+    bool why = strstr(said->out, "Runs on") != NULL;
+    snprintf(line, sizeof(line), "explain %s 9.1.0", log);
+    int unknown = say(line, NULL)->status;
+    unlink(log);
+    unlink(path);
+    assert_int_equal(status, 0);
+    assert_int_equal(explained, 0);
+    assert_true(why);
+    assert_int_equal(unknown, 1);
+}
+
 static void test_rates_have_units(void **state)
 {
     (void)state;
@@ -206,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_bad_traces_get_one_sentence),
         cmocka_unit_test(test_json_has_what_others_read),
         cmocka_unit_test(test_run_prints_what_others_read),
+        cmocka_unit_test(test_explain_says_why_a_task_runs_there),
         cmocka_unit_test(test_rates_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,31 @@
+/* Independent simulations on all cores: each runs in a process of its own, so that one that fails
+ * takes nothing with it and memory returns to the system. Results do not depend on how many run at
+ * once. Starts processes and waits for them; only the calling thread may have children. */
+#pragma once
+
+#include "testbed/sim/job_classes.h"
+#include "testbed/sim/run_setup.h"
+#include "testbed/sim/stats.h"
+
+struct batch_row {
+    struct stats jct;
+    struct job_classes classes;
+    double slot_wait_s, held_slot_s, link_use, starved, makespan_s;
+};
+
+struct batch_item {
+    struct run_setup setup;
+    struct batch_row row;
+    bool done;
+    char error[256]; /* why not */
+};
+
+/* Fills row of every item; 0, or −errno with the first failure's sentence (the others are filled).
+ * Shows progress. */
+int batch_run(struct batch_item *items, size_t n, struct err *err);
+
+/* A statistic's median over `n` rows, by its offset in struct batch_row (a double). */
+double batch_median(const struct batch_item *const *items, size_t n, size_t offset);
+
+/* Splits "a,b,c" into at most `most` words of at most 31 bytes. How many, or −EINVAL. */
+int batch_split(const char *list, char (*ret_words)[32], int most, struct err *err);

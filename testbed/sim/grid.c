@@ -1,0 +1,84 @@
+#include "testbed/sim/grid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int grid_set_policies(struct grid *grid, const char *list, struct err *err)
+{
+    char words[GRID_MAX][32];
+    int n = batch_split(list, words, GRID_MAX, err);
+    for (int i = 0; i < n; i++) {
+        grid->policies[i] = run_policy_find(words[i]);
+        if (!grid->policies[i])
+            return err_set(err, EINVAL, "there is no policy '%s'", words[i]);
+    }
+    grid->n_policies = n;
+    return n < 0 ? n : 0;
+}
+
+int grid_set_values(struct grid *grid, const char *option, const char *list, struct err *err)
+{
+    int n = batch_split(list, grid->values, GRID_MAX, err);
+    grid->option = option;
+    grid->n_values = n;
+    return n < 0 ? n : 0;
+}
+
+static struct batch_item *item(const struct grid *g, int policy, int value, int seed)
+{
+    return &g->items[(policy * g->n_values + value) * g->n_seeds + seed];
+}
+
+int grid_run(struct grid *g, const struct run_setup *base, int seeds, struct err *err)
+{
+    int rc = 0;
+    g->n_seeds = seeds;
+    g->n_values = g->option ? g->n_values : 1;
+    size_t n = (size_t)(g->n_policies * g->n_values * g->n_seeds);
+    g->items = calloc(n, sizeof(*g->items));
+    if (!g->items)
+        return err_set(err, ENOMEM, "not enough memory for %zu simulations", n);
+    for (int p = 0; p < g->n_policies; p++)
+        for (int v = 0; v < g->n_values; v++)
+            for (int s = 0; s < seeds && !rc; s++) {
+                struct run_setup *setup = &item(g, p, v, s)->setup;
+                *setup = *base;
+                setup->policy = g->policies[p];
+                setup->convert.seed += (uint64_t)s;
+                rc = g->option ? run_setup_set(setup, g->option, g->values[v], err) : 0;
+            }
+    return rc ? rc : batch_run(g->items, n, err);
+}
+
+void grid_done(struct grid *grid)
+{
+    free(grid->items);
+    grid->items = NULL;
+}
+
+double grid_median(const struct grid *g, int policy, int value, size_t offset)
+{
+    const struct batch_item *items[GRID_SEEDS_MAX];
+    for (int s = 0; s < g->n_seeds; s++)
+        items[s] = item(g, policy, value, s);
+    return batch_median(items, (size_t)g->n_seeds, offset);
+}
+
+void grid_range(const struct grid *g, int policy, int value, size_t offset, double *ret_least,
+                double *ret_most)
+{
+    for (int s = 0; s < g->n_seeds; s++) {
+        double x;
+        memcpy(&x, (const char *)&item(g, policy, value, s)->row + offset, sizeof(x));
+        if (s == 0 || x < *ret_least)
+            *ret_least = x;
+        if (s == 0 || x > *ret_most)
+            *ret_most = x;
+    }
+}
+
+double grid_gain(double ours, double theirs)
+{
+    return theirs > 0 ? 100 * (1 - ours / theirs) : 0;
+}

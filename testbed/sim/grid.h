@@ -1,0 +1,32 @@
+/* Policies × values of one option × seeds, simulated in one batch: what compare, sweep and figures
+ * print. The grid owns its items. */
+#pragma once
+
+#include "testbed/sim/batch.h"
+
+enum { GRID_MAX = 32, GRID_SEEDS_MAX = 64 };
+
+struct grid {
+    int n_policies, n_values, n_seeds;
+    const struct run_policy *policies[GRID_MAX];
+    const char *option; /* NULL: none, then there is one value "" */
+    char values[GRID_MAX][32];
+    struct batch_item *items;
+};
+
+/* Reads "a,b,c" of policy names, and the values. 0 or −EINVAL with a sentence. */
+int grid_set_policies(struct grid *grid, const char *list, struct err *err);
+int grid_set_values(struct grid *grid, const char *option, const char *list, struct err *err);
+
+/* Simulates all; seeds are the setup's and those that follow it. 0 or −errno with a sentence; call
+ * grid_done in any case. */
+int grid_run(struct grid *grid, const struct run_setup *base, int seeds, struct err *err);
+void grid_done(struct grid *grid);
+
+/* Median over the seeds of a double of struct batch_row, by its offset. */
+double grid_median(const struct grid *grid, int policy, int value, size_t offset);
+/* Least and most over the seeds. */
+void grid_range(const struct grid *grid, int policy, int value, size_t offset, double *ret_least,
+                double *ret_most);
+/* How much less in %, of ours against theirs: 100 · (1 − ours ÷ theirs). */
+double grid_gain(double ours, double theirs);
