@@ -3,8 +3,11 @@
     python3 -m testbed.demo.demo
 
 Everything is given by variables (make demo TRACE=… JOBS=… …, see README). Logs, results and the table stay in
-BUILD/demo; everything else is gone at the end, also after Ctrl-C, and after kill -9 at the next start."""
+BUILD/demo (BUILD/demo-2, … while another demo of this checkout writes there); everything else is gone at the end, also after Ctrl-C, and after kill -9 at the next start."""
 
+import contextlib
+import fcntl
+import itertools
 import os
 import subprocess
 import sys
@@ -19,6 +22,25 @@ STOP_SECONDS = 60
 
 def build_folder():
     return os.path.join(TREE, os.environ.get("BUILD") or "build")
+
+
+@contextlib.contextmanager
+def own_folder(build):
+    """BUILD/demo, or the first of BUILD/demo-2, … that no other demo writes to; ours until the end."""
+    for number in itertools.count(1):
+        folder = os.path.join(build, "demo" if number == 1 else "demo-%d" % number)
+        os.makedirs(folder, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            continue
+        try:
+            yield folder
+        finally:
+            os.close(handle)
+        return
 
 
 def prepare(environment):
@@ -111,8 +133,11 @@ def print_mapping(asked, path):
 
 def demo(environment):
     asked = prepare(environment)
-    folder = os.path.join(asked.build, "demo")
-    os.makedirs(folder, exist_ok=True)
+    with own_folder(asked.build) as folder:
+        return replay_all(asked, folder)
+
+
+def replay_all(asked, folder):
     path = asked.workload(folder)
     print_mapping(asked, path)
     instance.end_abandoned()

@@ -1,6 +1,7 @@
 #include "testbed/verify/capture_pcap.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,9 +138,23 @@ int capture_open(sd_event *event, char *const *interfaces, unsigned n, uint16_t 
     return 0;
 }
 
+/* The kernel hands over a batch when it is full or BATCH_MS old; so what it has by now is here
+ * within that time. */
+static void wait_for_batches(struct capture *capture)
+{
+    int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + 2 * BATCH_MS * INT64_C(1000000), left_ns;
+    for (unsigned i = 0; i < capture->n; i++) {
+        struct pollfd wait = {pcap_get_selectable_fd(capture->taps[i].pcap), POLLIN, 0};
+        while ((left_ns = end_ns - clock_ns(CLOCK_MONOTONIC)) > 0 &&
+               poll(&wait, 1, (int)(left_ns / 1000000) + 1) > 0)
+            tap_read(&capture->taps[i]);
+    }
+}
+
 uint64_t capture_drain(struct capture *capture)
 {
     uint64_t dropped = 0;
+    wait_for_batches(capture);
     for (unsigned i = 0; i < capture->n; i++) {
         struct pcap_stat stat;
         while (tap_read(&capture->taps[i]) > 0)

@@ -21,8 +21,8 @@ struct capture;
 int capture_open(sd_event *event, char *const *interfaces, unsigned n, uint16_t port,
                  struct packets *packets, struct capture **ret_capture, struct err *err);
 
-/* Takes what is still in the kernel's buffers, and returns how many frames the kernel dropped in
- * all. */
+/* Takes what is still in the kernel's buffers (blocks for 0.1 s, their batches' time), and returns
+ * how many frames the kernel dropped in all. */
 uint64_t capture_drain(struct capture *capture);
 
 /* NULL is fine. */

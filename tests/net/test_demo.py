@@ -59,8 +59,10 @@ def nothing_is_left():
 
 
 def start(*words):
+    """As a user would, also when the tests themselves were started by make."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     return subprocess.Popen(["make", *words], cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            start_new_session=True)
+                            start_new_session=True, env=environment)
 
 
 def wait_for_line(child, pattern):
