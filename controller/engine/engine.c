@@ -170,11 +170,8 @@ void engine_destroy(struct engine *engine)
     if (!engine)
         return;
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->attempts))) {
-        struct attempt *attempt = sorted_owner(node, struct attempt, by_number);
-        sorted_remove(&engine->attempts, node);
-        free(attempt);
-    }
+    while ((node = sorted_first(&engine->attempts)))
+        attempt_destroy(engine, sorted_owner(node, struct attempt, by_number));
     while ((node = sorted_first(&engine->jobs)))
         job_destroy(engine, sorted_owner(node, struct job, by_number));
     while ((node = sorted_first(&engine->finished))) {
