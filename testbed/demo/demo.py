@@ -53,9 +53,10 @@ def prepare(environment):
 
 
 def window_ms(link_bps):
-    """How long after a change an old mark may still come by: a starved flow hears of it when its queue, 100 packets served
-    at 1 % of the link, has let a packet through, and what waits there by then takes as long again; half a second for us."""
-    return round(2 * 100 * 1514 * 8 * 1000 / (link_bps / 100)) + 500
+    """How long after a change an old mark may still come by. The new mark travels on an acknowledgement through two queues,
+    the receiver's and the switch's towards the sender, and what then waits in the sender's own queue leaves with the old one:
+    three queues of 100 packets, each served at 1 % of the link when starved; half a second for us."""
+    return round(3 * 100 * 1514 * 8 * 1000 / (link_bps / 100)) + 500
 
 
 class Verify:
