@@ -16,7 +16,9 @@ struct attempt *attempt_find(const struct engine *engine, uint64_t number)
     return node ? sorted_owner(node, struct attempt, by_number) : NULL;
 }
 
-/* ---- what it reads ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what it reads
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 struct remote {
     uint32_t host;
@@ -38,7 +40,8 @@ static void locate(const struct task *map, struct engine_input *ret_input)
     ret_input->attempt = map->state == TASK_DONE || !live ? map->done_attempt : live->number;
 }
 
-static int each_input(const struct attempt *attempt, void (*each)(void *, const struct engine_input *), void *context)
+static int each_input(const struct attempt *attempt,
+                      void (*each)(void *, const struct engine_input *), void *context)
 {
     const struct task *task = attempt->task;
     const struct stage *stage = task ? task->stage : NULL;
@@ -46,7 +49,8 @@ static int each_input(const struct attempt *attempt, void (*each)(void *, const 
     if (!task)
         return 0;
     if (attempt->block_host != ENGINE_NONE) {
-        struct engine_input input = {attempt->block_host, true, ENGINE_NONE, ENGINE_NONE, 0, task->input_bytes};
+        struct engine_input input = {attempt->block_host, true, ENGINE_NONE,
+                                     ENGINE_NONE,         0,    task->input_bytes};
         each(context, &input);
         n++;
     }
@@ -54,7 +58,9 @@ static int each_input(const struct attempt *attempt, void (*each)(void *, const 
         const struct edge *edge = &stage->edges[i];
         const struct stage *parent = stage->job->stages[edge->parent];
         for (uint32_t m = 0; edge->bytes && m < parent->n_tasks; m++) {
-            struct engine_input input = {.stage = edge->parent, .task = m, .bytes = edge_cell(edge, parent, stage, m, task->index)};
+            struct engine_input input = {.stage = edge->parent,
+                                         .task = m,
+                                         .bytes = edge_cell(edge, parent, stage, m, task->index)};
             if (!input.bytes)
                 continue;
             locate(&parent->tasks[m], &input);
@@ -65,7 +71,8 @@ static int each_input(const struct attempt *attempt, void (*each)(void *, const 
     return n;
 }
 
-int engine_inputs(const struct engine *engine, uint64_t number, void (*each)(void *context, const struct engine_input *input), void *context)
+int engine_inputs(const struct engine *engine, uint64_t number,
+                  void (*each)(void *context, const struct engine_input *input), void *context)
 {
     const struct attempt *attempt = attempt_find(engine, number);
     return attempt ? each_input(attempt, each, context) : -ENOENT;
@@ -79,8 +86,10 @@ uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt 
     return remote.bytes;
 }
 
-/* A replica that is there, from a random one on; ENGINE_NONE when the block is local, absent, or nobody has it. */
-static uint32_t choose_replica(struct engine *engine, const struct task *task, const struct host *here, uint64_t number)
+/* A replica that is there, from a random one on; ENGINE_NONE when the block is local, absent, or
+ * nobody has it. */
+static uint32_t choose_replica(struct engine *engine, const struct task *task,
+                               const struct host *here, uint64_t number)
 {
     const uint32_t *replicas = task_replicas(task);
     uint32_t n = task->stage->replicas_per_task;
@@ -98,9 +107,12 @@ static uint32_t choose_replica(struct engine *engine, const struct task *task, c
     return ENGINE_NONE;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------------------------------------------
+ */
 
-/* WHY by number: lists must not remember in which order surprises came, or a loaded dump would decide otherwise. */
+/* WHY by number: lists must not remember in which order surprises came, or a loaded dump would
+ * decide otherwise. */
 static void join_task(struct attempt *attempt, struct task *task)
 {
     attempt->job_number = task->stage->job->number;
@@ -120,8 +132,8 @@ static void join_task(struct attempt *attempt, struct task *task)
         TAILQ_INSERT_HEAD(&task->stage->attempts, attempt, of_stage);
 }
 
-struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task, struct host *host, uint32_t unit,
-                               const struct resources *resources)
+struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
+                               struct host *host, uint32_t unit, const struct resources *resources)
 {
     struct attempt *attempt = engine_allocate(engine, 1, sizeof(*attempt));
     attempt->number = number;
@@ -178,7 +190,8 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     free(attempt);
 }
 
-/* Its Coflow's and its Macroflow's size, and the levels that follow. A stage's Coflow is fixed at its first dispatch. */
+/* Its Coflow's and its Macroflow's size, and the levels that follow. A stage's Coflow is fixed at
+ * its first dispatch. */
 static void set_sizes(struct engine *engine, struct attempt *attempt)
 {
     struct task *task = attempt->task;
@@ -188,7 +201,9 @@ static void set_sizes(struct engine *engine, struct attempt *attempt)
         stage->coflow_bytes = stage->total_bytes;
     }
     bool block = attempt->block_host != ENGINE_NONE;
-    attempt->bytes[ORDER_COFLOW] = task->bytes ? stage->coflow_bytes : block ? task->input_bytes : 0;
+    attempt->bytes[ORDER_COFLOW] = task->bytes ? stage->coflow_bytes
+                                   : block     ? task->input_bytes
+                                               : 0;
     attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
     engine->network->levels(engine, stage, attempt);
     attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
@@ -218,7 +233,8 @@ struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
     attempt->right = claim->right;
     set_sizes(engine, attempt);
     attempt_set_receiving(attempt, attempt->remote_bytes > 0);
-    struct decision *decision = engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
+    struct decision *decision =
+        engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
     decision->start.attempt = number;
     decision->start.job = attempt->job_number;
     decision->start.stage = attempt->stage_index;
@@ -249,7 +265,8 @@ void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason re
     engine->counters.stops++;
 }
 
-/* It is over, without result: its resources are free, its task is ready again unless another attempt runs. */
+/* It is over, without result: its resources are free, its task is ready again unless another
+ * attempt runs. */
 static void end_without_result(struct engine *engine, struct attempt *attempt)
 {
     struct task *task = attempt->task;
@@ -262,12 +279,15 @@ static void end_without_result(struct engine *engine, struct attempt *attempt)
 
 void attempts_of_host_lost(struct engine *engine, struct host *host)
 {
-    for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt; attempt = TAILQ_FIRST(&host->attempts))
+    for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt;
+         attempt = TAILQ_FIRST(&host->attempts))
         end_without_result(engine, attempt);
     job_outputs_of_host_lost(engine, host);
 }
 
-/* ---- news ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- news
+ * ------------------------------------------------------------------------------------------------------------------------------
+ */
 
 /* The attempt that a fact speaks of; an unknown one is counted and ignored. */
 static struct attempt *known(struct engine *engine, const struct event *event)
@@ -296,12 +316,14 @@ static void count_bytes(struct engine *engine, struct attempt *attempt, uint64_t
 static enum attempt_state seen_phase(const struct event *event)
 {
     uint32_t phase = event->attempt_seen.phase;
-    return phase >= ATTEMPT_QUEUED && phase <= ATTEMPT_COMPUTING ? (enum attempt_state)phase : ATTEMPT_STARTED;
+    return phase >= ATTEMPT_QUEUED && phase <= ATTEMPT_COMPUTING ? (enum attempt_state)phase
+                                                                 : ATTEMPT_STARTED;
 }
 
 static void adopt(struct engine *engine, const struct event *event, struct host *host)
 {
-    struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage, event->attempt_seen.task);
+    struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage,
+                                      event->attempt_seen.task);
     if (task && task->stage->job->state != JOB_ACTIVE)
         task = NULL;
     bool over = task && task->state == TASK_DONE;
@@ -310,7 +332,9 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     struct resources resources = event->attempt_seen.resources;
     for (int r = 0; r < ENGINE_RESOURCES; r++)
         resources.amount[r] = resources.amount[r] > 0 ? resources.amount[r] : 0;
-    struct attempt *attempt = attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host, event->attempt_seen.unit, &resources);
+    struct attempt *attempt =
+        attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host,
+                       event->attempt_seen.unit, &resources);
     attempt->job_number = event->attempt_seen.job;
     attempt->stage_index = event->attempt_seen.stage;
     attempt->task_index = event->attempt_seen.task;
@@ -319,7 +343,8 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
         attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
     } else {
         set_sizes(engine, attempt);
-        attempt_set_receiving(attempt, attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
+        attempt_set_receiving(attempt,
+                              attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
         count_bytes(engine, attempt, event->attempt_seen.received_bytes);
     }
     host_touch(engine, host);
@@ -329,7 +354,8 @@ void attempt_seen(struct engine *engine, const struct event *event)
 {
     /* 0 is no attempt's number. */
     engine->counters.ignored_facts += !event->attempt_seen.attempt;
-    struct host *host = event->attempt_seen.attempt ? cluster_adopt(engine, event->attempt_seen.host) : NULL;
+    struct host *host =
+        event->attempt_seen.attempt ? cluster_adopt(engine, event->attempt_seen.host) : NULL;
     if (!host)
         return;
     struct attempt *attempt = attempt_find(engine, event->attempt_seen.attempt);
@@ -361,7 +387,9 @@ void attempt_started(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = known(engine, event);
     if (attempt && attempt->state <= ATTEMPT_STARTED)
-        attempt->state = attempt->receiving ? ATTEMPT_RECEIVING : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED : ATTEMPT_COMPUTING;
+        attempt->state = attempt->receiving                      ? ATTEMPT_RECEIVING
+                         : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED
+                                                                 : ATTEMPT_COMPUTING;
 }
 
 void attempt_progress(struct engine *engine, const struct event *event)
@@ -422,7 +450,8 @@ void attempt_failed(struct engine *engine, const struct event *event)
     fail(engine, event);
 }
 
-/* WHY as a failure: what an agent refuses (a command that it has not got) it would refuse at once again, for ever. */
+/* WHY as a failure: what an agent refuses (a command that it has not got) it would refuse at once
+ * again, for ever. */
 void attempt_refused(struct engine *engine, const struct event *event)
 {
     fail(engine, event);

@@ -1,7 +1,7 @@
 /* Attempts: from the decision to start one to the news that it ended. Private to controller/engine.
  *
- * An attempt holds its resources from the decision until its host says that it ended (or is lost itself), also when it was told to
- * stop. What agents report is adopted, however surprising. */
+ * An attempt holds its resources from the decision until its host says that it ended (or is lost
+ * itself), also when it was told to stop. What agents report is adopted, however surprising. */
 #pragma once
 
 #include "controller/engine/state.h"
@@ -34,9 +34,10 @@ void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason re
 void attempt_orphan(struct engine *engine, struct attempt *attempt);
 /* Every attempt of the host is over and its outputs are gone. */
 void attempts_of_host_lost(struct engine *engine, struct host *host);
-/* Makes the record and its places in all indexes; for starts, adoption and load. The caller touches the host. */
-struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task, struct host *host, uint32_t unit,
-                               const struct resources *resources);
+/* Makes the record and its places in all indexes; for starts, adoption and load. The caller touches
+ * the host. */
+struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
+                               struct host *host, uint32_t unit, const struct resources *resources);
 /* It receives over the network from now on, or no more. */
 void attempt_set_receiving(struct attempt *attempt, bool receiving);
 /* Bytes that it reads from other hosts. O(maps). */

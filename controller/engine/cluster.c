@@ -36,7 +36,9 @@ static bool has_label(const char *labels, const char *label)
     return false;
 }
 
-/* ---- the index per shape ------------------------------------------------------------------------------------------------ */
+/* ---- the index per shape
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void fit_unplace(struct shape *shape, struct fit *fit)
 {
@@ -82,7 +84,8 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
     for (uint32_t i = 0; i < host->n_units; i++) {
         struct fit *fit = &here->fit[i];
         engine->counters.visits++;
-        bool possible = labelled && host->joined && resources_times(&host->units[i].total, &shape->demand) > 0;
+        bool possible =
+            labelled && host->joined && resources_times(&host->units[i].total, &shape->demand) > 0;
         shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
         shape->capable += (uint32_t)(possible && usable) - (uint32_t)fit->capable;
         fit->possible = possible;
@@ -116,14 +119,16 @@ struct fit *host_fit(const struct host *host, const struct shape *shape)
     struct host_shape *here = host->shapes[shape->index];
     struct fit *best = NULL;
     for (uint32_t i = 0; i < host->n_units; i++)
-        if (here->fit[i].times > 0 && (!best || host->units[i].running < host->units[best->unit].running))
+        if (here->fit[i].times > 0 &&
+            (!best || host->units[i].running < host->units[best->unit].running))
             best = &here->fit[i];
     return best;
 }
 
 static struct host_shape *host_shape_create(struct engine *engine, struct host *host)
 {
-    struct host_shape *here = engine_allocate(engine, 1, sizeof(*here) + host->n_units * sizeof(here->fit[0]));
+    struct host_shape *here =
+        engine_allocate(engine, 1, sizeof(*here) + host->n_units * sizeof(here->fit[0]));
     here->host = host;
     for (uint32_t i = 0; i < host->n_units; i++) {
         here->fit[i].host = host;
@@ -132,7 +137,8 @@ static struct host_shape *host_shape_create(struct engine *engine, struct host *
     return here;
 }
 
-struct shape *cluster_shape(struct engine *engine, const struct resources *demand, const char *constraint)
+struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
+                            const char *constraint)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
@@ -156,9 +162,12 @@ struct shape *cluster_shape(struct engine *engine, const struct resources *deman
     return shape;
 }
 
-/* ---- hosts ----------------------------------------------------------------------------------------------------------------- */
+/* ---- hosts
+ * -----------------------------------------------------------------------------------------------------------------
+ */
 
-/* A change of a host stands between these two, so that the sums of hosts that are up stay right whatever changed. */
+/* A change of a host stands between these two, so that the sums of hosts that are up stay right
+ * whatever changed. */
 static void leave_sums(struct engine *engine, const struct host *host)
 {
     if (!host_up(host))
@@ -183,7 +192,8 @@ static void enter_sums(struct engine *engine, const struct host *host)
     engine->up++;
 }
 
-void host_occupy(struct engine *engine, struct host *host, uint32_t unit, const struct resources *resources, bool occupy)
+void host_occupy(struct engine *engine, struct host *host, uint32_t unit,
+                 const struct resources *resources, bool occupy)
 {
     struct unit *here = &host->units[unit < host->n_units ? unit : host->n_units - 1];
     if (occupy) {
@@ -237,7 +247,8 @@ static void replace_units(struct engine *engine, struct host *host, const struct
     struct unit *units = engine_allocate(engine, n, sizeof(*units));
     for (uint32_t i = 0; i < n; i++)
         for (int r = 0; r < ENGINE_RESOURCES; r++)
-            units[i].total.amount[r] = units[i].free.amount[r] = clamp_i64(vectors->at[i * ENGINE_RESOURCES + (uint32_t)r]);
+            units[i].total.amount[r] = units[i].free.amount[r] =
+                clamp_i64(vectors->at[i * ENGINE_RESOURCES + (uint32_t)r]);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct host_shape *old = host->shapes[i];
         for (uint32_t u = 0; u < host->n_units; u++) {
@@ -280,8 +291,10 @@ static void describe(struct engine *engine, struct host *host, const struct even
 static void set_load(struct engine *engine, struct host *host, uint32_t permille)
 {
     const struct engine_config *config = &engine->config;
-    engine->hot += (uint32_t)(permille > config->congested_permille) - (uint32_t)(host->uplink_permille > config->congested_permille);
-    engine->warm += (uint32_t)(permille >= config->cleared_permille) - (uint32_t)(host->uplink_permille >= config->cleared_permille);
+    engine->hot += (uint32_t)(permille > config->congested_permille) -
+                   (uint32_t)(host->uplink_permille > config->congested_permille);
+    engine->warm += (uint32_t)(permille >= config->cleared_permille) -
+                    (uint32_t)(host->uplink_permille >= config->cleared_permille);
     host->uplink_permille = permille;
     if (engine->hot)
         engine->congested = true;
@@ -381,7 +394,8 @@ void cluster_load(struct engine *engine, const struct event *event)
         host->downlink_permille = event->host_load.permille;
 }
 
-void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost, bool draining, uint32_t uplink_permille)
+void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
+                     bool draining, uint32_t uplink_permille)
 {
     leave_sums(engine, host);
     host->silent = silent;

@@ -1,8 +1,10 @@
-/* Hosts, their units, what fits where, and whether the network is congested. Private to controller/engine.
+/* Hosts, their units, what fits where, and whether the network is congested. Private to
+ * controller/engine.
  *
- * A *shape* is one (demand, constraint); per shape the engine keeps how many more such tasks fit and in which order hosts are
- * preferred, so that no decision looks at all hosts. host_touch() brings the indexes up to date after any change of a host:
- * O(shapes · units of that host · log hosts). Slots of silent, lost and draining hosts are not free. */
+ * A *shape* is one (demand, constraint); per shape the engine keeps how many more such tasks fit
+ * and in which order hosts are preferred, so that no decision looks at all hosts. host_touch()
+ * brings the indexes up to date after any change of a host: O(shapes · units of that host · log
+ * hosts). Slots of silent, lost and draining hosts are not free. */
 #pragma once
 
 #include "controller/engine/state.h"
@@ -17,11 +19,13 @@ void cluster_drain(struct engine *engine, const struct event *event);
 void cluster_load(struct engine *engine, const struct event *event);
 
 /* For load: the host's state as it was. The caller touches the host. */
-void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost, bool draining, uint32_t uplink_permille);
+void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
+                     bool draining, uint32_t uplink_permille);
 
 /* NULL: unknown. */
 struct host *cluster_host(const struct engine *engine, uint32_t index);
-/* The host, made as a not yet joined one when it is unknown (for attempts seen before it joined); NULL beyond hosts_max. */
+/* The host, made as a not yet joined one when it is unknown (for attempts seen before it joined);
+ * NULL beyond hosts_max. */
 struct host *cluster_adopt(struct engine *engine, uint32_t index);
 bool host_up(const struct host *host);
 void host_touch(struct engine *engine, struct host *host);
@@ -32,9 +36,12 @@ void host_shape_update(struct shape *shape, struct host_shape *host_shape);
 /* A unit of the host with room for the shape, the one with the fewest tasks; NULL: none. */
 struct fit *host_fit(const struct host *host, const struct shape *shape);
 
-/* Occupies or frees `resources` on a unit; the caller touches the host. A unit beyond the known ones is clipped to the last. */
-void host_occupy(struct engine *engine, struct host *host, uint32_t unit, const struct resources *resources, bool occupy);
+/* Occupies or frees `resources` on a unit; the caller touches the host. A unit beyond the known
+ * ones is clipped to the last. */
+void host_occupy(struct engine *engine, struct host *host, uint32_t unit,
+                 const struct resources *resources, bool occupy);
 
 /* The shape, made when new; NULL when shapes_max is reached. */
-struct shape *cluster_shape(struct engine *engine, const struct resources *demand, const char *constraint);
+struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
+                            const char *constraint);
 void cluster_done(struct engine *engine);

@@ -1,4 +1,5 @@
-/* The whole state as records. Jobs and hosts are written as the events that made them, then what happened to them since. */
+/* The whole state as records. Jobs and hosts are written as the events that made them, then what
+ * happened to them since. */
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/field.h"
@@ -12,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- flat pictures of what is not an event ---------------------------------------------------------------------------------------- */
+/* ---- flat pictures of what is not an event
+ * ---------------------------------------------------------------------------------------- */
 
 struct clock_record {
     int64_t now_ns, mode_since_ns;
@@ -54,65 +56,126 @@ struct attempt_record {
     uint64_t attempt, job;
     uint32_t stage, task, host, unit, state, block_host;
     struct resources resources;
-    uint64_t coflow_level, macroflow_level, coflow_bytes, macroflow_bytes, received_bytes, remote_bytes;
+    uint64_t coflow_level, macroflow_level, coflow_bytes, macroflow_bytes, received_bytes,
+        remote_bytes;
     int64_t started_ns, left, right;
     bool orphan, receiving, stopping;
     enum reason reason;
 };
 
-enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_SHAPE, RECORD_HOST, RECORD_JOB, RECORD_STAGE, RECORD_TASK, RECORD_ATTEMPT, RECORD_FINISHED, RECORD_END, RECORDS };
+enum {
+    RECORD_CONFIG,
+    RECORD_CLOCK,
+    RECORD_SHAPE,
+    RECORD_HOST,
+    RECORD_JOB,
+    RECORD_STAGE,
+    RECORD_TASK,
+    RECORD_ATTEMPT,
+    RECORD_FINISHED,
+    RECORD_END,
+    RECORDS
+};
 
-#define F(type, member, kind) {#member, FIELD_##kind, offsetof(struct type, member)}
+#define F(type, member, kind)                                                                      \
+    {                                                                                              \
+#member, FIELD_##kind, offsetof(struct type, member)                                       \
+    }
 
 static const struct record_kind kinds[RECORDS] = {
     [RECORD_CONFIG] = {"config",
-                       {F(engine_config, seed, U64), F(engine_config, epoch, U32), F(engine_config, turn, CHARS), F(engine_config, place, CHARS),
-                        F(engine_config, commit, CHARS), F(engine_config, network, CHARS), F(engine_config, mode_rule, U32),
-                        F(engine_config, mode_ignore_held, BOOL), F(engine_config, mode_dwell_ns, I64), F(engine_config, congested_permille, U32),
-                        F(engine_config, cleared_permille, U32), F(engine_config, map_share_permille, U32), F(engine_config, hold_max_ns, I64), F(engine_config, stop_grace_ns, I64),
-                        F(engine_config, failures_max, U32), F(engine_config, coflow, TABLE), F(engine_config, macroflow, TABLE),
-                        F(engine_config, dclas, TABLE), F(engine_config, hosts_max, U32), F(engine_config, units_per_host_max, U32),
-                        F(engine_config, jobs_max, U32), F(engine_config, stages_per_job_max, U32), F(engine_config, finished_max, U32),
-                        F(engine_config, shapes_max, U32), F(engine_config, tasks_max, U64), F(engine_config, cells_per_job_max, U64)}},
+                       {F(engine_config, seed, U64),
+                        F(engine_config, epoch, U32),
+                        F(engine_config, turn, CHARS),
+                        F(engine_config, place, CHARS),
+                        F(engine_config, commit, CHARS),
+                        F(engine_config, network, CHARS),
+                        F(engine_config, mode_rule, U32),
+                        F(engine_config, mode_ignore_held, BOOL),
+                        F(engine_config, mode_dwell_ns, I64),
+                        F(engine_config, congested_permille, U32),
+                        F(engine_config, cleared_permille, U32),
+                        F(engine_config, map_share_permille, U32),
+                        F(engine_config, hold_max_ns, I64),
+                        F(engine_config, stop_grace_ns, I64),
+                        F(engine_config, failures_max, U32),
+                        F(engine_config, coflow, TABLE),
+                        F(engine_config, macroflow, TABLE),
+                        F(engine_config, dclas, TABLE),
+                        F(engine_config, hosts_max, U32),
+                        F(engine_config, units_per_host_max, U32),
+                        F(engine_config, jobs_max, U32),
+                        F(engine_config, stages_per_job_max, U32),
+                        F(engine_config, finished_max, U32),
+                        F(engine_config, shapes_max, U32),
+                        F(engine_config, tasks_max, U64),
+                        F(engine_config, cells_per_job_max, U64)}},
     [RECORD_CLOCK] = {"clock",
-                      {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64), F(clock_record, mode_sequence, U64),
-                       F(clock_record, attempt_counter, U64), F(clock_record, draws, U64), F(clock_record, mode, U32),
+                      {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64),
+                       F(clock_record, mode_sequence, U64), F(clock_record, attempt_counter, U64),
+                       F(clock_record, draws, U64), F(clock_record, mode, U32),
                        F(clock_record, congested, BOOL)}},
-    [RECORD_SHAPE] = {"shape", {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS)}},
+    [RECORD_SHAPE] = {"shape",
+                      {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS)}},
     [RECORD_HOST] = {"host",
-                     {F(host_record, host, U32), F(host_record, joined, BOOL), F(host_record, silent, BOOL), F(host_record, lost, BOOL),
-                      F(host_record, draining, BOOL), F(host_record, uplink_permille, U32), F(host_record, downlink_permille, U32),
-                      F(host_record, tie_draws, U64)}},
+                     {F(host_record, host, U32), F(host_record, joined, BOOL),
+                      F(host_record, silent, BOOL), F(host_record, lost, BOOL),
+                      F(host_record, draining, BOOL), F(host_record, uplink_permille, U32),
+                      F(host_record, downlink_permille, U32), F(host_record, tie_draws, U64)}},
     [RECORD_JOB] = {"job",
-                    {F(job_record, job, U64), F(job_record, state, U32), F(job_record, submitted_ns, I64), F(job_record, slot_wait_ns, I64),
+                    {F(job_record, job, U64), F(job_record, state, U32),
+                     F(job_record, submitted_ns, I64), F(job_record, slot_wait_ns, I64),
                      F(job_record, estimate_key, U64), F(job_record, map_share, U64)}},
     [RECORD_STAGE] = {"stage",
-                      {F(stage_record, job, U64), F(stage_record, stage, U32), F(stage_record, open, BOOL), F(stage_record, coflow_fixed, BOOL),
-                       F(stage_record, held, BOOL), F(stage_record, overdue, BOOL), F(stage_record, coflow_bytes, U64),
-                       F(stage_record, received_bytes, U64), F(stage_record, received_level, U64), F(stage_record, hold_reason, REASON),
-                       F(stage_record, hold_left, I64), F(stage_record, hold_right, I64), F(stage_record, held_since_ns, I64),
-                       F(stage_record, held_until_ns, I64)}},
+                      {F(stage_record, job, U64), F(stage_record, stage, U32),
+                       F(stage_record, open, BOOL), F(stage_record, coflow_fixed, BOOL),
+                       F(stage_record, held, BOOL), F(stage_record, overdue, BOOL),
+                       F(stage_record, coflow_bytes, U64), F(stage_record, received_bytes, U64),
+                       F(stage_record, received_level, U64), F(stage_record, hold_reason, REASON),
+                       F(stage_record, hold_left, I64), F(stage_record, hold_right, I64),
+                       F(stage_record, held_since_ns, I64), F(stage_record, held_until_ns, I64)}},
     [RECORD_TASK] = {"task",
-                     {F(task_record, job, U64), F(task_record, stage, U32), F(task_record, task, U32), F(task_record, state, U32),
-                      F(task_record, failures, U32), F(task_record, done_host, U32), F(task_record, done_attempt, U64),
-                      F(task_record, ready_ns, I64), F(task_record, started_ns, I64)}},
+                     {F(task_record, job, U64), F(task_record, stage, U32),
+                      F(task_record, task, U32), F(task_record, state, U32),
+                      F(task_record, failures, U32), F(task_record, done_host, U32),
+                      F(task_record, done_attempt, U64), F(task_record, ready_ns, I64),
+                      F(task_record, started_ns, I64)}},
     [RECORD_ATTEMPT] = {"attempt",
-                        {F(attempt_record, attempt, U64), F(attempt_record, job, U64), F(attempt_record, stage, U32), F(attempt_record, task, U32),
-                         F(attempt_record, host, U32), F(attempt_record, unit, U32), F(attempt_record, state, U32),
-                         F(attempt_record, block_host, U32), F(attempt_record, resources, RESOURCES), F(attempt_record, coflow_level, U64),
-                         F(attempt_record, macroflow_level, U64), F(attempt_record, coflow_bytes, U64), F(attempt_record, macroflow_bytes, U64),
-                         F(attempt_record, received_bytes, U64), F(attempt_record, remote_bytes, U64), F(attempt_record, started_ns, I64),
-                         F(attempt_record, left, I64), F(attempt_record, right, I64), F(attempt_record, orphan, BOOL),
-                         F(attempt_record, receiving, BOOL), F(attempt_record, stopping, BOOL), F(attempt_record, reason, REASON)}},
+                        {F(attempt_record, attempt, U64),
+                         F(attempt_record, job, U64),
+                         F(attempt_record, stage, U32),
+                         F(attempt_record, task, U32),
+                         F(attempt_record, host, U32),
+                         F(attempt_record, unit, U32),
+                         F(attempt_record, state, U32),
+                         F(attempt_record, block_host, U32),
+                         F(attempt_record, resources, RESOURCES),
+                         F(attempt_record, coflow_level, U64),
+                         F(attempt_record, macroflow_level, U64),
+                         F(attempt_record, coflow_bytes, U64),
+                         F(attempt_record, macroflow_bytes, U64),
+                         F(attempt_record, received_bytes, U64),
+                         F(attempt_record, remote_bytes, U64),
+                         F(attempt_record, started_ns, I64),
+                         F(attempt_record, left, I64),
+                         F(attempt_record, right, I64),
+                         F(attempt_record, orphan, BOOL),
+                         F(attempt_record, receiving, BOOL),
+                         F(attempt_record, stopping, BOOL),
+                         F(attempt_record, reason, REASON)}},
     [RECORD_FINISHED] = {"finished",
-                         {F(finished, number, U64), F(finished, content, U64), F(finished, name, CHARS), F(finished, user, U32),
-                          F(finished, stages, U32), F(finished, tasks, U64), F(finished, shuffle_bytes, U64), F(finished, key, U64),
-                          F(finished, state, U32), F(finished, submitted_ns, I64), F(finished, finished_ns, I64),
-                          F(finished, slot_wait_ns, I64)}},
+                         {F(finished, number, U64), F(finished, content, U64),
+                          F(finished, name, CHARS), F(finished, user, U32),
+                          F(finished, stages, U32), F(finished, tasks, U64),
+                          F(finished, shuffle_bytes, U64), F(finished, key, U64),
+                          F(finished, state, U32), F(finished, submitted_ns, I64),
+                          F(finished, finished_ns, I64), F(finished, slot_wait_ns, I64)}},
     [RECORD_END] = {"end", {{0}}},
 };
 
-/* ---- dump ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- dump
+ * ------------------------------------------------------------------------------------------------------------------------------
+ */
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
@@ -152,7 +215,8 @@ static void dump_host(struct dumper *d, const struct host *host)
         if (host->n_units > 32)
             units = many = calloc(host->n_units, ENGINE_RESOURCES * sizeof(*units));
         for (uint32_t i = 0; units && i < host->n_units * ENGINE_RESOURCES; i++)
-            units[i] = (uint64_t)host->units[i / ENGINE_RESOURCES].total.amount[i % ENGINE_RESOURCES];
+            units[i] =
+                (uint64_t)host->units[i / ENGINE_RESOURCES].total.amount[i % ENGINE_RESOURCES];
         struct event join = {.kind = EVENT_HOST_JOIN};
         join.host_join.host = host->index;
         join.host_join.generation = host->generation;
@@ -187,7 +251,8 @@ static void dump_tasks_given(struct dumper *d, const struct stage *stage)
 {
     uint64_t *values = calloc(2 * CHUNK, sizeof(*values));
     for (uint32_t first = 0; values && first < stage->tasks_given; first += CHUNK) {
-        uint32_t n = stage->tasks_given - first < CHUNK ? stage->tasks_given - first : CHUNK, per = stage->replicas_per_task;
+        uint32_t n = stage->tasks_given - first < CHUNK ? stage->tasks_given - first : CHUNK,
+                 per = stage->replicas_per_task;
         for (uint32_t i = 0; i < n; i++) {
             values[i] = stage->tasks[first + i].input_bytes;
             values[CHUNK + i] = stage->tasks[first + i].compute_ns;
@@ -197,7 +262,8 @@ static void dump_tasks_given(struct dumper *d, const struct stage *stage)
         event.job_tasks.stage = stage->index;
         event.job_tasks.first = first;
         event.job_tasks.replicas_per_task = per;
-        event.job_tasks.replicas = (struct u32s){stage->replicas ? stage->replicas + (size_t)first * per : NULL, n * per};
+        event.job_tasks.replicas =
+            (struct u32s){stage->replicas ? stage->replicas + (size_t)first * per : NULL, n * per};
         event.job_tasks.input_bytes = (struct u64s){values, n};
         event.job_tasks.compute_ns = (struct u64s){values + CHUNK, n};
         put_event(d, &event);
@@ -216,7 +282,9 @@ static void dump_edge(struct dumper *d, const struct stage *stage, const struct 
         event.job_bytes.parent = edge->parent;
         event.job_bytes.first = (uint32_t)first;
         event.job_bytes.matrix = edge->matrix;
-        event.job_bytes.bytes = (struct u64s){edge->bytes + first, (uint32_t)(edge->filled - first < CHUNK ? edge->filled - first : CHUNK)};
+        event.job_bytes.bytes =
+            (struct u64s){edge->bytes + first,
+                          (uint32_t)(edge->filled - first < CHUNK ? edge->filled - first : CHUNK)};
         put_event(d, &event);
     }
 }
@@ -305,8 +373,8 @@ static void dump_job(struct dumper *d, const struct job *job)
     put_event(d, &begin);
     for (uint32_t s = 0; s < job->n_stages; s++)
         dump_stage_given(d, job->stages[s]);
-    struct job_record record = {job->number, job->state, job->submitted_ns, job->slot_wait_ns, job->estimate_key,
-                                job->map_share};
+    struct job_record record = {job->number,       job->state,        job->submitted_ns,
+                                job->slot_wait_ns, job->estimate_key, job->map_share};
     put_record(d, RECORD_JOB, &record);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);
@@ -341,7 +409,8 @@ static void dump_attempt(struct dumper *d, const struct attempt *attempt)
     put_record(d, RECORD_ATTEMPT, &record);
 }
 
-int engine_dump(const struct engine *engine, int (*sink)(void *context, const char *line, size_t length), void *context)
+int engine_dump(const struct engine *engine,
+                int (*sink)(void *context, const char *line, size_t length), void *context)
 {
     struct dumper d = {sink, context, malloc(RECORD_MAX), 0};
     struct sorted_node *node;
@@ -358,7 +427,8 @@ int engine_dump(const struct engine *engine, int (*sink)(void *context, const ch
         .congested = engine->congested,
     };
     put_record(&d, RECORD_CLOCK, &clock);
-    /* WHY: in their own order, which ties between them follow, and also those without a job left: they fill the table. */
+    /* WHY: in their own order, which ties between them follow, and also those without a job left:
+     * they fill the table. */
     for (uint32_t i = 0; i < engine->n_shapes; i++)
         dump_shape(&d, engine->shapes[i]);
     for (uint32_t i = 0; i < engine->n_hosts; i++)
@@ -391,7 +461,9 @@ uint64_t engine_digest(const struct engine *engine)
     return hash;
 }
 
-/* ---- load ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- load
+ * -------------------------------------------------------------------------------------------------------------------------------
+ */
 
 union record {
     struct engine_config config;
@@ -409,8 +481,10 @@ static int load_host(struct engine *engine, const struct host_record *record, st
 {
     struct host *host = cluster_adopt(engine, record->host);
     if (!host || host->joined != record->joined)
-        return err_set(err, EINVAL, "host %u joined without its record, or is beyond the bound", record->host);
-    cluster_restore(engine, host, record->silent, record->lost, record->draining, record->uplink_permille);
+        return err_set(err, EINVAL, "host %u joined without its record, or is beyond the bound",
+                       record->host);
+    cluster_restore(engine, host, record->silent, record->lost, record->draining,
+                    record->uplink_permille);
     host->downlink_permille = record->downlink_permille;
     host->tie_draws = record->tie_draws - 1;
     host_draw_tie(engine, host);
@@ -422,7 +496,9 @@ static int load_job(struct engine *engine, const struct job_record *record, stru
 {
     struct job *job = job_find(engine, record->job);
     if (!job || record->state > JOB_ACTIVE)
-        return err_set(err, EINVAL, "job %" PRIu64 " has no parts, or a state that a live job cannot have", record->job);
+        return err_set(err, EINVAL,
+                       "job %" PRIu64 " has no parts, or a state that a live job cannot have",
+                       record->job);
     job->submitted_ns = record->submitted_ns;
     job->slot_wait_ns = record->slot_wait_ns;
     job->estimate_key = record->estimate_key;
@@ -438,7 +514,8 @@ static int load_stage(struct engine *engine, const struct stage_record *record, 
 {
     struct task *first = job_find_task(engine, record->job, record->stage, 0);
     if (!first || first->stage->job->state != JOB_ACTIVE)
-        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " is not there", record->stage, record->job);
+        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " is not there", record->stage,
+                       record->job);
     struct stage *stage = first->stage;
     stage->open = record->open;
     stage->coflow_fixed = record->coflow_fixed;
@@ -459,8 +536,11 @@ static int load_task(struct engine *engine, const struct task_record *record, st
 {
     struct task *task = job_find_task(engine, record->job, record->stage, record->task);
     struct host *host = cluster_host(engine, record->done_host);
-    if (!task || task->state != TASK_BLOCKED || record->state > TASK_DONE || (record->state == TASK_DONE && !host))
-        return err_set(err, EINVAL, "task %" PRIu64 "/%u/%u is not there, comes twice, or was done nowhere", record->job, record->stage, record->task);
+    if (!task || task->state != TASK_BLOCKED || record->state > TASK_DONE ||
+        (record->state == TASK_DONE && !host))
+        return err_set(err, EINVAL,
+                       "task %" PRIu64 "/%u/%u is not there, comes twice, or was done nowhere",
+                       record->job, record->stage, record->task);
     task_restore(engine, task, (enum task_state)record->state, record->done_attempt, host);
     task->failures = record->failures;
     task->ready_ns = record->ready_ns;
@@ -470,11 +550,15 @@ static int load_task(struct engine *engine, const struct task_record *record, st
 
 static int load_attempt(struct engine *engine, const struct attempt_record *record, struct err *err)
 {
-    struct task *task = record->orphan ? NULL : job_find_task(engine, record->job, record->stage, record->task);
+    struct task *task =
+        record->orphan ? NULL : job_find_task(engine, record->job, record->stage, record->task);
     struct host *host = cluster_host(engine, record->host);
-    if (!host || (!task && !record->orphan) || attempt_find(engine, record->attempt) || record->state > ATTEMPT_LOST)
-        return err_set(err, EINVAL, "attempt %" PRIu64 " has no task or host, or comes twice", record->attempt);
-    struct attempt *attempt = attempt_create(engine, record->attempt, task, host, record->unit, &record->resources);
+    if (!host || (!task && !record->orphan) || attempt_find(engine, record->attempt) ||
+        record->state > ATTEMPT_LOST)
+        return err_set(err, EINVAL, "attempt %" PRIu64 " has no task or host, or comes twice",
+                       record->attempt);
+    struct attempt *attempt =
+        attempt_create(engine, record->attempt, task, host, record->unit, &record->resources);
     attempt->job_number = record->job;
     attempt->stage_index = record->stage;
     attempt->task_index = record->task;
@@ -513,7 +597,8 @@ static void load_clock(struct engine *engine, const struct clock_record *record)
     engine->mode = record->mode ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
-/* What needs everything else to be there: holds, and the flags that loading hosts has overwritten. */
+/* What needs everything else to be there: holds, and the flags that loading hosts has overwritten.
+ */
 static void load_end(struct engine *engine, bool congested)
 {
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
@@ -543,7 +628,9 @@ static int load_event(struct loader *l, const char *line, struct err *err)
         return r;
     l->decisions.n = 0;
     engine_apply(l->engine, &event);
-    return l->decisions.n ? err_set(err, EINVAL, "the engine rejects it (%s)", reason_name(l->decisions.at[0].reason)) : 0;
+    return l->decisions.n ? err_set(err, EINVAL, "the engine rejects it (%s)",
+                                    reason_name(l->decisions.at[0].reason))
+                          : 0;
 }
 
 static int load_record(struct loader *l, int kind, const char *line, struct err *err)
@@ -605,7 +692,8 @@ static int load_line(struct loader *l, const char *line, struct err *err)
     return kind < 0 ? load_event(l, line, err) : load_record(l, kind, line, err);
 }
 
-int engine_load(int (*next)(void *context, const char **ret_line), void *context, struct engine **ret_engine, struct err *err)
+int engine_load(int (*next)(void *context, const char **ret_line), void *context,
+                struct engine **ret_engine, struct err *err)
 {
     struct loader l = {0};
     const char *line;

@@ -44,7 +44,9 @@ void engine_config_default(struct engine_config *ret_config)
     level_table_exponential(&ret_config->dclas, 10000000, 10, 8);
 }
 
-/* ---- policies by name ---------------------------------------------------------------------------------------------------------- */
+/* ---- policies by name
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Every table entry begins with its name. */
 static const void *const *policies_of(const char *question)
@@ -78,8 +80,12 @@ const char *engine_policy_name(const char *question, unsigned index)
 const char *engine_policy(const struct engine *engine, const char *question)
 {
     const struct engine_config *config = &engine->config;
-    const char *const names[] = {"turn", config->turn, "place", config->place, "commit", config->commit,
-                                 "network", config->network, "mode", mode_rules[config->mode_rule], NULL};
+    const char *const names[] = {"turn",    config->turn,
+                                 "place",   config->place,
+                                 "commit",  config->commit,
+                                 "network", config->network,
+                                 "mode",    mode_rules[config->mode_rule],
+                                 NULL};
     for (const char *const *name = names; *name; name += 2)
         if (strcmp(name[0], question) == 0)
             return name[1];
@@ -111,12 +117,15 @@ static int choose_policies(struct engine *engine, struct err *err)
     return engine->network ? 0 : -EINVAL;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- life
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
 
 static int check_table(const char *name, const struct level_table *table, struct err *err)
 {
     if (table->levels > ENGINE_LEVELS_MAX)
-        return err_set(err, EINVAL, "%s has %u levels, at most %d are possible", name, table->levels, ENGINE_LEVELS_MAX);
+        return err_set(err, EINVAL, "%s has %u levels, at most %d are possible", name,
+                       table->levels, ENGINE_LEVELS_MAX);
     for (uint32_t i = 1; i + 1 < table->levels; i++)
         if (table->threshold_bytes[i] < table->threshold_bytes[i - 1])
             return err_set(err, EINVAL, "%s thresholds must grow, number %u does not", name, i + 1);
@@ -126,17 +135,25 @@ static int check_table(const char *name, const struct level_table *table, struct
 static int check_config(const struct engine_config *config, struct err *err)
 {
     if (config->cleared_permille > config->congested_permille || config->congested_permille > 1000)
-        return err_set(err, EINVAL, "congested must clear at or below the per mille at which it begins (%u, %u), both at most 1000",
+        return err_set(err, EINVAL,
+                       "congested must clear at or below the per mille at which it begins (%u, "
+                       "%u), both at most 1000",
                        config->cleared_permille, config->congested_permille);
     if (config->hosts_max == 0 || config->hosts_max > 1u << 23)
-        return err_set(err, EINVAL, "hosts_max is %u, it must be 1 to %u", config->hosts_max, 1u << 23);
+        return err_set(err, EINVAL, "hosts_max is %u, it must be 1 to %u", config->hosts_max,
+                       1u << 23);
     if (config->units_per_host_max == 0 || config->units_per_host_max > 1u << 15)
-        return err_set(err, EINVAL, "units_per_host_max is %u, it must be 1 to %u", config->units_per_host_max, 1u << 15);
-    if (!config->jobs_max || !config->stages_per_job_max || !config->shapes_max || !config->tasks_max || !config->failures_max)
-        return err_set(err, EINVAL, "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
+        return err_set(err, EINVAL, "units_per_host_max is %u, it must be 1 to %u",
+                       config->units_per_host_max, 1u << 15);
+    if (!config->jobs_max || !config->stages_per_job_max || !config->shapes_max ||
+        !config->tasks_max || !config->failures_max)
+        return err_set(err, EINVAL,
+                       "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
     if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0)
-        return err_set(err, EINVAL, "hold_max must be positive, the dwell and the grace must not be negative");
-    if (check_table("coflow", &config->coflow, err) || check_table("macroflow", &config->macroflow, err))
+        return err_set(err, EINVAL,
+                       "hold_max must be positive, the dwell and the grace must not be negative");
+    if (check_table("coflow", &config->coflow, err) ||
+        check_table("macroflow", &config->macroflow, err))
         return -EINVAL;
     return check_table("dclas", &config->dclas, err);
 }
@@ -201,7 +218,8 @@ void *engine_grow(struct engine *engine, void *array, uint32_t n)
     return grown;
 }
 
-struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason, int64_t left, int64_t right)
+struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason,
+                               int64_t left, int64_t right)
 {
     struct decisions *out = engine->out;
     if (out->n == out->capacity) {
@@ -222,7 +240,8 @@ struct decision *engine_decide(struct engine *engine, enum decision_kind kind, e
     return decision;
 }
 
-void engine_reject(struct engine *engine, const struct event *event, enum reason reason, int64_t left, int64_t right)
+void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
+                   int64_t left, int64_t right)
 {
     struct decision *decision = engine_decide(engine, DECISION_REJECT, reason, left, right);
     decision->reject.request = event->request;
@@ -236,7 +255,9 @@ void decisions_done(struct decisions *decisions)
     *decisions = (struct decisions){0};
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- events
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void unsupported(struct engine *engine, const struct event *event)
 {
@@ -274,7 +295,11 @@ static void policy_set(struct engine *engine, const struct event *event)
         return;
     }
     struct engine_config *config = &engine->config;
-    strcpy(question[0] == 't' ? config->turn : question[0] == 'p' ? config->place : question[0] == 'c' ? config->commit : config->network, name);
+    strcpy(question[0] == 't'   ? config->turn
+           : question[0] == 'p' ? config->place
+           : question[0] == 'c' ? config->commit
+                                : config->network,
+           name);
     choose_policies(engine, NULL);
     order_rebuild(engine);
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
@@ -321,14 +346,17 @@ void engine_apply(struct engine *engine, const struct event *event)
         handlers[event->kind](engine, event);
 }
 
-/* ---- the step ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the step
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void pass_time(struct engine *engine, int64_t now_ns)
 {
     int64_t passed = engine->now_ns == INT64_MIN ? 0 : now_ns - engine->now_ns;
     if (engine->held_stages && engine->free.amount[RES_SLOTS] > 0)
         engine->counters.held_slot_ns =
-            (int64_t)((uint64_t)engine->counters.held_slot_ns + (uint64_t)passed * (uint64_t)engine->free.amount[RES_SLOTS]);
+            (int64_t)((uint64_t)engine->counters.held_slot_ns +
+                      (uint64_t)passed * (uint64_t)engine->free.amount[RES_SLOTS]);
     if (engine->mode == MODE_SLOT_STARVED)
         engine->counters.starved_ns += passed;
     engine->now_ns = now_ns;
@@ -345,11 +373,13 @@ static void place_all(struct engine *engine)
     }
 }
 
-int engine_step(struct engine *engine, int64_t now_ns, const struct event *events, size_t n, struct decisions *decisions)
+int engine_step(struct engine *engine, int64_t now_ns, const struct event *events, size_t n,
+                struct decisions *decisions)
 {
     decisions->n = 0;
     engine->out = decisions;
-    /* WHY: out of memory deep inside leaves indexes half changed; the engine is not to be used after it, so nothing is unwound. */
+    /* WHY: out of memory deep inside leaves indexes half changed; the engine is not to be used
+     * after it, so nothing is unwound. */
     if (setjmp(engine->no_memory))
         return -ENOMEM;
     pass_time(engine, now_ns > engine->now_ns ? now_ns : engine->now_ns);

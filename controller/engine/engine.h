@@ -1,17 +1,21 @@
 /* The scheduling engine: events and the time in, decisions out.
  *
- * It decides whose turn it is, which task runs where or is held back, whether a claim may commit, and how urgent a transfer is on
- * the wire. Each question is answered by a policy that the configuration names; policies are const tables of functions in
- * turn/, place/, commit/ and network/, and any combination may be configured.
+ * It decides whose turn it is, which task runs where or is held back, whether a claim may commit,
+ * and how urgent a transfer is on the wire. Each question is answered by a policy that the
+ * configuration names; policies are const tables of functions in turn/, place/, commit/ and
+ * network/, and any combination may be configured.
  *
- * Pure: no clock, I/O, log, global, thread. Equal inputs give equal decisions byte for byte, on every compiler: integers only,
- * ties by a hash of the seed and then by number. One engine may be used by one thread at a time; several engines are independent.
+ * Pure: no clock, I/O, log, global, thread. Equal inputs give equal decisions byte for byte, on
+ * every compiler: integers only, ties by a hash of the seed and then by number. One engine may be
+ * used by one thread at a time; several engines are independent.
  *
- * Cost of a step: O(log n) per event plus what the event itself changed (n: tasks, jobs or hosts). Never a scan over all of them.
- * engine_counters().visits counts the objects that were looked at, and a test holds it.
+ * Cost of a step: O(log n) per event plus what the event itself changed (n: tasks, jobs or hosts).
+ * Never a scan over all of them. engine_counters().visits counts the objects that were looked at,
+ * and a test holds it.
  *
- * Sources: Duopoly (seed 002, sections 4 and 5: cans, nats, mode switch); D-CLAS from Aalo (Chowdhury, Stoica, SIGCOMM 2015).
- * What the sources leave open is settled in the places that decide it. */
+ * Sources: Duopoly (seed 002, sections 4 and 5: cans, nats, mode switch); D-CLAS from Aalo
+ * (Chowdhury, Stoica, SIGCOMM 2015). What the sources leave open is settled in the places that
+ * decide it. */
 #pragma once
 
 #include "controller/engine/event.h"
@@ -28,8 +32,10 @@ struct level_table {
     uint32_t levels; /* 1…ENGINE_LEVELS_MAX; 0: unlimited, the level is the size in bytes */
     uint64_t threshold_bytes[ENGINE_LEVELS_MAX - 1]; /* levels − 1 entries, growing */
 };
-/* Fills a table with first, first·factor, first·factor², …; saturates at UINT64_MAX. factor ≥ 2, 1 ≤ levels ≤ ENGINE_LEVELS_MAX. */
-void level_table_exponential(struct level_table *ret_table, uint64_t first_bytes, uint64_t factor, uint32_t levels);
+/* Fills a table with first, first·factor, first·factor², …; saturates at UINT64_MAX. factor ≥ 2, 1
+ * ≤ levels ≤ ENGINE_LEVELS_MAX. */
+void level_table_exponential(struct level_table *ret_table, uint64_t first_bytes, uint64_t factor,
+                             uint32_t levels);
 /* O(levels). */
 uint64_t level_table_level(const struct level_table *table, uint64_t bytes);
 
@@ -42,29 +48,34 @@ enum mode_rule {
 
 struct engine_config {
     uint64_t seed;
-    uint32_t epoch;      /* upper half of attempt numbers; from the controller's epoch file */
-    char turn[16];       /* fifo sjf fair */
-    char place[16];      /* nats greedy delay neat neat-fair random */
-    char commit[16];     /* single */
-    char network[16];    /* cans cans-coflow cans-macroflow dclas scf none */
+    uint32_t epoch;   /* upper half of attempt numbers; from the controller's epoch file */
+    char turn[16];    /* fifo sjf fair */
+    char place[16];   /* nats greedy delay neat neat-fair random */
+    char commit[16];  /* single */
+    char network[16]; /* cans cans-coflow cans-macroflow dclas scf none */
     enum mode_rule mode_rule;
-    bool mode_ignore_held;   /* do not count reduce tasks that no host, even with a free slot, would take */
-    int64_t mode_dwell_ns;   /* shortest stay in a mode; 0 in the simulator, 50 ms live */
+    bool mode_ignore_held; /* do not count reduce tasks that no host, even with a free slot, would
+                              take */
+    int64_t mode_dwell_ns; /* shortest stay in a mode; 0 in the simulator, 50 ms live */
     uint32_t congested_permille; /* an uplink above it makes the network congested, 900 */
     uint32_t cleared_permille;   /* all below it clear it, 800 */
-    uint32_t map_share_permille; /* nats: how many of a job's maps a host takes, of an even share; 0: any number (as the source) */
+    uint32_t map_share_permille; /* nats: how many of a job's maps a host takes, of an even share;
+                                    0: any number (as the source) */
     int64_t hold_max_ns;         /* a hold ends at the latest after it, 30 s */
     int64_t stop_grace_ns;       /* in stop decisions, 1 s */
     uint32_t failures_max;       /* failed or refused attempts of one task, then its job fails; 4 */
     struct level_table coflow, macroflow, dclas;
-    /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored and counted. */
+    /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
+     * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;
     uint64_t tasks_max, cells_per_job_max;
 };
-/* The defaults of the specification: sjf, nats, single, cans, 8 levels from 10 MB × 8 (Coflow), 1 MB × 4 (Macroflow), 10 MB × 10 (D-CLAS). */
+/* The defaults of the specification: sjf, nats, single, cans, 8 levels from 10 MB × 8 (Coflow), 1
+ * MB × 4 (Macroflow), 10 MB × 10 (D-CLAS). */
 void engine_config_default(struct engine_config *ret_config);
 
-/* 0, or −EINVAL with a sentence that names the value and what is allowed, or −ENOMEM. The caller owns the engine. */
+/* 0, or −EINVAL with a sentence that names the value and what is allowed, or −ENOMEM. The caller
+ * owns the engine. */
 int engine_create(const struct engine_config *config, struct engine **ret_engine, struct err *err);
 void engine_destroy(struct engine *engine);
 
@@ -75,26 +86,33 @@ struct decisions {
 };
 void decisions_done(struct decisions *decisions);
 
-/* Applies `n` events in order at now_ns (never smaller than before), then decides until nothing more is to decide. n = 0: a wake-up.
- * `decisions` is emptied first; what it then holds stands until the next call. −ENOMEM leaves the engine unusable; else 0. */
-int engine_step(struct engine *engine, int64_t now_ns, const struct event *events, size_t n, struct decisions *decisions);
+/* Applies `n` events in order at now_ns (never smaller than before), then decides until nothing
+ * more is to decide. n = 0: a wake-up. `decisions` is emptied first; what it then holds stands
+ * until the next call. −ENOMEM leaves the engine unusable; else 0. */
+int engine_step(struct engine *engine, int64_t now_ns, const struct event *events, size_t n,
+                struct decisions *decisions);
 
 /* When it wants to be called next without an event; INT64_MAX: never. */
 int64_t engine_deadline_ns(const struct engine *engine);
 
-/* ---- what a start reads ------------------------------------------------------------------------------------------------- */
+/* ---- what a start reads
+ * -------------------------------------------------------------------------------------------------
+ */
 
 struct engine_input {
-    uint32_t host;   /* that has it; may be the task's own host, then nothing crosses the network */
-    bool block;      /* the task's own block from a replica; else one map output: */
+    uint32_t host; /* that has it; may be the task's own host, then nothing crosses the network */
+    bool block;    /* the task's own block from a replica; else one map output: */
     uint32_t stage, task;
     uint64_t attempt;
     uint64_t bytes;
 };
-/* Calls `each` for every input of a live attempt, in order of parent, map. O(maps). Returns how many, −ENOENT for an unknown attempt. */
-int engine_inputs(const struct engine *engine, uint64_t attempt, void (*each)(void *context, const struct engine_input *input), void *context);
+/* Calls `each` for every input of a live attempt, in order of parent, map. O(maps). Returns how
+ * many, −ENOENT for an unknown attempt. */
+int engine_inputs(const struct engine *engine, uint64_t attempt,
+                  void (*each)(void *context, const struct engine_input *input), void *context);
 
-/* ---- views (copies; names are borrowed until the next step) ------------------------------------------------------------------ */
+/* ---- views (copies; names are borrowed until the next step)
+ * ------------------------------------------------------------------ */
 
 enum task_state { TASK_BLOCKED, TASK_READY, TASK_RUNNING, TASK_DONE };
 enum job_state { JOB_ARRIVING, JOB_ACTIVE, JOB_DONE, JOB_FAILED, JOB_CANCELLED };
@@ -135,11 +153,11 @@ struct task_view {
     uint64_t job;
     uint32_t stage, task;
     enum task_state state;
-    bool network_input;      /* reduce to the scheduler */
-    uint64_t bytes;          /* network input (Macroflow) */
+    bool network_input; /* reduce to the scheduler */
+    uint64_t bytes;     /* network input (Macroflow) */
     uint64_t input_bytes, compute_ns, output_bytes;
     uint32_t failures;
-    uint64_t attempt;        /* the newest live one, or the accepted one; 0: none */
+    uint64_t attempt; /* the newest live one, or the accepted one; 0: none */
     int64_t ready_ns, started_ns;
 };
 struct attempt_view {
@@ -152,14 +170,19 @@ struct attempt_view {
 };
 /* By identity: 0 or −ENOENT. O(log n). */
 int engine_host(const struct engine *engine, uint32_t host, struct host_view *ret_view);
-int engine_job(const struct engine *engine, uint64_t job, struct job_view *ret_view); /* finished ones too, while they are kept */
-int engine_stage(const struct engine *engine, uint64_t job, uint32_t stage, struct stage_view *ret_view);
-int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task, struct task_view *ret_view);
+int engine_job(const struct engine *engine, uint64_t job,
+               struct job_view *ret_view); /* finished ones too, while they are kept */
+int engine_stage(const struct engine *engine, uint64_t job, uint32_t stage,
+                 struct stage_view *ret_view);
+int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
+                struct task_view *ret_view);
 int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt_view *ret_view);
-/* The one with the smallest number > after (≥ 1 for jobs and attempts), for cursors. 0 or −ENOENT at the end. O(log n). */
+/* The one with the smallest number > after (≥ 1 for jobs and attempts), for cursors. 0 or −ENOENT
+ * at the end. O(log n). */
 int engine_job_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);
-int engine_attempt_after(const struct engine *engine, uint64_t after, struct attempt_view *ret_view);
+int engine_attempt_after(const struct engine *engine, uint64_t after,
+                         struct attempt_view *ret_view);
 
 struct engine_status {
     int64_t now_ns;
@@ -167,14 +190,14 @@ struct engine_status {
     uint64_t mode_sequence;
     int64_t mode_since_ns;
     bool congested;
-    uint32_t hot_uplinks;           /* at or above cleared_permille */
-    uint64_t first_job;             /* 0: no active job */
-    uint64_t first_ready;           /* its ready tasks, and the free slots that they may use */
+    uint32_t hot_uplinks; /* at or above cleared_permille */
+    uint64_t first_job;   /* 0: no active job */
+    uint64_t first_ready; /* its ready tasks, and the free slots that they may use */
     int64_t first_free;
     uint32_t hosts, hosts_up;
     uint64_t jobs_active, tasks_ready, attempts;
     uint32_t held_stages;
-    int64_t slots, slots_free;      /* of hosts that are up */
+    int64_t slots, slots_free; /* of hosts that are up */
 };
 void engine_status(const struct engine *engine, struct engine_status *ret_status);
 
@@ -182,37 +205,49 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
 struct engine_counters {
     uint64_t steps, events, decisions, starts, stops, level_changes, rejects, ignored_facts;
     uint64_t mode_switches, holds, holds_expired, jobs_done, jobs_failed;
-    int64_t held_slot_ns;           /* free slots × time while some stage was held */
-    int64_t starved_ns;             /* time in slot-starved mode */
-    uint64_t visits;                /* objects looked at */
+    int64_t held_slot_ns; /* free slots × time while some stage was held */
+    int64_t starved_ns;   /* time in slot-starved mode */
+    uint64_t visits;      /* objects looked at */
 };
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters);
 
-/* ---- why ------------------------------------------------------------------------------------------------------------------- */
+/* ---- why
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 struct engine_fact {
     char name[32];
     char value[96];
 };
 struct engine_explanation {
-    char text[512];  /* a sentence or two for people */
-    uint32_t facts;  /* the numbers behind it */
+    char text[512]; /* a sentence or two for people */
+    uint32_t facts; /* the numbers behind it */
     struct engine_fact fact[24];
 };
-/* Why this task runs where it runs with the level that it has, or why it waits. Computed when asked; changes nothing. −ENOENT: no such task. */
-int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task, struct engine_explanation *ret_explanation);
+/* Why this task runs where it runs with the level that it has, or why it waits. Computed when
+ * asked; changes nothing. −ENOENT: no such task. */
+int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
+                   struct engine_explanation *ret_explanation);
 
-/* ---- whole state ------------------------------------------------------------------------------------------------------------- */
+/* ---- whole state
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
-/* Writes the state as records (record.h), one line each, in order of identities; equal states give equal bytes. `sink` returns 0, or −errno to stop. */
-int engine_dump(const struct engine *engine, int (*sink)(void *context, const char *line, size_t length), void *context);
-/* Makes an engine from such lines. `next` returns the length of the next line (which it owns until the next call), 0 at the end, −errno.
- * load(dump(e)) decides as e would. −EINVAL with "line N: …" when the lines are not a dump. */
-int engine_load(int (*next)(void *context, const char **ret_line), void *context, struct engine **ret_engine, struct err *err);
+/* Writes the state as records (record.h), one line each, in order of identities; equal states give
+ * equal bytes. `sink` returns 0, or −errno to stop. */
+int engine_dump(const struct engine *engine,
+                int (*sink)(void *context, const char *line, size_t length), void *context);
+/* Makes an engine from such lines. `next` returns the length of the next line (which it owns until
+ * the next call), 0 at the end, −errno. load(dump(e)) decides as e would. −EINVAL with "line N: …"
+ * when the lines are not a dump. */
+int engine_load(int (*next)(void *context, const char **ret_line), void *context,
+                struct engine **ret_engine, struct err *err);
 /* FNV-1a over the dump's bytes: what tests and replicas compare. */
 uint64_t engine_digest(const struct engine *engine);
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------- */
+/* ---- names
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 /* The field's word for a value, as in records, CLI and logs; "?" when out of range. */
 const char *reason_name(enum reason reason);
@@ -220,7 +255,8 @@ const char *mode_name(enum mode mode);
 const char *job_state_name(enum job_state state);
 const char *task_state_name(enum task_state state);
 const char *attempt_state_name(enum attempt_state state);
-/* The policies of a question ("turn", "place", "commit", "network", and "mode", whose policies are its rules), index from 0; NULL at the end. */
+/* The policies of a question ("turn", "place", "commit", "network", and "mode", whose policies are
+ * its rules), index from 0; NULL at the end. */
 const char *engine_policy_name(const char *question, unsigned index);
 /* The one that answers a question now; NULL for an unknown question. */
 const char *engine_policy(const struct engine *engine, const char *question);

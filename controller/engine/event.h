@@ -1,29 +1,39 @@
 /* The engine's vocabulary: what happens (events) and what is decided (decisions).
  *
- * Both are tagged values. Events may point to arrays and strings that the caller owns and keeps valid during the step
- * (*borrows until* engine_step returns); decisions hold no pointers and compare equal when their encoded forms do (record.h).
- * Every kind exists from the first day: a kind that the configured policies do not use is adopted when it is a fact and
- * rejected with a reason when it is a request.
+ * Both are tagged values. Events may point to arrays and strings that the caller owns and keeps
+ * valid during the step
+ * (*borrows until* engine_step returns); decisions hold no pointers and compare equal when their
+ * encoded forms do (record.h). Every kind exists from the first day: a kind that the configured
+ * policies do not use is adopted when it is a fact and rejected with a reason when it is a request.
  *
- * Units are in the names: _ns nanoseconds on the clock of engine_step, _bytes bytes, _bps bit per second, permille 0…1000.
- * Identities: host index (dense, given by the caller) with a generation; unit index on its host; job numbers and attempt
- * numbers are 64 bit; a task is (job, stage, index). An attempt number is controller epoch (32 bit) : counter (32 bit). */
+ * Units are in the names: _ns nanoseconds on the clock of engine_step, _bytes bytes, _bps bit per
+ * second, permille 0…1000. Identities: host index (dense, given by the caller) with a generation;
+ * unit index on its host; job numbers and attempt numbers are 64 bit; a task is (job, stage,
+ * index). An attempt number is controller epoch (32 bit) : counter (32 bit). */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-    ENGINE_NAME_MAX = 64,      /* bytes of a name with its terminating zero */
-    ENGINE_LABELS_MAX = 128,   /* a host's labels, separated by commas, with the terminating zero */
-    ENGINE_RESOURCES = 6,      /* entries of a resource vector */
-    ENGINE_REPLICAS_MAX = 8,   /* hosts that hold one task's block */
-    ENGINE_LEVELS_MAX = 64,    /* bounded levels; 0 levels = unlimited, the level is then the size itself */
+    ENGINE_NAME_MAX = 64,    /* bytes of a name with its terminating zero */
+    ENGINE_LABELS_MAX = 128, /* a host's labels, separated by commas, with the terminating zero */
+    ENGINE_RESOURCES = 6,    /* entries of a resource vector */
+    ENGINE_REPLICAS_MAX = 8, /* hosts that hold one task's block */
+    ENGINE_LEVELS_MAX =
+        64, /* bounded levels; 0 levels = unlimited, the level is then the size itself */
 };
 #define ENGINE_NONE UINT32_MAX /* no host, no unit, no stage, no task */
 
 /* One resource vector everywhere; a plain cluster has {slots}. Amounts are ≥ 0. */
-enum resource { RES_SLOTS, RES_CPU_MILLI, RES_MEM_BYTES, RES_GPU_MILLI, RES_GPU_MEM_BYTES, RES_IO_BYTES_S };
+enum resource {
+    RES_SLOTS,
+    RES_CPU_MILLI,
+    RES_MEM_BYTES,
+    RES_GPU_MILLI,
+    RES_GPU_MEM_BYTES,
+    RES_IO_BYTES_S
+};
 struct resources {
     int64_t amount[ENGINE_RESOURCES];
 };
@@ -85,14 +95,16 @@ struct event {
     union {
         struct {
             uint64_t job;
-            const char *name;   /* < ENGINE_NAME_MAX bytes; same name and same content twice = one job */
-            uint64_t content;   /* hash of all that follows */
+            const char
+                *name; /* < ENGINE_NAME_MAX bytes; same name and same content twice = one job */
+            uint64_t content; /* hash of all that follows */
             uint32_t user;
-            uint32_t job_kind;  /* enum job_kind */
+            uint32_t job_kind; /* enum job_kind */
             int64_t priority;
             int64_t deadline_ns;    /* after now; 0: none */
             int64_t estimate_bytes; /* shuffle bytes; −1: the sum of the edges */
-            int64_t estimate_ns;    /* one map's time; −1: the mean of compute times of tasks without network input */
+            int64_t estimate_ns; /* one map's time; −1: the mean of compute times of tasks without
+                                    network input */
         } job_begin;
         struct {
             uint64_t job;
@@ -108,14 +120,16 @@ struct event {
             uint64_t job;
             uint32_t stage, first;
             uint32_t replicas_per_task; /* 0…ENGINE_REPLICAS_MAX */
-            struct u32s replicas;       /* host indexes, replicas_per_task per task, ENGINE_NONE fills up */
-            struct u64s input_bytes;    /* one per task */
-            struct u64s compute_ns;     /* one per task */
+            struct u32s
+                replicas; /* host indexes, replicas_per_task per task, ENGINE_NONE fills up */
+            struct u64s input_bytes; /* one per task */
+            struct u64s compute_ns;  /* one per task */
         } job_tasks;
         struct {
             uint64_t job;
             uint32_t stage, parent, first;
-            uint32_t matrix;   /* 1: cells, index map · tasks(stage) + reduce; 0: sums per reduce, split evenly over the maps */
+            uint32_t matrix; /* 1: cells, index map · tasks(stage) + reduce; 0: sums per reduce,
+                                split evenly over the maps */
             struct u64s bytes;
         } job_bytes;
         struct {
@@ -134,9 +148,10 @@ struct event {
         } ask;
         struct {
             uint32_t scheduler;
-            uint64_t version;    /* of the state that the scheduler looked at */
+            uint64_t version; /* of the state that the scheduler looked at */
             uint32_t all_or_nothing;
-            struct u64s jobs;    /* item i: task (jobs[i], stages[i], tasks[i]) on unit (hosts[i], units[i]) */
+            struct u64s
+                jobs; /* item i: task (jobs[i], stages[i], tasks[i]) on unit (hosts[i], units[i]) */
             struct u32s stages, tasks, hosts, units;
         } claim;
         struct {
@@ -156,10 +171,10 @@ struct event {
             uint64_t generation;
             const char *name;
             const char *rack;
-            const char *labels;    /* separated by commas */
+            const char *labels; /* separated by commas */
             uint64_t uplink_bps, downlink_bps;
-            struct u64s units;     /* ENGINE_RESOURCES values per unit */
-        } host_join; /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
+            struct u64s units; /* ENGINE_RESOURCES values per unit */
+        } host_join;           /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
         struct {
             uint32_t host;
         } host; /* SILENT, LOST, BACK */
@@ -217,53 +232,59 @@ enum decision_kind {
     DECISION_KINDS
 };
 
-/* Why a decision was taken. `left` and `right` of a decision are the two numbers that were compared; their meaning per reason: */
+/* Why a decision was taken. `left` and `right` of a decision are the two numbers that were
+ * compared; their meaning per reason: */
 enum reason {
     REASON_NONE,
     /* starts */
-    REASON_LOCAL_BLOCK,     /* nats, greedy: the block is here; left = hosts that could take it locally, right = local tasks here */
-    REASON_NO_LOCAL_SLOT,   /* no replica has a free slot: least loaded host; right = tasks there */
-    REASON_NO_BLOCK,        /* the task has no block of its own: least loaded host; right = tasks there */
-    REASON_LINK_UNUSED,     /* nobody receives on that downlink; left = own unit's bytes */
-    REASON_FIRST_ON_LINK,   /* left = own unit's bytes < right = smallest receiving unit there */
-    REASON_HOLD_EXPIRED,    /* held for hold_max; left = ns held */
-    REASON_IDLE_CLUSTER,    /* nothing runs, so nothing is held */
-    REASON_GREEDY,          /* least loaded host; right = tasks there */
-    REASON_RANDOM,          /* a random fitting host; right = fitting hosts */
-    REASON_ENDS_FIRST,      /* neat: its transfers would end first here; left = after so many ns, right = bytes ahead on the downlink */
-    REASON_CLAIMED,         /* another scheduler's claim, which fits */
+    REASON_LOCAL_BLOCK, /* nats, greedy: the block is here; left = hosts that could take it locally,
+                           right = local tasks here */
+    REASON_NO_LOCAL_SLOT, /* no replica has a free slot: least loaded host; right = tasks there */
+    REASON_NO_BLOCK, /* the task has no block of its own: least loaded host; right = tasks there */
+    REASON_LINK_UNUSED,   /* nobody receives on that downlink; left = own unit's bytes */
+    REASON_FIRST_ON_LINK, /* left = own unit's bytes < right = smallest receiving unit there */
+    REASON_HOLD_EXPIRED,  /* held for hold_max; left = ns held */
+    REASON_IDLE_CLUSTER,  /* nothing runs, so nothing is held */
+    REASON_GREEDY,        /* least loaded host; right = tasks there */
+    REASON_RANDOM,        /* a random fitting host; right = fitting hosts */
+    REASON_ENDS_FIRST, /* neat: its transfers would end first here; left = after so many ns, right =
+                          bytes ahead on the downlink */
+    REASON_CLAIMED,    /* another scheduler's claim, which fits */
     /* holds */
-    REASON_WOULD_STALL,     /* left = own unit's bytes ≥ right = the largest smallest-receiving unit of all hosts with a free slot */
-    REASON_CONGESTED,       /* reduce tasks of other jobs wait while uplinks are congested; left = hosts over the threshold */
-    REASON_NOT_FIRST,       /* slot-starved: only the first job is served; left = its number */
+    REASON_WOULD_STALL, /* left = own unit's bytes ≥ right = the largest smallest-receiving unit of
+                           all hosts with a free slot */
+    REASON_CONGESTED,   /* reduce tasks of other jobs wait while uplinks are congested; left = hosts
+                           over the threshold */
+    REASON_NOT_FIRST,   /* slot-starved: only the first job is served; left = its number */
     /* mode and levels */
-    REASON_FIRST_BLOCKED,   /* left = ready tasks of the first job > right = free slots it may use */
-    REASON_FIRST_FITS,      /* left = ready tasks of the first job ≤ right */
-    REASON_ALL_BLOCKED,     /* rule "all": left = ready tasks of all jobs > right = free slots */
+    REASON_FIRST_BLOCKED, /* left = ready tasks of the first job > right = free slots it may use */
+    REASON_FIRST_FITS,    /* left = ready tasks of the first job ≤ right */
+    REASON_ALL_BLOCKED,   /* rule "all": left = ready tasks of all jobs > right = free slots */
     REASON_ALL_FIT,
-    REASON_SIZE,            /* level by size; left = Coflow bytes, right = Macroflow bytes */
-    REASON_RECEIVED,        /* D-CLAS: left = bytes received > right = threshold of the level left behind */
-    REASON_ONE_LEVEL,       /* the network policy does not distinguish */
+    REASON_SIZE,      /* level by size; left = Coflow bytes, right = Macroflow bytes */
+    REASON_RECEIVED,  /* D-CLAS: left = bytes received > right = threshold of the level left behind
+                       */
+    REASON_ONE_LEVEL, /* the network policy does not distinguish */
     /* stops, failures, rejections */
     REASON_CANCELLED,
-    REASON_REPLACED,        /* another attempt of the task was accepted */
-    REASON_INPUT_LOST,      /* a map output that it reads is gone */
-    REASON_ORPHAN,          /* nobody knows its job */
+    REASON_REPLACED,   /* another attempt of the task was accepted */
+    REASON_INPUT_LOST, /* a map output that it reads is gone */
+    REASON_ORPHAN,     /* nobody knows its job */
     REASON_JOB_FAILED,
     REASON_TOO_MANY_FAILURES, /* left = failures */
     REASON_UNKNOWN_JOB,
     REASON_UNKNOWN_STAGE,
     REASON_UNKNOWN_TASK,
     REASON_UNKNOWN_HOST,
-    REASON_NAME_TAKEN,      /* same name, other content; left = job that has it */
-    REASON_SAME_JOB,        /* same name and content: left = the job that it is */
+    REASON_NAME_TAKEN, /* same name, other content; left = job that has it */
+    REASON_SAME_JOB,   /* same name and content: left = the job that it is */
     REASON_NUMBER_TAKEN,
-    REASON_BAD_VALUE,       /* a field is out of range; left = its value */
-    REASON_INCOMPLETE,      /* job_end before all stages, tasks and bytes are there; left = stage */
-    REASON_BAD_STATE,       /* not possible now */
-    REASON_TABLE_FULL,      /* right = the configured bound */
-    REASON_UNSUPPORTED,     /* no configured policy answers it */
-    REASON_NEVER_FITS,      /* left = stage whose demand no known host can ever meet */
+    REASON_BAD_VALUE,   /* a field is out of range; left = its value */
+    REASON_INCOMPLETE,  /* job_end before all stages, tasks and bytes are there; left = stage */
+    REASON_BAD_STATE,   /* not possible now */
+    REASON_TABLE_FULL,  /* right = the configured bound */
+    REASON_UNSUPPORTED, /* no configured policy answers it */
+    REASON_NEVER_FITS,  /* left = stage whose demand no known host can ever meet */
     REASONS
 };
 
@@ -277,8 +298,9 @@ struct decision {
             uint32_t stage, task, host, unit;
             struct resources resources;
             uint64_t coflow_level, macroflow_level;
-            uint32_t queue;       /* 1: may wait on the node */
-            uint64_t input_bytes; /* over the network, from other hosts; engine_inputs() lists them */
+            uint32_t queue; /* 1: may wait on the node */
+            uint64_t
+                input_bytes; /* over the network, from other hosts; engine_inputs() lists them */
         } start;
         struct {
             uint64_t attempt;

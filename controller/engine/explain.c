@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 3, 4))) static void add_fact(struct engine_explanation *e, const char *name, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+add_fact(struct engine_explanation *e, const char *name, const char *format, ...)
 {
     if (e->facts == sizeof(e->fact) / sizeof(e->fact[0]))
         return;
@@ -29,7 +30,8 @@ __attribute__((format(printf, 3, 4))) static void add_fact(struct engine_explana
     va_end(ap);
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct engine_explanation *e, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct engine_explanation *e,
+                                                      const char *format, ...)
 {
     size_t used = strlen(e->text);
     va_list ap;
@@ -48,57 +50,83 @@ static void say_start(struct engine_explanation *e, const struct attempt *a)
     const char *host = host_name(a->host);
     switch (a->reason) {
     case REASON_LOCAL_BLOCK:
-        say(e, "Runs on %s because its block is there: %" PRId64 " hosts with a free slot had it, and %" PRId64 " of the job's ready tasks were local there. ",
+        say(e,
+            "Runs on %s because its block is there: %" PRId64
+            " hosts with a free slot had it, and %" PRId64
+            " of the job's ready tasks were local there. ",
             host, a->left, a->right);
         break;
     case REASON_NO_LOCAL_SLOT:
-        say(e, "Runs on %s, the least loaded host (%" PRId64 " tasks), because no host that has its block had a free slot. ", host, a->right);
+        say(e,
+            "Runs on %s, the least loaded host (%" PRId64
+            " tasks), because no host that has its block had a free slot. ",
+            host, a->right);
         break;
     case REASON_NO_BLOCK:
-        say(e, "Runs on %s, the least loaded host (%" PRId64 " tasks); it reads no block of its own. ", host, a->right);
+        say(e,
+            "Runs on %s, the least loaded host (%" PRId64 " tasks); it reads no block of its own. ",
+            host, a->right);
         break;
     case REASON_LINK_UNUSED:
-        say(e, "Runs on %s because nobody received over its downlink (rule \"link unused\", algorithm 2). ", host);
+        say(e,
+            "Runs on %s because nobody received over its downlink (rule \"link unused\", algorithm "
+            "2). ",
+            host);
         break;
     case REASON_FIRST_ON_LINK:
-        say(e, "Runs on %s because it is first on its downlink: its own unit of %" PRId64 " bytes is smaller than the smallest one that received there, %" PRId64 " bytes. ",
+        say(e,
+            "Runs on %s because it is first on its downlink: its own unit of %" PRId64
+            " bytes is smaller than the smallest one that received there, %" PRId64 " bytes. ",
             host, a->left, a->right);
         break;
     case REASON_HOLD_EXPIRED:
-        say(e, "Runs on %s because its stage had been held for hold_max (%.1f s), then any host takes it. ", host, (double)a->left / 1e9);
+        say(e,
+            "Runs on %s because its stage had been held for hold_max (%.1f s), then any host takes "
+            "it. ",
+            host, (double)a->left / 1e9);
         break;
     case REASON_IDLE_CLUSTER:
-        say(e, "Runs on %s because nothing else ran: the only work of an idle cluster is never held. ", host);
+        say(e,
+            "Runs on %s because nothing else ran: the only work of an idle cluster is never held. ",
+            host);
         break;
     case REASON_RANDOM:
         say(e, "Runs on %s, one of %" PRId64 " fitting hosts at random. ", host, a->right);
         break;
     case REASON_ENDS_FIRST:
-        say(e, "Runs on %s, where its transfers would end first, after %.3f s. ", host, (double)a->left * 1e-9);
+        say(e, "Runs on %s, where its transfers would end first, after %.3f s. ", host,
+            (double)a->left * 1e-9);
         break;
     case REASON_CLAIMED:
-        say(e, "Runs on %s because scheduler %" PRId64 " claimed it there and it fitted. ", host, a->left);
+        say(e, "Runs on %s because scheduler %" PRId64 " claimed it there and it fitted. ", host,
+            a->left);
         break;
     default:
         say(e, "Runs on %s, the least loaded host (%" PRId64 " tasks). ", host, a->right);
     }
 }
 
-static void say_level(const struct engine *engine, struct engine_explanation *e, const struct attempt *a)
+static void say_level(const struct engine *engine, struct engine_explanation *e,
+                      const struct attempt *a)
 {
     enum unit_order order = engine->network->order(engine->mode);
     const char *unit = order == ORDER_COFLOW ? "Coflow" : "Macroflow";
     if (strcmp(engine->network->name, "none") == 0)
         say(e, "The network policy \"none\" gives every transfer level 0.");
     else if (engine->network->received)
-        say(e, "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64 " bytes that its Coflow has received pass thresholds.", a->level[order],
-            a->task ? a->task->stage->received_bytes : 0);
+        say(e,
+            "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64
+            " bytes that its Coflow has received pass thresholds.",
+            a->level[order], a->task ? a->task->stage->received_bytes : 0);
     else
-        say(e, "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64 " bytes), because the mode is %s.", a->level[order], unit,
-            a->bytes[order], mode_name(engine->mode));
+        say(e,
+            "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64
+            " bytes), because the mode is %s.",
+            a->level[order], unit, a->bytes[order], mode_name(engine->mode));
 }
 
-static void explain_attempt(const struct engine *engine, struct engine_explanation *e, const struct attempt *a)
+static void explain_attempt(const struct engine *engine, struct engine_explanation *e,
+                            const struct attempt *a)
 {
     enum unit_order order = engine->network->order(engine->mode);
     say_start(e, a);
@@ -130,34 +158,47 @@ static void explain_blocked(struct engine_explanation *e, const struct task *tas
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct stage *parent = stage->job->stages[stage->edges[i].parent];
         if (stage->edges[i].kind == EDGE_PIPELINED)
-            say(e, " stage %u has started %u of %u tasks;", parent->index, parent->n_started, parent->n_tasks);
+            say(e, " stage %u has started %u of %u tasks;", parent->index, parent->n_started,
+                parent->n_tasks);
         else
-            say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done, parent->n_tasks);
+            say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done,
+                parent->n_tasks);
     }
     if (stage->job->state == JOB_ARRIVING)
         say(e, " its job has not arrived completely");
 }
 
 /* Which rule holds it now, with the numbers of now. */
-static void say_hold(const struct engine *engine, struct engine_explanation *e, const struct task *task)
+static void say_hold(const struct engine *engine, struct engine_explanation *e,
+                     const struct task *task)
 {
     const struct job *first = order_first(engine);
     const struct shape *shape = task->stage->bucket->shape;
     enum unit_order order = engine->network->order(engine->mode);
-    uint64_t own = order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes, limit = ~sorted_least(&shape->by_receivers[order]);
+    uint64_t own = order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes,
+             limit = ~sorted_least(&shape->by_receivers[order]);
     if (engine->mode == MODE_SLOT_STARVED && task->stage->job != first)
-        say(e, "Held back: the mode is slot-starved, so only the first job (%" PRIu64 ") is served, and the free slots are kept for it.", first->number);
+        say(e,
+            "Held back: the mode is slot-starved, so only the first job (%" PRIu64
+            ") is served, and the free slots are kept for it.",
+            first->number);
     else if (engine->congested && task->stage->job != first)
-        say(e, "Held back: %u uplinks are at or above %u per mille, and while the network is congested other jobs than the first (%" PRIu64
-               ") start only tasks next to their blocks.",
+        say(e,
+            "Held back: %u uplinks are at or above %u per mille, and while the network is "
+            "congested other jobs than the first (%" PRIu64
+            ") start only tasks next to their blocks.",
             engine->warm, engine->config.cleared_permille, first->number);
     else
-        say(e, "Held back: its %s of %" PRIu64 " bytes would be first on no downlink with a free slot (it would have to be smaller than %" PRIu64 " bytes).",
+        say(e,
+            "Held back: its %s of %" PRIu64 " bytes would be first on no downlink with a free slot "
+                                            "(it would have to be smaller than %" PRIu64 " bytes).",
             order == ORDER_COFLOW ? "Coflow" : "Macroflow", own, limit);
-    say(e, " The hold ends after %.1f s at the latest.", (double)(task->stage->held_until_ns - engine->now_ns) / 1e9);
+    say(e, " The hold ends after %.1f s at the latest.",
+        (double)(task->stage->held_until_ns - engine->now_ns) / 1e9);
 }
 
-static void explain_ready(const struct engine *engine, struct engine_explanation *e, const struct task *task)
+static void explain_ready(const struct engine *engine, struct engine_explanation *e,
+                          const struct task *task)
 {
     const struct shape *shape = task->stage->bucket->shape;
     if (!shape->capable)
@@ -181,12 +222,14 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
 static uint64_t place_in_order(const struct engine *engine, const struct job *job)
 {
     uint64_t place = 1;
-    for (struct sorted_node *node = sorted_first(&engine->active); node && node != &job->by_turn; node = sorted_next(node))
+    for (struct sorted_node *node = sorted_first(&engine->active); node && node != &job->by_turn;
+         node = sorted_next(node))
         place++;
     return place;
 }
 
-static void add_context(const struct engine *engine, struct engine_explanation *e, const struct task *task)
+static void add_context(const struct engine *engine, struct engine_explanation *e,
+                        const struct task *task)
 {
     const struct job *job = task->stage->job;
     uint64_t ready;
@@ -194,14 +237,17 @@ static void add_context(const struct engine *engine, struct engine_explanation *
     mode_numbers(engine, &ready, &free);
     add_fact(e, "task_state", "%s", task_state_name(task->state));
     add_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
-    add_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job), engine->active.n, engine->turn->name);
+    add_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job),
+             engine->active.n, engine->turn->name);
     add_fact(e, "mode", "%s", mode_name(engine->mode));
     add_fact(e, "mode_numbers", "%" PRIu64 " ready, %" PRId64 " free", ready, free);
     add_fact(e, "congested", "%s", engine->congested ? "yes" : "no");
-    add_fact(e, "policies", "%s %s %s %s", engine->turn->name, engine->place->name, engine->commit->name, engine->network->name);
+    add_fact(e, "policies", "%s %s %s %s", engine->turn->name, engine->place->name,
+             engine->commit->name, engine->network->name);
 }
 
-int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index, struct engine_explanation *ret_explanation)
+int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
+                   struct engine_explanation *ret_explanation)
 {
     const struct task *task = job_find_task(engine, job, stage, index);
     struct engine_explanation *e = ret_explanation;
@@ -209,7 +255,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         return -ENOENT;
     memset(e, 0, sizeof(*e));
     if (task->state == TASK_DONE)
-        say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt, host_name(cluster_host(engine, task->done_host)));
+        say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
+            host_name(cluster_host(engine, task->done_host)));
     else if (task->attempts)
         explain_attempt(engine, e, task->attempts);
     else if (task->state == TASK_READY)

@@ -14,7 +14,9 @@ static const char *field_name(const struct field *field)
     return dot ? dot + 1 : field->member;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 struct writer {
     char *buffer;
@@ -143,7 +145,9 @@ int field_encode(const struct record_kind *kind, const void *object, char *buffe
     return w.full || w.used > RECORD_MAX ? -ENOSPC : (int)w.used;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool at_end(char c)
 {
@@ -158,7 +162,8 @@ int field_kind(const struct record_kind *kinds, int n, const char *line, struct 
     for (int i = 0; i < n; i++)
         if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, line, length) == 0)
             return i;
-    return err_set(err, EINVAL, "unknown kind of record \"%.*s\"", (int)(length > 32 ? 32 : length), line);
+    return err_set(err, EINVAL, "unknown kind of record \"%.*s\"", (int)(length > 32 ? 32 : length),
+                   line);
 }
 
 /* A decimal number that ends at a space, comma or the end. */
@@ -305,7 +310,8 @@ static int take_reason(const char **at, enum reason *ret_reason)
     return -EINVAL;
 }
 
-static int take_value(const char **at, const struct field *field, struct record_room *room, void *to)
+static int take_value(const char **at, const struct field *field, struct record_room *room,
+                      void *to)
 {
     uint64_t value = 0;
     char *string;
@@ -347,7 +353,8 @@ static int take_value(const char **at, const struct field *field, struct record_
 
 static int prepare_room(struct record_room *room, size_t length)
 {
-    /* A list's shortest entry is two characters and at most eight bytes decoded; strings only shrink; every value is aligned to 8. */
+    /* A list's shortest entry is two characters and at most eight bytes decoded; strings only
+     * shrink; every value is aligned to 8. */
     size_t need = 8 * length + 16 * FIELDS_MAX;
     room->used = 0;
     if (room->size >= need)
@@ -360,7 +367,8 @@ static int prepare_room(struct record_room *room, size_t length)
     return 0;
 }
 
-int field_decode(const struct record_kind *kind, const char *line, struct record_room *room, void *object, struct err *err)
+int field_decode(const struct record_kind *kind, const char *line, struct record_room *room,
+                 void *object, struct err *err)
 {
     size_t length = strcspn(line, "\n");
     if (length > RECORD_MAX)
@@ -378,7 +386,8 @@ int field_decode(const struct record_kind *kind, const char *line, struct record
         if (r == -ENOMEM)
             return err_set(err, ENOMEM, "no memory for a record of %zu bytes", length);
         if (r < 0 || (!at_end(*at) && *at != ' '))
-            return err_set(err, EINVAL, "%s: field %s has a value that is %s", kind->name, name, r == -ERANGE ? "out of range" : "malformed");
+            return err_set(err, EINVAL, "%s: field %s has a value that is %s", kind->name, name,
+                           r == -ERANGE ? "out of range" : "malformed");
     }
     return at_end(*at) ? 0 : err_set(err, EINVAL, "%s: more than its fields", kind->name);
 }

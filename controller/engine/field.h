@@ -1,6 +1,8 @@
-/* Table-driven text records: what record.h promises, for any struct whose fields are described. Private to controller/engine.
+/* Table-driven text records: what record.h promises, for any struct whose fields are described.
+ * Private to controller/engine.
  *
- * A field's name in the record is the part after the last dot of the member's name. Pure; O(length). */
+ * A field's name in the record is the part after the last dot of the member's name. Pure;
+ * O(length). */
 #pragma once
 
 #include "controller/engine/record.h"
@@ -13,7 +15,8 @@ enum field_type {
     FIELD_BOOL,
     FIELD_REASON,    /* enum reason, by its word */
     FIELD_STRING,    /* const char *, percent-escaped */
-    FIELD_CHARS,     /* char[ENGINE_NAME_MAX or more], percent-escaped; decoded ones must fit ENGINE_NAME_MAX */
+    FIELD_CHARS,     /* char[ENGINE_NAME_MAX or more], percent-escaped; decoded ones must fit
+                        ENGINE_NAME_MAX */
     FIELD_RESOURCES, /* struct resources: six numbers */
     FIELD_U32S,
     FIELD_U64S,
@@ -36,5 +39,7 @@ struct record_kind {
 int field_encode(const struct record_kind *kind, const void *object, char *buffer, size_t size);
 /* Which of `n` kinds the line is, −EINVAL. */
 int field_kind(const struct record_kind *kinds, int n, const char *line, struct err *err);
-/* Fills the described fields of the object. `room` may be NULL when the kind has no strings and lists. */
-int field_decode(const struct record_kind *kind, const char *line, struct record_room *room, void *object, struct err *err);
+/* Fills the described fields of the object. `room` may be NULL when the kind has no strings and
+ * lists. */
+int field_decode(const struct record_kind *kind, const char *line, struct record_room *room,
+                 void *object, struct err *err);

@@ -30,7 +30,8 @@ static void count_held(struct engine *engine, struct stage *stage, bool held)
 
 static void end_hold(struct engine *engine, struct stage *stage, enum reason reason)
 {
-    struct decision *decision = engine_decide(engine, DECISION_UNHOLD, reason, engine->now_ns - stage->held_since_ns, 0);
+    struct decision *decision =
+        engine_decide(engine, DECISION_UNHOLD, reason, engine->now_ns - stage->held_since_ns, 0);
     decision->hold.job = stage->job->number;
     decision->hold.stage = stage->index;
     decision->hold.host = ENGINE_NONE;
@@ -50,7 +51,8 @@ void hold_stage_empty(struct engine *engine, struct stage *stage)
 {
     if (stage->held)
         end_hold(engine, stage, REASON_NONE);
-    sorted_remove(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld, &stage->waiting);
+    sorted_remove(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+                  &stage->waiting);
     stage->overdue = false;
 }
 
@@ -71,7 +73,8 @@ void hold_reorder(struct engine *engine, struct stage *stage)
 {
     (void)engine;
     if (stage->waiting.in)
-        wait_in(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld, stage);
+        wait_in(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+                stage);
 }
 
 /* Why nothing took the stage's tasks. */
@@ -90,7 +93,8 @@ static void explain_hold(struct engine *engine, struct stage *stage)
     } else {
         enum unit_order order = engine->network->order(engine->mode);
         const struct sorted_node *smallest = sorted_first(&stage->ready_reduces);
-        uint64_t own = order == ORDER_COFLOW || !smallest ? stage_coflow_bytes(stage) : smallest->key.a;
+        uint64_t own =
+            order == ORDER_COFLOW || !smallest ? stage_coflow_bytes(stage) : smallest->key.a;
         stage->hold_reason = REASON_WOULD_STALL;
         stage->hold_left = clamp_i64(own);
         stage->hold_right = clamp_i64(~sorted_least(&stage->bucket->shape->by_receivers[order]));
@@ -102,7 +106,8 @@ static void begin_hold(struct engine *engine, struct stage *stage)
     stage->held_since_ns = engine->now_ns;
     stage->held_until_ns = engine->now_ns + engine->config.hold_max_ns;
     explain_hold(engine, stage);
-    struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason, stage->hold_left, stage->hold_right);
+    struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason,
+                                              stage->hold_left, stage->hold_right);
     decision->hold.job = stage->job->number;
     decision->hold.stage = stage->index;
     decision->hold.host = ENGINE_NONE;
@@ -120,7 +125,8 @@ void hold_mark(struct engine *engine)
         struct shape *shape = engine->shapes[i];
         if (shape->times <= 0)
             continue;
-        for (struct sorted_node *node = sorted_first(&shape->unheld); node; node = sorted_first(&shape->unheld)) {
+        for (struct sorted_node *node = sorted_first(&shape->unheld); node;
+             node = sorted_first(&shape->unheld)) {
             struct stage *stage = sorted_owner(node, struct stage, waiting);
             engine->counters.visits++;
             sorted_remove(&shape->unheld, node);
@@ -131,7 +137,8 @@ void hold_mark(struct engine *engine)
 
 void hold_expire(struct engine *engine)
 {
-    for (struct sorted_node *node = sorted_first(&engine->hold_timers); node && node->key.a <= (uint64_t)engine->now_ns;
+    for (struct sorted_node *node = sorted_first(&engine->hold_timers);
+         node && node->key.a <= (uint64_t)engine->now_ns;
          node = sorted_first(&engine->hold_timers)) {
         struct stage *stage = sorted_owner(node, struct stage, hold_timer);
         end_hold(engine, stage, REASON_HOLD_EXPIRED);

@@ -31,13 +31,15 @@ static struct stage *find_stage(const struct engine *engine, uint64_t number, ui
     return job && stage < job->n_stages ? job->stages[stage] : NULL;
 }
 
-struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage, uint32_t task)
+struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage,
+                           uint32_t task)
 {
     struct stage *of = find_stage(engine, number, stage);
     return of && task < of->n_tasks ? &of->tasks[task] : NULL;
 }
 
-uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const struct stage *stage, uint32_t map, uint32_t reduce)
+uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const struct stage *stage,
+                   uint32_t map, uint32_t reduce)
 {
     if (!edge->bytes)
         return 0;
@@ -47,7 +49,9 @@ uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const st
     return sum / parent->n_tasks + (map < sum % parent->n_tasks);
 }
 
-/* ---- arrival ---------------------------------------------------------------------------------------------------------------- */
+/* ---- arrival
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 uint64_t job_name_hash(const char *name)
 {
@@ -58,10 +62,12 @@ uint64_t job_name_hash(const char *name)
 }
 
 /* Who has this name: true with number and content. */
-static bool find_name(const struct engine *engine, const char *name, uint64_t *ret_number, uint64_t *ret_content)
+static bool find_name(const struct engine *engine, const char *name, uint64_t *ret_number,
+                      uint64_t *ret_content)
 {
     struct sorted_key key = {job_name_hash(name), 0, 0};
-    for (struct sorted_node *node = sorted_from(&engine->names, key); node && node->key.a == key.a; node = sorted_next(node)) {
+    for (struct sorted_node *node = sorted_from(&engine->names, key); node && node->key.a == key.a;
+         node = sorted_next(node)) {
         bool over = node->value;
         const struct finished *finished = sorted_owner(node, struct finished, by_name);
         const struct job *job = sorted_owner(node, struct job, by_name);
@@ -83,12 +89,14 @@ void job_begin(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_BAD_VALUE, (int64_t)length, ENGINE_NAME_MAX - 1);
         return;
     }
-    if (event->job_begin.job_kind > JOB_UNKNOWN || event->job_begin.estimate_bytes < -1 || event->job_begin.estimate_ns < -1) {
+    if (event->job_begin.job_kind > JOB_UNKNOWN || event->job_begin.estimate_bytes < -1 ||
+        event->job_begin.estimate_ns < -1) {
         engine_reject(engine, event, REASON_BAD_VALUE, event->job_begin.job_kind, JOB_UNKNOWN);
         return;
     }
     if (find_name(engine, name, &other, &content)) {
-        enum reason reason = content == event->job_begin.content ? REASON_SAME_JOB : REASON_NAME_TAKEN;
+        enum reason reason =
+            content == event->job_begin.content ? REASON_SAME_JOB : REASON_NAME_TAKEN;
         engine_reject(engine, event, reason, clamp_i64(other), 0);
         return;
     }
@@ -159,19 +167,23 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
 {
     const struct engine_config *config = &engine->config;
     uint32_t tasks = event->job_stage.tasks, stage = event->job_stage.stage;
-    if (stage != job->n_stages || tasks == 0 || event->job_stage.parents.n != event->job_stage.edges.n || !values_are_valid(event)) {
+    if (stage != job->n_stages || tasks == 0 ||
+        event->job_stage.parents.n != event->job_stage.edges.n || !values_are_valid(event)) {
         engine_reject(engine, event, REASON_BAD_VALUE, stage, job->n_stages);
         return false;
     }
     for (uint32_t i = 0; i < event->job_stage.parents.n; i++)
         for (uint32_t j = 0; j <= i; j++)
-            if (event->job_stage.parents.at[i] >= stage || (j < i && event->job_stage.parents.at[j] == event->job_stage.parents.at[i])) {
-                engine_reject(engine, event, REASON_BAD_VALUE, event->job_stage.parents.at[i], stage);
+            if (event->job_stage.parents.at[i] >= stage ||
+                (j < i && event->job_stage.parents.at[j] == event->job_stage.parents.at[i])) {
+                engine_reject(engine, event, REASON_BAD_VALUE, event->job_stage.parents.at[i],
+                              stage);
                 return false;
             }
     bool too_many = stage >= config->stages_per_job_max;
     if (too_many || engine->n_tasks + tasks > config->tasks_max) {
-        engine_reject(engine, event, REASON_TABLE_FULL, stage, too_many ? config->stages_per_job_max : clamp_i64(config->tasks_max));
+        engine_reject(engine, event, REASON_TABLE_FULL, stage,
+                      too_many ? config->stages_per_job_max : clamp_i64(config->tasks_max));
         return false;
     }
     return true;
@@ -185,7 +197,8 @@ void job_stage(struct engine *engine, const struct event *event)
     const char *constraint = event->job_stage.constraint ? event->job_stage.constraint : "";
     struct shape *shape = cluster_shape(engine, &event->job_stage.demand, constraint);
     if (!shape) {
-        engine_reject(engine, event, REASON_TABLE_FULL, event->job_stage.stage, engine->config.shapes_max);
+        engine_reject(engine, event, REASON_TABLE_FULL, event->job_stage.stage,
+                      engine->config.shapes_max);
         return;
     }
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
@@ -193,7 +206,8 @@ void job_stage(struct engine *engine, const struct event *event)
     stage->bucket = get_bucket(engine, job, shape);
     stage->index = job->n_stages;
     stage->n_tasks = event->job_stage.tasks;
-    strncpy(stage->command, event->job_stage.command ? event->job_stage.command : "", sizeof(stage->command) - 1);
+    strncpy(stage->command, event->job_stage.command ? event->job_stage.command : "",
+            sizeof(stage->command) - 1);
     stage->tasks = engine_allocate(engine, stage->n_tasks, sizeof(*stage->tasks));
     for (uint32_t i = 0; i < stage->n_tasks; i++) {
         stage->tasks[i].stage = stage;
@@ -204,7 +218,8 @@ void job_stage(struct engine *engine, const struct event *event)
     stage->edges = engine_allocate(engine, stage->n_edges + 1, sizeof(*stage->edges));
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         stage->edges[i].parent = event->job_stage.parents.at[i];
-        stage->edges[i].kind = event->job_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED : EDGE_BARRIER;
+        stage->edges[i].kind =
+            event->job_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED : EDGE_BARRIER;
     }
     TAILQ_INIT(&stage->attempts);
     job->stages = engine_grow(engine, job->stages, job->n_stages);
@@ -219,10 +234,14 @@ void job_tasks(struct engine *engine, const struct event *event)
     if (!job)
         return;
     struct stage *stage = find_stage(engine, job->number, event->job_tasks.stage);
-    uint32_t first = event->job_tasks.first, n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task;
-    if (!stage || first != stage->tasks_given || n > stage->n_tasks - first || event->job_tasks.input_bytes.n != n ||
-        per > ENGINE_REPLICAS_MAX || event->job_tasks.replicas.n != n * per || ((first || stage->replicas) && per != stage->replicas_per_task)) {
-        engine_reject(engine, event, stage ? REASON_BAD_VALUE : REASON_UNKNOWN_STAGE, first, stage ? stage->tasks_given : 0);
+    uint32_t first = event->job_tasks.first, n = event->job_tasks.compute_ns.n,
+             per = event->job_tasks.replicas_per_task;
+    if (!stage || first != stage->tasks_given || n > stage->n_tasks - first ||
+        event->job_tasks.input_bytes.n != n || per > ENGINE_REPLICAS_MAX ||
+        event->job_tasks.replicas.n != n * per ||
+        ((first || stage->replicas) && per != stage->replicas_per_task)) {
+        engine_reject(engine, event, stage ? REASON_BAD_VALUE : REASON_UNKNOWN_STAGE, first,
+                      stage ? stage->tasks_given : 0);
         return;
     }
     if (per && !stage->replicas) {
@@ -235,7 +254,8 @@ void job_tasks(struct engine *engine, const struct event *event)
         stage->tasks[first + i].compute_ns = event->job_tasks.compute_ns.at[i];
     }
     if (per && n)
-        memcpy(stage->replicas + (size_t)first * per, event->job_tasks.replicas.at, (size_t)n * per * sizeof(uint32_t));
+        memcpy(stage->replicas + (size_t)first * per, event->job_tasks.replicas.at,
+               (size_t)n * per * sizeof(uint32_t));
     stage->tasks_given += n;
 }
 
@@ -255,18 +275,22 @@ void job_bytes(struct engine *engine, const struct event *event)
         if (stage->edges[i].parent == event->job_bytes.parent)
             edge = &stage->edges[i];
     if (!edge) {
-        engine_reject(engine, event, REASON_UNKNOWN_STAGE, event->job_bytes.stage, event->job_bytes.parent);
+        engine_reject(engine, event, REASON_UNKNOWN_STAGE, event->job_bytes.stage,
+                      event->job_bytes.parent);
         return;
     }
     bool matrix = event->job_bytes.matrix;
     uint64_t cells = cells_of(job->stages[edge->parent], stage, matrix);
-    if (event->job_bytes.first != edge->filled || event->job_bytes.bytes.n > cells - edge->filled || (edge->given && edge->matrix != matrix)) {
-        engine_reject(engine, event, REASON_BAD_VALUE, event->job_bytes.first, clamp_i64(edge->filled));
+    if (event->job_bytes.first != edge->filled || event->job_bytes.bytes.n > cells - edge->filled ||
+        (edge->given && edge->matrix != matrix)) {
+        engine_reject(engine, event, REASON_BAD_VALUE, event->job_bytes.first,
+                      clamp_i64(edge->filled));
         return;
     }
     if (!edge->given) {
         if (job->cells + cells > engine->config.cells_per_job_max) {
-            engine_reject(engine, event, REASON_TABLE_FULL, clamp_i64(cells), clamp_i64(engine->config.cells_per_job_max));
+            engine_reject(engine, event, REASON_TABLE_FULL, clamp_i64(cells),
+                          clamp_i64(engine->config.cells_per_job_max));
             return;
         }
         job->cells += cells;
@@ -275,7 +299,8 @@ void job_bytes(struct engine *engine, const struct event *event)
         edge->given = true;
     }
     if (event->job_bytes.bytes.n)
-        memcpy(edge->bytes + edge->filled, event->job_bytes.bytes.at, event->job_bytes.bytes.n * sizeof(uint64_t));
+        memcpy(edge->bytes + edge->filled, event->job_bytes.bytes.at,
+               event->job_bytes.bytes.n * sizeof(uint64_t));
     edge->filled += event->job_bytes.bytes.n;
 }
 
@@ -288,7 +313,8 @@ static uint32_t incomplete_stage(const struct job *job)
             return s;
         for (uint32_t i = 0; i < stage->n_edges; i++) {
             const struct edge *edge = &stage->edges[i];
-            if (edge->given && edge->filled != cells_of(job->stages[edge->parent], stage, edge->matrix))
+            if (edge->given &&
+                edge->filled != cells_of(job->stages[edge->parent], stage, edge->matrix))
                 return s;
         }
     }
@@ -306,7 +332,8 @@ static void sum_matrix(struct stage *stage, struct stage *parent, const struct e
 }
 
 /* As many maps get one byte more as sums leave a remainder that reaches them. */
-static void sum_even(struct engine *engine, struct stage *stage, struct stage *parent, const struct edge *edge)
+static void sum_even(struct engine *engine, struct stage *stage, struct stage *parent,
+                     const struct edge *edge)
 {
     uint32_t *remainders = engine_allocate(engine, parent->n_tasks, sizeof(*remainders));
     uint64_t base = 0;
@@ -414,11 +441,14 @@ void job_update(struct engine *engine, const struct event *event)
     order_change(engine, job);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the end
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 void job_remember(struct engine *engine, struct finished *record)
 {
-    struct sorted_key by_number = {record->number, 0, 0}, by_age = {engine->finished_counter++, 0, 0};
+    struct sorted_key by_number = {record->number, 0, 0},
+                      by_age = {engine->finished_counter++, 0, 0};
     /* WHY 1: the job itself still stands among the names, with 0. */
     struct sorted_key by_name = {job_name_hash(record->name), record->number, 1};
     sorted_insert(&engine->finished, &record->by_number, by_number, 0);
@@ -426,7 +456,8 @@ void job_remember(struct engine *engine, struct finished *record)
     sorted_insert(&engine->names, &record->by_name, by_name, 1);
     if (engine->finished.n <= engine->config.finished_max)
         return;
-    struct finished *oldest = sorted_owner(sorted_first(&engine->finished_age), struct finished, by_age);
+    struct finished *oldest =
+        sorted_owner(sorted_first(&engine->finished_age), struct finished, by_age);
     sorted_remove(&engine->finished, &oldest->by_number);
     sorted_remove(&engine->finished_age, &oldest->by_age);
     sorted_remove(&engine->names, &oldest->by_name);
@@ -466,7 +497,8 @@ static void stage_destroy(struct engine *engine, struct stage *stage)
 
 void job_destroy(struct engine *engine, struct job *job)
 {
-    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_first(&job->outputs)) {
+    for (struct sorted_node *node = sorted_first(&job->outputs); node;
+         node = sorted_first(&job->outputs)) {
         struct output_host *output = sorted_owner(node, struct output_host, by_host);
         sorted_remove(&job->outputs, &output->by_host);
         sorted_remove(&output->host->outputs, &output->by_job);
@@ -484,7 +516,8 @@ void job_destroy(struct engine *engine, struct job *job)
     free(job);
 }
 
-/* Leaves the queues and the cluster: nothing of it is ready any more, live attempts become orphans that are told to stop. */
+/* Leaves the queues and the cluster: nothing of it is ready any more, live attempts become orphans
+ * that are told to stop. */
 static void withdraw(struct engine *engine, struct job *job, enum reason reason)
 {
     for (uint32_t s = 0; s < job->n_stages; s++) {
@@ -519,7 +552,8 @@ void job_finish(struct engine *engine, struct job *job)
     job_destroy(engine, job);
 }
 
-void job_fail(struct engine *engine, struct job *job, enum reason reason, struct task *task, uint64_t attempt, int64_t left)
+void job_fail(struct engine *engine, struct job *job, enum reason reason, struct task *task,
+              uint64_t attempt, int64_t left)
 {
     job->state = reason == REASON_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
     job->finished_ns = engine->now_ns;

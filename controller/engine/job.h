@@ -1,8 +1,10 @@
-/* Jobs: how they arrive in parts, when their tasks are ready, when they are over. Private to controller/engine.
+/* Jobs: how they arrive in parts, when their tasks are ready, when they are over. Private to
+ * controller/engine.
  *
- * A job is active from job_end until its last task is accepted, or until it fails or is cancelled. A stage is open when every
- * barrier parent has ended and every task of every pipelined parent runs or has ended; tasks of an open stage that neither run nor
- * are done are ready. Each task has at most one accepted attempt. */
+ * A job is active from job_end until its last task is accepted, or until it fails or is cancelled.
+ * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
+ * or has ended; tasks of an open stage that neither run nor are done are ready. Each task has at
+ * most one accepted attempt. */
 #pragma once
 
 #include "controller/engine/state.h"
@@ -20,10 +22,12 @@ void job_output_lost(struct engine *engine, const struct event *event);
 struct job *job_find(const struct engine *engine, uint64_t number);
 struct finished *job_find_finished(const struct engine *engine, uint64_t number);
 /* NULL: no such task in an active or arriving job. */
-struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage, uint32_t task);
+struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage,
+                           uint32_t task);
 
 /* Bytes of one map's output for one reducer. O(1). */
-uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const struct stage *stage, uint32_t map, uint32_t reduce);
+uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const struct stage *stage,
+                   uint32_t map, uint32_t reduce);
 /* Bytes into the stage: fixed at the first dispatch, the present estimate before. */
 uint64_t stage_coflow_bytes(const struct stage *stage);
 
@@ -31,8 +35,10 @@ uint64_t stage_coflow_bytes(const struct stage *stage);
 void task_run(struct engine *engine, struct task *task);
 void task_requeue(struct engine *engine, struct task *task);
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host);
-/* A task failed for good, or the job is cancelled: every attempt is stopped, outputs are forgotten. The job is freed. */
-void job_fail(struct engine *engine, struct job *job, enum reason reason, struct task *task, uint64_t attempt, int64_t left);
+/* A task failed for good, or the job is cancelled: every attempt is stopped, outputs are forgotten.
+ * The job is freed. */
+void job_fail(struct engine *engine, struct job *job, enum reason reason, struct task *task,
+              uint64_t attempt, int64_t left);
 /* The host's outputs are gone: maps whose output is still needed run again. */
 void job_outputs_of_host_lost(struct engine *engine, struct host *host);
 
@@ -41,7 +47,8 @@ void job_assemble(struct engine *engine, struct job *job);
 /* An assembled job with its estimate takes part from now on; its stages are not looked at. */
 void job_activate(struct engine *engine, struct job *job);
 /* For load: a blocked task gets the state that it had. */
-void task_restore(struct engine *engine, struct task *task, enum task_state state, uint64_t done_attempt, struct host *done_host);
+void task_restore(struct engine *engine, struct task *task, enum task_state state,
+                  uint64_t done_attempt, struct host *done_host);
 void job_finish(struct engine *engine, struct job *job);
 
 /* Indexes of the ready queues; for load and for a change of policy. */

@@ -1,6 +1,7 @@
 #include "controller/engine/engine.h"
 
-void level_table_exponential(struct level_table *ret_table, uint64_t first_bytes, uint64_t factor, uint32_t levels)
+void level_table_exponential(struct level_table *ret_table, uint64_t first_bytes, uint64_t factor,
+                             uint32_t levels)
 {
     *ret_table = (struct level_table){.levels = levels};
     uint64_t threshold = first_bytes;

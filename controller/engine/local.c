@@ -48,7 +48,8 @@ static void place_pair(struct engine *engine, struct local *local)
     }
     uint64_t random = engine_mix(engine->config.seed, bucket->job->number, local->host->index);
     uint64_t over = local_over_share(bucket->job, local->host) ? OVER_SHARE : 0;
-    struct sorted_key key = {over | (uint64_t)fewest << 32 | local->n, local->host->running, random << 32 | local->host->index};
+    struct sorted_key key = {over | (uint64_t)fewest << 32 | local->n, local->host->running,
+                             random << 32 | local->host->index};
     sorted_place(&bucket->pairs, &local->pair, key, 0);
 }
 
@@ -132,7 +133,8 @@ void local_add(struct engine *engine, struct task *task)
             skip |= replicas[j] == replicas[i];
         if (skip)
             continue;
-        /* WHY: adopted when unknown. After a restart of the controller jobs come from its store before any host joins. */
+        /* WHY: adopted when unknown. After a restart of the controller jobs come from its store
+         * before any host joins. */
         struct host *host = cluster_adopt(engine, replicas[i]);
         struct local_ref *ref = &task->refs[task->n_refs++];
         ref->task = task;
@@ -210,8 +212,9 @@ static void synchronise(struct engine *engine, struct bucket *bucket)
     bucket->seen = engine->n_changes;
 }
 
-int local_best_pair(struct engine *engine, struct bucket *bucket, bool within_share, struct task **ret_task, struct fit **ret_fit,
-                    uint32_t *ret_candidates, uint32_t *ret_here)
+int local_best_pair(struct engine *engine, struct bucket *bucket, bool within_share,
+                    struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
+                    uint32_t *ret_here)
 {
     synchronise(engine, bucket);
     struct sorted_node *first = sorted_first(&bucket->pairs);

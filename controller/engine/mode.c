@@ -4,15 +4,17 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 
-/* Ready reduce tasks of the bucket that some host with a free slot would take: the option mode_ignore_held. WHY a loop over tasks: it exists
- * for comparison only, and looks at the first job alone. */
+/* Ready reduce tasks of the bucket that some host with a free slot would take: the option
+ * mode_ignore_held. WHY a loop over tasks: it exists for comparison only, and looks at the first
+ * job alone. */
 static uint64_t count_unheld(const struct engine *engine, const struct bucket *bucket)
 {
     enum unit_order order = engine->network->order(engine->mode);
     uint64_t limit = ~sorted_least(&bucket->shape->by_receivers[order]), n = bucket->ready_maps.n;
     const struct stage *stage;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
-        for (struct sorted_node *node = sorted_first(&stage->ready_reduces); node; node = sorted_next(node))
+        for (struct sorted_node *node = sorted_first(&stage->ready_reduces); node;
+             node = sorted_next(node))
             n += (order == ORDER_COFLOW ? stage_coflow_bytes(stage) : node->key.a) < limit;
     }
     return n;
@@ -27,7 +29,8 @@ void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret
         const struct bucket *bucket = first->buckets[i];
         if (!bucket->shape->capable)
             continue;
-        uint64_t ready = engine->config.mode_ignore_held ? count_unheld(engine, bucket) : bucket->n_ready;
+        uint64_t ready =
+            engine->config.mode_ignore_held ? count_unheld(engine, bucket) : bucket->n_ready;
         int64_t free = bucket->shape->times;
         if (i == 0 || (int64_t)ready - free > (int64_t)*ret_ready - *ret_free) {
             *ret_ready = ready;
@@ -42,14 +45,16 @@ static void numbers_of_all(const struct engine *engine, uint64_t *ret_ready, int
     *ret_free = 0;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
-        if (shape->capable && (int64_t)shape->n_ready - shape->times > (int64_t)*ret_ready - *ret_free) {
+        if (shape->capable &&
+            (int64_t)shape->n_ready - shape->times > (int64_t)*ret_ready - *ret_free) {
             *ret_ready = shape->n_ready;
             *ret_free = shape->times;
         }
     }
 }
 
-static enum mode wanted(const struct engine *engine, enum reason *ret_reason, uint64_t *ret_ready, int64_t *ret_free)
+static enum mode wanted(const struct engine *engine, enum reason *ret_reason, uint64_t *ret_ready,
+                        int64_t *ret_free)
 {
     bool all = engine->config.mode_rule == MODE_RULE_ALL;
     if (all)
@@ -61,13 +66,15 @@ static enum mode wanted(const struct engine *engine, enum reason *ret_reason, ui
         starved = false;
     if (engine->config.mode_rule == MODE_RULE_STARVED)
         starved = true;
-    *ret_reason = all ? (starved ? REASON_ALL_BLOCKED : REASON_ALL_FIT) : (starved ? REASON_FIRST_BLOCKED : REASON_FIRST_FITS);
+    *ret_reason = all ? (starved ? REASON_ALL_BLOCKED : REASON_ALL_FIT)
+                      : (starved ? REASON_FIRST_BLOCKED : REASON_FIRST_FITS);
     return starved ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
 static bool dwells(const struct engine *engine, enum mode mode)
 {
-    return mode != engine->mode && engine->now_ns - engine->mode_since_ns < engine->config.mode_dwell_ns;
+    return mode != engine->mode &&
+           engine->now_ns - engine->mode_since_ns < engine->config.mode_dwell_ns;
 }
 
 void mode_restore(struct engine *engine)
@@ -91,7 +98,8 @@ void mode_update(struct engine *engine)
     engine->mode_since_ns = engine->now_ns;
     engine->mode_sequence++;
     engine->counters.mode_switches++;
-    struct decision *decision = engine_decide(engine, DECISION_MODE, reason, clamp_i64(ready), free);
+    struct decision *decision =
+        engine_decide(engine, DECISION_MODE, reason, clamp_i64(ready), free);
     decision->mode.mode = mode;
     decision->mode.sequence = engine->mode_sequence;
 }

@@ -1,8 +1,10 @@
 /* The two modes and when they switch. Private to controller/engine.
  *
- * Slot-starved ⇔ some ready tasks of the first job outnumber the free slots that they may use (per shape; shapes that no host that
- * is up can ever hold are not blocked by slots and do not count). The difference does not change when the first job's own tasks are placed,
- * so the mode is computed after the events of a step and after each pick. A mode lasts at least mode_dwell_ns. Seed 002, section 4. */
+ * Slot-starved ⇔ some ready tasks of the first job outnumber the free slots that they may use (per
+ * shape; shapes that no host that is up can ever hold are not blocked by slots and do not count).
+ * The difference does not change when the first job's own tasks are placed, so the mode is computed
+ * after the events of a step and after each pick. A mode lasts at least mode_dwell_ns. Seed 002,
+ * section 4. */
 #pragma once
 
 #include "controller/engine/state.h"

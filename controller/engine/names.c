@@ -47,9 +47,11 @@ static const char *const reasons[REASONS] = {
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};
 static const char *const task_states[] = {"blocked", "ready", "running", "done"};
-static const char *const attempt_states[] = {"sent", "queued", "started", "receiving", "computing", "done", "failed", "killed", "lost"};
+static const char *const attempt_states[] = {"sent", "queued", "started", "receiving", "computing",
+                                             "done", "failed", "killed",  "lost"};
 
-#define NAME(table, value) ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : "?")
+#define NAME(table, value)                                                                         \
+    ((unsigned)(value) < sizeof(table) / sizeof((table)[0]) ? (table)[value] : "?")
 
 const char *reason_name(enum reason reason)
 {

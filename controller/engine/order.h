@@ -1,14 +1,16 @@
 /* The order of active jobs ("whose turn"). Private to controller/engine.
  *
- * The turn policy gives each job a number, smaller is sooner, ties by job number; this module keeps every index that is sorted by
- * it. A job's place changes when its number does: O(log n), plus its own ready queues. */
+ * The turn policy gives each job a number, smaller is sooner, ties by job number; this module keeps
+ * every index that is sorted by it. A job's place changes when its number does: O(log n), plus its
+ * own ready queues. */
 #pragma once
 
 #include "controller/engine/state.h"
 
 void order_add(struct engine *engine, struct job *job);
 void order_remove(struct engine *engine, struct job *job);
-/* Something that the policy may look at changed (estimate, priority, running tasks): the job moves when its number did. */
+/* Something that the policy may look at changed (estimate, priority, running tasks): the job moves
+ * when its number did. */
 void order_change(struct engine *engine, struct job *job);
 /* The policy itself changed: every active job moves. O(n log n). */
 void order_rebuild(struct engine *engine);

@@ -1,5 +1,5 @@
-/* Arithmetic on resource vectors (event.h). Pure, O(1). Sums wrap around: reported amounts may be absurd, and what was added can always
- * be taken off again. */
+/* Arithmetic on resource vectors (event.h). Pure, O(1). Sums wrap around: reported amounts may be
+ * absurd, and what was added can always be taken off again. */
 #pragma once
 
 #include "controller/engine/event.h"
@@ -24,7 +24,8 @@ static inline bool resources_equal(const struct resources *a, const struct resou
     return true;
 }
 
-/* How many times `demand` fits into what is free, 0 when something is short; a demand of nothing fits INT32_MAX times. */
+/* How many times `demand` fits into what is free, 0 when something is short; a demand of nothing
+ * fits INT32_MAX times. */
 static inline int64_t resources_times(const struct resources *free, const struct resources *demand)
 {
     int64_t times = INT32_MAX;

@@ -43,14 +43,16 @@ static void refresh_upwards(struct sorted_node *node)
         node = RB_PARENT(node, entry);
 }
 
-void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key, uint64_t value)
+void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key,
+                   uint64_t value)
 {
     node->key = key;
     node->value = node->least = value;
     RB_INSERT(sorted_tree, &set->tree, node);
     node->in = true;
     set->n++;
-    /* WHY: libbsd's insertion refreshes the parent and what it rotates, not the whole path to the root. */
+    /* WHY: libbsd's insertion refreshes the parent and what it rotates, not the whole path to the
+     * root. */
     for (struct sorted_node *up = node; up; up = RB_PARENT(up, entry))
         refresh(up);
 }
@@ -59,7 +61,8 @@ void sorted_remove(struct sorted *set, struct sorted_node *node)
 {
     if (!node->in)
         return;
-    /* WHY: with a neutral value its removal changes no ancestor's least value, so that the tree's local refreshes suffice. */
+    /* WHY: with a neutral value its removal changes no ancestor's least value, so that the tree's
+     * local refreshes suffice. */
     node->value = UINT64_MAX;
     refresh_upwards(node);
     RB_REMOVE(sorted_tree, &set->tree, node);
@@ -67,7 +70,8 @@ void sorted_remove(struct sorted *set, struct sorted_node *node)
     set->n--;
 }
 
-void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key, uint64_t value)
+void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key,
+                  uint64_t value)
 {
     if (node->in && sorted_compare(node->key, key) == 0) {
         if (node->value != value) {

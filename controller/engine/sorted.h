@@ -1,12 +1,14 @@
-/* Ordered sets with intrusive nodes: a key of three numbers, a value, and per subtree the least value in it.
+/* Ordered sets with intrusive nodes: a key of three numbers, a value, and per subtree the least
+ * value in it.
  *
- * The one container of the engine. The order is total and stated by the keys alone, so that equal states iterate equally
- * whatever their history; keys in one set must differ. The least value answers "the first in order whose value is below x"
- * without a scan, which is how the engine finds the first job that fits without looking at those that do not.
+ * The one container of the engine. The order is total and stated by the keys alone, so that equal
+ * states iterate equally whatever their history; keys in one set must differ. The least value
+ * answers "the first in order whose value is below x" without a scan, which is how the engine finds
+ * the first job that fits without looking at those that do not.
  *
- * A node stands in at most one set; its owner embeds it and gets itself back with sorted_owner(). The set never allocates.
- * A zeroed set and a zeroed node are valid and empty. All operations O(log n) except where said. Balanced by libbsd's
- * red-black tree (tree(3bsd)). */
+ * A node stands in at most one set; its owner embeds it and gets itself back with sorted_owner().
+ * The set never allocates. A zeroed set and a zeroed node are valid and empty. All operations O(log
+ * n) except where said. Balanced by libbsd's red-black tree (tree(3bsd)). */
 #pragma once
 
 #include <stdbool.h>
@@ -36,11 +38,13 @@ struct sorted {
 #define sorted_owner(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* The node must not stand in a set. */
-void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key, uint64_t value);
+void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key,
+                   uint64_t value);
 /* Nothing happens to a node that stands in no set; it must not stand in another one. */
 void sorted_remove(struct sorted *set, struct sorted_node *node);
 /* Inserts, or moves and revalues a node that is already there; cheap when nothing changes. */
-void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key, uint64_t value);
+void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key,
+                  uint64_t value);
 
 /* NULL when there is none. */
 struct sorted_node *sorted_first(const struct sorted *set);

@@ -14,24 +14,29 @@ uint64_t stage_coflow_bytes(const struct stage *stage)
     return stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;
 }
 
-/* ---- ready queues --------------------------------------------------------------------------------------------------------------- */
+/* ---- ready queues
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
-/* The smallest unit of the bucket's ready reduce tasks, by the order that the network follows in slot-rich mode. */
+/* The smallest unit of the bucket's ready reduce tasks, by the order that the network follows in
+ * slot-rich mode. */
 static uint64_t smallest_unit(struct engine *engine, struct bucket *bucket)
 {
     uint64_t least = UINT64_MAX;
     struct stage *stage;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         engine->counters.visits++;
-        uint64_t bytes = engine->network->order(MODE_SLOT_RICH) == ORDER_COFLOW ? stage_coflow_bytes(stage)
-                                                                                : sorted_first(&stage->ready_reduces)->key.a;
+        uint64_t bytes = engine->network->order(MODE_SLOT_RICH) == ORDER_COFLOW
+                             ? stage_coflow_bytes(stage)
+                             : sorted_first(&stage->ready_reduces)->key.a;
         if (bytes < least)
             least = bytes;
     }
     return least;
 }
 
-static void place_by_turn(struct sorted *set, struct sorted_node *node, const struct job *job, bool in, uint64_t value)
+static void place_by_turn(struct sorted *set, struct sorted_node *node, const struct job *job,
+                          bool in, uint64_t value)
 {
     if (in)
         sorted_place(set, node, job->turn, value);
@@ -44,8 +49,10 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
     struct shape *shape = bucket->shape;
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
     place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0, 0);
-    place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job, bucket->unlocated.n > 0, 0);
-    place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces, reduces ? smallest_unit(engine, bucket) : 0);
+    place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
+                  bucket->unlocated.n > 0, 0);
+    place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
+                  reduces ? smallest_unit(engine, bucket) : 0);
 }
 
 void job_reorder(struct engine *engine, struct job *job)
@@ -120,12 +127,15 @@ static void leave_queue(struct engine *engine, struct task *task, enum task_stat
         hold_stage_empty(engine, stage);
 }
 
-/* ---- open and closed stages ------------------------------------------------------------------------------------------------------ */
+/* ---- open and closed stages
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
 {
     const struct stage *parent = stage->job->stages[edge->parent];
-    return edge->kind == EDGE_BARRIER ? parent->n_done == parent->n_tasks : parent->n_started == parent->n_tasks;
+    return edge->kind == EDGE_BARRIER ? parent->n_done == parent->n_tasks
+                                      : parent->n_started == parent->n_tasks;
 }
 
 static bool is_due(struct stage *stage)
@@ -162,7 +172,8 @@ static void children_look(struct engine *engine, struct stage *stage)
         stage_open_if_due(engine, stage->job->stages[stage->children[i]]);
 }
 
-/* A task of the stage waits again: what was pipelined behind it must not take the slots that it needs. */
+/* A task of the stage waits again: what was pipelined behind it must not take the slots that it
+ * needs. */
 static void children_wait(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++)
@@ -170,7 +181,9 @@ static void children_wait(struct engine *engine, struct stage *stage)
             stage_close(engine, stage->job->stages[stage->children[i]]);
 }
 
-/* ---- transitions of a task --------------------------------------------------------------------------------------------------------- */
+/* ---- transitions of a task
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 void task_run(struct engine *engine, struct task *task)
 {
@@ -257,7 +270,8 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
         children_look(engine, stage);
 }
 
-void task_restore(struct engine *engine, struct task *task, enum task_state state, uint64_t done_attempt, struct host *done_host)
+void task_restore(struct engine *engine, struct task *task, enum task_state state,
+                  uint64_t done_attempt, struct host *done_host)
 {
     struct stage *stage = task->stage;
     struct job *job = stage->job;
@@ -277,12 +291,15 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     job->stages_done += ++stage->n_done == stage->n_tasks;
 }
 
-/* ---- lost outputs -------------------------------------------------------------------------------------------------------------------- */
+/* ---- lost outputs
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool still_needed(const struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++)
-        if (stage->job->stages[stage->children[i]]->n_done < stage->job->stages[stage->children[i]]->n_tasks)
+        if (stage->job->stages[stage->children[i]]->n_done <
+            stage->job->stages[stage->children[i]]->n_tasks)
             return true;
     return false;
 }
@@ -328,8 +345,10 @@ static void lose_output(struct engine *engine, struct task *task)
 
 void job_output_lost(struct engine *engine, const struct event *event)
 {
-    struct task *task = job_find_task(engine, event->output_lost.job, event->output_lost.stage, event->output_lost.task);
-    bool current = task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
+    struct task *task = job_find_task(engine, event->output_lost.job, event->output_lost.stage,
+                                      event->output_lost.task);
+    bool current =
+        task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
     if (current && still_needed(task->stage))
         lose_output(engine, task);
     else
@@ -339,10 +358,12 @@ void job_output_lost(struct engine *engine, const struct event *event)
 void job_outputs_of_host_lost(struct engine *engine, struct host *host)
 {
     struct sorted_key from = {0, 0, 0};
-    for (struct sorted_node *node = sorted_from(&host->outputs, from); node; node = sorted_from(&host->outputs, from)) {
+    for (struct sorted_node *node = sorted_from(&host->outputs, from); node;
+         node = sorted_from(&host->outputs, from)) {
         struct job *job = sorted_owner(node, struct output_host, by_job)->job;
         from.a = job->number + 1;
-        /* WHY: last stage first, since a stage that has to run again needs the outputs of those before it. */
+        /* WHY: last stage first, since a stage that has to run again needs the outputs of those
+         * before it. */
         for (uint32_t s = job->n_stages; s-- > 0;) {
             struct stage *stage = job->stages[s];
             for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {

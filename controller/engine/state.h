@@ -1,15 +1,16 @@
 /* What the engine knows: the structures that its modules share. Private to controller/engine.
  *
- * Ownership: the engine owns everything; a job owns its stages, buckets and tasks; a host owns its units. Attempts belong to
- * the engine and point to their task until the task's job ends (then they are orphans until their host says that they ended).
- * Everything marked "index" can be rebuilt from the rest and is not dumped. */
+ * Ownership: the engine owns everything; a job owns its stages, buckets and tasks; a host owns its
+ * units. Attempts belong to the engine and point to their task until the task's job ends (then they
+ * are orphans until their host says that they ended). Everything marked "index" can be rebuilt from
+ * the rest and is not dumped. */
 #pragma once
 
 #include "controller/engine/engine.h"
 #include "controller/engine/sorted.h"
 
-#include <setjmp.h>
 #include <bsd/sys/queue.h>
+#include <setjmp.h>
 
 /* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
 enum unit_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
@@ -31,8 +32,8 @@ struct attempt {
     bool receiving, stopping;
     enum reason reason; /* of its start, for explain */
     int64_t left, right;
-    struct sorted_node by_number;          /* engine->attempts */
-    struct sorted_node by_size[ORDERS];    /* host->receiving, while it receives */
+    struct sorted_node by_number;           /* engine->attempts */
+    struct sorted_node by_size[ORDERS];     /* host->receiving, while it receives */
     TAILQ_ENTRY(attempt) on_host, of_stage; /* of_stage only with a task */
     struct attempt *next_of_task;
 };
@@ -54,11 +55,11 @@ struct task {
     uint64_t done_attempt;
     uint32_t done_host;
     int64_t ready_ns, started_ns;
-    struct attempt *attempts;  /* live ones */
-    struct sorted_node ready;  /* stage->ready_reduces or bucket->ready_maps */
+    struct attempt *attempts;           /* live ones */
+    struct sorted_node ready;           /* stage->ready_reduces or bucket->ready_maps */
     struct sorted_node ready_unlocated; /* bucket->unlocated */
-    struct local_ref *refs;    /* index: while it is a ready map with replicas */
-    uint32_t n_refs, candidates; /* index: locals, and how many of them fit */
+    struct local_ref *refs;             /* index: while it is a ready map with replicas */
+    uint32_t n_refs, candidates;        /* index: locals, and how many of them fit */
 };
 
 /* Ready maps of one bucket whose block is on one host. */
@@ -66,7 +67,8 @@ struct local {
     struct bucket *bucket;
     struct host *host;
     struct sorted_node by_host; /* bucket->locals */
-    struct sorted_node pair;    /* bucket->pairs: the order in which nats prefers (task, server) pairs */
+    struct sorted_node
+        pair; /* bucket->pairs: the order in which nats prefers (task, server) pairs */
     struct sorted_node waiting; /* host_shape->waiting */
     TAILQ_HEAD(, local_ref) refs;
     uint32_t n;
@@ -78,7 +80,8 @@ struct edge {
     uint32_t parent;
     enum edge_kind kind;
     bool matrix, given;
-    uint64_t *bytes; /* matrix: maps × reduces; else one sum per reduce; NULL: nothing given, all 0 */
+    uint64_t
+        *bytes; /* matrix: maps × reduces; else one sum per reduce; NULL: nothing given, all 0 */
     uint64_t filled;
 };
 
@@ -102,7 +105,7 @@ struct stage {
     uint64_t coflow_bytes;
     uint64_t received_bytes, received_level; /* D-CLAS */
     struct attempts attempts;
-    struct sorted ready_reduces; /* (bytes, index) */
+    struct sorted ready_reduces;  /* (bytes, index) */
     TAILQ_ENTRY(stage) of_bucket; /* bucket->reduce_stages while ready_reduces.n */
     bool held, overdue;
     enum reason hold_reason;
@@ -116,14 +119,14 @@ struct bucket {
     struct job *job;
     struct shape *shape;
     uint32_t n_ready;
-    struct sorted ready_maps;            /* (stage, index) */
-    struct sorted unlocated;             /* those without a block */
-    TAILQ_HEAD(, stage) reduce_stages;   /* with ready tasks that have network input */
-    struct sorted_node by_turn_maps;     /* shape->maps */
+    struct sorted ready_maps;             /* (stage, index) */
+    struct sorted unlocated;              /* those without a block */
+    TAILQ_HEAD(, stage) reduce_stages;    /* with ready tasks that have network input */
+    struct sorted_node by_turn_maps;      /* shape->maps */
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
-    struct sorted_node by_turn_reduces;  /* shape->reduces; value: its smallest unit */
-    struct sorted locals, pairs;         /* index */
-    bool synced;                         /* index: pairs were right at change number `seen` */
+    struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest unit */
+    struct sorted locals, pairs;          /* index */
+    bool synced;                          /* index: pairs were right at change number `seen` */
     uint64_t seen;
 };
 
@@ -152,7 +155,7 @@ struct job {
     uint64_t shuffle_bytes;
     int64_t submitted_ns, finished_ns, slot_wait_ns;
     uint64_t estimate_key; /* SJF: fixed at submission, changed only by a new estimate */
-    uint64_t map_share;    /* of its tasks on one host, fixed at submission; UINT64_MAX: any number */
+    uint64_t map_share; /* of its tasks on one host, fixed at submission; UINT64_MAX: any number */
     struct sorted_key turn;
     struct sorted outputs;
     struct sorted_node by_number, by_turn, by_name;
@@ -177,16 +180,17 @@ struct fit {
     struct host *host;
     uint32_t unit;
     int64_t times;
-    bool possible, capable;               /* would fit if the unit were empty; and the host is up */
-    struct sorted_node by_load;           /* shape->by_load: fewest tasks first */
-    struct sorted_node by_tie;            /* shape->by_tie: random order */
-    struct sorted_node by_receivers[ORDERS]; /* shape->by_receivers: fewest receiving tasks, then the longest smallest unit */
+    bool possible, capable;     /* would fit if the unit were empty; and the host is up */
+    struct sorted_node by_load; /* shape->by_load: fewest tasks first */
+    struct sorted_node by_tie;  /* shape->by_tie: random order */
+    struct sorted_node by_receivers[ORDERS]; /* shape->by_receivers: fewest receiving tasks, then
+                                                the longest smallest unit */
 };
 
 struct host_shape {
     struct host *host;
-    uint32_t fitting;       /* units with room */
-    struct sorted waiting;  /* locals, by their job's turn */
+    uint32_t fitting;              /* units with room */
+    struct sorted waiting;         /* locals, by their job's turn */
     struct sorted_node local_host; /* shape->local_hosts while both */
     struct fit fit[];
 };
@@ -205,7 +209,7 @@ struct host {
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
     uint64_t neat_up, neat_down; /* scratch of one pick of place/neat.c: bytes ahead on its links */
-    struct host_shape **shapes; /* index: one per engine shape */
+    struct host_shape **shapes;  /* index: one per engine shape */
 };
 
 /* One (demand, constraint): index over hosts and jobs. */
@@ -213,13 +217,14 @@ struct shape {
     uint32_t index;
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
-    int64_t times;    /* how many more such tasks fit now */
-    uint32_t possible, capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
+    int64_t times; /* how many more such tasks fit now */
+    uint32_t possible,
+        capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint64_t n_ready;
     struct sorted by_load, by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn */
-    struct sorted local_hosts;              /* hosts with room and waiting locals, by the first local's turn */
-    struct sorted unheld, overdue;          /* stages with ready tasks, by turn */
+    struct sorted local_hosts; /* hosts with room and waiting locals, by the first local's turn */
+    struct sorted unheld, overdue; /* stages with ready tasks, by turn */
 };
 
 enum { CHANGES = 4096 };
@@ -258,17 +263,22 @@ struct engine {
     struct engine_counters counters;
 };
 
-/* Memory for the step; does not return when there is none (engine_step then returns −ENOMEM). Zeroed. */
+/* Memory for the step; does not return when there is none (engine_step then returns −ENOMEM).
+ * Zeroed. */
 void *engine_allocate(struct engine *engine, size_t n, size_t size);
-/* An array of pointers with room for entry number n; it grows by doubling. Takes and returns the array. */
+/* An array of pointers with room for entry number n; it grows by doubling. Takes and returns the
+ * array. */
 void *engine_grow(struct engine *engine, void *array, uint32_t n);
 /* A zeroed decision at the end of this step's list. */
-struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason, int64_t left, int64_t right);
+struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason,
+                               int64_t left, int64_t right);
 /* One event, without deciding anything that follows from it. */
 void engine_apply(struct engine *engine, const struct event *event);
-void engine_reject(struct engine *engine, const struct event *event, enum reason reason, int64_t left, int64_t right);
+void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
+                   int64_t left, int64_t right);
 
-/* The engine's named random source, a counter-based generator: splitmix64's finalizer (Steele, Lea, Flood 2014) over seed and names. */
+/* The engine's named random source, a counter-based generator: splitmix64's finalizer (Steele, Lea,
+ * Flood 2014) over seed and names. */
 static inline uint64_t engine_mix(uint64_t seed, uint64_t x, uint64_t y)
 {
     uint64_t z = seed + 0x9e3779b97f4a7c15u * (x + 1) + 0xd1342543de82ef95u * (y + 1);
@@ -280,7 +290,8 @@ static inline uint64_t engine_mix(uint64_t seed, uint64_t x, uint64_t y)
 static inline const uint32_t *task_replicas(const struct task *task)
 {
     const struct stage *stage = task->stage;
-    return stage->replicas ? stage->replicas + (size_t)task->index * stage->replicas_per_task : NULL;
+    return stage->replicas ? stage->replicas + (size_t)task->index * stage->replicas_per_task
+                           : NULL;
 }
 
 static inline int64_t clamp_i64(uint64_t value)

@@ -122,7 +122,8 @@ int engine_finished_after(const struct engine *engine, uint64_t after, struct jo
     return 0;
 }
 
-int engine_stage(const struct engine *engine, uint64_t job, uint32_t index, struct stage_view *ret_view)
+int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
+                 struct stage_view *ret_view)
 {
     const struct task *first = job_find_task(engine, job, index, 0);
     if (!first)
@@ -144,7 +145,8 @@ int engine_stage(const struct engine *engine, uint64_t job, uint32_t index, stru
     return 0;
 }
 
-int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index, struct task_view *ret_view)
+int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
+                struct task_view *ret_view)
 {
     const struct task *task = job_find_task(engine, job, stage, index);
     if (!task)

@@ -19,7 +19,7 @@ static int report(const char *path, const struct log_replay_result *result)
     }
     fprintf(stderr,
             "%s:%" PRIu64 ": the engine decides otherwise than recorded (this program is of "
-                          "another version, or the log was changed)\n",
+            "another version, or the log was changed)\n",
             path, result->first_difference_line);
     fprintf(stderr, "  recorded: %s\n  decided:  %s\n",
             result->recorded[0] ? result->recorded : "nothing",

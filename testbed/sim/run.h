@@ -26,7 +26,7 @@ struct run_config {
                            the truth */
     bool local_free; /* bytes that are on the task's own host cost nothing (else they use its links)
                       */
-    FILE *log; /* gets the run in the controller's log format; NULL: nobody */
+    FILE *log;       /* gets the run in the controller's log format; NULL: nobody */
     void (*progress)(void *user, double part);
     void *user;
 };

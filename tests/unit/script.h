@@ -63,7 +63,8 @@ static inline int script_next_line(void *context, const char **ret_line)
     if (lines->read == lines->used)
         return 0;
     *ret_line = lines->at + lines->read;
-    size_t length = (size_t)((char *)memchr(*ret_line, '\n', lines->used - lines->read) - *ret_line);
+    size_t length =
+        (size_t)((char *)memchr(*ret_line, '\n', lines->used - lines->read) - *ret_line);
     lines->read += length + 1;
     return (int)length + 1;
 }

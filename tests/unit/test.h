@@ -1,4 +1,5 @@
-/* What every unit test includes: cmocka and what cmocka needs before it, and the seed of property tests. */
+/* What every unit test includes: cmocka and what cmocka needs before it, and the seed of property
+ * tests. */
 #pragma once
 
 #include <setjmp.h>
@@ -11,7 +12,8 @@
 
 #include <cmocka.h>
 
-/* The seed of this run: TEST_SEED from the environment, else the time. It is printed, so that a failure can be repeated. */
+/* The seed of this run: TEST_SEED from the environment, else the time. It is printed, so that a
+ * failure can be repeated. */
 static inline uint64_t test_seed(void)
 {
     static uint64_t seed;

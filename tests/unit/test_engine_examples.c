@@ -1,10 +1,12 @@
-/* The specification's worked examples: mode switch, and example 2 (slots held back let another job through). */
+/* The specification's worked examples: mode switch, and example 2 (slots held back let another job
+ * through). */
 #include "tests/unit/script.h"
 
 enum { UNIT = 1000000 };
 
 /* The explanation's sentence contains `words`, and its fact `name` has the value. */
-static void check_explanation(struct script *s, uint64_t job, uint32_t stage, uint32_t task, const char *words, const char *name, const char *value)
+static void check_explanation(struct script *s, uint64_t job, uint32_t stage, uint32_t task,
+                              const char *words, const char *name, const char *value)
 {
     struct engine_explanation e;
     assert_int_equal(engine_explain(s->engine, job, stage, task, &e), 0);
@@ -62,14 +64,18 @@ static void example_2(bool other_is_larger, bool reload)
     uint32_t held_task = 0;
     while (script_start(&s, 1, 1, held_task))
         held_task++;
-    check_explanation(&s, 1, 1, held_task, "Held back: its Coflow of 16000000 bytes would be first on no downlink", "hold_reason", "would-stall");
-    check_explanation(&s, 1, 1, held_task ? 0 : 1, "nobody received over its downlink", "coflow_level", "1");
+    check_explanation(&s, 1, 1, held_task,
+                      "Held back: its Coflow of 16000000 bytes would be first on no downlink",
+                      "hold_reason", "would-stall");
+    check_explanation(&s, 1, 1, held_task ? 0 : 1, "nobody received over its downlink",
+                      "coflow_level", "1");
     check_explanation(&s, 1, 0, 0, "Done by attempt", "kind", "map");
 
     s.now_ns = 2 * SECOND;
     script_load(&s, 0, 1000);
     script_load(&s, 1, 1000);
-    struct script_job b = {2, 1, 2, 0, blocks_b, UNIT, SECOND, 0, NULL, other_is_larger ? 2000 * INT64_C(1000000) : 1};
+    struct script_job b = {2,    1,      2, 0,    blocks_b,
+                           UNIT, SECOND, 0, NULL, other_is_larger ? 2000 * INT64_C(1000000) : 1};
     script_submit(&s, &b);
     struct engine_status status;
     engine_status(s.engine, &status);
@@ -78,7 +84,8 @@ static void example_2(bool other_is_larger, bool reload)
     const struct decision *m5 = script_start(&s, 2, 0, 0);
     assert_non_null(m5);
     if (other_is_larger)
-        check_explanation(&s, 1, 1, held_task, "Held back: its Macroflow of 4000000 bytes", "mode_numbers", "2 ready, 1 free");
+        check_explanation(&s, 1, 1, held_task, "Held back: its Macroflow of 4000000 bytes",
+                          "mode_numbers", "2 ready, 1 free");
     uint64_t attempt_b = m5->start.attempt;
 
     s.now_ns = 3 * SECOND;
@@ -151,7 +158,8 @@ static void test_example_2_greedy_fills_all_slots(void **state)
     script_end(&s);
 }
 
-/* J1 is the smallest and fully placed: rich. J2, larger, does not fit: still rich. J3, the smallest of all, does not fit: starved. */
+/* J1 is the smallest and fully placed: rich. J2, larger, does not fit: still rich. J3, the smallest
+ * of all, does not fit: starved. */
 static void test_mode_switch_example(void **state)
 {
     (void)state;
@@ -185,7 +193,8 @@ static void test_mode_switch_example(void **state)
     script_end(&s);
 }
 
-/* With mode_ignore_held, tasks that no host with a free slot would take do not make the cluster slot-starved. */
+/* With mode_ignore_held, tasks that no host with a free slot would take do not make the cluster
+ * slot-starved. */
 static void test_held_tasks_can_be_left_out_of_the_mode(void **state)
 {
     (void)state;
@@ -204,13 +213,16 @@ static void test_held_tasks_can_be_left_out_of_the_mode(void **state)
         struct engine_status status;
         engine_status(s.engine, &status);
         assert_int_equal(status.tasks_ready + status.attempts, 3);
-        assert_int_equal(status.mode, status.first_ready > (uint64_t)status.first_free ? MODE_SLOT_STARVED : MODE_SLOT_RICH);
+        assert_int_equal(status.mode, status.first_ready > (uint64_t)status.first_free
+                                          ? MODE_SLOT_STARVED
+                                          : MODE_SLOT_RICH);
         assert_int_equal(status.first_ready, ignore ? 0 : status.tasks_ready);
         script_end(&s);
     }
 }
 
-/* A task that is refused everywhere fails its job after failures_max, instead of being sent for ever. */
+/* A task that is refused everywhere fails its job after failures_max, instead of being sent for
+ * ever. */
 static void test_refused_attempts_count_as_failures(void **state)
 {
     (void)state;

@@ -27,7 +27,8 @@ static struct sorted_node *first_matching(struct model *m, struct sorted_key fro
 static void check_against_the_model(struct model *m, uint64_t *stream)
 {
     struct sorted_key zero = {0};
-    struct sorted_key key = {test_random(stream) % 12, test_random(stream) % 4, test_random(stream) % NODES};
+    struct sorted_key key = {test_random(stream) % 12, test_random(stream) % 4,
+                             test_random(stream) % NODES};
     uint64_t limit = test_random(stream) % 60;
     assert_ptr_equal(sorted_first_below(&m->set, limit), first_matching(m, zero, limit));
     assert_ptr_equal(sorted_from(&m->set, key), first_matching(m, key, UINT64_MAX));

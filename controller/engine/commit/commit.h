@@ -14,5 +14,6 @@ struct commit_policy {
 extern const struct commit_policy commit_single; /* one scheduler: what fits is accepted */
 extern const struct commit_policy *const commit_policies[]; /* ends with NULL */
 
-/* EVENT_CLAIM: item by item (or all or nothing) admitted and started, each answered by a claim result. */
+/* EVENT_CLAIM: item by item (or all or nothing) admitted and started, each answered by a claim
+ * result. */
 void commit_claim(struct engine *engine, const struct event *event);

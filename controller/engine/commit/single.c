@@ -13,9 +13,11 @@ const struct commit_policy commit_single = {"single", fits, NULL};
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 
 /* The claim behind item i; false when there is no such ready task or unit. */
-static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i, struct claim *ret_claim)
+static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i,
+                          struct claim *ret_claim)
 {
-    struct task *task = job_find_task(engine, event->claim.jobs.at[i], event->claim.stages.at[i], event->claim.tasks.at[i]);
+    struct task *task = job_find_task(engine, event->claim.jobs.at[i], event->claim.stages.at[i],
+                                      event->claim.tasks.at[i]);
     struct host *host = cluster_host(engine, event->claim.hosts.at[i]);
     uint32_t unit = event->claim.units.at[i];
     if (!task || task->state != TASK_READY || !host || unit >= host->n_units)
@@ -25,7 +27,8 @@ static bool claim_of_item(struct engine *engine, const struct event *event, uint
     return engine->commit->admits(engine, ret_claim);
 }
 
-static void answer(struct engine *engine, const struct event *event, uint32_t i, const struct attempt *attempt)
+static void answer(struct engine *engine, const struct event *event, uint32_t i,
+                   const struct attempt *attempt)
 {
     struct decision *decision = engine_decide(engine, DECISION_CLAIM_RESULT, REASON_CLAIMED, 0, 0);
     decision->claim_result.request = event->request;
@@ -37,7 +40,8 @@ static void answer(struct engine *engine, const struct event *event, uint32_t i,
 void commit_claim(struct engine *engine, const struct event *event)
 {
     uint32_t n = event->claim.jobs.n;
-    if (event->claim.stages.n != n || event->claim.tasks.n != n || event->claim.hosts.n != n || event->claim.units.n != n || n == 0) {
+    if (event->claim.stages.n != n || event->claim.tasks.n != n || event->claim.hosts.n != n ||
+        event->claim.units.n != n || n == 0) {
         engine_reject(engine, event, REASON_BAD_VALUE, n, 0);
         return;
     }

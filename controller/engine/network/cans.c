@@ -17,32 +17,39 @@ static enum unit_order order_macroflow(enum mode mode)
     return ORDER_MACROFLOW;
 }
 
-static void set_levels(const struct engine *engine, struct attempt *attempt, bool coflow, bool macroflow)
+static void set_levels(const struct engine *engine, struct attempt *attempt, bool coflow,
+                       bool macroflow)
 {
     uint64_t of_coflow = level_table_level(&engine->config.coflow, attempt->bytes[ORDER_COFLOW]);
-    uint64_t of_macroflow = level_table_level(&engine->config.macroflow, attempt->bytes[ORDER_MACROFLOW]);
+    uint64_t of_macroflow =
+        level_table_level(&engine->config.macroflow, attempt->bytes[ORDER_MACROFLOW]);
     attempt->level[ORDER_COFLOW] = coflow ? of_coflow : of_macroflow;
     attempt->level[ORDER_MACROFLOW] = macroflow ? of_macroflow : of_coflow;
 }
 
-static void levels_both(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
+static void levels_both(const struct engine *engine, const struct stage *stage,
+                        struct attempt *attempt)
 {
     (void)stage;
     set_levels(engine, attempt, true, true);
 }
 
-static void levels_coflow(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
+static void levels_coflow(const struct engine *engine, const struct stage *stage,
+                          struct attempt *attempt)
 {
     (void)stage;
     set_levels(engine, attempt, true, false);
 }
 
-static void levels_macroflow(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
+static void levels_macroflow(const struct engine *engine, const struct stage *stage,
+                             struct attempt *attempt)
 {
     (void)stage;
     set_levels(engine, attempt, false, true);
 }
 
 const struct network_policy network_cans = {"cans", order_by_mode, levels_both, NULL};
-const struct network_policy network_cans_coflow = {"cans-coflow", order_coflow, levels_coflow, NULL};
-const struct network_policy network_cans_macroflow = {"cans-macroflow", order_macroflow, levels_macroflow, NULL};
+const struct network_policy network_cans_coflow = {"cans-coflow", order_coflow, levels_coflow,
+                                                   NULL};
+const struct network_policy network_cans_macroflow = {"cans-macroflow", order_macroflow,
+                                                      levels_macroflow, NULL};

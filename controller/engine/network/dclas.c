@@ -22,7 +22,8 @@ static void received(struct engine *engine, struct stage *stage)
     struct attempt *attempt;
     TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {
         attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level;
-        struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_RECEIVED, clamp_i64(stage->received_bytes), threshold);
+        struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_RECEIVED,
+                                                  clamp_i64(stage->received_bytes), threshold);
         decision->level.attempt = attempt->number;
         decision->level.host = attempt->host->index;
         decision->level.coflow_level = decision->level.macroflow_level = level;

@@ -14,5 +14,10 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
 
 const struct network_policy network_none = {"none", order, levels, NULL};
 
-const struct network_policy *const network_policies[] = {&network_cans,  &network_cans_coflow, &network_cans_macroflow,
-                                                         &network_dclas, &network_scf,         &network_none, NULL};
+const struct network_policy *const network_policies[] = {&network_cans,
+                                                         &network_cans_coflow,
+                                                         &network_cans_macroflow,
+                                                         &network_dclas,
+                                                         &network_scf,
+                                                         &network_none,
+                                                         NULL};

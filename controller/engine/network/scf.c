@@ -1,4 +1,5 @@
-/* Shortest Coflow first by the bytes that are left of it, as reports of received bytes tell: what NEAT's simulations run on. */
+/* Shortest Coflow first by the bytes that are left of it, as reports of received bytes tell: what
+ * NEAT's simulations run on. */
 #include "controller/engine/network/network.h"
 
 static enum unit_order order(enum mode mode)
@@ -27,7 +28,8 @@ static void received(struct engine *engine, struct stage *stage)
         if (attempt->level[ORDER_COFLOW] == level)
             continue;
         attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level;
-        struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_RECEIVED, clamp_i64(stage->received_bytes), 0);
+        struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_RECEIVED,
+                                                  clamp_i64(stage->received_bytes), 0);
         decision->level.attempt = attempt->number;
         decision->level.host = attempt->host->index;
         decision->level.coflow_level = decision->level.macroflow_level = level;

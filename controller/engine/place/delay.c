@@ -1,7 +1,9 @@
-/* Delay scheduling (Zaharia et al., EuroSys 2010) for baselines: a job whose maps find no slot next to a block is passed over, and
- * after hold_max without any start its maps go anywhere. Reduce tasks never wait for a better slot.
+/* Delay scheduling (Zaharia et al., EuroSys 2010) for baselines: a job whose maps find no slot next
+ * to a block is passed over, and after hold_max without any start its maps go anywhere. Reduce
+ * tasks never wait for a better slot.
  *
- * The wait is the engine's hold: what a pick leaves although a slot is free is held, and comes back as overdue when the hold ends. */
+ * The wait is the engine's hold: what a pick leaves although a slot is free is held, and comes back
+ * as overdue when the hold ends. */
 #include "controller/engine/place/place.h"
 
 static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
@@ -20,7 +22,8 @@ static struct bucket *first_reduce(const struct engine *engine)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        struct sorted_node *node = engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->reduces) : NULL;
+        struct sorted_node *node =
+            engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->reduces) : NULL;
         struct bucket *bucket = node ? sorted_owner(node, struct bucket, by_turn_reduces) : NULL;
         if (bucket && (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
             best = bucket;
@@ -28,7 +31,9 @@ static struct bucket *first_reduce(const struct engine *engine)
     return best;
 }
 
-bool place_delayed(struct engine *engine, struct claim (*reduce)(struct engine *engine, struct bucket *bucket), struct claim *ret_claim)
+bool place_delayed(struct engine *engine,
+                   struct claim (*reduce)(struct engine *engine, struct bucket *bucket),
+                   struct claim *ret_claim)
 {
     if (pick_overdue(engine, ret_claim))
         return true;

@@ -12,12 +12,14 @@ static struct task *first_map(const struct bucket *bucket)
     return sorted_owner(sorted_first(&bucket->ready_maps), struct task, ready);
 }
 
-static bool local_pair(struct engine *engine, struct bucket *bucket, bool within_share, struct claim *ret_claim)
+static bool local_pair(struct engine *engine, struct bucket *bucket, bool within_share,
+                       struct claim *ret_claim)
 {
     struct task *task;
     struct fit *fit;
     uint32_t candidates, here;
-    if (!bucket->locals.n || local_best_pair(engine, bucket, within_share, &task, &fit, &candidates, &here) < 0)
+    if (!bucket->locals.n ||
+        local_best_pair(engine, bucket, within_share, &task, &fit, &candidates, &here) < 0)
         return false;
     *ret_claim = (struct claim){task, fit, REASON_LOCAL_BLOCK, candidates, here};
     return true;
@@ -27,22 +29,28 @@ static bool any_pair(struct bucket *bucket, bool local_only, struct claim *ret_c
 {
     if (local_only && !bucket->unlocated.n)
         return false;
-    struct task *task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated), struct task, ready_unlocated) : first_map(bucket);
+    struct task *task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated),
+                                                           struct task, ready_unlocated)
+                                            : first_map(bucket);
     struct fit *fit = place_least_loaded(bucket->shape);
     enum reason reason = task->n_refs ? REASON_NO_LOCAL_SLOT : REASON_NO_BLOCK;
     *ret_claim = (struct claim){task, fit, reason, 0, fit->host->running};
     return true;
 }
 
-bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim)
+bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
+                struct claim *ret_claim)
 {
-    return local_pair(engine, bucket, local_only, ret_claim) || any_pair(bucket, local_only, ret_claim);
+    return local_pair(engine, bucket, local_only, ret_claim) ||
+           any_pair(bucket, local_only, ret_claim);
 }
 
-/* Servers within the job's share first, then fewest candidate servers, then fewest local tasks, then fewest tasks. */
+/* Servers within the job's share first, then fewest candidate servers, then fewest local tasks,
+ * then fewest tasks. */
 static bool is_better(const struct claim *a, const struct claim *b)
 {
-    bool a_over = local_over_share(a->task->stage->job, a->fit->host), b_over = local_over_share(b->task->stage->job, b->fit->host);
+    bool a_over = local_over_share(a->task->stage->job, a->fit->host),
+         b_over = local_over_share(b->task->stage->job, b->fit->host);
     if (a_over != b_over)
         return b_over;
     if (a->left != b->left)
@@ -57,7 +65,8 @@ static bool has_map(const struct bucket *bucket)
     return bucket->ready_maps.n && bucket->shape->times > 0;
 }
 
-bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only, struct claim *ret_claim)
+bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
+                       struct claim *ret_claim)
 {
     struct claim claim;
     bool found = false;
@@ -87,7 +96,8 @@ struct bucket *place_first_bucket(const struct engine *engine)
         const struct shape *shape = engine->shapes[i];
         if (shape->times <= 0)
             continue;
-        struct sorted_node *map = sorted_first(&shape->maps), *reduce = sorted_first(&shape->reduces);
+        struct sorted_node *map = sorted_first(&shape->maps),
+                           *reduce = sorted_first(&shape->reduces);
         sooner(map, map ? sorted_owner(map, struct bucket, by_turn_maps) : NULL, &best);
         sooner(reduce, reduce ? sorted_owner(reduce, struct bucket, by_turn_reduces) : NULL, &best);
     }
@@ -101,8 +111,10 @@ struct task *place_largest(struct engine *engine, const struct bucket *bucket)
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         engine->counters.visits++;
         struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
-        struct task *task = sorted_owner(sorted_from(&stage->ready_reduces, equal), struct task, ready);
-        if (!largest || task->bytes > largest->bytes || (task->bytes == largest->bytes && stage->index < largest->stage->index))
+        struct task *task =
+            sorted_owner(sorted_from(&stage->ready_reduces, equal), struct task, ready);
+        if (!largest || task->bytes > largest->bytes ||
+            (task->bytes == largest->bytes && stage->index < largest->stage->index))
             largest = task;
     }
     return largest;
@@ -116,7 +128,8 @@ static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
     if (bucket->ready_maps.n)
         return place_pair(engine, bucket, false, ret_claim);
     struct fit *fit = place_least_loaded(bucket->shape);
-    *ret_claim = (struct claim){place_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
+    *ret_claim =
+        (struct claim){place_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
     return true;
 }
 
@@ -127,16 +140,19 @@ struct bucket *place_first_local(const struct engine *engine)
         const struct shape *shape = engine->shapes[i];
         if (shape->times <= 0)
             continue;
-        struct sorted_node *host = sorted_first(&shape->local_hosts), *unlocated = sorted_first(&shape->unlocated);
+        struct sorted_node *host = sorted_first(&shape->local_hosts),
+                           *unlocated = sorted_first(&shape->unlocated);
         if (host) {
-            struct sorted_node *first = sorted_first(&sorted_owner(host, struct host_shape, local_host)->waiting);
+            struct sorted_node *first =
+                sorted_first(&sorted_owner(host, struct host_shape, local_host)->waiting);
             sooner(first, sorted_owner(first, struct local, waiting)->bucket, &best);
         }
-        sooner(unlocated, unlocated ? sorted_owner(unlocated, struct bucket, by_turn_unlocated) : NULL, &best);
+        sooner(unlocated,
+               unlocated ? sorted_owner(unlocated, struct bucket, by_turn_unlocated) : NULL, &best);
     }
     return best;
 }
 
 const struct place_policy place_greedy = {"greedy", greedy_pick, false};
-const struct place_policy *const place_policies[] = {&place_nats, &place_greedy,    &place_delay, &place_neat,
-                                                     &place_neat_fair, &place_random, NULL};
+const struct place_policy *const place_policies[] = {
+    &place_nats, &place_greedy, &place_delay, &place_neat, &place_neat_fair, &place_random, NULL};

@@ -1,13 +1,19 @@
-/* nats, the network-aware task scheduler: seed 002, section 5, algorithms 1–4, with the choices of the specification.
+/* nats, the network-aware task scheduler: seed 002, section 5, algorithms 1–4, with the choices of
+ * the specification.
  *
- * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and servers; here each question is one
- * look into an index whose least value says whether anybody passes (sorted_first_below). What the source leaves open:
- * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not "reduce only");
- * - where map_share_permille is set, a host that has run its share of a job's maps comes last, and takes none of another job's while
- *   uplinks are congested. The source only says that placing maps next to their blocks "balances the servers as far as possible and so
- *   relieves congestion" (5.2); its algorithm 2 alone does not: maps of a waiting job gather wherever slots happen to be free, and the
- *   fullest uplink (up to twice the mean on the Facebook trace) then paces the whole shuffle. 0, the default, is the source's text;
- * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle cluster is never held. */
+ * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and
+ * servers; here each question is one look into an index whose least value says whether anybody
+ * passes (sorted_first_below). What the source leaves open:
+ * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
+ * "reduce only");
+ * - where map_share_permille is set, a host that has run its share of a job's maps comes last, and
+ * takes none of another job's while uplinks are congested. The source only says that placing maps
+ * next to their blocks "balances the servers as far as possible and so relieves congestion" (5.2);
+ * its algorithm 2 alone does not: maps of a waiting job gather wherever slots happen to be free,
+ * and the fullest uplink (up to twice the mean on the Facebook trace) then paces the whole shuffle.
+ * 0, the default, is the source's text;
+ * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle
+ * cluster is never held. */
 #include "controller/engine/place/place.h"
 
 #include "controller/engine/job.h"
@@ -25,25 +31,29 @@ static uint64_t own_unit(const struct task *task, enum unit_order order)
     return order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes;
 }
 
-/* Algorithm 2, SelectServerForTask: a server with a free slot where nobody receives; else, of those on which every receiving unit is
- * longer than the task's own, one with the fewest receiving tasks. False: hold. */
+/* Algorithm 2, SelectServerForTask: a server with a free slot where nobody receives; else, of those
+ * on which every receiving unit is longer than the task's own, one with the fewest receiving tasks.
+ * False: hold. */
 static bool select_server(struct engine *engine, struct task *task, struct claim *ret_claim)
 {
     enum unit_order order = engine->network->order(engine->mode);
     uint64_t own = own_unit(task, order);
-    struct sorted_node *node = sorted_first_below(&task->stage->bucket->shape->by_receivers[order], ~own);
+    struct sorted_node *node =
+        sorted_first_below(&task->stage->bucket->shape->by_receivers[order], ~own);
     if (!node)
         return false;
     struct fit *fit = sorted_owner(node, struct fit, by_receivers[order]);
     bool unused = node->key.a == 0;
-    *ret_claim = (struct claim){task, fit, unused ? REASON_LINK_UNUSED : REASON_FIRST_ON_LINK, clamp_i64(own),
-                                unused ? 0 : clamp_i64(~node->value)};
+    *ret_claim = (struct claim){task, fit, unused ? REASON_LINK_UNUSED : REASON_FIRST_ON_LINK,
+                                clamp_i64(own), unused ? 0 : clamp_i64(~node->value)};
     return true;
 }
 
-/* The stage's largest or smallest ready Macroflow that would pass. WHY one look is enough: all tasks of a stage have one Coflow, and
- * of Macroflows only those below the limit pass; a second try of the literal loop can only fail too. */
-static struct task *candidate(const struct stage *stage, enum unit_order order, bool largest, uint64_t limit)
+/* The stage's largest or smallest ready Macroflow that would pass. WHY one look is enough: all
+ * tasks of a stage have one Coflow, and of Macroflows only those below the limit pass; a second try
+ * of the literal loop can only fail too. */
+static struct task *candidate(const struct stage *stage, enum unit_order order, bool largest,
+                              uint64_t limit)
 {
     const struct sorted *ready = &stage->ready_reduces;
     if (order == ORDER_COFLOW && stage_coflow_bytes(stage) >= limit)
@@ -52,7 +62,8 @@ static struct task *candidate(const struct stage *stage, enum unit_order order, 
     if (order == ORDER_MACROFLOW && node->key.a >= limit)
         return NULL;
     if (largest) {
-        struct sorted_node *beyond = order == ORDER_MACROFLOW ? sorted_from(ready, (struct sorted_key){limit, 0, 0}) : NULL;
+        struct sorted_node *beyond =
+            order == ORDER_MACROFLOW ? sorted_from(ready, (struct sorted_key){limit, 0, 0}) : NULL;
         struct sorted_node *last = beyond ? sorted_previous(beyond) : sorted_last(ready);
         node = sorted_from(ready, (struct sorted_key){last->key.a, 0, 0});
     }
@@ -66,7 +77,8 @@ static bool is_before(const struct task *a, const struct task *b, bool largest)
     return a->stage->index < b->stage->index;
 }
 
-static bool pick_reduce(struct engine *engine, struct job *job, bool largest, struct claim *ret_claim)
+static bool pick_reduce(struct engine *engine, struct job *job, bool largest,
+                        struct claim *ret_claim)
 {
     enum unit_order order = engine->network->order(engine->mode);
     struct task *best = NULL;
@@ -76,7 +88,8 @@ static bool pick_reduce(struct engine *engine, struct job *job, bool largest, st
         struct stage *stage;
         TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
             engine->counters.visits++;
-            struct task *task = bucket->shape->times > 0 ? candidate(stage, order, largest, limit) : NULL;
+            struct task *task =
+                bucket->shape->times > 0 ? candidate(stage, order, largest, limit) : NULL;
             if (task && (!best || is_before(task, best, largest)))
                 best = task;
         }
@@ -87,7 +100,8 @@ static bool pick_reduce(struct engine *engine, struct job *job, bool largest, st
 /* The first job: its maps, then its smallest (slot-starved) or largest (slot-rich) reduce task. */
 static bool pick_of_first(struct engine *engine, struct job *first, struct claim *ret_claim)
 {
-    return place_pair_of_job(engine, first, false, ret_claim) || pick_reduce(engine, first, engine->mode == MODE_SLOT_RICH, ret_claim);
+    return place_pair_of_job(engine, first, false, ret_claim) ||
+           pick_reduce(engine, first, engine->mode == MODE_SLOT_RICH, ret_claim);
 }
 
 static struct bucket *earlier(struct bucket *a, struct bucket *b)
@@ -101,7 +115,8 @@ static struct bucket *first_map(const struct engine *engine)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        struct sorted_node *node = engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->maps) : NULL;
+        struct sorted_node *node =
+            engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->maps) : NULL;
         best = earlier(best, node ? sorted_owner(node, struct bucket, by_turn_maps) : NULL);
     }
     return best;
@@ -131,13 +146,15 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
 }
 
 /* Wherever the fewest receive. */
-static bool place_anywhere(struct engine *engine, struct task *task, enum reason reason, int64_t left, struct claim *ret_claim)
+static bool place_anywhere(struct engine *engine, struct task *task, enum reason reason,
+                           int64_t left, struct claim *ret_claim)
 {
     enum unit_order order = engine->network->order(engine->mode);
     struct sorted_node *node = sorted_first(&task->stage->bucket->shape->by_receivers[order]);
     if (!node)
         return false;
-    *ret_claim = (struct claim){task, sorted_owner(node, struct fit, by_receivers[order]), reason, left, 0};
+    *ret_claim =
+        (struct claim){task, sorted_owner(node, struct fit, by_receivers[order]), reason, left, 0};
     return true;
 }
 
@@ -152,7 +169,8 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
         if (!stage->ready_reduces.n)
             return place_pair(engine, stage->bucket, false, ret_claim);
         struct task *task = sorted_owner(sorted_last(&stage->ready_reduces), struct task, ready);
-        return place_anywhere(engine, task, REASON_HOLD_EXPIRED, engine->now_ns - stage->held_since_ns, ret_claim);
+        return place_anywhere(engine, task, REASON_HOLD_EXPIRED,
+                              engine->now_ns - stage->held_since_ns, ret_claim);
     }
     return false;
 }

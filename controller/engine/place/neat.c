@@ -1,14 +1,16 @@
-/* NEAT (Munir et al., CoNEXT 2016) in its Coflow version CCT-TCF with the serial heuristic, a baseline: reduce tasks one at a time,
- * the job's largest first, each on the host with room where its transfers would end first. That a host would have them end at
- *   max over the links l that they cross of (x_l + what is ahead of them on l) ÷ rate of l
- * where x_l are the task's own bytes on l and "ahead" is what is left of transfers of Coflows that are no larger. On a network that
- * shares evenly (neat-fair) each larger one adds what it would take beside x_l: as much, at most what is left of it.
- * Maps as delay scheduling has them; no slot is held for a reduce task. Ties by host.
+/* NEAT (Munir et al., CoNEXT 2016) in its Coflow version CCT-TCF with the serial heuristic, a
+ * baseline: reduce tasks one at a time, the job's largest first, each on the host with room where
+ * its transfers would end first. That a host would have them end at max over the links l that they
+ * cross of (x_l + what is ahead of them on l) ÷ rate of l where x_l are the task's own bytes on l
+ * and "ahead" is what is left of transfers of Coflows that are no larger. On a network that shares
+ * evenly (neat-fair) each larger one adds what it would take beside x_l: as much, at most what is
+ * left of it. Maps as delay scheduling has them; no slot is held for a reduce task. Ties by host.
  *
- * What is left is known as reports of received bytes tell it. A task's bytes from a host are taken as its part of the job's outputs:
- * exact where transfers are split evenly over the maps.
+ * What is left is known as reports of received bytes tell it. A task's bytes from a host are taken
+ * as its part of the job's outputs: exact where transfers are split evenly over the maps.
  *
- * WHY not O(log n): the published algorithm compares all hosts; the cost is O(hosts + attempts + receiving jobs × hosts) a pick. */
+ * WHY not O(log n): the published algorithm compares all hosts; the cost is O(hosts + attempts +
+ * receiving jobs × hosts) a pick. */
 #include "controller/engine/cluster.h"
 #include "controller/engine/place/place.h"
 
@@ -43,7 +45,9 @@ static uint64_t outputs_on(const struct job *job, const struct host *host)
 
 static uint64_t left_of(const struct attempt *attempt)
 {
-    return attempt->remote_bytes > attempt->received_bytes ? attempt->remote_bytes - attempt->received_bytes : 0;
+    return attempt->remote_bytes > attempt->received_bytes
+               ? attempt->remote_bytes - attempt->received_bytes
+               : 0;
 }
 
 /* What a transfer with `left` bytes takes before one of `own` bytes on the same link has ended. */
@@ -65,7 +69,8 @@ static void weigh(struct neat *n, const struct attempt *attempt)
     attempt->host->neat_down += ahead(n, coflow, left, n->task->bytes);
     for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
         const struct output_host *output = sorted_owner(node, struct output_host, by_host);
-        uint64_t own = part(n->task->bytes, outputs_on(n->task->stage->job, output->host), n->outputs);
+        uint64_t own =
+            part(n->task->bytes, outputs_on(n->task->stage->job, output->host), n->outputs);
         if (output->host != attempt->host)
             output->host->neat_up += ahead(n, coflow, part(left, output->outputs, all), own);
     }
@@ -77,7 +82,8 @@ static uint64_t time_of(uint64_t bytes, uint64_t bps)
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* The two latest of the uplinks that the task's inputs leave by: without its own host the other one counts. */
+/* The two latest of the uplinks that the task's inputs leave by: without its own host the other one
+ * counts. */
 static void latest_uplinks(const struct neat *n, uint64_t ret_ns[2], const struct host **ret_first)
 {
     ret_ns[0] = ret_ns[1] = 0;
@@ -97,25 +103,29 @@ static void latest_uplinks(const struct neat *n, uint64_t ret_ns[2], const struc
     }
 }
 
-static uint64_t cost_on(const struct neat *n, const struct host *host, const uint64_t latest_ns[2], const struct host *first)
+static uint64_t cost_on(const struct neat *n, const struct host *host, const uint64_t latest_ns[2],
+                        const struct host *first)
 {
     const struct job *job = n->task->stage->job;
     uint64_t remote = n->task->bytes - part(n->task->bytes, outputs_on(job, host), n->outputs);
-    uint64_t down_ns = time_of(remote + host->neat_down, host->downlink_bps), up_ns = latest_ns[host == first];
+    uint64_t down_ns = time_of(remote + host->neat_down, host->downlink_bps),
+             up_ns = latest_ns[host == first];
     return remote ? down_ns > up_ns ? down_ns : up_ns : 0;
 }
 
 static struct claim choose(struct engine *engine, struct bucket *bucket, bool fair)
 {
     struct neat n = {engine, place_largest(engine, bucket), 0, 0, fair};
-    n.coflow = n.task->stage->coflow_fixed ? n.task->stage->coflow_bytes : n.task->stage->total_bytes;
+    n.coflow =
+        n.task->stage->coflow_fixed ? n.task->stage->coflow_bytes : n.task->stage->total_bytes;
     n.outputs = count_outputs(n.task->stage->job);
     for (uint32_t h = 0; h < engine->n_hosts; h++)
         if (engine->hosts[h])
             engine->hosts[h]->neat_up = engine->hosts[h]->neat_down = 0;
     for (uint32_t h = 0; h < engine->n_hosts; h++)
-        for (struct sorted_node *node = engine->hosts[h] ? sorted_first(&engine->hosts[h]->receiving[ORDER_COFLOW]) : NULL; node;
-             node = sorted_next(node))
+        for (struct sorted_node *node =
+                 engine->hosts[h] ? sorted_first(&engine->hosts[h]->receiving[ORDER_COFLOW]) : NULL;
+             node; node = sorted_next(node))
             weigh(&n, sorted_owner(node, struct attempt, by_size[ORDER_COFLOW]));
     uint64_t latest_ns[2], best_ns = UINT64_MAX;
     const struct host *first;
@@ -132,7 +142,8 @@ static struct claim choose(struct engine *engine, struct bucket *bucket, bool fa
             best_ns = ns;
         }
     }
-    return (struct claim){n.task, best, REASON_ENDS_FIRST, clamp_i64(best_ns), clamp_i64(best->host->neat_down)};
+    return (struct claim){n.task, best, REASON_ENDS_FIRST, clamp_i64(best_ns),
+                          clamp_i64(best->host->neat_down)};
 }
 
 static struct claim choose_ordered(struct engine *engine, struct bucket *bucket)

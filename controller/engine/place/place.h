@@ -5,33 +5,45 @@
 
 struct place_policy {
     const char *name;
-    /* True with the next claim (its task is ready and its unit has room), false: nothing (more), free slots stay reserved. O(log n). */
+    /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
+     * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
     bool holds; /* what it leaves although a slot is free is held back on purpose */
 };
 
-extern const struct place_policy place_nats;   /* Duopoly, seed 002 section 5, algorithms 1–4 */
-extern const struct place_policy place_greedy; /* first job, locality first, least loaded host: never holds */
-extern const struct place_policy place_delay;  /* greedy, but maps wait up to hold_max for a slot next to their block */
-extern const struct place_policy place_neat;   /* NEAT: reduce tasks where their transfers end first; maps as delay */
+extern const struct place_policy place_nats; /* Duopoly, seed 002 section 5, algorithms 1–4 */
+extern const struct place_policy
+    place_greedy; /* first job, locality first, least loaded host: never holds */
+extern const struct place_policy
+    place_delay; /* greedy, but maps wait up to hold_max for a slot next to their block */
+extern const struct place_policy
+    place_neat; /* NEAT: reduce tasks where their transfers end first; maps as delay */
 extern const struct place_policy place_neat_fair; /* the same for a network that shares evenly */
-extern const struct place_policy place_random; /* ablation (F): first job, any fitting host */
+extern const struct place_policy place_random;    /* ablation (F): first job, any fitting host */
 extern const struct place_policy *const place_policies[]; /* ends with NULL */
 
 /* Shared steps. They need a shape with room. */
 
-/* Algorithm 2, SelectTaskServerPair: a ready map of the bucket next to its block, else (unless local_only) any on the least loaded host.
- * Hosts over their share of the job's maps (local.h) come last; with local_only they do not count. */
-bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only, struct claim *ret_claim);
+/* Algorithm 2, SelectTaskServerPair: a ready map of the bucket next to its block, else (unless
+ * local_only) any on the least loaded host. Hosts over their share of the job's maps (local.h) come
+ * last; with local_only they do not count. */
+bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
+                struct claim *ret_claim);
 /* The same over all buckets of the job with room; false: no such map. */
-bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only, struct claim *ret_claim);
+bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
+                       struct claim *ret_claim);
 /* The least loaded unit with room. */
 struct fit *place_least_loaded(const struct shape *shape);
-/* The first job by turn that has a ready map or reduce task for which a slot is free, as its bucket; NULL: none. */
+/* The first job by turn that has a ready map or reduce task for which a slot is free, as its
+ * bucket; NULL: none. */
 struct bucket *place_first_bucket(const struct engine *engine);
-/* The first job by turn with a map that needs no network (next to its block, or without one) and room for it; NULL: none. */
+/* The first job by turn with a map that needs no network (next to its block, or without one) and
+ * room for it; NULL: none. */
 struct bucket *place_first_local(const struct engine *engine);
-/* The next claim of delay scheduling, with reduce tasks placed by `reduce` (whose bucket has a ready one and room). */
-bool place_delayed(struct engine *engine, struct claim (*reduce)(struct engine *engine, struct bucket *bucket), struct claim *ret_claim);
+/* The next claim of delay scheduling, with reduce tasks placed by `reduce` (whose bucket has a
+ * ready one and room). */
+bool place_delayed(struct engine *engine,
+                   struct claim (*reduce)(struct engine *engine, struct bucket *bucket),
+                   struct claim *ret_claim);
 /* Largest ready reduce task of the bucket; NULL: none. */
 struct task *place_largest(struct engine *engine, const struct bucket *bucket);

@@ -1,6 +1,7 @@
 #include "controller/engine/place/place.h"
 
-/* Hosts draw a new random place at each start, so the first one from a random point on is a random one. */
+/* Hosts draw a new random place at each start, so the first one from a random point on is a random
+ * one. */
 static struct fit *random_fit(struct engine *engine, struct shape *shape)
 {
     struct sorted_key from = {engine_mix(engine->config.seed, ~engine->draws++, 0), 0, 0};

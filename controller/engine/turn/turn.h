@@ -10,6 +10,7 @@ struct turn_policy {
 };
 
 extern const struct turn_policy turn_fifo; /* order of submission */
-extern const struct turn_policy turn_sjf;  /* shortest estimated job first: Duopoly, seed 002 section 4 */
-extern const struct turn_policy turn_fair; /* fewest running tasks first */
+extern const struct turn_policy
+    turn_sjf; /* shortest estimated job first: Duopoly, seed 002 section 4 */
+extern const struct turn_policy turn_fair;              /* fewest running tasks first */
 extern const struct turn_policy *const turn_policies[]; /* ends with NULL */
