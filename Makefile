@@ -133,6 +133,11 @@ unit-programs: $(UNIT)
 unit: $(UNIT) $(BUILD)/duopolyd ## builds and runs the unit tests of one variant
 	tests/run-unit $(BUILD) $(UNIT)
 
+.PHONY: soak
+soak: $(UNIT) $(BUILD)/duopolyd ## the unit tests again under SEEDS= (20) seeds drawn from the time
+	for i in $$(seq $(or $(SEEDS),20)); do \
+	    TEST_SEED=$$(($$(date +%s) * 1000 + i)) tests/run-unit $(BUILD) $(UNIT) || exit 1; done
+
 .PHONY: bench-sim
 bench-sim: $(BUILD)/duopoly-sim ## the simulator's bars on the Facebook trace (FB_TRACE=), misses marked
 	tests/bench/sim $(BUILD)

@@ -8,18 +8,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
-/* The seed of this run: TEST_SEED from the environment, else the time. It is printed, so that a
- * failure can be repeated. */
+/* The seed of this run: TEST_SEED from the environment, else always the same, so that a test that
+ * starts to fail fails for what was changed; `make soak` draws new ones. It is printed. */
 static inline uint64_t test_seed(void)
 {
     static uint64_t seed;
     if (!seed) {
         const char *given = getenv("TEST_SEED");
-        seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+        seed = given ? strtoull(given, NULL, 0) : 20261121;
         fprintf(stderr, "# TEST_SEED=%llu\n", (unsigned long long)seed);
     }
     return seed;
