@@ -1,4 +1,5 @@
 #include "controller/agent.h"
+#include "controller/resources_wire.h"
 
 #include "lib/log.h"
 
@@ -69,14 +70,9 @@ static struct agent_refusal hello_refusal(const struct agents *agents, const cha
 static void units_fill(const duopoly_Hello *hello, uint64_t *ret_units)
 {
     for (pb_size_t i = 0; i < hello->units_count; i++) {
-        const duopoly_Resources *r = &hello->units[i];
-        uint64_t *unit = &ret_units[i * ENGINE_RESOURCES];
-        unit[RES_SLOTS] = (uint64_t)r->slots;
-        unit[RES_CPU_MILLI] = (uint64_t)r->cpu_milli;
-        unit[RES_MEM_BYTES] = (uint64_t)r->mem_bytes;
-        unit[RES_GPU_MILLI] = (uint64_t)r->gpu_milli;
-        unit[RES_GPU_MEM_BYTES] = (uint64_t)r->gpu_mem_bytes;
-        unit[RES_IO_BYTES_S] = (uint64_t)r->io_bytes_s;
+        struct resources unit = resources_from_wire(&hello->units[i]);
+        for (int r = 0; r < ENGINE_RESOURCES; r++)
+            ret_units[i * ENGINE_RESOURCES + r] = (uint64_t)unit.amount[r];
     }
 }
 

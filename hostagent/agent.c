@@ -3,10 +3,10 @@
 #include "hostagent/links_nl.h"
 #include "hostagent/uplink_zmq.h"
 #include "lib/log.h"
+#include "lib/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <systemd/sd-daemon.h>
@@ -155,20 +155,11 @@ static int open_queues(struct agent *agent, bool replace, struct err *err)
 
 static int open_loop(struct agent *agent, struct err *err)
 {
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGINT);
-    sigprocmask(SIG_BLOCK, &mask, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    int r = sd_event_new(&agent->event);
-    if (r >= 0)
-        r = sd_event_add_signal(agent->event, NULL, SIGTERM, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_add_signal(agent->event, NULL, SIGINT, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_add_time_relative(agent->event, &agent->sampler, CLOCK_MONOTONIC,
-                                       LINKS_SAMPLE_MS * 1000, 1000, on_sample, agent);
+    int r = loop_open(&agent->event, err);
+    if (r < 0)
+        return r;
+    r = sd_event_add_time_relative(agent->event, &agent->sampler, CLOCK_MONOTONIC,
+                                   LINKS_SAMPLE_MS * 1000, 1000, on_sample, agent);
     return r < 0 ? err_sys(err, -r, "the event loop") : 0;
 }
 
