@@ -28,14 +28,18 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
         json_array_append_new(jobs, json_pack("{s:I, s:f}", "id", (json_int_t)in->jobs[i].id,
                                               "jct_s", result->jct_s[i]));
     json_t *root = json_pack(
-        "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}",
+        "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, "
+        "s:I, "
+        "s:I, s:o, s:o}",
         "policy", a->policy->name, "seed", (json_int_t)a->convert.seed, "mean_jct_s", jct->mean,
         "median_jct_s", jct->median, "p95_jct_s", jct->p95, "p99_jct_s", jct->p99, "max_jct_s",
         jct->max, "makespan_s", result->makespan_s, "slot_wait_s", result->slot_wait_s,
         "held_slot_s", result->held_slot_s, "link_use", result->link_use, "starved",
         result->starved, "mode_switches", (json_int_t)result->mode_switches, "holds",
-        (json_int_t)result->holds, "tasks", (json_int_t)result->tasks, "classes", parts, "jobs",
-        jobs);
+        (json_int_t)result->holds, "tasks", (json_int_t)result->tasks, "attempts",
+        (json_int_t)result->attempts, "copies", (json_int_t)result->copies, "lost_attempts",
+        (json_int_t)result->lost_attempts, "host_failures", (json_int_t)result->host_failures,
+        "classes", parts, "jobs", jobs);
     int failed = !root || json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
                  putchar('\n') == EOF;
     json_decref(root);
@@ -67,6 +71,10 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
            config->engine.congested_permille, config->engine.cleared_permille);
     printf("slot-starved %.1f %% of the time, %" PRIu64 " mode switches, %" PRIu64 " holds\n",
            result->starved * 100, result->mode_switches, result->holds);
+    if (result->attempts > result->tasks || result->host_failures)
+        printf("%" PRIu64 " attempts, of these %" PRIu64 " copies, %" PRIu64
+               " lost with their hosts or on the way; %" PRIu64 " failures of hosts\n",
+               result->attempts, result->copies, result->lost_attempts, result->host_failures);
 }
 
 static void print_classes(const struct run_inputs *in, const struct run_result *result)

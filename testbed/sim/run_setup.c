@@ -17,7 +17,10 @@ const char run_setup_usage[] =
     "      [--servers N] [--slots N] [--racks N] [--link RATE] [--levels N] [--map-mb N]\n"
     "      [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] [--seed N]\n"
     "      [--hold-max SECONDS|none] [--congested PERMILLE/PERMILLE] [--map-share PERMILLE]\n"
-    "      [--estimate-error SIGMA]";
+    "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
+    "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
+    "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
+    "      [--copies TIMES|none]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
@@ -186,16 +189,100 @@ static int set_estimate_error(struct run_setup *s, const char *value, struct err
     return read_real(&s->estimate_error, "estimate-error", value, 0, 5, err);
 }
 
-static int (*const setters[])(struct run_setup *, const char *, struct err *) = {
-    set_path,      set_path,      set_policy,        set_turn,   set_place, set_network,
-    set_servers,   set_slots,     set_racks,         set_levels, set_link,  set_map_mb,
-    set_compute,   set_load,      set_jobs,          set_seed,   set_local, set_hold_max,
-    set_congested, set_map_share, set_estimate_error};
+static int set_oversubscription(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_real(&s->oversubscription, "oversubscription", value, 1, 1000, err);
+}
 
-const char *const run_setup_options[] = {
-    "trace", "workload", "policy",    "turn",      "place",          "network", "servers", "slots",
-    "racks", "levels",   "link",      "map-mb",    "compute",        "load",    "jobs",    "seed",
-    "local", "hold-max", "congested", "map-share", "estimate-error", NULL};
+static int set_spines(struct run_setup *s, const char *value, struct err *err)
+{
+    s->spines = 0;
+    if (strcmp(value, "ideal") == 0)
+        return 0;
+    return read_number(&s->spines, "spines", value, 1, 1024, err);
+}
+
+static int read_delay(int64_t *ret_ns, const char *option, const char *value, struct err *err)
+{
+    double seconds = 0;
+    int rc = read_real(&seconds, option, value, 0, 3600, err);
+    *ret_ns = (int64_t)(seconds * 1e9);
+    return rc;
+}
+
+static int set_report_delay(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_delay(&s->report_delay_ns, "report-delay", value, err);
+}
+
+static int set_decision_delay(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_delay(&s->decision_delay_ns, "decision-delay", value, err);
+}
+
+static int set_failures(struct run_setup *s, const char *value, struct err *err)
+{
+    return faults_read_failures(&s->faults, value, err);
+}
+
+static int set_stragglers(struct run_setup *s, const char *value, struct err *err)
+{
+    return faults_read_stragglers(&s->faults, value, err);
+}
+
+static int set_copies(struct run_setup *s, const char *value, struct err *err)
+{
+    s->copy_after = 0;
+    if (strcmp(value, "none") == 0)
+        return 0;
+    return read_real(&s->copy_after, "copies", value, 1, 1000, err);
+}
+
+static int (*const setters[])(struct run_setup *, const char *,
+                              struct err *) = {set_path,           set_path,
+                                               set_policy,         set_turn,
+                                               set_place,          set_network,
+                                               set_servers,        set_slots,
+                                               set_racks,          set_levels,
+                                               set_link,           set_map_mb,
+                                               set_compute,        set_load,
+                                               set_jobs,           set_seed,
+                                               set_local,          set_hold_max,
+                                               set_congested,      set_map_share,
+                                               set_estimate_error, set_oversubscription,
+                                               set_spines,         set_report_delay,
+                                               set_decision_delay, set_failures,
+                                               set_stragglers,     set_copies};
+
+const char *const run_setup_options[] = {"trace",
+                                         "workload",
+                                         "policy",
+                                         "turn",
+                                         "place",
+                                         "network",
+                                         "servers",
+                                         "slots",
+                                         "racks",
+                                         "levels",
+                                         "link",
+                                         "map-mb",
+                                         "compute",
+                                         "load",
+                                         "jobs",
+                                         "seed",
+                                         "local",
+                                         "hold-max",
+                                         "congested",
+                                         "map-share",
+                                         "estimate-error",
+                                         "oversubscription",
+                                         "spines",
+                                         "report-delay",
+                                         "decision-delay",
+                                         "failures",
+                                         "stragglers",
+                                         "copies",
+                                         NULL};
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
@@ -247,6 +334,7 @@ void run_setup_init(struct run_setup *setup)
     *setup = (struct run_setup){.convert = workload_convert_defaults,
                                 .policy = run_policy_find("duopoly"),
                                 .map_share_permille = -1,
+                                .oversubscription = 4,
                                 .load = 1};
     setup->convert.jobs = 0;
     setup->convert.speed_milli = 1000;
@@ -450,6 +538,13 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
                                           : 1000000000;
     config.local_free = !s->local_network;
     config.racks = s->racks;
+    config.spines = s->spines;
+    config.oversubscription = s->oversubscription;
+    config.report_delay_ns = s->report_delay_ns;
+    config.decision_delay_ns = s->decision_delay_ns;
+    config.faults = s->faults;
+    config.faults.seed = convert.seed;
+    config.copy_after = s->copy_after;
     engine->seed = convert.seed;
     engine->epoch = 1;
     engine->mode_dwell_ns = 0;

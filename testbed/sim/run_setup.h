@@ -22,9 +22,14 @@ struct run_setup {
     int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
     uint32_t congested_permille, cleared_permille; /* 0: idem */
     int32_t map_share_permille;                    /* −1: as the policy says */
-    double load;           /* bytes of every transfer are multiplied by this, > 0 */
-    double estimate_error; /* σ of the log-normal error of the sizes that are told; 0: none */
-    uint32_t racks;        /* leaf-spine of so many racks, 4:1 oversubscribed; 0: a big switch */
+    double load;             /* bytes of every transfer are multiplied by this, > 0 */
+    double estimate_error;   /* σ of the log-normal error of the sizes that are told; 0: none */
+    uint32_t racks;          /* leaf-spine of so many racks; 0: a big switch */
+    uint32_t spines;         /* leaf-spine: ECMP over so many; 0: spread ideally */
+    double oversubscription; /* leaf-spine, ≥ 1 */
+    int64_t report_delay_ns, decision_delay_ns;
+    struct faults_config faults; /* its seed is convert.seed */
+    double copy_after;           /* 0: no copies */
     bool local_network;
 };
 

@@ -97,6 +97,16 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run --levels 65", "duopoly-sim: --levels takes a number from 1 to 64, not '65'\n"},
         {"run --place best", "duopoly-sim: --place knows no 'best'\n"},
         {"run --policy", "duopoly-sim: --policy needs a value\n"},
+        {"run --report-delay -1",
+         "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},
+        {"run --failures often",
+         "duopoly-sim: --failures takes MTBF/REPAIR in seconds (3600/60) or at most 32 hosts with "
+         "the second of their failure and its length (3@10.5+60,7@20), not 'often'\n"},
+        {"run --stragglers 5",
+         "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
+         "they compute (0.05/8), not '5'\n"},
+        {"run --copies 0.5", "duopoly-sim: --copies takes a number from 1 to 1000, not '0.5'\n"},
+        {"run --spines many", "duopoly-sim: --spines takes a number from 1 to 1024, not 'many'\n"},
         {"coflows --trace x --policy fair --compat coflowsim",
          "duopoly-sim: policy fair does not know --compat coflowsim\n"},
     };
@@ -181,6 +191,28 @@ static void test_run_prints_what_others_read(void **state)
     assert_non_null(strstr(said->err, "/nonexistent"));
 }
 
+/* Every option of a run is read, and the same twice is the same output. */
+static void test_a_troubled_run_repeats_itself(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "run --trace @ --servers 4 --racks 2 --spines 2 --oversubscription 2 --report-delay .01 "
+        "--decision-delay .02 --failures 20/2 --stragglers .3/4 --copies 1.5 --estimate-error .5 "
+        "--json";
+    const char *path = trace_file("4 2\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n");
+    struct said *said = say(line, path);
+    assert_int_equal(said->status, 0);
+    json_t *first = json_loads(said->out, 0, NULL);
+    said = say(line, path);
+    unlink(path);
+    json_t *second = json_loads(said->out, 0, NULL);
+    assert_non_null(first);
+    assert_true(json_equal(first, second));
+    assert_true(number(first, "attempts") >= number(first, "tasks"));
+    json_decref(first);
+    json_decref(second);
+}
+
 static void test_explain_says_why_a_task_runs_there(void **state)
 {
     (void)state;
@@ -229,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_bad_traces_get_one_sentence),
         cmocka_unit_test(test_json_has_what_others_read),
         cmocka_unit_test(test_run_prints_what_others_read),
+        cmocka_unit_test(test_a_troubled_run_repeats_itself),
         cmocka_unit_test(test_explain_says_why_a_task_runs_there),
         cmocka_unit_test(test_rates_have_units),
     };
