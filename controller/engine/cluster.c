@@ -137,14 +137,38 @@ static struct host_shape *host_shape_create(struct engine *engine, struct host *
     return here;
 }
 
-struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint)
+static struct shape *find_shape(const struct engine *engine, const struct resources *demand,
+                                const char *constraint)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         if (resources_equal(&shape->demand, demand) && strcmp(shape->constraint, constraint) == 0)
             return shape;
     }
+    return NULL;
+}
+
+/* Those behind it move up: their order decides between equals. */
+static void shape_drop(struct engine *engine, struct shape *shape)
+{
+    uint32_t at = shape->index, after = --engine->n_shapes - at;
+    for (uint32_t i = 0; i < engine->n_hosts; i++) {
+        struct host *host = engine->hosts[i];
+        if (!host)
+            continue;
+        free(host->shapes[at]);
+        memmove(&host->shapes[at], &host->shapes[at + 1], after * sizeof(host->shapes[0]));
+        host->shapes[engine->n_shapes] = NULL;
+    }
+    memmove(&engine->shapes[at], &engine->shapes[at + 1], after * sizeof(engine->shapes[0]));
+    for (uint32_t i = at; i < engine->n_shapes; i++)
+        engine->shapes[i]->index = i;
+    free(shape);
+}
+
+struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
+                                   const char *constraint)
+{
     if (engine->n_shapes == engine->config.shapes_max)
         return NULL;
     struct shape *shape = engine_allocate(engine, 1, sizeof(*shape));
@@ -160,6 +184,18 @@ struct shape *cluster_shape(struct engine *engine, const struct resources *deman
         shape_refit(engine, shape, host);
     }
     return shape;
+}
+
+struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
+                            const char *constraint)
+{
+    struct shape *shape = find_shape(engine, demand, constraint);
+    if (shape)
+        return shape;
+    for (uint32_t i = engine->n_shapes; i-- > 0;)
+        if (!engine->shapes[i]->users)
+            shape_drop(engine, engine->shapes[i]);
+    return cluster_shape_create(engine, demand, constraint);
 }
 
 /* ---- hosts

@@ -645,7 +645,7 @@ static int load_record(struct loader *l, int kind, const char *line, struct err 
         l->congested = record.clock.congested;
         return 0;
     case RECORD_SHAPE:
-        if (!cluster_shape(l->engine, &record.shape.demand, record.shape.constraint))
+        if (!cluster_shape_create(l->engine, &record.shape.demand, record.shape.constraint))
             return err_set(err, EINVAL, "more than %u shapes", l->engine->config.shapes_max);
         return 0;
     case RECORD_HOST:

@@ -132,6 +132,7 @@ static struct bucket *get_bucket(struct engine *engine, struct job *job, struct 
     struct bucket *bucket = engine_allocate(engine, 1, sizeof(*bucket));
     bucket->job = job;
     bucket->shape = shape;
+    shape->users++;
     TAILQ_INIT(&bucket->reduce_stages);
     job->buckets = engine_grow(engine, job->buckets, job->n_buckets);
     job->buckets[job->n_buckets++] = bucket;
@@ -509,8 +510,10 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->n_tasks -= job->n_tasks;
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_destroy(engine, job->stages[s]);
-    for (uint32_t i = 0; i < job->n_buckets; i++)
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        job->buckets[i]->shape->users--;
         free(job->buckets[i]);
+    }
     free(job->stages);
     free(job->buckets);
     free(job);

@@ -217,7 +217,8 @@ struct shape {
     uint32_t index;
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
-    int64_t times; /* how many more such tasks fit now */
+    uint32_t users; /* buckets */
+    int64_t times;  /* how many more such tasks fit now */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint64_t n_ready;

@@ -326,6 +326,35 @@ static void test_bytes_of_adopted_attempts_count(void **state)
     script_end(&s);
 }
 
+/* A host marks as whoever started the attempt told it: who adopts it says its levels, once; nobody
+ * tells those of an orphan. */
+static void test_adopted_attempts_are_told_their_levels(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "nats", "cans");
+    script_host(&s, 0, 1);
+    script_host(&s, 1, 1);
+    two_stages(&s, 1, 1, 2, EDGE_BARRIER);
+    script_event(&s, script_seen_event(5, 1, 1, 0, 1));
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 1);
+    const struct decision *level = script_decision(&s, DECISION_LEVEL, 0);
+    struct attempt_view view;
+    engine_attempt(s.engine, 5, &view);
+    assert_int_equal(level->reason, REASON_ADOPTED);
+    assert_int_equal(level->level.attempt, 5);
+    assert_int_equal(level->level.host, 1);
+    assert_int_equal(level->level.coflow_level, view.coflow_level);
+    assert_int_equal(level->level.macroflow_level, view.macroflow_level);
+    assert_int_equal(level->left, view.coflow_bytes);
+    assert_int_equal(level->right, view.macroflow_bytes);
+    script_event(&s, script_seen_event(5, 1, 1, 0, 1));
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
+    script_event(&s, script_seen_event(6, 9, 0, 0, 1));
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
+    script_end(&s);
+}
+
 /* Amounts that add up beyond 64 bits are nonsense, but they are facts: nothing breaks. */
 static void test_absurd_amounts(void **state)
 {
@@ -368,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_seen_again_while_computing),
         cmocka_unit_test(test_seen_in_an_impossible_phase),
         cmocka_unit_test(test_bytes_of_adopted_attempts_count),
+        cmocka_unit_test(test_adopted_attempts_are_told_their_levels),
         cmocka_unit_test(test_absurd_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
