@@ -3,9 +3,11 @@
 #include "testbed/sim/progress.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,10 +33,13 @@ static void compute(const struct run_setup *setup, struct answer *ret)
     if (!rc && !(result.jct_s = calloc(in.n, sizeof(double))))
         rc = err_set(&err, ENOMEM, "not enough memory for %zu jobs", in.n);
     if (!rc)
-        rc = run_setup_simulate(setup, &in, NULL, NULL, NULL, &result, &err);
+        rc = run_setup_simulate(setup, &in, &(struct run_listeners){0}, &result, &err);
     if (!rc) {
         job_classes_of(in.jobs, in.n, result.jct_s, &ret->row.classes);
         ret->row.jct = stats_of(result.jct_s, in.n);
+        for (size_t q = 0; q < BATCH_QUANTILES; q++)
+            ret->row.jct_s[q] = stats_rank(result.jct_s, in.n, (double)q / (BATCH_QUANTILES - 1));
+        ret->row.cct = result.cct_s;
         ret->row.slot_wait_s = result.slot_wait_s;
         ret->row.held_slot_s = result.held_slot_s;
         ret->row.link_use = result.link_use;
@@ -48,7 +53,7 @@ static void compute(const struct run_setup *setup, struct answer *ret)
 }
 
 /* An answer is shorter than a pipe's buffer, so the child never waits for its reader. */
-static int start(struct worker *worker, const struct batch_item *items, size_t item,
+static int start(struct worker *worker, struct batch_item *const *items, size_t item,
                  struct err *err)
 {
     int fds[2];
@@ -58,7 +63,8 @@ static int start(struct worker *worker, const struct batch_item *items, size_t i
     pid_t pid = fork();
     if (pid == 0) {
         struct answer answer = {0};
-        compute(&items[item].setup, &answer);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        compute(&items[item]->setup, &answer);
         _exit(write(fds[1], &answer, sizeof(answer)) != (ssize_t)sizeof(answer));
     }
     close(fds[1]);
@@ -71,10 +77,10 @@ static int start(struct worker *worker, const struct batch_item *items, size_t i
     return 0;
 }
 
-static void collect(struct worker *worker, struct batch_item *items)
+static void collect(struct worker *worker, struct batch_item *const *items)
 {
     struct answer answer;
-    struct batch_item *item = &items[worker->item];
+    struct batch_item *item = items[worker->item];
     if (read(worker->fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
         snprintf(item->error, sizeof(item->error), "the simulation's process died");
     else
@@ -86,7 +92,7 @@ static void collect(struct worker *worker, struct batch_item *items)
     worker->pid = 0;
 }
 
-static void wait_for_one(struct worker *workers, struct batch_item *items)
+static void wait_for_one(struct worker *workers, struct batch_item *const *items)
 {
     pid_t pid;
     do {
@@ -105,7 +111,7 @@ static struct worker *idle(struct worker *workers)
     return NULL;
 }
 
-int batch_run(struct batch_item *items, size_t n, struct err *err)
+int batch_run(struct batch_item *const *items, size_t n, struct err *err)
 {
     struct worker workers[WORKERS_MAX] = {0};
     struct progress progress;
@@ -127,9 +133,9 @@ int batch_run(struct batch_item *items, size_t n, struct err *err)
     }
     progress_done(&progress);
     for (size_t i = 0; !rc && i < n; i++)
-        if (!items[i].done)
-            rc = err_set(err, EINVAL, "%s, seed %lu: %s", items[i].setup.policy->name,
-                         (unsigned long)items[i].setup.convert.seed, items[i].error);
+        if (!items[i]->done)
+            rc = err_set(err, EINVAL, "%s, seed %lu: %s", items[i]->setup.policy->name,
+                         (unsigned long)items[i]->setup.convert.seed, items[i]->error);
     return rc;
 }
 

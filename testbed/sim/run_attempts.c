@@ -358,6 +358,19 @@ void run_attempts_note_overlap(struct run *r)
         note_overlap(r, a);
 }
 
+/* Only what comes from stages before it is a Coflow. */
+static void note_coflow(struct run *r, const struct attempt *a, bool end)
+{
+    struct run_coflow *coflow = run_coflow(r, a);
+    if (!a->n_transfers || !r->jobs[run_job_index(r, a->job)].stages[a->stage].n_parents)
+        return;
+    if (!coflow->began)
+        coflow->first_ns = r->now_ns;
+    coflow->began = true;
+    if (end)
+        coflow->last_ns = r->now_ns;
+}
+
 static int compute(struct run *r, struct attempt *a)
 {
     double end_ns = (double)(r->now_ns + a->compute_ns);
@@ -366,6 +379,7 @@ static int compute(struct run *r, struct attempt *a)
         end_ns = ceil(a->overlap_end_ns - 1e-3);
     }
     a->phase = PHASE_COMPUTING;
+    note_coflow(r, a, true);
     run_watch(r, RUN_RECEIVED, a, a->host);
     if (heap_push(&r->computing, r->computing_where, end_ns, a->id))
         return run_out_of_memory(r);
@@ -397,6 +411,7 @@ int run_attempt_begin(struct run *r, struct attempt *a)
     rc = rc ? rc : receive_sources(r, a);
     free(a->sources);
     a->sources = NULL;
+    note_coflow(r, a, false);
     if (rc || a->n_open || a->n_missing)
         return rc;
     return compute(r, a);

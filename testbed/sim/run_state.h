@@ -70,6 +70,12 @@ struct arrival {
     UT_hash_handle hh;
 };
 
+/* When a stage's transfers began and ended; 0, 0: none has ended. */
+struct run_coflow {
+    int64_t first_ns, last_ns;
+    bool began;
+};
+
 struct run_host {
     char name[16];
     bool down;
@@ -118,7 +124,10 @@ struct run {
     uint32_t n_sources;
     double told_factor;
     double wire_bytes;
-    struct order *outputs; /* scratch: what ended in this step */
+    struct run_coflow *coflows; /* of all jobs' stages */
+    size_t *first_coflow;       /* per job */
+    double *coflow_s;           /* scratch: as many */
+    struct order *outputs;      /* scratch: what ended in this step */
     size_t n_outputs, outputs_room;
     struct run_log log;
     /* run_hosts.c */
@@ -148,6 +157,8 @@ int run_report_attempt(struct run *r, enum event_kind kind, uint64_t number, uin
 int run_tell(struct run *r, const struct event *event);
 /* A step of the engine with these events, and what it decides. */
 int run_step(struct run *r, const struct event *events, size_t n);
+/* Of the attempt's stage. */
+struct run_coflow *run_coflow(struct run *r, const struct attempt *a);
 size_t run_job_index(const struct run *r, uint64_t job);
 void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host);
 
