@@ -286,6 +286,15 @@ static int print_usage(const char *command)
     return 0;
 }
 
+/* Before anything is simulated: whether the workload can be read and the picture be written. */
+static int try_files(const struct run_arguments *given, struct err *err)
+{
+    struct run_inputs in = {0};
+    int rc = run_inputs_read(given->setup, &in, err);
+    run_inputs_done(&in);
+    return rc ? rc : output_try(given->value[WORD_SVG], err);
+}
+
 static int run_grid(int argc, char **argv, const char *command, bool needs_axis)
 {
     struct run_setup setup;
@@ -301,7 +310,8 @@ static int run_grid(int argc, char **argv, const char *command, bool needs_axis)
     rc = rc ? rc : grid_prepare(&grid, &setup, seeds, &err);
     if (!rc) {
         status = 1;
-        rc = grid_run(&all, 1, &err);
+        rc = try_files(&given, &err);
+        rc = rc ? rc : grid_run(&all, 1, &err);
     }
     rc = rc ? rc : print_grid(&given, &grid, &err);
     if (rc)

@@ -121,6 +121,7 @@ static int run(int argc, char **argv)
         status = 1;
         rc = describe(&setup, description, sizeof(description), &err);
     }
+    rc = rc ? rc : output_try(given.value[WORD_OUTPUT], &err);
     rc = rc ? rc : simulate(&f, &setup, seeds, &err);
     join(argc, argv, command, sizeof(command));
     struct figures_page page = {command, description, &setup, f.n, seeds, f.chosen, f.grids};

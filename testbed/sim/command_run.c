@@ -242,6 +242,8 @@ static int prepare(struct job *job, struct err *err)
 {
     const char *log_path = job->given->value[WORD_LOG];
     int rc = run_inputs_read(job->given->setup, &job->in, err);
+    rc = rc ? rc : output_try(job->given->value[WORD_CDF], err);
+    rc = rc ? rc : output_try(job->given->value[WORD_TIMELINE], err);
     if (!rc && log_path && !(job->log = fopen(log_path, "w")))
         rc = err_sys(err, errno, "cannot write the log %s", log_path);
     if (!rc && !(job->result.jct_s = calloc(job->in.n, sizeof(double))))

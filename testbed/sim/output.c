@@ -24,6 +24,15 @@ int output_open(struct output *o, const char *path, struct err *err)
     return o->file ? 0 : err_sys(err, errno, "cannot write %s", path);
 }
 
+int output_try(const char *path, struct err *err)
+{
+    struct output output;
+    int rc = path ? output_open(&output, path, err) : 0;
+    if (path && !rc)
+        output_abandon(&output);
+    return rc;
+}
+
 int output_close(struct output *o, struct err *err)
 {
     FILE *file = o->file;

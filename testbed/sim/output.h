@@ -15,6 +15,9 @@ struct output {
 
 /* 0, or −errno with a sentence. */
 int output_open(struct output *output, const char *path, struct err *err);
+/* Whether that can be written, before long work; leaves nothing. NULL is fine. 0, or −errno with a
+ * sentence. */
+int output_try(const char *path, struct err *err);
 /* 0, or −errno with a sentence; then the place is as it was. */
 int output_close(struct output *output, struct err *err);
 /* Gives it up. A zeroed or closed one is fine. */
