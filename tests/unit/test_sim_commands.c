@@ -176,6 +176,8 @@ static void test_json_has_what_others_read(void **state)
     json_decref(root);
     said = say("coflows --trace @ --policy fifo", path);
     assert_non_null(strstr(said->out, "completion time [s]"));
+    said = say("coflows --trace @ --policy fifo --link 8Mibps --csv", path);
+    assert_non_null(strstr(said->out, "\n9,1.000000000,131072000,125.000000000,374.000000000\n"));
     unlink(path);
 }
 
@@ -268,6 +270,9 @@ static void test_pictures_have_axes_and_legends(void **state)
     snprintf(line, sizeof(line), "run --trace @ --servers 4 --policy aalo --cdf %s", svg);
     assert_int_equal(say(line, path)->status, 0);
     expect_svg(slurp(svg), (const char *const[]){"JCT, s", "part of the jobs", ">aalo<", NULL});
+    snprintf(line, sizeof(line), "coflows --trace @ --policy sebf --cdf %s", svg);
+    assert_int_equal(say(line, path)->status, 0);
+    expect_svg(slurp(svg), (const char *const[]){"CCT, s", "part of the coflows", NULL});
     snprintf(line, sizeof(line), "compare --trace @ --servers 4 --seeds 2 --svg %s", svg);
     assert_int_equal(say(line, path)->status, 0);
     expect_svg(slurp(svg), (const char *const[]){"JCT, s", ">neat-fair<", NULL});
