@@ -210,7 +210,12 @@ static int note_outputs(struct run *r, const struct event *events, size_t n)
         if (run_grow((void **)&r->outputs, &r->outputs_room, r->n_outputs + 1, sizeof(*r->outputs)))
             return run_out_of_memory(r);
         struct order *order = &r->outputs[r->n_outputs++];
-        *order = (struct order){true, view.job, view.stage, view.task, view.host, {0}};
+        *order = (struct order){.output = true,
+                                .decided_ns = r->now_ns,
+                                .job = view.job,
+                                .stage = view.stage,
+                                .task = view.task,
+                                .host = view.host};
         order->decision.start.attempt = view.attempt;
     }
     return 0;
