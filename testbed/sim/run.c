@@ -34,6 +34,11 @@ size_t run_job_index(const struct run *r, uint64_t job)
     return arrival->index;
 }
 
+struct run_coflow *run_coflow(struct run *r, const struct attempt *a)
+{
+    return &r->coflows[r->first_coflow[run_job_index(r, a->job)] + a->stage];
+}
+
 void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host)
 {
     struct run_news news = {.moment = moment, .now_ns = r->now_ns, .host = host, .mode = r->mode};
@@ -205,7 +210,12 @@ static int note_outputs(struct run *r, const struct event *events, size_t n)
         if (run_grow((void **)&r->outputs, &r->outputs_room, r->n_outputs + 1, sizeof(*r->outputs)))
             return run_out_of_memory(r);
         struct order *order = &r->outputs[r->n_outputs++];
-        *order = (struct order){true, view.job, view.stage, view.task, view.host, {0}};
+        *order = (struct order){.output = true,
+                                .decided_ns = r->now_ns,
+                                .job = view.job,
+                                .stage = view.stage,
+                                .task = view.task,
+                                .host = view.host};
         order->decision.start.attempt = view.attempt;
     }
     return 0;
@@ -458,6 +468,19 @@ static int remember_arrivals(struct run *r)
     return r->arrival_room ? 0 : run_out_of_memory(r);
 }
 
+static int open_coflows(struct run *r)
+{
+    size_t n = 0;
+    r->first_coflow = calloc(r->n_jobs ? r->n_jobs : 1, sizeof(*r->first_coflow));
+    for (size_t i = 0; r->first_coflow && i < r->n_jobs; i++) {
+        r->first_coflow[i] = n;
+        n += r->jobs[i].n_stages;
+    }
+    r->coflows = calloc(n ? n : 1, sizeof(*r->coflows));
+    r->coflow_s = calloc(n ? n : 1, sizeof(*r->coflow_s));
+    return r->first_coflow && r->coflows && r->coflow_s ? 0 : run_out_of_memory(r);
+}
+
 static int open_topology(struct run *r)
 {
     const struct run_config *c = r->config;
@@ -480,6 +503,7 @@ static int open_run(struct run *r)
     int rc = unlimited(&c->engine) ? ranks_make(&r->ranks, r->jobs, r->n_jobs, r->err) : 0;
     rc = rc ? rc : open_topology(r);
     rc = rc ? rc : hosts_open(r);
+    rc = rc ? rc : open_coflows(r);
     if (rc)
         return rc;
     struct fluid_config network = {.topology = &r->topology,
@@ -515,6 +539,9 @@ static void close_run(struct run *r)
     delay_line_done(&r->wanted);
     hosts_close(r);
     free(r->outputs);
+    free(r->coflows);
+    free(r->coflow_s);
+    free(r->first_coflow);
     submission_done(&r->submission);
     free(r->events);
     free(r->host_bytes);
@@ -523,6 +550,19 @@ static void close_run(struct run *r)
     engine_destroy(r->engine);
     fluid_destroy(r->fluid);
     ranks_done(&r->ranks);
+}
+
+static struct stats coflow_times(struct run *r)
+{
+    size_t stages = 0, n = 0;
+    for (size_t i = 0; i < r->n_jobs; i++)
+        stages += r->jobs[i].n_stages;
+    for (size_t i = 0; i < stages; i++) {
+        const struct run_coflow c = r->coflows[i];
+        if (c.began && c.last_ns)
+            r->coflow_s[n++] = (double)(c.last_ns - c.first_ns) * 1e-9;
+    }
+    return stats_of(r->coflow_s, n);
 }
 
 static void conclude(struct run *r)
@@ -539,6 +579,7 @@ static void conclude(struct run *r)
     result->held_slot_s = (double)counters.held_slot_ns * 1e-9;
     result->mode_switches = counters.mode_switches;
     result->holds = counters.holds;
+    result->cct_s = coflow_times(r);
     double could_bytes =
         (double)r->config->hosts * (double)r->config->link_bps / 8 * result->makespan_s;
     if (result->makespan_s > 0) {

@@ -35,6 +35,7 @@
 #include "controller/engine/engine.h"
 #include "lib/workload.h"
 #include "testbed/sim/faults.h"
+#include "testbed/sim/stats.h"
 
 #include <stdio.h>
 
@@ -79,7 +80,9 @@ struct run_config {
 };
 
 struct run_result {
-    double *jct_s;      /* per job, in the order of the jobs; the caller's array */
+    double *jct_s; /* per job, in the order of the jobs; the caller's array */
+    struct stats
+        cct_s; /* of stages that receive: from the first transfer's start to the last byte */
     double makespan_s;  /* first planned arrival to last end */
     double slot_wait_s; /* mean over tasks: from ready to start */
     double held_slot_s; /* free slots × time while a task that could use one was held back */

@@ -280,24 +280,23 @@ int run_attempt_transfer_start(struct run *r, struct attempt *a, uint32_t index)
 {
     struct transfer *t = &a->transfers[index];
     struct fluid_source source = {t->host, t->bytes};
-    if (!hosts_source_gone(r, a, t->host, t->block))
+    if (!hosts_source_gone(r, t))
         return start_transfer(r, a, index, &source, 1);
     t->state = TRANSFER_BROKEN;
     return 0;
 }
 
-int run_attempt_receive(struct run *r, struct attempt *a, uint32_t host, bool block, int64_t bytes)
+int run_attempt_receive(struct run *r, struct attempt *a, struct transfer t)
 {
-    struct transfer t = {.host = host, .block = block, .bytes = bytes};
-    if (block && hosts_source_gone(r, a, host, true)) {
-        uint32_t other = hosts_replica(r, a, host);
-        t.host = other == ENGINE_NONE ? host : other;
+    if (t.block && hosts_source_gone(r, &t)) {
+        uint32_t other = hosts_replica(r, a, t.host);
+        t.host = other == ENGINE_NONE ? t.host : other;
     }
-    if (block && t.host == a->host && r->config->local_free) {
-        a->local_bytes += bytes;
+    if (t.host == a->host && r->config->local_free) {
+        a->local_bytes += t.bytes;
         return 0;
     }
-    a->remote_bytes += bytes;
+    a->remote_bytes += t.bytes;
     int rc = add_transfer(r, a, t);
     return rc ? rc : run_attempt_transfer_start(r, a, a->n_transfers - 1);
 }
@@ -307,9 +306,13 @@ static int receive_sources(struct run *r, struct attempt *a)
     int rc = 0;
     struct transfer all = {.host = ENGINE_NONE};
     for (uint32_t i = 0; r->hosts && !rc && i < a->n_sources; i++)
-        rc = run_attempt_receive(r, a, a->sources[i].host, false, a->sources[i].bytes);
+        rc = run_attempt_receive(r, a,
+                                 (struct transfer){.host = a->sources[i].host,
+                                                   .named_ns = a->decided_ns,
+                                                   .bytes = a->sources[i].bytes});
     if (!rc && a->block_host != ENGINE_NONE)
-        rc = run_attempt_receive(r, a, a->block_host, true, a->block_bytes);
+        rc = run_attempt_receive(
+            r, a, (struct transfer){.host = a->block_host, .block = true, .bytes = a->block_bytes});
     if (rc || r->hosts || !a->n_sources)
         return rc;
     for (uint32_t i = 0; i < a->n_sources; i++)
@@ -358,6 +361,19 @@ void run_attempts_note_overlap(struct run *r)
         note_overlap(r, a);
 }
 
+/* Only what comes from stages before it is a Coflow. */
+static void note_coflow(struct run *r, const struct attempt *a, bool end)
+{
+    struct run_coflow *coflow = run_coflow(r, a);
+    if (!a->n_transfers || !r->jobs[run_job_index(r, a->job)].stages[a->stage].n_parents)
+        return;
+    if (!coflow->began)
+        coflow->first_ns = r->now_ns;
+    coflow->began = true;
+    if (end)
+        coflow->last_ns = r->now_ns;
+}
+
 static int compute(struct run *r, struct attempt *a)
 {
     double end_ns = (double)(r->now_ns + a->compute_ns);
@@ -366,6 +382,7 @@ static int compute(struct run *r, struct attempt *a)
         end_ns = ceil(a->overlap_end_ns - 1e-3);
     }
     a->phase = PHASE_COMPUTING;
+    note_coflow(r, a, true);
     run_watch(r, RUN_RECEIVED, a, a->host);
     if (heap_push(&r->computing, r->computing_where, end_ns, a->id))
         return run_out_of_memory(r);
@@ -397,6 +414,7 @@ int run_attempt_begin(struct run *r, struct attempt *a)
     rc = rc ? rc : receive_sources(r, a);
     free(a->sources);
     a->sources = NULL;
+    note_coflow(r, a, false);
     if (rc || a->n_open || a->n_missing)
         return rc;
     return compute(r, a);
@@ -413,14 +431,11 @@ int run_attempts_output_ready(struct run *r, const struct order *output)
                                 : NULL;
         if (!w || !w->bytes)
             continue;
-        int64_t bytes = w->bytes;
+        struct transfer t = {
+            .host = output->host, .named_ns = output->decided_ns, .bytes = w->bytes};
         w->bytes = 0;
         a->n_missing--;
-        int rc = 0;
-        if (output->host == a->host && r->config->local_free)
-            a->local_bytes += bytes;
-        else
-            rc = run_attempt_receive(r, a, output->host, false, bytes);
+        int rc = run_attempt_receive(r, a, t);
         rc = rc ? rc : run_attempt_settle(r, a);
         if (rc)
             return rc;

@@ -56,10 +56,10 @@ bool hosts_miss(const struct run *r, const struct attempt *a)
     return host && (host->down || a->decided_ns < host->heard_ns);
 }
 
-bool hosts_source_gone(const struct run *r, const struct attempt *a, uint32_t source, bool block)
+bool hosts_source_gone(const struct run *r, const struct transfer *t)
 {
-    const struct run_host *host = r->hosts ? &r->hosts[source] : NULL;
-    return host && (host->down || (!block && a->decided_ns < host->heard_ns));
+    const struct run_host *host = r->hosts ? &r->hosts[t->host] : NULL;
+    return host && (host->down || (!t->block && t->named_ns < host->heard_ns));
 }
 
 uint32_t hosts_replica(const struct run *r, const struct attempt *a, uint32_t after)

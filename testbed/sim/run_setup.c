@@ -569,15 +569,17 @@ static void misestimate(const struct run_setup *s, const struct run_inputs *in, 
     }
 }
 
-int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in, FILE *log,
-                       void (*progress)(void *user, double part), void *user,
-                       struct run_result *result, struct err *err)
+int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in,
+                       const struct run_listeners *listeners, struct run_result *result,
+                       struct err *err)
 {
     struct run_config config;
     run_setup_configure(setup, in, &config);
-    config.log = log;
-    config.progress = progress;
-    config.user = user;
+    config.log = listeners->log;
+    config.progress = listeners->progress;
+    config.user = listeners->user;
+    config.watch = listeners->watch;
+    config.watcher = listeners->watcher;
     double *told = setup->estimate_error > 0 ? calloc(in->n, sizeof(*told)) : NULL;
     if (setup->estimate_error > 0 && !told)
         return err_set(err, ENOMEM, "not enough memory for %zu jobs", in->n);

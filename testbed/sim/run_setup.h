@@ -59,7 +59,7 @@ struct run_arguments {
     const char *const *flags;  /* without value; NULL-terminated; NULL: none */
     const char *const *values; /* idem with a value */
     unsigned set;              /* bit i: flags[i] was given */
-    const char *value[8];      /* of values[i]; NULL: not given; the last one counts */
+    const char *value[16];     /* of values[i]; NULL: not given; the last one counts */
 };
 
 /* argv[0] is skipped. 0, or −EINVAL with a sentence. */
@@ -73,7 +73,16 @@ void run_inputs_done(struct run_inputs *in);
 void run_setup_configure(const struct run_setup *setup, const struct run_inputs *in,
                          struct run_config *ret_config);
 
-/* Simulates; result->jct_s has in->n places; `log` as run_config's. Returns as run_simulate. */
-int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in, FILE *log,
-                       void (*progress)(void *user, double part), void *user,
-                       struct run_result *result, struct err *err);
+/* Who hears of a simulation: as the members of run_config; all may be NULL. */
+struct run_listeners {
+    FILE *log;
+    void (*progress)(void *user, double part);
+    void *user;
+    void (*watch)(void *watcher, const struct run_news *news);
+    void *watcher;
+};
+
+/* Simulates; result->jct_s has in->n places. Returns as run_simulate. */
+int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in,
+                       const struct run_listeners *listeners, struct run_result *result,
+                       struct err *err);

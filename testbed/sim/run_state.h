@@ -30,6 +30,7 @@ struct transfer {
     uint32_t host; /* ENGINE_NONE: several in one */
     uint32_t macroflow;
     bool block;
+    int64_t named_ns;             /* when the engine said that the bytes are there */
     int64_t bytes, arrived_bytes; /* arrived_bytes: when it broke */
 };
 
@@ -70,6 +71,12 @@ struct arrival {
     UT_hash_handle hh;
 };
 
+/* When a stage's transfers began and ended; 0, 0: none has ended. */
+struct run_coflow {
+    int64_t first_ns, last_ns;
+    bool began;
+};
+
 struct run_host {
     char name[16];
     bool down;
@@ -80,6 +87,7 @@ struct run_host {
 /* A decision on its way, or the news for readers that an output is there. */
 struct order {
     bool output;
+    int64_t decided_ns;
     uint64_t job;
     uint32_t stage, task, host;
     struct decision decision;
@@ -118,7 +126,10 @@ struct run {
     uint32_t n_sources;
     double told_factor;
     double wire_bytes;
-    struct order *outputs; /* scratch: what ended in this step */
+    struct run_coflow *coflows; /* of all jobs' stages */
+    size_t *first_coflow;       /* per job */
+    double *coflow_s;           /* scratch: as many */
+    struct order *outputs;      /* scratch: what ended in this step */
     size_t n_outputs, outputs_room;
     struct run_log log;
     /* run_hosts.c */
@@ -148,6 +159,8 @@ int run_report_attempt(struct run *r, enum event_kind kind, uint64_t number, uin
 int run_tell(struct run *r, const struct event *event);
 /* A step of the engine with these events, and what it decides. */
 int run_step(struct run *r, const struct event *events, size_t n);
+/* Of the attempt's stage. */
+struct run_coflow *run_coflow(struct run *r, const struct attempt *a);
 size_t run_job_index(const struct run *r, uint64_t job);
 void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host);
 
@@ -174,8 +187,8 @@ int64_t run_attempt_arrived_bytes(struct run *r, const struct attempt *a);
 int run_attempt_settle(struct run *r, struct attempt *a);
 /* A transfer that the network ended. */
 int run_attempt_transfer_over(struct run *r, uint64_t subject);
-/* Adds a source's bytes to what it receives. */
-int run_attempt_receive(struct run *r, struct attempt *a, uint32_t host, bool block, int64_t bytes);
+/* Adds a source's bytes (state, host, block, named_ns, bytes) to what it receives. */
+int run_attempt_receive(struct run *r, struct attempt *a, struct transfer t);
 /* Puts a broken or new transfer of one source on the network. */
 int run_attempt_transfer_start(struct run *r, struct attempt *a, uint32_t index);
 /* Pipelined: remembers how far computing can be at this instant, at which rates change. */
@@ -188,8 +201,8 @@ int hosts_open(struct run *r);
 void hosts_close(struct run *r);
 /* The host never hears of this start: it is down, or was when the order was given. */
 bool hosts_miss(const struct run *r, const struct attempt *a);
-/* Nobody answers there, or what a names is gone. */
-bool hosts_source_gone(const struct run *r, const struct attempt *a, uint32_t source, bool block);
+/* Nobody answers at its source, or what was said to be there went with a failure since. */
+bool hosts_source_gone(const struct run *r, const struct transfer *t);
 /* A replica of its block that is up, from the one after `after` on; ENGINE_NONE. */
 uint32_t hosts_replica(const struct run *r, const struct attempt *a, uint32_t after);
 /* The start was never answered: the controller will count it lost. */

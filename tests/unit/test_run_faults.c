@@ -451,7 +451,7 @@ static void test_delays_and_copies_keep_the_laws(void **state)
 static void test_failures_keep_the_laws(void **state)
 {
     (void)state;
-    check_rounds(true, false);
+    check_rounds(true, true);
 }
 
 /* ---- what may be asked for ---- */
