@@ -254,7 +254,7 @@ class Bottleneck:
     the switch's queues; with `nudge` h3 wakes the senders of what it promotes."""
 
     def __init__(self, net, leaf_packets=100, nudge=False):
-        self.net, self.pump, self.listener = net, Pump(), {}
+        self.net, self.listener = net, {}
         self.root = net.cgroup("root")
         self.agents = [net.agent(h, cgroup=self.root if h == net.hosts[2] else net.cgroup("r" + h.name), nudge=nudge)
                        for h in net.hosts]
@@ -263,6 +263,7 @@ class Bottleneck:
             assert agent.opened.startswith("ok"), agent.opened
             agent.do("lease_ms 600000")
         self.here = self.agents[2]
+        self.pump = Pump()  # last: a thread outlives a test that fails above
 
     def task(self, name, coflow, macroflow):
         group = self.net.cgroup(name, self.root)
