@@ -63,7 +63,7 @@ $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib pro
 $(eval $(call program,replay-map,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
-$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lbpf -lnl-route-3 -lnl-3))
+$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsystemd -lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap -lsystemd))
 
@@ -150,9 +150,9 @@ bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which t
 	$(BUILD)/bench-mcmf
 
 .PHONY: bench-live
-bench-live: deps ## strictness, slot latency and mode switches on this machine beside their bars, misses marked (root, 4 minutes)
+bench-live: deps ## strictness, slot latency and mode switches on this machine beside their bars, misses marked (root, 4 minutes; PARTS= names some)
 	@$(MAKE) -s --no-print-directory programs
-	@exec tests/bench/live $(BUILD)
+	@exec tests/bench/live $(BUILD) $(PARTS)
 
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, one owner per symbol
