@@ -26,7 +26,9 @@
  * Pipelined edges. Their stage starts when all its parents' tasks run. A map's output can be read
  * when the map has ended; a task's computing goes on at its rate, but never beyond the part of its
  * bytes that has arrived (all its inputs count alike). With one steady transfer that is the
- * source's rule: after the last byte max(0, computing − receiving) is left.
+ * source's rule: after the last byte max(0, computing − receiving) is left. Where hosts fail and do
+ * not come back, such tasks may hold every slot while a map of theirs has to run again: the run
+ * then says that its jobs never end.
  *
  * Deterministic: same configuration and jobs, same result. The cost follows events, not time;
  * a failure visits every live attempt, an instant every pipelined task that receives. */
