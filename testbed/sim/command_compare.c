@@ -15,12 +15,13 @@
 #define MEAN offsetof(struct batch_row, jct.mean)
 
 static const char default_policies[] = "duopoly,duopoly-paper,aalo,neat,neat-fair,fair";
-static const char *const own_words[] = {"policies",       "seeds",   "svg",    "servers", "slots",
-                                        "load",           "compute", "map-mb", "levels",  "racks",
-                                        "estimate-error", NULL};
-enum { WORD_POLICIES, WORD_SEEDS, WORD_SVG, WORD_AXES, WORD_AXES_END = 11 };
+static const char *const own_words[] = {
+    "policies", "seeds",  "svg",   "servers",        "slots",        "load",           "compute",
+    "map-mb",   "levels", "racks", "estimate-error", "report-delay", "decision-delay", NULL};
+enum { WORD_POLICIES, WORD_SEEDS, WORD_SVG, WORD_AXES, WORD_AXES_END = 13 };
 static const char axes_text[] =
-    "--servers, --slots, --load, --compute, --map-mb, --levels, --racks or --estimate-error";
+    "--servers, --slots, --load, --compute, --map-mb, --levels, --racks, --estimate-error, "
+    "--report-delay or --decision-delay";
 static const char *const flags[] = {"csv", "help", "json", NULL};
 enum { FLAG_CSV = 1, FLAG_HELP = 2, FLAG_JSON = 4 };
 
@@ -180,7 +181,9 @@ static const char *axis_name(const char *option)
                                            {"compute", "bytes/s computed per slot"},
                                            {"map-mb", "most bytes of a map, MB of 2^20"},
                                            {"levels", "levels of priority"},
-                                           {"estimate-error", "sigma of the estimates' error"}};
+                                           {"estimate-error", "sigma of the estimates' error"},
+                                           {"report-delay", "delay of reports, s"},
+                                           {"decision-delay", "delay of decisions, s"}};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(names[i][0], option) == 0)
             return names[i][1];

@@ -116,7 +116,7 @@ static void test_wrong_arguments_get_one_sentence(void **state)
          "duopoly-sim: --servers and --slots are both lists; give one\n"},
         {"sweep --trace x",
          "duopoly-sim: give a list for --servers, --slots, --load, --compute, --map-mb, --levels, "
-         "--racks or --estimate-error\n"},
+         "--racks, --estimate-error, --report-delay or --decision-delay\n"},
         {"sweep --trace x --slots 1,0",
          "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
         {"figures --trace x", "duopoly-sim: give --output FILE.html\n"},
@@ -359,12 +359,17 @@ static void test_explain_says_why_a_task_runs_there(void **state)
     bool why = strstr(said->out, "Runs on") != NULL;
     snprintf(line, sizeof(line), "explain %s 9.1.0", log);
     int unknown = say(line, NULL)->status;
+    snprintf(line, sizeof(line), "explain %s mode", log);
+    said = say(line, NULL);
+    bool modes = said->status ? strstr(said->err, "never changes") != NULL
+                              : strstr(said->out, "ready tasks and") != NULL;
     unlink(log);
     unlink(path);
     assert_int_equal(status, 0);
     assert_int_equal(explained, 0);
     assert_true(why);
     assert_int_equal(unknown, 1);
+    assert_true(modes);
 }
 
 static void test_rates_have_units(void **state)
