@@ -296,9 +296,11 @@ static int run(int argc, char **argv)
     run_setup_init(&setup);
     int rc = run_arguments_read(&given, argc, argv, &err), status = 2;
     if (!rc && given.set & FLAG_HELP) {
-        printf("usage: duopoly-sim run %s\n"
-               "      [--json|--csv] [--log FILE] [--cdf FILE.svg] [--timeline FILE.svg]\n",
-               run_setup_usage);
+        printf(
+            "usage: duopoly-sim run %s\n"
+            "      [--json|--csv] [--log FILE] [--cdf FILE.svg] [--timeline FILE.svg]\n\noptions\n",
+            run_setup_usage);
+        run_setup_print_help(stdout);
         return 0;
     }
     rc = rc ? rc : check(&given, &err);

@@ -50,8 +50,16 @@ int run_setup_set(struct run_setup *setup, const char *name, const char *value, 
 /* Names of the options, all of which take a value; ends with NULL. */
 extern const char *const run_setup_options[];
 
-/* The usage text of those options. */
+/* The usage text of those options, and what each means with its default in parentheses; ends with a
+ * NULL option. */
 extern const char run_setup_usage[];
+struct run_setup_meaning {
+    const char *option, *meaning;
+};
+extern const struct run_setup_meaning run_setup_meanings[];
+
+/* All meanings and policies, a line each. */
+void run_setup_print_help(FILE *out);
 
 /* A command line of run_setup_options and of the command's own words. */
 struct run_arguments {

@@ -1,6 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "testbed/sim/commands.h"
+#include "testbed/sim/run_setup.h"
 #include "testbed/sim/units.h"
 
 #include <errno.h>
@@ -345,6 +346,24 @@ static void test_figures_are_a_page(void **state)
     unlink(path);
 }
 
+static void test_help_explains_every_option(void **state)
+{
+    (void)state;
+    struct said *said = say("run --help", NULL);
+    size_t options = 0, meanings = 0;
+    char line[64];
+    assert_int_equal(said->status, 0);
+    for (; run_setup_options[options]; options++) {
+        snprintf(line, sizeof(line), "\n  --%-16s ", run_setup_options[options]);
+        assert_non_null(strstr(said->out, line));
+        snprintf(line, sizeof(line), "--%s ", run_setup_options[options]);
+        assert_non_null(strstr(run_setup_usage, line));
+    }
+    while (run_setup_meanings[meanings].option)
+        meanings++;
+    assert_int_equal(options, meanings);
+}
+
 static void test_explain_says_why_a_task_runs_there(void **state)
 {
     (void)state;
@@ -402,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_pictures_have_axes_and_legends),
         cmocka_unit_test(test_sweeps_are_tables_of_all_forms),
         cmocka_unit_test(test_figures_are_a_page),
+        cmocka_unit_test(test_help_explains_every_option),
         cmocka_unit_test(test_explain_says_why_a_task_runs_there),
         cmocka_unit_test(test_rates_have_units),
     };
