@@ -1,6 +1,7 @@
 #include "controller/engine/cluster.h"
 
 #include "controller/engine/attempt.h"
+#include "controller/engine/estimate.h"
 #include "controller/engine/resources.h"
 
 #include <stdlib.h>
@@ -353,6 +354,7 @@ void cluster_join(struct engine *engine, const struct event *event)
     describe(engine, host, event);
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_change(struct engine *engine, const struct event *event)
@@ -366,6 +368,7 @@ void cluster_change(struct engine *engine, const struct event *event)
     describe(engine, host, event);
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_silent(struct engine *engine, const struct event *event)
@@ -378,6 +381,7 @@ void cluster_silent(struct engine *engine, const struct event *event)
     enter_sums(engine, host);
     set_load(engine, host, 0);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_lost(struct engine *engine, const struct event *event)
@@ -391,6 +395,7 @@ void cluster_lost(struct engine *engine, const struct event *event)
     set_load(engine, host, 0);
     attempts_of_host_lost(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_back(struct engine *engine, const struct event *event)
@@ -402,6 +407,7 @@ void cluster_back(struct engine *engine, const struct event *event)
     host->silent = host->lost = false;
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_drain(struct engine *engine, const struct event *event)
@@ -415,6 +421,7 @@ void cluster_drain(struct engine *engine, const struct event *event)
     host->draining = !event->host_drain.undo;
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_load(struct engine *engine, const struct event *event)

@@ -412,7 +412,7 @@ void job_end(struct engine *engine, const struct event *event)
         }
     job_assemble(engine, job);
     job->submitted_ns = engine->now_ns;
-    job->estimate_key = estimate_duration(engine, job);
+    estimate_submitted(engine, job);
     job->map_share = local_share(engine, job);
     job_activate(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)

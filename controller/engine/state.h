@@ -154,7 +154,7 @@ struct job {
     uint32_t held_stages;
     uint64_t shuffle_bytes;
     int64_t submitted_ns, finished_ns, slot_wait_ns;
-    uint64_t estimate_key; /* SJF: fixed at submission, changed only by a new estimate */
+    uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
     uint64_t map_share; /* of its tasks on one host, fixed at submission; UINT64_MAX: any number */
     struct sorted_key turn;
     struct sorted outputs;
@@ -246,6 +246,7 @@ struct engine {
     uint32_t joined, up;
     struct resources total, free; /* of hosts that are up and not draining */
     uint64_t uplink_bps;
+    uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed anew for; 0: never */
     struct shape **shapes;
     uint32_t n_shapes;
     uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */
