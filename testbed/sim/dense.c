@@ -20,16 +20,18 @@ static size_t side_place(const struct dense *net, struct side *s, char *block)
     size_t width = net->width, words = net->words;
     char *at = block;
     s->count = take_doubles(&at, net->n * width);
-    double **by_host[] = {&s->flows, &s->used, &s->rest, &s->rate, &s->served, &s->low};
+    double **by_host[] = {&s->flows, &s->rest,         &s->rate,           &s->served,
+                          &s->low,   &s->filled_flows, &s->filled_capacity};
     for (size_t i = 0; i < sizeof(by_host) / sizeof(*by_host); i++)
         *by_host[i] = take_doubles(&at, width);
-    s->fixed = take_doubles(&at, CHECKPOINTS * width);
-    s->given = take_doubles(&at, CHECKPOINTS * width);
+    s->saved_open = take_doubles(&at, CHECKPOINTS * width);
+    s->saved_left = take_doubles(&at, CHECKPOINTS * width);
     s->has = take_doubles(&at, net->n * words);
     s->mine = take_doubles(&at, net->n * words);
     s->changed = take_doubles(&at, words);
     s->stale = take_doubles(&at, words);
-    s->unfixed = take_doubles(&at, CHECKPOINTS * words);
+    s->active = take_doubles(&at, words);
+    s->saved_gave = take_doubles(&at, CHECKPOINTS * words);
     return ((size_t)(at - block) + 63) / 64 * 64;
 }
 
@@ -77,9 +79,11 @@ static struct sheet *sheet_get(struct dense *net, uint32_t level)
     sheet->lower = *at;
     sheet->at_ns = net->fluid->now_ns;
     sheet->end_ns = FLUID_NEVER;
-    for (int i = 0; i < 2; i++)
-        memcpy(sheet->side[i].rest, upper ? upper->side[i].rest : net->all[i],
-               net->width * sizeof(double));
+    for (int i = 0; i < 2; i++) {
+        const double *capacity = upper ? upper->side[i].rest : net->all[i];
+        memcpy(sheet->side[i].rest, capacity, net->width * sizeof(double));
+        memcpy(sheet->side[i].filled_capacity, capacity, net->width * sizeof(double));
+    }
     return *at = sheet;
 }
 
@@ -404,29 +408,34 @@ static double least_of_port(const struct dense *net, const struct sheet *sheet, 
     return low;
 }
 
-static void refresh(const struct dense *net, struct sheet *sheet, int side)
+/* Seconds until the next flow that a link limits ends. */
+static double wait_of(const struct side *s, uint32_t port)
+{
+    return s->rate[port] > 0 ? (s->low[port] - s->served[port]) / s->rate[port] : INFINITY;
+}
+
+/* A stale `low` is too low if anything: it is looked up only where it would be the next. */
+static double next_of_side(const struct dense *net, struct sheet *sheet, int side)
 {
     struct side *s = &sheet->side[side];
-    for (uint32_t w = 0; w < net->words; w++)
-        for (; s->stale[w]; s->stale[w] &= s->stale[w] - 1) {
-            uint32_t port = w * 64 + (uint32_t)__builtin_ctzll(s->stale[w]);
-            s->low[port] = least_of_port(net, sheet, side, port);
+    double next = INFINITY;
+    for (uint32_t i = 0; i < net->n; i++) {
+        double wait = wait_of(s, i);
+        if (wait < next && bit(s->stale, i)) {
+            bit_clear(s->stale, i);
+            s->low[i] = least_of_port(net, sheet, side, i);
+            wait = wait_of(s, i);
         }
+        next = wait < next ? wait : next;
+    }
+    return next;
 }
 
 /* After a filling, when every flow is limited by somebody. */
 static void sheet_schedule(const struct dense *net, struct sheet *sheet)
 {
-    double wait = INFINITY;
-    for (int side = 0; side < 2; side++) {
-        const struct side *s = &sheet->side[side];
-        refresh(net, sheet, side);
-        for (uint32_t i = 0; i < net->n; i++) {
-            double of_port = s->rate[i] > 0 ? (s->low[i] - s->served[i]) / s->rate[i] : INFINITY;
-            wait = of_port < wait ? of_port : wait;
-        }
-    }
-    wait = ceil(wait * 1e9);
+    double from = next_of_side(net, sheet, 0), to = next_of_side(net, sheet, 1);
+    double wait = ceil((from < to ? from : to) * 1e9);
     double at = (double)sheet->at_ns + (wait > 0 ? wait : 0);
     sheet->end_ns = at < 9e18 ? (int64_t)at : FLUID_NEVER;
 }
@@ -511,35 +520,11 @@ static int end(struct fluid *f)
 static void sheet_hear(const struct dense *net, struct sheet *sheet)
 {
     for (int side = 0; side < 2; side++)
-        for (uint32_t w = 0; w < net->words; w++)
-            for (uint64_t set = net->news[side][w]; set; set &= set - 1) {
-                uint32_t port = w * 64 + (uint32_t)__builtin_ctzll(set);
-                if (sheet->side[side].flows[port] > 0) {
-                    bit_set(sheet->side[side].changed, port);
-                    sheet->changed = true;
-                }
-            }
-}
-
-/* Sets what the sheet leaves to the next, and which links' part of that is another one than
- * before. */
-static bool sheet_tell(const struct dense *net, struct sheet *sheet, double *const upper[2])
-{
-    bool news = false;
-    for (int side = 0; side < 2; side++) {
-        struct side *s = &sheet->side[side];
-        memset(net->news[side], 0, net->words * sizeof(uint64_t));
-        for (uint32_t i = 0; i < net->n; i++) {
-            double rest = upper[side][i] - s->used[i];
-            rest = rest > 1e-9 * net->capacity ? rest : 0;
-            if (fabs(rest - s->rest[i]) <= 1e-12 * net->capacity)
-                continue;
-            s->rest[i] = rest;
-            bit_set(net->news[side], i);
-            news = true;
+        for (uint32_t w = 0; w < net->words; w++) {
+            struct side *s = &sheet->side[side];
+            s->changed[w] |= net->news[side][w];
+            sheet->changed |= (net->news[side][w] & s->active[w]) != 0;
         }
-    }
-    return news;
 }
 
 static int report(const struct dense *net, double *const rest[2])
@@ -561,14 +546,13 @@ static int solve(struct fluid *f)
     for (struct sheet **at = &net->first, *sheet; (sheet = *at);) {
         if (news)
             sheet_hear(net, sheet);
-        bool changed = sheet->changed;
-        if (changed) {
+        if (sheet->changed) {
             sheet_advance(net, sheet);
-            sheet_fill(net, sheet, upper);
+            news = sheet_fill(net, sheet, upper);
             sheet_schedule(net, sheet);
+        } else if (news) {
+            news = sheet_pass(net, sheet, upper);
         }
-        if (changed || news)
-            news = sheet_tell(net, sheet, upper);
         if (sheet->n_rows) {
             upper[0] = sheet->side[0].rest;
             upper[1] = sheet->side[1].rest;
@@ -633,17 +617,17 @@ static int create(struct fluid *f)
         return -ENOMEM;
     net->fluid = f;
     net->n = f->config.topology->n_hosts;
-    net->width = (net->n + LANES - 1) / LANES * LANES;
+    net->width = (net->n + 7) / 8 * 8;
     net->words = (net->n + 63) / 64;
     net->capacity = f->config.topology->edge_bytes_s;
-    net->picked = calloc(net->n + 1u, sizeof(*net->picked));
-    bool made = net->picked;
+    net->givers = calloc(net->n, sizeof(*net->givers));
+    bool made = net->givers;
     for (int side = 0; side < 2; side++) {
-        double **tables[] = {&net->all[side], &net->open[side], &net->free[side],
+        double **tables[] = {&net->all[side], &net->open[side], &net->left[side],
                              &net->share[side]};
         for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
             made &= (*tables[i] = zeroed(net->width * sizeof(double))) != NULL;
-        made &= (net->unfixed[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
+        made &= (net->gave[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
         made &= (net->news[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
         for (uint32_t i = 0; made && i < net->n; i++)
             net->all[side][i] = net->capacity;
@@ -665,12 +649,12 @@ static void destroy(struct fluid *f)
     for (int side = 0; side < 2; side++) {
         free(net->all[side]);
         free(net->open[side]);
-        free(net->free[side]);
+        free(net->left[side]);
         free(net->share[side]);
-        free(net->unfixed[side]);
+        free(net->gave[side]);
         free(net->news[side]);
     }
-    free(net->picked);
+    free(net->givers);
     free(net->sheets.items);
     free(net->rows.items);
     free(net);
