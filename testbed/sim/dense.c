@@ -20,8 +20,8 @@ static size_t side_place(const struct dense *net, struct side *s, char *block)
     size_t width = net->width, words = net->words;
     char *at = block;
     s->count = take_doubles(&at, net->n * width);
-    double **by_host[] = {&s->flows, &s->rest,         &s->rate,           &s->served,
-                          &s->low,   &s->filled_flows, &s->filled_capacity};
+    double **by_host[] = {&s->flows, &s->rest, &s->rate,         &s->served,
+                          &s->due,   &s->low,  &s->filled_flows, &s->filled_capacity};
     for (size_t i = 0; i < sizeof(by_host) / sizeof(*by_host); i++)
         *by_host[i] = take_doubles(&at, width);
     s->saved_open = take_doubles(&at, CHECKPOINTS * width);
@@ -55,7 +55,7 @@ static struct sheet *sheet_make(struct dense *net)
     for (int i = 0; i < 2; i++) {
         side_place(net, &sheet->side[i], block + (size_t)i * side);
         for (uint32_t port = 0; port < net->width; port++)
-            sheet->side[i].low[port] = INFINITY;
+            sheet->side[i].low[port] = sheet->side[i].due[port] = INFINITY;
     }
     sheet->of_target = (struct row_list *)(void *)(block + 2 * side);
     return sheet;
@@ -193,7 +193,7 @@ static void flow_enter(const struct dense *net, struct row *row, uint32_t source
     else if (bit(sheet->side[0].mine + from, row->target))
         limit(row, source, 0, left);
     else
-        row->key[1][source] = left;
+        row->key[1][source] = left, sheet->fresh = true;
 }
 
 void sheet_take_over(struct dense *net, struct sheet *sheet, int side, uint32_t port, uint32_t peer)
@@ -359,19 +359,38 @@ static void forget(struct fluid *f, uint32_t id)
     f->macroflows[id].flows = NULL;
 }
 
+static double row_left_fresh(const struct dense *net, const struct row *row, double seconds)
+{
+    double sum = 0;
+    for (uint32_t source = 0; source < net->n; source++) {
+        int side = bit(row->has, source) ? limit_of(net, row, source) : -1;
+        double left = bit(row->has, source) ? flow_left(net, row, source) : 0;
+        if (side >= 0)
+            left -= row->sheet->side[side].rate[side ? row->target : source] * seconds;
+        sum += left > 0 ? left : 0;
+    }
+    return sum;
+}
+
+static lanes left_by(lanes key, lanes served)
+{
+    const lanes zero = {0}, left = key - served;
+    return choose((left > zero) & (key < zero + INFINITY), left, zero);
+}
+
 static double row_left(const struct dense *net, const struct row *row)
 {
-    double seconds = (double)(net->fluid->now_ns - row->sheet->at_ns) * 1e-9, sum = 0;
-    for (uint32_t w = 0; w < net->words; w++)
-        for (uint64_t set = row->has[w]; set; set &= set - 1) {
-            uint32_t source = w * 64 + (uint32_t)__builtin_ctzll(set);
-            int side = limit_of(net, row, source);
-            double left = flow_left(net, row, source);
-            if (side >= 0)
-                left -= row->sheet->side[side].rate[side ? row->target : source] * seconds;
-            sum += left > 0 ? left : 0;
-        }
-    return sum;
+    const struct side *from = &row->sheet->side[0], *to = &row->sheet->side[1];
+    double seconds = (double)(net->fluid->now_ns - row->sheet->at_ns) * 1e-9;
+    if (row->sheet->fresh)
+        return row_left_fresh(net, row, seconds);
+    lanes sum = {0}, served_to = sum + to->served[row->target] + to->rate[row->target] * seconds;
+    for (uint32_t i = 0; i < net->width; i += LANES) {
+        lanes served = *(lanes *)(from->served + i) + *(lanes *)(from->rate + i) * seconds;
+        sum += left_by(*(lanes *)(row->key[0] + i), served);
+        sum += left_by(*(lanes *)(row->key[1] + i), served_to);
+    }
+    return sum[0] + sum[1];
 }
 
 static double left_bytes(const struct fluid *f, uint32_t id)
@@ -384,12 +403,29 @@ static double left_bytes(const struct fluid *f, uint32_t id)
 
 /* ---- time ---- */
 
-static double least(const double *values, uint32_t n)
+static void set_due(const struct dense *net, struct sheet *sheet, int side)
 {
-    double low = INFINITY;
-    for (uint32_t i = 0; i < n; i++)
-        low = values[i] < low ? values[i] : low;
-    return low;
+    const lanes zero = {0}, now = zero + (double)sheet->at_ns;
+    struct side *s = &sheet->side[side];
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = net->redo[side][w]; set;) {
+            uint32_t block = next_block(&set, w);
+            for (uint32_t i = block; i < block + BLOCK; i += LANES) {
+                lanes rate = *(lanes *)(s->rate + i);
+                lanes wait = (*(lanes *)(s->low + i) - *(lanes *)(s->served + i)) / rate * 1e9;
+                *(lanes *)(s->due + i) =
+                    choose(rate > zero, now + choose(wait > zero, wait, zero), zero + INFINITY);
+            }
+        }
+}
+
+static double least(const struct dense *net, const double *values)
+{
+    const lanes *v = (const lanes *)values;
+    lanes low = v[0];
+    for (uint32_t i = 1; i < net->width / LANES; i++)
+        low = smaller(low, v[i]);
+    return low[0] < low[1] ? low[0] : low[1];
 }
 
 static double least_of_port(const struct dense *net, const struct sheet *sheet, int side,
@@ -402,42 +438,45 @@ static double least_of_port(const struct dense *net, const struct sheet *sheet, 
     if (!side)
         return low;
     LIST_FOREACH (row, &sheet->of_target[port], of_target) {
-        double of_row = least(row->key[1], net->n);
+        double of_row = least(net, row->key[1]);
         low = of_row < low ? of_row : low;
     }
     return low;
 }
 
-/* Seconds until the next flow that a link limits ends. */
-static double wait_of(const struct side *s, uint32_t port)
-{
-    return s->rate[port] > 0 ? (s->low[port] - s->served[port]) / s->rate[port] : INFINITY;
-}
-
-/* A stale `low` is too low if anything: it is looked up only where it would be the next. */
-static double next_of_side(const struct dense *net, struct sheet *sheet, int side)
+/* Looks up the stale `low` of links that would be the next. Returns whether there were any. */
+static bool refresh(const struct dense *net, struct sheet *sheet, int side, double next)
 {
     struct side *s = &sheet->side[side];
-    double next = INFINITY;
-    for (uint32_t i = 0; i < net->n; i++) {
-        double wait = wait_of(s, i);
-        if (wait < next && bit(s->stale, i)) {
-            bit_clear(s->stale, i);
-            s->low[i] = least_of_port(net, sheet, side, i);
-            wait = wait_of(s, i);
+    bool some = false;
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = s->stale[w]; set; set &= set - 1) {
+            uint32_t port = w * 64 + (uint32_t)__builtin_ctzll(set);
+            if (s->due[port] > next)
+                continue;
+            bit_clear(s->stale, port);
+            s->low[port] = least_of_port(net, sheet, side, port);
+            double wait = (s->low[port] - s->served[port]) / s->rate[port] * 1e9;
+            s->due[port] = (double)sheet->at_ns + (wait > 0 ? wait : 0);
+            some = true;
         }
-        next = wait < next ? wait : next;
-    }
-    return next;
+    return some;
 }
 
 /* After a filling, when every flow is limited by somebody. */
 static void sheet_schedule(const struct dense *net, struct sheet *sheet)
 {
-    double from = next_of_side(net, sheet, 0), to = next_of_side(net, sheet, 1);
-    double wait = ceil((from < to ? from : to) * 1e9);
-    double at = (double)sheet->at_ns + (wait > 0 ? wait : 0);
-    sheet->end_ns = at < 9e18 ? (int64_t)at : FLUID_NEVER;
+    double next = INFINITY;
+    for (int side = 0; side < 2; side++) {
+        double of_side;
+        set_due(net, sheet, side);
+        do
+            of_side = least(net, sheet->side[side].due);
+        while (of_side < INFINITY && refresh(net, sheet, side, of_side));
+        next = of_side < next ? of_side : next;
+    }
+    next = ceil(next);
+    sheet->end_ns = next < 9e18 ? (int64_t)next : FLUID_NEVER;
 }
 
 static int flow_end(struct dense *net, struct row *row, uint32_t source)
@@ -445,6 +484,7 @@ static int flow_end(struct dense *net, struct row *row, uint32_t source)
     flow_leave(net, row, source);
     bit_clear(row->has, source);
     bit_set(row->sheet->side[1].changed, row->target);
+    row->sheet->changed = true;
     if (!--row->n_left)
         row_detach(row);
     return fluid_flow_ended(net->fluid, row->macroflow);
@@ -488,11 +528,13 @@ static int sheet_end(struct dense *net, struct sheet *sheet)
                 (side ? end_of_target(net, sheet, port, by) : end_of_source(net, sheet, port, by)))
                 return -ENOMEM;
         }
-    sheet->changed = true;
+    if (sheet->changed)
+        return 0;
+    /* Rounding left a nanosecond to go, or a stale `low` was the next: no filling will look. */
+    for (int side = 0; side < 2; side++)
+        memcpy(net->redo[side], sheet->side[side].active, net->words * sizeof(uint64_t));
     sheet_schedule(net, sheet);
-    /* Rounded to this very instant, yet not reached: it is reached in the next one. */
-    if (sheet->end_ns <= net->fluid->now_ns)
-        sheet->end_ns = net->fluid->now_ns + 1;
+    sheet->end_ns += sheet->end_ns <= sheet->at_ns;
     return 0;
 }
 
@@ -549,6 +591,7 @@ static int solve(struct fluid *f)
         if (sheet->changed) {
             sheet_advance(net, sheet);
             news = sheet_fill(net, sheet, upper);
+            sheet->fresh = false;
             sheet_schedule(net, sheet);
         } else if (news) {
             news = sheet_pass(net, sheet, upper);
@@ -629,6 +672,7 @@ static int create(struct fluid *f)
             made &= (*tables[i] = zeroed(net->width * sizeof(double))) != NULL;
         made &= (net->gave[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
         made &= (net->news[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
+        made &= (net->redo[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
         for (uint32_t i = 0; made && i < net->n; i++)
             net->all[side][i] = net->capacity;
     }
@@ -653,6 +697,7 @@ static void destroy(struct fluid *f)
         free(net->share[side]);
         free(net->gave[side]);
         free(net->news[side]);
+        free(net->redo[side]);
     }
     free(net->givers);
     free(net->sheets.items);

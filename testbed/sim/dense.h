@@ -44,11 +44,12 @@ struct side {
     double *rest;      /* what this level and those above leave of the link */
     double *rate;      /* of the flows that this link limits; anything if it limits none */
     double *served;    /* bytes that each of them got, at at_ns */
+    double *due;       /* instant at which that one ends, ns; infinite: never */
     double *low;       /* least key of a flow limited here */
     uint64_t *has;     /* n × words: hosts of the other side with flows */
     uint64_t *mine;    /* n × words: those of them whose flows are limited here */
     uint64_t *changed; /* words: capacity or flows changed since the last filling */
-    uint64_t *stale;   /* words: `low` may be too low */
+    uint64_t *stale;   /* words: `low` may be too low, and `due` too early */
     /* Of the last filling: hosts with flows, and what it found. */
     uint64_t *active;
     double *filled_flows, *filled_capacity;
@@ -64,7 +65,7 @@ struct sheet {
     struct row_list *of_target;
     struct row **rows;
     size_t n_rows, rows_room;
-    bool changed;
+    bool changed, fresh;             /* fresh: flows came that nothing limits yet */
     int64_t at_ns, end_ns;           /* end_ns: of the next flow; FLUID_NEVER */
     uint32_t n_checkpoints;          /* the first one is the beginning */
     double given_below[CHECKPOINTS]; /* the last share that was given before the step */
@@ -89,6 +90,8 @@ struct dense {
     /* The filling's own, by side and host: flows that nobody limits yet, bytes a second left for
      * them, what that is for each, and links that gave. */
     double *open[2], *left[2], *share[2];
+    /* Links whose share or flows may be others than before this filling. */
+    uint64_t *redo[2];
     uint64_t *gave[2];
     uint64_t *news[2]; /* links of which the levels above leave another part than before */
     struct giver *givers;
@@ -104,6 +107,26 @@ void sheet_take_over(struct dense *net, struct sheet *sheet, int side, uint32_t 
 bool sheet_fill(struct dense *net, struct sheet *sheet, double *const upper[2]);
 /* For a sheet without flows where there is news. */
 bool sheet_pass(struct dense *net, struct sheet *sheet, double *const upper[2]);
+
+typedef int64_t masks __attribute__((vector_size(sizeof(lanes))));
+
+static inline lanes choose(masks which, lanes yes, lanes no)
+{
+    return (lanes)(((masks)yes & which) | ((masks)no & ~which));
+}
+
+static inline lanes smaller(lanes a, lanes b)
+{
+    return choose(a < b, a, b);
+}
+
+/* The first block of hosts of which one is in the set's word; takes it out. */
+static inline uint32_t next_block(uint64_t *set, uint32_t word)
+{
+    uint32_t at = (uint32_t)__builtin_ctzll(*set) / BLOCK * BLOCK;
+    *set &= ~((((uint64_t)1 << BLOCK) - 1) << at);
+    return word * 64 + at;
+}
 
 static inline bool bit(const uint64_t *set, uint32_t i)
 {

@@ -9,18 +9,6 @@ static const double NOISE = 1e-12;
 /* Of a link that has given: more flows than any can be taken from. */
 static const double GAVE = -1e300;
 
-typedef int64_t masks __attribute__((vector_size(sizeof(lanes))));
-
-static inline lanes choose(masks which, lanes yes, lanes no)
-{
-    return (lanes)(((masks)yes & which) | ((masks)no & ~which));
-}
-
-static inline lanes smaller(lanes a, lanes b)
-{
-    return choose(a < b, a, b);
-}
-
 /* Infinite without open flows. */
 static inline lanes share_of(lanes left, lanes open)
 {
@@ -94,7 +82,7 @@ static bool holds_at(const struct dense *net, const struct sheet *sheet, int sid
 }
 
 /* The checkpoints that hold are made to say what they would have said of the changed links. */
-static void patch(const struct dense *net, struct sheet *sheet, int side, double *const upper[2],
+static void patch(struct dense *net, struct sheet *sheet, int side, double *const upper[2],
                   uint32_t n_checkpoints)
 {
     struct side *s = &sheet->side[side];
@@ -114,12 +102,13 @@ static void patch(const struct dense *net, struct sheet *sheet, int side, double
             else
                 bit_clear(s->active, i);
         }
+        net->redo[side][w] = s->changed[w];
         s->changed[w] = 0;
     }
 }
 
 /* Sets the state to fill on from. Returns the number of steps that it has behind it. */
-static uint32_t resume(const struct dense *net, struct sheet *sheet, double *const upper[2])
+static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upper[2])
 {
     uint32_t at = sheet->n_checkpoints ? sheet->n_checkpoints - 1 : 0;
     while (at > 0 && !(holds_at(net, sheet, 0, upper, at) && holds_at(net, sheet, 1, upper, at)))
@@ -130,6 +119,9 @@ static uint32_t resume(const struct dense *net, struct sheet *sheet, double *con
         restore(net, sheet, at);
     else
         begin(net, sheet, upper);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t w = 0; w < net->words; w++)
+            net->redo[side][w] |= sheet->side[side].active[w] & ~net->gave[side][w];
     return at;
 }
 
@@ -159,8 +151,7 @@ static inline lanes take_block(const struct dense *net, int side, uint32_t block
     return smaller(share[0], share[1]);
 }
 
-/* Of all links of the side that may have open flows; the others' share is infinite. Returns the
- * least share. */
+/* Of all links of the side that may have open flows. Returns the least share. */
 static double take(const struct dense *net, const struct sheet *sheet, int side,
                    const struct giver *givers, uint32_t n)
 {
@@ -168,11 +159,8 @@ static double take(const struct dense *net, const struct sheet *sheet, int side,
     lanes low = (lanes){0} + INFINITY;
     for (uint32_t w = 0; w < net->words; w++) {
         uint64_t todo = s->active[w] & ~net->gave[side][w];
-        while (todo) {
-            uint32_t block = (uint32_t)__builtin_ctzll(todo) / BLOCK * BLOCK;
-            todo &= ~((((uint64_t)1 << BLOCK) - 1) << block);
-            low = smaller(low, take_block(net, side, w * 64 + block, givers, n));
-        }
+        while (todo)
+            low = smaller(low, take_block(net, side, next_block(&todo, w), givers, n));
     }
     return low[0] < low[1] ? low[0] : low[1];
 }
@@ -195,7 +183,6 @@ static struct giver give(struct dense *net, struct sheet *sheet, int side, uint3
     take_over_new(net, sheet, side, port);
     bit_set(net->gave[side], port);
     net->open[side][port] = GAVE;
-    net->share[side][port] = INFINITY;
     return (struct giver){s->count + (size_t)port * net->width, s->rate[port]};
 }
 
@@ -235,18 +222,30 @@ static bool news_of(const struct dense *net, struct side *s, int side, uint32_t 
     return true;
 }
 
-/* A link that limits flows is full. */
-static bool leave(const struct dense *net, struct side *s, int side)
+/* A link that limits flows is full. WHY compare two links first: most are as they were. */
+static bool leave_block(const struct dense *net, struct side *s, int side, uint32_t block)
 {
     const lanes zero = {0}, little = zero + 1e-9 * net->capacity;
-    const lanes *open = (lanes *)net->open[side], *left = (lanes *)net->left[side];
+    const lanes noise = zero + NOISE * net->capacity;
+    bool news = false;
+    for (uint32_t i = block; i < block + BLOCK; i += LANES) {
+        lanes open = *(lanes *)(net->open[side] + i), left = *(lanes *)(net->left[side] + i);
+        lanes rest = choose((open > zero + GAVE / 2) & (left > little), left, zero);
+        lanes more = rest - *(lanes *)(s->rest + i);
+        masks differ = (more > noise) | (-more > noise);
+        for (uint32_t k = 0; (differ[0] | differ[1]) && k < LANES; k++)
+            news |= news_of(net, s, side, i + k, rest[k]);
+    }
+    return news;
+}
+
+static bool leave(const struct dense *net, struct sheet *sheet, int side)
+{
     bool news = false;
     memset(net->news[side], 0, net->words * sizeof(uint64_t));
-    for (uint32_t i = 0; i < net->width / LANES; i++) {
-        lanes rest = choose((open[i] > zero + GAVE / 2) & (left[i] > little), left[i], zero);
-        for (uint32_t k = 0; k < LANES; k++)
-            news |= news_of(net, s, side, i * LANES + k, rest[k]);
-    }
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = net->redo[side][w]; set;)
+            news |= leave_block(net, &sheet->side[side], side, next_block(&set, w));
     return news;
 }
 
@@ -254,9 +253,6 @@ bool sheet_fill(struct dense *net, struct sheet *sheet, double *const upper[2])
 {
     uint32_t at = resume(net, sheet, upper);
     double given = at ? sheet->given_below[at] : 0;
-    for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < net->width; i++)
-            net->share[side][i] = INFINITY;
     double low[2] = {take(net, sheet, 0, NULL, 0), take(net, sheet, 1, NULL, 0)};
     for (; low[0] < INFINITY || low[1] < INFINITY; at++) {
         if (at && at < CHECKPOINTS)
@@ -265,8 +261,8 @@ bool sheet_fill(struct dense *net, struct sheet *sheet, double *const upper[2])
     }
     sheet->n_checkpoints = at < CHECKPOINTS ? at : CHECKPOINTS;
     sheet->changed = false;
-    bool news = leave(net, &sheet->side[0], 0);
-    return leave(net, &sheet->side[1], 1) || news;
+    bool news = leave(net, sheet, 0);
+    return leave(net, sheet, 1) || news;
 }
 
 bool sheet_pass(struct dense *net, struct sheet *sheet, double *const upper[2])
