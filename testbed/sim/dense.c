@@ -20,16 +20,18 @@ static size_t side_place(const struct dense *net, struct side *s, char *block)
     size_t width = net->width, words = net->words;
     char *at = block;
     s->count = take_doubles(&at, net->n * width);
-    double **by_host[] = {&s->flows, &s->used, &s->rest, &s->rate, &s->served, &s->low};
+    double **by_host[] = {&s->flows, &s->rest, &s->rate,         &s->served,
+                          &s->due,   &s->low,  &s->filled_flows, &s->filled_capacity};
     for (size_t i = 0; i < sizeof(by_host) / sizeof(*by_host); i++)
         *by_host[i] = take_doubles(&at, width);
-    s->fixed = take_doubles(&at, CHECKPOINTS * width);
-    s->given = take_doubles(&at, CHECKPOINTS * width);
+    s->saved_open = take_doubles(&at, CHECKPOINTS * width);
+    s->saved_left = take_doubles(&at, CHECKPOINTS * width);
     s->has = take_doubles(&at, net->n * words);
     s->mine = take_doubles(&at, net->n * words);
     s->changed = take_doubles(&at, words);
     s->stale = take_doubles(&at, words);
-    s->unfixed = take_doubles(&at, CHECKPOINTS * words);
+    s->active = take_doubles(&at, words);
+    s->saved_gave = take_doubles(&at, CHECKPOINTS * words);
     return ((size_t)(at - block) + 63) / 64 * 64;
 }
 
@@ -53,7 +55,7 @@ static struct sheet *sheet_make(struct dense *net)
     for (int i = 0; i < 2; i++) {
         side_place(net, &sheet->side[i], block + (size_t)i * side);
         for (uint32_t port = 0; port < net->width; port++)
-            sheet->side[i].low[port] = INFINITY;
+            sheet->side[i].low[port] = sheet->side[i].due[port] = INFINITY;
     }
     sheet->of_target = (struct row_list *)(void *)(block + 2 * side);
     return sheet;
@@ -77,9 +79,11 @@ static struct sheet *sheet_get(struct dense *net, uint32_t level)
     sheet->lower = *at;
     sheet->at_ns = net->fluid->now_ns;
     sheet->end_ns = FLUID_NEVER;
-    for (int i = 0; i < 2; i++)
-        memcpy(sheet->side[i].rest, upper ? upper->side[i].rest : net->all[i],
-               net->width * sizeof(double));
+    for (int i = 0; i < 2; i++) {
+        const double *capacity = upper ? upper->side[i].rest : net->all[i];
+        memcpy(sheet->side[i].rest, capacity, net->width * sizeof(double));
+        memcpy(sheet->side[i].filled_capacity, capacity, net->width * sizeof(double));
+    }
     return *at = sheet;
 }
 
@@ -189,7 +193,7 @@ static void flow_enter(const struct dense *net, struct row *row, uint32_t source
     else if (bit(sheet->side[0].mine + from, row->target))
         limit(row, source, 0, left);
     else
-        row->key[1][source] = left;
+        row->key[1][source] = left, sheet->fresh = true;
 }
 
 void sheet_take_over(struct dense *net, struct sheet *sheet, int side, uint32_t port, uint32_t peer)
@@ -355,19 +359,38 @@ static void forget(struct fluid *f, uint32_t id)
     f->macroflows[id].flows = NULL;
 }
 
+static double row_left_fresh(const struct dense *net, const struct row *row, double seconds)
+{
+    double sum = 0;
+    for (uint32_t source = 0; source < net->n; source++) {
+        int side = bit(row->has, source) ? limit_of(net, row, source) : -1;
+        double left = bit(row->has, source) ? flow_left(net, row, source) : 0;
+        if (side >= 0)
+            left -= row->sheet->side[side].rate[side ? row->target : source] * seconds;
+        sum += left > 0 ? left : 0;
+    }
+    return sum;
+}
+
+static lanes left_by(lanes key, lanes served)
+{
+    const lanes zero = {0}, left = key - served;
+    return choose((left > zero) & (key < zero + INFINITY), left, zero);
+}
+
 static double row_left(const struct dense *net, const struct row *row)
 {
-    double seconds = (double)(net->fluid->now_ns - row->sheet->at_ns) * 1e-9, sum = 0;
-    for (uint32_t w = 0; w < net->words; w++)
-        for (uint64_t set = row->has[w]; set; set &= set - 1) {
-            uint32_t source = w * 64 + (uint32_t)__builtin_ctzll(set);
-            int side = limit_of(net, row, source);
-            double left = flow_left(net, row, source);
-            if (side >= 0)
-                left -= row->sheet->side[side].rate[side ? row->target : source] * seconds;
-            sum += left > 0 ? left : 0;
-        }
-    return sum;
+    const struct side *from = &row->sheet->side[0], *to = &row->sheet->side[1];
+    double seconds = (double)(net->fluid->now_ns - row->sheet->at_ns) * 1e-9;
+    if (row->sheet->fresh)
+        return row_left_fresh(net, row, seconds);
+    lanes sum = {0}, served_to = sum + to->served[row->target] + to->rate[row->target] * seconds;
+    for (uint32_t i = 0; i < net->width; i += LANES) {
+        lanes served = *(lanes *)(from->served + i) + *(lanes *)(from->rate + i) * seconds;
+        sum += left_by(*(lanes *)(row->key[0] + i), served);
+        sum += left_by(*(lanes *)(row->key[1] + i), served_to);
+    }
+    return sum[0] + sum[1];
 }
 
 static double left_bytes(const struct fluid *f, uint32_t id)
@@ -380,12 +403,29 @@ static double left_bytes(const struct fluid *f, uint32_t id)
 
 /* ---- time ---- */
 
-static double least(const double *values, uint32_t n)
+static void set_due(const struct dense *net, struct sheet *sheet, int side)
 {
-    double low = INFINITY;
-    for (uint32_t i = 0; i < n; i++)
-        low = values[i] < low ? values[i] : low;
-    return low;
+    const lanes zero = {0}, now = zero + (double)sheet->at_ns;
+    struct side *s = &sheet->side[side];
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = net->redo[side][w]; set;) {
+            uint32_t block = next_block(&set, w);
+            for (uint32_t i = block; i < block + BLOCK; i += LANES) {
+                lanes rate = *(lanes *)(s->rate + i);
+                lanes wait = (*(lanes *)(s->low + i) - *(lanes *)(s->served + i)) / rate * 1e9;
+                *(lanes *)(s->due + i) =
+                    choose(rate > zero, now + choose(wait > zero, wait, zero), zero + INFINITY);
+            }
+        }
+}
+
+static double least(const struct dense *net, const double *values)
+{
+    const lanes *v = (const lanes *)values;
+    lanes low = v[0];
+    for (uint32_t i = 1; i < net->width / LANES; i++)
+        low = smaller(low, v[i]);
+    return low[0] < low[1] ? low[0] : low[1];
 }
 
 static double least_of_port(const struct dense *net, const struct sheet *sheet, int side,
@@ -398,37 +438,45 @@ static double least_of_port(const struct dense *net, const struct sheet *sheet, 
     if (!side)
         return low;
     LIST_FOREACH (row, &sheet->of_target[port], of_target) {
-        double of_row = least(row->key[1], net->n);
+        double of_row = least(net, row->key[1]);
         low = of_row < low ? of_row : low;
     }
     return low;
 }
 
-static void refresh(const struct dense *net, struct sheet *sheet, int side)
+/* Looks up the stale `low` of links that would be the next. Returns whether there were any. */
+static bool refresh(const struct dense *net, struct sheet *sheet, int side, double next)
 {
     struct side *s = &sheet->side[side];
+    bool some = false;
     for (uint32_t w = 0; w < net->words; w++)
-        for (; s->stale[w]; s->stale[w] &= s->stale[w] - 1) {
-            uint32_t port = w * 64 + (uint32_t)__builtin_ctzll(s->stale[w]);
+        for (uint64_t set = s->stale[w]; set; set &= set - 1) {
+            uint32_t port = w * 64 + (uint32_t)__builtin_ctzll(set);
+            if (s->due[port] > next)
+                continue;
+            bit_clear(s->stale, port);
             s->low[port] = least_of_port(net, sheet, side, port);
+            double wait = (s->low[port] - s->served[port]) / s->rate[port] * 1e9;
+            s->due[port] = (double)sheet->at_ns + (wait > 0 ? wait : 0);
+            some = true;
         }
+    return some;
 }
 
 /* After a filling, when every flow is limited by somebody. */
 static void sheet_schedule(const struct dense *net, struct sheet *sheet)
 {
-    double wait = INFINITY;
+    double next = INFINITY;
     for (int side = 0; side < 2; side++) {
-        const struct side *s = &sheet->side[side];
-        refresh(net, sheet, side);
-        for (uint32_t i = 0; i < net->n; i++) {
-            double of_port = s->rate[i] > 0 ? (s->low[i] - s->served[i]) / s->rate[i] : INFINITY;
-            wait = of_port < wait ? of_port : wait;
-        }
+        double of_side;
+        set_due(net, sheet, side);
+        do
+            of_side = least(net, sheet->side[side].due);
+        while (of_side < INFINITY && refresh(net, sheet, side, of_side));
+        next = of_side < next ? of_side : next;
     }
-    wait = ceil(wait * 1e9);
-    double at = (double)sheet->at_ns + (wait > 0 ? wait : 0);
-    sheet->end_ns = at < 9e18 ? (int64_t)at : FLUID_NEVER;
+    next = ceil(next);
+    sheet->end_ns = next < 9e18 ? (int64_t)next : FLUID_NEVER;
 }
 
 static int flow_end(struct dense *net, struct row *row, uint32_t source)
@@ -436,6 +484,7 @@ static int flow_end(struct dense *net, struct row *row, uint32_t source)
     flow_leave(net, row, source);
     bit_clear(row->has, source);
     bit_set(row->sheet->side[1].changed, row->target);
+    row->sheet->changed = true;
     if (!--row->n_left)
         row_detach(row);
     return fluid_flow_ended(net->fluid, row->macroflow);
@@ -479,11 +528,13 @@ static int sheet_end(struct dense *net, struct sheet *sheet)
                 (side ? end_of_target(net, sheet, port, by) : end_of_source(net, sheet, port, by)))
                 return -ENOMEM;
         }
-    sheet->changed = true;
+    if (sheet->changed)
+        return 0;
+    /* Rounding left a nanosecond to go, or a stale `low` was the next: no filling will look. */
+    for (int side = 0; side < 2; side++)
+        memcpy(net->redo[side], sheet->side[side].active, net->words * sizeof(uint64_t));
     sheet_schedule(net, sheet);
-    /* Rounded to this very instant, yet not reached: it is reached in the next one. */
-    if (sheet->end_ns <= net->fluid->now_ns)
-        sheet->end_ns = net->fluid->now_ns + 1;
+    sheet->end_ns += sheet->end_ns <= sheet->at_ns;
     return 0;
 }
 
@@ -511,35 +562,11 @@ static int end(struct fluid *f)
 static void sheet_hear(const struct dense *net, struct sheet *sheet)
 {
     for (int side = 0; side < 2; side++)
-        for (uint32_t w = 0; w < net->words; w++)
-            for (uint64_t set = net->news[side][w]; set; set &= set - 1) {
-                uint32_t port = w * 64 + (uint32_t)__builtin_ctzll(set);
-                if (sheet->side[side].flows[port] > 0) {
-                    bit_set(sheet->side[side].changed, port);
-                    sheet->changed = true;
-                }
-            }
-}
-
-/* Sets what the sheet leaves to the next, and which links' part of that is another one than
- * before. */
-static bool sheet_tell(const struct dense *net, struct sheet *sheet, double *const upper[2])
-{
-    bool news = false;
-    for (int side = 0; side < 2; side++) {
-        struct side *s = &sheet->side[side];
-        memset(net->news[side], 0, net->words * sizeof(uint64_t));
-        for (uint32_t i = 0; i < net->n; i++) {
-            double rest = upper[side][i] - s->used[i];
-            rest = rest > 1e-9 * net->capacity ? rest : 0;
-            if (fabs(rest - s->rest[i]) <= 1e-12 * net->capacity)
-                continue;
-            s->rest[i] = rest;
-            bit_set(net->news[side], i);
-            news = true;
+        for (uint32_t w = 0; w < net->words; w++) {
+            struct side *s = &sheet->side[side];
+            s->changed[w] |= net->news[side][w];
+            sheet->changed |= (net->news[side][w] & s->active[w]) != 0;
         }
-    }
-    return news;
 }
 
 static int report(const struct dense *net, double *const rest[2])
@@ -561,14 +588,14 @@ static int solve(struct fluid *f)
     for (struct sheet **at = &net->first, *sheet; (sheet = *at);) {
         if (news)
             sheet_hear(net, sheet);
-        bool changed = sheet->changed;
-        if (changed) {
+        if (sheet->changed) {
             sheet_advance(net, sheet);
-            sheet_fill(net, sheet, upper);
+            news = sheet_fill(net, sheet, upper);
+            sheet->fresh = false;
             sheet_schedule(net, sheet);
+        } else if (news) {
+            news = sheet_pass(net, sheet, upper);
         }
-        if (changed || news)
-            news = sheet_tell(net, sheet, upper);
         if (sheet->n_rows) {
             upper[0] = sheet->side[0].rest;
             upper[1] = sheet->side[1].rest;
@@ -633,18 +660,19 @@ static int create(struct fluid *f)
         return -ENOMEM;
     net->fluid = f;
     net->n = f->config.topology->n_hosts;
-    net->width = (net->n + LANES - 1) / LANES * LANES;
+    net->width = (net->n + 7) / 8 * 8;
     net->words = (net->n + 63) / 64;
     net->capacity = f->config.topology->edge_bytes_s;
-    net->picked = calloc(net->n + 1u, sizeof(*net->picked));
-    bool made = net->picked;
+    net->givers = calloc(net->n, sizeof(*net->givers));
+    bool made = net->givers;
     for (int side = 0; side < 2; side++) {
-        double **tables[] = {&net->all[side], &net->open[side], &net->free[side],
+        double **tables[] = {&net->all[side], &net->open[side], &net->left[side],
                              &net->share[side]};
         for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
             made &= (*tables[i] = zeroed(net->width * sizeof(double))) != NULL;
-        made &= (net->unfixed[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
+        made &= (net->gave[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
         made &= (net->news[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
+        made &= (net->redo[side] = calloc(net->words, sizeof(uint64_t))) != NULL;
         for (uint32_t i = 0; made && i < net->n; i++)
             net->all[side][i] = net->capacity;
     }
@@ -665,12 +693,13 @@ static void destroy(struct fluid *f)
     for (int side = 0; side < 2; side++) {
         free(net->all[side]);
         free(net->open[side]);
-        free(net->free[side]);
+        free(net->left[side]);
         free(net->share[side]);
-        free(net->unfixed[side]);
+        free(net->gave[side]);
         free(net->news[side]);
+        free(net->redo[side]);
     }
-    free(net->picked);
+    free(net->givers);
     free(net->sheets.items);
     free(net->rows.items);
     free(net);

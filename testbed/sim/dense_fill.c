@@ -7,77 +7,55 @@
 static const double NOISE = 1e-12;
 
 /* Of a link that has given: more flows than any can be taken from. */
-static const double GIVEN = -1e300;
+static const double GAVE = -1e300;
 
-typedef int64_t masks __attribute__((vector_size(64)));
-
-/* WHY not a function: one that takes vectors has another ABI with each instruction set. */
-#define CHOOSE(which, yes, no) ((lanes)(((masks)(yes) & (which)) | ((masks)(no) & ~(which))))
-
-static double least(const double *values, uint32_t width)
+/* Infinite without open flows. */
+static inline lanes share_of(lanes left, lanes open)
 {
-    const lanes *v = (const lanes *)values;
-    lanes low = v[0];
-    for (uint32_t i = 1; i < width / LANES; i++)
-        low = CHOOSE(v[i] < low, v[i], low);
-    double least = low[0];
-    for (int i = 1; i < LANES; i++)
-        least = low[i] < least ? low[i] : least;
-    return least;
-}
-
-/* Links without open flows have an infinite share. Returns the least. */
-static double shares(const struct dense *net, int side)
-{
-    const lanes *open = (const lanes *)net->open[side], *left = (const lanes *)net->free[side];
-    const lanes zero = {0}, half = zero + .5, infinite = zero + INFINITY;
-    lanes *share = (lanes *)net->share[side];
-    for (uint32_t i = 0; i < net->width / LANES; i++)
-        share[i] =
-            CHOOSE(open[i] > half, CHOOSE(left[i] > zero, left[i], zero) / open[i], infinite);
-    return least(net->share[side], net->width);
+    const lanes zero = {0};
+    return choose(open > zero + .5, choose(left > zero, left, zero) / open, zero + INFINITY);
 }
 
 /* ---- checkpoints ---- */
 
-static void save(const struct dense *net, struct side *s, int side, double *const upper[2],
-                 uint32_t checkpoint)
+static double *saved(const struct dense *net, double *table, uint32_t checkpoint)
 {
-    const size_t at = (size_t)checkpoint * net->width;
-    const lanes *flows = (lanes *)s->flows, *open = (lanes *)net->open[side],
-                *capacity = (lanes *)upper[side], *left = (lanes *)net->free[side];
-    lanes *fixed = (lanes *)(s->fixed + at), *given = (lanes *)(s->given + at);
-    for (uint32_t i = 0; i < net->width / LANES; i++) {
-        fixed[i] = flows[i] - open[i];
-        given[i] = capacity[i] - left[i];
-    }
-    memcpy(s->unfixed + checkpoint * net->words, net->unfixed[side], net->words * sizeof(uint64_t));
+    return table + (size_t)checkpoint * net->width;
 }
 
-static void restore(const struct dense *net, struct side *s, int side, double *const upper[2],
-                    uint32_t checkpoint)
-{
-    const size_t at = (size_t)checkpoint * net->width;
-    const lanes *flows = (lanes *)s->flows, *capacity = (lanes *)upper[side],
-                *fixed = (lanes *)(s->fixed + at), *given = (lanes *)(s->given + at);
-    const lanes zero = {0};
-    lanes *open = (lanes *)net->open[side], *left = (lanes *)net->free[side],
-          *rate = (lanes *)s->rate;
-    for (uint32_t i = 0; i < net->width / LANES; i++) {
-        open[i] = flows[i] - fixed[i];
-        left[i] = capacity[i] - given[i];
-        rate[i] = CHOOSE(open[i] < zero + GIVEN / 2, rate[i], zero);
-    }
-    memcpy(net->unfixed[side], s->unfixed + checkpoint * net->words, net->words * sizeof(uint64_t));
-}
-
-static void begin(const struct dense *net, struct side *s, int side, double *const upper[2])
+static void save(const struct dense *net, struct sheet *sheet, uint32_t checkpoint, double given)
 {
     size_t size = net->width * sizeof(double);
-    memcpy(net->open[side], s->flows, size);
-    memcpy(net->free[side], upper[side], size);
-    memset(s->rate, 0, size);
-    memset(net->unfixed[side], 0xff, net->words * sizeof(uint64_t));
+    sheet->given_below[checkpoint] = given;
+    for (int i = 0; i < 2; i++) {
+        struct side *s = &sheet->side[i];
+        memcpy(saved(net, s->saved_open, checkpoint), net->open[i], size);
+        memcpy(saved(net, s->saved_left, checkpoint), net->left[i], size);
+        memcpy(s->saved_gave + checkpoint * net->words, net->gave[i],
+               net->words * sizeof(uint64_t));
+    }
+}
+
+static void restore(const struct dense *net, struct sheet *sheet, uint32_t checkpoint)
+{
+    size_t size = net->width * sizeof(double);
+    for (int i = 0; i < 2; i++) {
+        struct side *s = &sheet->side[i];
+        memcpy(net->open[i], saved(net, s->saved_open, checkpoint), size);
+        memcpy(net->left[i], saved(net, s->saved_left, checkpoint), size);
+        memcpy(net->gave[i], s->saved_gave + checkpoint * net->words,
+               net->words * sizeof(uint64_t));
+    }
+}
+
+static void begin(const struct dense *net, struct sheet *sheet, double *const upper[2])
+{
+    size_t size = net->width * sizeof(double);
+    for (int i = 0; i < 2; i++) {
+        memcpy(net->open[i], sheet->side[i].flows, size);
+        memcpy(net->left[i], upper[i], size);
+        memset(net->gave[i], 0, net->words * sizeof(uint64_t));
+    }
 }
 
 /* The steps before the checkpoint give what they gave if no changed link gave in one of them, and
@@ -86,46 +64,105 @@ static bool holds_at(const struct dense *net, const struct sheet *sheet, int sid
                      double *const upper[2], uint32_t checkpoint)
 {
     const struct side *s = &sheet->side[side];
-    const double *fixed = s->fixed + (size_t)checkpoint * net->width;
-    const double *given = s->given + (size_t)checkpoint * net->width;
+    const double *open = saved(net, s->saved_open, checkpoint);
+    const double *left = saved(net, s->saved_left, checkpoint);
+    double given = sheet->given_below[checkpoint] * (1 - NOISE);
     for (uint32_t w = 0; w < net->words; w++) {
-        if (s->changed[w] & ~s->unfixed[checkpoint * net->words + w])
+        if (s->changed[w] & s->saved_gave[checkpoint * net->words + w])
             return false;
         for (uint64_t set = s->changed[w]; set; set &= set - 1) {
             uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
-            double open = s->flows[i] - fixed[i], left = upper[side][i] - given[i];
-            if (left < open * sheet->given_below[checkpoint] * (1 - NOISE) - NOISE * net->capacity)
+            double open_now = open[i] + s->flows[i] - s->filled_flows[i];
+            double left_now = left[i] + upper[side][i] - s->filled_capacity[i];
+            if (left_now < open_now * given - NOISE * net->capacity)
                 return false;
         }
     }
     return true;
 }
 
+/* The checkpoints that hold are made to say what they would have said of the changed links. */
+static void patch(struct dense *net, struct sheet *sheet, int side, double *const upper[2],
+                  uint32_t n_checkpoints)
+{
+    struct side *s = &sheet->side[side];
+    for (uint32_t w = 0; w < net->words; w++) {
+        for (uint64_t set = s->changed[w]; set; set &= set - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+            double more_flows = s->flows[i] - s->filled_flows[i];
+            double more_bytes = upper[side][i] - s->filled_capacity[i];
+            for (uint32_t at = 1; at < n_checkpoints; at++) {
+                saved(net, s->saved_open, at)[i] += more_flows;
+                saved(net, s->saved_left, at)[i] += more_bytes;
+            }
+            s->filled_flows[i] = s->flows[i];
+            s->filled_capacity[i] = upper[side][i];
+            if (s->flows[i] > 0)
+                bit_set(s->active, i);
+            else
+                bit_clear(s->active, i);
+        }
+        net->redo[side][w] = s->changed[w];
+        s->changed[w] = 0;
+    }
+}
+
 /* Sets the state to fill on from. Returns the number of steps that it has behind it. */
-static uint32_t resume(const struct dense *net, struct sheet *sheet, double *const upper[2])
+static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upper[2])
 {
     uint32_t at = sheet->n_checkpoints ? sheet->n_checkpoints - 1 : 0;
     while (at > 0 && !(holds_at(net, sheet, 0, upper, at) && holds_at(net, sheet, 1, upper, at)))
         at--;
+    patch(net, sheet, 0, upper, at + 1);
+    patch(net, sheet, 1, upper, at + 1);
+    if (at > 0)
+        restore(net, sheet, at);
+    else
+        begin(net, sheet, upper);
     for (int side = 0; side < 2; side++)
-        if (at > 0)
-            restore(net, &sheet->side[side], side, upper, at);
-        else
-            begin(net, &sheet->side[side], side, upper);
+        for (uint32_t w = 0; w < net->words; w++)
+            net->redo[side][w] |= sheet->side[side].active[w] & ~net->gave[side][w];
     return at;
 }
 
 /* ---- filling ---- */
 
-/* Links of this side whose share is at most `most`. */
-static uint32_t pick(const struct dense *net, int side, double most)
+/* Takes from four links of a side what the givers of the other give, and sets their shares. WHY
+ * four: each giver's row is read once, and what is taken from stays in registers meanwhile. */
+static inline lanes take_block(const struct dense *net, int side, uint32_t block,
+                               const struct giver *givers, uint32_t n)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < net->n; i++) {
-        net->picked[n] = i;
-        n += net->share[side][i] <= most && net->share[side][i] < INFINITY;
+    lanes *open = (lanes *)(net->open[side] + block), *left = (lanes *)(net->left[side] + block),
+          *share = (lanes *)(net->share[side] + block);
+    lanes open_a = open[0], open_b = open[1], left_a = left[0], left_b = left[1];
+    for (uint32_t k = 0; k < n; k++) {
+        const lanes *row = (const lanes *)(givers[k].row + block);
+        open_a -= row[0];
+        open_b -= row[1];
+        left_a -= row[0] * givers[k].rate;
+        left_b -= row[1] * givers[k].rate;
     }
-    return n;
+    open[0] = open_a;
+    open[1] = open_b;
+    left[0] = left_a;
+    left[1] = left_b;
+    share[0] = share_of(left_a, open_a);
+    share[1] = share_of(left_b, open_b);
+    return smaller(share[0], share[1]);
+}
+
+/* Of all links of the side that may have open flows. Returns the least share. */
+static double take(const struct dense *net, const struct sheet *sheet, int side,
+                   const struct giver *givers, uint32_t n)
+{
+    const struct side *s = &sheet->side[side];
+    lanes low = (lanes){0} + INFINITY;
+    for (uint32_t w = 0; w < net->words; w++) {
+        uint64_t todo = s->active[w] & ~net->gave[side][w];
+        while (todo)
+            low = smaller(low, take_block(net, side, next_block(&todo, w), givers, n));
+    }
+    return low[0] < low[1] ? low[0] : low[1];
 }
 
 /* Flows of this link that it limits now and did not before. */
@@ -133,75 +170,112 @@ static void take_over_new(struct dense *net, struct sheet *sheet, int side, uint
 {
     const struct side *s = &sheet->side[side];
     const uint64_t *has = s->has + (size_t)port * net->words,
-                   *mine = s->mine + (size_t)port * net->words, *unfixed = net->unfixed[!side];
+                   *mine = s->mine + (size_t)port * net->words, *gave = net->gave[!side];
     for (uint32_t w = 0; w < net->words; w++)
-        for (uint64_t new = has[w] & ~mine[w] & unfixed[w]; new; new &= new - 1)
+        for (uint64_t new = has[w] & ~mine[w] & ~gave[w]; new; new &= new - 1)
             sheet_take_over(net, sheet, side, port, w * 64 + (uint32_t)__builtin_ctzll(new));
 }
 
-/* All open flows of a link get `rate`: takes them from the other side's links. */
-static void take(const struct dense *net, int other, const double *row, double rate)
+static struct giver give(struct dense *net, struct sheet *sheet, int side, uint32_t port)
 {
-    const lanes *n = (const lanes *)row;
-    lanes *open = (lanes *)net->open[other], *left = (lanes *)net->free[other];
-    for (uint32_t i = 0; i < net->width / LANES; i++) {
-        open[i] -= n[i];
-        left[i] -= n[i] * rate;
-    }
+    struct side *s = &sheet->side[side];
+    s->rate[port] = net->share[side][port];
+    take_over_new(net, sheet, side, port);
+    bit_set(net->gave[side], port);
+    net->open[side][port] = GAVE;
+    return (struct giver){s->count + (size_t)port * net->width, s->rate[port]};
 }
 
 /* WHY all links of a side up to the other's least share at once: what they give leaves the other
  * side's shares as they are or larger, and links of one side have no flow in common. Returns the
  * largest share given. */
-static double step(struct dense *net, struct sheet *sheet, int side, double most)
+static double step(struct dense *net, struct sheet *sheet, int side, double low[2])
 {
-    struct side *s = &sheet->side[side];
-    uint32_t n = pick(net, side, most);
-    double largest = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t port = net->picked[i];
-        double share = net->share[side][port];
-        largest = share > largest ? share : largest;
-        s->rate[port] = share;
-        take_over_new(net, sheet, side, port);
-        bit_clear(net->unfixed[side], port);
-        net->open[side][port] = GIVEN;
-        net->share[side][port] = INFINITY;
-        take(net, !side, s->count + (size_t)port * net->width, share);
-    }
+    double largest = 0, most = low[!side];
+    const struct side *s = &sheet->side[side];
+    uint32_t n = 0;
+    low[side] = INFINITY;
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = s->active[w] & ~net->gave[side][w]; set; set &= set - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+            double share = net->share[side][i];
+            if (share > most || share == INFINITY) {
+                low[side] = share < low[side] ? share : low[side];
+                continue;
+            }
+            largest = share > largest ? share : largest;
+            net->givers[n++] = give(net, sheet, side, i);
+        }
+    low[!side] = take(net, sheet, !side, net->givers, n);
     net->fluid->visited += n;
     return largest;
 }
 
-/* A link that limits flows is full. */
-static void set_used(const struct dense *net, struct side *s, int side, double *const upper[2])
+/* ---- what a sheet leaves to the next ---- */
+
+static bool news_of(const struct dense *net, struct side *s, int side, uint32_t port, double rest)
 {
-    const lanes *open = (lanes *)net->open[side], *left = (lanes *)net->free[side],
-                *capacity = (lanes *)upper[side];
-    const lanes zero = {0};
-    lanes *used = (lanes *)s->used;
-    for (uint32_t i = 0; i < net->width / LANES; i++)
-        used[i] = CHOOSE(open[i] < zero + GIVEN / 2, capacity[i], capacity[i] - left[i]);
-    memset(s->changed, 0, net->words * sizeof(uint64_t));
+    if (fabs(rest - s->rest[port]) <= NOISE * net->capacity)
+        return false;
+    s->rest[port] = rest;
+    bit_set(net->news[side], port);
+    return true;
 }
 
-void sheet_fill(struct dense *net, struct sheet *sheet, double *const upper[2])
+/* A link that limits flows is full. WHY compare two links first: most are as they were. */
+static bool leave_block(const struct dense *net, struct side *s, int side, uint32_t block)
+{
+    const lanes zero = {0}, little = zero + 1e-9 * net->capacity;
+    const lanes noise = zero + NOISE * net->capacity;
+    bool news = false;
+    for (uint32_t i = block; i < block + BLOCK; i += LANES) {
+        lanes open = *(lanes *)(net->open[side] + i), left = *(lanes *)(net->left[side] + i);
+        lanes rest = choose((open > zero + GAVE / 2) & (left > little), left, zero);
+        lanes more = rest - *(lanes *)(s->rest + i);
+        masks differ = (more > noise) | (-more > noise);
+        for (uint32_t k = 0; (differ[0] | differ[1]) && k < LANES; k++)
+            news |= news_of(net, s, side, i + k, rest[k]);
+    }
+    return news;
+}
+
+static bool leave(const struct dense *net, struct sheet *sheet, int side)
+{
+    bool news = false;
+    memset(net->news[side], 0, net->words * sizeof(uint64_t));
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = net->redo[side][w]; set;)
+            news |= leave_block(net, &sheet->side[side], side, next_block(&set, w));
+    return news;
+}
+
+bool sheet_fill(struct dense *net, struct sheet *sheet, double *const upper[2])
 {
     uint32_t at = resume(net, sheet, upper);
     double given = at ? sheet->given_below[at] : 0;
-    double low[2] = {shares(net, 0), shares(net, 1)};
+    double low[2] = {take(net, sheet, 0, NULL, 0), take(net, sheet, 1, NULL, 0)};
     for (; low[0] < INFINITY || low[1] < INFINITY; at++) {
-        for (int side = 0; side < 2 && at && at < CHECKPOINTS; side++)
-            save(net, &sheet->side[side], side, upper, at);
-        if (at < CHECKPOINTS)
-            sheet->given_below[at] = given;
-        int side = low[1] < low[0];
-        given = step(net, sheet, side, low[!side]);
-        low[side] = least(net->share[side], net->width);
-        low[!side] = shares(net, !side);
+        if (at && at < CHECKPOINTS)
+            save(net, sheet, at, given);
+        given = step(net, sheet, low[1] < low[0], low);
     }
     sheet->n_checkpoints = at < CHECKPOINTS ? at : CHECKPOINTS;
-    for (int side = 0; side < 2; side++)
-        set_used(net, &sheet->side[side], side, upper);
     sheet->changed = false;
+    bool news = leave(net, sheet, 0);
+    return leave(net, sheet, 1) || news;
+}
+
+bool sheet_pass(struct dense *net, struct sheet *sheet, double *const upper[2])
+{
+    bool news = false;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t w = 0; w < net->words; w++) {
+            uint64_t set = net->news[side][w];
+            net->news[side][w] = 0;
+            for (; set; set &= set - 1) {
+                uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+                news |= news_of(net, &sheet->side[side], side, i, upper[side][i]);
+            }
+        }
+    return news;
 }
