@@ -176,6 +176,7 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
     shape->index = engine->n_shapes;
     shape->demand = *demand;
     copy_word(shape->constraint, sizeof(shape->constraint), constraint);
+    TAILQ_INIT(&shape->moved);
     engine->shapes[engine->n_shapes++] = shape;
     for (uint32_t i = 0; i < engine->n_hosts; i++) {
         struct host *host = engine->hosts[i];

@@ -511,6 +511,7 @@ void job_destroy(struct engine *engine, struct job *job)
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_destroy(engine, job->stages[s]);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
+        local_forget(job->buckets[i]);
         job->buckets[i]->shape->users--;
         free(job->buckets[i]);
     }

@@ -126,7 +126,9 @@ struct bucket {
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
     struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest unit */
     struct sorted locals, pairs;          /* index */
-    bool synced;                          /* index: pairs were right at change number `seen` */
+    bool moved;                           /* index: in shape->moved */
+    TAILQ_ENTRY(bucket) of_moved;
+    bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
 };
 
@@ -224,7 +226,9 @@ struct shape {
     uint64_t n_ready;
     struct sorted by_load, by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn */
-    struct sorted local_hosts; /* hosts with room and waiting locals, by the first local's turn */
+    struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
+    TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
+    uint64_t moved_locals;      /* at most so many */
     struct sorted unheld, overdue; /* stages with ready tasks, by turn */
 };
 
