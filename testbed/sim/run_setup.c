@@ -484,13 +484,35 @@ static void choose_levels(struct engine_config *engine, const struct run_setup *
     level_table_exponential(&engine->dclas, first_dclas ? first_dclas : 1, 10, 14);
 }
 
-static uint32_t tasks_most(const struct run_inputs *in)
+static uint64_t cells_of(const struct workload_job *job)
 {
-    uint64_t tasks = 0;
-    for (size_t i = 0; i < in->n; i++)
-        for (uint32_t s = 0; s < in->jobs[i].n_stages; s++)
-            tasks += in->jobs[i].stages[s].tasks;
-    return tasks < UINT32_MAX ? (uint32_t)tasks + 1 : UINT32_MAX;
+    uint64_t cells = 0;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t e = 0; e < job->stages[s].n_parents; e++) {
+            const struct workload_edge *edge = &job->stages[s].parents[e];
+            cells += (uint64_t)job->stages[s].tasks *
+                     (edge->matrix ? job->stages[edge->parent].tasks : 1);
+        }
+    return cells;
+}
+
+/* The engine's tables hold what this cluster and these jobs need, and not more. */
+static void choose_bounds(struct engine_config *engine, const struct run_inputs *in, uint32_t hosts)
+{
+    uint64_t tasks = 0, cells = 0;
+    uint32_t stages = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        const struct workload_job *job = &in->jobs[i];
+        for (uint32_t s = 0; s < job->n_stages; s++)
+            tasks += job->stages[s].tasks;
+        stages = job->n_stages > stages ? job->n_stages : stages;
+        cells = cells_of(job) > cells ? cells_of(job) : cells;
+    }
+    engine->hosts_max = hosts;
+    engine->jobs_max = (uint32_t)in->n + 1;
+    engine->tasks_max = tasks + 1;
+    engine->stages_per_job_max = stages + 1;
+    engine->cells_per_job_max = cells + 1;
 }
 
 static void name(char *to, size_t size, const char *from)
@@ -548,9 +570,7 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     engine->seed = convert.seed;
     engine->epoch = 1;
     engine->mode_dwell_ns = 0;
-    engine->hosts_max = config.hosts;
-    engine->jobs_max = (uint32_t)in->n + 1;
-    engine->tasks_max = tasks_most(in);
+    choose_bounds(engine, in, config.hosts);
     choose_levels(engine, s, in);
     *ret_config = config;
 }
