@@ -139,7 +139,7 @@ soak: $(UNIT) $(BUILD)/duopolyd ## the unit tests again under SEEDS= (20) seeds 
 	    TEST_SEED=$$(($$(date +%s) * 1000 + i)) tests/run-unit $(BUILD) $(UNIT) || exit 1; done
 
 .PHONY: bench-sim
-bench-sim: $(BUILD)/duopoly-sim $(BUILD)/duopoly-workload ## the simulator's bars on the Facebook trace (FB_TRACE=), misses marked
+bench-sim: $(BUILD)/duopoly-sim $(BUILD)/duopoly-workload ## the simulator's bars on the Facebook trace (FB_TRACE=) and its growth up to SERVERS= (300), misses marked
 	tests/bench/sim $(BUILD)
 
 $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call archive,mincost)
