@@ -158,7 +158,8 @@ static void topology_rows(FILE *out, const struct grid *g)
         fmax(one, other) < ABOUT);
     double flat = grid_gain(mean_at(g, 1, 0), mean_at(g, 0, 0));
     double racks = grid_gain(mean_at(g, 1, 1), mean_at(g, 0, 1));
-    snprintf(ours, sizeof(ours), "64 levels gain %.1f %% flat, %.1f %% in racks", flat, racks);
+    snprintf(ours, sizeof(ours), "unlimited levels gain %.1f %% flat, %.1f %% in racks", flat,
+             racks);
     row(out, 11, "more levels help more inside a congested core", "yes, no number", ours,
         racks > flat);
 }

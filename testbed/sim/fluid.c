@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A dense network's memory grows with the square of its hosts and with the levels in use. */
-enum { DENSE_HOSTS_MAX = 256, DENSE_LEVELS_MAX = 64 };
+/* A dense network takes 16 bytes for each pair of hosts and level in use. */
+enum { DENSE_HOSTS_MAX = 256 };
 
 /* ---- tables ---- */
 
@@ -272,8 +272,8 @@ static int check_config(const struct fluid_config *c, struct err *err)
 
 static const struct fluid_method *choose_method(const struct fluid_config *c)
 {
-    bool small = c->topology->n_hosts <= DENSE_HOSTS_MAX && c->levels <= DENSE_LEVELS_MAX;
-    return small && c->topology->n_racks == 1 && !c->sparse ? &fluid_dense : &fluid_sparse;
+    bool small = c->topology->n_hosts <= DENSE_HOSTS_MAX && c->topology->n_racks == 1;
+    return small && !c->sparse ? &fluid_dense : &fluid_sparse;
 }
 
 int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, struct err *err)

@@ -109,7 +109,10 @@ static int set_racks(struct run_setup *s, const char *value, struct err *err)
 
 static int set_levels(struct run_setup *s, const char *value, struct err *err)
 {
-    return read_number(&s->levels, "levels", value, 1, ENGINE_LEVELS_MAX, err);
+    int rc = read_number(&s->levels, "levels", value, 0, ENGINE_LEVELS_MAX, err);
+    if (!rc && !s->levels)
+        s->levels = RUN_LEVELS_UNLIMITED;
+    return rc;
 }
 
 static int set_link(struct run_setup *s, const char *value, struct err *err)
@@ -470,10 +473,13 @@ static void tables_over(struct engine_config *engine, const struct run_inputs *i
 static void choose_levels(struct engine_config *engine, const struct run_setup *a,
                           const struct run_inputs *in)
 {
-    uint32_t levels = a->policy->many_levels ? ENGINE_LEVELS_MAX : a->levels ? a->levels : 8;
+    uint32_t said = a->levels ? a->levels : 8;
+    uint32_t levels = a->policy->levels ? a->policy->levels : said;
     uint64_t scale = in->header.scale ? in->header.scale : 1;
     uint64_t first_coflow = 10000000 / scale, first_macroflow = 1000000 / scale;
-    if (in->converted) {
+    if (levels == RUN_LEVELS_UNLIMITED) {
+        engine->coflow = engine->macroflow = (struct level_table){.levels = 0};
+    } else if (in->converted) {
         tables_over(engine, in, levels);
     } else {
         level_table_exponential(&engine->coflow, first_coflow ? first_coflow : 1, 8, levels);

@@ -16,7 +16,8 @@ struct run_setup {
     const char *path;                /* borrowed */
     const struct run_policy *policy; /* of run_policies */
     struct workload_convert convert;
-    uint32_t servers, slots, levels;    /* 0: as the workload says */
+    uint32_t servers, slots;            /* 0: as the workload says */
+    uint32_t levels;                    /* 0: 8; RUN_LEVELS_UNLIMITED */
     double link_bytes_s;                /* 0: idem */
     const char *turn, *place, *network; /* NULL: as the policy says */
     int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
