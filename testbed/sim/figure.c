@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum { WIDTH = 440, LEFT = 58, RIGHT = 16, PLOT_H = 200, BOTTOM = 48, TITLE_H = 26, ROW_H = 18 };
-enum { PLOT_W = WIDTH - LEFT - RIGHT, TICKS = 5, LETTER = 7, BARS_LABELLED = 14 };
+enum { PLOT_W = WIDTH - LEFT - RIGHT, TICKS = 5, X_TICKS = 8, LETTER = 7, BARS_LABELLED = 14 };
 
 /* Told apart by those who see no red or green, too (Okabe and Ito 2008). */
 static const char *const colours[FIGURE_SERIES] = {"#d55e00", "#e69f00", "#0072b2", "#009e73",
@@ -37,10 +37,10 @@ static void text(FILE *out, const char *words)
             fputc(*words, out);
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most TICKS + 1 of them fill the span. */
-static double tick_of(double span)
+/* 1, 2 or 5 times a power of ten, so that at most `most` + 1 of them fill the span. */
+static double tick_of(double span, int most)
 {
-    double raw = span > 0 ? span / TICKS : 1, power = pow(10, floor(log10(raw)));
+    double raw = span > 0 ? span / most : 1, power = pow(10, floor(log10(raw)));
     double part = raw / power;
     return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
@@ -100,7 +100,7 @@ static void find_range(struct frame *at)
     at->x_least -= margin;
     at->x_most += margin;
     double most = f->top > 0 ? f->top : y_most(f);
-    at->tick = tick_of(most);
+    at->tick = tick_of(most, TICKS);
     at->top = f->top > 0 ? f->top : fmax(at->tick, ceil(most / at->tick) * at->tick);
 }
 
@@ -136,7 +136,7 @@ static void write_x_ticks(const struct frame *at)
         for (double power = from; power <= to + 1e-9; power += fmax(step, 1))
             x_number(at, pow(10, power));
     } else {
-        double tick = tick_of(at->x_most - at->x_least);
+        double tick = tick_of(at->x_most - at->x_least, X_TICKS);
         for (double x = ceil(at->x_least / tick) * tick; x <= at->x_most + tick * 1e-9; x += tick)
             x_number(at, fabs(x) < tick * 1e-9 ? 0 : x);
     }
