@@ -2,11 +2,11 @@
  *
  * A starved sender whose segments were lost waits in retransmission back-off, for seconds, and
  * hears of a promotion only when it sends again. So when a change of levels or mode makes a task
- * more urgent (promote.h), each connection that the task opened and over which it can still receive
- * is nudged: one acknowledgement, which brings the new mark, and NUDGE_UNREACHABLES messages
- * "network unreachable", each of which takes back one doubling of the back-off (nudge_packet.h). A
- * sender that is not in back-off takes no notice. What a nudge cannot shorten is a first
- * retransmission time-out that has not passed.
+ * more urgent (promote.h), each connection that the task opened and over which it can still
+ * receive, but nothing has come for NUDGE_SILENT_NS, is nudged: one acknowledgement, which brings
+ * the new mark, and NUDGE_UNREACHABLES messages "network unreachable", each of which takes back one
+ * doubling of the back-off (nudge_packet.h). A sender that is not in back-off takes no notice. What
+ * a nudge cannot shorten is a first retransmission time-out that has not passed.
  *
  * Off the way of marks: nudge_levels and nudge_mode, called after the map write, only note what is
  * promoted; sockets are looked for and packets sent from the event loop when nothing more urgent
@@ -29,6 +29,7 @@
 #define NUDGE_CONNECTIONS  1024
 #define NUDGE_UNREACHABLES 12 /* 200 ms doubled so often are 13 minutes: more than TCP waits */
 #define NUDGE_BURST        64
+#define NUDGE_SILENT_NS    25000000ull /* what flows hears of its new mark by itself */
 
 struct nudge;
 
