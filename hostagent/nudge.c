@@ -27,7 +27,7 @@ struct nudge {
     sd_event_source *begin, *tick;
     struct nudge_counters counters;
     uint32_t promoted_n;
-    struct promote_task promoted[MARK_TASKS];
+    struct promote_task promoted[MARK_TASKS]; /* the same one twice: the later level counts */
     /* The pass under way: round by round, so that every sender soon has its first packets. */
     uint32_t connections_n, round, next;
     struct receiver connections[NUDGE_CONNECTIONS];
@@ -82,15 +82,17 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 
 /* ---- what is promoted ---- */
 
-static int on_begin(sd_event_source *source, void *arg)
+static int on_begin(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct nudge *nudge = arg;
     uint32_t more = 0;
     (void)source;
+    (void)usec;
     if (nudge->connections_n)
         return 0; /* on_tick calls us again */
-    int r = receivers_find(nudge->receivers, nudge->promoted, nudge->promoted_n, nudge->connections,
-                           NUDGE_CONNECTIONS, &nudge->connections_n, &more, NULL);
+    int r =
+        receivers_find(nudge->receivers, nudge->promoted, nudge->promoted_n, NUDGE_SILENT_NS,
+                       nudge->connections, NUDGE_CONNECTIONS, &nudge->connections_n, &more, NULL);
     nudge->promoted_n = 0;
     nudge->round = nudge->next = 0;
     nudge->counters.failures += r < 0;
@@ -102,14 +104,15 @@ static int on_begin(sd_event_source *source, void *arg)
 static void note_promoted(void *user, const struct promote_task *task)
 {
     struct nudge *nudge = user;
-    uint32_t i = 0;
-    while (i < nudge->promoted_n && nudge->promoted[i].cgroup != task->cgroup)
-        i++;
-    if (i == MARK_TASKS)
+    if (nudge->promoted_n == MARK_TASKS) {
+        nudge->counters.left_out++;
         return;
-    nudge->promoted[i] = *task;
-    nudge->promoted_n += i == nudge->promoted_n;
-    sd_event_source_set_enabled(nudge->begin, SD_EVENT_ONESHOT);
+    }
+    nudge->promoted[nudge->promoted_n++] = *task;
+    if (nudge->promoted_n == 1) {
+        sd_event_source_set_time_relative(nudge->begin, NUDGE_DELAY_US);
+        sd_event_source_set_enabled(nudge->begin, SD_EVENT_ONESHOT);
+    }
 }
 
 void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels, uint32_t n)
@@ -163,7 +166,7 @@ static int open_sockets(struct nudge *nudge, struct err *err)
 
 static int add_sources(struct nudge *nudge, sd_event *event)
 {
-    int r = sd_event_add_defer(event, &nudge->begin, on_begin, nudge);
+    int r = sd_event_add_time(event, &nudge->begin, CLOCK_MONOTONIC, 0, 1, on_begin, nudge);
     if (r >= 0)
         r = sd_event_source_set_enabled(nudge->begin, SD_EVENT_OFF);
     if (r >= 0)

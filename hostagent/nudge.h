@@ -2,15 +2,22 @@
  *
  * A starved sender whose segments were lost waits in retransmission back-off, for seconds, and
  * hears of a promotion only when it sends again. So when a change of levels or mode makes a task
- * more urgent (promote.h), each connection that the task opened and over which it can still receive
- * is nudged: one acknowledgement, which brings the new mark, and NUDGE_UNREACHABLES messages
- * "network unreachable", each of which takes back one doubling of the back-off (nudge_packet.h). A
- * sender that is not in back-off takes no notice. What a nudge cannot shorten is a first
- * retransmission time-out that has not passed.
+ * more urgent (promote.h), each connection that the task opened and over which it can still
+ * receive, but nothing has come for NUDGE_SILENT_NS, is nudged: one acknowledgement, which brings
+ * the new mark, and NUDGE_UNREACHABLES messages "network unreachable", each of which takes back one
+ * doubling of the back-off (nudge_packet.h). A sender that is not in back-off takes no notice.
+ *
+ * What a nudge cannot shorten is a first retransmission time-out that has not passed; that of a
+ * starved sender, whose round trip is long, takes a second. Senders wait for it when a segment that
+ * was sent again is lost again, and when one that was sent again under the new mark overtakes those
+ * that wait under the old: then their timestamps are too old to be taken (RFC 7323 §5), and Linux
+ * 6.18, having undone its recovery, does not see that they are lost. Seen in a few of 100
+ * promotions of a starved transfer alone, on a loaded machine.
  *
  * Off the way of marks: nudge_levels and nudge_mode, called after the map write, only note what is
- * promoted; sockets are looked for and packets sent from the event loop when nothing more urgent
- * waits there. Bounds: NUDGE_CONNECTIONS of one pass (the rest is counted as left out), a quarter
+ * promoted. Sockets are looked for NUDGE_DELAY_US later, so that the other hosts of a machine that
+ * is a testbed have their marks first, and packets sent when nothing more urgent waits in the event
+ * loop. Bounds: NUDGE_CONNECTIONS of one pass (the rest is counted as left out), a quarter
  * of the link and NUDGE_BURST packets in a millisecond. What is promoted while packets of an
  * earlier pass are still to be sent is nudged after them, once.
  *
@@ -29,13 +36,15 @@
 #define NUDGE_CONNECTIONS  1024
 #define NUDGE_UNREACHABLES 12 /* 200 ms doubled so often are 13 minutes: more than TCP waits */
 #define NUDGE_BURST        64
+#define NUDGE_DELAY_US     5000
+#define NUDGE_SILENT_NS    25000000ull /* what flows hears of its new mark by itself */
 
 struct nudge;
 
 struct nudge_counters {   /* since open */
     uint64_t connections; /* nudged */
     uint64_t acknowledgements, unreachables;
-    uint64_t left_out; /* connections beyond the bound */
+    uint64_t left_out; /* connections beyond the bound, promotions beyond MARK_TASKS */
     uint64_t failures; /* packets that could not be sent, passes that could not be made */
 };
 

@@ -113,6 +113,31 @@ def test_a_promotion_wakes_a_sender_in_back_off(net, family, how):
         transfer.close()
 
 
+def test_a_flowing_connection_is_left_alone(net):
+    """Two tasks are promoted together; over the connection of one something has just come."""
+    transfer = Transfer(net, socket.AF_INET)
+    quiet = net.cgroup("q", transfer.group)
+    transfer.here.do(f"levels {quiet.id} 4 0")
+    more = connection(net, transfer.target, transfer.source, quiet)
+
+    def nudged():
+        transfer.here.do("mode 0")
+        before = transfer.here.stats()["nudged"]
+        transfer.feed()
+        wait_for("data", transfer.take)
+        transfer.here.do("mode 1")
+        wait_for("a nudge", lambda: transfer.here.stats()["nudged"] > before)
+        return transfer.here.stats()["nudged"] - before
+
+    try:
+        # On a machine that takes a nap between the data and the switch both are silent.
+        wait_for("only one of the two nudged", lambda: nudged() == 1, 20)
+    finally:
+        for sock in more:
+            sock.close()
+        transfer.close()
+
+
 def test_without_a_lease_nothing_is_marked(net):
     transfer = Transfer(net, socket.AF_INET)
     try:
