@@ -32,6 +32,7 @@ void mincost_destroy(struct mincost *m)
         free(lists[i]->items);
     hubs_done(m);
     free(m->queue.items);
+    free(m->dial.items);
     free(m->halves);
     free(m->arcs);
     free(m->arc_bits);

@@ -123,8 +123,6 @@ int graph_attach(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head, 
     if (error)
         return error;
     m->nodes[head].in_arcs++;
-    if (head == m->sink)
-        m->nodes[tail].sink_arc = arc;
     return 0;
 }
 
@@ -134,8 +132,6 @@ void graph_detach(struct mincost *m, uint32_t arc)
     take_half(m, tail, m->arcs[arc].pos[0]);
     take_half(m, head, m->arcs[arc].pos[1]);
     m->nodes[head].in_arcs--;
-    if (m->nodes[tail].sink_arc == arc)
-        m->nodes[tail].sink_arc = NO_ARC;
 }
 
 void graph_touch(struct mincost *m, uint32_t arc)

@@ -68,11 +68,10 @@ enum node_bits {
 };
 
 struct node {
-    uint32_t start;    /* of its block in the pool */
-    uint32_t end[4];   /* group ends, from `start`; end[3] is the number of halves */
-    uint32_t in_arcs;  /* how many of them are at the arc's head */
-    uint32_t sink_arc; /* an arc to the sink, or NO_ARC */
-    uint8_t room;      /* size class of the block */
+    uint32_t start;   /* of its block in the pool */
+    uint32_t end[4];  /* group ends, from `start`; end[3] is the number of halves */
+    uint32_t in_arcs; /* how many of them are at the arc's head */
+    uint8_t room;     /* size class of the block */
     uint8_t bits;
     uint16_t hub; /* index of its hub + 1, or 0 (hubs.h) */
 };
@@ -96,6 +95,21 @@ struct queue_entry {
 
 struct queue {
     struct queue_entry *items;
+    uint32_t count, room;
+};
+
+enum { DIAL_KEYS = 1024 };
+
+struct dial_entry {
+    uint32_t node, next; /* index + 1 */
+};
+
+/* See dial.h. */
+struct dial {
+    uint32_t first[DIAL_KEYS]; /* index + 1, or 0 */
+    uint64_t used[DIAL_KEYS / 64];
+    uint32_t word; /* no lower one is used */
+    struct dial_entry *items;
     uint32_t count, room;
 };
 
@@ -128,6 +142,7 @@ struct mincost {
     struct u32_list touched, dirty_arcs, dirty_nodes, unbalanced;
     struct u32_list stack, settled;
     struct queue queue;
+    struct dial dial;
     uint32_t stamp;
     uint64_t work, work_budget; /* halves looked at in this round; 0 = no budget */
     uint64_t searches;
@@ -202,6 +217,19 @@ static inline int64_t arc_residual(const struct arc *arc, uint32_t side)
     return side ? (int64_t)arc->flow - arc->lower : (int64_t)arc->capacity - arc->flow;
 }
 
+/* Asks for what a search reads of a node, some time before it does. */
+static inline void graph_prefetch_node(const struct mincost *m, uint32_t node)
+{
+    __builtin_prefetch(&m->nodes[node]);
+}
+
+static inline void graph_prefetch_halves(const struct mincost *m, uint32_t node)
+{
+    const char *halves = (const char *)(m->halves + m->nodes[node].start);
+    for (int line = 0; line < 3; line++)
+        __builtin_prefetch(halves + line * 64);
+}
+
 /* Tables. 0 or −ENOMEM. */
 int graph_reserve_nodes(struct mincost *m, uint32_t highest);
 int graph_reserve_arcs(struct mincost *m, uint32_t highest);
@@ -239,6 +267,7 @@ void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new
 /* Room for one more item. 0, or −ENOMEM, which m->failed keeps. */
 int list_grow(struct mincost *m, struct u32_list *list);
 int queue_grow(struct mincost *m, struct queue *queue);
+int dial_grow(struct mincost *m);
 
 static inline void list_add(struct mincost *m, struct u32_list *list, uint32_t item)
 {

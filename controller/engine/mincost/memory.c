@@ -13,26 +13,31 @@ void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new
     return grown;
 }
 
-int list_grow(struct mincost *m, struct u32_list *list)
+/* Half as much again. */
+static int grow(struct mincost *m, void **items, uint32_t *room, size_t size)
 {
-    uint32_t room = list->room + list->room / 2 + 64;
-    void *grown = memory_resize(m, list->items, list->room, room, sizeof(uint32_t));
+    uint32_t wanted = *room + *room / 2 + 64;
+    void *grown = memory_resize(m, *items, *room, wanted, size);
     if (!grown)
         return m->failed = -ENOMEM;
-    list->items = grown;
-    list->room = room;
+    *items = grown;
+    *room = wanted;
     return 0;
+}
+
+int list_grow(struct mincost *m, struct u32_list *list)
+{
+    return grow(m, (void **)&list->items, &list->room, sizeof *list->items);
 }
 
 int queue_grow(struct mincost *m, struct queue *queue)
 {
-    uint32_t room = queue->room + queue->room / 2 + 64;
-    void *grown = memory_resize(m, queue->items, queue->room, room, sizeof(struct queue_entry));
-    if (!grown)
-        return m->failed = -ENOMEM;
-    queue->items = grown;
-    queue->room = room;
-    return 0;
+    return grow(m, (void **)&queue->items, &queue->room, sizeof *queue->items);
+}
+
+int dial_grow(struct mincost *m)
+{
+    return grow(m, (void **)&m->dial.items, &m->dial.room, sizeof *m->dial.items);
 }
 
 /* The pool grows by this part, and is compacted instead when more than this part of it lies free.
