@@ -12,7 +12,7 @@ static void check_arc(const struct mincost *m, uint32_t tail, const struct half 
 {
     uint32_t arc = half_arc(half);
     const struct arc *a = &m->arcs[arc];
-    int64_t reduced = half->cost - m->price[tail] + m->price[half->head];
+    int64_t reduced = half_cost(m, half) - m->price[tail] + m->price[half->head];
     bool bounds = a->flow >= a->lower && a->flow <= a->capacity;
     bool optimal =
         (reduced >= 0 || a->flow == a->capacity) && (reduced <= 0 || a->flow == a->lower);
@@ -23,7 +23,7 @@ static void check_arc(const struct mincost *m, uint32_t tail, const struct half 
     if (a->flow) {
         sums->balance[tail] -= a->flow;
         sums->balance[half->head] += a->flow;
-        sums->primal += (__int128)half->cost * a->flow;
+        sums->primal += (__int128)half_cost(m, half) * a->flow;
     }
     int32_t bound = reduced > 0 ? a->lower : a->capacity;
     if (reduced && bound)

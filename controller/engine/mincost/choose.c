@@ -51,6 +51,7 @@ static int within(struct mincost *m, int (*algorithm)(struct mincost *), uint64_
 static int solve_cold(struct mincost *m)
 {
     m->stats.algorithm = "paths";
+    m->bulky = true;
     if (is_slack(m))
         return within(m, algorithm_paths, SLACK_WORK * (uint64_t)m->arc_count + SLACK_WORK);
     return scale_from_nothing(m);

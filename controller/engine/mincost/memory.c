@@ -40,6 +40,17 @@ int dial_grow(struct mincost *m)
     return grow(m, (void **)&m->dial.items, &m->dial.room, sizeof *m->dial.items);
 }
 
+void memory_trim(struct mincost *m)
+{
+    m->bytes -= m->touched.room * sizeof *m->touched.items;
+    m->bytes -= m->queue.room * sizeof *m->queue.items;
+    free(m->touched.items);
+    free(m->queue.items);
+    m->touched = (struct u32_list){0};
+    m->queue = (struct queue){0};
+    m->bulky = false;
+}
+
 /* The pool grows by this part, and is compacted instead when more than this part of it lies free.
  */
 enum { SPARE_SHARE = 16 };
@@ -183,9 +194,9 @@ int graph_reserve_arcs(struct mincost *m, uint32_t highest)
     if (highest < m->arcs_room)
         return 0;
     uint32_t room = grown_room(m->arcs_room, highest);
-    void **const arrays[] = {(void **)&m->arcs, (void **)&m->arc_bits};
-    const size_t sizes[] = {sizeof(struct arc), 1};
-    int error = resize_all(m, m->arcs_room, room, 2, arrays, sizes);
+    void **const arrays[] = {(void **)&m->arcs, (void **)&m->arc_bits, (void **)&m->wide_cost};
+    const size_t sizes[] = {sizeof(struct arc), 1, sizeof(int64_t)};
+    int error = resize_all(m, m->arcs_room, room, m->wide_cost ? 3 : 2, arrays, sizes);
     if (!error)
         m->arcs_room = room;
     return error;

@@ -94,7 +94,8 @@ int mincost_remove_node(struct mincost *problem, uint32_t node);
 int mincost_add_arc(struct mincost *problem, uint32_t arc, uint32_t tail, uint32_t head,
                     int64_t lower, int64_t capacity, int64_t cost);
 
-/* Gives an arc new bounds and cost. 0, −ENOENT or −ERANGE. O(1). */
+/* Gives an arc new bounds and cost. 0, −ENOENT, −ERANGE or −ENOMEM (when it is the first cost that
+ * takes more than 30 bits: all costs then move to wider places). O(1), but for that move. */
 int mincost_modify_arc(struct mincost *problem, uint32_t arc, int64_t lower, int64_t capacity,
                        int64_t cost);
 

@@ -26,7 +26,7 @@ static bool is_member(const struct mincost *m, uint32_t v)
 
 static int64_t reduced_cost(const struct mincost *m, uint32_t v, const struct half *half)
 {
-    return half->cost - m->price[v] + m->price[half->head];
+    return half_cost(m, half) - m->price[v] + m->price[half->head];
 }
 
 static int64_t half_residual(const struct mincost *m, const struct half *half, uint32_t side)

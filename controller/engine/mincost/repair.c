@@ -22,7 +22,7 @@ static struct price_range find_price_range(struct mincost *m, uint32_t v)
     for (; half < stop; half++) {
         if (is_fresh(m, half->head))
             continue;
-        int64_t through = half->cost + m->price[half->head];
+        int64_t through = half_cost(m, half) + m->price[half->head];
         if ((half->ref & HALF_RESIDUAL) && through < range.highest)
             range.highest = through;
         if ((half->ref & HALF_MATE_RESIDUAL) && through > range.lowest)

@@ -30,7 +30,7 @@ struct scaling {
 
 static int64_t reduced_cost(const struct scaling *s, uint32_t v, const struct half *half)
 {
-    return half->cost * s->unit - s->m->price[v] + s->m->price[half->head];
+    return half_cost(s->m, half) * s->unit - s->m->price[v] + s->m->price[half->head];
 }
 
 static void activate(struct scaling *s, uint32_t v)
@@ -78,7 +78,7 @@ static void relabel(struct scaling *s, uint32_t v)
     for (uint32_t i = 0; i < node->end[0]; i++) {
         if (!(halves[i].ref & HALF_RESIDUAL))
             continue;
-        int64_t through = halves[i].cost * s->unit + m->price[halves[i].head];
+        int64_t through = half_cost(m, &halves[i]) * s->unit + m->price[halves[i].head];
         if (through < best) {
             best = through;
             m->labels[v].via = i;
@@ -124,7 +124,7 @@ static bool refine_node(struct scaling *s, uint32_t v)
     int64_t price = m->price[v];
     m->work += node_degree(node);
     for (; half < stop; half++) {
-        int64_t through = half->cost * s->unit + m->price[half->head] + s->epsilon;
+        int64_t through = half_cost(m, half) * s->unit + m->price[half->head] + s->epsilon;
         if ((half->ref & HALF_RESIDUAL) && through < price)
             price = through;
     }

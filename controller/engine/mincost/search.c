@@ -82,7 +82,7 @@ INLINE bool scan(struct mincost *m, struct quest *quest, uint32_t v, int64_t win
     bool any = false;
     m->work += (uint64_t)(stop - half);
     for (; half < stop; half++) {
-        int64_t through = half->cost + m->price[half->head];
+        int64_t through = half_cost(m, half) + m->price[half->head];
         int64_t distance = forward ? base + through : base - through;
         if (distance >= next || distance < quest->distance)
             continue;
