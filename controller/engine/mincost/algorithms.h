@@ -37,5 +37,8 @@ void paths_forget_balanced(struct mincost *m);
 /* The sentence for a search that found no counterpart for `node`; uses the labels of that search.
  */
 void witness_search(struct mincost *m, uint32_t node);
+
+/* The same for an excess that a market holds, not the problem. */
+void witness_excess(struct mincost *m, uint32_t node, int64_t amount);
 void witness_supplies(struct mincost *m);
 void witness_crossed(struct mincost *m);

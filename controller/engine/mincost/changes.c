@@ -3,6 +3,7 @@
 
 #include "controller/engine/mincost/graph.h"
 #include "controller/engine/mincost/hubs.h"
+#include "controller/engine/mincost/market.h"
 
 enum { LEAF_DEGREE = 64 };
 
@@ -31,6 +32,7 @@ void mincost_destroy(struct mincost *m)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]->items);
     hubs_done(m);
+    market_done(m);
     free(m->queue.items);
     free(m->dial.items);
     free(m->halves);

@@ -50,10 +50,10 @@ static int within(struct mincost *m, int (*algorithm)(struct mincost *), uint64_
 
 static int solve_cold(struct mincost *m)
 {
-    m->stats.algorithm = "paths";
+    m->stats.algorithm = "relax";
     m->bulky = true;
     if (is_slack(m))
-        return within(m, algorithm_paths, SLACK_WORK * (uint64_t)m->arc_count + SLACK_WORK);
+        return within(m, algorithm_relax, SLACK_WORK * (uint64_t)m->arc_count + SLACK_WORK);
     return scale_from_nothing(m);
 }
 

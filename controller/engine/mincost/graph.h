@@ -150,6 +150,7 @@ struct mincost {
     uint64_t work, work_budget; /* halves looked at in this round; 0 = no budget */
     uint64_t searches;
 
+    struct market *market; /* the copy that algorithms from nothing work on (market.h), or NULL */
     struct hub *hubs;
     uint32_t hub_count, hub_room;
     unsigned key_shift;

@@ -115,7 +115,7 @@ static void price_dirty_nodes(struct mincost *m, bool leaves)
     }
 }
 
-static void forget_dirty(struct mincost *m)
+void repair_forget_changes(struct mincost *m)
 {
     for (uint32_t i = 0; i < m->dirty_nodes.count; i++)
         m->nodes[m->dirty_nodes.items[i]].bits &= (uint8_t)~NODE_DIRTY;
@@ -131,7 +131,7 @@ void repair_after_changes(struct mincost *m)
     for (uint32_t i = 0; i < m->dirty_arcs.count; i++)
         if (arc_is_present(m, m->dirty_arcs.items[i]))
             fit_flow(m, m->dirty_arcs.items[i]);
-    forget_dirty(m);
+    repair_forget_changes(m);
 }
 
 void repair_all_arcs(struct mincost *m)
@@ -140,7 +140,7 @@ void repair_all_arcs(struct mincost *m)
         if (m->arc_bits[a] & ARC_PRESENT)
             fit_flow(m, a);
     m->work += m->arc_count;
-    forget_dirty(m);
+    repair_forget_changes(m);
 }
 
 static void empty_all_arcs(struct mincost *m)

@@ -25,3 +25,6 @@ void repair_from_nothing(struct mincost *m);
 
 /* Makes flow fit the prices there are, over all arcs. O(arcs). */
 void repair_all_arcs(struct mincost *m);
+
+/* Empties the dirty lists: an algorithm has looked at everything. */
+void repair_forget_changes(struct mincost *m);

@@ -65,15 +65,24 @@ static void say_capacity(struct mincost *m, uint32_t node, int64_t amount, const
             node, verb, amount, arc, arc_tail(m, arc), arc_head(m, arc), m->arcs[arc].capacity);
 }
 
-void witness_search(struct mincost *m, uint32_t node)
+static void say_wall(struct mincost *m, uint32_t node, int64_t amount, bool forward)
 {
-    bool forward = m->excess[node] > 0;
-    int64_t amount = forward ? m->excess[node] : -m->excess[node];
     struct wall wall = find_wall(m, forward);
     if (wall.lower_arc)
         say_lower(m, wall.lower_arc, amount, forward ? "have no way out" : "are missing");
     else
         say_capacity(m, node, amount, &wall, forward);
+}
+
+void witness_search(struct mincost *m, uint32_t node)
+{
+    int64_t excess = m->excess[node];
+    say_wall(m, node, excess > 0 ? excess : -excess, excess > 0);
+}
+
+void witness_excess(struct mincost *m, uint32_t node, int64_t amount)
+{
+    say_wall(m, node, amount, true);
 }
 
 void witness_supplies(struct mincost *m)
