@@ -32,6 +32,7 @@ static int scale_from_nothing(struct mincost *m)
 {
     uint64_t before = m->work;
     m->stats.algorithm = "scaling";
+    m->bulky = true;
     int error = algorithm_scaling(m);
     if (!error)
         m->scratch_work = m->work - before;

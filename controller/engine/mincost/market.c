@@ -444,6 +444,15 @@ void market_done(struct mincost *m)
     struct market *market = m->market;
     if (!market)
         return;
+    m->market = NULL;
+    m->bytes -= sizeof *market +
+                market->places_room *
+                    (sizeof *market->price + sizeof *market->ring + sizeof *market->places) +
+                market->links_room * sizeof *market->links +
+                market->tasks_room * sizeof *market->tasks +
+                market->choices_room * sizeof *market->choices +
+                market->wide_room * sizeof *market->wide_choices +
+                market->index_room * sizeof *market->index;
     free(market->price);
     free(market->places);
     free(market->links);

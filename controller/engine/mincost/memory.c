@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/engine/mincost/graph.h"
+#include "controller/engine/mincost/market.h"
 
 void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count, size_t size)
 {
@@ -46,6 +47,7 @@ void memory_trim(struct mincost *m)
     m->bytes -= m->queue.room * sizeof *m->queue.items;
     free(m->touched.items);
     free(m->queue.items);
+    market_done(m);
     m->touched = (struct u32_list){0};
     m->queue = (struct queue){0};
     m->bulky = false;

@@ -11,7 +11,8 @@
  * Nodes and arcs carry numbers that the caller chooses. They index tables, so they should be dense;
  * they may be used again after removal, also within the round. The tables grow to the highest
  * number used, up to MINCOST_ID_MAX. mincost_create reserves room; a round that stays inside what
- * was reserved or used before allocates nothing.
+ * was reserved or used before allocates nothing, unless "auto" starts it from nothing: the copy of
+ * the problem that this works on is given back at the next change.
  *
  * The result depends on the sequence of calls only: there is no clock, no random source, no thread,
  * no output and no global state, and every choice between algorithms follows counted work. One
