@@ -372,24 +372,24 @@ static double row_left_fresh(const struct dense *net, const struct row *row, dou
     return sum;
 }
 
-static lanes left_by(lanes key, lanes served)
-{
-    const lanes zero = {0}, left = key - served;
-    return choose((left > zero) & (key < zero + INFINITY), left, zero);
-}
-
 static double row_left(const struct dense *net, const struct row *row)
 {
     const struct side *from = &row->sheet->side[0], *to = &row->sheet->side[1];
     double seconds = (double)(net->fluid->now_ns - row->sheet->at_ns) * 1e-9;
     if (row->sheet->fresh)
         return row_left_fresh(net, row, seconds);
-    lanes sum = {0}, served_to = sum + to->served[row->target] + to->rate[row->target] * seconds;
-    for (uint32_t i = 0; i < net->width; i += LANES) {
-        lanes served = *(lanes *)(from->served + i) + *(lanes *)(from->rate + i) * seconds;
-        sum += left_by(*(lanes *)(row->key[0] + i), served);
-        sum += left_by(*(lanes *)(row->key[1] + i), served_to);
-    }
+    const lanes zero = {0}, infinite = zero + INFINITY;
+    lanes sum = zero, served_to = zero + to->served[row->target] + to->rate[row->target] * seconds;
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = row->has[w]; set;) {
+            uint32_t block = next_block(&set, w);
+            for (uint32_t i = block; i < block + BLOCK; i += LANES) {
+                lanes served = *(lanes *)(from->served + i) + *(lanes *)(from->rate + i) * seconds;
+                lanes left = smaller(*(lanes *)(row->key[0] + i) - served,
+                                     *(lanes *)(row->key[1] + i) - served_to);
+                sum += choose((left > zero) & (left < infinite), left, zero);
+            }
+        }
     return sum[0] + sum[1];
 }
 
