@@ -121,6 +121,8 @@ $(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h
 	$(CXX) -I. -O2 -DNDEBUG -g -c -o $@ $<
 PLAINFLOW := $(call archive,plainflow) $(LEMON)
 $(BUILD)/tests/test_mincost_%: EXTRA = $(PLAINFLOW) -lstdc++
+# It counts allocations.
+$(BUILD)/tests/test_mincost_promises: EXTRA = $(PLAINFLOW) -lstdc++ -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_mincost_*.c)): $(PLAINFLOW)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)

@@ -4,30 +4,34 @@
 
 struct sums {
     int64_t *balance; /* supply + inflow − outflow of each node */
+    int64_t sent;     /* by the node that is being looked at */
     __int128 primal, dual;
 };
 
-static void check_arc(const struct mincost *m, uint32_t tail, const struct half *half,
+static void note_breach(uint32_t arc, bool *claim, struct mincost_certificate *certificate)
+{
+    *claim = false;
+    if (!certificate->arc)
+        certificate->arc = arc;
+}
+
+/* Most arcs are empty, without a lower bound, and too dear: they are seen first. */
+static void check_arc(const struct mincost *m, const struct half *half, int64_t price,
                       struct sums *sums, struct mincost_certificate *certificate)
 {
-    uint32_t arc = half_arc(half);
-    const struct arc *a = &m->arcs[arc];
-    int64_t reduced = half_cost(m, half) - m->price[tail] + m->price[half->head];
-    bool bounds = a->flow >= a->lower && a->flow <= a->capacity;
-    bool optimal =
-        (reduced >= 0 || a->flow == a->capacity) && (reduced <= 0 || a->flow == a->lower);
-    certificate->bounds &= bounds;
-    certificate->optimal &= optimal;
-    if ((!bounds || !optimal) && !certificate->arc)
-        certificate->arc = arc;
-    if (a->flow) {
-        sums->balance[tail] -= a->flow;
-        sums->balance[half->head] += a->flow;
-        sums->primal += (__int128)half_cost(m, half) * a->flow;
-    }
-    int32_t bound = reduced > 0 ? a->lower : a->capacity;
-    if (reduced && bound)
-        sums->dual += (__int128)reduced * bound;
+    const struct arc *a = &m->arcs[half_arc(half)];
+    int64_t reduced = half_cost(m, half) - price + m->price[half->head];
+    if ((a->flow | a->lower) == 0 && reduced >= 0 && a->capacity >= 0)
+        return;
+    int32_t wanted = reduced > 0 ? a->lower : reduced < 0 ? a->capacity : a->flow;
+    if (a->flow < a->lower || a->flow > a->capacity)
+        note_breach(half_arc(half), &certificate->bounds, certificate);
+    if (a->flow != wanted)
+        note_breach(half_arc(half), &certificate->optimal, certificate);
+    sums->sent += a->flow;
+    sums->balance[half->head] += a->flow;
+    sums->primal += (__int128)half_cost(m, half) * a->flow;
+    sums->dual += (__int128)reduced * (reduced > 0 ? a->lower : a->capacity);
 }
 
 static void check_arcs_from(const struct mincost *m, uint32_t tail, struct sums *sums,
@@ -35,9 +39,13 @@ static void check_arcs_from(const struct mincost *m, uint32_t tail, struct sums 
 {
     const struct node *node = &m->nodes[tail];
     const struct half *half = m->halves + node->start, *stop = half + node_degree(node);
+    if (node->in_arcs == node_degree(node))
+        return;
+    sums->sent = 0;
     for (; half < stop; half++)
         if (!(half->ref & HALF_AT_HEAD))
-            check_arc(m, tail, half, sums, certificate);
+            check_arc(m, half, m->price[tail], sums, certificate);
+    sums->balance[tail] -= sums->sent;
 }
 
 static void check_node(uint32_t v, const struct sums *sums, struct mincost_certificate *certificate)

@@ -1,32 +1,18 @@
 /* The rule that chooses an algorithm, over counted state only, so that the same changes give the
  * same flow everywhere:
  *
- *   nothing solved yet, or more changes than half of the arcs: relaxation where the arcs into the
- *       sink could carry twice the supply (few tasks compete), within SLACK_WORK halves per arc;
- *       else, or beyond that, cost scaling from nothing;
- *   otherwise: shortest paths from the last optimum, within half of the halves that cost scaling
- *       looked at when it was last used here (or would, at SCALING_WORK per arc); beyond that, cost
- *       scaling from nothing. A search takes two fifths of the time for a half that cost scaling
- *       takes, so that giving up makes a round a fifth longer than starting from nothing. */
+ *   nothing solved yet, or more changes than half of the arcs:
+ *       relaxation from nothing while few places compete (relax.c counts them), within RELAX_WORK
+ *       halves per arc; beyond that, cost scaling from nothing;
+ *   otherwise:
+ *       shortest paths from the last optimum, within as many halves as cost scaling looked at
+ *       when it was last used here (or would, at SCALING_WORK per arc): it looks at them several
+ *       times faster. Beyond that, cost scaling from nothing. */
 #include <errno.h>
 
 #include "controller/engine/mincost/algorithms.h"
 
-enum { SLACK_WORK = 200, SCALING_WORK = 24, WARM_SHARE = 2, LEAST_WORK = 400 };
-
-static bool is_slack(const struct mincost *m)
-{
-    const struct node *sink = &m->nodes[m->sink];
-    int64_t capacity = 0;
-    if (m->sink == NO_NODE)
-        return false;
-    for (uint32_t i = 0; i < node_degree(sink); i++) {
-        const struct half *half = &m->halves[sink->start + i];
-        if (half->ref & HALF_AT_HEAD)
-            capacity += m->arcs[half_arc(half)].capacity;
-    }
-    return capacity >= 2 * -m->supply[m->sink];
-}
+enum { RELAX_WORK = 20, SCALING_WORK = 40 };
 
 static int scale_from_nothing(struct mincost *m)
 {
@@ -54,9 +40,7 @@ static int solve_cold(struct mincost *m)
 {
     m->stats.algorithm = "relax";
     m->bulky = true;
-    if (is_slack(m))
-        return within(m, algorithm_relax, SLACK_WORK * (uint64_t)m->arc_count + SLACK_WORK);
-    return scale_from_nothing(m);
+    return within(m, algorithm_relax, RELAX_WORK * (uint64_t)m->arc_count + RELAX_WORK);
 }
 
 int algorithm_auto(struct mincost *m)
@@ -65,5 +49,5 @@ int algorithm_auto(struct mincost *m)
     if (!m->solved || m->changes > m->arc_count / 2)
         return solve_cold(m);
     m->stats.algorithm = "incremental";
-    return within(m, algorithm_incremental, scratch / WARM_SHARE + LEAST_WORK);
+    return within(m, algorithm_incremental, scratch + SCALING_WORK);
 }

@@ -38,7 +38,7 @@ static bool is_choice(const struct mincost *m, const struct half *half)
 static bool is_task(const struct mincost *m, uint32_t v)
 {
     const struct node *node = &m->nodes[v];
-    if (!node_is_leaf(node) || m->supply[v] != 1)
+    if (!node_is_leaf(node) || m->supply[v] != 1 || v == m->sink)
         return false;
     for (uint32_t i = 0; i < node_degree(node); i++)
         if (m->arcs[half_arc(&m->halves[node->start + i])].lower > 0)
@@ -141,6 +141,13 @@ static void copy_choices(struct market *market, uint32_t t, uint32_t *next_choic
         task->at = NOBODY;
 }
 
+/* What prices are measured from, so that they do not grow from round to round. */
+static int64_t sink_price(const struct mincost *m)
+{
+    bool priced = m->sink != NO_NODE && m->price[m->sink] != NO_PRICE;
+    return priced ? m->price[m->sink] : 0;
+}
+
 static void copy_place(struct market *market, uint32_t v)
 {
     const struct mincost *m = market->m;
@@ -148,7 +155,7 @@ static void copy_place(struct market *market, uint32_t v)
     market->places[p] =
         (struct place){.excess = m->supply[v], .node = v, .current = 0, .crowd = NOBODY};
     bool priced = market->warm && m->price[v] != NO_PRICE;
-    market->price[p] = priced ? m->price[v] * market->unit : 0;
+    market->price[p] = priced ? (m->price[v] - sink_price(m)) * market->unit : 0;
 }
 
 /* Each arc between places gives two links; `current` counts them, then fills them in. */
@@ -392,6 +399,7 @@ static int64_t whole_price(const struct market *market, uint32_t p)
 void market_close(struct market *market)
 {
     struct mincost *m = market->m;
+    int64_t origin = m->sink == NO_NODE ? 0 : whole_price(market, market->index[m->sink]);
     m->stack.count = 0;
     for (uint32_t i = 0; i < market->link_count; i++) {
         const struct link *link = &market->links[i];
@@ -402,7 +410,7 @@ void market_close(struct market *market)
         list_task_flows(market, &market->tasks[t]);
     send_listed(m);
     for (uint32_t p = 0; p < market->place_count; p++)
-        m->price[market->places[p].node] = whole_price(market, p);
+        m->price[market->places[p].node] = whole_price(market, p) - origin;
     for (uint32_t t = 0; t < market->task_count; t++)
         price_task(m, market->tasks[t].node);
     hubs_forget(m);

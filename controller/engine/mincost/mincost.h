@@ -25,9 +25,9 @@
  * since that product bounds every price.
  *
  * Sources: successive shortest paths with potentials (Edmonds, Karp 1972; Tomizawa 1971), cost
- * scaling (Goldberg, Tarjan 1990; Goldberg 1997 for its heuristics), relaxation (Bertsekas, Tseng
- * 1988); the incremental use in cluster scheduling follows Sirius (Chen et al.) and Quincy (Isard
- * et al. 2009). */
+ * scaling (Goldberg, Tarjan 1990) by auction (Bertsekas 1988), relaxation (Bertsekas, Tseng 1988)
+ * with augmenting paths (Jonker, Volgenant 1987); the incremental use in cluster scheduling follows
+ * Sirius (Chen et al.) and Quincy (Isard et al. 2009). */
 #pragma once
 
 #include <stdbool.h>

@@ -6,9 +6,21 @@
 #include "controller/engine/mincost/algorithms.h"
 #include "controller/engine/mincost/auction.h"
 
-enum { ASCENTS = 1 }; /* for each task or place */
+enum {
+    ASCENTS = 1,       /* for each task or place */
+    CROWDED_PART = 16, /* as many of the places with excess after that are many */
+};
 
-/* −EAGAIN beyond the work budget. */
+/* Whether so many places compete that every path will be long. */
+static bool is_crowded(const struct market *market)
+{
+    uint32_t crowded = 0;
+    for (uint32_t p = 0; p < market->place_count; p++)
+        crowded += market->places[p].excess > 0;
+    return crowded > market->place_count / CROWDED_PART;
+}
+
+/* −EAGAIN when that would take more than the work budget, or does. */
 static int relax(struct mincost *m)
 {
     struct market *market;
@@ -19,6 +31,8 @@ static int relax(struct mincost *m)
         return market_refuse(market);
     auction_tighten(market, 0);
     auction_run(market, 0, ASCENTS * ((uint64_t)market->task_count + market->place_count) + 1);
+    if (m->work_budget && is_crowded(market))
+        return -EAGAIN;
     if (!auction_augment(market))
         return m->failed ? m->failed : market->infeasible ? market_refuse(market) : -EAGAIN;
     market_find_shift(market, 0);

@@ -1,0 +1,262 @@
+/* What the library promises beside right costs: no allocation after warm-up, the same
+ * flow whatever the compiler, a budget that falls back to scratch, costs beyond 32 bits, and a
+ * stack that does not grow with the problem. */
+#include "tests/unit/test.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "controller/engine/mincost/mincost.h"
+#include "tests/mincost/quincy.h"
+
+/* The Makefile has the linker send all allocations of this program's objects here. */
+static uint64_t allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    allocations++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    allocations++;
+    return __real_realloc(old, size);
+}
+
+struct life {
+    struct quincy *q;
+    struct mincost *problem;
+};
+
+static void life_init(struct life *life, const char *algorithm, uint32_t machines, uint32_t tasks)
+{
+    struct quincy_shape shape = {machines, tasks, 40, 12, 100, 7, 50};
+    life->q = quincy_create(&shape);
+    assert_int_equal(mincost_create(4096, 65536, &life->problem), 0);
+    assert_int_equal(mincost_set_algorithm(life->problem, algorithm), 0);
+    quincy_first_round(life->q);
+}
+
+static void life_done(struct life *life)
+{
+    mincost_destroy(life->problem);
+    quincy_destroy(life->q);
+}
+
+static void apply(struct life *life)
+{
+    const struct changes *changes = quincy_changes(life->q);
+    for (size_t i = 0; i < changes->count; i++)
+        assert_int_equal(change_apply(life->problem, &changes->items[i]), 0);
+}
+
+static void check_cost(struct life *life, const char *what)
+{
+    struct mincost_certificate c;
+    int64_t expected = 0, cpu_ns;
+    assert_true(lemon_solve(quincy_plain(life->q), LEMON_NETWORK_SIMPLEX, &expected, &cpu_ns));
+    if (mincost_cost(life->problem) != expected || !mincost_certify(life->problem, &c))
+        fail_msg("%s: cost %" PRId64 ", LEMON %" PRId64 ", or no certificate", what,
+                 mincost_cost(life->problem), expected);
+}
+
+static void solving_allocates_nothing_after_warm_up(void **state)
+{
+    enum { WARM = 30, COUNTED = 20 };
+    static const char *const from_scratch[] = {"scaling", "incremental-scaling", "relax"};
+    (void)state;
+    for (size_t i = 0; i < sizeof from_scratch / sizeof *from_scratch; i++) {
+        struct life life;
+        uint64_t in_rounds = 0, warming = allocations;
+        life_init(&life, from_scratch[i], 80, 900);
+        for (int round = 0; round < WARM + COUNTED; round++) {
+            apply(&life);
+            uint64_t before = allocations;
+            assert_int_equal(mincost_solve(life.problem), 0);
+            if (round >= WARM)
+                in_rounds += allocations - before;
+            quincy_observe(life.q, life.problem);
+            quincy_churn_round(life.q, 20);
+        }
+        assert_true(allocations > warming); /* they are counted at all */
+        life_done(&life);
+        if (in_rounds)
+            fail_msg("%s: %" PRIu64 " allocations after warm-up", from_scratch[i], in_rounds);
+    }
+}
+
+static uint64_t hash_flows(uint64_t hash, const struct mincost *problem)
+{
+    for (uint32_t arc = 1; arc <= mincost_max_arc(problem); arc++)
+        hash = (hash ^ (uint64_t)mincost_flow(problem, arc)) * UINT64_C(0x100000001b3) + arc;
+    return hash;
+}
+
+static uint64_t hash_life(const char *algorithm)
+{
+    struct life life;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    life_init(&life, algorithm, 40, 500);
+    for (int round = 0; round < 10; round++) {
+        apply(&life);
+        assert_int_equal(mincost_solve(life.problem), 0);
+        hash = hash_flows(hash, life.problem);
+        quincy_observe(life.q, life.problem);
+        if (round % 3 == 2)
+            quincy_age_round(life.q);
+        else
+            quincy_churn_round(life.q, 30);
+    }
+    life_done(&life);
+    return hash;
+}
+
+/* Known flows: one value for all compilers and settings. A change of an algorithm that chooses
+ * among equal optima differently changes its line; the test prints the new one. */
+static void flows_are_the_same_with_every_compiler(void **state)
+{
+    static const struct {
+        const char *algorithm;
+        uint64_t hash;
+    } known[] = {
+        {"auto", UINT64_C(0x027654f4669c864f)},
+        {"incremental", UINT64_C(0x31c5cee99f2eb4b5)},
+        {"paths", UINT64_C(0xea6ecd37600946ba)},
+        {"scaling", UINT64_C(0x027654f4669c864f)},
+        {"incremental-scaling", UINT64_C(0x027654f4669c864f)},
+        {"relax", UINT64_C(0x31c5cee99f2eb4b5)},
+    };
+    bool same = true;
+    (void)state;
+    for (size_t i = 0; mincost_algorithms[i]; i++) {
+        const char *name = mincost_algorithms[i]->name;
+        uint64_t hash = hash_life(name);
+        bool found = false;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            found |= strcmp(known[k].algorithm, name) == 0 && known[k].hash == hash;
+        if (!found)
+            fprintf(stderr, "# {\"%s\", UINT64_C(0x%016" PRIx64 ")},\n", name, hash);
+        same &= found;
+    }
+    assert_true(same);
+}
+
+/* New costs for a third of all arcs of an over-full cluster: too much to repair. */
+static void too_large_a_change_falls_back_to_scratch(void **state)
+{
+    struct life life;
+    struct mincost_stats stats;
+    uint64_t stream = test_seed(), fallbacks = 0;
+    (void)state;
+    life_init(&life, "auto", 80, 1200);
+    apply(&life);
+    assert_int_equal(mincost_solve(life.problem), 0);
+    struct plain *plain = (struct plain *)quincy_plain(life.q);
+    for (int round = 0; round < 5; round++) {
+        for (uint32_t a = 1; a <= plain->max_arc; a += 3) {
+            stream = stream * UINT64_C(6364136223846793005) + 1442695040888963407;
+            const struct plain_arc *arc = &plain->arcs[a];
+            struct change change = {.kind = CHANGE_ARC_MODIFIED,
+                                    .id = a,
+                                    .lower = arc->lower,
+                                    .capacity = arc->capacity,
+                                    .cost = (int64_t)(stream >> 33) % 2000};
+            plain_apply(plain, &change);
+            assert_int_equal(change_apply(life.problem, &change), 0);
+        }
+        assert_int_equal(mincost_solve(life.problem), 0);
+        mincost_get_stats(life.problem, &stats);
+        if (stats.fallbacks)
+            assert_string_equal(stats.algorithm, "scaling");
+        fallbacks += stats.fallbacks;
+        check_cost(&life, "after a bulk change");
+    }
+    assert_true(fallbacks > 0);
+    life_done(&life);
+}
+
+/* The same problem in units from 1 to 2^29, so that costs cross 32 bits and reach 2^40. */
+static void costs_of_every_size_scale(void **state)
+{
+    (void)state;
+    for (size_t i = 0; mincost_algorithms[i]; i++) {
+        int64_t cost = 0;
+        for (unsigned shift = 0; shift < 30; shift += shift == 0 ? 11 : 2) {
+            struct life life;
+            life_init(&life, mincost_algorithms[i]->name, 20, 220);
+            struct changes *changes = (struct changes *)quincy_changes(life.q);
+            for (size_t k = 0; k < changes->count; k++)
+                if (changes->items[k].kind == CHANGE_ARC)
+                    changes->items[k].cost *= INT64_C(1) << shift;
+            apply(&life);
+            assert_int_equal(mincost_solve(life.problem), 0);
+            struct mincost_certificate c;
+            assert_true(mincost_certify(life.problem, &c));
+            if (shift == 0)
+                cost = mincost_cost(life.problem);
+            assert_true(mincost_cost(life.problem) == cost * (INT64_C(1) << shift));
+            life_done(&life);
+        }
+        assert_true(cost > 0);
+    }
+}
+
+static void *solve_chain(void *argument)
+{
+    enum { LENGTH = 50000 };
+    struct mincost *problem;
+    assert_int_equal(mincost_create(LENGTH, LENGTH, &problem), 0);
+    assert_int_equal(mincost_set_algorithm(problem, argument), 0);
+    for (uint32_t v = 1; v <= LENGTH; v++)
+        assert_int_equal(mincost_set_node(problem, v, v == 1 ? 2 : v == LENGTH ? -2 : 0), 0);
+    for (uint32_t v = 1; v < LENGTH; v++)
+        assert_int_equal(mincost_add_arc(problem, v, v, v + 1, 0, 2, 3), 0);
+    assert_int_equal(mincost_solve(problem), 0);
+    assert_int_equal(mincost_cost(problem), 6 * (LENGTH - 1));
+    mincost_destroy(problem);
+    return NULL;
+}
+
+/* A path through all nodes would overflow it if anything called itself along the way. */
+static void a_small_stack_is_enough_for_a_long_path(void **state)
+{
+    pthread_attr_t attributes;
+    (void)state;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 128 * 1024), 0);
+    for (size_t i = 0; mincost_algorithms[i]; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, &attributes, solve_chain,
+                                        (void *)(uintptr_t)mincost_algorithms[i]->name),
+                         0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solving_allocates_nothing_after_warm_up),
+        cmocka_unit_test(flows_are_the_same_with_every_compiler),
+        cmocka_unit_test(too_large_a_change_falls_back_to_scratch),
+        cmocka_unit_test(costs_of_every_size_scale),
+        cmocka_unit_test(a_small_stack_is_enough_for_a_long_path),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
