@@ -125,7 +125,7 @@ static void bound_job(struct quincy *q, uint32_t j)
                            upper > lower ? upper : lower, 0});
 }
 
-/* Half of the tasks read popular input, which lies on three machines of ten. */
+/* Popular input lies on three machines of ten. */
 static uint32_t draw_machine(struct quincy *q, bool popular)
 {
     uint32_t i = (uint32_t)draw(q, q->shape.machines);
@@ -135,7 +135,7 @@ static uint32_t draw_machine(struct quincy *q, bool popular)
 
 static bool prefer_machines(struct quincy *q, struct task *t)
 {
-    bool popular = draw(q, 2), without_input = draw(q, 8) == 0;
+    bool popular = draw(q, 100) < q->shape.popular_percent, without_input = draw(q, 8) == 0;
     for (uint32_t i = 0; i < PREFERRED; i++) {
         t->machine[i] = draw_machine(q, popular);
         t->machine_cost[i] = (int32_t)between(q, 20, 200);

@@ -20,6 +20,7 @@ struct quincy_shape {
     uint32_t slots;         /* of a machine: 12 */
     uint32_t job_tasks;     /* 100 */
     uint64_t seed;
+    uint32_t popular_percent; /* tasks whose input lies on three machines of ten; 0 = all alike */
 };
 
 struct quincy;

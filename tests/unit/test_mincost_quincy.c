@@ -32,7 +32,7 @@ static void check_round(struct mincost *problem, struct quincy *q, const char *a
 
 static void live(const char *algorithm, uint32_t machines, uint32_t tasks)
 {
-    struct quincy_shape shape = {machines, tasks, 40, 12, 300, test_seed()};
+    struct quincy_shape shape = {machines, tasks, 40, 12, 300, test_seed(), 50};
     struct quincy *q = quincy_create(&shape);
     struct mincost *problem;
     assert_int_equal(mincost_create(0, 0, &problem), 0);

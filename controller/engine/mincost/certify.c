@@ -20,7 +20,7 @@ static void check_arc(const struct mincost *m, const struct half *half, int64_t 
                       struct sums *sums, struct mincost_certificate *certificate)
 {
     const struct arc *a = &m->arcs[half_arc(half)];
-    int64_t reduced = half->cost - price + m->price[half->head];
+    int64_t reduced = half_cost(m, half) - price + m->price[half->head];
     if ((a->flow | a->lower) == 0 && reduced >= 0 && a->capacity >= 0)
         return;
     int32_t wanted = reduced > 0 ? a->lower : reduced < 0 ? a->capacity : a->flow;
@@ -30,7 +30,7 @@ static void check_arc(const struct mincost *m, const struct half *half, int64_t 
         note_breach(half_arc(half), &certificate->optimal, certificate);
     sums->sent += a->flow;
     sums->balance[half->head] += a->flow;
-    sums->primal += (__int128)half->cost * a->flow;
+    sums->primal += (__int128)half_cost(m, half) * a->flow;
     sums->dual += (__int128)reduced * (reduced > 0 ? a->lower : a->capacity);
 }
 

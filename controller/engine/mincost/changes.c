@@ -34,9 +34,11 @@ void mincost_destroy(struct mincost *m)
     hubs_done(m);
     market_done(m);
     free(m->queue.items);
+    free(m->dial.items);
     free(m->halves);
     free(m->arcs);
     free(m->arc_bits);
+    free(m->wide_cost);
     free(m->nodes);
     free(m->price);
     free(m->excess);
@@ -54,6 +56,8 @@ static void begin_change(struct mincost *m)
         return;
     m->pending = true;
     m->touched.count = 0;
+    if (m->bulky)
+        memory_trim(m);
 }
 
 static int64_t absolute(int64_t value)
@@ -134,12 +138,6 @@ static bool arc_in_range(int64_t lower, int64_t capacity, int64_t cost)
            capacity <= MINCOST_CAPACITY_MAX && absolute(cost) <= MINCOST_COST_MAX;
 }
 
-/* How many bits |cost| has: index into costs_at. */
-static unsigned cost_bits(int64_t cost)
-{
-    return cost ? 64u - (unsigned)__builtin_clzll((uint64_t)absolute(cost)) : 0;
-}
-
 static void set_bounds(struct mincost *m, uint32_t arc, int64_t lower, int64_t capacity)
 {
     bool crossed = lower > capacity, was = m->arc_bits[arc] & ARC_CROSSED;
@@ -182,6 +180,8 @@ int mincost_add_arc(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t hea
     if (tail == head)
         return -EINVAL;
     int error = graph_reserve_arcs(m, arc);
+    if (!error)
+        error = graph_fit_cost(m, cost);
     if (error)
         return error;
     begin_change(m);
@@ -209,6 +209,9 @@ int mincost_modify_arc(struct mincost *m, uint32_t arc, int64_t lower, int64_t c
         return -ERANGE;
     if (!arc_is_present(m, arc))
         return -ENOENT;
+    int error = graph_fit_cost(m, cost);
+    if (error)
+        return error;
     begin_change(m);
     struct arc *a = &m->arcs[arc];
     uint32_t tail = arc_tail(m, arc), head = arc_head(m, arc);
@@ -220,8 +223,7 @@ int mincost_modify_arc(struct mincost *m, uint32_t arc, int64_t lower, int64_t c
     m->cost += (__int128)cost * a->flow;
     m->costs_at[cost_bits(old_cost)]--;
     m->costs_at[cost_bits(cost)]++;
-    m->halves[a->pos[0]].cost = cost;
-    m->halves[a->pos[1]].cost = -cost;
+    graph_set_cost(m, arc, cost);
     graph_refresh(m, arc);
     mark_changed(m, arc, tail);
     hub_arc_changed(m, arc);

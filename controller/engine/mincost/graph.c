@@ -111,20 +111,57 @@ static void take_half(struct mincost *m, uint32_t owner, uint32_t pos)
         block_give(m, node->room, node->start);
 }
 
+void graph_set_cost(struct mincost *m, uint32_t arc, int64_t cost)
+{
+    if (m->wide) {
+        m->wide_cost[arc] = cost;
+        return;
+    }
+    m->halves[m->arcs[arc].pos[0]].near_cost = (int32_t)cost;
+    m->halves[m->arcs[arc].pos[1]].near_cost = (int32_t)-cost;
+}
+
+int graph_fit_cost(struct mincost *m, int64_t cost)
+{
+    if (m->wide || cost_bits(cost) <= COST_NEAR_BITS)
+        return 0;
+    if (!m->wide_cost &&
+        !(m->wide_cost = memory_resize(m, NULL, 0, m->arcs_room, sizeof *m->wide_cost)))
+        return -ENOMEM;
+    for (uint32_t a = 1; a <= m->max_arc; a++)
+        if (m->arc_bits[a] & ARC_PRESENT)
+            m->wide_cost[a] = arc_cost(m, a);
+    m->wide = true;
+    return 0;
+}
+
+void graph_narrow_costs(struct mincost *m)
+{
+    if (!m->wide)
+        return;
+    for (unsigned bits = COST_NEAR_BITS + 1; bits < sizeof m->costs_at / sizeof *m->costs_at;
+         bits++)
+        if (m->costs_at[bits])
+            return;
+    m->wide = false;
+    for (uint32_t a = 1; a <= m->max_arc; a++)
+        if (m->arc_bits[a] & ARC_PRESENT)
+            graph_set_cost(m, a, m->wide_cost[a]);
+}
+
 int graph_attach(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head, int64_t cost)
 {
     const struct arc *a = &m->arcs[arc];
     uint32_t ref = arc << HALF_ARC_SHIFT;
-    int error = insert_half(m, tail, (struct half){cost, head, ref | residual_bits(a, 0)});
+    int error = insert_half(m, tail, (struct half){0, head, ref | residual_bits(a, 0)});
     if (error)
         return error;
     ref |= HALF_AT_HEAD | residual_bits(a, 1);
-    error = insert_half(m, head, (struct half){-cost, tail, ref});
+    error = insert_half(m, head, (struct half){0, tail, ref});
     if (error)
         return error;
+    graph_set_cost(m, arc, cost);
     m->nodes[head].in_arcs++;
-    if (head == m->sink)
-        m->nodes[tail].sink_arc = arc;
     return 0;
 }
 
@@ -134,8 +171,6 @@ void graph_detach(struct mincost *m, uint32_t arc)
     take_half(m, tail, m->arcs[arc].pos[0]);
     take_half(m, head, m->arcs[arc].pos[1]);
     m->nodes[head].in_arcs--;
-    if (m->nodes[tail].sink_arc == arc)
-        m->nodes[tail].sink_arc = NO_ARC;
 }
 
 void graph_touch(struct mincost *m, uint32_t arc)

@@ -19,8 +19,9 @@
  * Between rounds the flow is optimal for what it carries, and excess[v] = supply + inflow − outflow
  * is what an algorithm has to bring to 0.
  *
- * Internal to this folder. 16 bytes a half, 25 an arc, 80 a node, and blocks that are on average
- * less than a tenth larger than filled. */
+ * Internal to this folder. 12 bytes a half, 25 an arc, 76 a node, and blocks that are on average
+ * less than a tenth larger than filled. Prices and distances have 64 bits everywhere, so that only
+ * single costs must fit into the 32 bits of a half. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,7 +43,7 @@ enum half_bits {
 };
 
 struct half {
-    int64_t cost;
+    int32_t near_cost; /* meaningless where costs are wide: use half_cost */
     uint32_t head;
     uint32_t ref; /* arc number << HALF_ARC_SHIFT | half_bits */
 };
@@ -68,11 +69,10 @@ enum node_bits {
 };
 
 struct node {
-    uint32_t start;    /* of its block in the pool */
-    uint32_t end[4];   /* group ends, from `start`; end[3] is the number of halves */
-    uint32_t in_arcs;  /* how many of them are at the arc's head */
-    uint32_t sink_arc; /* an arc to the sink, or NO_ARC */
-    uint8_t room;      /* size class of the block */
+    uint32_t start;   /* of its block in the pool */
+    uint32_t end[4];  /* group ends, from `start`; end[3] is the number of halves */
+    uint32_t in_arcs; /* how many of them are at the arc's head */
+    uint8_t room;     /* size class of the block */
     uint8_t bits;
     uint16_t hub; /* index of its hub + 1, or 0 (hubs.h) */
 };
@@ -99,6 +99,21 @@ struct queue {
     uint32_t count, room;
 };
 
+enum { DIAL_KEYS = 1024 };
+
+struct dial_entry {
+    uint32_t node, next; /* index + 1 */
+};
+
+/* See dial.h. */
+struct dial {
+    uint32_t first[DIAL_KEYS]; /* index + 1, or 0 */
+    uint64_t used[DIAL_KEYS / 64];
+    uint32_t word; /* no lower one is used */
+    struct dial_entry *items;
+    uint32_t count, room;
+};
+
 enum { SIZE_CLASSES = 128 };
 
 struct mincost {
@@ -108,6 +123,8 @@ struct mincost {
 
     struct arc *arcs;
     uint8_t *arc_bits;
+    int64_t *wide_cost; /* by arc; NULL until it was needed */
+    bool wide;          /* costs stand there, since one of them is too large for 32 bits */
     uint32_t arcs_room, max_arc, arc_count;
 
     struct node *nodes;
@@ -128,6 +145,7 @@ struct mincost {
     struct u32_list touched, dirty_arcs, dirty_nodes, unbalanced;
     struct u32_list stack, settled;
     struct queue queue;
+    struct dial dial;
     uint32_t stamp;
     uint64_t work, work_budget; /* halves looked at in this round; 0 = no budget */
     uint64_t searches;
@@ -140,6 +158,7 @@ struct mincost {
     bool hubs_wanted; /* a node may have become one */
 
     int failed;     /* −ENOMEM once a list could not grow inside an algorithm */
+    bool bulky;     /* lists still have the room that a start from nothing took */
     bool solved;    /* there was an optimum before */
     bool pending;   /* something changed since the last optimum */
     bool ungrouped; /* an algorithm that works on bits alone left the groups behind */
@@ -187,9 +206,24 @@ static inline uint32_t arc_head(const struct mincost *m, uint32_t arc)
     return m->halves[m->arcs[arc].pos[0]].head;
 }
 
+/* What a unit over the half costs. */
+static inline int64_t half_cost(const struct mincost *m, const struct half *half)
+{
+    if (__builtin_expect(!m->wide, 1))
+        return half->near_cost;
+    int64_t cost = m->wide_cost[half_arc(half)];
+    return half->ref & HALF_AT_HEAD ? -cost : cost;
+}
+
 static inline int64_t arc_cost(const struct mincost *m, uint32_t arc)
 {
-    return m->halves[m->arcs[arc].pos[0]].cost;
+    return m->wide ? m->wide_cost[arc] : m->halves[m->arcs[arc].pos[0]].near_cost;
+}
+
+/* How many bits |cost| has: index into costs_at. */
+static inline unsigned cost_bits(int64_t cost)
+{
+    return cost ? 64u - (unsigned)__builtin_clzll((uint64_t)(cost < 0 ? -cost : cost)) : 0;
 }
 
 static inline int64_t arc_reduced_cost(const struct mincost *m, uint32_t arc)
@@ -203,9 +237,32 @@ static inline int64_t arc_residual(const struct arc *arc, uint32_t side)
     return side ? (int64_t)arc->flow - arc->lower : (int64_t)arc->capacity - arc->flow;
 }
 
+/* Asks for what a search reads of a node, some time before it does. */
+static inline void graph_prefetch_node(const struct mincost *m, uint32_t node)
+{
+    __builtin_prefetch(&m->nodes[node]);
+}
+
+static inline void graph_prefetch_halves(const struct mincost *m, uint32_t node)
+{
+    const char *halves = (const char *)(m->halves + m->nodes[node].start);
+    for (int line = 0; line < 3; line++)
+        __builtin_prefetch(halves + line * 64);
+}
+
 /* Tables. 0 or −ENOMEM. */
 int graph_reserve_nodes(struct mincost *m, uint32_t highest);
 int graph_reserve_arcs(struct mincost *m, uint32_t highest);
+
+/* Makes room for a cost of this size: halves hold costs of up to COST_NEAR_BITS bits; from the
+ * first larger one on, all stand in a table of their own, until graph_narrow_costs finds no larger
+ * one left. 0 or −ENOMEM. O(1), or O(arcs) when the limit is crossed. */
+enum { COST_NEAR_BITS = 30 };
+int graph_fit_cost(struct mincost *m, int64_t cost);
+void graph_narrow_costs(struct mincost *m);
+
+/* Sets the cost of an arc that is attached; one that fits. */
+void graph_set_cost(struct mincost *m, uint32_t arc, int64_t cost);
 
 /* Puts both halves of `arc` (bounds and flow set) into their blocks, or takes them out. 0 or
  * −ENOMEM. */
@@ -237,9 +294,13 @@ uint32_t block_size(uint8_t size_class);
 void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count,
                     size_t size);
 
+/* Gives back what only a start from nothing needs. */
+void memory_trim(struct mincost *m);
+
 /* Room for one more item. 0, or −ENOMEM, which m->failed keeps. */
 int list_grow(struct mincost *m, struct u32_list *list);
 int queue_grow(struct mincost *m, struct queue *queue);
+int dial_grow(struct mincost *m);
 
 static inline void list_add(struct mincost *m, struct u32_list *list, uint32_t item)
 {

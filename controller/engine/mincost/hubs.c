@@ -25,7 +25,7 @@ static int32_t short_key(const struct mincost *m, int64_t key)
 static int64_t true_key(const struct mincost *m, uint32_t arc, enum hub_side side)
 {
     const struct half *half = &m->halves[m->arcs[arc].pos[1]];
-    int64_t key = half->cost + m->price[half->head];
+    int64_t key = half_cost(m, half) + m->price[half->head];
     return side == HUB_OUT ? key : -key;
 }
 
@@ -75,8 +75,8 @@ static int reserve_entries(struct mincost *m, struct hub_heap *heap, uint32_t co
 static int64_t safe_key(const struct mincost *m, uint32_t arc, enum hub_side side)
 {
     const struct half *half = &m->halves[m->arcs[arc].pos[1]];
-    return side == HUB_OUT ? half->cost + m->price[half->head]
-                           : -(half->cost + m->posted[half->head]);
+    return side == HUB_OUT ? half_cost(m, half) + m->price[half->head]
+                           : -(half_cost(m, half) + m->posted[half->head]);
 }
 
 /* False when half of what is in a full heap is not true any more, or memory is short. */
@@ -252,8 +252,8 @@ static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
         hub->links = grown;
         hub->link_room = room;
     }
-    hub->links[hub->link_count++] =
-        (struct hub_link){half->cost, half->head, half_arc(half) << 1 | (half->ref & HALF_AT_HEAD)};
+    hub->links[hub->link_count++] = (struct hub_link){
+        half_cost(m, half), half->head, half_arc(half) << 1 | (half->ref & HALF_AT_HEAD)};
     return 0;
 }
 

@@ -133,7 +133,7 @@ static void copy_choices(struct market *market, uint32_t t, uint32_t *next_choic
         if (!is_choice(m, half))
             continue;
         uint32_t c = (*next_choice)++;
-        add_choice(market, task, c, half->cost * market->unit, market->index[half->head]);
+        add_choice(market, task, c, half_cost(m, half) * market->unit, market->index[half->head]);
         if (market->warm && m->arcs[half_arc(half)].flow > 0)
             task->at = c;
     }
@@ -188,7 +188,7 @@ static void copy_link(struct market *market, uint32_t p, const struct half *half
     const struct arc *arc = &market->m->arcs[half_arc(half)];
     uint32_t q = market->index[half->head], via = half_arc(half) << 1;
     uint32_t out = market->places[p].current++, back = market->places[q].current++;
-    int64_t cost = half->cost * market->unit;
+    int64_t cost = half_cost(market->m, half) * market->unit;
     int32_t flow = market->warm ? arc->flow : arc->lower;
     market->links[out] = (struct link){cost, q, back, arc->capacity - flow, via};
     market->links[back] = (struct link){-cost, p, out, flow - arc->lower, via | 1};
@@ -380,7 +380,7 @@ static void price_task(struct mincost *m, uint32_t v)
     int64_t best = INT64_MAX, carried = 0;
     for (uint32_t i = 0; i < node_degree(node); i++) {
         const struct half *half = &m->halves[node->start + i];
-        int64_t through = half->cost + m->price[half->head];
+        int64_t through = half_cost(m, half) + m->price[half->head];
         if ((half->ref & HALF_RESIDUAL) && through < best)
             best = through;
         if (half->ref & HALF_MATE_RESIDUAL)
@@ -452,6 +452,15 @@ void market_done(struct mincost *m)
     struct market *market = m->market;
     if (!market)
         return;
+    m->market = NULL;
+    m->bytes -= sizeof *market +
+                market->places_room *
+                    (sizeof *market->price + sizeof *market->ring + sizeof *market->places) +
+                market->links_room * sizeof *market->links +
+                market->tasks_room * sizeof *market->tasks +
+                market->choices_room * sizeof *market->choices +
+                market->wide_room * sizeof *market->wide_choices +
+                market->index_room * sizeof *market->index;
     free(market->price);
     free(market->places);
     free(market->links);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/engine/mincost/graph.h"
+#include "controller/engine/mincost/market.h"
 
 void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count, size_t size)
 {
@@ -13,26 +14,43 @@ void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new
     return grown;
 }
 
-int list_grow(struct mincost *m, struct u32_list *list)
+/* Half as much again. */
+static int grow(struct mincost *m, void **items, uint32_t *room, size_t size)
 {
-    uint32_t room = list->room + list->room / 2 + 64;
-    void *grown = memory_resize(m, list->items, list->room, room, sizeof(uint32_t));
+    uint32_t wanted = *room + *room / 2 + 64;
+    void *grown = memory_resize(m, *items, *room, wanted, size);
     if (!grown)
         return m->failed = -ENOMEM;
-    list->items = grown;
-    list->room = room;
+    *items = grown;
+    *room = wanted;
     return 0;
+}
+
+int list_grow(struct mincost *m, struct u32_list *list)
+{
+    return grow(m, (void **)&list->items, &list->room, sizeof *list->items);
 }
 
 int queue_grow(struct mincost *m, struct queue *queue)
 {
-    uint32_t room = queue->room + queue->room / 2 + 64;
-    void *grown = memory_resize(m, queue->items, queue->room, room, sizeof(struct queue_entry));
-    if (!grown)
-        return m->failed = -ENOMEM;
-    queue->items = grown;
-    queue->room = room;
-    return 0;
+    return grow(m, (void **)&queue->items, &queue->room, sizeof *queue->items);
+}
+
+int dial_grow(struct mincost *m)
+{
+    return grow(m, (void **)&m->dial.items, &m->dial.room, sizeof *m->dial.items);
+}
+
+void memory_trim(struct mincost *m)
+{
+    m->bytes -= m->touched.room * sizeof *m->touched.items;
+    m->bytes -= m->queue.room * sizeof *m->queue.items;
+    free(m->touched.items);
+    free(m->queue.items);
+    market_done(m);
+    m->touched = (struct u32_list){0};
+    m->queue = (struct queue){0};
+    m->bulky = false;
 }
 
 /* The pool grows by this part, and is compacted instead when more than this part of it lies free.
@@ -178,9 +196,9 @@ int graph_reserve_arcs(struct mincost *m, uint32_t highest)
     if (highest < m->arcs_room)
         return 0;
     uint32_t room = grown_room(m->arcs_room, highest);
-    void **const arrays[] = {(void **)&m->arcs, (void **)&m->arc_bits};
-    const size_t sizes[] = {sizeof(struct arc), 1};
-    int error = resize_all(m, m->arcs_room, room, 2, arrays, sizes);
+    void **const arrays[] = {(void **)&m->arcs, (void **)&m->arc_bits, (void **)&m->wide_cost};
+    const size_t sizes[] = {sizeof(struct arc), 1, sizeof(int64_t)};
+    int error = resize_all(m, m->arcs_room, room, m->wide_cost ? 3 : 2, arrays, sizes);
     if (!error)
         m->arcs_room = room;
     return error;

@@ -11,7 +11,8 @@
  * Nodes and arcs carry numbers that the caller chooses. They index tables, so they should be dense;
  * they may be used again after removal, also within the round. The tables grow to the highest
  * number used, up to MINCOST_ID_MAX. mincost_create reserves room; a round that stays inside what
- * was reserved or used before allocates nothing.
+ * was reserved or used before allocates nothing, unless "auto" starts it from nothing: the copy of
+ * the problem that this works on is given back at the next change.
  *
  * The result depends on the sequence of calls only: there is no clock, no random source, no thread,
  * no output and no global state, and every choice between algorithms follows counted work. One
@@ -94,7 +95,8 @@ int mincost_remove_node(struct mincost *problem, uint32_t node);
 int mincost_add_arc(struct mincost *problem, uint32_t arc, uint32_t tail, uint32_t head,
                     int64_t lower, int64_t capacity, int64_t cost);
 
-/* Gives an arc new bounds and cost. 0, −ENOENT or −ERANGE. O(1). */
+/* Gives an arc new bounds and cost. 0, −ENOENT, −ERANGE or −ENOMEM (when it is the first cost that
+ * takes more than 30 bits: all costs then move to wider places). O(1), but for that move. */
 int mincost_modify_arc(struct mincost *problem, uint32_t arc, int64_t lower, int64_t capacity,
                        int64_t cost);
 

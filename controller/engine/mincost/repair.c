@@ -22,7 +22,7 @@ static struct price_range find_price_range(struct mincost *m, uint32_t v)
     for (; half < stop; half++) {
         if (is_fresh(m, half->head))
             continue;
-        int64_t through = half->cost + m->price[half->head];
+        int64_t through = half_cost(m, half) + m->price[half->head];
         if ((half->ref & HALF_RESIDUAL) && through < range.highest)
             range.highest = through;
         if ((half->ref & HALF_MATE_RESIDUAL) && through > range.lowest)
@@ -102,18 +102,8 @@ void repair_elect_sink(struct mincost *m)
     for (uint32_t v = 1; v <= m->max_node; v++)
         if (node_is_present(m, v) && outgrown(m, v))
             m->sink = v;
-    if (m->sink == old)
-        return;
-    if (old)
+    if (m->sink != old && old)
         graph_mark_unbalanced(m, old);
-    for (uint32_t v = 1; v <= m->max_node; v++)
-        m->nodes[v].sink_arc = NO_ARC;
-    const struct node *sink = &m->nodes[m->sink];
-    for (uint32_t i = 0; i < node_degree(sink); i++) {
-        const struct half *half = &m->halves[sink->start + i];
-        if (half->ref & HALF_AT_HEAD)
-            m->nodes[half->head].sink_arc = half_arc(half);
-    }
 }
 
 static void price_dirty_nodes(struct mincost *m, bool leaves)

@@ -1,17 +1,22 @@
 #include <errno.h>
 
+#include "controller/engine/mincost/dial.h"
 #include "controller/engine/mincost/hubs.h"
 #include "controller/engine/mincost/queue.h"
 #include "controller/engine/mincost/search.h"
 
 #define FAR INT64_MAX
 
-/* On stack and queue: not a node reached but a hub to go on reading. */
-#define MORE_OF_HUB (UINT32_C(1) << 31)
+/* In a queue: not a node reached but one to go on reading. */
+#define MORE (UINT32_C(1) << 31)
 
 /* In a label's `via`: the node is done with. A task put off may stand in the queue twice with one
  * key. */
 #define SETTLED (UINT32_C(1) << 31)
+
+/* How much farther than the search has come halves are followed at once; the others wait, since
+ * most searches end before they count. */
+enum { WINDOW = 4 };
 
 enum direction { FORWARD, BACKWARD };
 
@@ -21,6 +26,7 @@ struct quest {
     int64_t bound;    /* distance of the counterpart found so far */
     uint32_t target;  /* that counterpart, or NO_NODE */
     int64_t distance; /* of the node that is being scanned */
+    int64_t next;     /* of its nearest half that was not followed yet, at most the bound */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -30,7 +36,15 @@ INLINE bool is_counterpart(const struct mincost *m, enum direction direction, ui
     return node == m->sink || (direction == FORWARD ? m->excess[node] < 0 : m->excess[node] > 0);
 }
 
-/* A shorter way to `w`. Nodes at the distance of the one being scanned skip the heap. */
+INLINE void enqueue(struct mincost *m, int64_t key, uint32_t node)
+{
+    if (key < DIAL_KEYS)
+        dial_put(m, (uint32_t)key, node);
+    else
+        queue_put(m, key, node);
+}
+
+/* A shorter way to `w`. */
 INLINE void reach(struct mincost *m, struct quest *quest, uint32_t w, int64_t distance,
                   uint32_t via)
 {
@@ -41,10 +55,9 @@ INLINE void reach(struct mincost *m, struct quest *quest, uint32_t w, int64_t di
     if (is_counterpart(m, quest->direction, w)) {
         quest->bound = distance;
         quest->target = w;
-    } else if (distance == quest->distance) {
-        list_add(m, &m->stack, w);
     } else {
-        queue_put(m, distance, w);
+        graph_prefetch_node(m, w);
+        enqueue(m, distance, w);
     }
 }
 
@@ -55,92 +68,65 @@ INLINE uint32_t via_of(enum direction direction, const struct half *half)
     return half_arc(half) << 1 | (direction == FORWARD ? side : side ^ 1);
 }
 
-INLINE void scan(struct mincost *m, struct quest *quest, uint32_t v)
+/* Follows the halves of `v` that lie as far as the search has come or up to `window` farther, and
+ * sets quest->next to the distance of the nearest of the others. Returns whether any was followed.
+ * Halves to the sink are followed at any distance: they bound all others. */
+INLINE bool scan(struct mincost *m, struct quest *quest, uint32_t v, int64_t window)
 {
     const struct node *node = &m->nodes[v];
     bool forward = quest->direction == FORWARD;
     const struct half *half = m->halves + node->start + (forward ? 0 : node->end[0]);
     const struct half *stop = m->halves + node->start + node->end[forward ? 1 : 2];
-    int64_t base = quest->distance + (forward ? -m->price[v] : m->price[v]);
+    int64_t base = m->labels[v].distance + (forward ? -m->price[v] : m->price[v]);
+    int64_t reached = quest->distance + window, next = quest->bound;
+    bool any = false;
     m->work += (uint64_t)(stop - half);
     for (; half < stop; half++) {
-        int64_t through = half->cost + m->price[half->head];
+        int64_t through = half_cost(m, half) + m->price[half->head];
         int64_t distance = forward ? base + through : base - through;
-        if (distance >= quest->bound)
+        if (distance >= next || distance < quest->distance)
             continue;
+        if (distance > reached && half->head != m->sink) {
+            next = distance;
+            continue;
+        }
+        any = true;
         reach(m, quest, half->head, distance, via_of(quest->direction, half));
-        if (quest->bound == quest->distance)
-            return;
+        if (quest->bound < next)
+            next = quest->bound;
+        if (next == quest->distance)
+            break;
     }
+    quest->next = next;
+    return any;
 }
 
-/* The arc to the sink first: it bounds all others. */
-INLINE void scan_sink_arc(struct mincost *m, struct quest *quest, uint32_t v)
+INLINE bool is_stale(const struct mincost *m, int64_t key, uint32_t v)
 {
-    uint32_t arc = m->nodes[v].sink_arc;
-    if (arc == NO_ARC)
-        return;
-    bool forward = quest->direction == FORWARD;
-    if (arc_residual(&m->arcs[arc], forward ? 0 : 1) <= 0)
-        return;
-    int64_t reduced = arc_cost(m, arc) - m->price[v] + m->price[m->sink];
-    int64_t distance = quest->distance + (forward ? reduced : -reduced);
-    if (distance < quest->bound)
-        reach(m, quest, m->sink, distance, arc << 1 | (forward ? 0 : 1));
-}
-
-/* Raises the price of a task to what its best residual arc allows, so that it is scanned only where
- * it truly lies. Returns by how much. */
-INLINE int64_t tighten_leaf(struct mincost *m, uint32_t v)
-{
-    const struct node *node = &m->nodes[v];
-    const struct half *half = m->halves + node->start, *stop = half + node->end[1];
-    int64_t best = FAR;
-    m->work += node->end[1];
-    for (; half < stop; half++) {
-        int64_t through = half->cost + m->price[half->head];
-        if (through < best)
-            best = through;
-    }
-    int64_t rise = best == FAR ? 0 : best - m->price[v];
-    m->price[v] += rise;
-    return rise;
-}
-
-/* The same downwards, for searches that come to the task from behind. */
-INLINE int64_t loosen_leaf(struct mincost *m, uint32_t v)
-{
-    const struct node *node = &m->nodes[v];
-    const struct half *half = m->halves + node->start + node->end[0];
-    const struct half *stop = m->halves + node->start + node->end[2];
-    int64_t best = -FAR;
-    m->work += node->end[2] - node->end[0];
-    for (; half < stop; half++) {
-        int64_t through = half->cost + m->price[half->head];
-        if (through > best)
-            best = through;
-    }
-    int64_t fall = best == -FAR ? 0 : m->price[v] - best;
-    m->price[v] -= fall;
-    return fall;
-}
-
-INLINE bool is_stale(const struct mincost *m, struct queue_entry entry)
-{
-    const struct label *label = &m->labels[entry.node];
-    return label->distance != entry.key || (label->via & SETTLED);
+    const struct label *label = &m->labels[v];
+    return label->distance != key || (label->via & SETTLED);
 }
 
 /* The next node to scan, or NO_NODE when all that are nearer than the counterpart have been. */
 INLINE uint32_t next_node(struct mincost *m, struct quest *quest)
 {
-    if (m->stack.count)
-        return m->stack.items[--m->stack.count];
+    uint32_t v, near;
+    while (dial_take(m, &near, &v)) {
+        if (near >= quest->bound)
+            return NO_NODE;
+        if (!(v & MORE) && is_stale(m, near, v))
+            continue;
+        quest->distance = near;
+        uint32_t after = dial_peek(m, near);
+        if (after != NO_NODE)
+            graph_prefetch_halves(m, after & ~MORE);
+        return v;
+    }
     while (m->queue.count) {
         struct queue_entry entry = queue_take(&m->queue);
         if (entry.key >= quest->bound)
             return NO_NODE;
-        if (!(entry.node & MORE_OF_HUB) && is_stale(m, entry))
+        if (!(entry.node & MORE) && is_stale(m, entry.key, entry.node))
             continue;
         quest->distance = entry.key;
         return entry.node;
@@ -159,7 +145,7 @@ INLINE void read_hub(struct mincost *m, struct quest *quest, uint32_t v)
     int64_t key;
     while (hub_least(m, hub, side, &key) && base + key < quest->bound) {
         if (base + key > quest->distance) {
-            queue_put(m, base + key, v | MORE_OF_HUB);
+            enqueue(m, base + key, v | MORE);
             return;
         }
         uint32_t arc;
@@ -167,7 +153,7 @@ INLINE void read_hub(struct mincost *m, struct quest *quest, uint32_t v)
             continue;
         bool here = base + key == quest->distance;
         if (here)
-            list_add(m, &m->stack, v | MORE_OF_HUB);
+            enqueue(m, quest->distance, v | MORE);
         reach(m, quest, arc_tail(m, arc), base + key, arc << 1 | forward);
         if (here)
             return;
@@ -199,51 +185,69 @@ INLINE void visit_hub(struct mincost *m, struct quest *quest, uint32_t v)
         read_hub(m, quest, v);
 }
 
-/* Prices a task where it truly lies. Whether it lies farther than here; then it waits in the queue.
+/* Prices a task where it truly lies, which is farther than here; it waits in the queue till then.
  */
-INLINE bool put_off_leaf(struct mincost *m, struct quest *quest, uint32_t v)
+INLINE void put_off_leaf(struct mincost *m, struct quest *quest, uint32_t v)
 {
     bool forward = quest->direction == FORWARD;
-    int64_t by = forward ? tighten_leaf(m, v) : loosen_leaf(m, v);
-    if (by <= 0)
-        return false;
+    int64_t by = quest->next - quest->distance;
+    m->price[v] += forward ? by : -by;
     if (forward)
         hub_leaf_rose(m, v);
     else
         hub_leaf_fell(m, v);
-    m->labels[v].distance = quest->distance + by;
-    if (m->labels[v].distance < quest->bound)
-        queue_put(m, m->labels[v].distance, v);
-    return true;
+    m->labels[v].distance = quest->next;
+    if (quest->next < quest->bound)
+        enqueue(m, quest->next, v);
+}
+
+INLINE void settle(struct mincost *m, uint32_t v)
+{
+    list_add(m, &m->settled, v);
+    m->labels[v].via |= SETTLED;
 }
 
 INLINE void visit(struct mincost *m, struct quest *quest, uint32_t v)
 {
-    if (node_is_leaf(&m->nodes[v]) && put_off_leaf(m, quest, v))
-        return;
-    list_add(m, &m->settled, v);
-    m->labels[v].via |= SETTLED;
-    scan_sink_arc(m, quest, v);
-    if (quest->bound <= quest->distance)
-        return;
-    if (m->nodes[v].hub)
+    bool leaf = node_is_leaf(&m->nodes[v]);
+    if (m->nodes[v].hub) {
+        settle(m, v);
         visit_hub(m, quest, v);
-    else
-        scan(m, quest, v);
+        return;
+    }
+    if (!scan(m, quest, v, leaf ? 0 : WINDOW) && leaf && quest->next < FAR) {
+        put_off_leaf(m, quest, v);
+        return;
+    }
+    settle(m, v);
+    if (quest->next < quest->bound)
+        enqueue(m, quest->next, v | MORE);
+}
+
+INLINE void visit_again(struct mincost *m, struct quest *quest, uint32_t v)
+{
+    if (m->nodes[v].hub) {
+        read_hub(m, quest, v);
+        return;
+    }
+    scan(m, quest, v, WINDOW);
+    if (quest->next < quest->bound)
+        enqueue(m, quest->next, v | MORE);
 }
 
 INLINE void run(struct mincost *m, struct quest *quest, uint32_t start)
 {
-    m->stack.count = m->queue.count = m->settled.count = 0;
+    m->queue.count = m->settled.count = 0;
     m->stamp++;
     m->searches++;
     m->labels[start] = (struct label){0, 0, m->stamp};
     for (uint32_t v = start; v != NO_NODE && quest->bound > quest->distance;
          v = next_node(m, quest))
-        if (v & MORE_OF_HUB)
-            read_hub(m, quest, v & ~MORE_OF_HUB);
+        if (v & MORE)
+            visit_again(m, quest, v & ~MORE);
         else
             visit(m, quest, v);
+    dial_clear(m);
 }
 
 /* Prices of nodes nearer than the counterpart move until the way to it costs nothing. */

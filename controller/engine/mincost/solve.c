@@ -97,6 +97,7 @@ int mincost_solve(struct mincost *m)
     m->pending = true;
     m->work = m->searches = 0;
     m->stats = (struct mincost_stats){.algorithm = m->algorithm->name};
+    graph_narrow_costs(m);
     int error = refuse(m);
     if (!error) {
         repair_elect_sink(m);

@@ -1,0 +1,49 @@
+/* A queue of nodes by small distances: a list for each of the keys below DIAL_KEYS, and a bit that
+ * tells whether it holds anything. The last one put in leaves first among equals. Keys must not be
+ * less than the one last taken; what was put in since dial_clear takes 8 bytes each. O(1), but for
+ * DIAL_KEYS / 64 words to look at. */
+#pragma once
+
+#include "controller/engine/mincost/graph.h"
+
+static inline void dial_put(struct mincost *m, uint32_t key, uint32_t node)
+{
+    struct dial *dial = &m->dial;
+    if (dial->count == dial->room && dial_grow(m))
+        return;
+    dial->items[dial->count] = (struct dial_entry){node, dial->first[key]};
+    dial->first[key] = ++dial->count;
+    dial->used[key / 64] |= UINT64_C(1) << key % 64;
+}
+
+static inline bool dial_take(struct mincost *m, uint32_t *ret_key, uint32_t *ret_node)
+{
+    struct dial *dial = &m->dial;
+    while (dial->word < DIAL_KEYS / 64 && !dial->used[dial->word])
+        dial->word++;
+    if (dial->word == DIAL_KEYS / 64)
+        return false;
+    uint32_t key = dial->word * 64 + (uint32_t)__builtin_ctzll(dial->used[dial->word]);
+    const struct dial_entry *entry = &dial->items[dial->first[key] - 1];
+    *ret_key = key;
+    *ret_node = entry->node;
+    dial->first[key] = entry->next;
+    if (!entry->next)
+        dial->used[dial->word] &= ~(UINT64_C(1) << key % 64);
+    return true;
+}
+
+static inline uint32_t dial_peek(const struct mincost *m, uint32_t key)
+{
+    uint32_t i = m->dial.first[key];
+    return i ? m->dial.items[i - 1].node : NO_NODE;
+}
+
+static inline void dial_clear(struct mincost *m)
+{
+    struct dial *dial = &m->dial;
+    for (uint32_t word = dial->word; word < DIAL_KEYS / 64; word++)
+        for (; dial->used[word]; dial->used[word] &= dial->used[word] - 1)
+            dial->first[word * 64 + (uint32_t)__builtin_ctzll(dial->used[word])] = 0;
+    dial->word = dial->count = 0;
+}
