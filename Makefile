@@ -63,7 +63,7 @@ $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib pro
 $(eval $(call program,replay-map,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
-$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lbpf -lnl-route-3 -lnl-3))
+$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsystemd -lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap -lsystemd))
 
@@ -141,7 +141,7 @@ soak: $(UNIT) $(BUILD)/duopolyd ## the unit tests again under SEEDS= (20) seeds 
 	    TEST_SEED=$$(($$(date +%s) * 1000 + i)) tests/run-unit $(BUILD) $(UNIT) || exit 1; done
 
 .PHONY: bench-sim
-bench-sim: $(BUILD)/duopoly-sim ## the simulator's bars on the Facebook trace (FB_TRACE=), misses marked
+bench-sim: $(BUILD)/duopoly-sim $(BUILD)/duopoly-workload ## the simulator's bars on the Facebook trace (FB_TRACE=) and its growth up to SERVERS= (300), misses marked
 	tests/bench/sim $(BUILD)
 
 $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call archive,mincost)
@@ -152,9 +152,9 @@ bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which t
 	$(BUILD)/bench-mcmf
 
 .PHONY: bench-live
-bench-live: deps ## strictness, slot latency and mode switches on this machine beside their bars, misses marked (root, 4 minutes)
+bench-live: deps ## strictness, slot latency and mode switches on this machine beside their bars, misses marked (root, 4 minutes; PARTS= names some)
 	@$(MAKE) -s --no-print-directory programs
-	@exec tests/bench/live $(BUILD)
+	@exec tests/bench/live $(BUILD) $(PARTS)
 
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, one owner per symbol

@@ -27,6 +27,7 @@ struct agent {
     bool is_switch;
     uint32_t host;
     uint64_t boot, hello_sequence;
+    bool rival_told; /* the log says that another agent claims this name */
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
     uint32_t n_units;
     uint64_t uplink_bps, downlink_bps;

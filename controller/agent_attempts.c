@@ -1,4 +1,5 @@
 #include "controller/agent.h"
+#include "controller/resources_wire.h"
 
 #include "lib/log.h"
 
@@ -152,14 +153,6 @@ static void seen_tell(struct agent *agent, const duopoly_AttemptState *state)
         [duopoly_AttemptPhase_PHASE_COMPUTING] = ATTEMPT_COMPUTING,
     };
     struct event event = {.kind = EVENT_ATTEMPT_SEEN};
-    const int64_t amounts[ENGINE_RESOURCES] = {
-        [RES_SLOTS] = state->resources.slots,
-        [RES_CPU_MILLI] = state->resources.cpu_milli,
-        [RES_MEM_BYTES] = state->resources.mem_bytes,
-        [RES_GPU_MILLI] = state->resources.gpu_milli,
-        [RES_GPU_MEM_BYTES] = state->resources.gpu_mem_bytes,
-        [RES_IO_BYTES_S] = state->resources.io_bytes_s,
-    };
     event.attempt_seen.attempt = state->attempt;
     event.attempt_seen.job = state->job;
     event.attempt_seen.stage = state->stage;
@@ -168,8 +161,11 @@ static void seen_tell(struct agent *agent, const duopoly_AttemptState *state)
     event.attempt_seen.unit = state->unit;
     event.attempt_seen.phase = phases[state->phase];
     event.attempt_seen.received_bytes = state->received_bytes;
+    struct resources *resources = &event.attempt_seen.resources;
+    *resources = resources_from_wire(&state->resources);
     for (int i = 0; i < ENGINE_RESOURCES; i++)
-        event.attempt_seen.resources.amount[i] = amounts[i] < 0 ? 0 : amounts[i];
+        if (resources->amount[i] < 0)
+            resources->amount[i] = 0;
     event_tell(agent, &event);
 }
 

@@ -1,4 +1,5 @@
 #include "controller/agent.h"
+#include "controller/resources_wire.h"
 
 #include "lib/log.h"
 
@@ -30,8 +31,30 @@ static const char *description_fault(const duopoly_Hello *hello)
     return NULL;
 }
 
-static struct agent_refusal hello_refusal(const struct agents *agents, const char *identity,
-                                          const duopoly_Envelope *envelope)
+/* WHY: of two boots none can be told to be the newer one. Two hosts with one name would displace
+ * each other for ever, and each time the engine would take all attempts for lost; a host that
+ * booted anew waits until its old session is silent. */
+static bool rival_is_alive(const struct agent *agent, int64_t now_ns, const duopoly_Hello *hello)
+{
+    return agent->boot != hello->boot && now_ns - agent->heard_ns < agent->agents->config.silent_ns;
+}
+
+static struct agent_refusal session_refusal(const struct agent *agent, int64_t now_ns,
+                                            const duopoly_Hello *hello)
+{
+    if (agent->open && rival_is_alive(agent, now_ns, hello))
+        return (struct agent_refusal){
+            duopoly_Reason_REASON_IDENTITY,
+            "another host of this name is alive: each host needs a name of its own"};
+    if (agent->open &&
+        !wire_hello_newer(agent->boot, agent->hello_sequence, hello->boot, hello->hello_sequence))
+        return (struct agent_refusal){duopoly_Reason_REASON_IDENTITY,
+                                      "a newer session of that name exists"};
+    return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
+}
+
+static struct agent_refusal hello_refusal(const struct agents *agents, int64_t now_ns,
+                                          const char *identity, const duopoly_Envelope *envelope)
 {
     const duopoly_Hello *hello = &envelope->body.hello;
     const char *fault = description_fault(hello);
@@ -59,24 +82,15 @@ static struct agent_refusal hello_refusal(const struct agents *agents, const cha
     if (agent->is_switch != (hello->role == duopoly_Role_ROLE_SWITCH))
         return (struct agent_refusal){duopoly_Reason_REASON_CONFLICT,
                                       "that name is known in the other role"};
-    if (agent->open &&
-        !wire_hello_newer(agent->boot, agent->hello_sequence, hello->boot, hello->hello_sequence))
-        return (struct agent_refusal){duopoly_Reason_REASON_IDENTITY,
-                                      "a newer session of that name exists"};
-    return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
+    return session_refusal(agent, now_ns, hello);
 }
 
 static void units_fill(const duopoly_Hello *hello, uint64_t *ret_units)
 {
     for (pb_size_t i = 0; i < hello->units_count; i++) {
-        const duopoly_Resources *r = &hello->units[i];
-        uint64_t *unit = &ret_units[i * ENGINE_RESOURCES];
-        unit[RES_SLOTS] = (uint64_t)r->slots;
-        unit[RES_CPU_MILLI] = (uint64_t)r->cpu_milli;
-        unit[RES_MEM_BYTES] = (uint64_t)r->mem_bytes;
-        unit[RES_GPU_MILLI] = (uint64_t)r->gpu_milli;
-        unit[RES_GPU_MEM_BYTES] = (uint64_t)r->gpu_mem_bytes;
-        unit[RES_IO_BYTES_S] = (uint64_t)r->io_bytes_s;
+        struct resources unit = resources_from_wire(&hello->units[i]);
+        for (int r = 0; r < ENGINE_RESOURCES; r++)
+            ret_units[i * ENGINE_RESOURCES + r] = (uint64_t)unit.amount[r];
     }
 }
 
@@ -135,6 +149,7 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     description_take(agent, hello);
     agent->peer = peer;
     agent->open = true;
+    agent->rival_told = false;
     agent->settle_sequence = 0; /* numbers of the old session mean nothing in this one */
     HASH_ADD(by_peer, agents->peers, peer, sizeof(agent->peer), agent);
     wire_session_init(&agent->session, wire_version_agree(hello->version_min, hello->version_max),
@@ -147,20 +162,34 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     welcome_send(agent);
 }
 
+/* An agent that another one keeps from its name says HELLO again and again: one sentence is enough.
+ */
+static void refusal_log(const struct agents *agents, const duopoly_Hello *hello,
+                        const struct agent_refusal *refusal)
+{
+    struct agent *agent = agent_find(agents, hello->name);
+    bool rival = agent && refusal->reason == duopoly_Reason_REASON_IDENTITY;
+    bool ours = refusal->reason == duopoly_Reason_REASON_EPOCH || rival;
+    if (rival && agent->rival_told)
+        return;
+    if (rival)
+        agent->rival_told = true;
+    log_warning(ours ? LOG_FAULT_CONFIGURATION : LOG_FAULT_PEER, "agent %s is refused: %s",
+                hello->name, refusal->text);
+}
+
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
                  const duopoly_Envelope *envelope)
 {
     const duopoly_Hello *hello = &envelope->body.hello;
-    struct agent_refusal refusal = hello_refusal(agents, identity, envelope);
+    struct agent_refusal refusal = hello_refusal(agents, now_ns, identity, envelope);
     struct agent *agent = NULL, *other;
     if (refusal.reason == duopoly_Reason_REASON_NONE &&
         !(agent = agent_find(agents, hello->name)) && !(agent = agent_add(agents, hello)))
         refusal =
             (struct agent_refusal){duopoly_Reason_REASON_LIMIT, "the controller is out of memory"};
     if (refusal.reason != duopoly_Reason_REASON_NONE) {
-        log_warning(refusal.reason == duopoly_Reason_REASON_EPOCH ? LOG_FAULT_CONFIGURATION
-                                                                  : LOG_FAULT_PEER,
-                    "agent %s is refused: %s", hello->name, refusal.text);
+        refusal_log(agents, hello, &refusal);
         agent_refuse(agents, peer, envelope, refusal.reason, refusal.text);
         return;
     }

@@ -2,11 +2,13 @@
  * what was promised.
  *
  * A name is one agent for ever (hosts get dense indexes in order of their first HELLO; switches get
- * none). At most one session per agent: the newest HELLO wins. A session goes HELLO → WELCOME →
- * inventory → deltas, each state-changing message numbered (lib/wire.h) and acknowledged when it is
- * in the engine. What comes in becomes facts for the engine (hook `event`, in order); what the
- * engine decides goes out by agents_start … agents_forget. A session resends nothing: after a new
- * one the inventory says what is, and
+ * none). At most one session per agent: of one boot the newest HELLO wins; one of another boot
+ * waits until the session that stands is silent, so that two hosts with one name are stable (and
+ * said in the log, once a session). A session goes HELLO → WELCOME → inventory → deltas, each
+ * state-changing message numbered (lib/wire.h) and acknowledged when it is in the engine. What
+ * comes in becomes facts for the engine (hook `event`, in order); what the engine decides goes out
+ * by agents_start … agents_forget. A session resends nothing: after a new one the inventory says
+ * what is, and
  *  - attempts that run there are told to the engine as seen, finished ones as finished;
  *  - attempts that we sent there and that are not in it are told lost;
  *  - levels that differ from the engine's are sent again, outputs of jobs that nobody knows are

@@ -1,5 +1,7 @@
 #include "controller/dispatch.h"
 
+#include "controller/resources_wire.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,18 +57,6 @@ static void input_gather(void *context, const struct engine_input *input)
     out->attempt = input->attempt;
 }
 
-static duopoly_Resources resources_on_wire(const struct resources *r)
-{
-    return (duopoly_Resources){
-        .slots = r->amount[RES_SLOTS],
-        .cpu_milli = r->amount[RES_CPU_MILLI],
-        .mem_bytes = r->amount[RES_MEM_BYTES],
-        .gpu_milli = r->amount[RES_GPU_MILLI],
-        .gpu_mem_bytes = r->amount[RES_GPU_MEM_BYTES],
-        .io_bytes_s = r->amount[RES_IO_BYTES_S],
-    };
-}
-
 static void start_send(const struct engine *engine, struct agents *agents, int64_t now_ns,
                        const struct decision *decision, struct dispatch_room *room)
 {
@@ -80,7 +70,7 @@ static void start_send(const struct engine *engine, struct agents *agents, int64
         .task = decision->start.task,
         .unit = decision->start.unit,
         .has_resources = true,
-        .resources = resources_on_wire(&decision->start.resources),
+        .resources = resources_to_wire(&decision->start.resources),
         .coflow_level = level_on_wire(decision->start.coflow_level),
         .macroflow_level = level_on_wire(decision->start.macroflow_level),
         .queue = decision->start.queue != 0,

@@ -2,6 +2,7 @@
 
 #include "controller/dispatch.h"
 #include "controller/listing_counters.h"
+#include "controller/resources_wire.h"
 #include "controller/submission.h"
 
 #include <inttypes.h>
@@ -160,18 +161,6 @@ static const char *state_name(const struct agent_view *agent, const struct host_
     return host && host->draining && agent->state == AGENT_UP ? "draining" : names[agent->state];
 }
 
-static duopoly_Resources resources_row(const struct resources *r)
-{
-    return (duopoly_Resources){
-        .slots = r->amount[RES_SLOTS],
-        .cpu_milli = r->amount[RES_CPU_MILLI],
-        .mem_bytes = r->amount[RES_MEM_BYTES],
-        .gpu_milli = r->amount[RES_GPU_MILLI],
-        .gpu_mem_bytes = r->amount[RES_GPU_MEM_BYTES],
-        .io_bytes_s = r->amount[RES_IO_BYTES_S],
-    };
-}
-
 static void host_row(const struct conductor *conductor, const struct agent_view *agent,
                      duopoly_HostRow *row)
 {
@@ -186,8 +175,8 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     if (!known)
         return;
     row->has_total = row->has_free = true;
-    row->total = resources_row(&host.total);
-    row->free = resources_row(&host.free);
+    row->total = resources_to_wire(&host.total);
+    row->free = resources_to_wire(&host.free);
     row->running = host.running;
     row->receiving = host.receiving;
     row->uplink_permille = host.uplink_permille;

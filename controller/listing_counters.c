@@ -118,6 +118,11 @@ static void agent_tell(struct telling *telling, const duopoly_AgentCounters *c)
     tell(telling, "dropped_reports", c->dropped_reports);
     tell(telling, "shared_connections", c->shared_connections);
     tell(telling, "lease_expiries", c->lease_expiries);
+    tell(telling, "nudged_connections", c->nudged_connections);
+    tell(telling, "nudge_acknowledgements", c->nudge_acknowledgements);
+    tell(telling, "nudge_unreachables", c->nudge_unreachables);
+    tell(telling, "nudge_left_out", c->nudge_left_out);
+    tell(telling, "nudge_failures", c->nudge_failures);
     for (pb_size_t i = 0; i < c->queue_drops_count; i++) {
         snprintf(name, sizeof(name), "queue_drops.%u", i);
         tell(telling, name, c->queue_drops[i]);

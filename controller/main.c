@@ -6,13 +6,13 @@
 #include "controller/settings.h"
 #include "controller/state.h"
 #include "lib/log.h"
+#include "lib/loop.h"
 #include "lib/version.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -84,24 +84,6 @@ static void files_allow(void)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static int loop_open(sd_event **ret_loop, struct err *err)
-{
-    sigset_t signals;
-    int r = sd_event_new(ret_loop);
-    if (r < 0)
-        return err_sys(err, -r, "no event loop");
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    if ((r = sd_event_add_signal(*ret_loop, NULL, SIGTERM, NULL, NULL)) < 0 ||
-        (r = sd_event_add_signal(*ret_loop, NULL, SIGINT, NULL, NULL)) < 0 ||
-        (r = sd_event_set_watchdog(*ret_loop, true)) < 0)
-        return err_sys(err, -r, "no event loop");
-    return 0;
-}
-
 /* /run is empty after a boot: the socket's folder is made, not its parents. */
 static int folder_make(const char *path, struct err *err)
 {
@@ -120,6 +102,9 @@ static int controller_open(struct controller *controller, const struct settings 
 {
     struct conductor_hooks hooks = {agents_zmq_send, control_job_ended, NULL, NULL};
     int r = loop_open(&controller->loop, err);
+    int watched = r == 0 ? sd_event_set_watchdog(controller->loop, true) : 0;
+    if (watched < 0)
+        r = err_sys(err, -watched, "no watchdog");
     if (r == 0)
         r = state_open(settings->state, &controller->state, err);
     if (r == 0)

@@ -1,5 +1,7 @@
 #include "controller/submission.h"
 
+#include "controller/resources_wire.h"
+
 #include "lib/log.h"
 
 #include <inttypes.h>
@@ -152,14 +154,7 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     event.job_stage.job = submission->job;
     event.job_stage.stage = stage->stage;
     event.job_stage.tasks = stage->tasks;
-    event.job_stage.demand = (struct resources){{
-        [RES_SLOTS] = stage->demand.slots,
-        [RES_CPU_MILLI] = stage->demand.cpu_milli,
-        [RES_MEM_BYTES] = stage->demand.mem_bytes,
-        [RES_GPU_MILLI] = stage->demand.gpu_milli,
-        [RES_GPU_MEM_BYTES] = stage->demand.gpu_mem_bytes,
-        [RES_IO_BYTES_S] = stage->demand.io_bytes_s,
-    }};
+    event.job_stage.demand = resources_from_wire(&stage->demand);
     event.job_stage.command = stage->command;
     event.job_stage.constraint = stage->constraint;
     event.job_stage.parents = (struct u32s){parents, stage->parents_count};

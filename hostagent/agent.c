@@ -3,10 +3,10 @@
 #include "hostagent/links_nl.h"
 #include "hostagent/uplink_zmq.h"
 #include "lib/log.h"
+#include "lib/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <systemd/sd-daemon.h>
@@ -25,6 +25,7 @@ struct agent {
     struct journal *journal;
     struct queues *queues;
     struct mark *mark;
+    struct nudge *nudge;
     struct tasks *tasks;
     struct links_nl *links_nl;
     struct links links;
@@ -79,6 +80,7 @@ static void report_counters(struct agent *agent)
 {
     struct uplink_counters wire;
     duopoly_AgentCounters counters = duopoly_AgentCounters_init_zero;
+    struct nudge_counters nudges;
     uint64_t drops[WANT_QUEUES] = {0};
     struct err err = {0};
     if (agent->mark_driver->stats(agent->mark, &agent->stats, &err) < 0)
@@ -86,6 +88,7 @@ static void report_counters(struct agent *agent)
     if (agent->queues)
         queues_drops(agent->queues, drops, NULL);
     uplink_count(agent->uplink, &wire);
+    nudge_count(agent->nudge, &nudges);
     counters.marked_bytes_count = MARK_LEVELS;
     memcpy(counters.marked_bytes, agent->stats.marked_bytes, sizeof(agent->stats.marked_bytes));
     counters.queue_drops_count = WANT_QUEUES;
@@ -98,6 +101,11 @@ static void report_counters(struct agent *agent)
     counters.refused_messages = wire.refused_messages;
     counters.ignored_messages = wire.ignored_messages;
     counters.dropped_reports = wire.dropped_reports;
+    counters.nudged_connections = nudges.connections;
+    counters.nudge_acknowledgements = nudges.acknowledgements;
+    counters.nudge_unreachables = nudges.unreachables;
+    counters.nudge_left_out = nudges.left_out;
+    counters.nudge_failures = nudges.failures;
     uplink_report_counters(agent->uplink, &counters);
 }
 
@@ -155,20 +163,11 @@ static int open_queues(struct agent *agent, bool replace, struct err *err)
 
 static int open_loop(struct agent *agent, struct err *err)
 {
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGINT);
-    sigprocmask(SIG_BLOCK, &mask, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    int r = sd_event_new(&agent->event);
-    if (r >= 0)
-        r = sd_event_add_signal(agent->event, NULL, SIGTERM, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_add_signal(agent->event, NULL, SIGINT, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_add_time_relative(agent->event, &agent->sampler, CLOCK_MONOTONIC,
-                                       LINKS_SAMPLE_MS * 1000, 1000, on_sample, agent);
+    int r = loop_open(&agent->event, err);
+    if (r < 0)
+        return r;
+    r = sd_event_add_time_relative(agent->event, &agent->sampler, CLOCK_MONOTONIC,
+                                   LINKS_SAMPLE_MS * 1000, 1000, on_sample, agent);
     return r < 0 ? err_sys(err, -r, "the event loop") : 0;
 }
 
@@ -186,12 +185,30 @@ static struct tasks_config tasks_config_of(const struct agent *agent)
                                  .commands_n = agent->settings->tasks.commands_n,
                                  .mark_driver = agent->mark_driver,
                                  .mark = agent->mark,
+                                 .nudge = agent->nudge,
                                  .journal = agent->journal};
+}
+
+/* A kernel that cannot list sockets for us is no reason to do without marks. */
+static void open_nudge(struct agent *agent)
+{
+    const struct settings *settings = agent->settings;
+    struct err err = {0};
+    uint32_t mode = 0;
+    if (!settings->marks.nudge || agent->mark_driver != &mark_ebpf)
+        return;
+    int r = agent->mark_driver->mode_get(agent->mark, &mode, &err);
+    if (r >= 0)
+        r = nudge_open(&agent->resolved->marks, (uint64_t)settings->link.rate_bps, mode,
+                       agent->event, &agent->nudge, &err);
+    if (r < 0)
+        log_warning(LOG_FAULT_US, "promoted senders are not nudged: %s", err.text);
 }
 
 static int open_host(struct agent *agent, struct err *err)
 {
     const struct settings_link *link = &agent->settings->link;
+    open_nudge(agent);
     const struct tasks_config config = tasks_config_of(agent);
     const struct tasks_handler handler = {
         .on_state = on_state, .on_output_lost = on_output_lost, .user = agent};
@@ -222,6 +239,7 @@ static int open_uplink(struct agent *agent, struct err *err)
                                    .state_dir = agent->settings->state,
                                    .mark_driver = agent->mark_driver,
                                    .mark = agent->mark,
+                                   .nudge = agent->nudge,
                                    .mark_lease_ns = (uint64_t)agent->settings->marks.lease_ns,
                                    .journal = agent->journal};
     fill_hello(agent, &config.hello);
@@ -257,6 +275,7 @@ static void close_parts(struct agent *agent)
 {
     uplink_close(agent->uplink);
     tasks_close(agent->tasks);
+    nudge_close(agent->nudge);
     links_nl_close(agent->links_nl);
     if (agent->mark)
         agent->mark_driver->close(agent->mark);

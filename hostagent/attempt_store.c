@@ -215,18 +215,7 @@ int attempt_store_list(const struct attempt_store *store,
 {
     char path[FILES_PATH];
     files_path(path, "%.*s/attempts", FILES_PATH - 16, store->directory);
-    DIR *dir = opendir(path);
-    if (!dir)
-        return err_sys(err, errno, "reading %s", path);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        uint64_t attempt;
-        int end = 0;
-        if (sscanf(entry->d_name, "%16" SCNx64 "%n", &attempt, &end) == 1 && end == 16 &&
-            !entry->d_name[16])
-            each(user, attempt);
-    }
-    closedir(dir);
-    return 0;
+    return files_each_attempt(path, each, user, err);
 }
 
 /* ---- outputs ---- */

@@ -1,6 +1,5 @@
 #include "hostagent/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -103,16 +102,6 @@ bool cgroup_remove(const char *subtree, uint64_t attempt)
 int cgroup_list(const char *subtree, void (*each)(void *user, uint64_t attempt), void *user,
                 struct err *err)
 {
-    DIR *dir = opendir(subtree);
-    if (!dir)
-        return errno == ENOENT ? 0 : err_sys(err, errno, "reading the cgroup %s", subtree);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        uint64_t attempt;
-        int end = 0;
-        if (sscanf(entry->d_name, "%16" SCNx64 "%n", &attempt, &end) == 1 && end == 16 &&
-            !entry->d_name[16])
-            each(user, attempt);
-    }
-    closedir(dir);
-    return 0;
+    int r = files_each_attempt(subtree, each, user, err);
+    return r == -ENOENT ? 0 : r;
 }

@@ -1,8 +1,10 @@
 #include "hostagent/files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +91,23 @@ int files_make_dirs(const char *path, mode_t mode, struct err *err)
     }
     if (mkdir(part, mode) < 0 && errno != EEXIST)
         return err_sys(err, errno, "making %s", part);
+    return 0;
+}
+
+int files_each_attempt(const char *directory, void (*each)(void *user, uint64_t attempt),
+                       void *user, struct err *err)
+{
+    DIR *dir = opendir(directory);
+    if (!dir)
+        return err_sys(err, errno, "reading %s", directory);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        uint64_t attempt;
+        int end = 0;
+        if (sscanf(entry->d_name, "%16" SCNx64 "%n", &attempt, &end) == 1 && end == 16 &&
+            !entry->d_name[16])
+            each(user, attempt);
+    }
+    closedir(dir);
     return 0;
 }
 

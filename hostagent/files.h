@@ -27,6 +27,11 @@ int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struc
  */
 int files_make_dirs(const char *path, mode_t mode, struct err *err);
 
+/* Calls `each` for every entry whose name is an attempt: 16 hexadecimal digits. A missing directory
+ * is −ENOENT, with `err` filled. */
+int files_each_attempt(const char *directory, void (*each)(void *user, uint64_t attempt),
+                       void *user, struct err *err);
+
 /* Removes a directory and everything in it, without following symbolic links; a missing one is
  * fine. At most 64 levels deep. */
 int files_remove_tree(const char *path, struct err *err);

@@ -409,11 +409,27 @@ static __always_inline void send_marked(struct __sk_buff *skb, const struct pack
     set_class(skb, settings.class_of_level[level]);
 }
 
+/* Our own agent has marked it (nudge.h): only a member gets to see that, and only under a lease. */
+static __always_inline void send_nudge(struct __sk_buff *skb, const struct packet *packet)
+{
+    __u8 level = level_of(packet);
+    bool valid = bpf_ktime_get_boot_ns() < control_word(MARK_CONTROL_EXPIRY);
+    skb->priority = 0;
+    if (valid && level < MARK_LEVELS && is_member(packet->key.peer))
+        send_marked(skb, packet, level);
+    else
+        send_unmarked(skb, packet);
+}
+
 SEC("tc")
 int mark(struct __sk_buff *skb)
 {
     struct packet packet;
     parse(skb, ETH_HLEN, &packet);
+    if (skb->priority == MARK_NUDGE) {
+        send_nudge(skb, &packet);
+        return TC_ACT_UNSPEC;
+    }
     if (is_control(&packet)) {
         add(MARK_COUNT_CONTROL, skb->len);
         set_class(skb, settings.class_control);

@@ -13,6 +13,7 @@
 #define MARK_UNMARKED  0xff /* as a level: leave the packet unmarked */
 #define MARK_DSCPS     64
 #define MARK_SILENT_NS 60000000000ull /* a flow's entry is dead after so much silence */
+#define MARK_NUDGE     0x0d00ff00u    /* skb->priority of nudges (nudge.h): no class of ours */
 
 /* Both levels of a task or flow in one 64-bit word, so that they change at once: byte 0 the level
  * in mode 0 (Coflow), byte 1 in mode 1 (Macroflow), each 0…7 or MARK_UNMARKED. */

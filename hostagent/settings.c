@@ -115,6 +115,7 @@ static const struct conf_field marks_fields[] = {
     VALUE(settings_marks, lease_ns, "lease", CONF_DURATION, "5 s", SECOND / 2, 600 * SECOND),
     VALUE(settings_marks, flows, "flows", CONF_INT, "16384", 64, 10000000),
     STRING(settings_marks, bpffs, ""),
+    VALUE(settings_marks, nudge, "nudge", CONF_BOOL, "yes", 0, 0),
     END,
 };
 static int marks_check(const void *structure, struct err *err)

@@ -33,6 +33,7 @@ struct settings_marks {
     int64_t dscp[MARK_LEVELS];
     uint32_t dscp_n;
     int64_t lease_ns, flows;
+    bool nudge;
     char bpffs[256]; /* "": STATE/bpf */
 };
 

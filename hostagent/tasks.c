@@ -108,7 +108,10 @@ int attempt_mark(struct attempt *attempt, struct err *err)
 {
     const struct tasks_config *config = &attempt->tasks->config;
     const struct mark_task_levels levels = levels_of(attempt);
-    return config->mark_driver->tasks_set(config->mark, &levels, 1, err);
+    int r = config->mark_driver->tasks_set(config->mark, &levels, 1, err);
+    if (r >= 0)
+        nudge_levels(config->nudge, &levels, 1);
+    return r;
 }
 
 /* ---- opening and closing ---- */
@@ -267,6 +270,8 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
         marks[n++] = levels_of(attempt);
     }
     int r = tasks->config.mark_driver->tasks_set(tasks->config.mark, marks, n, err);
+    if (r >= 0)
+        nudge_levels(tasks->config.nudge, marks, n);
     uint64_t now = journal_now_ns();
     for (pb_size_t i = 0; r >= 0 && i < levels->levels_count; i++) {
         struct attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);

@@ -20,6 +20,7 @@
 #include "hostagent/files.h"
 #include "hostagent/journal.h"
 #include "hostagent/mark.h"
+#include "hostagent/nudge.h"
 #include "hostagent/slots.h"
 #include "hostagent/spawn.h"
 #include "schemas/duopoly.pb.h"
@@ -47,6 +48,7 @@ struct tasks_config {
     uint32_t commands_n;
     const struct mark_driver *mark_driver;
     struct mark *mark;
+    struct nudge *nudge; /* may be NULL */
     struct journal *journal;
 };
 

@@ -80,6 +80,7 @@ static int run(struct attempt *attempt, struct err *err)
     close(task_fd);
     if (r < 0) {
         tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
+        nudge_forget(tasks->config.nudge, attempt->cgroup);
         cgroup_kill(tasks->cgroup, attempt->start.attempt);
         cgroup_remove(tasks->cgroup, attempt->start.attempt);
         attempt_store_settle_output(&tasks->store, &attempt->start, false);

@@ -110,6 +110,7 @@ void attempt_finish(struct attempt *attempt)
     if (attempt->cgroup) {
         driver->received(tasks->config.mark, attempt->cgroup, &attempt->received_bytes, NULL);
         driver->task_end(tasks->config.mark, attempt->cgroup, NULL);
+        nudge_forget(tasks->config.nudge, attempt->cgroup);
     }
     attempt_store_settle_output(&tasks->store, &attempt->start,
                                 attempt->phase == duopoly_AttemptPhase_PHASE_DONE);

@@ -237,6 +237,7 @@ void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence)
     }
     journal_line(uplink->config.journal, "mode %" PRIu32 " %" PRIu64 " %" PRIu64, mode, sequence,
                  journal_now_ns());
+    nudge_mode(uplink->config.nudge, mode);
 }
 
 static void obey_start(struct uplink *uplink, const duopoly_Envelope *envelope)

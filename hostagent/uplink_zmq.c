@@ -13,8 +13,9 @@
 #define TICK_US       100000
 #define RENEW_NS      1000000000ull
 #define RETRY_NS      1000000000ull
-#define HELLO_WAIT_NS 3000000000ull /* for the answer to HELLO */
-#define ECHO_NS       200000000ull  /* between two measured round trips */
+#define RIVAL_NS      30000000000ull /* the longest wait for another agent of this name */
+#define HELLO_WAIT_NS 3000000000ull  /* for the answer to HELLO */
+#define ECHO_NS       200000000ull   /* between two measured round trips */
 
 /* The host's generation: another number after each boot. */
 static uint64_t boot_number(void)
@@ -93,7 +94,7 @@ static void say_hello(struct uplink *uplink)
     hello->version_min = WIRE_VERSION_MIN;
     hello->version_max = WIRE_VERSION_MAX;
     hello->boot = uplink->boot;
-    hello->hello_sequence = boottime_ns();
+    hello->hello_sequence = uplink->began_ns + ++uplink->hellos;
     uplink->greeted = uplink_send(uplink, WIRE_RESULT, false) >= 0;
     uplink->heard_ns = journal_now_ns();
     uplink->silent_ns = HELLO_WAIT_NS;
@@ -152,6 +153,7 @@ static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
     keep_epoch(uplink, welcome->epoch);
     wire_session_init(&uplink->session, welcome->version, welcome->epoch);
     uplink->open = true;
+    uplink->rival_ns = 0;
     uplink->sessions++;
     uplink->heartbeat_ns = (uint64_t)welcome->heartbeat_ms * 1000000;
     uplink->silent_ns = (uint64_t)welcome->silent_ms * 1000000;
@@ -163,8 +165,28 @@ static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
     uplink_send_inventory(uplink);
 }
 
+/* Another agent has this name, and the session: more and more seldom it is asked for again. */
+static void give_way(struct uplink *uplink, const char *why)
+{
+    char words[512];
+    snprintf(words, sizeof(words),
+             "another agent named %s has it (%s); this one asks again, every %llu s at most",
+             uplink->config.hello.name, why, RIVAL_NS / 1000000000);
+    if (!uplink->open && !uplink->rival_ns)
+        log_warning(LOG_FAULT_CONFIGURATION, "no session with the controller: %s", words);
+    uplink_end(uplink, words);
+    uint64_t wait_ns = uplink->rival_ns ? 2 * uplink->rival_ns : RETRY_NS;
+    uplink->rival_ns = wait_ns < RIVAL_NS ? wait_ns : RIVAL_NS;
+    uplink->retry_ns = journal_now_ns() + uplink->rival_ns;
+}
+
 static void on_refused(struct uplink *uplink, const duopoly_Refused *refused)
 {
+    if (refused->reason == duopoly_Reason_REASON_IDENTITY) {
+        uplink->refused++;
+        give_way(uplink, refused->text);
+        return;
+    }
     log_warning(LOG_FAULT_PEER, "the controller refuses: %s", refused->text);
     uplink->refused++;
     if (refused->reason != duopoly_Reason_REASON_UNSUPPORTED &&
@@ -287,6 +309,7 @@ int uplink_open(const struct uplink_config *config, sd_event *event, struct upli
     STAILQ_INIT(&uplink->results);
     STAILQ_INIT(&uplink->starts);
     uplink->boot = boot_number();
+    uplink->began_ns = boottime_ns();
     uplink->epoch = read_epoch(uplink);
     const struct wire_zmq_handler handler = {.on_message = on_message,
                                              .on_malformed = on_malformed,

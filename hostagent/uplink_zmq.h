@@ -31,6 +31,7 @@ struct uplink_config {
     duopoly_Hello hello;    /* versions, boot and sequence are filled here */
     const struct mark_driver *mark_driver;
     struct mark *mark;
+    struct nudge *nudge; /* may be NULL */
     uint64_t mark_lease_ns;
     struct journal *journal;
 };

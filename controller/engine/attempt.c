@@ -320,6 +320,19 @@ static enum attempt_state seen_phase(const struct event *event)
                                                                  : ATTEMPT_STARTED;
 }
 
+/* Its host marks as another controller said, or a framework started it and nobody said anything. */
+static void tell_levels(struct engine *engine, const struct attempt *attempt)
+{
+    struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_ADOPTED,
+                                              clamp_i64(attempt->bytes[ORDER_COFLOW]),
+                                              clamp_i64(attempt->bytes[ORDER_MACROFLOW]));
+    decision->level.attempt = attempt->number;
+    decision->level.host = attempt->host->index;
+    decision->level.coflow_level = attempt->level[ORDER_COFLOW];
+    decision->level.macroflow_level = attempt->level[ORDER_MACROFLOW];
+    engine->counters.level_changes++;
+}
+
 static void adopt(struct engine *engine, const struct event *event, struct host *host)
 {
     struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage,
@@ -346,6 +359,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
         attempt_set_receiving(attempt,
                               attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
         count_bytes(engine, attempt, event->attempt_seen.received_bytes);
+        tell_levels(engine, attempt);
     }
     host_touch(engine, host);
 }

@@ -1,6 +1,7 @@
 #include "controller/engine/cluster.h"
 
 #include "controller/engine/attempt.h"
+#include "controller/engine/estimate.h"
 #include "controller/engine/resources.h"
 
 #include <stdlib.h>
@@ -137,20 +138,45 @@ static struct host_shape *host_shape_create(struct engine *engine, struct host *
     return here;
 }
 
-struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint)
+static struct shape *find_shape(const struct engine *engine, const struct resources *demand,
+                                const char *constraint)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         if (resources_equal(&shape->demand, demand) && strcmp(shape->constraint, constraint) == 0)
             return shape;
     }
+    return NULL;
+}
+
+/* Those behind it move up: their order decides between equals. */
+static void shape_drop(struct engine *engine, struct shape *shape)
+{
+    uint32_t at = shape->index, after = --engine->n_shapes - at;
+    for (uint32_t i = 0; i < engine->n_hosts; i++) {
+        struct host *host = engine->hosts[i];
+        if (!host)
+            continue;
+        free(host->shapes[at]);
+        memmove(&host->shapes[at], &host->shapes[at + 1], after * sizeof(host->shapes[0]));
+        host->shapes[engine->n_shapes] = NULL;
+    }
+    memmove(&engine->shapes[at], &engine->shapes[at + 1], after * sizeof(engine->shapes[0]));
+    for (uint32_t i = at; i < engine->n_shapes; i++)
+        engine->shapes[i]->index = i;
+    free(shape);
+}
+
+struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
+                                   const char *constraint)
+{
     if (engine->n_shapes == engine->config.shapes_max)
         return NULL;
     struct shape *shape = engine_allocate(engine, 1, sizeof(*shape));
     shape->index = engine->n_shapes;
     shape->demand = *demand;
     copy_word(shape->constraint, sizeof(shape->constraint), constraint);
+    TAILQ_INIT(&shape->moved);
     engine->shapes[engine->n_shapes++] = shape;
     for (uint32_t i = 0; i < engine->n_hosts; i++) {
         struct host *host = engine->hosts[i];
@@ -160,6 +186,18 @@ struct shape *cluster_shape(struct engine *engine, const struct resources *deman
         shape_refit(engine, shape, host);
     }
     return shape;
+}
+
+struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
+                            const char *constraint)
+{
+    struct shape *shape = find_shape(engine, demand, constraint);
+    if (shape)
+        return shape;
+    for (uint32_t i = engine->n_shapes; i-- > 0;)
+        if (!engine->shapes[i]->users)
+            shape_drop(engine, engine->shapes[i]);
+    return cluster_shape_create(engine, demand, constraint);
 }
 
 /* ---- hosts
@@ -317,6 +355,7 @@ void cluster_join(struct engine *engine, const struct event *event)
     describe(engine, host, event);
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_change(struct engine *engine, const struct event *event)
@@ -330,6 +369,7 @@ void cluster_change(struct engine *engine, const struct event *event)
     describe(engine, host, event);
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_silent(struct engine *engine, const struct event *event)
@@ -342,6 +382,7 @@ void cluster_silent(struct engine *engine, const struct event *event)
     enter_sums(engine, host);
     set_load(engine, host, 0);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_lost(struct engine *engine, const struct event *event)
@@ -355,6 +396,7 @@ void cluster_lost(struct engine *engine, const struct event *event)
     set_load(engine, host, 0);
     attempts_of_host_lost(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_back(struct engine *engine, const struct event *event)
@@ -366,6 +408,7 @@ void cluster_back(struct engine *engine, const struct event *event)
     host->silent = host->lost = false;
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_drain(struct engine *engine, const struct event *event)
@@ -379,6 +422,7 @@ void cluster_drain(struct engine *engine, const struct event *event)
     host->draining = !event->host_drain.undo;
     enter_sums(engine, host);
     host_touch(engine, host);
+    estimate_follow_cluster(engine);
 }
 
 void cluster_load(struct engine *engine, const struct event *event)

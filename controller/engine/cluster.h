@@ -41,7 +41,12 @@ struct fit *host_fit(const struct host *host, const struct shape *shape);
 void host_occupy(struct engine *engine, struct host *host, uint32_t unit,
                  const struct resources *resources, bool occupy);
 
-/* The shape, made when new; NULL when shapes_max is reached. */
+/* The shape, made when new; NULL when shapes_max are in use. The caller counts itself in and out of
+ * shape->users. One without users stays until another one is made, so that a cluster which idles
+ * between jobs of one kind keeps its indexes. Making and dropping: O(hosts). */
 struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
                             const char *constraint);
+/* For load: makes it behind the others and drops none. */
+struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
+                                   const char *constraint);
 void cluster_done(struct engine *engine);

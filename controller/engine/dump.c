@@ -18,7 +18,7 @@
 
 struct clock_record {
     int64_t now_ns, mode_since_ns;
-    uint64_t mode_sequence, attempt_counter, draws;
+    uint64_t mode_sequence, attempt_counter, draws, keyed_slots, keyed_bps;
     uint32_t mode;
     bool congested;
 };
@@ -113,7 +113,8 @@ static const struct record_kind kinds[RECORDS] = {
     [RECORD_CLOCK] = {"clock",
                       {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64),
                        F(clock_record, mode_sequence, U64), F(clock_record, attempt_counter, U64),
-                       F(clock_record, draws, U64), F(clock_record, mode, U32),
+                       F(clock_record, draws, U64), F(clock_record, keyed_slots, U64),
+                       F(clock_record, keyed_bps, U64), F(clock_record, mode, U32),
                        F(clock_record, congested, BOOL)}},
     [RECORD_SHAPE] = {"shape",
                       {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS)}},
@@ -423,6 +424,8 @@ int engine_dump(const struct engine *engine,
         .mode_sequence = engine->mode_sequence,
         .attempt_counter = engine->attempt_counter,
         .draws = engine->draws,
+        .keyed_slots = engine->keyed_slots,
+        .keyed_bps = engine->keyed_bps,
         .mode = engine->mode,
         .congested = engine->congested,
     };
@@ -599,7 +602,7 @@ static void load_clock(struct engine *engine, const struct clock_record *record)
 
 /* What needs everything else to be there: holds, and the flags that loading hosts has overwritten.
  */
-static void load_end(struct engine *engine, bool congested)
+static void load_end(struct engine *engine, const struct clock_record *clock)
 {
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
         struct job *job = sorted_owner(node, struct job, by_turn);
@@ -608,7 +611,9 @@ static void load_end(struct engine *engine, bool congested)
                 hold_restore(engine, job->stages[s]);
     }
     order_rebuild(engine);
-    engine->congested = congested;
+    engine->congested = clock->congested;
+    engine->keyed_slots = clock->keyed_slots;
+    engine->keyed_bps = clock->keyed_bps;
     mode_restore(engine);
     memset(&engine->counters, 0, sizeof(engine->counters));
 }
@@ -617,7 +622,8 @@ struct loader {
     struct engine *engine;
     struct record_room room;
     struct decisions decisions;
-    bool congested, ended;
+    struct clock_record clock;
+    bool ended;
 };
 
 static int load_event(struct loader *l, const char *line, struct err *err)
@@ -642,10 +648,10 @@ static int load_record(struct loader *l, int kind, const char *line, struct err 
     switch (kind) {
     case RECORD_CLOCK:
         load_clock(l->engine, &record.clock);
-        l->congested = record.clock.congested;
+        l->clock = record.clock;
         return 0;
     case RECORD_SHAPE:
-        if (!cluster_shape(l->engine, &record.shape.demand, record.shape.constraint))
+        if (!cluster_shape_create(l->engine, &record.shape.demand, record.shape.constraint))
             return err_set(err, EINVAL, "more than %u shapes", l->engine->config.shapes_max);
         return 0;
     case RECORD_HOST:
@@ -663,7 +669,7 @@ static int load_record(struct loader *l, int kind, const char *line, struct err 
         return 0;
     case RECORD_END:
         l->ended = true;
-        load_end(l->engine, l->congested);
+        load_end(l->engine, &l->clock);
         return 0;
     default:
         return err_set(err, EINVAL, "a second configuration");

@@ -265,6 +265,7 @@ enum reason {
     REASON_RECEIVED,  /* D-CLAS: left = bytes received > right = threshold of the level left behind
                        */
     REASON_ONE_LEVEL, /* the network policy does not distinguish */
+    REASON_ADOPTED,   /* it was found running; left = Coflow bytes, right = Macroflow bytes */
     /* stops, failures, rejections */
     REASON_CANCELLED,
     REASON_REPLACED,   /* another attempt of the task was accepted */

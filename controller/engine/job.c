@@ -132,6 +132,7 @@ static struct bucket *get_bucket(struct engine *engine, struct job *job, struct 
     struct bucket *bucket = engine_allocate(engine, 1, sizeof(*bucket));
     bucket->job = job;
     bucket->shape = shape;
+    shape->users++;
     TAILQ_INIT(&bucket->reduce_stages);
     job->buckets = engine_grow(engine, job->buckets, job->n_buckets);
     job->buckets[job->n_buckets++] = bucket;
@@ -411,7 +412,7 @@ void job_end(struct engine *engine, const struct event *event)
         }
     job_assemble(engine, job);
     job->submitted_ns = engine->now_ns;
-    job->estimate_key = estimate_duration(engine, job);
+    estimate_submitted(engine, job);
     job->map_share = local_share(engine, job);
     job_activate(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
@@ -509,8 +510,11 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->n_tasks -= job->n_tasks;
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_destroy(engine, job->stages[s]);
-    for (uint32_t i = 0; i < job->n_buckets; i++)
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        local_forget(job->buckets[i]);
+        job->buckets[i]->shape->users--;
         free(job->buckets[i]);
+    }
     free(job->stages);
     free(job->buckets);
     free(job);

@@ -35,6 +35,16 @@ static bool host_fits(const struct local *local)
     return local->host->shapes[local->bucket->shape->index]->fitting > 0;
 }
 
+static struct sorted_key pair_key(const struct engine *engine, const struct local *local,
+                                  uint32_t fewest)
+{
+    const struct bucket *bucket = local->bucket;
+    uint64_t random = engine_mix(engine->config.seed, bucket->job->number, local->host->index);
+    uint64_t over = local_over_share(bucket->job, local->host) ? OVER_SHARE : 0;
+    return (struct sorted_key){over | (uint64_t)fewest << 32 | local->n, local->host->running,
+                               random << 32 | local->host->index};
+}
+
 /* Puts the local's best pair where it belongs among the bucket's pairs. */
 static void place_pair(struct engine *engine, struct local *local)
 {
@@ -46,11 +56,7 @@ static void place_pair(struct engine *engine, struct local *local)
         sorted_remove(&bucket->pairs, &local->pair);
         return;
     }
-    uint64_t random = engine_mix(engine->config.seed, bucket->job->number, local->host->index);
-    uint64_t over = local_over_share(bucket->job, local->host) ? OVER_SHARE : 0;
-    struct sorted_key key = {over | (uint64_t)fewest << 32 | local->n, local->host->running,
-                             random << 32 | local->host->index};
-    sorted_place(&bucket->pairs, &local->pair, key, 0);
+    sorted_place(&bucket->pairs, &local->pair, pair_key(engine, local, fewest), 0);
 }
 
 static void place_waiting(struct local *local)
@@ -66,7 +72,7 @@ static void place_waiting(struct local *local)
     host_shape_update(shape, here);
 }
 
-static struct local *find_local(struct bucket *bucket, uint32_t host)
+static struct local *find_local(const struct bucket *bucket, uint32_t host)
 {
     struct sorted_key key = {host, 0, 0};
     struct sorted_node *node = sorted_find(&bucket->locals, key);
@@ -201,50 +207,175 @@ static void look_at_changes(struct engine *engine, struct bucket *bucket)
     }
 }
 
-static void synchronise(struct engine *engine, struct bucket *bucket)
+static uint64_t cost_of_looking(const struct engine *engine, const struct bucket *bucket)
 {
     uint64_t behind = engine->n_changes - bucket->seen;
-    if (!bucket->synced || behind > CHANGES || behind > bucket->locals.n)
-        look_at_all(engine, bucket);
-    else
+    bool all = !bucket->synced || behind > CHANGES || behind > bucket->locals.n;
+    return all ? bucket->locals.n : behind;
+}
+
+static void synchronise(struct engine *engine, struct bucket *bucket)
+{
+    if (cost_of_looking(engine, bucket) == engine->n_changes - bucket->seen && bucket->synced)
         look_at_changes(engine, bucket);
+    else
+        look_at_all(engine, bucket);
     bucket->synced = true;
     bucket->seen = engine->n_changes;
+}
+
+/* The pair that is best, and what made it so. */
+struct best {
+    struct local *local;
+    struct sorted_key key;
+};
+
+static uint32_t candidates_now(const struct task *task)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        n += host_fits(task->refs[i].local);
+    return n;
+}
+
+static struct best best_by_index(struct engine *engine, struct bucket *bucket)
+{
+    synchronise(engine, bucket);
+    struct sorted_node *first = sorted_first(&bucket->pairs);
+    return first ? (struct best){sorted_owner(first, struct local, pair), first->key}
+                 : (struct best){0};
+}
+
+/* Without the bucket's index: looks at what lies on the hosts that have room. */
+static struct best best_by_room(struct engine *engine, const struct bucket *bucket)
+{
+    struct best best = {0};
+    for (struct sorted_node *node = sorted_first(&bucket->shape->by_load); node;
+         node = sorted_next(node)) {
+        const struct fit *fit = sorted_owner(node, struct fit, by_load);
+        struct local *local = find_local(bucket, fit->host->index);
+        uint32_t fewest = UINT32_MAX;
+        struct local_ref *ref;
+        engine->counters.visits++;
+        if (!local || !local->n)
+            continue;
+        TAILQ_FOREACH (ref, &local->refs, link) {
+            uint32_t candidates = candidates_now(ref->task);
+            engine->counters.visits++;
+            fewest = candidates < fewest ? candidates : fewest;
+        }
+        struct sorted_key key = pair_key(engine, local, fewest);
+        if (!best.local || sorted_compare(key, best.key) < 0)
+            best = (struct best){local, key};
+    }
+    return best;
+}
+
+/* The first of the local's tasks with so few candidates. */
+static struct task *first_with(const struct local *local, uint32_t candidates)
+{
+    struct task *best = NULL;
+    struct local_ref *ref;
+    TAILQ_FOREACH (ref, &local->refs, link) {
+        struct task *task = ref->task;
+        if (candidates_now(task) != candidates)
+            continue;
+        if (!best || task->stage->index < best->stage->index ||
+            (task->stage == best->stage && task->index < best->index))
+            best = task;
+    }
+    return best;
 }
 
 int local_best_pair(struct engine *engine, struct bucket *bucket, bool within_share,
                     struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
                     uint32_t *ret_here)
 {
-    synchronise(engine, bucket);
-    struct sorted_node *first = sorted_first(&bucket->pairs);
-    if (!first || (within_share && first->key.a & OVER_SHARE))
+    bool few = cost_of_looking(engine, bucket) > 4 * (uint64_t)bucket->shape->by_load.n;
+    struct best best = few ? best_by_room(engine, bucket) : best_by_index(engine, bucket);
+    if (!best.local || (within_share && best.key.a & OVER_SHARE))
         return -ENOENT;
-    struct local *local = sorted_owner(first, struct local, pair);
-    uint32_t candidates = (uint32_t)((first->key.a & ~OVER_SHARE) >> 32);
-    struct task *best = NULL;
-    struct local_ref *ref;
-    TAILQ_FOREACH (ref, &local->refs, link) {
-        struct task *task = ref->task;
-        if (task->candidates != candidates)
-            continue;
-        if (!best || task->stage->index < best->stage->index ||
-            (task->stage == best->stage && task->index < best->index))
-            best = task;
-    }
-    *ret_task = best;
-    *ret_fit = host_fit(local->host, bucket->shape);
+    uint32_t candidates = (uint32_t)((best.key.a & ~OVER_SHARE) >> 32);
+    *ret_task = first_with(best.local, candidates);
+    *ret_fit = host_fit(best.local->host, bucket->shape);
     *ret_candidates = candidates;
-    *ret_here = local->n;
+    *ret_here = best.local->n;
     return 0;
 }
 
-void local_reorder(struct engine *engine, struct bucket *bucket)
+/* ---- whose turn is it on the hosts with room ---- */
+
+void local_reorder(struct bucket *bucket)
 {
-    for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node)) {
-        engine->counters.visits++;
-        place_waiting(sorted_owner(node, struct local, by_host));
+    struct shape *shape = bucket->shape;
+    if (bucket->moved || !bucket->locals.n)
+        return;
+    bucket->moved = true;
+    shape->moved_locals += bucket->locals.n;
+    TAILQ_INSERT_TAIL(&shape->moved, bucket, of_moved);
+}
+
+void local_forget(struct bucket *bucket)
+{
+    if (bucket->moved)
+        TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
+    bucket->moved = false;
+}
+
+static void follow_moves(struct engine *engine, struct shape *shape)
+{
+    struct bucket *bucket;
+    while ((bucket = TAILQ_FIRST(&shape->moved))) {
+        local_forget(bucket);
+        for (struct sorted_node *node = sorted_first(&bucket->locals); node;
+             node = sorted_next(node)) {
+            engine->counters.visits++;
+            place_waiting(sorted_owner(node, struct local, by_host));
+        }
     }
+    shape->moved_locals = 0;
+}
+
+static bool waiting_are_fewer(const struct shape *shape)
+{
+    uint64_t waiting = 0;
+    struct sorted_node *node = sorted_first(&shape->local_hosts);
+    for (; node && waiting < shape->moved_locals; node = sorted_next(node))
+        waiting += sorted_owner(node, struct host_shape, local_host)->waiting.n;
+    return waiting < shape->moved_locals;
+}
+
+static struct bucket *bucket_of(struct sorted_node *waiting)
+{
+    return waiting ? sorted_owner(waiting, struct local, waiting)->bucket : NULL;
+}
+
+static struct bucket *first_waiting(struct engine *engine, const struct shape *shape)
+{
+    struct bucket *best = NULL;
+    for (struct sorted_node *host = sorted_first(&shape->local_hosts); host;
+         host = sorted_next(host)) {
+        struct host_shape *here = sorted_owner(host, struct host_shape, local_host);
+        for (struct sorted_node *node = sorted_first(&here->waiting); node;
+             node = sorted_next(node)) {
+            struct bucket *bucket = bucket_of(node);
+            engine->counters.visits++;
+            if (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0)
+                best = bucket;
+        }
+    }
+    return best;
+}
+
+struct bucket *local_first(struct engine *engine, struct shape *shape)
+{
+    if (!TAILQ_EMPTY(&shape->moved) && waiting_are_fewer(shape))
+        return first_waiting(engine, shape);
+    follow_moves(engine, shape);
+    struct sorted_node *host = sorted_first(&shape->local_hosts);
+    return host ? bucket_of(
+                      sorted_first(&sorted_owner(host, struct host_shape, local_host)->waiting))
+                : NULL;
 }
 
 uint32_t local_candidates(const struct engine *engine, const struct task *task)

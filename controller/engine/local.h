@@ -7,8 +7,9 @@
  *
  * Hosts change all the time, jobs are asked seldom. So a bucket looks at changed hosts only when it
  * is asked for a pair: it reads the engine's ring of changes from where it read last, or looks at
- * all its own hosts when that is less. Cost: O(log n) per change that concerns it, plus the list of
- * its ready tasks on one host. */
+ * all its own hosts when that is less. Where far fewer hosts have room than it would have to look
+ * at, it looks at those alone and leaves its index as it is. Cost: O(log n) per change that
+ * concerns it, or per host with room, plus the lists of its ready tasks on those hosts. */
 #pragma once
 
 #include "controller/engine/state.h"
@@ -32,8 +33,16 @@ void local_remove(struct engine *engine, struct task *task);
 int local_best_pair(struct engine *engine, struct bucket *bucket, bool within_share,
                     struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
                     uint32_t *ret_here);
-/* The job's turn changed: its places in the hosts' waiting lists follow. O(hosts of its ready
- * maps). */
-void local_reorder(struct engine *engine, struct bucket *bucket);
+/* The job's turn changed: its places in the hosts' waiting lists follow when they are asked for.
+ * O(1). */
+void local_reorder(struct bucket *bucket);
+/* The bucket is about to go. */
+void local_forget(struct bucket *bucket);
+/* The first job by turn with a ready map of this shape next to whose block there is room, as its
+ * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
+ * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer. WHY
+ * no index does better: under a turn that follows running tasks each start and end moves a job on
+ * all its hosts, and each slot that is freed concerns all jobs that wait there. */
+struct bucket *local_first(struct engine *engine, struct shape *shape);
 /* How many hosts with room hold the task's block, now. O(replicas). */
 uint32_t local_candidates(const struct engine *engine, const struct task *task);

@@ -24,6 +24,7 @@ static const char *const reasons[REASONS] = {
     [REASON_SIZE] = "size",
     [REASON_RECEIVED] = "received",
     [REASON_ONE_LEVEL] = "one-level",
+    [REASON_ADOPTED] = "adopted",
     [REASON_CANCELLED] = "cancelled",
     [REASON_REPLACED] = "replaced",
     [REASON_INPUT_LOST] = "input-lost",

@@ -59,7 +59,7 @@ void job_reorder(struct engine *engine, struct job *job)
 {
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         bucket_update(engine, job->buckets[i]);
-        local_reorder(engine, job->buckets[i]);
+        local_reorder(job->buckets[i]);
     }
     for (uint32_t s = 0; s < job->n_stages; s++)
         hold_reorder(engine, job->stages[s]);

@@ -126,7 +126,9 @@ struct bucket {
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
     struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest unit */
     struct sorted locals, pairs;          /* index */
-    bool synced;                          /* index: pairs were right at change number `seen` */
+    bool moved;                           /* index: in shape->moved */
+    TAILQ_ENTRY(bucket) of_moved;
+    bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
 };
 
@@ -154,7 +156,7 @@ struct job {
     uint32_t held_stages;
     uint64_t shuffle_bytes;
     int64_t submitted_ns, finished_ns, slot_wait_ns;
-    uint64_t estimate_key; /* SJF: fixed at submission, changed only by a new estimate */
+    uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
     uint64_t map_share; /* of its tasks on one host, fixed at submission; UINT64_MAX: any number */
     struct sorted_key turn;
     struct sorted outputs;
@@ -217,13 +219,16 @@ struct shape {
     uint32_t index;
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
-    int64_t times; /* how many more such tasks fit now */
+    uint32_t users; /* buckets */
+    int64_t times;  /* how many more such tasks fit now */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint64_t n_ready;
     struct sorted by_load, by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn */
-    struct sorted local_hosts; /* hosts with room and waiting locals, by the first local's turn */
+    struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
+    TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
+    uint64_t moved_locals;      /* at most so many */
     struct sorted unheld, overdue; /* stages with ready tasks, by turn */
 };
 
@@ -245,6 +250,7 @@ struct engine {
     uint32_t joined, up;
     struct resources total, free; /* of hosts that are up and not draining */
     uint64_t uplink_bps;
+    uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed anew for; 0: never */
     struct shape **shapes;
     uint32_t n_shapes;
     uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */

@@ -1,12 +1,12 @@
 /* replay-serve: serves the outputs of the maps that ran on this host, until SIGTERM or SIGINT. */
 #include <argp.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include <systemd/sd-daemon.h>
 
+#include "lib/loop.h"
+#include "testbed/replay/options.h"
 #include "testbed/replay/serve.h"
 
 struct arguments {
@@ -23,15 +23,10 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
-    char *end;
     switch (key) {
-    case 'p': {
-        unsigned long port = strtoul(value, &end, 10);
-        if (*end || port < 1 || port > UINT16_MAX)
-            argp_failure(state, 2, 0, "the port is \"%s\", must be 1…65535", value);
-        arguments->port = (uint16_t)port;
+    case 'p':
+        arguments->port = option_port(state, value);
         return 0;
-    }
     case 'r':
         arguments->registry = value;
         return 0;
@@ -54,24 +49,13 @@ static void raise_file_limit(void)
     }
 }
 
-static int add_signal(sd_event *event, int signal)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return sd_event_add_signal(event, NULL, signal, NULL, NULL);
-}
-
 static int run(const struct arguments *arguments, struct err *err)
 {
     struct serve *serve = NULL;
     sd_event *event = NULL;
-    int r = sd_event_new(&event);
-    if (r < 0 || (r = add_signal(event, SIGTERM)) < 0 || (r = add_signal(event, SIGINT)) < 0) {
-        err_sys(err, -r, "cannot make an event loop");
+    int r = loop_open(&event, err);
+    if (r < 0)
         goto fail;
-    }
     if ((r = serve_create(event, arguments->port, arguments->registry, &serve, err)) < 0)
         goto fail;
     sd_notify(0, "READY=1");

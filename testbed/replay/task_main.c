@@ -3,9 +3,9 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 
+#include "testbed/replay/options.h"
 #include "testbed/replay/task.h"
 
 static const struct argp_option option_table[] = {
@@ -18,15 +18,10 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct task_options *options = state->input;
-    char *end;
     switch (key) {
-    case 'p': {
-        unsigned long port = strtoul(value, &end, 10);
-        if (*end || port < 1 || port > UINT16_MAX)
-            argp_failure(state, 2, 0, "the port is \"%s\", must be 1…65535", value);
-        options->port = (uint16_t)port;
+    case 'p':
+        options->port = option_port(state, value);
         return 0;
-    }
     case 'r':
         options->registry = value;
         return 0;

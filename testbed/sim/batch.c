@@ -3,13 +3,17 @@
 #include "testbed/sim/progress.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 256 };
+enum { WORKERS_MAX = 256, SHOW_MS = 200 };
 
 struct answer {
     struct batch_row row;
@@ -22,8 +26,22 @@ struct worker {
     size_t item;
 };
 
-static void compute(const struct run_setup *setup, struct answer *ret)
+struct batch {
+    struct batch_item *const *items;
+    size_t n, started, running;
+    struct worker workers[WORKERS_MAX];
+    double *parts; /* of each worker's simulation, 0…1; shared with the processes */
+    struct progress progress;
+};
+
+static void note_part(void *part, double done)
 {
+    *(volatile double *)part = done;
+}
+
+static void compute(const struct run_setup *setup, double *part, struct answer *ret)
+{
+    struct run_listeners listeners = {.progress = note_part, .user = part};
     struct err err = {0};
     struct run_inputs in = {0};
     struct run_result result = {0};
@@ -31,10 +49,13 @@ static void compute(const struct run_setup *setup, struct answer *ret)
     if (!rc && !(result.jct_s = calloc(in.n, sizeof(double))))
         rc = err_set(&err, ENOMEM, "not enough memory for %zu jobs", in.n);
     if (!rc)
-        rc = run_setup_simulate(setup, &in, NULL, NULL, NULL, &result, &err);
+        rc = run_setup_simulate(setup, &in, &listeners, &result, &err);
     if (!rc) {
         job_classes_of(in.jobs, in.n, result.jct_s, &ret->row.classes);
         ret->row.jct = stats_of(result.jct_s, in.n);
+        for (size_t q = 0; q < BATCH_QUANTILES; q++)
+            ret->row.jct_s[q] = stats_rank(result.jct_s, in.n, (double)q / (BATCH_QUANTILES - 1));
+        ret->row.cct = result.cct_s;
         ret->row.slot_wait_s = result.slot_wait_s;
         ret->row.held_slot_s = result.held_slot_s;
         ret->row.link_use = result.link_use;
@@ -48,17 +69,18 @@ static void compute(const struct run_setup *setup, struct answer *ret)
 }
 
 /* An answer is shorter than a pipe's buffer, so the child never waits for its reader. */
-static int start(struct worker *worker, const struct batch_item *items, size_t item,
-                 struct err *err)
+static int start(struct batch *b, size_t w, size_t item, struct err *err)
 {
     int fds[2];
     if (pipe(fds))
         return err_sys(err, errno, "cannot make a pipe");
     fflush(NULL);
+    b->parts[w] = 0;
     pid_t pid = fork();
     if (pid == 0) {
         struct answer answer = {0};
-        compute(&items[item].setup, &answer);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        compute(&b->items[item]->setup, &b->parts[w], &answer);
         _exit(write(fds[1], &answer, sizeof(answer)) != (ssize_t)sizeof(answer));
     }
     close(fds[1]);
@@ -67,14 +89,16 @@ static int start(struct worker *worker, const struct batch_item *items, size_t i
         close(fds[0]);
         return err_sys(err, error, "cannot start a process");
     }
-    *worker = (struct worker){pid, fds[0], item};
+    b->workers[w] = (struct worker){pid, fds[0], item};
+    b->started++;
+    b->running++;
     return 0;
 }
 
-static void collect(struct worker *worker, struct batch_item *items)
+static void collect(struct batch *b, struct worker *worker)
 {
     struct answer answer;
-    struct batch_item *item = &items[worker->item];
+    struct batch_item *item = b->items[worker->item];
     if (read(worker->fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
         snprintf(item->error, sizeof(item->error), "the simulation's process died");
     else
@@ -83,53 +107,64 @@ static void collect(struct worker *worker, struct batch_item *items)
     if (item->done)
         item->row = answer.row;
     close(worker->fd);
+    while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
     worker->pid = 0;
+    b->running--;
 }
 
-static void wait_for_one(struct worker *workers, struct batch_item *items)
+/* Until a process has answered or died, or it is time to show how far all are. */
+static void wait_for_some(struct batch *b)
 {
-    pid_t pid;
-    do {
-        pid = wait(NULL);
-    } while (pid < 0 && errno == EINTR);
-    for (int w = 0; w < WORKERS_MAX; w++)
-        if (workers[w].pid && (workers[w].pid == pid || pid < 0))
-            collect(&workers[w], items);
+    struct pollfd fds[WORKERS_MAX];
+    for (size_t w = 0; w < WORKERS_MAX; w++)
+        fds[w] = (struct pollfd){b->workers[w].pid ? b->workers[w].fd : -1, POLLIN, 0};
+    poll(fds, WORKERS_MAX, b->progress.terminal ? SHOW_MS : -1);
+    for (size_t w = 0; w < WORKERS_MAX; w++)
+        if (b->workers[w].pid && fds[w].revents)
+            collect(b, &b->workers[w]);
+    double done = (double)(b->started - b->running);
+    for (size_t w = 0; w < WORKERS_MAX; w++)
+        done += b->workers[w].pid ? b->parts[w] : 0;
+    progress_show(&b->progress, done / (double)b->n);
 }
 
-static struct worker *idle(struct worker *workers)
+static size_t idle(const struct batch *b)
 {
-    for (int w = 0; w < WORKERS_MAX; w++)
-        if (!workers[w].pid)
-            return &workers[w];
-    return NULL;
+    size_t w = 0;
+    while (b->workers[w].pid)
+        w++;
+    return w;
 }
 
-int batch_run(struct batch_item *items, size_t n, struct err *err)
+static int run_all(struct batch *b, struct err *err)
 {
-    struct worker workers[WORKERS_MAX] = {0};
-    struct progress progress;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t most = cores < 1 ? 1 : cores > WORKERS_MAX ? WORKERS_MAX : (size_t)cores;
-    size_t running = 0, started = 0;
     int rc = 0;
-    progress_init(&progress, "simulations");
-    while (running || (!rc && started < n)) {
-        if (!rc && running < most && started < n) {
-            rc = start(idle(workers), items, started, err);
-            running += !rc;
-            started += !rc;
-            continue;
-        }
-        wait_for_one(workers, items);
-        running--;
-        progress_show(&progress, (double)(started - running) / (double)n);
-    }
-    progress_done(&progress);
+    while (b->running || (!rc && b->started < b->n))
+        if (!rc && b->running < most && b->started < b->n)
+            rc = start(b, idle(b), b->started, err);
+        else
+            wait_for_some(b);
+    return rc;
+}
+
+int batch_run(struct batch_item *const *items, size_t n, struct err *err)
+{
+    struct batch b = {.items = items, .n = n};
+    size_t bytes = WORKERS_MAX * sizeof(*b.parts);
+    b.parts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b.parts == MAP_FAILED)
+        return err_set(err, ENOMEM, "not enough memory for %zu simulations", n);
+    progress_init(&b.progress, "simulations");
+    int rc = run_all(&b, err);
+    progress_done(&b.progress);
+    munmap(b.parts, bytes);
     for (size_t i = 0; !rc && i < n; i++)
-        if (!items[i].done)
-            rc = err_set(err, EINVAL, "%s, seed %lu: %s", items[i].setup.policy->name,
-                         (unsigned long)items[i].setup.convert.seed, items[i].error);
+        if (!items[i]->done)
+            rc = err_set(err, EINVAL, "%s, seed %lu: %s", items[i]->setup.policy->name,
+                         (unsigned long)items[i]->setup.convert.seed, items[i]->error);
     return rc;
 }
 

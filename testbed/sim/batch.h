@@ -7,8 +7,11 @@
 #include "testbed/sim/run_setup.h"
 #include "testbed/sim/stats.h"
 
+enum { BATCH_QUANTILES = 101 };
+
 struct batch_row {
-    struct stats jct;
+    struct stats jct, cct;
+    double jct_s[BATCH_QUANTILES]; /* the least, then those that 1, 2, … 100 % do not exceed */
     struct job_classes classes;
     double slot_wait_s, held_slot_s, link_use, starved, makespan_s;
 };
@@ -21,8 +24,8 @@ struct batch_item {
 };
 
 /* Fills row of every item; 0, or −errno with the first failure's sentence (the others are filled).
- * Shows progress. */
-int batch_run(struct batch_item *items, size_t n, struct err *err);
+ * Shows progress. The processes end with their parent. */
+int batch_run(struct batch_item *const *items, size_t n, struct err *err);
 
 /* A statistic's median over `n` rows, by its offset in struct batch_row (a double). */
 double batch_median(const struct batch_item *const *items, size_t n, size_t offset);

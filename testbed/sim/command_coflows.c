@@ -1,12 +1,15 @@
 /* duopoly-sim coflows: the classic Coflow schedulers on a trace, network only. */
 #include "testbed/sim/coflows.h"
 #include "testbed/sim/commands.h"
+#include "testbed/sim/figure.h"
+#include "testbed/sim/output.h"
 #include "testbed/sim/progress.h"
 #include "testbed/sim/stats.h"
 #include "testbed/sim/units.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,17 +17,18 @@
 #include <string.h>
 
 struct arguments {
-    const char *trace;
+    const char *trace, *cdf;
     const struct coflow_policy *policy;
     double port_bytes_s;
-    bool local_free, compat, json, help;
+    bool local_free, compat, json, csv, help;
 };
 
 static const struct option options[] = {
     {"trace", required_argument, NULL, 't'},  {"policy", required_argument, NULL, 'p'},
     {"link", required_argument, NULL, 'l'},   {"local", required_argument, NULL, 'L'},
     {"compat", required_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
-    {"help", no_argument, NULL, 'h'},         {0},
+    {"help", no_argument, NULL, 'h'},         {"csv", no_argument, NULL, 'v'},
+    {"cdf", required_argument, NULL, 'd'},    {0},
 };
 
 static int set_policy(struct arguments *a, const char *name, struct err *err)
@@ -67,6 +71,12 @@ static int set_option(struct arguments *a, int option, char **argv, struct err *
     case 'j':
         a->json = true;
         return 0;
+    case 'v':
+        a->csv = true;
+        return 0;
+    case 'd':
+        a->cdf = optarg;
+        return 0;
     case 'h':
         a->help = true;
         return 0;
@@ -92,7 +102,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a, struct err
         return err_set(err, EINVAL, "'%s' is one argument too many", argv[optind]);
     if (!a->trace || !a->policy)
         return err_set(err, EINVAL, "give --%s", a->trace ? "policy NAME" : "trace FILE");
-    return 0;
+    return a->json && a->csv ? err_set(err, EINVAL, "give --json or --csv, not both") : 0;
 }
 
 struct summary {
@@ -151,6 +161,59 @@ static void print_table(const struct arguments *a, const struct coflows_config *
     printf("mean lower bound %.3f s, last coflow ends at %.3f s\n", s->bound_s, s->makespan_s);
 }
 
+static void print_csv(const struct coflows_config *config, const double *cct_s)
+{
+    printf("id,arrival_s,bytes,bound_s,cct_s\n");
+    for (size_t i = 0; i < config->trace->n_coflows; i++) {
+        const struct workload_fb_coflow *c = &config->trace->coflows[i];
+        double bytes = 0;
+        for (uint32_t r = 0; r < c->n_reducers; r++)
+            bytes += coflow_flow_bytes(config, c, r) * c->n_mappers;
+        printf("%" PRIu64 ",%.9f,%.17g,%.9f,%.9f\n", c->id, coflow_arrival_s(config, c), bytes,
+               coflow_bound_s(config, c), cct_s[i]);
+    }
+}
+
+/* Sorts cct_s. */
+static int write_cdf(const struct arguments *a, double *cct_s, size_t n, struct err *err)
+{
+    struct output output;
+    double *part = calloc(n, sizeof(*part));
+    if (!part)
+        return err_set(err, ENOMEM, "not enough memory for the results");
+    stats_of(cct_s, n);
+    for (size_t i = 0; i < n; i++)
+        part[i] = (double)(i + 1) / (double)n;
+    struct figure f = {.kind = FIGURE_STEPS,
+                       .title = "Coflow completion times",
+                       .x_name = "CCT, s",
+                       .y_name = "part of the coflows",
+                       .log_x = cct_s[0] > 0,
+                       .top = 1,
+                       .n_series = 1,
+                       .series = {{a->policy->name, n, cct_s, part, NULL, NULL}}};
+    int rc = output_open(&output, a->cdf, err);
+    if (!rc) {
+        figure_write(&f, output.file);
+        rc = output_close(&output, err);
+    }
+    free(part);
+    return rc;
+}
+
+static int print(const struct arguments *a, const struct coflows_config *config,
+                 const double *cct_s, const struct summary *summary, struct err *err)
+{
+    if (a->json)
+        return print_json(a, config, cct_s, summary) ? err_set(err, EIO, "cannot write the results")
+                                                     : 0;
+    if (a->csv)
+        print_csv(config, cct_s);
+    else
+        print_table(a, config, summary);
+    return 0;
+}
+
 static int simulate(const struct arguments *a, const struct coflows_config *config, struct err *err)
 {
     struct progress progress;
@@ -166,11 +229,9 @@ static int simulate(const struct arguments *a, const struct coflows_config *conf
     progress_done(&progress);
     if (!rc && summarise(config, cct_s, &summary))
         rc = err_set(err, ENOMEM, "not enough memory for the results");
-    if (!rc && a->json)
-        rc = print_json(a, config, cct_s, &summary) ? err_set(err, EIO, "cannot write the results")
-                                                    : 0;
-    else if (!rc)
-        print_table(a, config, &summary);
+    rc = rc ? rc : print(a, config, cct_s, &summary, err);
+    if (!rc && a->cdf)
+        rc = write_cdf(a, cct_s, config->trace->n_coflows, err);
     free(cct_s);
     return rc;
 }
@@ -192,7 +253,7 @@ static int run(int argc, char **argv)
         goto fail;
     }
     status = 1;
-    if (workload_fb_load(a.trace, &trace, &err))
+    if (workload_fb_load(a.trace, &trace, &err) || output_try(a.cdf, &err))
         goto fail;
     struct coflows_config config = {trace, a.port_bytes_s, a.local_free, a.compat, NULL, NULL};
     if (simulate(&a, &config, &err))
@@ -209,6 +270,7 @@ const struct command command_coflows = {
     .name = "coflows",
     .what = "completion times of a trace's coflows on a big switch, network only",
     .usage = "coflows --trace FILE --policy fifo|scf|ncf|lcf|sebf|dclas|srtf|fair\n"
-             "      [--link RATE] [--local free|network] [--compat coflowsim] [--json]",
+             "      [--link RATE] [--local free|network] [--compat coflowsim] [--json|--csv] "
+             "[--cdf FILE.svg]",
     .run = run,
 };

@@ -1,8 +1,12 @@
 /* duopoly-sim compare and sweep: several policies on the same jobs. */
 #include "testbed/sim/commands.h"
+#include "testbed/sim/experiments.h"
+#include "testbed/sim/figure.h"
 #include "testbed/sim/grid.h"
+#include "testbed/sim/output.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +15,15 @@
 #define MEAN offsetof(struct batch_row, jct.mean)
 
 static const char default_policies[] = "duopoly,duopoly-paper,aalo,neat,neat-fair,fair";
-static const char *const own_words[] = {"policies", "seeds",   "servers", "slots",
-                                        "load",     "compute", NULL};
-enum { WORD_POLICIES, WORD_SEEDS, WORD_AXES, WORD_AXES_END = 6 };
-static const char *const flags[] = {"csv", "help", NULL};
-enum { FLAG_CSV = 1, FLAG_HELP = 2 };
+static const char *const own_words[] = {
+    "policies", "seeds",  "svg",   "servers",        "slots",        "load",           "compute",
+    "map-mb",   "levels", "racks", "estimate-error", "report-delay", "decision-delay", NULL};
+enum { WORD_POLICIES, WORD_SEEDS, WORD_SVG, WORD_AXES, WORD_AXES_END = 13 };
+static const char axes_text[] =
+    "--servers, --slots, --load, --compute, --map-mb, --levels, --racks, --estimate-error, "
+    "--report-delay or --decision-delay";
+static const char *const flags[] = {"csv", "help", "json", NULL};
+enum { FLAG_CSV = 1, FLAG_HELP = 2, FLAG_JSON = 4 };
 
 struct column {
     const char *name;
@@ -27,12 +35,19 @@ static const struct column columns[] = {
     {"p95", offsetof(struct batch_row, jct.p95)},
     {"p99", offsetof(struct batch_row, jct.p99)},
     {"max", offsetof(struct batch_row, jct.max)},
+    {"cct-mean", offsetof(struct batch_row, cct.mean)},
+    {"cct-p95", offsetof(struct batch_row, cct.p95)},
     {"slot-wait", offsetof(struct batch_row, slot_wait_s)},
     {"held", offsetof(struct batch_row, held_slot_s)},
     {"links", offsetof(struct batch_row, link_use)},
     {"starved", offsetof(struct batch_row, starved)},
 };
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static size_t class_offset(size_t c)
+{
+    return offsetof(struct batch_row, classes.mean_s) + c * sizeof(double);
+}
 
 static void print_csv(const struct grid *g)
 {
@@ -48,9 +63,7 @@ static void print_csv(const struct grid *g)
             for (int c = 0; c < COLUMNS; c++)
                 printf(",%.9g", grid_median(g, p, v, columns[c].offset));
             for (size_t c = 0; c < JOB_CLASSES; c++)
-                printf(",%.9g", grid_median(g, p, v,
-                                            offsetof(struct batch_row, classes.mean_s) +
-                                                c * sizeof(double)));
+                printf(",%.9g", grid_median(g, p, v, class_offset(c)));
             putchar('\n');
         }
 }
@@ -84,9 +97,7 @@ static void print_classes(const struct grid *g, int v)
     for (int p = 0; p < g->n_policies; p++) {
         printf("%-22s", g->policies[p]->name);
         for (size_t c = 0; c < JOB_CLASSES; c++)
-            printf(" %10.3f",
-                   grid_median(g, p, v,
-                               offsetof(struct batch_row, classes.mean_s) + c * sizeof(double)));
+            printf(" %10.3f", grid_median(g, p, v, class_offset(c)));
         putchar('\n');
     }
 }
@@ -101,6 +112,120 @@ static void print_tables(const struct grid *g)
         print_classes(g, v);
     }
 }
+
+/* ---- JSON ---- */
+
+static json_t *value_json(const struct grid *g, int p, int v)
+{
+    double least = 0, most = 0;
+    json_t *row = json_pack("{s:s, s:i}", "policy", g->policies[p]->name, "seeds", g->n_seeds);
+    json_t *classes = json_object();
+    if (g->option)
+        json_object_set_new(row, g->option, json_string(g->values[v]));
+    for (int c = 0; c < COLUMNS; c++)
+        json_object_set_new(row, columns[c].name,
+                            json_real(grid_median(g, p, v, columns[c].offset)));
+    grid_range(g, p, v, MEAN, &least, &most);
+    json_object_set_new(row, "mean-least", json_real(least));
+    json_object_set_new(row, "mean-most", json_real(most));
+    for (size_t c = 0; c < JOB_CLASSES; c++)
+        json_object_set_new(classes, job_class_names[c],
+                            json_real(grid_median(g, p, v, class_offset(c))));
+    json_object_set_new(row, "classes", classes);
+    return row;
+}
+
+static int print_json(const struct grid *g, struct err *err)
+{
+    json_t *rows = json_array();
+    for (int p = 0; p < g->n_policies; p++)
+        for (int v = 0; v < g->n_values; v++)
+            json_array_append_new(rows, value_json(g, p, v));
+    int failed = !rows || json_dumpf(rows, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
+                 putchar('\n') == EOF;
+    json_decref(rows);
+    return failed ? err_set(err, EIO, "cannot write the results") : 0;
+}
+
+/* ---- pictures ---- */
+
+/* Parts of the jobs over their times, the median over the seeds at each part. */
+static void write_cdf(const struct grid *g, FILE *out)
+{
+    static double part[BATCH_QUANTILES], jct_s[FIGURE_SERIES][BATCH_QUANTILES];
+    struct figure f = {.kind = FIGURE_STEPS,
+                       .title = "Job completion times",
+                       .x_name = "JCT, s",
+                       .y_name = "part of the jobs",
+                       .log_x = true,
+                       .top = 1};
+    for (size_t q = 0; q < BATCH_QUANTILES; q++)
+        part[q] = (double)q / (BATCH_QUANTILES - 1);
+    for (; f.n_series < g->n_policies && f.n_series < FIGURE_SERIES; f.n_series++) {
+        int p = f.n_series;
+        for (size_t q = 0; q < BATCH_QUANTILES; q++) {
+            jct_s[p][q] =
+                grid_median(g, p, 0, offsetof(struct batch_row, jct_s) + q * sizeof(double));
+            f.log_x = f.log_x && jct_s[p][q] > 0;
+        }
+        f.series[p] = (struct figure_series){
+            g->policies[p]->name, BATCH_QUANTILES, jct_s[p], part, NULL, NULL};
+    }
+    figure_write(&f, out);
+}
+
+static const char *axis_name(const char *option)
+{
+    static const char *const names[][2] = {{"slots", "slots per server"},
+                                           {"load", "factor on all bytes"},
+                                           {"compute", "bytes/s computed per slot"},
+                                           {"map-mb", "most bytes of a map, MB of 2^20"},
+                                           {"levels", "levels of priority"},
+                                           {"estimate-error", "sigma of the estimates' error"},
+                                           {"report-delay", "delay of reports, s"},
+                                           {"decision-delay", "delay of decisions, s"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(names[i][0], option) == 0)
+            return names[i][1];
+    return option;
+}
+
+static void write_sweep(const struct grid *g, FILE *out)
+{
+    static double x[GRID_MAX], y[FIGURE_SERIES][GRID_MAX], least[FIGURE_SERIES][GRID_MAX],
+        most[FIGURE_SERIES][GRID_MAX];
+    struct figure f = {.kind = FIGURE_LINES,
+                       .title = "Mean job completion time",
+                       .x_name = axis_name(g->option),
+                       .y_name = "mean JCT, s"};
+    for (int v = 0; v < g->n_values; v++)
+        x[v] = experiment_number(g->values[v]);
+    for (; f.n_series < g->n_policies && f.n_series < FIGURE_SERIES; f.n_series++) {
+        int p = f.n_series;
+        for (int v = 0; v < g->n_values; v++) {
+            y[p][v] = grid_median(g, p, v, MEAN);
+            grid_range(g, p, v, MEAN, &least[p][v], &most[p][v]);
+        }
+        f.series[p] = (struct figure_series){
+            g->policies[p]->name, (size_t)g->n_values, x, y[p], least[p], most[p]};
+    }
+    figure_write(&f, out);
+}
+
+static int write_svg(const struct grid *g, const char *path, struct err *err)
+{
+    struct output output;
+    int rc = path ? output_open(&output, path, err) : 0;
+    if (!path || rc)
+        return rc;
+    if (g->option)
+        write_sweep(g, output.file);
+    else
+        write_cdf(g, output.file);
+    return output_close(&output, err);
+}
+
+/* ---- the commands ---- */
 
 /* An axis is an option with a list; one with a single value is that option. */
 static int read_axes(const struct run_arguments *given, struct run_setup *setup, struct grid *grid,
@@ -122,55 +247,80 @@ static int read_axes(const struct run_arguments *given, struct run_setup *setup,
     return rc;
 }
 
-static int read_seeds(const char *value, int *ret, struct err *err)
+static int read_all(const struct run_arguments *given, struct grid *grid, bool needs_axis,
+                    int *ret_seeds, struct err *err)
 {
-    char *end;
-    long n = value ? strtol(value, &end, 10) : 5;
-    if ((value && *end) || n < 1 || n > GRID_SEEDS_MAX)
-        return err_set(err, EINVAL, "--seeds takes a number from 1 to %d, not '%s'", GRID_SEEDS_MAX,
-                       value);
-    *ret = (int)n;
+    const char *policies = given->value[WORD_POLICIES];
+    int rc = read_axes(given, given->setup, grid, err);
+    rc = rc ? rc : grid_read_seeds(given->value[WORD_SEEDS], 5, ret_seeds, err);
+    rc = rc ? rc : grid_set_policies(grid, policies ? policies : default_policies, err);
+    if (!rc && (given->set & (FLAG_CSV | FLAG_JSON)) == (FLAG_CSV | FLAG_JSON))
+        rc = err_set(err, EINVAL, "give --json or --csv, not both");
+    if (!rc && needs_axis && !grid->option)
+        rc = err_set(err, EINVAL, "give a list for %s", axes_text);
+    if (!rc && given->value[WORD_SVG] && grid->n_policies > FIGURE_SERIES)
+        rc = err_set(err, EINVAL, "--svg shows at most %d policies", FIGURE_SERIES);
+    if (!rc && !given->setup->path)
+        rc = err_set(err, EINVAL, "give --trace FILE or --workload FILE");
+    return rc;
+}
+
+static int print_grid(const struct run_arguments *given, const struct grid *grid, struct err *err)
+{
+    int rc = write_svg(grid, given->value[WORD_SVG], err);
+    if (rc)
+        return rc;
+    if (given->set & FLAG_JSON)
+        return print_json(grid, err);
+    if (given->set & FLAG_CSV)
+        print_csv(grid);
+    else
+        print_tables(grid);
+    return fflush(stdout) ? err_sys(err, errno, "cannot write the results") : 0;
+}
+
+static int print_usage(const char *command)
+{
+    printf(
+        "usage: duopoly-sim %s [--policies A,B,...] [--seeds N] [--json|--csv] [--svg FILE.svg] "
+        "OPTIONS\n      of these one of %s\n      may be a list: A,B,...; the picture then shows "
+        "the mean JCT along it, else the CDF of all jobs\n      %s\n",
+        command, axes_text, run_setup_usage);
     return 0;
+}
+
+/* Before anything is simulated: whether the workload can be read and the picture be written. */
+static int try_files(const struct run_arguments *given, struct err *err)
+{
+    struct run_inputs in = {0};
+    int rc = run_inputs_read(given->setup, &in, err);
+    run_inputs_done(&in);
+    return rc ? rc : output_try(given->value[WORD_SVG], err);
 }
 
 static int run_grid(int argc, char **argv, const char *command, bool needs_axis)
 {
     struct run_setup setup;
     struct run_arguments given = {.setup = &setup, .flags = flags, .values = own_words};
-    struct grid grid = {0};
+    struct grid grid = {0}, *const all = &grid;
     struct err err = {0};
     int seeds = 0, status = 2;
     run_setup_init(&setup);
-    if (run_arguments_read(&given, argc, argv, &err) || read_axes(&given, &setup, &grid, &err) ||
-        read_seeds(given.value[WORD_SEEDS], &seeds, &err) ||
-        grid_set_policies(
-            &grid, given.value[WORD_POLICIES] ? given.value[WORD_POLICIES] : default_policies,
-            &err))
-        goto fail;
-    if (given.set & FLAG_HELP) {
-        printf(
-            "usage: duopoly-sim %s [--policies A,B,…] [--seeds N] [--csv] OPTIONS\n      of these "
-            "--servers, --slots, --load and --compute may be a list: A,B,…\n      %s\n",
-            command, run_setup_usage);
-        return 0;
+    int rc = run_arguments_read(&given, argc, argv, &err);
+    if (!rc && given.set & FLAG_HELP)
+        return print_usage(command);
+    rc = rc ? rc : read_all(&given, &grid, needs_axis, &seeds, &err);
+    rc = rc ? rc : grid_prepare(&grid, &setup, seeds, &err);
+    if (!rc) {
+        status = 1;
+        rc = try_files(&given, &err);
+        rc = rc ? rc : grid_run(&all, 1, &err);
     }
-    if (needs_axis && !grid.option) {
-        err_set(&err, EINVAL, "give a list for --servers, --slots, --load or --compute");
-        goto fail;
-    }
-    status = 1;
-    if (grid_run(&grid, &setup, seeds, &err))
-        goto fail;
-    if (given.set & FLAG_CSV)
-        print_csv(&grid);
-    else
-        print_tables(&grid);
+    rc = rc ? rc : print_grid(&given, &grid, &err);
+    if (rc)
+        fprintf(stderr, "duopoly-sim: %s\n", err.text);
     grid_done(&grid);
-    return fflush(stdout) ? 1 : 0;
-fail:
-    fprintf(stderr, "duopoly-sim: %s\n", err.text);
-    grid_done(&grid);
-    return status;
+    return rc ? status : 0;
 }
 
 static int run_compare(int argc, char **argv)
@@ -186,14 +336,15 @@ static int run_sweep(int argc, char **argv)
 const struct command command_compare = {
     .name = "compare",
     .what = "several policies on several seeds, on all cores: medians and ratios",
-    .usage = "compare [--policies A,B,...] [--seeds N] [--csv] OPTIONS of run",
+    .usage = "compare [--policies A,B,...] [--seeds N] [--json|--csv] [--svg FILE] OPTIONS of run",
     .run = run_compare,
 };
 
 const struct command command_sweep = {
     .name = "sweep",
     .what = "the same over a list of servers, slots, loads or compute rates",
-    .usage = "sweep --servers|--slots|--load|--compute A,B,... [--policies A,B,...] [--seeds N] "
-             "[--csv] OPTIONS of run",
+    .usage =
+        "sweep --servers|--slots|--load|--compute|... A,B,... [--policies A,B,...] [--seeds N]\n"
+        "      [--json|--csv] [--svg FILE] OPTIONS of run",
     .run = run_sweep,
 };

@@ -1,49 +1,102 @@
-/* duopoly-sim explain: why a task of a recorded run started where it did. */
+/* duopoly-sim explain: what the engine decided about a task of a recorded run, or when it changed
+ * the mode, and why. */
 #include "testbed/sim/commands.h"
 #include "testbed/sim/log_replay.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+enum { ATTEMPTS_MAX = 64 };
+
 struct question {
+    bool modes; /* about the mode; else about a task: */
     uint64_t job;
     uint32_t stage, task;
-    unsigned starts;
+    uint64_t attempts[ATTEMPTS_MAX]; /* its newest */
+    size_t n_attempts;
+    unsigned answers;
 };
 
-static void answer(struct question *q, int64_t now_ns, const struct engine *engine)
+static void say_when(struct question *q, int64_t now_ns)
+{
+    q->answers++;
+    printf("at %.3f s: ", (double)now_ns * 1e-9);
+}
+
+static void explain(struct question *q, int64_t now_ns, const struct engine *engine)
 {
     struct engine_explanation e;
     if (engine_explain(engine, q->job, q->stage, q->task, &e))
         return;
-    q->starts++;
-    printf("at %.3f s: %s\n", (double)now_ns * 1e-9, e.text);
+    say_when(q, now_ns);
+    printf("%s\n", e.text);
     for (uint32_t i = 0; i < e.facts; i++)
         printf("  %-32s %s\n", e.fact[i].name, e.fact[i].value);
+}
+
+static bool is_attempt(const struct question *q, uint64_t attempt)
+{
+    size_t n = q->n_attempts < ATTEMPTS_MAX ? q->n_attempts : ATTEMPTS_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (q->attempts[i] == attempt)
+            return true;
+    return false;
+}
+
+static void about_task(struct question *q, int64_t now_ns, const struct engine *engine,
+                       const struct decision *d)
+{
+    if (d->kind == DECISION_START && d->start.job == q->job && d->start.stage == q->stage &&
+        d->start.task == q->task) {
+        q->attempts[q->n_attempts++ % ATTEMPTS_MAX] = d->start.attempt;
+        explain(q, now_ns, engine);
+    } else if (d->kind == DECISION_HOLD && d->hold.job == q->job && d->hold.stage == q->stage) {
+        explain(q, now_ns, engine);
+    } else if (d->kind == DECISION_STOP && is_attempt(q, d->stop.attempt)) {
+        say_when(q, now_ns);
+        printf("Stopped on host %u: %s.\n", d->stop.host, reason_name(d->reason));
+    } else if (d->kind == DECISION_LEVEL && is_attempt(q, d->level.attempt)) {
+        say_when(q, now_ns);
+        printf("Goes on at level %" PRIu64 " as part of its Coflow, %" PRIu64
+               " as Macroflow: %s (%" PRId64 ", %" PRId64 ").\n",
+               d->level.coflow_level, d->level.macroflow_level, reason_name(d->reason), d->left,
+               d->right);
+    }
+}
+
+static void about_mode(struct question *q, int64_t now_ns, const struct decision *d)
+{
+    bool all = d->reason == REASON_ALL_BLOCKED || d->reason == REASON_ALL_FIT;
+    if (d->kind != DECISION_MODE)
+        return;
+    say_when(q, now_ns);
+    printf("%s, since %s %" PRId64 " ready tasks and %" PRId64 " free slots for them (%s)\n",
+           mode_name((enum mode)d->mode.mode), all ? "all jobs have" : "the first job has", d->left,
+           d->right, reason_name(d->reason));
 }
 
 static void watch(void *user, int64_t now_ns, const struct engine *engine,
                   const struct decisions *decisions)
 {
     struct question *q = user;
-    for (size_t i = 0; i < decisions->n; i++) {
-        const struct decision *d = &decisions->at[i];
-        if (d->kind == DECISION_START && d->start.job == q->job && d->start.stage == q->stage &&
-            d->start.task == q->task)
-            answer(q, now_ns, engine);
-        if (d->kind == DECISION_HOLD && d->hold.job == q->job && d->hold.stage == q->stage)
-            answer(q, now_ns, engine);
-    }
+    for (size_t i = 0; i < decisions->n; i++)
+        if (q->modes)
+            about_mode(q, now_ns, &decisions->at[i]);
+        else
+            about_task(q, now_ns, engine, &decisions->at[i]);
 }
 
 static int run(int argc, char **argv)
 {
     struct question q = {0};
     char rest;
-    if (argc != 3 ||
-        sscanf(argv[2], "%" SCNu64 ".%u.%u%c", &q.job, &q.stage, &q.task, &rest) != 3) {
-        fprintf(stderr, "duopoly-sim explain: give a log file and a task as JOB.STAGE.TASK\n");
+    q.modes = argc == 3 && strcmp(argv[2], "mode") == 0;
+    if (argc != 3 || (!q.modes && sscanf(argv[2], "%" SCNu64 ".%u.%u%c", &q.job, &q.stage, &q.task,
+                                         &rest) != 3)) {
+        fprintf(stderr,
+                "duopoly-sim explain: give a log file and a task as JOB.STAGE.TASK, or mode\n");
         return 2;
     }
     FILE *log = fopen(argv[1], "r");
@@ -62,15 +115,19 @@ static int run(int argc, char **argv)
                 "duopoly-sim explain: %s:%" PRIu64 ": the engine decides otherwise than "
                 "recorded, what follows is not explained\n",
                 argv[1], result.first_difference_line);
-    else if (!q.starts)
+    else if (!q.answers && q.modes)
+        fprintf(stderr, "duopoly-sim explain: the mode never changes in %s\n", argv[1]);
+    else if (!q.answers)
         fprintf(stderr, "duopoly-sim explain: %s neither starts nor holds task %s\n", argv[1],
                 argv[2]);
-    return rc < 0 || result.first_difference_line || !q.starts;
+    return rc < 0 || result.first_difference_line || !q.answers;
 }
 
 const struct command command_explain = {
     .name = "explain",
-    .what = "why a task of a recorded run started where it did, or waited",
-    .usage = "explain LOG JOB.STAGE.TASK",
+    .what =
+        "why a task of a recorded run started where it did, waited or was stopped; why the mode "
+        "changed",
+    .usage = "explain LOG JOB.STAGE.TASK|mode",
     .run = run,
 };

@@ -1,9 +1,12 @@
 /* duopoly-sim run: the engine under virtual time on a workload or a trace. */
 #include "testbed/sim/commands.h"
+#include "testbed/sim/figure.h"
 #include "testbed/sim/job_classes.h"
+#include "testbed/sim/output.h"
 #include "testbed/sim/progress.h"
 #include "testbed/sim/run_setup.h"
 #include "testbed/sim/stats.h"
+#include "testbed/sim/timeline.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,12 +17,63 @@
 
 enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
 
+static const char *const flags[] = {"json", "csv", "help", NULL};
+enum { FLAG_JSON = 1, FLAG_CSV = 2, FLAG_HELP = 4 };
+static const char *const own_words[] = {"log", "cdf", "timeline", NULL};
+enum { WORD_LOG, WORD_CDF, WORD_TIMELINE };
+
+static void add_times(json_t *root, const char *of, const struct stats *times)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = {{"mean", times->mean},
+               {"median", times->median},
+               {"p95", times->p95},
+               {"p99", times->p99},
+               {"max", times->max}};
+    char key[32];
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        snprintf(key, sizeof(key), "%s_%s_s", all[i].name, of);
+        json_object_set_new(root, key, json_real(all[i].value));
+    }
+}
+
+static void add_numbers(json_t *root, const struct run_result *r)
+{
+    const struct {
+        const char *name;
+        double value;
+    } reals[] = {{"makespan_s", r->makespan_s},
+                 {"slot_wait_s", r->slot_wait_s},
+                 {"held_slot_s", r->held_slot_s},
+                 {"link_use", r->link_use},
+                 {"starved", r->starved}};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {{"mode_switches", r->mode_switches},
+                  {"holds", r->holds},
+                  {"tasks", r->tasks},
+                  {"coflows", r->cct_s.n},
+                  {"attempts", r->attempts},
+                  {"copies", r->copies},
+                  {"lost_attempts", r->lost_attempts},
+                  {"host_failures", r->host_failures}};
+    for (size_t i = 0; i < sizeof(reals) / sizeof(*reals); i++)
+        json_object_set_new(root, reals[i].name, json_real(reals[i].value));
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        json_object_set_new(root, counts[i].name, json_integer((json_int_t)counts[i].value));
+}
+
 static int print_json(const struct run_setup *a, const struct run_inputs *in,
                       const struct run_result *result, const struct stats *jct)
 {
     struct job_classes classes;
     job_classes_of(in->jobs, in->n, result->jct_s, &classes);
     json_t *jobs = json_array(), *parts = json_array();
+    json_t *root =
+        json_pack("{s:s, s:I}", "policy", a->policy->name, "seed", (json_int_t)a->convert.seed);
     for (unsigned c = 0; c < JOB_CLASSES; c++)
         json_array_append_new(parts, json_pack("{s:s, s:I, s:f}", "name", job_class_names[c],
                                                "jobs", (json_int_t)classes.jobs[c], "mean_jct_s",
@@ -27,15 +81,11 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
     for (size_t i = 0; i < in->n; i++)
         json_array_append_new(jobs, json_pack("{s:I, s:f}", "id", (json_int_t)in->jobs[i].id,
                                               "jct_s", result->jct_s[i]));
-    json_t *root = json_pack(
-        "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}",
-        "policy", a->policy->name, "seed", (json_int_t)a->convert.seed, "mean_jct_s", jct->mean,
-        "median_jct_s", jct->median, "p95_jct_s", jct->p95, "p99_jct_s", jct->p99, "max_jct_s",
-        jct->max, "makespan_s", result->makespan_s, "slot_wait_s", result->slot_wait_s,
-        "held_slot_s", result->held_slot_s, "link_use", result->link_use, "starved",
-        result->starved, "mode_switches", (json_int_t)result->mode_switches, "holds",
-        (json_int_t)result->holds, "tasks", (json_int_t)result->tasks, "classes", parts, "jobs",
-        jobs);
+    add_times(root, "jct", jct);
+    add_times(root, "cct", &result->cct_s);
+    add_numbers(root, result);
+    json_object_set_new(root, "classes", parts);
+    json_object_set_new(root, "jobs", jobs);
     int failed = !root || json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
                  putchar('\n') == EOF;
     json_decref(root);
@@ -54,8 +104,10 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
            a->convert.seed);
     printf("job completion time [s]  %10s %10s %10s %10s %10s\n", "mean", "median", "p95", "p99",
            "max");
-    printf("                         %10.3f %10.3f %10.3f %10.3f %10.3f\n\n", jct->mean,
-           jct->median, jct->p95, jct->p99, jct->max);
+    printf("                         %10.3f %10.3f %10.3f %10.3f %10.3f\n", jct->mean, jct->median,
+           jct->p95, jct->p99, jct->max);
+    printf("coflow completion time   %10.3f %10.3f %10.3f %10.3f %10.3f\n\n", result->cct_s.mean,
+           result->cct_s.median, result->cct_s.p95, result->cct_s.p99, result->cct_s.max);
     printf("slot-wait %.3f s a task, free slots held back %.1f slot-s, links used %.1f %%, "
            "makespan %.1f s\n",
            result->slot_wait_s, result->held_slot_s, result->link_use * 100, result->makespan_s);
@@ -67,6 +119,10 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
            config->engine.congested_permille, config->engine.cleared_permille);
     printf("slot-starved %.1f %% of the time, %" PRIu64 " mode switches, %" PRIu64 " holds\n",
            result->starved * 100, result->mode_switches, result->holds);
+    if (result->attempts > result->tasks || result->host_failures)
+        printf("%" PRIu64 " attempts, of these %" PRIu64 " copies, %" PRIu64
+               " lost with their hosts or on the way; %" PRIu64 " failures of hosts\n",
+               result->attempts, result->copies, result->lost_attempts, result->host_failures);
 }
 
 static void print_classes(const struct run_inputs *in, const struct run_result *result)
@@ -110,55 +166,151 @@ static int report(const struct run_setup *setup, const struct run_inputs *in, en
     return 0;
 }
 
-static int simulate(const struct run_setup *setup, enum form form, const char *log_path,
-                    struct err *err)
+/* ---- pictures ---- */
+
+static int write_cdf(const char *path, const struct run_setup *setup, const struct stats *jct,
+                     const double *sorted_s, struct err *err)
 {
-    struct progress progress;
-    struct run_inputs in = {0};
-    struct run_result result = {0};
-    FILE *log = NULL;
-    int rc = run_inputs_read(setup, &in, err);
-    if (!rc && log_path && !(log = fopen(log_path, "w")))
-        rc = err_sys(err, errno, "cannot write the log %s", log_path);
-    if (!rc && !(result.jct_s = calloc(in.n, sizeof(double))))
-        rc = err_set(err, ENOMEM, "not enough memory for %zu jobs", in.n);
-    progress_init(&progress, setup->policy->name);
-    if (!rc)
-        rc = run_setup_simulate(setup, &in, log, progress_show, &progress, &result, err);
-    progress_done(&progress);
-    if (log)
-        fclose(log);
-    if (!rc)
-        rc = report(setup, &in, form, &result, err);
-    free(result.jct_s);
-    run_inputs_done(&in);
+    struct output output;
+    double *part = calloc(jct->n, sizeof(*part));
+    int rc = part ? output_open(&output, path, err)
+                  : err_set(err, ENOMEM, "not enough memory for the results");
+    for (size_t i = 0; !rc && i < jct->n; i++)
+        part[i] = (double)(i + 1) / (double)jct->n;
+    struct figure f = {.kind = FIGURE_STEPS,
+                       .title = "Job completion times",
+                       .x_name = "JCT, s",
+                       .y_name = "part of the jobs",
+                       .log_x = sorted_s[0] > 0,
+                       .top = 1,
+                       .n_series = 1,
+                       .series = {{setup->policy->name, jct->n, sorted_s, part, NULL, NULL}}};
+    if (!rc) {
+        figure_write(&f, output.file);
+        rc = output_close(&output, err);
+    }
+    free(part);
     return rc;
+}
+
+static int write_timeline(const char *path, const struct run_setup *setup,
+                          const struct run_inputs *in, const struct timeline *timeline,
+                          struct err *err)
+{
+    struct run_config config;
+    struct output output;
+    char title[64];
+    run_setup_configure(setup, in, &config);
+    snprintf(title, sizeof(title), "What the slots do under %s", setup->policy->name);
+    int rc = output_open(&output, path, err);
+    if (rc)
+        return rc;
+    if (timeline_write(timeline, title, (uint64_t)config.hosts * config.slots, output.file)) {
+        output_abandon(&output);
+        return err_set(err, ENOMEM, "not enough memory for the timeline");
+    }
+    return output_close(&output, err);
+}
+
+/* ---- the command ---- */
+
+struct job {
+    const struct run_arguments *given;
+    struct run_inputs in;
+    struct run_result result;
+    struct timeline timeline;
+    FILE *log;
+};
+
+static int simulate(struct job *job, struct err *err)
+{
+    const struct run_setup *setup = job->given->setup;
+    struct progress progress;
+    struct run_listeners listeners = {
+        .log = job->log, .progress = progress_show, .user = &progress};
+    if (job->given->value[WORD_TIMELINE]) {
+        listeners.watch = timeline_watch;
+        listeners.watcher = &job->timeline;
+    }
+    progress_init(&progress, setup->policy->name);
+    int rc = run_setup_simulate(setup, &job->in, &listeners, &job->result, err);
+    progress_done(&progress);
+    return rc;
+}
+
+static int prepare(struct job *job, struct err *err)
+{
+    const char *log_path = job->given->value[WORD_LOG];
+    int rc = run_inputs_read(job->given->setup, &job->in, err);
+    rc = rc ? rc : output_try(job->given->value[WORD_CDF], err);
+    rc = rc ? rc : output_try(job->given->value[WORD_TIMELINE], err);
+    if (!rc && log_path && !(job->log = fopen(log_path, "w")))
+        rc = err_sys(err, errno, "cannot write the log %s", log_path);
+    if (!rc && !(job->result.jct_s = calloc(job->in.n, sizeof(double))))
+        rc = err_set(err, ENOMEM, "not enough memory for %zu jobs", job->in.n);
+    return rc;
+}
+
+static int answer(struct job *job, struct err *err)
+{
+    const struct run_arguments *given = job->given;
+    const struct run_setup *setup = given->setup;
+    enum form form = given->set & FLAG_JSON  ? FORM_JSON
+                     : given->set & FLAG_CSV ? FORM_CSV
+                                             : FORM_TABLE;
+    int rc = report(setup, &job->in, form, &job->result, err);
+    if (!rc && given->value[WORD_TIMELINE])
+        rc = write_timeline(given->value[WORD_TIMELINE], setup, &job->in, &job->timeline, err);
+    if (rc || !given->value[WORD_CDF])
+        return rc;
+    struct stats jct = stats_of(job->result.jct_s, job->in.n);
+    return write_cdf(given->value[WORD_CDF], setup, &jct, job->result.jct_s, err);
+}
+
+static int do_job(struct job *job, struct err *err)
+{
+    int rc = prepare(job, err);
+    rc = rc ? rc : simulate(job, err);
+    if (job->log)
+        fclose(job->log);
+    rc = rc ? rc : answer(job, err);
+    timeline_done(&job->timeline);
+    free(job->result.jct_s);
+    run_inputs_done(&job->in);
+    return rc;
+}
+
+static int check(const struct run_arguments *given, struct err *err)
+{
+    if ((given->set & (FLAG_JSON | FLAG_CSV)) == (FLAG_JSON | FLAG_CSV))
+        return err_set(err, EINVAL, "give --json or --csv, not both");
+    return given->setup->path ? 0 : err_set(err, EINVAL, "give --trace FILE or --workload FILE");
 }
 
 static int run(int argc, char **argv)
 {
-    static const char *const flags[] = {"json", "csv", "help", NULL};
     struct run_setup setup;
-    static const char *const values[] = {"log", NULL};
-    struct run_arguments given = {.setup = &setup, .flags = flags, .values = values};
+    struct run_arguments given = {.setup = &setup, .flags = flags, .values = own_words};
+    struct job job = {.given = &given};
     struct err err = {0};
     run_setup_init(&setup);
-    if (run_arguments_read(&given, argc, argv, &err)) {
-        fprintf(stderr, "duopoly-sim: %s\n", err.text);
-        return 2;
-    }
-    if (given.set & 4) {
-        printf("usage: duopoly-sim run %s\n      [--log FILE] [--json|--csv]\n", run_setup_usage);
+    int rc = run_arguments_read(&given, argc, argv, &err), status = 2;
+    if (!rc && given.set & FLAG_HELP) {
+        printf(
+            "usage: duopoly-sim run %s\n"
+            "      [--json|--csv] [--log FILE] [--cdf FILE.svg] [--timeline FILE.svg]\n\noptions\n",
+            run_setup_usage);
+        run_setup_print_help(stdout);
         return 0;
     }
-    if (!setup.path) {
-        fprintf(stderr, "duopoly-sim: give --trace FILE or --workload FILE\n");
-        return 2;
+    rc = rc ? rc : check(&given, &err);
+    if (!rc) {
+        status = 1;
+        rc = do_job(&job, &err);
     }
-    enum form form = given.set & 1 ? FORM_JSON : given.set & 2 ? FORM_CSV : FORM_TABLE;
-    if (simulate(&setup, form, given.value[0], &err)) {
+    if (rc) {
         fprintf(stderr, "duopoly-sim: %s\n", err.text);
-        return 1;
+        return status;
     }
     return fflush(stdout) ? 1 : 0;
 }
@@ -166,6 +318,7 @@ static int run(int argc, char **argv)
 const struct command command_run = {
     .name = "run",
     .what = "the engine under virtual time: jobs, slots and network",
-    .usage = "run OPTIONS [--json|--csv]  (duopoly-sim run --help lists them)",
+    .usage = "run OPTIONS [--json|--csv] [--cdf FILE.svg] [--timeline FILE.svg] [--log FILE]\n"
+             "      (duopoly-sim run --help lists the options)",
     .run = run,
 };

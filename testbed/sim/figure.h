@@ -1,18 +1,45 @@
-/* Line charts as inline SVG: axes with units, ticks, a legend; readable at column width without
- * script or style sheet. Writes to a stream; pure otherwise. */
+/* Charts as SVG: a title, axes with names, units and ticks, a legend above the plot. Made to be
+ * read at the width of a column (440 px, letters of 12), on paper without colour too (markers and
+ * dashes differ), without script or style sheet; stands alone or inside HTML.
+ *
+ * Lines and steps have points (x, y), bars one y per group, areas are stacked in the order of the
+ * series, which share their x. Writes to a stream; pure otherwise: the same figure gives the same
+ * bytes. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
-enum { FIGURE_LINES = 8, FIGURE_POINTS = 32 };
+enum { FIGURE_SERIES = 10 };
 
-struct figure {
-    const char *title, *x_name, *y_name; /* with units; plain text without < and & */
-    int n_lines, n_points;
-    const char *labels[FIGURE_POINTS]; /* at the ticks of x, evenly spaced */
-    const char *names[FIGURE_LINES];
-    double y[FIGURE_LINES][FIGURE_POINTS]; /* ≥ 0 */
-    int bars;                              /* else lines: the points are not ordered */
+enum figure_kind { FIGURE_LINES, FIGURE_STEPS, FIGURE_BARS, FIGURE_AREAS };
+
+struct figure_series {
+    const char *name;
+    size_t n;
+    const double *x;            /* growing; bars: not read */
+    const double *y;            /* ≥ 0 */
+    const double *least, *most; /* a range around each y; NULL: none */
 };
 
+/* A part of x that is shaded. */
+struct figure_band {
+    double from, to;
+};
+
+struct figure {
+    enum figure_kind kind;
+    const char *title, *x_name, *y_name; /* names with units; plain text */
+    bool log_x;                          /* every x > 0 */
+    const char *const *labels;           /* bars: of each group */
+    double top;                          /* of y; 0: what the data need */
+    int n_series;
+    struct figure_series series[FIGURE_SERIES];
+    const char *band_name;
+    const struct figure_band *bands;
+    size_t n_bands;
+};
+
+/* All is borrowed. */
 void figure_write(const struct figure *figure, FILE *out);

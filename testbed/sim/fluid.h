@@ -5,12 +5,14 @@
  * priority between levels (0 is the most urgent), exact max-min fairness per flow inside a level.
  * No packets, no ACKs, no round-trip times.
  *
- * How it is kept cheap. Flows of one level on one path always have one rate: they form a *bundle*
- * and are counted, not visited. A bundle moves at the rate of its bottleneck link, so a link keeps
- * one counter of "bytes served to each flow that I limit" and a heap of its bundles by the count at
- * which their next flow ends; a rate change of a link costs O(1) however many flows it limits. A
- * change re-solves only the links whose shares it can reach (maxmin.h). Changes at one instant are
- * solved once.
+ * How it is kept cheap. Flows of one level on one path always have one rate: they are counted, not
+ * visited. They move at the rate of their bottleneck link, so a link keeps one counter of "bytes
+ * served to each flow that I limit", by which the flows are known to end; a rate change of a link
+ * costs O(1) however many flows it limits. Changes at one instant are solved once, and only levels
+ * and links whose shares they can reach are.
+ *
+ * Big switches of up to 256 hosts are held as matrices, one for each level in use (dense.h), all
+ * others as a graph of links and bundles (sparse.h). Both give the same rates up to rounding.
  *
  * Time is integer nanoseconds: a flow ends at the first nanosecond at or after its last byte. Bytes
  * are doubles inside and whole where they are handed out. Equal calls give equal results, bit for
@@ -55,6 +57,7 @@ struct fluid_config {
     uint32_t levels;                 /* 1…FLUID_LEVELS_MAX */
     bool local_free; /* bytes from the target host itself arrive at once and use no link */
     uint32_t hot_per_mille, cool_per_mille; /* 0, 0: no FLUID_HOT or FLUID_COOL */
+    bool sparse; /* also where the network would be kept as matrices: for comparing the two */
 };
 
 int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, struct err *err);
@@ -89,16 +92,16 @@ int fluid_next_ns(struct fluid *f, int64_t *ret_ns);
  * said. */
 int fluid_advance(struct fluid *f, int64_t now_ns);
 
-/* The next event up to the present instant, false without one. Order: ended Macroflows as they
- * ended, then uplinks. */
+/* The next event up to the present instant, false without one. Order: by instant; of one instant
+ * ended Macroflows by subject, then uplinks by host. */
 bool fluid_poll(struct fluid *f, struct fluid_event *ret_event);
 
 /* Brings rates up to date; used bytes a second of a link, all levels together. */
 int fluid_link_used(struct fluid *f, uint32_t link, double *ret_bytes_s);
 
-/* Rate of the flow of Macroflow `id` that entry `source` of its start describes, in bytes a second;
- * 0 if it ended. */
-int fluid_flow_rate(struct fluid *f, uint32_t id, uint32_t source, double *ret_bytes_s);
+/* Rate of each flow of Macroflow `id` from that host (of the first one where flows of one host take
+ * several paths), in bytes a second; 0 if none is left. */
+int fluid_flow_rate(struct fluid *f, uint32_t id, uint32_t host, double *ret_bytes_s);
 
 /* How many links the solver has visited since creation: what "cost follows what changed" is tested
  * by. */
@@ -107,5 +110,5 @@ uint64_t fluid_visited(const struct fluid *f);
 /* Proves the present rates: no link carries more than it has, and every flow crosses a link that
  * its level and those above fill, on which no flow of its level is faster (relative error 1e-9).
  * Returns 0, −ENOMEM, or −EILSEQ with the sentence that says which flow or link disproves it.
- * O(bundles). */
+ * O(bundles × log bundles). */
 int fluid_certify(struct fluid *f, struct err *err);

@@ -2,31 +2,37 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
-static double link_sum(const struct link *link, uint32_t down_to_level)
+struct link_sum {
+    uint32_t link;
+    double used;
+};
+
+static int add_used(void *context, const struct bundle_rate *b)
 {
-    double used = 0;
-    for (const struct port *p = link->first; p && p->level <= down_to_level; p = p->lower)
-        for (uint32_t i = 0; i < p->n_bundles; i++)
-            used += p->row[i].bundle->flows.n * p->row[i].bundle->limit->rate;
-    return used;
+    struct link_sum *sum = context;
+    for (uint32_t i = 0; i < b->path.n; i++)
+        if (b->path.links[i] == sum->link)
+            sum->used += b->n * b->rate;
+    return 0;
 }
 
 int fluid_link_used(struct fluid *f, uint32_t link, double *ret_bytes_s)
 {
+    struct link_sum sum = {.link = link};
     if (fluid_solve(f))
         return -ENOMEM;
-    *ret_bytes_s = link_sum(&f->links[link], FLUID_LEVELS_MAX);
+    f->method->each(f, add_used, &sum);
+    *ret_bytes_s = sum.used;
     return 0;
 }
 
-int fluid_flow_rate(struct fluid *f, uint32_t id, uint32_t source, double *ret_bytes_s)
+int fluid_flow_rate(struct fluid *f, uint32_t id, uint32_t host, double *ret_bytes_s)
 {
     if (fluid_solve(f))
         return -ENOMEM;
-    uint32_t flow = f->macroflows[id].flows[source];
-    *ret_bytes_s =
-        flow != UINT32_MAX && f->flows[flow].bundle ? f->flows[flow].bundle->limit->rate : 0;
+    *ret_bytes_s = f->method->rate_from(f, id, host);
     return 0;
 }
 
@@ -35,46 +41,96 @@ uint64_t fluid_visited(const struct fluid *f)
     return f->visited;
 }
 
+/* ---- certificate ---- */
+
+/* One level of one link, as its bundles say. */
+struct port_sum {
+    uint32_t link, level;
+    double used, fastest; /* used: first by this level, then by those above too */
+};
+
+struct certificate {
+    const struct fluid *fluid;
+    struct port_sum *ports; /* by link, then by level */
+    size_t n, room;
+    struct err *err;
+};
+
+static int add_ports(void *context, const struct bundle_rate *b)
+{
+    struct certificate *c = context;
+    if (fluid_grow((void **)&c->ports, &c->room, c->n + b->path.n, sizeof(*c->ports)))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < b->path.n; i++)
+        c->ports[c->n++] = (struct port_sum){b->path.links[i], b->level, b->n * b->rate, b->rate};
+    return 0;
+}
+
+static int compare_ports(const void *a, const void *b)
+{
+    const struct port_sum *x = a, *y = b;
+    if (x->link != y->link)
+        return x->link < y->link ? -1 : 1;
+    return x->level < y->level ? -1 : x->level > y->level;
+}
+
+static void add_up(struct certificate *c)
+{
+    size_t n = 0;
+    if (c->n)
+        qsort(c->ports, c->n, sizeof(*c->ports), compare_ports);
+    for (size_t i = 0; i < c->n; i++) {
+        struct port_sum p = c->ports[i];
+        if (n && compare_ports(&c->ports[n - 1], &p) == 0) {
+            c->ports[n - 1].used += p.used;
+            c->ports[n - 1].fastest = fmax(c->ports[n - 1].fastest, p.fastest);
+        } else {
+            c->ports[n++] = p;
+        }
+    }
+    c->n = n;
+    for (size_t i = 1; i < n; i++)
+        if (c->ports[i].link == c->ports[i - 1].link)
+            c->ports[i].used += c->ports[i - 1].used;
+}
+
 static bool about(double a, double b, double scale)
 {
     return fabs(a - b) <= 1e-9 * scale;
 }
 
-static double fastest(const struct port *p)
+static int has_bottleneck(void *context, const struct bundle_rate *b)
 {
-    double rate = 0;
-    for (uint32_t i = 0; i < p->n_bundles; i++)
-        rate = fmax(rate, p->row[i].bundle->limit->rate);
-    return rate;
-}
-
-/* The links' own figures, computed anew from the bundles, not the solver's. */
-static bool has_bottleneck(const struct fluid *f, const struct bundle *b)
-{
-    for (uint32_t i = 0; i < b->key.n; i++) {
-        const struct link *link = &f->links[b->key.links[i]];
-        if (about(link_sum(link, b->key.level), link->capacity, link->capacity) &&
-            about(fastest(b->ports[i]), b->limit->rate, link->capacity))
-            return true;
+    const struct certificate *c = context;
+    for (uint32_t i = 0; i < b->path.n; i++) {
+        struct port_sum key = {.link = b->path.links[i], .level = b->level};
+        double capacity = topology_link_bytes_s(c->fluid->config.topology, key.link);
+        const struct port_sum *p = bsearch(&key, c->ports, c->n, sizeof(*c->ports), compare_ports);
+        if (about(p->used, capacity, capacity) && about(p->fastest, b->rate, capacity))
+            return 0;
     }
-    return false;
+    return err_set(c->err, EILSEQ,
+                   "flows of level %u from link %u to link %u have %.17g bytes/s and no bottleneck",
+                   b->level, b->path.links[0], b->path.links[b->path.n - 1], b->rate);
 }
 
+/* All figures are computed anew from the bundles, none is the solver's. */
 int fluid_certify(struct fluid *f, struct err *err)
 {
-    if (fluid_solve(f))
-        return err_set(err, ENOMEM, "not enough memory to solve the network");
-    for (uint32_t i = 0; i < f->config.topology->n_links; i++) {
-        double used = link_sum(&f->links[i], FLUID_LEVELS_MAX);
-        if (used > f->links[i].capacity * (1 + 1e-9))
-            return err_set(err, EILSEQ, "link %u carries %.17g of %.17g bytes/s", i, used,
-                           f->links[i].capacity);
+    struct certificate c = {.fluid = f, .err = err};
+    int rc = fluid_solve(f) || f->method->each(f, add_ports, &c) ? -ENOMEM : 0;
+    if (rc)
+        rc = err_set(err, ENOMEM, "not enough memory to certify the network");
+    else
+        add_up(&c);
+    for (size_t i = 0; !rc && i < c.n; i++) {
+        double capacity = topology_link_bytes_s(f->config.topology, c.ports[i].link);
+        if (c.ports[i].used > capacity * (1 + 1e-9))
+            rc = err_set(err, EILSEQ, "link %u carries %.17g of %.17g bytes/s", c.ports[i].link,
+                         c.ports[i].used, capacity);
     }
-    for (const struct bundle *b = f->bundles; b; b = b->hh.next)
-        if (!has_bottleneck(f, b))
-            return err_set(
-                err, EILSEQ,
-                "flows of level %u from link %u to link %u have %.17g bytes/s and no bottleneck",
-                b->key.level, b->key.links[0], b->key.links[b->key.n - 1], b->limit->rate);
-    return 0;
+    if (!rc)
+        rc = f->method->each(f, has_bottleneck, &c);
+    free(c.ports);
+    return rc;
 }

@@ -1,101 +1,55 @@
-/* What the fluid network's two halves share: fluid.c keeps flows, bundles and time; maxmin.c sets
- * rates.
- *
- * A *port* is one level of one link. Only ports that some bundle crosses are listed at their link;
- * the others rest. */
+/* What the fluid network's parts share. fluid.c keeps Macroflows, events and time; how flows are
+ * kept and rates are found is a *method*'s business: `sparse` follows pointers from link to link
+ * and knows every topology; `dense` (dense.h) holds a small big switch as matrices. */
 #pragma once
 
 #include "testbed/sim/fluid.h"
-#include "testbed/sim/heap.h"
 
-#include <uthash.h>
+#include <stddef.h>
 
-struct bundle;
-
-/* How far the present filling is with a port: its `state` is the filling's number + one of these;
- * anything less is a port outside. */
-enum {
-    PORT_BOUNDS = 1, /* outside, with a share that the region's bundles cannot exceed */
-    PORT_JOINED = 2, /* in the region: gets a new share */
-    PORT_PASSED = 3, /* outside, and its share stays: the filling has passed it */
-    PORT_DONE = 4,   /* of the region, and its share is final */
-    PORT_STATES = 5,
-};
-
-/* A bundle as a port sees it: all that filling reads of it. */
-struct crossing {
-    struct port *peer; /* the other port of its path; NULL if there are more */
-    struct bundle *bundle;
-    uint32_t n_flows;
-    bool fresh; /* never had a rate */
-};
-
-/* The first cache line is all that filling reads of it, but for the row. */
-struct port {
-    /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
-     * nobody). */
-    double rate;
-    double capacity;           /* what the levels above left of the link, when last solved */
-    double used;               /* by this level */
-    double free, share, delta; /* while solving; delta is 0 else */
-    uint64_t state;
-    uint32_t n_flows;
-    uint32_t open; /* while solving: flows not yet given a rate */
-
-    struct crossing *row;
-    uint32_t n_bundles, room;
-    uint32_t id, link, level;
-    bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
-    double served; /* bytes that each flow that it limited all the time had at at_ns since the port
-                      was made */
-    int64_t at_ns;
-    struct heap limited; /* bundles with their bottleneck here, by the `served` at which their next
-                            flow ends */
-    struct port *lower;  /* the next less urgent level in use on this link */
-} __attribute__((aligned(64)));
-
-struct bundle_key {
+/* All flows of one level on one path: `n` of them, each `rate` bytes a second. */
+struct bundle_rate {
+    struct topology_path path;
     uint32_t level, n;
-    uint32_t links[TOPOLOGY_PATH_MAX];
+    double rate;
 };
 
-struct bundle {
-    struct port *ports[TOPOLOGY_PATH_MAX];
-    struct port *limit;     /* bottleneck; NULL until the first solve */
-    struct port *new_limit; /* while solving, of those in fluid.moved */
-    uint32_t n_ports, n_flows;
-    double offset; /* limit->served − what each flow of this bundle had since it was made */
-    uint32_t id;
-    struct bundle_key key;
-    uint32_t place[TOPOLOGY_PATH_MAX]; /* in ports[i]->row */
-    struct heap flows;                 /* by the bytes per flow at which they end */
-    UT_hash_handle hh;
+typedef int (*bundle_rate_fn)(void *context, const struct bundle_rate *bundle);
+
+/* `id` is that of a Macroflow. Functions that return int return 0 or −ENOMEM. */
+struct fluid_method {
+    int (*create)(struct fluid *f); /* sets f->net; what is half made is destroy's */
+    void (*destroy)(struct fluid *f);
+    /* Sets n_left; local flows and those of 0 bytes are left out already. */
+    int (*start)(struct fluid *f, uint32_t id, const struct fluid_source *sources, uint32_t n);
+    int (*move)(struct fluid *f, uint32_t id, uint32_t to_level); /* sets level */
+    int (*stop)(struct fluid *f, uint32_t id);
+    void (*forget)(struct fluid *f, uint32_t id);             /* it has no flows any more */
+    double (*left_bytes)(const struct fluid *f, uint32_t id); /* at now_ns */
+    int (*solve)(struct fluid *f);
+    int64_t (*next_ns)(const struct fluid *f); /* of the next flow's end; FLUID_NEVER */
+    int (*end)(struct fluid *f);               /* ends what has come by now_ns */
+    /* The rate of one of the Macroflow's flows from that host, 0 without one. */
+    double (*rate_from)(const struct fluid *f, uint32_t id, uint32_t host);
+    /* Calls fn for each bundle, until it returns something else than 0, and returns that. */
+    int (*each)(const struct fluid *f, bundle_rate_fn fn, void *context);
 };
 
-struct flow {
-    struct bundle *bundle; /* NULL: ended, or free */
-    double end;            /* its key in bundle->flows */
-    uint32_t macroflow;
-};
+extern const struct fluid_method fluid_sparse, fluid_dense;
 
 struct macroflow {
     uint64_t subject;
-    uint32_t *flows; /* one per source; UINT32_MAX for none */
-    uint32_t n_sources, n_left;
-    uint32_t target, level;
     int64_t bytes;
-    bool alive;
+    void *flows;     /* the method's */
+    uint32_t n_left; /* flows */
+    uint32_t target, level;
+    uint32_t wanted_level; /* goes there before the next solve */
+    bool alive, moving;
 };
 
 /* Growing tables of ids that are handed out again. */
 struct ids {
     uint32_t *spare, n_spare, room_spare, next;
-};
-
-struct link {
-    double capacity;
-    struct port *first; /* listed ports, most urgent first */
-    bool hot;
 };
 
 struct list {
@@ -105,39 +59,26 @@ struct list {
 
 struct fluid {
     struct fluid_config config;
+    const struct fluid_method *method;
+    void *net; /* the method's */
     int64_t now_ns;
-    struct link *links;
-    struct port ***levels; /* per level an array of n_links ports, each NULL until used, or NULL */
-    struct list ports;     /* by id */
-    struct heap ends;      /* ports by the instant at which their next flow ends */
-    uint32_t *ends_where;  /* by port id */
-    struct bundle *bundles;
-    struct list spare_bundles, bundles_by_id;
-    uint32_t *limited_where; /* by bundle id */
-    size_t limited_room, ends_room;
-    struct flow *flows;
-    uint32_t *flows_where; /* place in its bundle's heap */
-    struct ids flow_ids;
-    size_t flows_room;
     struct macroflow *macroflows;
     struct ids macroflow_ids;
     size_t macroflows_room;
-    struct list *dirty;            /* per level */
-    uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
+    uint32_t *moving; /* Macroflows whose wanted level is another */
+    size_t n_moving, moving_room;
     struct fluid_event *events;
     size_t n_events, events_room, next_event;
-    /* The solver's own. */
-    uint64_t filling, visited; /* counters: fillings × PORT_STATES, ports */
-    struct list region, touched, moved, joining;
-    struct heap fill;
-    struct list uplinks; /* struct link: their use changed */
+    bool *hot;        /* by host */
+    uint64_t visited; /* ports */
 };
 
-/* fluid.c */
 int fluid_solve(struct fluid *f); /* rates and hot links up to date */
+
+/* For methods. */
+int fluid_grow(void **table, size_t *room, size_t need, size_t size);
 int fluid_list_add(struct list *l, void *item);
-void port_advance(struct port *p, int64_t now_ns);
-int port_schedule(struct fluid *f, struct port *p);
-int port_mark_dirty(struct fluid *f, struct port *p);
-double bundle_progress(const struct bundle *b); /* bytes each of its flows had, at limit->at_ns */
-int bundle_schedule(struct fluid *f, struct bundle *b);
+uint32_t fluid_ids_take(struct ids *ids);
+void fluid_ids_give_back(struct ids *ids, uint32_t id);
+int fluid_flow_ended(struct fluid *f, uint32_t macroflow);
+int fluid_uplink_used(struct fluid *f, uint32_t host, double used_bytes_s);

@@ -1,6 +1,7 @@
 #include "testbed/sim/grid.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,20 +26,60 @@ int grid_set_values(struct grid *grid, const char *option, const char *list, str
     return n < 0 ? n : 0;
 }
 
+int grid_read_seeds(const char *value, int otherwise, int *ret, struct err *err)
+{
+    char *end = NULL;
+    long n = value ? strtol(value, &end, 10) : otherwise;
+    if ((value && (end == value || *end)) || n < 1 || n > GRID_SEEDS_MAX)
+        return err_set(err, EINVAL, "--seeds takes a number from 1 to %d, not '%s'", GRID_SEEDS_MAX,
+                       value);
+    *ret = (int)n;
+    return 0;
+}
+
 static struct batch_item *item(const struct grid *g, int policy, int value, int seed)
 {
     return &g->items[(policy * g->n_values + value) * g->n_seeds + seed];
 }
 
-int grid_run(struct grid *g, const struct run_setup *base, int seeds, struct err *err)
+/* "a=1+b=2" */
+static int set_options(struct run_setup *setup, const char *list, struct err *err)
+{
+    char copy[32], *rest = copy, *word;
+    int rc = 0;
+    snprintf(copy, sizeof(copy), "%s", list);
+    while (!rc && (word = strsep(&rest, "+"))) {
+        char *value = strchr(word, '=');
+        if (!value)
+            return err_set(err, EINVAL, "'%s' is not OPTION=VALUE", word);
+        *value++ = 0;
+        rc = run_setup_set(setup, word, value, err);
+    }
+    return rc;
+}
+
+static int set_value(const struct grid *g, struct run_setup *setup, int value, struct err *err)
+{
+    if (!g->option)
+        return 0;
+    return strcmp(g->option, "options") == 0
+               ? set_options(setup, g->values[value], err)
+               : run_setup_set(setup, g->option, g->values[value], err);
+}
+
+static size_t items_of(const struct grid *g)
+{
+    return (size_t)(g->n_policies * g->n_values * g->n_seeds);
+}
+
+int grid_prepare(struct grid *g, const struct run_setup *base, int seeds, struct err *err)
 {
     int rc = 0;
     g->n_seeds = seeds;
     g->n_values = g->option ? g->n_values : 1;
-    size_t n = (size_t)(g->n_policies * g->n_values * g->n_seeds);
-    g->items = calloc(n, sizeof(*g->items));
+    g->items = calloc(items_of(g), sizeof(*g->items));
     if (!g->items)
-        return err_set(err, ENOMEM, "not enough memory for %zu simulations", n);
+        return err_set(err, ENOMEM, "not enough memory for %zu simulations", items_of(g));
     for (int p = 0; p < g->n_policies; p++)
         for (int v = 0; v < g->n_values; v++)
             for (int s = 0; s < seeds && !rc; s++) {
@@ -46,9 +87,25 @@ int grid_run(struct grid *g, const struct run_setup *base, int seeds, struct err
                 *setup = *base;
                 setup->policy = g->policies[p];
                 setup->convert.seed += (uint64_t)s;
-                rc = g->option ? run_setup_set(setup, g->option, g->values[v], err) : 0;
+                rc = set_value(g, setup, v, err);
             }
-    return rc ? rc : batch_run(g->items, n, err);
+    return rc;
+}
+
+int grid_run(struct grid *const *grids, size_t n, struct err *err)
+{
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        total += items_of(grids[i]);
+    struct batch_item **items = calloc(total ? total : 1, sizeof(struct batch_item *));
+    if (!items)
+        return err_set(err, ENOMEM, "not enough memory for %zu simulations", total);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < items_of(grids[i]); k++)
+            items[at++] = &grids[i]->items[k];
+    int rc = batch_run(items, total, err);
+    free(items);
+    return rc;
 }
 
 void grid_done(struct grid *grid)

@@ -9,18 +9,24 @@ enum { GRID_MAX = 32, GRID_SEEDS_MAX = 64 };
 struct grid {
     int n_policies, n_values, n_seeds;
     const struct run_policy *policies[GRID_MAX];
-    const char *option; /* NULL: none, then there is one value "" */
+    const char *option; /* NULL: none, then there is one value ""; "options": see grid_set_values */
     char values[GRID_MAX][32];
     struct batch_item *items;
 };
 
-/* Reads "a,b,c" of policy names, and the values. 0 or −EINVAL with a sentence. */
+/* Reads "a,b,c" of policy names, and the values; those of "options" are several options each:
+ * "servers=64+racks=4". 0 or −EINVAL with a sentence. */
 int grid_set_policies(struct grid *grid, const char *list, struct err *err);
 int grid_set_values(struct grid *grid, const char *option, const char *list, struct err *err);
 
-/* Simulates all; seeds are the setup's and those that follow it. 0 or −errno with a sentence; call
- * grid_done in any case. */
-int grid_run(struct grid *grid, const struct run_setup *base, int seeds, struct err *err);
+/* Reads a number of seeds; `otherwise` without a value. 0 or −EINVAL with a sentence. */
+int grid_read_seeds(const char *value, int otherwise, int *ret, struct err *err);
+
+/* Makes the items; seeds are the setup's and those that follow it. 0 or −errno with a sentence;
+ * call grid_done in any case. */
+int grid_prepare(struct grid *grid, const struct run_setup *base, int seeds, struct err *err);
+/* Simulates all items of `n` prepared grids in one batch. 0 or −errno with a sentence. */
+int grid_run(struct grid *const *grids, size_t n, struct err *err);
 void grid_done(struct grid *grid);
 
 /* Median over the seeds of a double of struct batch_row, by its offset. */

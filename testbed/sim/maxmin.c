@@ -1,6 +1,6 @@
 #include "testbed/sim/maxmin.h"
 
-#include "testbed/sim/fluid_state.h"
+#include "testbed/sim/sparse.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,32 +10,32 @@ static const double NOISE = 1e-12;
 
 /* ---- the region ---- */
 
-static double left_of_link(const struct fluid *f, const struct port *p)
+static double left_of_link(const struct sparse *net, const struct port *p)
 {
-    double left = f->links[p->link].capacity;
+    double left = net->links[p->link].capacity;
     if (!p->listed)
         return 0;
-    for (const struct port *q = f->links[p->link].first; q != p; q = q->lower)
+    for (const struct port *q = net->links[p->link].first; q != p; q = q->lower)
         left -= q->used;
-    return left > 1e-9 * f->links[p->link].capacity ? left : 0;
+    return left > 1e-9 * net->links[p->link].capacity ? left : 0;
 }
 
 /* The dirty ports of a level start the region. One that is dirty by a change above only, which left
  * its capacity as it was, is not (a starved level's is 0 before and after). */
-static int region_begin(struct fluid *f, uint32_t level)
+static int region_begin(struct sparse *net, uint32_t level)
 {
-    struct list *dirty = &f->dirty[level];
-    f->region.n = 0;
+    struct list *dirty = &net->dirty[level];
+    net->region.n = 0;
     for (size_t i = 0; i < dirty->n; i++) {
         struct port *p = dirty->items[i];
-        double left = left_of_link(f, p);
-        bool same = fabs(left - p->capacity) <= NOISE * f->links[p->link].capacity;
+        double left = left_of_link(net, p);
+        bool same = fabs(left - p->capacity) <= NOISE * net->links[p->link].capacity;
         p->dirty = false;
         if (same && !p->changed)
             continue;
         p->capacity = left;
         p->changed = false;
-        if (fluid_list_add(&f->region, p))
+        if (fluid_list_add(&net->region, p))
             return -ENOMEM;
     }
     dirty->n = 0;
@@ -66,60 +66,61 @@ static bool limited_by(const struct port *p, const struct crossing *c)
 
 /* What it has got in this filling, or a negative number. Where the filling passed a port outside,
  * it kept what it had. p itself has not given yet. */
-static inline double given(const struct fluid *f, const struct port *p, const struct crossing *c)
+static inline double given(const struct sparse *net, const struct port *p, const struct crossing *c)
 {
     double rate = INFINITY;
     struct port *const *ports = c->peer ? &c->peer : c->bundle->ports;
     uint32_t n = c->peer ? 1 : c->bundle->n_ports;
     for (uint32_t i = 0; i < n; i++) {
         const struct port *q = ports[i];
-        if (q->state < f->filling + PORT_PASSED)
+        if (q->state < net->filling + PORT_PASSED)
             continue;
-        double has = q->state == f->filling + PORT_DONE ? q->share : old_rate(p, c);
+        double has = q->state == net->filling + PORT_DONE ? q->share : old_rate(p, c);
         rate = has < rate ? has : rate;
     }
     return isinf(rate) ? -1 : rate;
 }
 
 /* Whether it is filled now: a port of it is in the region, and none has given. */
-static inline bool in_region(const struct fluid *f, const struct port *p, const struct crossing *c)
+static inline bool in_region(const struct sparse *net, const struct port *p,
+                             const struct crossing *c)
 {
     if (c->peer)
-        return c->peer->state == f->filling + PORT_JOINED;
+        return c->peer->state == net->filling + PORT_JOINED;
     for (uint32_t i = 0; i < c->bundle->n_ports; i++)
-        if (c->bundle->ports[i]->state == f->filling + PORT_JOINED)
-            return given(f, p, c) < 0;
+        if (c->bundle->ports[i]->state == net->filling + PORT_JOINED)
+            return given(net, p, c) < 0;
     return false;
 }
 
 /* ---- filling ---- */
 
-static int queue(struct fluid *f, const struct port *p, double key, bool bounds)
+static int queue(struct sparse *net, const struct port *p, double key, bool bounds)
 {
-    return heap_push(&f->fill, NULL, key, p->id * 2 + bounds);
+    return heap_push(&net->fill, NULL, key, p->id * 2 + bounds);
 }
 
-static int queue_bound(struct fluid *f, struct port *q, double *least)
+static int queue_bound(struct sparse *net, struct port *q, double *least)
 {
-    if (q->state >= f->filling + PORT_JOINED || isinf(q->rate))
+    if (q->state >= net->filling + PORT_JOINED || isinf(q->rate))
         return 0;
     if (q->rate < *least)
         *least = q->rate;
-    if (q->state == f->filling + PORT_BOUNDS)
+    if (q->state == net->filling + PORT_BOUNDS)
         return 0;
-    q->state = f->filling + PORT_BOUNDS;
-    return queue(f, q, q->rate, true);
+    q->state = net->filling + PORT_BOUNDS;
+    return queue(net, q, q->rate, true);
 }
 
 /* Ports outside stand in the filling's order with the shares that they have; *ret_least is the
  * least of the bundle's. */
-static int queue_bounds(struct fluid *f, const struct crossing *c, double *ret_least)
+static int queue_bounds(struct sparse *net, const struct crossing *c, double *ret_least)
 {
     *ret_least = INFINITY;
     if (c->peer)
-        return queue_bound(f, c->peer, ret_least);
+        return queue_bound(net, c->peer, ret_least);
     for (uint32_t i = 0; i < c->bundle->n_ports; i++)
-        if (queue_bound(f, c->bundle->ports[i], ret_least))
+        if (queue_bound(net, c->bundle->ports[i], ret_least))
             return -ENOMEM;
     return 0;
 }
@@ -131,22 +132,22 @@ static double share_of(double left, uint32_t open)
 
 /* Port p joins a filling that has given all rates below `from`. *ret_late: it should have joined
  * before, because its share is less or its bundles get more than it gave them. */
-static int join(struct fluid *f, struct port *p, double from, bool *ret_late)
+static int join(struct sparse *net, struct port *p, double from, bool *ret_late)
 {
     double sure = p->capacity, least;
     uint32_t unsure = 0;
     bool rises = false, behind = p->rate < from * (1 - NOISE);
-    f->visited++;
-    p->state = f->filling + PORT_JOINED;
+    net->fluid->visited++;
+    p->state = net->filling + PORT_JOINED;
     p->share = INFINITY;
     p->free = p->capacity;
     p->open = 0;
     for (uint32_t j = 0; j < p->n_bundles; j++) {
         const struct crossing *c = &p->row[j];
-        least = given(f, p, c);
+        least = given(net, p, c);
         if (least >= 0)
             p->free -= c->n_flows * least;
-        else if (p->open += c->n_flows, queue_bounds(f, c, &least))
+        else if (p->open += c->n_flows, queue_bounds(net, c, &least))
             return -ENOMEM;
         if (least < from)
             sure -= c->n_flows * least;
@@ -157,24 +158,24 @@ static int join(struct fluid *f, struct port *p, double from, bool *ret_late)
     if (unsure)
         *ret_late |= rises || share_of(sure, unsure) < from * (1 - NOISE);
     else
-        *ret_late |= rises || sure < -NOISE * f->links[p->link].capacity;
-    return p->open ? queue(f, p, share_of(p->free, p->open), false) : 0;
+        *ret_late |= rises || sure < -NOISE * net->links[p->link].capacity;
+    return p->open ? queue(net, p, share_of(p->free, p->open), false) : 0;
 }
 
-static int join_later(struct fluid *f, struct port *p)
+static int join_later(struct sparse *net, struct port *p)
 {
-    if (fluid_list_add(&f->region, p))
+    if (fluid_list_add(&net->region, p))
         return -ENOMEM;
-    p->state = f->filling + PORT_JOINED;
-    return fluid_list_add(&f->joining, p);
+    p->state = net->filling + PORT_JOINED;
+    return fluid_list_add(&net->joining, p);
 }
 
-static int join_all(struct fluid *f, double from, bool *ret_late)
+static int join_all(struct sparse *net, double from, bool *ret_late)
 {
-    for (size_t i = 0; i < f->joining.n; i++)
-        if (join(f, f->joining.items[i], from, ret_late))
+    for (size_t i = 0; i < net->joining.n; i++)
+        if (join(net, net->joining.items[i], from, ret_late))
             return -ENOMEM;
-    f->joining.n = 0;
+    net->joining.n = 0;
     return 0;
 }
 
@@ -185,18 +186,18 @@ static bool overloaded(const struct port *p)
 
 /* A port outside is told that a bundle of it has another rate than before. One that is full, or now
  * carries too much, joins. */
-static int tell(struct fluid *f, struct port *q, double delta)
+static int tell(struct sparse *net, struct port *q, double delta)
 {
     if (!isinf(q->rate))
-        return join_later(f, q);
-    if (q->delta == 0 && fluid_list_add(&f->touched, q))
+        return join_later(net, q);
+    if (q->delta == 0 && fluid_list_add(&net->touched, q))
         return -ENOMEM;
     q->delta += delta;
-    return delta > 0 && overloaded(q) ? join_later(f, q) : 0;
+    return delta > 0 && overloaded(q) ? join_later(net, q) : 0;
 }
 
 /* The bundle gets `rate` from p, its bottleneck. */
-static int give(struct fluid *f, struct port *p, struct crossing *c, double rate)
+static int give(struct sparse *net, struct port *p, struct crossing *c, double rate)
 {
     double n = c->n_flows, old = old_rate(p, c);
     bool news = !about(rate, old);
@@ -206,84 +207,84 @@ static int give(struct fluid *f, struct port *p, struct crossing *c, double rate
         struct port *q = ports[i];
         if (q == p)
             continue;
-        if (q->state == f->filling + PORT_JOINED) {
+        if (q->state == net->filling + PORT_JOINED) {
             q->open -= c->n_flows;
             q->free -= n * rate;
-        } else if (news && tell(f, q, n * (rate - old))) {
+        } else if (news && tell(net, q, n * (rate - old))) {
             return -ENOMEM;
         }
     }
     if (limited_by(p, c))
         return 0;
     c->bundle->new_limit = p;
-    return fluid_list_add(&f->moved, c->bundle);
+    return fluid_list_add(&net->moved, c->bundle);
 }
 
 /* All that has not yet been given is now given, p limiting it. */
-static int fill_port(struct fluid *f, struct port *p, double rate)
+static int fill_port(struct sparse *net, struct port *p, double rate)
 {
     for (uint32_t j = 0; j < p->n_bundles && p->open; j++) {
         struct crossing *c = &p->row[j];
-        if (given(f, p, c) >= 0)
+        if (given(net, p, c) >= 0)
             continue;
         p->open -= c->n_flows;
         p->free -= c->n_flows * rate;
-        if (give(f, p, c, rate))
+        if (give(net, p, c, rate))
             return -ENOMEM;
     }
     p->share = rate;
-    p->state = f->filling + PORT_DONE;
+    p->state = net->filling + PORT_DONE;
     return 0;
 }
 
 /* Port p outside has no more than its old share for those of its bundles that are being filled;
  * where that is not what they had, its share cannot stay. */
-static int bound(struct fluid *f, struct port *p)
+static int bound(struct sparse *net, struct port *p)
 {
     for (uint32_t j = 0; j < p->n_bundles; j++) {
         const struct crossing *c = &p->row[j];
-        if (in_region(f, p, c) && !about(p->rate, old_rate(p, c)))
-            return join_later(f, p);
+        if (in_region(net, p, c) && !about(p->rate, old_rate(p, c)))
+            return join_later(net, p);
     }
     for (uint32_t j = 0; j < p->n_bundles; j++) {
         struct crossing *c = &p->row[j];
-        if (in_region(f, p, c) && give(f, p, c, p->rate))
+        if (in_region(net, p, c) && give(net, p, c, p->rate))
             return -ENOMEM;
     }
-    p->state = f->filling + PORT_PASSED;
+    p->state = net->filling + PORT_PASSED;
     return 0;
 }
 
 /* A port whose share rose since it was queued goes back. */
-static int fill_next(struct fluid *f, struct heap_item top)
+static int fill_next(struct sparse *net, struct heap_item top)
 {
-    struct port *p = f->ports.items[top.id / 2];
+    struct port *p = net->ports.items[top.id / 2];
     if (top.id % 2)
-        return p->state == f->filling + PORT_BOUNDS ? bound(f, p) : 0;
+        return p->state == net->filling + PORT_BOUNDS ? bound(net, p) : 0;
     if (!p->open)
         return 0;
     double share = share_of(p->free, p->open);
     if (share > top.key * (1 + NOISE))
-        return queue(f, p, share, false);
-    return fill_port(f, p, about(share, p->rate) ? p->rate : share);
+        return queue(net, p, share, false);
+    return fill_port(net, p, about(share, p->rate) ? p->rate : share);
 }
 
 /* Once through, least share first; *ret_late: a port joined too late, so all anew with it. */
-static int fill(struct fluid *f, bool *ret_late)
+static int fill(struct sparse *net, bool *ret_late)
 {
     double from = 0;
-    f->filling += PORT_STATES;
-    f->fill.n = 0;
-    f->touched.n = f->moved.n = f->joining.n = 0;
-    for (size_t i = 0; i < f->region.n; i++)
-        ((struct port *)f->region.items[i])->state = f->filling + PORT_JOINED;
-    for (size_t i = 0, n = f->region.n; i < n; i++)
-        if (join(f, f->region.items[i], 0, ret_late))
+    net->filling += PORT_STATES;
+    net->fill.n = 0;
+    net->touched.n = net->moved.n = net->joining.n = 0;
+    for (size_t i = 0; i < net->region.n; i++)
+        ((struct port *)net->region.items[i])->state = net->filling + PORT_JOINED;
+    for (size_t i = 0, n = net->region.n; i < n; i++)
+        if (join(net, net->region.items[i], 0, ret_late))
             return -ENOMEM;
-    while (f->fill.n && !*ret_late) {
-        struct heap_item top = heap_pop(&f->fill, NULL);
+    while (net->fill.n && !*ret_late) {
+        struct heap_item top = heap_pop(&net->fill, NULL);
         from = fmax(from, top.key);
-        if (fill_next(f, top) || join_all(f, from, ret_late))
+        if (fill_next(net, top) || join_all(net, from, ret_late))
             return -ENOMEM;
     }
     return 0;
@@ -292,91 +293,91 @@ static int fill(struct fluid *f, bool *ret_late)
 /* ---- the new rates ---- */
 
 /* The bundle's count goes on from where it was, on its new bottleneck's counter. */
-static int move_bundle(struct fluid *f, struct bundle *b)
+static int move_bundle(struct sparse *net, struct bundle *b)
 {
     double progress = 0;
     struct port *left = b->limit;
     if (left) {
-        port_advance(left, f->now_ns);
+        port_advance(left, net->fluid->now_ns);
         progress = bundle_progress(b);
-        heap_take(&left->limited, f->limited_where, b->id);
-        if (left->state <= f->filling && port_schedule(f, left))
+        heap_take(&left->limited, net->limited_where, b->id);
+        if (left->state <= net->filling && port_schedule(net, left))
             return -ENOMEM;
     }
-    port_advance(b->new_limit, f->now_ns);
+    port_advance(b->new_limit, net->fluid->now_ns);
     for (uint32_t i = 0; !b->limit && i < b->n_ports; i++)
         b->ports[i]->row[b->place[i]].fresh = false;
     b->limit = b->new_limit;
     b->offset = b->limit->served - progress;
-    return bundle_schedule(f, b);
+    return bundle_schedule(net, b);
 }
 
 /* The link's use changed by what this level's did: levels below have another capacity. */
-static int use_changed(struct fluid *f, struct port *p, double used)
+static int use_changed(struct sparse *net, struct port *p, double used)
 {
-    struct link *link = &f->links[p->link];
+    struct link *link = &net->links[p->link];
     double delta = used - p->used;
     p->used = used;
     if (fabs(delta) <= NOISE * link->capacity)
         return 0;
     for (struct port *q = p->listed ? p->lower : link->first; q; q = q->lower)
-        if (q->level > p->level && port_mark_dirty(f, q))
+        if (q->level > p->level && port_mark_dirty(net, q))
             return -ENOMEM;
-    return f->config.hot_per_mille && p->link < f->config.topology->n_hosts
-               ? fluid_list_add(&f->uplinks, link)
+    return net->fluid->config.hot_per_mille && p->link < net->fluid->config.topology->n_hosts
+               ? fluid_list_add(&net->uplinks, link)
                : 0;
 }
 
-static int commit(struct fluid *f)
+static int commit(struct sparse *net)
 {
-    for (size_t i = 0; i < f->region.n; i++)
-        port_advance(f->region.items[i], f->now_ns);
-    for (size_t i = 0; i < f->moved.n; i++)
-        if (move_bundle(f, f->moved.items[i]))
+    for (size_t i = 0; i < net->region.n; i++)
+        port_advance(net->region.items[i], net->fluid->now_ns);
+    for (size_t i = 0; i < net->moved.n; i++)
+        if (move_bundle(net, net->moved.items[i]))
             return -ENOMEM;
-    for (size_t i = 0; i < f->region.n; i++) {
-        struct port *p = f->region.items[i];
+    for (size_t i = 0; i < net->region.n; i++) {
+        struct port *p = net->region.items[i];
         p->rate = p->share;
         p->delta = 0;
-        if (use_changed(f, p, p->capacity - p->free) || port_schedule(f, p))
+        if (use_changed(net, p, p->capacity - p->free) || port_schedule(net, p))
             return -ENOMEM;
     }
-    for (size_t i = 0; i < f->touched.n; i++) {
-        struct port *p = f->touched.items[i];
-        if (p->delta != 0 && use_changed(f, p, p->used + p->delta))
+    for (size_t i = 0; i < net->touched.n; i++) {
+        struct port *p = net->touched.items[i];
+        if (p->delta != 0 && use_changed(net, p, p->used + p->delta))
             return -ENOMEM;
         p->delta = 0;
     }
     return 0;
 }
 
-static void forget(struct fluid *f)
+static void forget(struct sparse *net)
 {
-    for (size_t i = 0; i < f->touched.n; i++)
-        ((struct port *)f->touched.items[i])->delta = 0;
+    for (size_t i = 0; i < net->touched.n; i++)
+        ((struct port *)net->touched.items[i])->delta = 0;
 }
 
-static int solve_level(struct fluid *f, uint32_t level)
+static int solve_level(struct sparse *net, uint32_t level)
 {
     bool late = true;
-    if (region_begin(f, level))
+    if (region_begin(net, level))
         return -ENOMEM;
     while (late) {
         late = false;
-        if (fill(f, &late))
+        if (fill(net, &late))
             return -ENOMEM;
         if (late)
-            forget(f);
+            forget(net);
     }
-    return commit(f);
+    return commit(net);
 }
 
-int maxmin_solve(struct fluid *f)
+int maxmin_solve(struct sparse *net)
 {
-    for (uint32_t level = f->dirty_from; level < f->dirty_to; level++)
-        if (f->dirty[level].n && solve_level(f, level))
+    for (uint32_t level = net->dirty_from; level < net->dirty_to; level++)
+        if (net->dirty[level].n && solve_level(net, level))
             return -ENOMEM;
-    f->dirty_from = f->config.levels;
-    f->dirty_to = 0;
+    net->dirty_from = net->fluid->config.levels;
+    net->dirty_to = 0;
     return 0;
 }

@@ -15,7 +15,7 @@
  * other parts of the network, ports with a smaller share). */
 #pragma once
 
-struct fluid;
+struct sparse;
 
-/* Solves at f's present instant. Returns 0 or −ENOMEM. Nothing dirty costs nothing. */
-int maxmin_solve(struct fluid *f);
+/* Solves at the fluid's present instant. Returns 0 or −ENOMEM. Nothing dirty costs nothing. */
+int maxmin_solve(struct sparse *net);

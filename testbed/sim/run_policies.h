@@ -5,12 +5,14 @@
 
 #include "controller/engine/engine.h"
 
+#define RUN_LEVELS_UNLIMITED UINT32_MAX /* a level for each size in bytes */
+
 struct run_policy {
     const char *name, *what;
     const char *turn, *place, *network;
     enum mode_rule mode_rule;
     uint32_t map_share_permille;
-    bool many_levels; /* ENGINE_LEVELS_MAX, whatever else is said */
+    uint32_t levels; /* whatever else is said; 0: what is said */
 };
 
 extern const struct run_policy run_policies[]; /* ends with a NULL name */

@@ -17,7 +17,10 @@ const char run_setup_usage[] =
     "      [--servers N] [--slots N] [--racks N] [--link RATE] [--levels N] [--map-mb N]\n"
     "      [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] [--seed N]\n"
     "      [--hold-max SECONDS|none] [--congested PERMILLE/PERMILLE] [--map-share PERMILLE]\n"
-    "      [--estimate-error SIGMA]";
+    "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
+    "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
+    "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
+    "      [--copies TIMES|none]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
@@ -106,7 +109,10 @@ static int set_racks(struct run_setup *s, const char *value, struct err *err)
 
 static int set_levels(struct run_setup *s, const char *value, struct err *err)
 {
-    return read_number(&s->levels, "levels", value, 1, ENGINE_LEVELS_MAX, err);
+    int rc = read_number(&s->levels, "levels", value, 0, ENGINE_LEVELS_MAX, err);
+    if (!rc && !s->levels)
+        s->levels = RUN_LEVELS_UNLIMITED;
+    return rc;
 }
 
 static int set_link(struct run_setup *s, const char *value, struct err *err)
@@ -186,16 +192,100 @@ static int set_estimate_error(struct run_setup *s, const char *value, struct err
     return read_real(&s->estimate_error, "estimate-error", value, 0, 5, err);
 }
 
-static int (*const setters[])(struct run_setup *, const char *, struct err *) = {
-    set_path,      set_path,      set_policy,        set_turn,   set_place, set_network,
-    set_servers,   set_slots,     set_racks,         set_levels, set_link,  set_map_mb,
-    set_compute,   set_load,      set_jobs,          set_seed,   set_local, set_hold_max,
-    set_congested, set_map_share, set_estimate_error};
+static int set_oversubscription(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_real(&s->oversubscription, "oversubscription", value, 1, 1000, err);
+}
 
-const char *const run_setup_options[] = {
-    "trace", "workload", "policy",    "turn",      "place",          "network", "servers", "slots",
-    "racks", "levels",   "link",      "map-mb",    "compute",        "load",    "jobs",    "seed",
-    "local", "hold-max", "congested", "map-share", "estimate-error", NULL};
+static int set_spines(struct run_setup *s, const char *value, struct err *err)
+{
+    s->spines = 0;
+    if (strcmp(value, "ideal") == 0)
+        return 0;
+    return read_number(&s->spines, "spines", value, 1, 1024, err);
+}
+
+static int read_delay(int64_t *ret_ns, const char *option, const char *value, struct err *err)
+{
+    double seconds = 0;
+    int rc = read_real(&seconds, option, value, 0, 3600, err);
+    *ret_ns = (int64_t)(seconds * 1e9);
+    return rc;
+}
+
+static int set_report_delay(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_delay(&s->report_delay_ns, "report-delay", value, err);
+}
+
+static int set_decision_delay(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_delay(&s->decision_delay_ns, "decision-delay", value, err);
+}
+
+static int set_failures(struct run_setup *s, const char *value, struct err *err)
+{
+    return faults_read_failures(&s->faults, value, err);
+}
+
+static int set_stragglers(struct run_setup *s, const char *value, struct err *err)
+{
+    return faults_read_stragglers(&s->faults, value, err);
+}
+
+static int set_copies(struct run_setup *s, const char *value, struct err *err)
+{
+    s->copy_after = 0;
+    if (strcmp(value, "none") == 0)
+        return 0;
+    return read_real(&s->copy_after, "copies", value, 1, 1000, err);
+}
+
+static int (*const setters[])(struct run_setup *, const char *,
+                              struct err *) = {set_path,           set_path,
+                                               set_policy,         set_turn,
+                                               set_place,          set_network,
+                                               set_servers,        set_slots,
+                                               set_racks,          set_levels,
+                                               set_link,           set_map_mb,
+                                               set_compute,        set_load,
+                                               set_jobs,           set_seed,
+                                               set_local,          set_hold_max,
+                                               set_congested,      set_map_share,
+                                               set_estimate_error, set_oversubscription,
+                                               set_spines,         set_report_delay,
+                                               set_decision_delay, set_failures,
+                                               set_stragglers,     set_copies};
+
+const char *const run_setup_options[] = {"trace",
+                                         "workload",
+                                         "policy",
+                                         "turn",
+                                         "place",
+                                         "network",
+                                         "servers",
+                                         "slots",
+                                         "racks",
+                                         "levels",
+                                         "link",
+                                         "map-mb",
+                                         "compute",
+                                         "load",
+                                         "jobs",
+                                         "seed",
+                                         "local",
+                                         "hold-max",
+                                         "congested",
+                                         "map-share",
+                                         "estimate-error",
+                                         "oversubscription",
+                                         "spines",
+                                         "report-delay",
+                                         "decision-delay",
+                                         "failures",
+                                         "stragglers",
+                                         "copies",
+                                         NULL};
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
@@ -247,6 +337,7 @@ void run_setup_init(struct run_setup *setup)
     *setup = (struct run_setup){.convert = workload_convert_defaults,
                                 .policy = run_policy_find("duopoly"),
                                 .map_share_permille = -1,
+                                .oversubscription = 4,
                                 .load = 1};
     setup->convert.jobs = 0;
     setup->convert.speed_milli = 1000;
@@ -382,10 +473,13 @@ static void tables_over(struct engine_config *engine, const struct run_inputs *i
 static void choose_levels(struct engine_config *engine, const struct run_setup *a,
                           const struct run_inputs *in)
 {
-    uint32_t levels = a->policy->many_levels ? ENGINE_LEVELS_MAX : a->levels ? a->levels : 8;
+    uint32_t said = a->levels ? a->levels : 8;
+    uint32_t levels = a->policy->levels ? a->policy->levels : said;
     uint64_t scale = in->header.scale ? in->header.scale : 1;
     uint64_t first_coflow = 10000000 / scale, first_macroflow = 1000000 / scale;
-    if (in->converted) {
+    if (levels == RUN_LEVELS_UNLIMITED) {
+        engine->coflow = engine->macroflow = (struct level_table){.levels = 0};
+    } else if (in->converted) {
         tables_over(engine, in, levels);
     } else {
         level_table_exponential(&engine->coflow, first_coflow ? first_coflow : 1, 8, levels);
@@ -396,13 +490,35 @@ static void choose_levels(struct engine_config *engine, const struct run_setup *
     level_table_exponential(&engine->dclas, first_dclas ? first_dclas : 1, 10, 14);
 }
 
-static uint32_t tasks_most(const struct run_inputs *in)
+static uint64_t cells_of(const struct workload_job *job)
 {
-    uint64_t tasks = 0;
-    for (size_t i = 0; i < in->n; i++)
-        for (uint32_t s = 0; s < in->jobs[i].n_stages; s++)
-            tasks += in->jobs[i].stages[s].tasks;
-    return tasks < UINT32_MAX ? (uint32_t)tasks + 1 : UINT32_MAX;
+    uint64_t cells = 0;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t e = 0; e < job->stages[s].n_parents; e++) {
+            const struct workload_edge *edge = &job->stages[s].parents[e];
+            cells += (uint64_t)job->stages[s].tasks *
+                     (edge->matrix ? job->stages[edge->parent].tasks : 1);
+        }
+    return cells;
+}
+
+/* The engine's tables hold what this cluster and these jobs need, and not more. */
+static void choose_bounds(struct engine_config *engine, const struct run_inputs *in, uint32_t hosts)
+{
+    uint64_t tasks = 0, cells = 0;
+    uint32_t stages = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        const struct workload_job *job = &in->jobs[i];
+        for (uint32_t s = 0; s < job->n_stages; s++)
+            tasks += job->stages[s].tasks;
+        stages = job->n_stages > stages ? job->n_stages : stages;
+        cells = cells_of(job) > cells ? cells_of(job) : cells;
+    }
+    engine->hosts_max = hosts;
+    engine->jobs_max = (uint32_t)in->n + 1;
+    engine->tasks_max = tasks + 1;
+    engine->stages_per_job_max = stages + 1;
+    engine->cells_per_job_max = cells + 1;
 }
 
 static void name(char *to, size_t size, const char *from)
@@ -450,12 +566,17 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
                                           : 1000000000;
     config.local_free = !s->local_network;
     config.racks = s->racks;
+    config.spines = s->spines;
+    config.oversubscription = s->oversubscription;
+    config.report_delay_ns = s->report_delay_ns;
+    config.decision_delay_ns = s->decision_delay_ns;
+    config.faults = s->faults;
+    config.faults.seed = convert.seed;
+    config.copy_after = s->copy_after;
     engine->seed = convert.seed;
     engine->epoch = 1;
     engine->mode_dwell_ns = 0;
-    engine->hosts_max = config.hosts;
-    engine->jobs_max = (uint32_t)in->n + 1;
-    engine->tasks_max = tasks_most(in);
+    choose_bounds(engine, in, config.hosts);
     choose_levels(engine, s, in);
     *ret_config = config;
 }
@@ -474,15 +595,17 @@ static void misestimate(const struct run_setup *s, const struct run_inputs *in, 
     }
 }
 
-int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in, FILE *log,
-                       void (*progress)(void *user, double part), void *user,
-                       struct run_result *result, struct err *err)
+int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in,
+                       const struct run_listeners *listeners, struct run_result *result,
+                       struct err *err)
 {
     struct run_config config;
     run_setup_configure(setup, in, &config);
-    config.log = log;
-    config.progress = progress;
-    config.user = user;
+    config.log = listeners->log;
+    config.progress = listeners->progress;
+    config.user = listeners->user;
+    config.watch = listeners->watch;
+    config.watcher = listeners->watcher;
     double *told = setup->estimate_error > 0 ? calloc(in->n, sizeof(*told)) : NULL;
     if (setup->estimate_error > 0 && !told)
         return err_set(err, ENOMEM, "not enough memory for %zu jobs", in->n);

@@ -16,15 +16,21 @@ struct run_setup {
     const char *path;                /* borrowed */
     const struct run_policy *policy; /* of run_policies */
     struct workload_convert convert;
-    uint32_t servers, slots, levels;    /* 0: as the workload says */
+    uint32_t servers, slots;            /* 0: as the workload says */
+    uint32_t levels;                    /* 0: 8; RUN_LEVELS_UNLIMITED */
     double link_bytes_s;                /* 0: idem */
     const char *turn, *place, *network; /* NULL: as the policy says */
     int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
     uint32_t congested_permille, cleared_permille; /* 0: idem */
     int32_t map_share_permille;                    /* −1: as the policy says */
-    double load;           /* bytes of every transfer are multiplied by this, > 0 */
-    double estimate_error; /* σ of the log-normal error of the sizes that are told; 0: none */
-    uint32_t racks;        /* leaf-spine of so many racks, 4:1 oversubscribed; 0: a big switch */
+    double load;             /* bytes of every transfer are multiplied by this, > 0 */
+    double estimate_error;   /* σ of the log-normal error of the sizes that are told; 0: none */
+    uint32_t racks;          /* leaf-spine of so many racks; 0: a big switch */
+    uint32_t spines;         /* leaf-spine: ECMP over so many; 0: spread ideally */
+    double oversubscription; /* leaf-spine, ≥ 1 */
+    int64_t report_delay_ns, decision_delay_ns;
+    struct faults_config faults; /* its seed is convert.seed */
+    double copy_after;           /* 0: no copies */
     bool local_network;
 };
 
@@ -45,8 +51,16 @@ int run_setup_set(struct run_setup *setup, const char *name, const char *value, 
 /* Names of the options, all of which take a value; ends with NULL. */
 extern const char *const run_setup_options[];
 
-/* The usage text of those options. */
+/* The usage text of those options, and what each means with its default in parentheses; ends with a
+ * NULL option. */
 extern const char run_setup_usage[];
+struct run_setup_meaning {
+    const char *option, *meaning;
+};
+extern const struct run_setup_meaning run_setup_meanings[];
+
+/* All meanings and policies, a line each. */
+void run_setup_print_help(FILE *out);
 
 /* A command line of run_setup_options and of the command's own words. */
 struct run_arguments {
@@ -54,7 +68,7 @@ struct run_arguments {
     const char *const *flags;  /* without value; NULL-terminated; NULL: none */
     const char *const *values; /* idem with a value */
     unsigned set;              /* bit i: flags[i] was given */
-    const char *value[8];      /* of values[i]; NULL: not given; the last one counts */
+    const char *value[16];     /* of values[i]; NULL: not given; the last one counts */
 };
 
 /* argv[0] is skipped. 0, or −EINVAL with a sentence. */
@@ -68,7 +82,16 @@ void run_inputs_done(struct run_inputs *in);
 void run_setup_configure(const struct run_setup *setup, const struct run_inputs *in,
                          struct run_config *ret_config);
 
-/* Simulates; result->jct_s has in->n places; `log` as run_config's. Returns as run_simulate. */
-int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in, FILE *log,
-                       void (*progress)(void *user, double part), void *user,
-                       struct run_result *result, struct err *err);
+/* Who hears of a simulation: as the members of run_config; all may be NULL. */
+struct run_listeners {
+    FILE *log;
+    void (*progress)(void *user, double part);
+    void *user;
+    void (*watch)(void *watcher, const struct run_news *news);
+    void *watcher;
+};
+
+/* Simulates; result->jct_s has in->n places. Returns as run_simulate. */
+int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *in,
+                       const struct run_listeners *listeners, struct run_result *result,
+                       struct err *err);

@@ -9,7 +9,7 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double rank(const double *sorted, size_t n, double part)
+double stats_rank(const double *sorted, size_t n, double part)
 {
     size_t at = (size_t)ceil(part * (double)n - 1e-9);
     return sorted[at ? at - 1 : 0];
@@ -24,9 +24,9 @@ struct stats stats_of(double *values, size_t n)
     for (size_t i = 0; i < n; i++)
         s.mean += values[i];
     s.mean /= (double)n;
-    s.median = rank(values, n, .5);
-    s.p95 = rank(values, n, .95);
-    s.p99 = rank(values, n, .99);
+    s.median = stats_rank(values, n, .5);
+    s.p95 = stats_rank(values, n, .95);
+    s.p99 = stats_rank(values, n, .99);
     s.max = values[n - 1];
     return s;
 }

@@ -12,3 +12,6 @@ struct stats {
 
 /* Sorts `values` in place. */
 struct stats stats_of(double *values, size_t n);
+
+/* The least of `sorted` that at least that part (0…1) of all does not exceed; n ≥ 1. */
+double stats_rank(const double *sorted, size_t n, double part);

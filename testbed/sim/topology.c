@@ -41,6 +41,14 @@ int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_
     return 0;
 }
 
+/* Callers count their flows; neighbours are to fall on any spine. */
+static uint32_t spine_of(const struct topology *t, uint64_t flow_hash)
+{
+    uint64_t mixed = (flow_hash + 1) * 0x9e3779b97f4a7c15u;
+    mixed = (mixed ^ (mixed >> 31)) * 0xbf58476d1ce4e5b9u;
+    return (uint32_t)((mixed >> 32) % t->n_spines);
+}
+
 struct topology_path topology_path(const struct topology *t, uint32_t source, uint32_t target,
                                    uint64_t flow_hash)
 {
@@ -48,7 +56,7 @@ struct topology_path topology_path(const struct topology *t, uint32_t source, ui
     uint32_t from = source / t->hosts_per_rack, to = target / t->hosts_per_rack;
     if (from == to)
         return path;
-    uint32_t spine = (uint32_t)(flow_hash % t->n_spines), core = 2 * t->n_hosts;
+    uint32_t spine = spine_of(t, flow_hash), core = 2 * t->n_hosts;
     path.n = 4;
     path.links[1] = core + from * t->n_spines + spine;
     path.links[2] = core + (t->n_racks + to) * t->n_spines + spine;

@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLOWING_NS 100000000
+#define FLOWING_NS      100000000
+#define LEAST_GRACE_NS  500000000
+#define UNLIMITED_GRACE INT64_MAX
 
 static const int64_t age_limits_ns[JUDGE_AGES] = {20000000, 100000000, 500000000, INT64_MAX};
 
 /* ---- each packet ---- */
+
+static int64_t close_grace_ns(int64_t window_ns)
+{
+    return window_ns > LEAST_GRACE_NS ? window_ns : LEAST_GRACE_NS;
+}
 
 static void count_age(struct verdict *verdict, int64_t age_ns)
 {
@@ -69,15 +76,28 @@ static void count_wrong(struct verdict *verdict, const struct packet_key *key,
     }
 }
 
+static void count_unattributed(const struct truth *truth, const struct packet_key *key,
+                               const struct packet *packet, struct verdict *verdict)
+{
+    verdict->unattributed++;
+    if (verdict->n_strays == JUDGE_STRAYS)
+        return;
+    struct judge_stray *stray = &verdict->strays[verdict->n_strays++];
+    memcpy(&stray->key, key, sizeof(*key));
+    stray->packet = *packet;
+    stray->last = truth_connection(truth, key, packet->time_ns, UNLIMITED_GRACE);
+}
+
 static void judge_packet(const struct truth *truth, const struct packets *packets,
                          const struct packet *packet, int64_t window_ns, struct verdict *verdict)
 {
     const struct packet_key *key = &packets->flows[packet->flow]->key;
-    const struct truth_connection *connection = truth_connection(truth, key, packet->time_ns);
+    const struct truth_connection *connection =
+        truth_connection(truth, key, packet->time_ns, close_grace_ns(window_ns));
     int64_t since_ns, age_ns;
     verdict->checked++;
     if (!connection || !connection->attempt || connection->attempt->n_levels == 0) {
-        verdict->unattributed++;
+        count_unattributed(truth, key, packet, verdict);
         return;
     }
     const struct truth_attempt *attempt = connection->attempt;
@@ -144,7 +164,7 @@ static int judge_change(const struct truth *truth, const struct slice *slice,
                         const struct packet_key *key, const struct truth_mode *change,
                         int64_t next_ns, struct verdict *verdict)
 {
-    const struct truth_connection *c = truth_connection(truth, key, change->since_ns);
+    const struct truth_connection *c = truth_connection(truth, key, change->since_ns, 0);
     int64_t since_ns;
     if (!c || !c->attempt || c->attempt->n_levels == 0 || c->opened_ns > change->since_ns ||
         c->closed_ns <= change->since_ns || memcmp(&c->task, &key->to, sizeof(c->task)) != 0)

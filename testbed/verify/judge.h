@@ -7,6 +7,10 @@
  * mark, wrong         it is neither, unattributed  no task wrote its connection down, or the log
  * does not know the attempt.
  *
+ * A connection's packets may come for as long after its close (at least half a second): copies that
+ * waited in a starved queue while their segments, sent again under a more urgent mark, completed
+ * the transfer.
+ *
  * For every change of mode it also measures, over the connections open then whose mark had to
  * change, how long it took until the first payload packet towards the task came by with the new
  * mark: apart for those that were flowing (≥ JUDGE_FLOWING_PACKETS payload packets in the 100 ms
@@ -25,7 +29,7 @@
 #include "testbed/verify/packets.h"
 #include "testbed/verify/truth.h"
 
-enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 10, JUDGE_FLOWING_PACKETS = 20 };
+enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 10, JUDGE_STRAYS = 10, JUDGE_FLOWING_PACKETS = 20 };
 
 /* Wrong packets of one connection that had one mark. */
 struct judge_example {
@@ -35,6 +39,13 @@ struct judge_example {
     uint64_t attempt;
     int64_t opened_ns, closed_ns; /* its connection, as in truth.h */
     uint8_t dscp, expected;       /* expected: of the first */
+};
+/* An unattributed packet, and what is known of its ends: the last connection opened between them
+ * until then, whoever's. */
+struct judge_stray {
+    struct packet_key key;
+    struct packet packet;
+    const struct truth_connection *last; /* of the truth; NULL: nobody ever wrote these ends down */
 };
 struct judge_delays {
     int64_t *at_ns; /* sorted once judged */
@@ -47,13 +58,16 @@ struct verdict {
     struct judge_example
         examples[JUDGE_EXAMPLES]; /* of wrong ones: the first so many connections */
     unsigned n_examples;
+    struct judge_stray strays[JUDGE_STRAYS]; /* the first unattributed ones */
+    unsigned n_strays;
     uint64_t mode_changes;
     struct judge_delays flowing, starved;
     struct judge_delays promoted, demoted; /* the flowing ones again, by which way they went */
     uint64_t unseen;
 };
 
-/* 0 or −ENOMEM. The caller ends *ret_verdict with verdict_done() in any case. */
+/* 0 or −ENOMEM. *ret_verdict borrows from `truth` until verdict_done(). The caller ends
+ * *ret_verdict with verdict_done() in any case. */
 int judge(const struct truth *truth, const struct packets *packets, int64_t window_ns,
           struct verdict *ret_verdict, struct err *err);
 

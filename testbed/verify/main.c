@@ -3,11 +3,11 @@
  * right; 1: wrong or unattributed packets, or none at all; 2: it could not be done. */
 #include <argp.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/loop.h"
 #include "testbed/verify/capture_pcap.h"
 #include "testbed/verify/judge.h"
 
@@ -78,25 +78,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     }
 }
 
-static int add_signal(sd_event *event, int signal)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return sd_event_add_signal(event, NULL, signal, NULL, NULL);
-}
-
 static int capture_until_told(const struct arguments *arguments, struct packets *packets,
                               struct err *err)
 {
     struct capture *capture = NULL;
     sd_event *event = NULL;
-    int r = sd_event_new(&event);
-    if (r < 0 || (r = add_signal(event, SIGTERM)) < 0 || (r = add_signal(event, SIGINT)) < 0) {
-        err_sys(err, -r, "cannot make an event loop");
+    int r = loop_open(&event, err);
+    if (r < 0)
         goto fail;
-    }
     r = capture_open(event, arguments->interfaces, arguments->n_interfaces, arguments->port,
                      packets, &capture, err);
     if (r < 0)

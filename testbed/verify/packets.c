@@ -53,6 +53,7 @@ static bool decode_tcp(const uint8_t *tcp, size_t captured, size_t size, struct 
         return false;
     frame->key.from.port = get16(tcp);
     frame->key.to.port = get16(tcp + 2);
+    frame->flags = tcp[13];
     frame->payload_bytes = (uint32_t)(size - header);
     return true;
 }
@@ -157,7 +158,8 @@ void packets_add(struct packets *packets, int64_t time_ns, const struct packet_f
     }
     uint16_t payload =
         (uint16_t)(frame->payload_bytes < UINT16_MAX ? frame->payload_bytes : UINT16_MAX);
-    packets->at[packets->n++] = (struct packet){time_ns, flow->index, payload, frame->dscp};
+    packets->at[packets->n++] =
+        (struct packet){time_ns, flow->index, payload, frame->dscp, frame->flags};
 }
 
 void packets_done(struct packets *packets)

@@ -26,6 +26,7 @@ struct packet_key {
 struct packet_frame {
     struct packet_key key;
     uint8_t dscp;
+    uint8_t flags; /* TCP's, as in its header */
     uint32_t payload_bytes;
 };
 
@@ -33,7 +34,7 @@ struct packet {
     int64_t time_ns;
     uint32_t flow;
     uint16_t payload_bytes;
-    uint8_t dscp;
+    uint8_t dscp, flags;
 };
 
 struct packet_flow {

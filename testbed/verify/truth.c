@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The handshake comes before the task's own line; packets under way come after its close. */
-#define OPEN_GRACE_NS  1000000000
-#define CLOSE_GRACE_NS 500000000
+/* The handshake comes before the task's own line. */
+#define OPEN_GRACE_NS 1000000000
 
 static int by_attempt(const struct truth_attempt *a, const struct truth_attempt *b)
 {
@@ -255,10 +254,11 @@ static const struct truth_connection *last_opened(const struct truth *truth,
 
 static const struct truth_connection *connection_of(const struct truth *truth,
                                                     const struct packet_end *task,
-                                                    const struct packet_end *peer, int64_t time_ns)
+                                                    const struct packet_end *peer, int64_t time_ns,
+                                                    int64_t grace_ns)
 {
     const struct truth_connection *c = last_opened(truth, task, peer, time_ns);
-    if (c && (c->closed_ns == INT64_MAX || time_ns <= c->closed_ns + CLOSE_GRACE_NS))
+    if (c && (c->closed_ns == INT64_MAX || time_ns - c->closed_ns <= grace_ns))
         return c;
     /* Its first packets are a little older than the task's own line. */
     c = last_opened(truth, task, peer, time_ns + OPEN_GRACE_NS);
@@ -266,10 +266,12 @@ static const struct truth_connection *connection_of(const struct truth *truth,
 }
 
 const struct truth_connection *truth_connection(const struct truth *truth,
-                                                const struct packet_key *key, int64_t time_ns)
+                                                const struct packet_key *key, int64_t time_ns,
+                                                int64_t grace_ns)
 {
-    const struct truth_connection *c = connection_of(truth, &key->to, &key->from, time_ns);
-    return c ? c : connection_of(truth, &key->from, &key->to, time_ns);
+    const struct truth_connection *c =
+        connection_of(truth, &key->to, &key->from, time_ns, grace_ns);
+    return c ? c : connection_of(truth, &key->from, &key->to, time_ns, grace_ns);
 }
 
 static const struct truth_mode *mode_at(const struct truth *truth, int64_t time_ns)

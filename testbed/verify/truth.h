@@ -67,10 +67,11 @@ int truth_load_log(struct truth *truth, const char *path, struct err *err);
 int truth_load_ports(struct truth *truth, const char *directory, struct err *err);
 
 /* The connection that a packet of this flow at this time belonged to, from its opening (a second of
- * grace, for the handshake and what goes out before the task's line is written) to half a second
- * after its close; NULL: nobody wrote it down. O(log connections). */
+ * grace, for the handshake and what goes out before the task's line is written) to `grace_ns` after
+ * its close; NULL: nobody wrote it down. O(log connections). */
 const struct truth_connection *truth_connection(const struct truth *truth,
-                                                const struct packet_key *key, int64_t time_ns);
+                                                const struct packet_key *key, int64_t time_ns,
+                                                int64_t grace_ns);
 
 /* The level on the wire at a time, and since when (INT64_MIN: from the beginning). Before the
  * attempt's start: its first. */

@@ -46,6 +46,28 @@ static void print_example(const struct judge_example *e, FILE *out)
     fputc('\n', out);
 }
 
+static void print_stray(const struct judge_stray *s, FILE *out)
+{
+    const struct truth_connection *last = s->last;
+    fprintf(out, "  unattributed: at %" PRId64 " ns, from ", s->packet.time_ns);
+    print_end(&s->key.from, out);
+    fprintf(out, " to ");
+    print_end(&s->key.to, out);
+    fprintf(out, ": DSCP %u, %u bytes, flags 0x%02x; ", s->packet.dscp, s->packet.payload_bytes,
+            s->packet.flags);
+    if (!last) {
+        fprintf(out, "nobody wrote such a connection down\n");
+        return;
+    }
+    fprintf(out, "attempt %" PRIu64 "%s opened it %.1f ms before", last->number,
+            last->attempt ? "" : ", which the log does not know,",
+            (double)(s->packet.time_ns - last->opened_ns) / 1e6);
+    if (last->closed_ns != INT64_MAX)
+        fprintf(out, " and closed it %.1f ms before",
+                (double)(s->packet.time_ns - last->closed_ns) / 1e6);
+    fputc('\n', out);
+}
+
 void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
 {
     fprintf(out,
@@ -62,6 +84,8 @@ void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
                 window_ns / 1000000, v->ages[0], v->ages[1], v->ages[2], v->ages[3]);
     for (unsigned i = 0; i < v->n_examples; i++)
         print_example(&v->examples[i], out);
+    for (unsigned i = 0; i < v->n_strays; i++)
+        print_stray(&v->strays[i], out);
     fprintf(out, "%" PRIu64 " mode switches, to the first payload packet with the new mark:\n",
             v->mode_changes);
     print_delays("flowing", &v->flowing, out);

@@ -8,8 +8,8 @@
  * A row is printed when it is done; all take about ten minutes, nearly all of it LEMON's on the
  * large graphs.
  *
- *   bench-mcmf [ROUNDS [ROW]]      measured rounds per row (default 9, at least 8; single events
- * 300); one row only, counted from 1 */
+ *   bench-mcmf [ROUNDS [ROW]]    measured rounds per row (default 9, at least 8; single events
+ *                                300); one row only, counted from 1 */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

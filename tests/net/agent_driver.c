@@ -5,18 +5,25 @@
  *   agent-driver STATE_DIR host|switch PORT,… LINK_BPS LEVELS PREFIX,…|- CGROUP|- FLOWS
  * CONTROL_PORT
  *
- * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. */
+ * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. From the environment:
+ * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), NUDGE=1 nudges what is
+ * promoted. */
 #include "hostagent/files.h"
 #include "hostagent/mark.h"
+#include "hostagent/nudge.h"
 #include "hostagent/queues.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
 
 static struct queues *queues;
 static struct mark *mark;
+static struct nudge *nudge;
 static struct mark_config marks;
 static char ports[QUEUES_PORTS][PORT_NAME];
 static char bpffs[FILES_PATH];
@@ -45,13 +52,19 @@ static int take_member(const char *item, uint32_t i)
 static int do_stats(struct err *err)
 {
     struct mark_stats s;
+    struct nudge_counters nudges;
     uint64_t drops[WANT_QUEUES] = {0};
     int r = mark_ebpf.stats(mark, &s, err);
     if (r >= 0 && queues)
         r = queues_drops(queues, drops, err);
     if (r < 0)
         return r;
-    printf("ok {\"marked\": [");
+    nudge_count(nudge, &nudges);
+    printf("ok {\"nudged\": %llu, \"acknowledgements\": %llu, \"unreachables\": %llu, "
+           "\"nudge_failures\": %llu, ",
+           (unsigned long long)nudges.connections, (unsigned long long)nudges.acknowledgements,
+           (unsigned long long)nudges.unreachables, (unsigned long long)nudges.failures);
+    printf("\"marked\": [");
     for (int i = 0; i < MARK_LEVELS; i++)
         printf("%s%llu", i ? ", " : "", (unsigned long long)s.marked_bytes[i]);
     printf("], \"unmarked\": %llu, \"control\": %llu, \"bleached\": %llu, \"flows\": %llu, "
@@ -98,7 +111,9 @@ static int do_line(const char *line, struct err *err)
     if (strcmp(word, "levels") == 0) {
         struct mark_task_levels levels = {
             .cgroup = a, .coflow = (uint8_t)b, .macroflow = (uint8_t)c};
-        return mark_ebpf.tasks_set(mark, &levels, 1, err);
+        int r = mark_ebpf.tasks_set(mark, &levels, 1, err);
+        nudge_levels(nudge, &levels, r < 0 ? 0 : 1);
+        return r;
     }
     if (strcmp(word, "flow") == 0)
         return do_flow(line, err);
@@ -106,8 +121,12 @@ static int do_line(const char *line, struct err *err)
         return mark_ebpf.task_end(mark, a, err);
     if (strcmp(word, "forget") == 0)
         return mark_ebpf.task_forget(mark, a, err);
-    if (strcmp(word, "mode") == 0)
-        return mark_ebpf.mode_set(mark, (uint32_t)a, err);
+    if (strcmp(word, "mode") == 0) {
+        int r = mark_ebpf.mode_set(mark, (uint32_t)a, err);
+        if (r >= 0)
+            nudge_mode(nudge, (uint32_t)a);
+        return r;
+    }
     if (strcmp(word, "lease_ms") == 0)
         return mark_ebpf.lease_renew(mark, a * 1000000, err);
     if (strcmp(word, "stats") == 0)
@@ -120,6 +139,8 @@ static int do_line(const char *line, struct err *err)
         return r < 0 ? r : 1;
     }
     if (strcmp(word, "restore") == 0) {
+        nudge_close(nudge);
+        nudge = NULL;
         mark_ebpf.close(mark);
         mark = NULL;
         int r = queues ? queues_restore(queues, err) : 0;
@@ -129,7 +150,14 @@ static int do_line(const char *line, struct err *err)
     return err_set(err, EINVAL, "unknown command: %s", word);
 }
 
-static int open_all(char **argv, struct err *err)
+/* A number from the environment, or else `preset`. */
+static uint32_t from_environment(const char *name, uint32_t preset)
+{
+    const char *given = getenv(name);
+    return given ? (uint32_t)atoi(given) : preset;
+}
+
+static int open_all(char **argv, sd_event *event, struct err *err)
 {
     files_path(bpffs, "%s/bpf", argv[1]);
     uint32_t levels = (uint32_t)atoi(argv[5]);
@@ -150,7 +178,7 @@ static int open_all(char **argv, struct err *err)
                                    .state_dir = argv[1],
                                    .plan = {.link_bps = strtoull(argv[4], NULL, 10),
                                             .levels = levels,
-                                            .leaf_packets = 100,
+                                            .leaf_packets = from_environment("LEAF_PACKETS", 100),
                                             .floor_permille = 10,
                                             .unmanaged_permille = 100,
                                             .control_permille = 10},
@@ -160,26 +188,47 @@ static int open_all(char **argv, struct err *err)
         r = queues_open(&config, (const char(*)[PORT_NAME])ports, marks.ports_n, &queues, err);
     if (r >= 0 && levels)
         r = queues_apply(queues, err);
-    return r < 0 ? r : mark_ebpf.open(&marks, &mark, err);
+    if (r >= 0)
+        r = mark_ebpf.open(&marks, &mark, err);
+    if (r >= 0 && from_environment("NUDGE", 0))
+        r = nudge_open(&marks, config.plan.link_bps, 0, event, &nudge, err);
+    return r;
+}
+
+static int on_line(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct err err = {0};
+    char line[512];
+    (void)fd;
+    (void)events;
+    (void)arg;
+    if (!fgets(line, sizeof(line), stdin))
+        return sd_event_exit(sd_event_source_get_event(source), 0);
+    int done = do_line(line, &err);
+    if (done < 0)
+        printf("error %s\n", err.text);
+    else if (done == 0)
+        printf("ok\n");
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
     struct err err = {0};
-    char line[512];
+    sd_event *event = NULL;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc != 10)
+    setvbuf(stdin, NULL, _IONBF, 0); /* what is read ahead would wake nobody */
+    if (argc != 10 || sd_event_new(&event) < 0)
         return 2;
-    int r = open_all(argv, &err);
+    int r = open_all(argv, event, &err);
     printf("%s %s\n", r < 0 ? "error" : "ok", err.text);
-    while (r >= 0 && fgets(line, sizeof(line), stdin)) {
-        int done = do_line(line, &err);
-        if (done < 0)
-            printf("error %s\n", err.text);
-        else if (done == 0)
-            printf("ok\n");
-    }
+    if (r >= 0)
+        r = sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL);
+    if (r >= 0)
+        r = sd_event_loop(event);
+    nudge_close(nudge);
     mark_ebpf.close(mark);
     queues_close(queues);
+    sd_event_unref(event);
     return r < 0;
 }

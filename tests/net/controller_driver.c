@@ -7,7 +7,8 @@
  * input, each answered by "ok" or "error …" first: start ATTEMPT JOB STAGE TASK COMMAND [SLOTS
  * [COFLOW MACROFLOW [QUEUE [COMPUTE_NS [ADDRESS BYTES]]]]] stop ATTEMPT GRACE_MS · ask ATTEMPT ·
  * forget JOB · levels ATTEMPT COFLOW MACROFLOW · mode MODE SEQUENCE lease MS · leases 0|1 ·
- * acknowledge 0|1 · epoch N · raw_epoch N (of the next message only) · drop (the session) */
+ * acknowledge 0|1 · epoch N · raw_epoch N (of the next message only) · drop (the session) · rivals
+ * N (ends the session as if another agent of that name had it, and refuses the next N HELLOs) */
 #include "lib/wire_zmq.h"
 
 #include <arpa/inet.h>
@@ -23,6 +24,7 @@ static struct wire_zmq *endpoint;
 static struct wire_session session;
 static uint64_t peer;
 static bool open_, leases = true, acknowledge = true;
+static unsigned long long rivals; /* how many HELLOs are refused, as if another had the name */
 static uint32_t epoch = 1, next_epoch;
 static uint32_t lease_ms = 10000;
 static duopoly_Envelope out;
@@ -126,13 +128,27 @@ static void welcome(uint64_t from)
     send_out(false);
 }
 
+/* Another agent of that name has the session. */
+static void refuse(uint64_t to)
+{
+    duopoly_Refused *refused = &wire_begin(&out, duopoly_Envelope_refused_tag)->body.refused;
+    refused->reason = duopoly_Reason_REASON_IDENTITY;
+    wire_copy(refused->text, sizeof(refused->text), "a newer session of that name exists");
+    out.epoch = epoch;
+    wire_zmq_send(endpoint, to, WIRE_RESULT, &out);
+    open_ = false;
+}
+
 static void on_message(void *user, uint64_t from, const char *identity, const duopoly_Envelope *in)
 {
     (void)user;
     (void)identity;
     print_body(in);
     if (in->which_body == duopoly_Envelope_hello_tag) {
-        welcome(from);
+        if (rivals > 0 && rivals--)
+            refuse(from);
+        else
+            welcome(from);
         return;
     }
     if (from != peer || !open_)
@@ -209,6 +225,9 @@ static int do_line(const char *line)
         next_epoch = (uint32_t)a;
     } else if (strcmp(word, "drop") == 0) {
         open_ = false;
+    } else if (strcmp(word, "rivals") == 0) {
+        rivals = a;
+        refuse(peer);
     } else if (strcmp(word, "lease") == 0) {
         lease_ms = (uint32_t)a;
     } else if (strcmp(word, "stop") == 0) {

@@ -171,9 +171,10 @@ class Net:
         return group
 
     def agent(self, host, ports="up0", link_bps=100_000_000, levels=8, members="10.99.0.0/24,fd99::/64", cgroup=None,
-              flows=1024, control_port=7000, role="host", replace=False, name=None):
+              flows=1024, control_port=7000, role="host", replace=False, name=None, leaf_packets=100, nudge=False):
         driver = Driver(self, host, [os.path.join(self.dir, name or host.name), role, ports, str(link_bps), str(levels),
-                                     members, cgroup.path if cgroup else "-", str(flows), str(control_port)], replace)
+                                     members, cgroup.path if cgroup else "-", str(flows), str(control_port)],
+                        REPLACE=replace, NUDGE=nudge, LEAF_PACKETS=leaf_packets)
         self.children.append(driver)
         return driver
 
@@ -192,10 +193,9 @@ class Net:
 class Driver:
     """build/tests/agent-driver in a host's namespace: one command a line, one answer a line."""
 
-    def __init__(self, net, host, argv, replace):
+    def __init__(self, net, host, argv, **settings):
         env = dict(os.environ)
-        if replace:
-            env["REPLACE"] = "1"
+        env.update({name: str(int(value)) for name, value in settings.items() if value})
         self.bpffs = os.path.join(argv[0], "bpf")
         self.process = host.popen(os.path.join(BUILD, "tests/agent-driver"), *argv, stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True, bufsize=1, env=env)

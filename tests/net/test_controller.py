@@ -170,15 +170,26 @@ def test_of_two_agents_with_one_name_the_newest_wins(cluster):
     older = cluster.agent(daemon, "h1", boot=1)
     older.hello()
     assert older.expect("refused").refused.reason == pb.REASON_IDENTITY
-    second = cluster.agent(daemon, "h1", boot=2)
+    second = cluster.agent(daemon, "h1", boot=1, hello_sequence=2)
     second.join()
     assert first.expect("refused").refused.reason == pb.REASON_IDENTITY
     first.send(agent_heartbeat=pb.AgentHeartbeat())
     assert first.expect("refused").refused.reason == pb.REASON_STATE
-    hosts = daemon.ctl("hosts")["hosts"]
-    assert [(h["name"], h["state"], h["boot"]) for h in hosts] == [("h1", "up", 2)]
     assert daemon.counters()["sessions.replaced"] == 1
     assert daemon.counters()["refused.hello"] == 1
+
+
+def test_a_second_host_of_a_name_waits_until_the_first_is_silent(cluster):
+    daemon = cluster.daemon(scripted=True)
+    first = cluster.agent(daemon, "h1", boot=1)
+    first.join()
+    second = cluster.agent(daemon, "h1", boot=2)
+    second.hello()
+    assert second.expect("refused").refused.reason == pb.REASON_IDENTITY
+    daemon.clock.advance(4 * SECOND)
+    second.join()
+    hosts = daemon.ctl("hosts")["hosts"]
+    assert [(h["name"], h["state"], h["boot"]) for h in hosts] == [("h1", "up", 2)]
 
 
 def test_garbage_and_strangers_are_refused(cluster):

@@ -524,6 +524,17 @@ def test_an_older_controller_is_not_obeyed_after_a_newer_one(site):
     assert site.controller.of("hello")[0]["epoch"] == EPOCH
 
 
+def test_an_agent_gives_way_to_another_of_its_name(site):
+    """It asks again after 1 s and then 2 s, with HELLOs that a younger process's would beat, and says so once."""
+    controller, agent = site.begin()
+    controller.do("rivals 1")
+    site.wait_session(2)
+    hellos = controller.of("hello")
+    assert [int(h["hello"]) - int(hellos[0]["hello"]) for h in hellos] == [0, 1, 2]
+    said = [line for line in open(agent.log) if "another agent named h1" in line]
+    assert len(said) == 1, open(agent.log).read()
+
+
 def test_a_silent_controller_is_sought_again(site):
     controller, agent = site.begin()
     controller.process.send_signal(signal.SIGSTOP)

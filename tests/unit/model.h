@@ -83,6 +83,7 @@ struct model {
     struct m_host host[M_HOSTS];
     struct m_job job[M_JOBS];
     struct m_attempt attempt[M_ATTEMPTS];
+    uint64_t keyed_slots, keyed_bps;
     bool congested, mode_pending;
     enum mode mode;
     int64_t mode_since;
@@ -316,13 +317,35 @@ static inline uint64_t m_coflow(const struct m_stage *s)
     return s->coflow_fixed ? s->coflow : m_stage_bytes(s);
 }
 
-/* (number of maps ÷ all slots) · map time + shuffle bytes ÷ sum of uplinks, of hosts that are up.
- */
+static inline uint64_t m_slots_up(const struct model *m)
+{
+    int64_t slots = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        for (uint32_t u = 0; u < m->host[h].n_units; u++)
+            slots += m_up(&m->host[h]) ? m->host[h].slots[u] : 0;
+    return (uint64_t)slots;
+}
+
+static inline uint64_t m_bps_up(const struct model *m)
+{
+    uint64_t bps = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        bps += m_up(&m->host[h]) ? 1000000000u : 0;
+    return bps;
+}
+
+static inline void m_take_cluster(struct model *m)
+{
+    m->keyed_slots = m_slots_up(m) ? m_slots_up(m) : m->keyed_slots;
+    m->keyed_bps = m_bps_up(m) ? m_bps_up(m) : m->keyed_bps;
+}
+
+/* (number of maps ÷ all slots) · map time + shuffle bytes ÷ sum of uplinks, of hosts that were up
+ * when all keys were last made. */
 static inline uint64_t m_estimate(const struct model *m, const struct m_job *j)
 {
     uint64_t maps = 0, work = 0, bytes = 0;
-    int64_t slots = 0;
-    uint64_t bps = 0;
+    uint64_t slots = m->keyed_slots ? m->keyed_slots : 1, bps = m->keyed_bps ? m->keyed_bps : 1;
     for (uint32_t s = 0; s < j->n_stages; s++)
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
             const struct m_task *task = &j->stage[s].task[t];
@@ -330,18 +353,29 @@ static inline uint64_t m_estimate(const struct model *m, const struct m_job *j)
             maps += task->bytes == 0;
             work += task->bytes ? 0 : task->compute;
         }
-    for (uint32_t h = 0; h < M_HOSTS; h++) {
-        bps += m_up(&m->host[h]) ? 1000000000u : 0;
-        for (uint32_t u = 0; u < m->host[h].n_units; u++)
-            slots += m_up(&m->host[h]) ? m->host[h].slots[u] : 0;
-    }
     if (j->estimate_ns >= 0)
         work = maps * (uint64_t)j->estimate_ns;
     if (j->estimate_bytes >= 0)
         bytes = (uint64_t)j->estimate_bytes;
-    m_wide bit_ns = (m_wide)bytes * 8 * 1000000000u;
-    m_wide sum = work / (uint64_t)(slots > 0 ? slots : 1) + bit_ns / (bps ? bps : 1);
+    m_wide sum = work / slots + (m_wide)bytes * 8 * 1000000000u / bps;
     return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
+}
+
+/* The cluster more than doubled, or is less than half of what it was: all keys are computed anew.
+ */
+static inline void m_rekey(struct model *m)
+{
+    uint64_t slots = m_slots_up(m), bps = m_bps_up(m);
+    bool more = slots >= 2 * (m->keyed_slots + 1) || bps >= 2 * (m->keyed_bps + 1),
+         less =
+             (slots && 2 * (slots + 1) <= m->keyed_slots) || (bps && 2 * (bps + 1) <= m->keyed_bps),
+         first = (slots && !m->keyed_slots) || (bps && !m->keyed_bps);
+    if (!more && !less && !first)
+        return;
+    m_take_cluster(m);
+    for (int i = 0; i < M_JOBS; i++)
+        if (m->job[i].number)
+            m->job[i].key = m_estimate(m, &m->job[i]);
 }
 
 static inline bool m_starved(struct model *m)

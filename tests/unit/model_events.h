@@ -434,6 +434,11 @@ static inline void m_submit(struct model *m)
     for (uint32_t s = 0; s < j->n_stages; s++)
         m_stage_events(m, j, s);
     m_event(m, EVENT_JOB_END)->job_end.job = j->number;
+    bool alone = true;
+    for (int i = 0; i < M_JOBS; i++)
+        alone &= &m->job[i] == j || !m->job[i].number;
+    if (alone)
+        m_take_cluster(m);
     j->key = m_estimate(m, j);
     j->share = m_share(m, j);
 }

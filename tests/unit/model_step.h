@@ -313,6 +313,7 @@ static inline void model_step(struct model *m)
             m_join(m, (uint32_t)m->steps);
         else
             m_make_event(m);
+        m_rekey(m);
         m_forget_overdue(m);
     }
     script_events(&m->script, m->events, m->n_events);

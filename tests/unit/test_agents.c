@@ -289,8 +289,8 @@ static void wrong_hellos_are_refused(void **state)
     assert_int_equal(agents_count(world.agents), 3);
 }
 
-/* Two that give one name: the newest HELLO wins and the other is told; an older one is refused
- * while that session stands. */
+/* Two that give one name on one boot: the newest HELLO wins and the other is told; an older one is
+ * refused while that session stands. */
 static void the_newest_session_wins(void **state)
 {
     (void)state;
@@ -308,11 +308,36 @@ static void the_newest_session_wins(void **state)
     inventory_end(2, 0);
     expect_facts("host_back(0) ");
     expect_sent("2:acknowledge(1) ");
-    hello(1, "h1", 8, 1); /* another boot */
+    assert_int_equal(agents_counters(world.agents)->replaced, 1);
+}
+
+/* Two hosts with one name: the second is refused while the first is heard, and has the name once
+ * the first is silent; then the first is the one that is refused. */
+static void a_second_host_of_a_name_waits(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    for (int i = 0; i < 3; i++) {
+        heartbeats(1, world.now_ns + S);
+        *world.sent = '\0';
+        hello(2, "h1", 8, 100 + (uint64_t)i);
+        deliver(2);
+        expect_sent("2:refused(2) ");
+        expect_facts("");
+    }
+    until(world.now_ns + 3 * S);
+    *world.sent = '\0';
+    expect_facts("host_silent(0) ");
+    hello(2, "h1", 8, 104);
+    deliver(2);
+    expect_sent("1:refused(2) 2:welcome ");
+    inventory_end(2, 0);
+    expect_facts("host_join(0) ");
+    *world.sent = '\0';
+    hello(1, "h1", 7, 200);
     deliver(1);
-    inventory_end(1, 0);
-    expect_facts("host_silent(0) host_join(0) ");
-    assert_int_equal(agents_counters(world.agents)->replaced, 2);
+    expect_sent("1:refused(2) ");
+    expect_facts("");
 }
 
 static void what_does_not_fit_ends_the_session(void **state)
@@ -468,6 +493,7 @@ static void a_new_boot_forgets_the_old_attempts(void **state)
     (void)state;
     join(1, "h1");
     start(0, 21, 0);
+    until(3 * S);
     hello(2, "h1", 8, 1)->units[0].slots = 8;
     deliver(2);
     inventory_end(2, 0);
@@ -640,6 +666,7 @@ int main(void)
         CASE(an_agent_joins_with_its_inventory),
         CASE(wrong_hellos_are_refused),
         CASE(the_newest_session_wins),
+        CASE(a_second_host_of_a_name_waits),
         CASE(what_does_not_fit_ends_the_session),
         CASE(duplicates_and_unknown_kinds_are_counted),
         CASE(a_deaf_peer_loses_its_session),

@@ -121,6 +121,31 @@ static void test_lists_are_split_at_commas(void **state)
     assert_true(batch_split("", words, 3, &err) < 0);
 }
 
+static uint32_t levels_with(const char *policy, const char *levels)
+{
+    struct run_setup setup;
+    struct run_inputs in = {.converted = true};
+    struct run_config config;
+    run_setup_init(&setup);
+    assert_int_equal(run_setup_set(&setup, "policy", policy, NULL), 0);
+    assert_int_equal(levels ? run_setup_set(&setup, "levels", levels, NULL) : 0, 0);
+    run_setup_configure(&setup, &in, &config);
+    assert_int_equal(config.engine.coflow.levels, config.engine.macroflow.levels);
+    assert_true(config.engine.dclas.levels > 0);
+    return config.engine.coflow.levels;
+}
+
+/* The engine's 0: a size is its own level. */
+static void test_zero_levels_are_unlimited(void **state)
+{
+    (void)state;
+    assert_int_equal(levels_with("duopoly", NULL), 8);
+    assert_int_equal(levels_with("duopoly", "3"), 3);
+    assert_int_equal(levels_with("duopoly", "0"), 0);
+    assert_int_equal(levels_with("duopoly-ic", "3"), 0);
+    assert_int_equal(levels_with("neat", "0"), ENGINE_LEVELS_MAX);
+}
+
 /* In parallel processes as in one: a grid's medians are those of the single runs. */
 static void test_a_grid_repeats_single_runs(void **state)
 {
@@ -138,14 +163,16 @@ static void test_a_grid_repeats_single_runs(void **state)
     setup.path = path;
     assert_int_equal(grid_set_policies(&grid, "duopoly,aalo,neat", &err), 0);
     assert_int_equal(grid_set_values(&grid, "servers", "4,8", &err), 0);
-    int rc = grid_run(&grid, &setup, 3, &err);
+    struct grid *const all = &grid;
+    int rc = grid_prepare(&grid, &setup, 3, &err);
+    rc = rc ? rc : grid_run(&all, 1, &err);
     assert_int_equal(run_setup_set(&setup, "servers", "8", &err), 0);
     setup.policy = grid.policies[1];
     setup.convert.seed = 1;
     double jct_s[3];
     struct run_result result = {.jct_s = jct_s};
     rc = rc ? rc : run_inputs_read(&setup, &in, &err);
-    rc = rc ? rc : run_setup_simulate(&setup, &in, NULL, NULL, NULL, &result, &err);
+    rc = rc ? rc : run_setup_simulate(&setup, &in, &(struct run_listeners){0}, &result, &err);
     unlink(path);
     if (rc)
         fail_msg("%s", err.text);
@@ -166,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_a_wrong_estimate_does_not_change_the_bytes),
         cmocka_unit_test(test_classes_are_powers_of_ten),
         cmocka_unit_test(test_lists_are_split_at_commas),
+        cmocka_unit_test(test_zero_levels_are_unlimited),
         cmocka_unit_test(test_a_grid_repeats_single_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

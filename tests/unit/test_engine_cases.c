@@ -326,6 +326,70 @@ static void test_bytes_of_adopted_attempts_count(void **state)
     script_end(&s);
 }
 
+/* A host marks as whoever started the attempt told it: who adopts it says its levels, once; nobody
+ * tells those of an orphan. */
+static void test_adopted_attempts_are_told_their_levels(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "nats", "cans");
+    script_host(&s, 0, 1);
+    script_host(&s, 1, 1);
+    two_stages(&s, 1, 1, 2, EDGE_BARRIER);
+    script_event(&s, script_seen_event(5, 1, 1, 0, 1));
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 1);
+    const struct decision *level = script_decision(&s, DECISION_LEVEL, 0);
+    struct attempt_view view;
+    engine_attempt(s.engine, 5, &view);
+    assert_int_equal(level->reason, REASON_ADOPTED);
+    assert_int_equal(level->level.attempt, 5);
+    assert_int_equal(level->level.host, 1);
+    assert_int_equal(level->level.coflow_level, view.coflow_level);
+    assert_int_equal(level->level.macroflow_level, view.macroflow_level);
+    assert_int_equal(level->left, view.coflow_bytes);
+    assert_int_equal(level->right, view.macroflow_bytes);
+    script_event(&s, script_seen_event(5, 1, 1, 0, 1));
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
+    script_event(&s, script_seen_event(6, 9, 0, 0, 1));
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
+    script_end(&s);
+}
+
+static uint64_t key_of(const struct script *s, uint64_t job)
+{
+    struct job_view view;
+    assert_int_equal(engine_job(s->engine, job, &view), 0);
+    return view.key;
+}
+
+/* Jobs that come before any host does, as after a restart of the controller, stand in the order of
+ * their sizes among those that come later. */
+static void test_keys_follow_the_cluster(void **state)
+{
+    (void)state;
+    struct script s;
+    uint64_t sums[3][1] = {{100 * MEGABYTE}, {10 * MEGABYTE}, {40 * MEGABYTE}};
+    begin(&s, "nats", "cans");
+    s.reload = true;
+    for (uint64_t number = 1; number <= 3; number++) {
+        struct script_job job = {
+            number, 4, 0, 1, NULL, 0, SECOND, 0, sums[number - 1], (int64_t)sums[number - 1][0]};
+        if (number == 3)
+            for (uint32_t h = 0; h < 20; h++)
+                script_host(&s, h, 1);
+        script_submit(&s, &job);
+    }
+    assert_true(key_of(&s, 2) < key_of(&s, 3) && key_of(&s, 3) < key_of(&s, 1));
+    /* 4 s ÷ slots, and bytes over as many Gb/s, of the hosts at which they had last more than
+     * doubled: 1, 3, 7, 15. */
+    assert_int_equal(key_of(&s, 1), 4 * SECOND / 15 + 800 * INT64_C(1000000) / 15);
+    /* One host more or less moves nobody. */
+    uint64_t before = key_of(&s, 1);
+    script_host_event(&s, EVENT_HOST_LOST, 3);
+    assert_int_equal(key_of(&s, 1), before);
+    script_end(&s);
+}
+
 /* Amounts that add up beyond 64 bits are nonsense, but they are facts: nothing breaks. */
 static void test_absurd_amounts(void **state)
 {
@@ -368,6 +432,8 @@ int main(void)
         cmocka_unit_test(test_seen_again_while_computing),
         cmocka_unit_test(test_seen_in_an_impossible_phase),
         cmocka_unit_test(test_bytes_of_adopted_attempts_count),
+        cmocka_unit_test(test_adopted_attempts_are_told_their_levels),
+        cmocka_unit_test(test_keys_follow_the_cluster),
         cmocka_unit_test(test_absurd_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,95 +20,121 @@ static void check_explanation(struct script *s, uint64_t job, uint32_t stage, ui
     fail_msg("no fact %s", name);
 }
 
-static void example_2(bool other_is_larger, bool reload)
-{
+struct example_2 {
     struct script s;
-    struct engine_config config = script_config();
-    script_begin(&s, &config);
-    s.reload = reload;
-    script_host(&s, 0, 2);
-    script_host(&s, 1, 2);
-    static const uint32_t blocks_a[] = {0, 0, 1, 1}, blocks_b[] = {0, 1};
+    uint64_t maps[4], reduces[2], other; /* attempts */
+    uint32_t held_task;
+};
+
+/* Job A: four maps, each where its block is. */
+static void maps_start(struct example_2 *e)
+{
+    static const uint32_t blocks_a[] = {0, 0, 1, 1};
     static const uint64_t sums[] = {4 * UNIT, 4 * UNIT, 4 * UNIT, 4 * UNIT};
     struct script_job a = {1, 4, 1, 4, blocks_a, UNIT, SECOND, 0, sums, 16 * UNIT};
-    script_submit(&s, &a);
-    uint64_t maps[4], reduces[4] = {0};
+    script_submit(&e->s, &a);
     for (uint32_t m = 0; m < 4; m++) {
-        const struct decision *start = script_start(&s, 1, 0, m);
+        const struct decision *start = script_start(&e->s, 1, 0, m);
         assert_non_null(start);
         assert_int_equal(start->start.host, blocks_a[m]);
         assert_int_equal(start->reason, REASON_LOCAL_BLOCK);
-        maps[m] = start->start.attempt;
+        e->maps[m] = start->start.attempt;
     }
+}
 
-    s.now_ns = 1 * SECOND;
+/* Two reduces of A start, one a host; the others would stall on downlinks that are in use. */
+static void reduces_start(struct example_2 *e)
+{
+    e->s.now_ns = 1 * SECOND;
     for (int m = 0; m < 4; m++)
-        script_attempt(&s, EVENT_ATTEMPT_DONE, maps[m], 0);
-    assert_int_equal(script_count(&s, DECISION_START), 2);
+        script_attempt(&e->s, EVENT_ATTEMPT_DONE, e->maps[m], 0);
+    assert_int_equal(script_count(&e->s, DECISION_START), 2);
     uint32_t hosts = 0;
     for (uint32_t i = 0; i < 2; i++) {
-        const struct decision *start = script_decision(&s, DECISION_START, i);
+        const struct decision *start = script_decision(&e->s, DECISION_START, i);
         assert_int_equal(start->start.stage, 1);
         assert_int_equal(start->reason, REASON_LINK_UNUSED);
         assert_int_equal(start->start.input_bytes, 2 * UNIT);
         hosts |= 1u << start->start.host;
-        reduces[i] = start->start.attempt;
+        e->reduces[i] = start->start.attempt;
     }
     assert_int_equal(hosts, 3);
-    const struct decision *hold = script_decision(&s, DECISION_HOLD, 0);
+    const struct decision *hold = script_decision(&e->s, DECISION_HOLD, 0);
     assert_non_null(hold);
     assert_int_equal(hold->reason, REASON_WOULD_STALL);
     assert_int_equal(hold->left, 16 * UNIT);
     assert_int_equal(hold->right, 16 * UNIT);
 
-    uint32_t held_task = 0;
-    while (script_start(&s, 1, 1, held_task))
-        held_task++;
-    check_explanation(&s, 1, 1, held_task,
+    while (script_start(&e->s, 1, 1, e->held_task))
+        e->held_task++;
+    check_explanation(&e->s, 1, 1, e->held_task,
                       "Held back: its Coflow of 16000000 bytes would be first on no downlink",
                       "hold_reason", "would-stall");
-    check_explanation(&s, 1, 1, held_task ? 0 : 1, "nobody received over its downlink",
+    check_explanation(&e->s, 1, 1, e->held_task ? 0 : 1, "nobody received over its downlink",
                       "coflow_level", "1");
-    check_explanation(&s, 1, 0, 0, "Done by attempt", "kind", "map");
+    check_explanation(&e->s, 1, 0, 0, "Done by attempt", "kind", "map");
+}
 
-    s.now_ns = 2 * SECOND;
-    script_load(&s, 0, 1000);
-    script_load(&s, 1, 1000);
+/* Job B comes and the first in order is the one with fewer bytes. */
+static void other_job_starts(struct example_2 *e, bool other_is_larger)
+{
+    e->s.now_ns = 2 * SECOND;
+    script_load(&e->s, 0, 1000);
+    script_load(&e->s, 1, 1000);
+    static const uint32_t blocks_b[] = {0, 1};
     struct script_job b = {2,    1,      2, 0,    blocks_b,
                            UNIT, SECOND, 0, NULL, other_is_larger ? 2000 * INT64_C(1000000) : 1};
-    script_submit(&s, &b);
+    script_submit(&e->s, &b);
     struct engine_status status;
-    engine_status(s.engine, &status);
+    engine_status(e->s.engine, &status);
     assert_int_equal(status.first_job, other_is_larger ? 1 : 2);
     assert_true(status.congested);
-    const struct decision *m5 = script_start(&s, 2, 0, 0);
+    const struct decision *m5 = script_start(&e->s, 2, 0, 0);
     assert_non_null(m5);
     if (other_is_larger)
-        check_explanation(&s, 1, 1, held_task, "Held back: its Macroflow of 4000000 bytes",
+        check_explanation(&e->s, 1, 1, e->held_task, "Held back: its Macroflow of 4000000 bytes",
                           "mode_numbers", "2 ready, 1 free");
-    uint64_t attempt_b = m5->start.attempt;
+    e->other = m5->start.attempt;
+}
 
-    s.now_ns = 3 * SECOND;
-    script_attempt(&s, EVENT_ATTEMPT_DONE, attempt_b, 0);
-    const struct decision *done = script_decision(&s, DECISION_JOB_DONE, 0);
+/* The held reduces start where the first ones ended, and A is done after 5 seconds. */
+static void both_jobs_end(struct example_2 *e)
+{
+    e->s.now_ns = 3 * SECOND;
+    script_attempt(&e->s, EVENT_ATTEMPT_DONE, e->other, 0);
+    const struct decision *done = script_decision(&e->s, DECISION_JOB_DONE, 0);
     assert_non_null(done);
     assert_int_equal(done->job_done.job, 2);
-    script_load(&s, 0, 0);
-    script_load(&s, 1, 0);
+    script_load(&e->s, 0, 0);
+    script_load(&e->s, 1, 0);
     uint64_t rest[2];
     for (int i = 0; i < 2; i++) {
-        script_attempt(&s, EVENT_ATTEMPT_DONE, reduces[i], 2 * UNIT);
-        assert_int_equal(script_count(&s, DECISION_START), 1);
-        rest[i] = script_decision(&s, DECISION_START, 0)->start.attempt;
+        script_attempt(&e->s, EVENT_ATTEMPT_DONE, e->reduces[i], 2 * UNIT);
+        assert_int_equal(script_count(&e->s, DECISION_START), 1);
+        rest[i] = script_decision(&e->s, DECISION_START, 0)->start.attempt;
     }
-    s.now_ns = 5 * SECOND;
-    script_attempt(&s, EVENT_ATTEMPT_DONE, rest[0], 2 * UNIT);
-    script_attempt(&s, EVENT_ATTEMPT_DONE, rest[1], 2 * UNIT);
-    done = script_decision(&s, DECISION_JOB_DONE, 0);
+    e->s.now_ns = 5 * SECOND;
+    script_attempt(&e->s, EVENT_ATTEMPT_DONE, rest[0], 2 * UNIT);
+    script_attempt(&e->s, EVENT_ATTEMPT_DONE, rest[1], 2 * UNIT);
+    done = script_decision(&e->s, DECISION_JOB_DONE, 0);
     assert_non_null(done);
     assert_int_equal(done->job_done.finished_ns - done->job_done.submitted_ns, 5 * SECOND);
-    assert_int_equal(script_count(&s, DECISION_FORGET), 2);
-    script_end(&s);
+    assert_int_equal(script_count(&e->s, DECISION_FORGET), 2);
+}
+
+static void example_2(bool other_is_larger, bool reload)
+{
+    struct example_2 e = {.held_task = 0};
+    struct engine_config config = script_config();
+    script_begin(&e.s, &config);
+    e.s.reload = reload;
+    script_host(&e.s, 0, 2);
+    script_host(&e.s, 1, 2);
+    maps_start(&e);
+    reduces_start(&e);
+    other_job_starts(&e, other_is_larger);
+    both_jobs_end(&e);
+    script_end(&e.s);
 }
 
 static void test_example_2_smaller_other_job(void **state)

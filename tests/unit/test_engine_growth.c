@@ -46,8 +46,25 @@ static uint64_t newest_attempt(const struct script *s, uint64_t after)
     return engine_attempt_after(s->engine, after, &view) == 0 ? view.attempt : 0;
 }
 
-/* Visits of a number of events of each kind that happen all the time, with all slots taken and much
- * waiting. */
+/* A number of events of each kind that happen all the time. */
+static void probe(struct script *s, const struct size *size)
+{
+    uint64_t attempt = 0;
+    for (uint32_t i = 0; i < PROBES; i++) {
+        s->now_ns += SECOND / 100;
+        attempt = newest_attempt(s, attempt);
+        assert_true(attempt > 0);
+        script_attempt(s, EVENT_ATTEMPT_STARTED, attempt, 0);
+        script_attempt(s, EVENT_ATTEMPT_RECEIVED, attempt, MEGABYTE);
+        script_attempt(s, i % 8 == 7 ? EVENT_ATTEMPT_FAILED : EVENT_ATTEMPT_DONE, attempt,
+                       MEGABYTE);
+        script_load(s, i % size->hosts, i % 2 ? 950 : 100);
+        script_events(s, NULL, 0);
+    }
+}
+
+/* Visits of probes with all slots taken and much waiting, after a first round: a job looks at all
+ * hosts of its maps when it is asked for the first time, once. */
 static uint64_t cost(const struct scene *scene, const struct size *size)
 {
     struct script s;
@@ -62,18 +79,9 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
         script_host(&s, h, 2);
     for (uint32_t j = 1; j <= size->jobs; j++)
         submit(&s, scene, size, j);
-    uint64_t before = visits(&s), attempt = 0;
-    for (uint32_t i = 0; i < PROBES; i++) {
-        s.now_ns += SECOND / 100;
-        attempt = newest_attempt(&s, attempt);
-        assert_true(attempt > 0);
-        script_attempt(&s, EVENT_ATTEMPT_STARTED, attempt, 0);
-        script_attempt(&s, EVENT_ATTEMPT_RECEIVED, attempt, MEGABYTE);
-        script_attempt(&s, i % 8 == 7 ? EVENT_ATTEMPT_FAILED : EVENT_ATTEMPT_DONE, attempt,
-                       MEGABYTE);
-        script_load(&s, i % size->hosts, i % 2 ? 950 : 100);
-        script_events(&s, NULL, 0);
-    }
+    probe(&s, size);
+    uint64_t before = visits(&s);
+    probe(&s, size);
     uint64_t looked_at = visits(&s) - before;
     script_end(&s);
     return looked_at;
@@ -128,11 +136,13 @@ static void test_fair(void **state)
 {
     (void)state;
     all_sizes(&(struct scene){"nats, fair", "fair", "nats", "cans", false, false});
-    /* Each start changes a fair job's turn, and with it the job's place in the lists of all hosts
-     * that its maps wait for (local.h): the cost grows with those hosts, but not with other jobs.
+    all_sizes(&(struct scene){"nats, fair, blocks", "fair", "nats", "cans", true, false});
+    /* Each start and end moves a fair job on the hosts of its maps, which delay scheduling asks
+     * each time: the fewer of those hosts and of the jobs that wait where there is room (local.h).
      */
-    struct scene blocks = {"nats, fair, blocks", "fair", "nats", "cans", true, false};
-    check(&blocks, "jobs", (struct size){20, 10, 60}, (struct size){20, 100, 60});
+    struct scene delay = {"delay, fair, blocks", "fair", "delay", "none", true, false};
+    check(&delay, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});
+    check(&delay, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
 }
 
 /* Reduce tasks that are held back: many jobs wait, each event looks at none but those that it

@@ -435,6 +435,35 @@ static void test_finished_jobs_leave(void **state)
     script_end(&s);
 }
 
+/* Demands that nobody has any more leave room for others, in a table of two and over as many jobs
+ * as a daemon sees in a long life; what runs keeps its own. */
+static void test_demands_leave(void **state)
+{
+    (void)state;
+    struct script s;
+    char constraint[16];
+    small(&s);
+    s.reload = true;
+    script_host(&s, 0, 2);
+    script_host(&s, 1, 2);
+    script_job_begin(&s, 1);
+    script_stage(&s, 1, 0, 2, ENGINE_NONE, 0);
+    script_job_end(&s, 1);
+    assert_int_equal(script_count(&s, DECISION_START), 2);
+    for (uint64_t number = 2; number < 20; number++) {
+        struct event odd = script_stage_event(number, 0, 1, NULL, NULL);
+        odd.job_stage.constraint = constraint;
+        snprintf(constraint, sizeof(constraint), "label-%u", (unsigned)number);
+        script_job_begin(&s, number);
+        script_event(&s, odd);
+        assert_int_equal(script_rejection(&s), REASON_NONE);
+        script_cancel(&s, number);
+    }
+    script_attempt(&s, EVENT_ATTEMPT_FAILED, script_attempt_of(&s, 1, 0, 0), 0);
+    assert_non_null(script_start(&s, 1, 0, 0));
+    script_end(&s);
+}
+
 /* ---- one accepted attempt
  * --------------------------------------------------------------------------- */
 
@@ -475,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_tables_say_when_they_are_full),
         cmocka_unit_test(test_facts_beyond_bounds_are_counted),
         cmocka_unit_test(test_finished_jobs_leave),
+        cmocka_unit_test(test_demands_leave),
         cmocka_unit_test(test_copies_and_late_news),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,9 @@
 #include "testbed/sim/fluid.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { S = 1000000000 };
@@ -15,12 +17,17 @@ static struct topology topology_of(uint32_t hosts, double bytes_s)
     return t;
 }
 
-static struct fluid *network(const struct topology *t, uint32_t levels)
+static struct fluid *network_of(const struct topology *t, uint32_t levels, bool sparse)
 {
     struct fluid *f = NULL;
-    struct fluid_config config = {.topology = t, .levels = levels};
+    struct fluid_config config = {.topology = t, .levels = levels, .sparse = sparse};
     assert_int_equal(fluid_create(&config, &f, NULL), 0);
     return f;
+}
+
+static struct fluid *network(const struct topology *t, uint32_t levels)
+{
+    return network_of(t, levels, false);
 }
 
 static uint32_t start(struct fluid *f, uint32_t source, uint32_t target, uint32_t level,
@@ -39,10 +46,10 @@ static void certified(struct fluid *f)
         fail_msg("%s", err.text);
 }
 
-static double rate(struct fluid *f, uint32_t id)
+static double rate(struct fluid *f, uint32_t id, uint32_t host)
 {
     double bytes_s;
-    assert_int_equal(fluid_flow_rate(f, id, 0, &bytes_s), 0);
+    assert_int_equal(fluid_flow_rate(f, id, host, &bytes_s), 0);
     return bytes_s;
 }
 
@@ -72,9 +79,9 @@ static void test_flows_of_a_level_share_by_max_min(void **state)
              c = start(f, 0, 3, 0, 1000, 2);
     uint32_t d = start(f, 1, 3, 0, 1000, 3);
     certified(f);
-    assert_true(fabs(rate(f, a) - 40) < 1e-9 && fabs(rate(f, b) - 40) < 1e-9 &&
-                fabs(rate(f, c) - 40) < 1e-9);
-    assert_true(fabs(rate(f, d) - 80) < 1e-9);
+    assert_true(fabs(rate(f, a, 0) - 40) < 1e-9 && fabs(rate(f, b, 0) - 40) < 1e-9 &&
+                fabs(rate(f, c, 0) - 40) < 1e-9);
+    assert_true(fabs(rate(f, d, 1) - 80) < 1e-9);
     fluid_destroy(f);
 }
 
@@ -87,7 +94,7 @@ static void test_a_level_gets_only_what_those_above_leave(void **state)
     uint32_t low = start(f, 0, 2, 2, 300, 0), high = start(f, 0, 1, 0, 100, 1),
              middle = start(f, 1, 2, 1, 100, 2);
     certified(f);
-    assert_true(rate(f, low) == 0 && rate(f, high) == 100 && rate(f, middle) == 100);
+    assert_true(rate(f, low, 0) == 0 && rate(f, high, 0) == 100 && rate(f, middle, 1) == 100);
     run(f, end);
     assert_int_equal(end[1], 1 * (int64_t)S);
     assert_int_equal(end[2], 1 * (int64_t)S);
@@ -133,7 +140,7 @@ static void test_levels_change_and_macroflows_stop_in_flight(void **state)
     assert_int_equal(fluid_set_level(f, a, 0), 0);
     assert_int_equal(fluid_stop(f, c), 0);
     certified(f);
-    assert_true(rate(f, a) == 100 && rate(f, b) == 0);
+    assert_true(rate(f, a, 0) == 100 && rate(f, b, 0) == 0);
     run(f, end);
     assert_int_equal(end[0], 3 * (int64_t)S);
     assert_int_equal(end[1], 5 * (int64_t)S);
@@ -199,8 +206,8 @@ static void test_leaf_spine_shares_the_core(void **state)
     uint32_t inside = start(f, 0, 1, 0, 1000, 4);
     certified(f);
     for (uint32_t i = 0; i < 4; i++)
-        assert_true(fabs(rate(f, ids[i]) - 25) < 1e-9);
-    assert_true(fabs(rate(f, inside) - 75) < 1e-9);
+        assert_true(fabs(rate(f, ids[i], i) - 25) < 1e-9);
+    assert_true(fabs(rate(f, inside, 0) - 75) < 1e-9);
     fluid_destroy(f);
     assert_int_equal(topology_init_leaf_spine(&t, 2, 4, 100, 2, .5, true, NULL), -EINVAL);
 }
@@ -287,10 +294,10 @@ static void test_every_allocation_is_certified(void **state)
 {
     (void)state;
     uint64_t seed = test_seed();
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 120; round++) {
         struct topology t = random_topology(&seed);
         uint32_t levels = (uint32_t)(1 + test_random(&seed) % 4);
-        struct fluid *f = network(&t, levels);
+        struct fluid *f = network_of(&t, levels, round % 2);
         struct history h = {.n = 0};
         for (int i = 0; i < OPS; i++) {
             random_step(f, &t, levels, &h, &seed);
@@ -302,12 +309,89 @@ static void test_every_allocation_is_certified(void **state)
     }
 }
 
+/* What happens to a network from outside, at instants that do not depend on it. */
+struct change {
+    int64_t at_ns;
+    uint32_t target, level, n,
+        of; /* of: level is the new one of that Macroflow; UINT32_MAX: none */
+    struct fluid_source sources[6];
+};
+
+static void apply(struct fluid *f, const struct change *changes, uint32_t i, uint32_t *ids,
+                  const int64_t *ended_ns)
+{
+    const struct change *c = &changes[i];
+    if (c->of == UINT32_MAX)
+        assert_int_equal(fluid_start(f, c->target, c->level, c->sources, c->n, i, &ids[i]), 0);
+    else if (ended_ns[c->of] < 0)
+        assert_int_equal(fluid_set_level(f, ids[c->of], c->level), 0);
+}
+
+static void play(struct fluid *f, const struct change *changes, uint32_t n, int64_t *ret_ended_ns)
+{
+    uint32_t ids[OPS];
+    int64_t at = 0;
+    struct fluid_event event;
+    for (uint32_t i = 0; i < n; i++)
+        ret_ended_ns[i] = -1;
+    for (uint32_t i = 0; i < n || at != FLUID_NEVER;) {
+        assert_int_equal(fluid_next_ns(f, &at), 0);
+        bool change = i < n && changes[i].at_ns <= at;
+        if (change || at != FLUID_NEVER)
+            assert_int_equal(fluid_advance(f, change ? changes[i].at_ns : at), 0);
+        while (fluid_poll(f, &event))
+            if (event.kind == FLUID_ENDED)
+                ret_ended_ns[event.subject] = fluid_now_ns(f);
+        if (change)
+            apply(f, changes, i++, ids, ret_ended_ns);
+    }
+    fluid_destroy(f);
+}
+
+static struct change random_change(uint64_t *seed, const struct topology *t, uint32_t levels,
+                                   const struct change *before, uint32_t n)
+{
+    struct change c = {
+        .at_ns = n ? before[n - 1].at_ns + (int64_t)(test_random(seed) % 4) * 70000001 : 0,
+        .target = (uint32_t)(test_random(seed) % t->n_hosts),
+        .level = (uint32_t)(test_random(seed) % levels),
+        .n = (uint32_t)(1 + test_random(seed) % 6),
+        .of = UINT32_MAX};
+    uint32_t some = n ? (uint32_t)(test_random(seed) % n) : 0;
+    if (n && test_random(seed) % 2 && before[some].of == UINT32_MAX)
+        c.of = some;
+    for (uint32_t i = 0; i < c.n; i++)
+        c.sources[i] = (struct fluid_source){(uint32_t)(test_random(seed) % t->n_hosts),
+                                             (int64_t)(1 + test_random(seed) % 300000)};
+    return c;
+}
+
+static void test_matrices_and_graph_agree(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 40; round++) {
+        struct topology t = topology_of((uint32_t)(2 + test_random(&seed) % 80), 1e6);
+        uint32_t levels = (uint32_t)(1 + test_random(&seed) % 8);
+        struct change changes[OPS];
+        int64_t dense_ns[OPS], sparse_ns[OPS];
+        for (uint32_t i = 0; i < OPS; i++)
+            changes[i] = random_change(&seed, &t, levels, changes, i);
+        play(network_of(&t, levels, false), changes, OPS, dense_ns);
+        play(network_of(&t, levels, true), changes, OPS, sparse_ns);
+        for (uint32_t i = 0; i < OPS; i++)
+            if (llabs(dense_ns[i] - sparse_ns[i]) > 100)
+                fail_msg("Macroflow %u ends at %" PRId64 " or at %" PRId64 " ns", i, dense_ns[i],
+                         sparse_ns[i]);
+    }
+}
+
 /* One more flow between hosts that share nothing with the rest visits as many links in a large
  * network as in a small one. */
 static uint64_t visits_of_one_change(uint32_t hosts)
 {
     struct topology t = topology_of(hosts, 1e6);
-    struct fluid *f = network(&t, 8);
+    struct fluid *f = network_of(&t, 8, true);
     int64_t at;
     for (uint32_t i = 0; i + 1 < hosts; i += 2)
         for (uint32_t j = 0; j < 4; j++)
@@ -333,7 +417,7 @@ static void test_refuses_impossible_configurations(void **state)
     (void)state;
     struct topology t = topology_of(2, 100);
     struct fluid *f = NULL;
-    struct fluid_config none = {.topology = &t}, upside_down = {&t, 1, false, 800, 900};
+    struct fluid_config none = {.topology = &t}, upside_down = {&t, 1, false, 800, 900, false};
     assert_int_equal(fluid_create(&none, &f, NULL), -EINVAL);
     assert_int_equal(fluid_create(&upside_down, &f, NULL), -EINVAL);
     assert_int_equal(topology_init_switch(&t, 0, 100, NULL), -EINVAL);
@@ -351,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_uplinks_turn_hot_and_cool),
         cmocka_unit_test(test_leaf_spine_shares_the_core),
         cmocka_unit_test(test_every_allocation_is_certified),
+        cmocka_unit_test(test_matrices_and_graph_agree),
         cmocka_unit_test(test_cost_follows_what_changed),
         cmocka_unit_test(test_refuses_impossible_configurations),
     };

@@ -1,49 +1,14 @@
 /* The engine under virtual time. */
-#include "tests/unit/test.h"
+#include "tests/unit/run_cases.h"
 
 #include "testbed/sim/log_replay.h"
 #include "testbed/sim/ranks.h"
-#include "testbed/sim/run.h"
-#include "testbed/sim/run_policies.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-enum { UNIT = 1000000, JOBS = 24 };
-
-static struct workload_job job_of(const char *line)
-{
-    static const struct workload_header header = {.hosts = 64, .scale = 1};
-    struct workload_job job;
-    struct err err = {0};
-    if (workload_job_parse(&header, line, strlen(line), &job, &err))
-        fail_msg("%s", err.text);
-    return job;
-}
-
-static struct run_config config_of(const char *policy, uint32_t hosts, uint32_t slots,
-                                   uint64_t link_bps)
-{
-    struct run_config config = {
-        .hosts = hosts, .slots = slots, .link_bps = link_bps, .local_free = true};
-    engine_config_default(&config.engine);
-    assert_non_null(run_policy_find(policy));
-    run_policy_apply(run_policy_find(policy), &config.engine);
-    config.engine.mode_dwell_ns = 0;
-    config.engine.hosts_max = hosts;
-    return config;
-}
-
-static struct run_result simulate(const struct run_config *config, const struct workload_job *jobs,
-                                  size_t n, double *jct_s)
-{
-    struct run_result result = {.jct_s = jct_s};
-    struct err err = {0};
-    if (run_simulate(config, jobs, n, &result, &err))
-        fail_msg("%s", err.text);
-    return result;
-}
+enum { JOBS = 24 };
 
 static void expect_example_2(const char *policy, double a_s, double b_s)
 {
@@ -234,12 +199,7 @@ static void test_refuses_what_it_cannot_simulate(void **state)
     struct run_result result = {.jct_s = jct_s};
     struct run_config config = config_of("duopoly", 2, 1, 8 * UNIT);
     struct workload_job job =
-        job_of("{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":1,\"parents\":[{\"stage\":0,"
-               "\"edge\":\"pipelined\",\"sums\":[5]}]}]}");
-    assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
-    assert_string_equal(err.text, "job 1 has a pipelined edge, which is not simulated");
-    workload_job_done(&job);
-    job = job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"demand\":{\"slots\":7}}]}");
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"demand\":{\"slots\":7}}]}");
     assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
     workload_job_done(&job);
 }

@@ -1,12 +1,14 @@
 #include "tests/unit/test.h"
 
 #include "testbed/sim/commands.h"
+#include "testbed/sim/run_setup.h"
 #include "testbed/sim/units.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -94,9 +96,35 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"coflows --compat varys", "duopoly-sim: --compat takes 'coflowsim', not 'varys'\n"},
         {"run", "duopoly-sim: give --trace FILE or --workload FILE\n"},
         {"run --slots 0", "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
-        {"run --levels 65", "duopoly-sim: --levels takes a number from 1 to 64, not '65'\n"},
+        {"run --levels 65", "duopoly-sim: --levels takes a number from 0 to 64, not '65'\n"},
         {"run --place best", "duopoly-sim: --place knows no 'best'\n"},
         {"run --policy", "duopoly-sim: --policy needs a value\n"},
+        {"run --report-delay -1",
+         "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},
+        {"run --failures often",
+         "duopoly-sim: --failures takes MTBF/REPAIR in seconds (3600/60) or at most 32 hosts with "
+         "the second of their failure and its length (3@10.5+60,7@20), not 'often'\n"},
+        {"run --stragglers 5",
+         "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
+         "they compute (0.05/8), not '5'\n"},
+        {"run --copies 0.5", "duopoly-sim: --copies takes a number from 1 to 1000, not '0.5'\n"},
+        {"run --trace x --json --csv", "duopoly-sim: give --json or --csv, not both\n"},
+        {"compare", "duopoly-sim: give --trace FILE or --workload FILE\n"},
+        {"compare --trace x --seeds few",
+         "duopoly-sim: --seeds takes a number from 1 to 64, not 'few'\n"},
+        {"compare --trace x --policies duopoly,best", "duopoly-sim: there is no policy 'best'\n"},
+        {"compare --trace x --slots 1,2 --servers 3,4",
+         "duopoly-sim: --servers and --slots are both lists; give one\n"},
+        {"sweep --trace x",
+         "duopoly-sim: give a list for --servers, --slots, --load, --compute, --map-mb, --levels, "
+         "--racks, --estimate-error, --report-delay or --decision-delay\n"},
+        {"sweep --trace x --slots 1,0",
+         "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
+        {"figures --trace x", "duopoly-sim: give --output FILE.html\n"},
+        {"figures --output x", "duopoly-sim: give --trace FILE or --workload FILE\n"},
+        {"figures --trace x --output x --figures 5",
+         "duopoly-sim: --figures takes 6 to 12, and 0 for the size of maps, not '5'\n"},
+        {"run --spines many", "duopoly-sim: --spines takes a number from 1 to 1024, not 'many'\n"},
         {"coflows --trace x --policy fair --compat coflowsim",
          "duopoly-sim: policy fair does not know --compat coflowsim\n"},
     };
@@ -149,6 +177,8 @@ static void test_json_has_what_others_read(void **state)
     json_decref(root);
     said = say("coflows --trace @ --policy fifo", path);
     assert_non_null(strstr(said->out, "completion time [s]"));
+    said = say("coflows --trace @ --policy fifo --link 8Mibps --csv", path);
+    assert_non_null(strstr(said->out, "\n9,1.000000000,131072000,125.000000000,374.000000000\n"));
     unlink(path);
 }
 
@@ -181,6 +211,159 @@ static void test_run_prints_what_others_read(void **state)
     assert_non_null(strstr(said->err, "/nonexistent"));
 }
 
+/* Every option of a run is read, and the same twice is the same output. */
+static void test_a_troubled_run_repeats_itself(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "run --trace @ --servers 4 --racks 2 --spines 2 --oversubscription 2 --report-delay .01 "
+        "--decision-delay .02 --failures 20/2 --stragglers .3/4 --copies 1.5 --estimate-error .5 "
+        "--json";
+    const char *path = trace_file("4 2\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n");
+    struct said *said = say(line, path);
+    assert_int_equal(said->status, 0);
+    json_t *first = json_loads(said->out, 0, NULL);
+    said = say(line, path);
+    unlink(path);
+    json_t *second = json_loads(said->out, 0, NULL);
+    assert_non_null(first);
+    assert_true(json_equal(first, second));
+    assert_true(number(first, "attempts") >= number(first, "tasks"));
+    json_decref(first);
+    json_decref(second);
+}
+
+static const char small[] = "4 3\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n3 200 1 0 1 3:2\n";
+
+/* Reads a file that a command wrote, and removes it. */
+static const char *slurp(const char *path)
+{
+    static char text[1 << 20];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+    fclose(file);
+    unlink(path);
+    return text;
+}
+
+static void expect_svg(const char *text, const char *const *words)
+{
+    assert_ptr_equal(strstr(text, "<svg "), text);
+    assert_non_null(strstr(text, "</svg>\n"));
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "inf"));
+    for (; *words; words++)
+        if (!strstr(text, *words))
+            fail_msg("no '%s' in %s", *words, text);
+}
+
+static void test_pictures_have_axes_and_legends(void **state)
+{
+    (void)state;
+    const char *path = trace_file(small);
+    char line[512], svg[80];
+    snprintf(svg, sizeof(svg), "%s.svg", path);
+    snprintf(line, sizeof(line), "run --trace @ --servers 4 --timeline %s", svg);
+    assert_int_equal(say(line, path)->status, 0);
+    expect_svg(slurp(svg), (const char *const[]){"time, s", ">slots<", "receiving", "computing",
+                                                 "slot-starved", NULL});
+    snprintf(line, sizeof(line), "run --trace @ --servers 4 --policy aalo --cdf %s", svg);
+    assert_int_equal(say(line, path)->status, 0);
+    expect_svg(slurp(svg), (const char *const[]){"JCT, s", "part of the jobs", ">aalo<", NULL});
+    snprintf(line, sizeof(line), "coflows --trace @ --policy sebf --cdf %s", svg);
+    assert_int_equal(say(line, path)->status, 0);
+    expect_svg(slurp(svg), (const char *const[]){"CCT, s", "part of the coflows", NULL});
+    snprintf(line, sizeof(line), "compare --trace @ --servers 4 --seeds 2 --svg %s", svg);
+    assert_int_equal(say(line, path)->status, 0);
+    expect_svg(slurp(svg), (const char *const[]){"JCT, s", ">neat-fair<", NULL});
+    snprintf(line, sizeof(line),
+             "sweep --trace @ --slots 1,2,4 --servers 4 --seeds 2 --policies duopoly,fair --svg %s",
+             svg);
+    assert_int_equal(say(line, path)->status, 0);
+    expect_svg(slurp(svg),
+               (const char *const[]){"mean JCT, s", "slots per server", ">fair<", NULL});
+    unlink(path);
+}
+
+static void test_sweeps_are_tables_of_all_forms(void **state)
+{
+    (void)state;
+    const char *path = trace_file(small);
+    struct said *said =
+        say("sweep --trace @ --servers 4 --map-mb 1000,16 --seeds 3 --policies duopoly,aalo --json",
+            path);
+    assert_int_equal(said->status, 0);
+    json_t *rows = json_loads(said->out, 0, NULL);
+    assert_int_equal(json_array_size(rows), 4);
+    const json_t *last = json_array_get(rows, 3);
+    assert_string_equal(json_string_value(json_object_get(last, "map-mb")), "16");
+    assert_true(number(last, "mean-least") <= number(last, "mean") &&
+                number(last, "mean") <= number(last, "mean-most"));
+    assert_true(number(last, "cct-mean") > 0);
+    double mean_s = number(last, "mean");
+    json_decref(rows);
+    said =
+        say("sweep --trace @ --servers 4 --map-mb 1000,16 --seeds 3 --policies duopoly,aalo --csv",
+            path);
+    const char *row = strstr(said->out, "aalo,16,3,");
+    assert_non_null(row);
+    assert_true(fabs(strtod(row + strlen("aalo,16,3,"), NULL) - mean_s) < 1e-6);
+    said =
+        say("sweep --trace @ --servers 4 --map-mb 1000,16 --seeds 3 --policies duopoly,aalo", path);
+    assert_non_null(strstr(said->out, "mean JCT by job size"));
+    unlink(path);
+}
+
+/* The page names its command, judges every figure, and is the same twice; what stood there stays
+ * when it cannot be made. */
+static void test_figures_are_a_page(void **state)
+{
+    (void)state;
+    const char *path = trace_file(small);
+    char line[512], page[80], *first;
+    snprintf(page, sizeof(page), "%s.html", path);
+    snprintf(line, sizeof(line), "figures --trace @ --output %s --figures 6,7,10,11,12,0", page);
+    assert_int_equal(say(line, path)->status, 0);
+    first = strdup(slurp(page));
+    assert_non_null(strstr(first, "Made by <code>duopoly-sim figures --trace "));
+    assert_non_null(strstr(first, "by 38.00 % at least"));
+    assert_non_null(strstr(first, "1.08 to 1.25 times the full one's"));
+    assert_non_null(strstr(first, "8 x 16 racks"));
+    assert_non_null(strstr(first, "256 MB"));
+    assert_null(strstr(first, "nan"));
+    assert_int_equal(say(line, path)->status, 0);
+    assert_string_equal(slurp(page), first);
+    free(first);
+    FILE *before = fopen(page, "w");
+    fputs("before", before);
+    fclose(before);
+    snprintf(line, sizeof(line), "figures --trace /nonexistent --output %s", page);
+    struct said *said = say(line, path);
+    assert_int_equal(said->status, 1);
+    assert_non_null(strstr(said->err, "/nonexistent"));
+    assert_string_equal(slurp(page), "before");
+    unlink(path);
+}
+
+static void test_help_explains_every_option(void **state)
+{
+    (void)state;
+    struct said *said = say("run --help", NULL);
+    size_t options = 0, meanings = 0;
+    char line[64];
+    assert_int_equal(said->status, 0);
+    for (; run_setup_options[options]; options++) {
+        snprintf(line, sizeof(line), "\n  --%-16s ", run_setup_options[options]);
+        assert_non_null(strstr(said->out, line));
+        snprintf(line, sizeof(line), "--%s ", run_setup_options[options]);
+        assert_non_null(strstr(run_setup_usage, line));
+    }
+    while (run_setup_meanings[meanings].option)
+        meanings++;
+    assert_int_equal(options, meanings);
+}
+
 static void test_explain_says_why_a_task_runs_there(void **state)
 {
     (void)state;
@@ -195,12 +378,17 @@ static void test_explain_says_why_a_task_runs_there(void **state)
     bool why = strstr(said->out, "Runs on") != NULL;
     snprintf(line, sizeof(line), "explain %s 9.1.0", log);
     int unknown = say(line, NULL)->status;
+    snprintf(line, sizeof(line), "explain %s mode", log);
+    said = say(line, NULL);
+    bool modes = said->status ? strstr(said->err, "never changes") != NULL
+                              : strstr(said->out, "ready tasks and") != NULL;
     unlink(log);
     unlink(path);
     assert_int_equal(status, 0);
     assert_int_equal(explained, 0);
     assert_true(why);
     assert_int_equal(unknown, 1);
+    assert_true(modes);
 }
 
 static void test_rates_have_units(void **state)
@@ -229,6 +417,11 @@ int main(void)
         cmocka_unit_test(test_bad_traces_get_one_sentence),
         cmocka_unit_test(test_json_has_what_others_read),
         cmocka_unit_test(test_run_prints_what_others_read),
+        cmocka_unit_test(test_a_troubled_run_repeats_itself),
+        cmocka_unit_test(test_pictures_have_axes_and_legends),
+        cmocka_unit_test(test_sweeps_are_tables_of_all_forms),
+        cmocka_unit_test(test_figures_are_a_page),
+        cmocka_unit_test(test_help_explains_every_option),
         cmocka_unit_test(test_explain_says_why_a_task_runs_there),
         cmocka_unit_test(test_rates_have_units),
     };

@@ -27,6 +27,7 @@ static size_t make_ipv4(uint8_t *frame, uint8_t tos, uint16_t payload)
     memcpy(ip + 12, (uint8_t[]){10, 0, 0, 3, 10, 0, 0, 4}, 8);
     memcpy(ip + 20, (uint8_t[]){7070 >> 8, 7070 & 255, 40000 >> 8, 40000 & 255}, 4);
     ip[20 + 12] = 8 << 4;
+    ip[20 + 13] = 0x18; /* PSH, ACK */
     return 14 + 20 + 32;
 }
 
@@ -44,6 +45,7 @@ static void test_frames_are_read(void **state)
     assert_int_equal(frame.key.to.port, 40000);
     assert_int_equal(frame.dscp, 27);
     assert_int_equal(frame.payload_bytes, 1400);
+    assert_int_equal(frame.flags, 0x18);
 }
 
 static void test_ipv6_traffic_class_is_read_as_tos(void **state)
@@ -230,6 +232,46 @@ static void test_packets_that_nobody_wrote_down_are_unattributed(void **state)
     conclude(&scene);
     assert_int_equal(scene.verdict.unattributed, 1);
     assert_false(verdict_is_good(&scene.verdict));
+    assert_int_equal(scene.verdict.n_strays, 1);
+    const struct judge_stray *stray = &scene.verdict.strays[0];
+    assert_int_equal(stray->packet.time_ns, (int64_t)3500 * MS);
+    assert_int_equal(stray->packet.payload_bytes, 1448);
+    assert_int_equal(stray->packet.dscp, truth_dscp(3));
+    assert_int_equal(stray->packet.flags, 0x18);
+    assert_int_equal(stray->key.from.port, 7070);
+    assert_int_equal(stray->key.to.port, 40000);
+    assert_int_equal(stray->last->number, 7);
+    tear_down(&scene);
+}
+
+static void test_the_first_unattributed_ones_are_kept(void **state)
+{
+    (void)state;
+    struct scene scene;
+    set_up(&scene);
+    for (int64_t i = 0; i < JUDGE_STRAYS + 5; i++)
+        see(&scene, (3500 + i) * MS, truth_dscp(3));
+    conclude(&scene);
+    assert_int_equal(scene.verdict.unattributed, JUDGE_STRAYS + 5);
+    assert_int_equal(scene.verdict.n_strays, JUDGE_STRAYS);
+    assert_int_equal(scene.verdict.strays[JUDGE_STRAYS - 1].packet.time_ns,
+                     (3500 + JUDGE_STRAYS - 1) * (int64_t)MS);
+    tear_down(&scene);
+}
+
+/* A copy that waited in a starved queue comes when its connection has long ended. */
+static void test_late_copies_are_let_pass_for_a_window_after_the_close(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const int64_t window_ns = 2000ll * MS;
+    struct err err = {0};
+    set_up(&scene);
+    see(&scene, 4800ll * MS, truth_dscp(3));
+    see(&scene, 4950ll * MS, truth_dscp(3));
+    assert_int_equal(judge(&scene.truth, &scene.packets, window_ns, &scene.verdict, &err), 0);
+    assert_int_equal(scene.verdict.right, 1);
+    assert_int_equal(scene.verdict.unattributed, 1);
     tear_down(&scene);
 }
 
@@ -315,6 +357,8 @@ int main(void)
         cmocka_unit_test(test_a_planted_wrong_mark_is_found),
         cmocka_unit_test(test_a_mark_that_was_never_in_force_is_wrong_also_in_a_window),
         cmocka_unit_test(test_packets_that_nobody_wrote_down_are_unattributed),
+        cmocka_unit_test(test_the_first_unattributed_ones_are_kept),
+        cmocka_unit_test(test_late_copies_are_let_pass_for_a_window_after_the_close),
         cmocka_unit_test(test_nothing_checked_proves_nothing),
         cmocka_unit_test(test_switches_are_timed_apart_for_flowing_and_starved),
         cmocka_unit_test(test_a_port_that_is_used_again_belongs_to_its_newest_task),

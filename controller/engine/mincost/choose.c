@@ -1,11 +1,12 @@
 /* The rule that chooses an algorithm, over counted state only, so that the same changes give the
  * same flow everywhere:
  *
- *   nothing solved yet, or more changes than half of the arcs: relaxation while few places
- *       compete (relax.c counts them), within RELAX_WORK halves per arc; else, or beyond that, cost
- *       scaling from nothing;
- *   otherwise: shortest paths from the last optimum, within half of the halves that cost scaling
- *       looked at when it was last used here (or would, at SCALING_WORK per arc); beyond that, cost
+ *   nothing solved yet, or more changes than half of the arcs:
+ *       relaxation from nothing while few places compete (relax.c counts them), within RELAX_WORK
+ *       halves per arc; beyond that, cost scaling from nothing;
+ *   otherwise:
+ *       shortest paths from the last optimum, within half of the halves that cost scaling looked
+ *       at when it was last used here (or would, at SCALING_WORK per arc); beyond that, cost
  *       scaling from nothing. A search takes two fifths of the time for a half that cost scaling
  *       takes, so that giving up makes a round a fifth longer than starting from nothing. */
 #include <errno.h>
@@ -40,7 +41,7 @@ static int solve_cold(struct mincost *m)
 {
     m->stats.algorithm = "relax";
     m->bulky = true;
-    return within(m, algorithm_relax, RELAX_WORK * (uint64_t)m->arc_count + LEAST_WORK);
+    return within(m, algorithm_relax, RELAX_WORK * (uint64_t)m->arc_count + RELAX_WORK);
 }
 
 int algorithm_auto(struct mincost *m)

@@ -83,7 +83,8 @@ static int64_t safe_key(const struct mincost *m, uint32_t arc, enum hub_side sid
 static bool make_room(struct mincost *m, const struct hub *hub, struct hub_heap *heap)
 {
     uint32_t degree = node_degree(&m->nodes[hub->node]);
-    uint32_t most = degree + degree / 2 + SPARE_ENTRIES, room = heap->room * 2 + SPARE_ENTRIES;
+    uint32_t most = degree + degree / 2 + SPARE_ENTRIES;
+    uint32_t room = heap->room + heap->room / 4 + SPARE_ENTRIES;
     if (heap->count < heap->room)
         return true;
     return heap->room < most && reserve_entries(m, heap, room < most ? room : most) == 0;
@@ -285,7 +286,7 @@ static int fill_hub(struct mincost *m, struct hub *hub)
     return 0;
 }
 
-/* Rooms follow how many entries there truly are, with as many again to come before the next
+/* Rooms follow how many entries there truly are, with a quarter more to come before the next
  * building. */
 static int build_hub(struct mincost *m, struct hub *hub)
 {
@@ -293,8 +294,8 @@ static int build_hub(struct mincost *m, struct hub *hub)
     uint32_t out = node->end[1], in = node->end[2] - node->end[0];
     hub->heaps[HUB_OUT].count = hub->heaps[HUB_IN].count = hub->link_count = 0;
     mark_arcs_to(m, hub->node, true);
-    if (reserve_entries(m, &hub->heaps[HUB_OUT], out + out / 2 + SPARE_ENTRIES) ||
-        reserve_entries(m, &hub->heaps[HUB_IN], in + in / 2 + SPARE_ENTRIES) || fill_hub(m, hub))
+    if (reserve_entries(m, &hub->heaps[HUB_OUT], out + out / 4 + SPARE_ENTRIES) ||
+        reserve_entries(m, &hub->heaps[HUB_IN], in + in / 4 + SPARE_ENTRIES) || fill_hub(m, hub))
         return m->failed;
     for (int side = 0; side < 2; side++)
         for (uint32_t i = hub->heaps[side].count / 2; i-- > 0;)

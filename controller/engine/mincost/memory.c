@@ -41,15 +41,21 @@ int dial_grow(struct mincost *m)
     return grow(m, (void **)&m->dial.items, &m->dial.room, sizeof *m->dial.items);
 }
 
+static void trim(struct mincost *m, struct u32_list *list)
+{
+    m->bytes -= list->room * sizeof *list->items;
+    free(list->items);
+    *list = (struct u32_list){0};
+}
+
 void memory_trim(struct mincost *m)
 {
-    m->bytes -= m->touched.room * sizeof *m->touched.items;
+    trim(m, &m->touched);
+    trim(m, &m->stack);
     m->bytes -= m->queue.room * sizeof *m->queue.items;
-    free(m->touched.items);
     free(m->queue.items);
-    market_done(m);
-    m->touched = (struct u32_list){0};
     m->queue = (struct queue){0};
+    market_done(m);
     m->bulky = false;
 }
 

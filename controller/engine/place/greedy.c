@@ -133,20 +133,17 @@ static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
     return true;
 }
 
-struct bucket *place_first_local(const struct engine *engine)
+struct bucket *place_first_local(struct engine *engine)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        const struct shape *shape = engine->shapes[i];
+        struct shape *shape = engine->shapes[i];
         if (shape->times <= 0)
             continue;
-        struct sorted_node *host = sorted_first(&shape->local_hosts),
-                           *unlocated = sorted_first(&shape->unlocated);
-        if (host) {
-            struct sorted_node *first =
-                sorted_first(&sorted_owner(host, struct host_shape, local_host)->waiting);
-            sooner(first, sorted_owner(first, struct local, waiting)->bucket, &best);
-        }
+        struct bucket *local = local_first(engine, shape);
+        struct sorted_node *unlocated = sorted_first(&shape->unlocated);
+        if (local && (!best || sorted_compare(local->job->turn, best->job->turn) < 0))
+            best = local;
         sooner(unlocated,
                unlocated ? sorted_owner(unlocated, struct bucket, by_turn_unlocated) : NULL, &best);
     }

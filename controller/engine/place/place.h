@@ -39,7 +39,7 @@ struct fit *place_least_loaded(const struct shape *shape);
 struct bucket *place_first_bucket(const struct engine *engine);
 /* The first job by turn with a map that needs no network (next to its block, or without one) and
  * room for it; NULL: none. */
-struct bucket *place_first_local(const struct engine *engine);
+struct bucket *place_first_local(struct engine *engine);
 /* The next claim of delay scheduling, with reduce tasks placed by `reduce` (whose bucket has a
  * ready one and room). */
 bool place_delayed(struct engine *engine,

@@ -1,0 +1,46 @@
+/* What `duopoly-sim run --help` says: every option with its default, and the policies. */
+#include "testbed/sim/run_setup.h"
+
+const struct run_setup_meaning run_setup_meanings[] = {
+    {"trace", "FILE: a trace of the Facebook Coflow benchmark"},
+    {"workload", "FILE: a workload (schemas/workload.md); both read either"},
+    {"policy", "NAME: one of those below (duopoly)"},
+    {"turn", "NAME: whose job is next, instead of the policy's: fifo, sjf, fair"},
+    {"place", "NAME: where tasks go, idem: nats, greedy, delay, neat, neat-fair, random"},
+    {"network", "NAME: how urgent transfers are, idem: cans, cans-coflow, cans-macroflow, dclas, "
+                "scf, none"},
+    {"servers", "N: hosts (50 for a trace, else the workload's)"},
+    {"slots", "N: of each host (4 or the workload's)"},
+    {"link", "RATE: of each up- and downlink, 1Gbps, 100Mbps (1Gbps or the workload's)"},
+    {"racks", "N: a leaf-spine network of so many racks (one big switch)"},
+    {"oversubscription", "N: hosts' rate of a rack / rate of its links to the spines (4)"},
+    {"spines", "ideal|N: spread over all spines, or ECMP by flow hash over N (ideal)"},
+    {"local", "free|network: bytes on the task's own host cost nothing, or use its links (free)"},
+    {"levels", "N: of priority on the wire (8)"},
+    {"map-mb", "N: most MB (2^20) that a map of a trace reads (1000)"},
+    {"compute", "BYTES_S: computed per slot of a trace (1G)"},
+    {"load", "FACTOR: on all bytes and the computing that follows them (1)"},
+    {"jobs", "N: the first N jobs of a trace only (all)"},
+    {"seed", "N: of replicas, ties, errors and faults (1)"},
+    {"hold-max", "SECONDS|none: a hold ends after it (none for a trace, 30 for a workload)"},
+    {"congested", "ON/OFF: per mille of an uplink (900/900 for a trace, 900/800)"},
+    {"map-share", "PERMILLE: of an even share of a job's maps that a host takes (the policy's)"},
+    {"estimate-error", "SIGMA: of the log-normal error of the sizes that are told (0)"},
+    {"report-delay", "SECONDS: facts reach the engine so much later (0)"},
+    {"decision-delay", "SECONDS: decisions reach the hosts so much later (0)"},
+    {"failures", "MTBF/REPAIR: seconds, means of exponential times of each host; or a list of "
+                 "HOST@SECOND[+REPAIR] (none)"},
+    {"stragglers", "SHARE/TIMES: share of the attempts that compute TIMES as long (none)"},
+    {"copies", "TIMES|none: a second attempt when one has computed TIMES as long as it should, in "
+               "a slot that was left free (none)"},
+    {0},
+};
+
+void run_setup_print_help(FILE *out)
+{
+    for (const struct run_setup_meaning *m = run_setup_meanings; m->option; m++)
+        fprintf(out, "  --%-16s %s\n", m->option, m->meaning);
+    fprintf(out, "policies\n");
+    for (const struct run_policy *p = run_policies; p->name; p++)
+        fprintf(out, "  %-18s %s\n", p->name, p->what);
+}
