@@ -55,8 +55,7 @@ static void refresh_half(struct mincost *m, uint32_t arc, uint32_t side, uint32_
     if (ref == old)
         return;
     m->halves[pos].ref = ref;
-    if (!m->ungrouped)
-        move_half(m, &m->nodes[owner], pos, group_of(old), group_of(ref));
+    move_half(m, &m->nodes[owner], pos, group_of(old), group_of(ref));
 }
 
 void graph_refresh(struct mincost *m, uint32_t arc)
@@ -196,41 +195,6 @@ void graph_push(struct mincost *m, uint32_t arc, uint32_t side, int64_t amount)
     refresh_half(m, arc, 0, tail);
     refresh_half(m, arc, 1, head);
     hub_arc_flowed(m, arc);
-}
-
-/* Sorts a node's halves into their groups in place; the order within a group follows the order
- * found. */
-static void regroup_node(struct mincost *m, struct node *node)
-{
-    uint32_t count[4] = {0}, next[4], degree = node_degree(node);
-    struct half *halves = m->halves + node->start;
-    for (uint32_t i = 0; i < degree; i++)
-        count[group_of(halves[i].ref)]++;
-    for (unsigned g = 0, sum = 0; g < 4; g++) {
-        next[g] = sum;
-        sum += count[g];
-        node->end[g] = sum;
-    }
-    for (unsigned g = 0; g < 4; g++)
-        while (next[g] < node->end[g]) {
-            struct half half = halves[next[g]];
-            unsigned to = group_of(half.ref);
-            if (to != g) {
-                halves[next[g]] = halves[next[to]];
-                halves[next[to]] = half;
-            }
-            next[to]++;
-        }
-    for (uint32_t i = 0; i < degree; i++)
-        m->arcs[half_arc(&halves[i])].pos[halves[i].ref & HALF_AT_HEAD] = node->start + i;
-}
-
-void graph_regroup(struct mincost *m)
-{
-    for (uint32_t v = 1; v <= m->max_node; v++)
-        if (node_degree(&m->nodes[v]))
-            regroup_node(m, &m->nodes[v]);
-    m->ungrouped = false;
 }
 
 void graph_mark_node_dirty(struct mincost *m, uint32_t node)

@@ -157,11 +157,10 @@ struct mincost {
     bool hubs_stale;  /* one must be built anew before the next search */
     bool hubs_wanted; /* a node may have become one */
 
-    int failed;     /* −ENOMEM once a list could not grow inside an algorithm */
-    bool bulky;     /* lists still have the room that a start from nothing took */
-    bool solved;    /* there was an optimum before */
-    bool pending;   /* something changed since the last optimum */
-    bool ungrouped; /* an algorithm that works on bits alone left the groups behind */
+    int failed;   /* −ENOMEM once a list could not grow inside an algorithm */
+    bool bulky;   /* lists still have the room that a start from nothing took */
+    bool solved;  /* there was an optimum before */
+    bool pending; /* something changed since the last optimum */
     const struct mincost_algorithm *algorithm;
     struct mincost_stats stats;
     uint64_t changes;
@@ -277,9 +276,6 @@ void graph_push(struct mincost *m, uint32_t arc, uint32_t side, int64_t amount);
 
 /* Remembers the flow of the last optimum before it is changed. */
 void graph_touch(struct mincost *m, uint32_t arc);
-
-/* Sets bits or groups of all halves anew, after an algorithm that changed flows only. */
-void graph_regroup(struct mincost *m);
 
 void graph_mark_node_dirty(struct mincost *m, uint32_t node);
 void graph_mark_arc_dirty(struct mincost *m, uint32_t arc);

@@ -16,8 +16,8 @@
  * choice c to d costs cost[d] − cost[c]. Costs here are those of the problem times `unit`.
  *
  * market_open copies, market_close brings flow and prices back; in between the problem is not
- * touched. The tables stay for the next time. 40 bytes a task, 8 a choice (16 where costs times
- * unit need more than 31 bits), 56 a place, 48 an arc between places.
+ * touched. The tables stay until market_done. 40 bytes a task, 8 a choice (16 where costs times
+ * unit need more than 31 bits), 60 a place, 48 an arc between places.
  *
  * Sources: Bertsekas's auction algorithm for assignment and transportation (1988), the pairing
  * heap of Fredman, Sedgewick, Sleator and Tarjan (1986). */
