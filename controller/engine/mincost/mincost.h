@@ -10,14 +10,15 @@
  *
  * Nodes and arcs carry numbers that the caller chooses. They index tables, so they should be dense;
  * they may be used again after removal, also within the round. The tables grow to the highest
- * number used, up to MINCOST_ID_MAX. mincost_create reserves room; a round that stays inside what
- * was reserved or used before allocates nothing, unless "auto" starts it from nothing: the copy of
- * the problem that this works on is given back at the next change.
+ * number used, up to MINCOST_ID_MAX. mincost_create reserves room. Rounds that start from nothing
+ * ("scaling", "incremental-scaling", "relax") allocate nothing once they have seen rounds of their
+ * size. Others allocate when a hub's index or the pool of half-arcs outgrows what it ever held,
+ * which gets rare and stays within the memory of mincost_bytes; the pool's compaction takes 8 bytes
+ * a node meanwhile, and "auto" gives back what a start from nothing took at the next change.
  *
  * The result depends on the sequence of calls only: there is no clock, no random source, no thread,
  * no output and no global state, and every choice between algorithms follows counted work. One
- * object belongs to one thread at a time; distinct objects are independent. No function blocks;
- * none but mincost_create and the adding ones allocates in steady state.
+ * object belongs to one thread at a time; distinct objects are independent. No function blocks.
  *
  * Limits, each answered with −ERANGE: numbers 1 … MINCOST_ID_MAX, supplies and the sum of the
  * absolute supplies to ±MINCOST_SUPPLY_MAX, bounds 0 … MINCOST_CAPACITY_MAX, costs to
