@@ -8,40 +8,39 @@
  * gives that slot to a large job's reduce task for very long: aalo's mean JCT is 149 s greedily,
  * 186, 240 and 251 s with delays of 0.2, 1 and 5 s.
  *
- * What duopoly adds to the source: a host that has run 1.25 times its part of a job's maps takes no
- * more of them while uplinks are congested (place/nats.c says why). */
-#define SHARE 1250
-
+ * What duopoly adds to the source: a job's maps run next to their blocks and evenly over the hosts,
+ * and wait for that (place/nats.c says why). */
 const struct run_policy run_policies[] = {
     {"duopoly", "nats and cans, both by mode; maps kept even", "sjf", "nats", "cans",
-     MODE_RULE_FIRST, SHARE, false},
+     MODE_RULE_FIRST, true, false},
     {"duopoly-paper", "the source's text: maps wherever slots are free", "sjf", "nats", "cans",
-     MODE_RULE_FIRST, 0, false},
-    {"aalo", "D-CLAS on the wire, greedy placement", "sjf", "greedy", "dclas", MODE_RULE_FIRST, 0,
-     false},
+     MODE_RULE_FIRST, false, false},
+    {"aalo", "D-CLAS on the wire, greedy placement", "sjf", "greedy", "dclas", MODE_RULE_FIRST,
+     false, false},
     {"neat", "reducers where their transfers end first, shortest Coflow first on the wire", "sjf",
-     "neat", "scf", MODE_RULE_FIRST, 0, true},
+     "neat", "scf", MODE_RULE_FIRST, false, true},
     {"neat-fair", "neat's placement for a fair network, one level", "sjf", "neat-fair", "none",
-     MODE_RULE_FIRST, 0, false},
-    {"fair", "greedy placement, one level", "sjf", "greedy", "none", MODE_RULE_FIRST, 0, false},
+     MODE_RULE_FIRST, false, false},
+    {"fair", "greedy placement, one level", "sjf", "greedy", "none", MODE_RULE_FIRST, false, false},
     {"fifo", "first come first served, greedy placement, one level", "fifo", "greedy", "none",
-     MODE_RULE_FIRST, 0, false},
+     MODE_RULE_FIRST, false, false},
     {"duopoly-c", "duopoly with the Coflow's level always", "sjf", "nats", "cans-coflow",
-     MODE_RULE_FIRST, SHARE, false},
+     MODE_RULE_FIRST, true, false},
     {"duopoly-m", "duopoly with the Macroflow's level always", "sjf", "nats", "cans-macroflow",
-     MODE_RULE_FIRST, SHARE, false},
+     MODE_RULE_FIRST, true, false},
     {"duopoly-f", "duopoly with random placement instead of nats", "sjf", "random", "cans",
-     MODE_RULE_FIRST, 0, false},
+     MODE_RULE_FIRST, false, false},
     {"duopoly-a", "duopoly that is starved when all jobs' ready tasks outnumber the free slots",
-     "sjf", "nats", "cans", MODE_RULE_ALL, SHARE, false},
-    {"duopoly-i", "duopoly with 64 levels", "sjf", "nats", "cans", MODE_RULE_FIRST, SHARE, true},
-    {"duopoly-ic", "duopoly-c with 64 levels", "sjf", "nats", "cans-coflow", MODE_RULE_FIRST, SHARE,
+     "sjf", "nats", "cans", MODE_RULE_ALL, true, false},
+    {"duopoly-i", "duopoly with 64 levels", "sjf", "nats", "cans", MODE_RULE_FIRST, true, true},
+    {"duopoly-ic", "duopoly-c with 64 levels", "sjf", "nats", "cans-coflow", MODE_RULE_FIRST, true,
      true},
     {"duopoly-im", "duopoly-m with 64 levels", "sjf", "nats", "cans-macroflow", MODE_RULE_FIRST,
-     SHARE, true},
-    {"duopoly-if", "duopoly-f with 64 levels", "sjf", "random", "cans", MODE_RULE_FIRST, 0, true},
-    {"duopoly-ia", "duopoly-a with 64 levels", "sjf", "nats", "cans", MODE_RULE_ALL, SHARE, true},
-    {"fair-nats", "nats without cans", "sjf", "nats", "none", MODE_RULE_FIRST, 0, false},
+     true, true},
+    {"duopoly-if", "duopoly-f with 64 levels", "sjf", "random", "cans", MODE_RULE_FIRST, false,
+     true},
+    {"duopoly-ia", "duopoly-a with 64 levels", "sjf", "nats", "cans", MODE_RULE_ALL, true, true},
+    {"fair-nats", "nats without cans", "sjf", "nats", "none", MODE_RULE_FIRST, false, false},
     {0},
 };
 
@@ -59,5 +58,5 @@ void run_policy_apply(const struct run_policy *policy, struct engine_config *con
     snprintf(config->place, sizeof(config->place), "%s", policy->place);
     snprintf(config->network, sizeof(config->network), "%s", policy->network);
     config->mode_rule = policy->mode_rule;
-    config->map_share_permille = policy->map_share_permille;
+    config->even_maps = policy->even_maps;
 }

@@ -9,7 +9,7 @@ struct run_policy {
     const char *name, *what;
     const char *turn, *place, *network;
     enum mode_rule mode_rule;
-    uint32_t map_share_permille;
+    bool even_maps;
     bool many_levels; /* ENGINE_LEVELS_MAX, whatever else is said */
 };
 
@@ -18,5 +18,5 @@ extern const struct run_policy run_policies[]; /* ends with a NULL name */
 /* NULL if there is none of that name. */
 const struct run_policy *run_policy_find(const char *name);
 
-/* Sets turn, place, network, the mode rule and the share of maps. */
+/* Sets turn, place, network, the mode rule and whether maps are kept even. */
 void run_policy_apply(const struct run_policy *policy, struct engine_config *config);

@@ -16,7 +16,7 @@ const char run_setup_usage[] =
     "--trace FILE|--workload FILE [--policy NAME] [--turn NAME] [--place NAME] [--network NAME]\n"
     "      [--servers N] [--slots N] [--racks N] [--link RATE] [--levels N] [--map-mb N]\n"
     "      [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] [--seed N]\n"
-    "      [--hold-max SECONDS|none] [--congested PERMILLE/PERMILLE] [--map-share PERMILLE]\n"
+    "      [--hold-max SECONDS|none] [--congested PERMILLE/PERMILLE] [--maps even|anywhere]\n"
     "      [--estimate-error SIGMA]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
@@ -173,12 +173,12 @@ static int set_congested(struct run_setup *s, const char *value, struct err *err
     return 0;
 }
 
-static int set_map_share(struct run_setup *s, const char *value, struct err *err)
+static int set_maps(struct run_setup *s, const char *value, struct err *err)
 {
-    uint32_t permille = 0;
-    int rc = read_number(&permille, "map-share", value, 0, 1000000, err);
-    s->map_share_permille = (int32_t)permille;
-    return rc;
+    s->even_maps = strcmp(value, "even") == 0;
+    if (s->even_maps || strcmp(value, "anywhere") == 0)
+        return 0;
+    return err_set(err, EINVAL, "--maps takes 'even' or 'anywhere', not '%s'", value);
 }
 
 static int set_estimate_error(struct run_setup *s, const char *value, struct err *err)
@@ -187,15 +187,14 @@ static int set_estimate_error(struct run_setup *s, const char *value, struct err
 }
 
 static int (*const setters[])(struct run_setup *, const char *, struct err *) = {
-    set_path,      set_path,      set_policy,        set_turn,   set_place, set_network,
-    set_servers,   set_slots,     set_racks,         set_levels, set_link,  set_map_mb,
-    set_compute,   set_load,      set_jobs,          set_seed,   set_local, set_hold_max,
-    set_congested, set_map_share, set_estimate_error};
+    set_path,  set_path,  set_policy, set_turn,     set_place,     set_network, set_servers,
+    set_slots, set_racks, set_levels, set_link,     set_map_mb,    set_compute, set_load,
+    set_jobs,  set_seed,  set_local,  set_hold_max, set_congested, set_maps,    set_estimate_error};
 
 const char *const run_setup_options[] = {
-    "trace", "workload", "policy",    "turn",      "place",          "network", "servers", "slots",
-    "racks", "levels",   "link",      "map-mb",    "compute",        "load",    "jobs",    "seed",
-    "local", "hold-max", "congested", "map-share", "estimate-error", NULL};
+    "trace", "workload", "policy",    "turn",   "place",          "network", "servers", "slots",
+    "racks", "levels",   "link",      "map-mb", "compute",        "load",    "jobs",    "seed",
+    "local", "hold-max", "congested", "maps",   "estimate-error", NULL};
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
@@ -246,7 +245,7 @@ void run_setup_init(struct run_setup *setup)
 {
     *setup = (struct run_setup){.convert = workload_convert_defaults,
                                 .policy = run_policy_find("duopoly"),
-                                .map_share_permille = -1,
+                                .even_maps = -1,
                                 .load = 1};
     setup->convert.jobs = 0;
     setup->convert.speed_milli = 1000;
@@ -418,8 +417,8 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
     name(engine->turn, sizeof(engine->turn), s->turn);
     name(engine->place, sizeof(engine->place), s->place);
     name(engine->network, sizeof(engine->network), s->network);
-    if (s->map_share_permille >= 0)
-        engine->map_share_permille = (uint32_t)s->map_share_permille;
+    if (s->even_maps >= 0)
+        engine->even_maps = s->even_maps;
     if (in->converted)
         engine->cleared_permille = engine->congested_permille;
     if (s->congested_permille) {
