@@ -93,14 +93,11 @@ static void count(struct engine *engine, struct local *local, bool up, bool unde
 {
     struct bucket *bucket = local->bucket;
     bool refusing = bucket->n_under;
-    uint32_t were_up = bucket->n_up;
     bucket->n_up += (uint32_t)up - (uint32_t)local->up;
     bucket->n_under += (uint32_t)under - (uint32_t)local->under;
     local->up = up;
     local->under = under;
     place_waiting(local);
-    if (!bucket->n_up != !were_up)
-        bucket_update(engine, bucket);
     if (refusing != (bucket->n_under > 0))
         local_reorder(engine, bucket);
 }
@@ -115,8 +112,10 @@ static void recount(struct engine *engine, struct local *local)
 void local_host_changed(struct engine *engine, struct host *host)
 {
     struct local *local;
-    TAILQ_FOREACH (local, &host->locals, on_host)
+    TAILQ_FOREACH (local, &host->locals, on_host) {
         recount(engine, local);
+        bucket_update(engine, local->bucket);
+    }
 }
 
 static struct local *find_local(struct bucket *bucket, uint32_t host)
