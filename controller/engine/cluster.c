@@ -1,5 +1,7 @@
 #include "controller/engine/cluster.h"
 
+#include "controller/engine/local.h"
+
 #include "controller/engine/attempt.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/resources.h"
@@ -81,7 +83,9 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
 {
     struct host_shape *here = host->shapes[shape->index];
     bool labelled = has_label(host->labels, shape->constraint), usable = labelled && host_up(host);
+    bool was_capable = here->capable;
     here->fitting = 0;
+    here->capable = false;
     for (uint32_t i = 0; i < host->n_units; i++) {
         struct fit *fit = &here->fit[i];
         engine->counters.visits++;
@@ -95,12 +99,15 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
         shape->times += times - fit->times;
         fit->times = times;
         here->fitting += times > 0;
+        here->capable |= fit->capable;
         if (times > 0)
             fit_place(shape, fit);
         else
             fit_unplace(shape, fit);
     }
     host_shape_update(shape, here);
+    if (here->capable != was_capable)
+        local_host_changed(engine, host);
 }
 
 void host_touch(struct engine *engine, struct host *host)
@@ -266,6 +273,7 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
     host->n_units = 1;
     host->units = engine_allocate(engine, 1, sizeof(*host->units));
     TAILQ_INIT(&host->attempts);
+    TAILQ_INIT(&host->locals);
     host_draw_tie(engine, host);
     host->shapes = engine_allocate(engine, engine->config.shapes_max, sizeof(struct host_shape *));
     for (uint32_t i = 0; i < engine->n_shapes; i++)
@@ -310,6 +318,7 @@ static void replace_units(struct engine *engine, struct host *host, const struct
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct host_shape *old = host->shapes[i], *new = host_shape_create(engine, host);
         new->waiting = old->waiting;
+        new->capable = old->capable;
         sorted_remove(&engine->shapes[i]->local_hosts, &old->local_host);
         host->shapes[i] = new;
         free(old);

@@ -26,7 +26,6 @@ void engine_config_default(struct engine_config *ret_config)
         .network = "cans",
         .congested_permille = 900,
         .cleared_permille = 800,
-        .map_share_permille = 0,
         .hold_max_ns = 30000000000,
         .stop_grace_ns = 1000000000,
         .failures_max = 4,

@@ -59,11 +59,10 @@ struct engine_config {
     int64_t mode_dwell_ns; /* shortest stay in a mode; 0 in the simulator, 50 ms live */
     uint32_t congested_permille; /* an uplink above it makes the network congested, 900 */
     uint32_t cleared_permille;   /* all below it clear it, 800 */
-    uint32_t map_share_permille; /* nats: how many of a job's maps a host takes, of an even share;
-                                    0: any number (as the source) */
-    int64_t hold_max_ns;         /* a hold ends at the latest after it, 30 s */
-    int64_t stop_grace_ns;       /* in stop decisions, 1 s */
-    uint32_t failures_max;       /* failed or refused attempts of one task, then its job fails; 4 */
+    bool even_maps;      /* nats: keep a job's map outputs even over the hosts, and wait for that */
+    int64_t hold_max_ns; /* a hold ends at the latest after it, 30 s */
+    int64_t stop_grace_ns; /* in stop decisions, 1 s */
+    uint32_t failures_max; /* failed or refused attempts of one task, then its job fails; 4 */
     struct level_table coflow, macroflow, dclas;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */

@@ -188,10 +188,13 @@ static void say_hold(const struct engine *engine, struct engine_explanation *e,
             "congested other jobs than the first (%" PRIu64
             ") start only tasks next to their blocks.",
             engine->warm, engine->config.cleared_permille, first->number);
+    else if (!task->bytes)
+        say(e, "Held back: it waits for a slot next to its block, on a host that has not had its "
+               "even part of the job's maps.");
     else
         say(e,
             "Held back: its %s of %" PRIu64 " bytes would be first on no downlink with a free slot "
-                                            "(it would have to be smaller than %" PRIu64 " bytes).",
+            "(it would have to be smaller than %" PRIu64 " bytes).",
             order == ORDER_COFLOW ? "Coflow" : "Macroflow", own, limit);
     say(e, " The hold ends after %.1f s at the latest.",
         (double)(task->stage->held_until_ns - engine->now_ns) / 1e9);

@@ -90,6 +90,10 @@ static void explain_hold(struct engine *engine, struct stage *stage)
         stage->hold_reason = REASON_CONGESTED;
         stage->hold_left = engine->warm;
         stage->hold_right = 0;
+    } else if (!stage->ready_reduces.n) {
+        stage->hold_reason = REASON_NO_LOCAL_SLOT;
+        stage->hold_left = clamp_i64(stage->n_ready);
+        stage->hold_right = 0;
     } else {
         enum unit_order order = engine->network->order(engine->mode);
         const struct sorted_node *smallest = sorted_first(&stage->ready_reduces);

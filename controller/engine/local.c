@@ -1,33 +1,52 @@
 #include "controller/engine/local.h"
 
 #include "controller/engine/cluster.h"
+#include "controller/engine/job.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define OVER_SHARE ((uint64_t)1 << 63)
+/* A pair's place: maps placed on the host, candidates of the task, ready tasks there. */
+enum { PLACED_AT = 40, CANDIDATES_AT = 32, PLACED_MOST = (1 << 24) - 1 };
+_Static_assert(ENGINE_REPLICAS_MAX < 1 << (PLACED_AT - CANDIDATES_AT),
+               "candidates need their bits");
 
 uint64_t local_share(const struct engine *engine, const struct job *job)
 {
     uint64_t maps = 0, hosts = engine->joined ? engine->joined : 1;
-    if (!engine->config.map_share_permille)
+    if (!engine->config.even_maps)
         return UINT64_MAX;
     for (uint32_t s = 0; s < job->n_stages; s++)
         maps += job->stages[s]->n_edges ? 0 : job->stages[s]->n_tasks;
-    return 1 + maps * engine->config.map_share_permille / (1000 * hosts);
+    return (maps + hosts - 1) / hosts;
 }
 
-bool local_over_share(const struct job *job, const struct host *host)
+static bool is_even(const struct job *job)
 {
-    if (job->map_share == UINT64_MAX)
-        return false;
+    return job->map_share != UINT64_MAX;
+}
+
+uint64_t local_placed(const struct job *job, const struct host *host)
+{
+    if (!is_even(job))
+        return 0;
     struct sorted_key key = {host->index, 0, 0};
     struct sorted_node *node = sorted_find(&job->outputs, key);
     uint64_t here = node ? sorted_owner(node, struct output_host, by_host)->outputs : 0;
     const struct attempt *attempt;
     TAILQ_FOREACH (attempt, &host->attempts, on_host)
         here += attempt->task && attempt->task->stage->job == job;
-    return here >= job->map_share;
+    return here;
+}
+
+bool local_anywhere(const struct bucket *bucket)
+{
+    return bucket->unlocated.n || (is_even(bucket->job) && bucket->ready_maps.n && !bucket->n_up);
+}
+
+static bool refused(const struct local *local)
+{
+    return local->bucket->n_under && !local->under;
 }
 
 static bool host_fits(const struct local *local)
@@ -40,9 +59,9 @@ static struct sorted_key pair_key(const struct engine *engine, const struct loca
 {
     const struct bucket *bucket = local->bucket;
     uint64_t random = engine_mix(engine->config.seed, bucket->job->number, local->host->index);
-    uint64_t over = local_over_share(bucket->job, local->host) ? OVER_SHARE : 0;
-    return (struct sorted_key){over | (uint64_t)fewest << 32 | local->n, local->host->running,
-                               random << 32 | local->host->index};
+    uint64_t placed = local->placed < PLACED_MOST ? local->placed : PLACED_MOST;
+    return (struct sorted_key){placed << PLACED_AT | (uint64_t)fewest << CANDIDATES_AT | local->n,
+                               local->host->running, random << 32 | local->host->index};
 }
 
 /* Puts the local's best pair where it belongs among the bucket's pairs. */
@@ -65,11 +84,51 @@ static void place_waiting(struct local *local)
     struct host_shape *here = local->host->shapes[shape->index];
     const struct job *job = local->bucket->job;
     struct sorted_key key = {job->turn.a, job->turn.b, 0};
-    if (local->n && !local_over_share(job, local->host))
+    if (local->n && !refused(local))
         sorted_place(&here->waiting, &local->waiting, key, 0);
     else
         sorted_remove(&here->waiting, &local->waiting);
     host_shape_update(shape, here);
+}
+
+static void place_all_waiting(struct engine *engine, struct bucket *bucket)
+{
+    for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node)) {
+        engine->counters.visits++;
+        place_waiting(sorted_owner(node, struct local, by_host));
+    }
+}
+
+/* Counts the local as `up` and `under`. When the bucket's first or last host below its part comes
+ * or goes, what is refused changes on all its hosts. */
+static void count(struct engine *engine, struct local *local, bool up, bool under)
+{
+    struct bucket *bucket = local->bucket;
+    bool refusing = bucket->n_under;
+    bucket->n_up += (uint32_t)up - (uint32_t)local->up;
+    bucket->n_under += (uint32_t)under - (uint32_t)local->under;
+    local->up = up;
+    local->under = under;
+    place_waiting(local);
+    if (refusing != (bucket->n_under > 0))
+        place_all_waiting(engine, bucket);
+}
+
+static void recount(struct engine *engine, struct local *local)
+{
+    const struct job *job = local->bucket->job;
+    bool up = is_even(job) && local->host->shapes[local->bucket->shape->index]->capable;
+    local->placed = local_placed(job, local->host);
+    count(engine, local, up, up && local->placed < job->map_share);
+}
+
+void local_host_changed(struct engine *engine, struct host *host)
+{
+    struct local *local;
+    TAILQ_FOREACH (local, &host->locals, on_host) {
+        recount(engine, local);
+        bucket_update(engine, local->bucket);
+    }
 }
 
 static struct local *find_local(const struct bucket *bucket, uint32_t host)
@@ -81,13 +140,13 @@ static struct local *find_local(const struct bucket *bucket, uint32_t host)
 
 void local_recount(struct engine *engine, const struct job *job, struct host *host)
 {
-    if (job->map_share == UINT64_MAX)
+    if (!is_even(job))
         return;
     engine->changes[engine->n_changes++ % CHANGES] = host->index;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct local *local = find_local(job->buckets[i], host->index);
         if (local)
-            place_waiting(local);
+            recount(engine, local);
     }
 }
 
@@ -103,6 +162,8 @@ static struct local *get_local(struct engine *engine, struct bucket *bucket, str
     TAILQ_INIT(&local->refs);
     struct sorted_key key = {host->index, 0, 0};
     sorted_insert(&bucket->locals, &local->by_host, key, 0);
+    TAILQ_INSERT_TAIL(&host->locals, local, on_host);
+    recount(engine, local);
     return local;
 }
 
@@ -169,7 +230,9 @@ void local_remove(struct engine *engine, struct task *task)
             continue;
         }
         sorted_remove(&local->bucket->pairs, &local->pair);
+        count(engine, local, false, false);
         sorted_remove(&local->bucket->locals, &local->by_host);
+        TAILQ_REMOVE(&local->host->locals, local, on_host);
         free(local);
     }
     free(task->refs);
@@ -287,15 +350,15 @@ static struct task *first_with(const struct local *local, uint32_t candidates)
     return best;
 }
 
-int local_best_pair(struct engine *engine, struct bucket *bucket, bool within_share,
-                    struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
-                    uint32_t *ret_here)
+int local_best_pair(struct engine *engine, struct bucket *bucket, bool even, struct task **ret_task,
+                    struct fit **ret_fit, uint32_t *ret_candidates, uint32_t *ret_here)
 {
     bool few = cost_of_looking(engine, bucket) > 4 * (uint64_t)bucket->shape->by_load.n;
     struct best best = few ? best_by_room(engine, bucket) : best_by_index(engine, bucket);
-    if (!best.local || (within_share && best.key.a & OVER_SHARE))
+    if (!best.local || (even && refused(best.local)))
         return -ENOENT;
-    uint32_t candidates = (uint32_t)((best.key.a & ~OVER_SHARE) >> 32);
+    uint32_t candidates =
+        (uint32_t)(best.key.a >> CANDIDATES_AT) & ((1u << (PLACED_AT - CANDIDATES_AT)) - 1);
     *ret_task = first_with(best.local, candidates);
     *ret_fit = host_fit(best.local->host, bucket->shape);
     *ret_candidates = candidates;
@@ -327,11 +390,7 @@ static void follow_moves(struct engine *engine, struct shape *shape)
     struct bucket *bucket;
     while ((bucket = TAILQ_FIRST(&shape->moved))) {
         local_forget(bucket);
-        for (struct sorted_node *node = sorted_first(&bucket->locals); node;
-             node = sorted_next(node)) {
-            engine->counters.visits++;
-            place_waiting(sorted_owner(node, struct local, by_host));
-        }
+        place_all_waiting(engine, bucket);
     }
     shape->moved_locals = 0;
 }

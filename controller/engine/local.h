@@ -1,9 +1,12 @@
 /* Which ready map runs next to its block: the pairs (task, server) in the order of Duopoly's
  * algorithm 2. Private to controller/engine.
  *
- * Order of pairs within one job: fewest candidate servers of the task, then fewest of the job's
- * ready local tasks on the server, then fewest tasks there, then at random (a hash of seed, job and
- * host). Where a share is set, hosts that are over it come last.
+ * Order of pairs within one job: where maps are kept even, fewest of the job's maps placed on the
+ * server; then fewest candidate servers of the task, then fewest of the job's ready local tasks on
+ * the server, then fewest tasks there, then at random (a hash of seed, job and host).
+ *
+ * Kept even means: while some host that is up holds the block of a ready map and has not had its
+ * part of the job's maps, no other host gets one ("refused"): the map waits for a slot there.
  *
  * Hosts change all the time, jobs are asked seldom. So a bucket looks at changed hosts only when it
  * is asked for a pair: it reads the engine's ring of changes from where it read last, or looks at
@@ -14,25 +17,30 @@
 
 #include "controller/engine/state.h"
 
-/* How many of the job's tasks one host runs before it is over its share: 1 + map_share_permille ÷
- * 1000 of an even part of the maps over the hosts that are joined. UINT64_MAX when the
- * configuration sets no share. */
+/* One host's part of the job's maps: an even part over the hosts that are joined, rounded up; what
+ * runs in turn (a map that failed) may take it one further. UINT64_MAX where they are not kept
+ * even. O(stages). */
 uint64_t local_share(const struct engine *engine, const struct job *job);
-/* Do the job's outputs on the host and its tasks that run there reach its share? O(log n) plus its
- * attempts. */
-bool local_over_share(const struct job *job, const struct host *host);
-/* The job's tasks on the host became more or fewer. O(log n) per bucket; nothing where no share is
- * set. */
+/* The job's outputs on the host and its tasks that run there; 0 where its maps are not kept even.
+ * O(log n) plus the host's attempts. */
+uint64_t local_placed(const struct job *job, const struct host *host);
+/* The job's tasks on the host became more or fewer. O(log n) per bucket, plus the bucket's hosts
+ * when the last host below its part is reached; nothing where maps are not kept even. */
 void local_recount(struct engine *engine, const struct job *job, struct host *host);
+/* Some shape fits the host when empty that did not, or the other way round. O(jobs with ready maps
+ * there). */
+void local_host_changed(struct engine *engine, struct host *host);
+/* Is there a ready map that no place is to be waited for: without a block, or (where maps are kept
+ * even) none whose block is on a host that is up? */
+bool local_anywhere(const struct bucket *bucket);
 
 /* A map with a block became ready, or stopped being ready. O(replicas · log). */
 void local_add(struct engine *engine, struct task *task);
 void local_remove(struct engine *engine, struct task *task);
-/* The best pair of the bucket: 0, or −ENOENT when no host with room (and, if within_share, not over
- * its share) holds the block of a ready map. ret_candidates, ret_here: the numbers that decided. */
-int local_best_pair(struct engine *engine, struct bucket *bucket, bool within_share,
-                    struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
-                    uint32_t *ret_here);
+/* The best pair of the bucket: 0, or −ENOENT when no host with room (and, if even, not refused)
+ * holds the block of a ready map. ret_candidates, ret_here: the numbers that decided. */
+int local_best_pair(struct engine *engine, struct bucket *bucket, bool even, struct task **ret_task,
+                    struct fit **ret_fit, uint32_t *ret_candidates, uint32_t *ret_here);
 /* The job's turn changed: its places in the hosts' waiting lists follow when they are asked for.
  * O(1). */
 void local_reorder(struct bucket *bucket);

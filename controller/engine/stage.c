@@ -50,7 +50,7 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
     place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0, 0);
     place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
-                  bucket->unlocated.n > 0, 0);
+                  local_anywhere(bucket), 0);
     place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
                   reduces ? smallest_unit(engine, bucket) : 0);
 }

@@ -72,8 +72,12 @@ struct local {
     struct sorted_node waiting; /* host_shape->waiting */
     TAILQ_HEAD(, local_ref) refs;
     uint32_t n;
+    TAILQ_ENTRY(local) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
-    bool fit; /* as of the bucket's last look */
+    bool fit;        /* as of the bucket's last look */
+    uint64_t placed; /* of the job's maps on the host; 0 where they are not kept even */
+    bool up, under;  /* where maps are kept even: its host could run such a task when empty, and has
+                       not had its part of the job's maps */
 };
 
 struct edge {
@@ -130,6 +134,7 @@ struct bucket {
     TAILQ_ENTRY(bucket) of_moved;
     bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
+    uint32_t n_up, n_under; /* index: locals */
 };
 
 /* Where outputs of a job lie. */
@@ -157,7 +162,8 @@ struct job {
     uint64_t shuffle_bytes;
     int64_t submitted_ns, finished_ns, slot_wait_ns;
     uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
-    uint64_t map_share; /* of its tasks on one host, fixed at submission; UINT64_MAX: any number */
+    uint64_t map_share;    /* an even part of its maps on one host, fixed at submission; UINT64_MAX:
+                              they are not kept even */
     struct sorted_key turn;
     struct sorted outputs;
     struct sorted_node by_number, by_turn, by_name;
@@ -192,6 +198,7 @@ struct fit {
 struct host_shape {
     struct host *host;
     uint32_t fitting;              /* units with room */
+    bool capable;                  /* some unit could hold one when empty, and the host is up */
     struct sorted waiting;         /* locals, by their job's turn */
     struct sorted_node local_host; /* shape->local_hosts while both */
     struct fit fit[];
@@ -208,6 +215,7 @@ struct host {
     struct unit *units;
     uint64_t tie_draws, tie; /* a random place among equals, drawn anew at each start here */
     struct attempts attempts;
+    TAILQ_HEAD(, local) locals;      /* index */
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
     uint64_t neat_up, neat_down; /* scratch of one pick of place/neat.c: bytes ahead on its links */

@@ -5,49 +5,47 @@
 
 /* WHY aalo and fair are greedy although delay scheduling is there (--place delay): a baseline is to
  * be as good as its rule allows, and on the Facebook trace waiting for a slot next to the block
- * gives that slot to a large job's reduce task for very long: aalo's mean JCT is 149 s greedily,
+ * gives that slot to a large job's reduce task for very long: aalo's mean JCT is 144 s greedily,
  * 186, 240 and 251 s with delays of 0.2, 1 and 5 s.
  *
  * WHY neat has 64 levels, not unlimited ones: bytes left change with every report, ten times a
  * second, and each would be another level; a run would take minutes.
  *
- * What duopoly adds to the source: a host that has run 1.25 times its part of a job's maps takes no
- * more of them while uplinks are congested (place/nats.c says why). */
-#define SHARE 1250
-
+ * What duopoly adds to the source: a job's maps run next to their blocks and evenly over the hosts,
+ * and wait for that (place/nats.c says why). */
 const struct run_policy run_policies[] = {
     {"duopoly", "nats and cans, both by mode; maps kept even", "sjf", "nats", "cans",
-     MODE_RULE_FIRST, SHARE, 0},
+     MODE_RULE_FIRST, true, 0},
     {"duopoly-paper", "the source's text: maps wherever slots are free", "sjf", "nats", "cans",
-     MODE_RULE_FIRST, 0, 0},
-    {"aalo", "D-CLAS on the wire, greedy placement", "sjf", "greedy", "dclas", MODE_RULE_FIRST, 0,
-     0},
+     MODE_RULE_FIRST, false, 0},
+    {"aalo", "D-CLAS on the wire, greedy placement", "sjf", "greedy", "dclas", MODE_RULE_FIRST,
+     false, 0},
     {"neat", "reducers where their transfers end first, shortest Coflow first on the wire", "sjf",
-     "neat", "scf", MODE_RULE_FIRST, 0, ENGINE_LEVELS_MAX},
+     "neat", "scf", MODE_RULE_FIRST, false, ENGINE_LEVELS_MAX},
     {"neat-fair", "neat's placement for a fair network, one level", "sjf", "neat-fair", "none",
-     MODE_RULE_FIRST, 0, 0},
-    {"fair", "greedy placement, one level", "sjf", "greedy", "none", MODE_RULE_FIRST, 0, 0},
+     MODE_RULE_FIRST, false, 0},
+    {"fair", "greedy placement, one level", "sjf", "greedy", "none", MODE_RULE_FIRST, false, 0},
     {"fifo", "first come first served, greedy placement, one level", "fifo", "greedy", "none",
-     MODE_RULE_FIRST, 0, 0},
+     MODE_RULE_FIRST, false, 0},
     {"duopoly-c", "duopoly with the Coflow's level always", "sjf", "nats", "cans-coflow",
-     MODE_RULE_FIRST, SHARE, 0},
+     MODE_RULE_FIRST, true, 0},
     {"duopoly-m", "duopoly with the Macroflow's level always", "sjf", "nats", "cans-macroflow",
-     MODE_RULE_FIRST, SHARE, 0},
+     MODE_RULE_FIRST, true, 0},
     {"duopoly-f", "duopoly with random placement instead of nats", "sjf", "random", "cans",
-     MODE_RULE_FIRST, 0, 0},
+     MODE_RULE_FIRST, false, 0},
     {"duopoly-a", "duopoly that is starved when all jobs' ready tasks outnumber the free slots",
-     "sjf", "nats", "cans", MODE_RULE_ALL, SHARE, 0},
-    {"duopoly-i", "duopoly with unlimited levels", "sjf", "nats", "cans", MODE_RULE_FIRST, SHARE,
+     "sjf", "nats", "cans", MODE_RULE_ALL, true, 0},
+    {"duopoly-i", "duopoly with unlimited levels", "sjf", "nats", "cans", MODE_RULE_FIRST, true,
      RUN_LEVELS_UNLIMITED},
     {"duopoly-ic", "duopoly-c with unlimited levels", "sjf", "nats", "cans-coflow", MODE_RULE_FIRST,
-     SHARE, RUN_LEVELS_UNLIMITED},
+     true, RUN_LEVELS_UNLIMITED},
     {"duopoly-im", "duopoly-m with unlimited levels", "sjf", "nats", "cans-macroflow",
-     MODE_RULE_FIRST, SHARE, RUN_LEVELS_UNLIMITED},
-    {"duopoly-if", "duopoly-f with unlimited levels", "sjf", "random", "cans", MODE_RULE_FIRST, 0,
+     MODE_RULE_FIRST, true, RUN_LEVELS_UNLIMITED},
+    {"duopoly-if", "duopoly-f with unlimited levels", "sjf", "random", "cans", MODE_RULE_FIRST,
+     false, RUN_LEVELS_UNLIMITED},
+    {"duopoly-ia", "duopoly-a with unlimited levels", "sjf", "nats", "cans", MODE_RULE_ALL, true,
      RUN_LEVELS_UNLIMITED},
-    {"duopoly-ia", "duopoly-a with unlimited levels", "sjf", "nats", "cans", MODE_RULE_ALL, SHARE,
-     RUN_LEVELS_UNLIMITED},
-    {"fair-nats", "nats without cans", "sjf", "nats", "none", MODE_RULE_FIRST, 0, 0},
+    {"fair-nats", "nats without cans", "sjf", "nats", "none", MODE_RULE_FIRST, false, 0},
     {0},
 };
 
@@ -65,5 +63,5 @@ void run_policy_apply(const struct run_policy *policy, struct engine_config *con
     snprintf(config->place, sizeof(config->place), "%s", policy->place);
     snprintf(config->network, sizeof(config->network), "%s", policy->network);
     config->mode_rule = policy->mode_rule;
-    config->map_share_permille = policy->map_share_permille;
+    config->even_maps = policy->even_maps;
 }

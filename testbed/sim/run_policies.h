@@ -11,7 +11,7 @@ struct run_policy {
     const char *name, *what;
     const char *turn, *place, *network;
     enum mode_rule mode_rule;
-    uint32_t map_share_permille;
+    bool even_maps;
     uint32_t levels; /* whatever else is said; 0: what is said */
 };
 

@@ -22,7 +22,7 @@ struct run_setup {
     const char *turn, *place, *network; /* NULL: as the policy says */
     int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
     uint32_t congested_permille, cleared_permille; /* 0: idem */
-    int32_t map_share_permille;                    /* −1: as the policy says */
+    int even_maps;                                 /* 0 or 1; −1: as the policy says */
     double load;             /* bytes of every transfer are multiplied by this, > 0 */
     double estimate_error;   /* σ of the log-normal error of the sizes that are told; 0: none */
     uint32_t racks;          /* leaf-spine of so many racks; 0: a big switch */

@@ -24,7 +24,8 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"seed", "N: of replicas, ties, errors and faults (1)"},
     {"hold-max", "SECONDS|none: a hold ends after it (none for a trace, 30 for a workload)"},
     {"congested", "ON/OFF: per mille of an uplink (900/900 for a trace, 900/800)"},
-    {"map-share", "PERMILLE: of an even share of a job's maps that a host takes (the policy's)"},
+    {"maps", "even|anywhere: a job's maps, even over the hosts of their blocks or where slots are "
+             "free (the policy's)"},
     {"estimate-error", "SIGMA: of the log-normal error of the sizes that are told (0)"},
     {"report-delay", "SECONDS: facts reach the engine so much later (0)"},
     {"decision-delay", "SECONDS: decisions reach the hosts so much later (0)"},

@@ -175,13 +175,20 @@ static inline int64_t m_times(const struct model *m, struct m_demand d)
     return times;
 }
 
+static inline bool m_capable_host(const struct model *m, uint32_t host, struct m_demand d)
+{
+    for (uint32_t u = 0; u < m->host[host].n_units; u++)
+        if (m_up(&m->host[host]) && m_has_label(&m->host[host], d.label) &&
+            m_times_in(m->host[host].slots[u], m->host[host].mem[u], d))
+            return true;
+    return false;
+}
+
 static inline bool m_capable(const struct model *m, struct m_demand d)
 {
     for (uint32_t h = 0; h < M_HOSTS; h++)
-        for (uint32_t u = 0; u < m->host[h].n_units; u++)
-            if (m_up(&m->host[h]) && m_has_label(&m->host[h], d.label) &&
-                m_times_in(m->host[h].slots[u], m->host[h].mem[u], d))
-                return true;
+        if (m_capable_host(m, h, d))
+            return true;
     return false;
 }
 

@@ -9,7 +9,7 @@ struct size {
 };
 struct scene {
     const char *name, *turn, *place, *network;
-    bool blocks, starved;
+    bool blocks, starved, even_maps;
 };
 
 /* Maps wait next to blocks that are spread so that each host holds as many per job in the small and
@@ -72,6 +72,7 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     strcpy(config.turn, scene->turn);
     strcpy(config.place, scene->place);
     strcpy(config.network, scene->network);
+    config.even_maps = scene->even_maps;
     if (scene->starved)
         config.mode_rule = MODE_RULE_STARVED;
     script_begin(&s, &config);
@@ -113,34 +114,35 @@ static void all_sizes(const struct scene *scene)
 static void test_maps_without_blocks(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats", "sjf", "nats", "cans", false, false});
-    all_sizes(&(struct scene){"nats, starved", "sjf", "nats", "cans", false, true});
+    all_sizes(&(struct scene){"nats", "sjf", "nats", "cans", false, false, false});
+    all_sizes(&(struct scene){"nats, starved", "sjf", "nats", "cans", false, true, false});
 }
 
 static void test_maps_next_to_blocks(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats, blocks", "sjf", "nats", "cans", true, false});
-    all_sizes(&(struct scene){"nats, blocks, starved", "sjf", "nats", "cans", true, true});
+    all_sizes(&(struct scene){"nats, blocks", "sjf", "nats", "cans", true, false, false});
+    all_sizes(&(struct scene){"nats, blocks, starved", "sjf", "nats", "cans", true, true, false});
+    all_sizes(&(struct scene){"nats, even", "sjf", "nats", "cans", true, false, true});
 }
 
 static void test_baselines(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"greedy, fifo", "fifo", "greedy", "none", false, false});
-    all_sizes(&(struct scene){"greedy, blocks", "sjf", "greedy", "none", true, false});
-    all_sizes(&(struct scene){"random, dclas", "sjf", "random", "dclas", false, false});
+    all_sizes(&(struct scene){"greedy, fifo", "fifo", "greedy", "none", false, false, false});
+    all_sizes(&(struct scene){"greedy, blocks", "sjf", "greedy", "none", true, false, false});
+    all_sizes(&(struct scene){"random, dclas", "sjf", "random", "dclas", false, false, false});
 }
 
 static void test_fair(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats, fair", "fair", "nats", "cans", false, false});
-    all_sizes(&(struct scene){"nats, fair, blocks", "fair", "nats", "cans", true, false});
+    all_sizes(&(struct scene){"nats, fair", "fair", "nats", "cans", false, false, false});
+    all_sizes(&(struct scene){"nats, fair, blocks", "fair", "nats", "cans", true, false, false});
     /* Each start and end moves a fair job on the hosts of its maps, which delay scheduling asks
      * each time: the fewer of those hosts and of the jobs that wait where there is room (local.h).
      */
-    struct scene delay = {"delay, fair, blocks", "fair", "delay", "none", true, false};
+    struct scene delay = {"delay, fair, blocks", "fair", "delay", "none", true, false, false};
     check(&delay, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});
     check(&delay, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
 }

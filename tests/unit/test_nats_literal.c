@@ -89,15 +89,20 @@ static uint64_t placed_on(const struct model *m, const struct m_job *job, uint32
     return n;
 }
 
+/* Where maps are kept even: how many of the job's are placed there, and whether the host is to wait
+ * for others that have had less. */
 struct rank {
-    bool over; /* its share of the job's maps */
+    bool refused;
+    uint64_t placed;
     uint32_t candidates, local, running;
 };
 
 static int compare_rank(struct rank a, struct rank b)
 {
-    if (a.over != b.over)
-        return b.over ? -1 : 1;
+    if (a.refused != b.refused)
+        return b.refused ? -1 : 1;
+    if (a.placed != b.placed)
+        return a.placed < b.placed ? -1 : 1;
     if (a.candidates != b.candidates)
         return a.candidates < b.candidates ? -1 : 1;
     if (a.local != b.local)
@@ -105,13 +110,49 @@ static int compare_rank(struct rank a, struct rank b)
     return a.running < b.running ? -1 : a.running > b.running;
 }
 
-/* Fewest candidate servers of the task, then fewest local tasks on the server (that compete for the
+static bool is_even(const struct m_job *job)
+{
+    return job->share != UINT64_MAX;
+}
+
+/* Could the host run it when empty, and does it hold its block? */
+static bool block_up(const struct model *m, struct literal_task t, uint32_t host)
+{
+    return has_block(t) && m_replica_here(&t.job->stage[t.stage], of(t), host) &&
+           m_capable_host(m, host, demand_of(t));
+}
+
+/* Of ready maps with the task's demand: is a block on a host that is up (and has not had its even
+ * part of the job's maps, if `under`)? */
+static bool any_up(const struct model *m, struct literal_task like, bool under)
+{
+    struct m_job *job = like.job;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t t = 0; t < job->stage[s].n_tasks; t++)
+            for (uint32_t h = 0; h < M_HOSTS; h++) {
+                struct literal_task task = {job, s, t};
+                if (m_ready(job, s, t) && !job->stage[s].task[t].bytes &&
+                    m_same_demand(demand_of(task), demand_of(like)) && block_up(m, task, h) &&
+                    (!under || placed_on(m, job, h) < job->share))
+                    return true;
+            }
+    return false;
+}
+
+static bool is_refused(const struct model *m, struct literal_task t, uint32_t host)
+{
+    return is_even(t.job) && placed_on(m, t.job, host) >= t.job->share && any_up(m, t, true);
+}
+
+/* Fewest of the job's maps placed there where they are kept even, then fewest candidate servers of
+ * the task, then fewest local tasks on the server (that compete for the
  * same slots), then fewest tasks there. */
 static struct rank rank_of(const struct model *m, const struct literal_task *tasks, uint32_t n,
                            uint32_t i, uint32_t host)
 {
-    struct rank rank = {placed_on(m, tasks[i].job, host) >= tasks[i].job->share, 0, 0,
-                        m_running_on(m, host)};
+    struct rank rank = {.refused = is_refused(m, tasks[i], host),
+                        .placed = is_even(tasks[i].job) ? placed_on(m, tasks[i].job, host) : 0,
+                        .running = m_running_on(m, host)};
     for (uint32_t h = 0; h < M_HOSTS; h++)
         rank.candidates += local_to(m, tasks[i], h);
     for (uint32_t k = 0; k < n; k++)
@@ -121,15 +162,15 @@ static struct rank rank_of(const struct model *m, const struct literal_task *tas
 }
 
 static bool offer_local(const struct model *m, const struct literal_task *tasks, uint32_t n,
-                        bool within_share, struct offers *offers)
+                        struct offers *offers)
 {
-    struct rank ranks[M_STAGES * M_TASKS][M_HOSTS], best = {true, UINT32_MAX, 0, 0};
+    const struct rank none = {true, UINT64_MAX, UINT32_MAX, 0, 0};
+    struct rank ranks[M_STAGES * M_TASKS][M_HOSTS], best = none;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t h = 0; h < M_HOSTS; h++) {
-            ranks[i][h] = local_to(m, tasks[i], h) ? rank_of(m, tasks, n, i, h)
-                                                   : (struct rank){true, UINT32_MAX, 0, 0};
-            if (within_share && ranks[i][h].over)
-                ranks[i][h].candidates = UINT32_MAX;
+            ranks[i][h] = local_to(m, tasks[i], h) ? rank_of(m, tasks, n, i, h) : none;
+            if (ranks[i][h].refused)
+                ranks[i][h] = none;
             if (compare_rank(ranks[i][h], best) < 0)
                 best = ranks[i][h];
         }
@@ -162,10 +203,10 @@ static bool select_pair(const struct model *m, struct m_job *job, bool local_onl
     uint32_t n = ready_tasks(m, job, true, tasks), before = offers->n;
     if (!n)
         return false;
-    if (offer_local(m, tasks, n, local_only, offers))
+    if (offer_local(m, tasks, n, offers))
         return true;
     for (uint32_t i = 0; i < n; i++)
-        if (!local_only || !has_block(tasks[i]))
+        if (!has_block(tasks[i]) || (is_even(job) ? !any_up(m, tasks[i], false) : !local_only))
             offer_least_loaded(m, tasks[i], offers);
     return offers->n > before;
 }
@@ -359,7 +400,6 @@ enum { RUNS = 8, STEPS = 600 };
 
 static void run(const char *turn, const char *network, int64_t dwell_ns, bool mode_events)
 {
-    static const uint32_t shares[] = {0, 300, 1250, 3000};
     uint64_t stream = test_seed(), starts = 0;
     for (int i = 0; i < RUNS; i++) {
         struct engine_config config = script_config();
@@ -367,7 +407,7 @@ static void run(const char *turn, const char *network, int64_t dwell_ns, bool mo
         config.epoch = 7;
         config.seed = stream;
         config.mode_dwell_ns = dwell_ns;
-        config.map_share_permille = shares[i % 4];
+        config.even_maps = i % 2;
         strcpy(config.turn, turn);
         strcpy(config.network, network);
         static struct model m;

@@ -12,14 +12,14 @@ static struct task *first_map(const struct bucket *bucket)
     return sorted_owner(sorted_first(&bucket->ready_maps), struct task, ready);
 }
 
-static bool local_pair(struct engine *engine, struct bucket *bucket, bool within_share,
+static bool local_pair(struct engine *engine, struct bucket *bucket, bool even,
                        struct claim *ret_claim)
 {
     struct task *task;
     struct fit *fit;
     uint32_t candidates, here;
     if (!bucket->locals.n ||
-        local_best_pair(engine, bucket, within_share, &task, &fit, &candidates, &here) < 0)
+        local_best_pair(engine, bucket, even, &task, &fit, &candidates, &here) < 0)
         return false;
     *ret_claim = (struct claim){task, fit, REASON_LOCAL_BLOCK, candidates, here};
     return true;
@@ -27,7 +27,7 @@ static bool local_pair(struct engine *engine, struct bucket *bucket, bool within
 
 static bool any_pair(struct bucket *bucket, bool local_only, struct claim *ret_claim)
 {
-    if (local_only && !bucket->unlocated.n)
+    if (local_only && !local_anywhere(bucket))
         return false;
     struct task *task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated),
                                                            struct task, ready_unlocated)
@@ -41,18 +41,17 @@ static bool any_pair(struct bucket *bucket, bool local_only, struct claim *ret_c
 bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
                 struct claim *ret_claim)
 {
-    return local_pair(engine, bucket, local_only, ret_claim) ||
-           any_pair(bucket, local_only, ret_claim);
+    return local_pair(engine, bucket, false, ret_claim) || any_pair(bucket, local_only, ret_claim);
 }
 
-/* Servers within the job's share first, then fewest candidate servers, then fewest local tasks,
- * then fewest tasks. */
+/* Fewest of the job's maps placed there (where they are kept even), then fewest candidate servers,
+ * then fewest local tasks, then fewest tasks. */
 static bool is_better(const struct claim *a, const struct claim *b)
 {
-    bool a_over = local_over_share(a->task->stage->job, a->fit->host),
-         b_over = local_over_share(b->task->stage->job, b->fit->host);
-    if (a_over != b_over)
-        return b_over;
+    uint64_t a_placed = local_placed(a->task->stage->job, a->fit->host),
+             b_placed = local_placed(b->task->stage->job, b->fit->host);
+    if (a_placed != b_placed)
+        return a_placed < b_placed;
     if (a->left != b->left)
         return a->left < b->left;
     if (a->right != b->right)
@@ -69,17 +68,18 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
                        struct claim *ret_claim)
 {
     struct claim claim;
-    bool found = false;
+    bool found = false, even = job->map_share != UINT64_MAX;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         engine->counters.visits++;
-        if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], local_only, &claim))
+        if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], even, &claim))
             continue;
         if (!found || is_better(&claim, ret_claim))
             *ret_claim = claim;
         found = true;
     }
     for (uint32_t i = 0; !found && i < job->n_buckets; i++)
-        found = has_map(job->buckets[i]) && any_pair(job->buckets[i], local_only, ret_claim);
+        found =
+            has_map(job->buckets[i]) && any_pair(job->buckets[i], local_only || even, ret_claim);
     return found;
 }
 

@@ -6,12 +6,13 @@
  * passes (sorted_first_below). What the source leaves open:
  * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
  * "reduce only");
- * - where map_share_permille is set, a host that has run its share of a job's maps comes last, and
- * takes none of another job's while uplinks are congested. The source only says that placing maps
- * next to their blocks "balances the servers as far as possible and so relieves congestion" (5.2);
- * its algorithm 2 alone does not: maps of a waiting job gather wherever slots happen to be free,
- * and the fullest uplink (up to twice the mean on the Facebook trace) then paces the whole shuffle.
- * 0, the default, is the source's text;
+ * - even_maps, off in the daemon: maps go next to their blocks, where the job has the fewest, and
+ * wait for a slot on hosts that have not had their even part (local.h), the first job's too. The
+ * source says that placing maps next to their blocks "balances the servers as far as possible and
+ * so relieves congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm
+ * 2 alone does neither: maps of a waiting job gather wherever slots happen to be free, and the
+ * fullest uplink then paces the whole shuffle, for hundreds of seconds where a map takes one. Off
+ * is the source's text;
  * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle
  * cluster is never held. */
 #include "controller/engine/place/place.h"
@@ -141,8 +142,9 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
 {
     if (!engine->congested && pick_others_reduce(engine, ret_claim))
         return true;
-    struct bucket *bucket = engine->congested ? place_first_local(engine) : first_map(engine);
-    return bucket && place_pair_of_job(engine, bucket->job, engine->congested, ret_claim);
+    bool local_only = engine->congested || engine->config.even_maps;
+    struct bucket *bucket = local_only ? place_first_local(engine) : first_map(engine);
+    return bucket && place_pair_of_job(engine, bucket->job, local_only, ret_claim);
 }
 
 /* Wherever the fewest receive. */

@@ -25,11 +25,11 @@ extern const struct place_policy *const place_policies[]; /* ends with NULL */
 /* Shared steps. They need a shape with room. */
 
 /* Algorithm 2, SelectTaskServerPair: a ready map of the bucket next to its block, else (unless
- * local_only) any on the least loaded host. Hosts over their share of the job's maps (local.h) come
- * last; with local_only they do not count. */
+ * local_only) any on the least loaded host. It refuses no host (local.h). */
 bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
                 struct claim *ret_claim);
-/* The same over all buckets of the job with room; false: no such map. */
+/* The same over all buckets of the job with room; false: no such map. Where the job's maps are kept
+ * even, only on hosts that are not refused, and away from the block only where none is up. */
 bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
                        struct claim *ret_claim);
 /* The least loaded unit with room. */
