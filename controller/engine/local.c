@@ -287,10 +287,11 @@ static void synchronise(struct engine *engine, struct bucket *bucket)
     bucket->seen = engine->n_changes;
 }
 
-/* The pair that is best, and what made it so. */
+/* The pair that is best, what made it so, and whether the tasks' candidates are up to date. */
 struct best {
     struct local *local;
     struct sorted_key key;
+    bool synced;
 };
 
 static uint32_t candidates_now(const struct task *task)
@@ -305,7 +306,7 @@ static struct best best_by_index(struct engine *engine, struct bucket *bucket)
 {
     synchronise(engine, bucket);
     struct sorted_node *first = sorted_first(&bucket->pairs);
-    return first ? (struct best){sorted_owner(first, struct local, pair), first->key}
+    return first ? (struct best){sorted_owner(first, struct local, pair), first->key, true}
                  : (struct best){0};
 }
 
@@ -329,19 +330,19 @@ static struct best best_by_room(struct engine *engine, const struct bucket *buck
         }
         struct sorted_key key = pair_key(engine, local, fewest);
         if (!best.local || sorted_compare(key, best.key) < 0)
-            best = (struct best){local, key};
+            best = (struct best){local, key, false};
     }
     return best;
 }
 
-/* The first of the local's tasks with so few candidates. */
-static struct task *first_with(const struct local *local, uint32_t candidates)
+/* The first of the best host's tasks with so few candidates. */
+static struct task *first_with(const struct best *pair, uint32_t candidates)
 {
     struct task *best = NULL;
     struct local_ref *ref;
-    TAILQ_FOREACH (ref, &local->refs, link) {
+    TAILQ_FOREACH (ref, &pair->local->refs, link) {
         struct task *task = ref->task;
-        if (candidates_now(task) != candidates)
+        if ((pair->synced ? task->candidates : candidates_now(task)) != candidates)
             continue;
         if (!best || task->stage->index < best->stage->index ||
             (task->stage == best->stage && task->index < best->index))
@@ -359,7 +360,7 @@ int local_best_pair(struct engine *engine, struct bucket *bucket, bool even, str
         return -ENOENT;
     uint32_t candidates =
         (uint32_t)(best.key.a >> CANDIDATES_AT) & ((1u << (PLACED_AT - CANDIDATES_AT)) - 1);
-    *ret_task = first_with(best.local, candidates);
+    *ret_task = first_with(&best, candidates);
     *ret_fit = host_fit(best.local->host, bucket->shape);
     *ret_candidates = candidates;
     *ret_here = best.local->n;
