@@ -1,5 +1,5 @@
 /* duopoly-sim coflows: the classic Coflow schedulers on a trace, network only. */
-#include "testbed/sim/coflows.h"
+#include "testbed/sim/coflows/coflows.h"
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figure.h"
 #include "testbed/sim/output.h"

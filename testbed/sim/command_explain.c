@@ -1,7 +1,7 @@
 /* duopoly-sim explain: what the engine decided about a task of a recorded run, or when it changed
  * the mode, and why. */
+#include "testbed/sim/cluster/log_replay.h"
 #include "testbed/sim/commands.h"
-#include "testbed/sim/log_replay.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* duopoly-sim replay: a log's decisions again. */
+#include "testbed/sim/cluster/log_replay.h"
 #include "testbed/sim/commands.h"
-#include "testbed/sim/log_replay.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "lib/workload_input.h"
-#include "testbed/sim/run.h"
+#include "testbed/sim/cluster/run.h"
 #include "testbed/sim/run_policies.h"
 
 struct run_setup {

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "testbed/sim/run.h"
+#include "testbed/sim/cluster/run.h"
 
 #include <stdio.h>
 

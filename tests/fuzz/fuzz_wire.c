@@ -1,5 +1,6 @@
-/* Fuzz target of the wire's decoder: whatever decodes must encode, and decode again to the same bytes; sessions must judge it
- * without a crash. `make fuzz` explores from the seeds in tests/fuzz/wire; test_wire_fuzz replays them in every variant. */
+/* Fuzz target of the wire's decoder: whatever decodes must encode, and decode again to the same
+ * bytes; sessions must judge it without a crash. `make fuzz` explores from the seeds in
+ * tests/fuzz/wire; test_wire_fuzz replays them in every variant. */
 #include "lib/wire.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "tests/unit/test.h"
 
-#include "testbed/sim/run.h"
+#include "testbed/sim/cluster/run.h"
 #include "testbed/sim/run_policies.h"
 
 #include <string.h>

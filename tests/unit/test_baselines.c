@@ -1,8 +1,8 @@
 /* The simulator's baselines by hand, wrong estimates, job classes and the grid behind compare. */
 #include "tests/unit/test.h"
 
+#include "testbed/sim/cluster/run.h"
 #include "testbed/sim/grid.h"
-#include "testbed/sim/run.h"
 
 #include <math.h>
 #include <string.h>

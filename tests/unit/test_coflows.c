@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
-#include "testbed/sim/coflows.h"
-#include "testbed/sim/fluid.h"
+#include "testbed/sim/coflows/coflows.h"
+#include "testbed/sim/network/fluid.h"
 #include "testbed/sim/stats.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "testbed/sim/fluid.h"
+#include "testbed/sim/network/fluid.h"
 
 #include <errno.h>
 #include <inttypes.h>

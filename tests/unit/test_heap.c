@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "testbed/sim/heap.h"
+#include "testbed/sim/network/heap.h"
 
 #include <math.h>
 

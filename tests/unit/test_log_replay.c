@@ -2,7 +2,7 @@
 #include "tests/unit/script.h"
 
 #include "controller/engine/record.h"
-#include "testbed/sim/log_replay.h"
+#include "testbed/sim/cluster/log_replay.h"
 
 /* Records what a script does, as the controller would. */
 struct recording {

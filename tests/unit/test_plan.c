@@ -2,9 +2,9 @@
 
 #include "lib/client_submit.h"
 #include "lib/wire_zmq.h"
-#include "testbed/sim/fluid.h"
-#include "testbed/sim/run.h"
-#include "testbed/sim/topology.h"
+#include "testbed/sim/cluster/run.h"
+#include "testbed/sim/network/fluid.h"
+#include "testbed/sim/network/topology.h"
 
 #include <errno.h>
 #include <fcntl.h>

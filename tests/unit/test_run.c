@@ -1,8 +1,8 @@
 /* The engine under virtual time. */
 #include "tests/unit/run_cases.h"
 
-#include "testbed/sim/log_replay.h"
-#include "testbed/sim/ranks.h"
+#include "testbed/sim/cluster/log_replay.h"
+#include "testbed/sim/network/ranks.h"
 
 #include <errno.h>
 #include <math.h>

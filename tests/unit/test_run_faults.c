@@ -2,7 +2,7 @@
  * properties of any run that has all of them. */
 #include "tests/unit/run_cases.h"
 
-#include "testbed/sim/log_replay.h"
+#include "testbed/sim/cluster/log_replay.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "testbed/sim/topology.h"
+#include "testbed/sim/network/topology.h"
 
 /* ECMP: a flow keeps its spine, and flows that are numbered in order fall on all of them alike. */
 static void test_flows_spread_over_spines(void **state)

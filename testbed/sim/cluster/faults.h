@@ -1,0 +1,70 @@
+/* What goes wrong, and when: hosts that fail and come back, attempts that compute slowly.
+ *
+ * Hosts fail as a list says, or at random: up for an exponential time of mean mtbf_s, then down for
+ * an exponential time of mean repair_s. A slow attempt computes so many times as long as it should;
+ * which ones are is a hash of the seed, the task and the host, so that a task is as slow on a host
+ * under every policy, and another host is another draw. What follows from a fault is run.h's.
+ *
+ * Pure: all randomness is from the seed. O(log hosts) per fault. */
+#pragma once
+
+#include "lib/err.h"
+#include "testbed/sim/network/heap.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FAULTS_LISTED_MAX = 32 };
+
+struct fault {
+    uint32_t host;
+    int64_t down_ns, up_ns; /* INT64_MAX: it stays down */
+};
+
+struct faults_config {
+    uint64_t seed;
+    double mtbf_s, repair_s; /* of each host; 0: none fails at random */
+    uint32_t n_listed;
+    struct fault listed[FAULTS_LISTED_MAX];
+    double slow_share; /* 0…1; 0: no stragglers */
+    double slow_times; /* ≥ 1 */
+};
+
+/* Whether any host ever fails. */
+bool faults_hosts_fail(const struct faults_config *config);
+
+/* Reads "MTBF/REPAIR" in seconds, or a list of HOST@SECOND (stays down) and
+ * HOST@SECOND+REPAIR_SECONDS with commas. 0, or −EINVAL with a sentence. */
+int faults_read_failures(struct faults_config *config, const char *text, struct err *err);
+
+/* Reads "SHARE/TIMES", such as 0.05/8. 0, or −EINVAL with a sentence. */
+int faults_read_stragglers(struct faults_config *config, const char *text, struct err *err);
+
+/* How many times as long as it should this task computes on this host; 1 for most. */
+double faults_slowness(const struct faults_config *config, uint64_t job, uint32_t stage,
+                       uint32_t task, uint32_t host);
+
+/* Hosts' changes in order of time, ties by host. A host of the list that is down by another fault
+ * may be told down again: the caller knows. */
+struct faults {
+    const struct faults_config *config; /* borrows */
+    uint32_t hosts;
+    struct heap changes; /* ids: hosts that fail at random, then the list's faults */
+    uint32_t *drawn;     /* per host: changes so far */
+    bool listed_down[FAULTS_LISTED_MAX];
+};
+
+struct fault_change {
+    uint32_t host;
+    bool down;
+};
+
+/* 0; −EINVAL with a sentence for a listed host that there is not; −ENOMEM. Call faults_done in any
+ * case. */
+int faults_init(struct faults *f, const struct faults_config *config, uint32_t hosts,
+                struct err *err);
+/* The next change's instant; INT64_MAX: none. */
+int64_t faults_next_ns(const struct faults *f);
+/* Takes the next change that is due by now_ns: 1, 0 if there is none, −ENOMEM. */
+int faults_take(struct faults *f, int64_t now_ns, struct fault_change *ret_change);
+void faults_done(struct faults *f);

@@ -1,0 +1,101 @@
+/* The shipping engine under virtual time: a workload's jobs arrive, the engine decides, the fluid
+ * network carries what tasks fetch, computing takes the time that the workload says, and nothing
+ * else takes any.
+ *
+ * Everything that happens at one instant reaches the engine in one step: transfers that ended, then
+ * computing that ended, then hosts that failed or came back, then what uplinks and D-CLAS report,
+ * then jobs that arrived. A task whose input is all on its host computes at once. D-CLAS, SCF and
+ * NEAT need to know what arrived: received bytes are reported every 100 ms while anything is
+ * received, as agents do.
+ *
+ * Delays. A report reaches the engine report_delay_ns after the fact, a decision takes effect
+ * decision_delay_ns later; requests (jobs) reach it at once, and a job's time ends with its last
+ * task, not with the report of it.
+ *
+ * Hosts that fail (faults.h). What ran there is gone, without a word; what others read from there
+ * stands still. The controller counts the host silent after 3 s and lost after 30 s, or at its
+ * return (as a new generation, without map outputs), and starts again what is missing. A start that
+ * a host never took is lost after 10 s. A block goes on from its first byte at another replica that
+ * is up; where none is, when one is again.
+ *
+ * Slow attempts and their copies. A framework's speculation (Dean and Ghemawat, OSDI 2004, 3.6):
+ * when an attempt has computed copy_after times as long as it should and the engine left a slot
+ * free on another host, a second one of the task is started there, one at most, and granted to the
+ * engine, which accepts whichever ends first and stops the other.
+ *
+ * Pipelined edges. Their stage starts when all its parents' tasks run. A map's output can be read
+ * when the map has ended; a task's computing goes on at its rate, but never beyond the part of its
+ * bytes that has arrived (all its inputs count alike). With one steady transfer that is the
+ * source's rule: after the last byte max(0, computing − receiving) is left. Where hosts fail and do
+ * not come back, such tasks may hold every slot while a map of theirs has to run again: the run
+ * then says that its jobs never end.
+ *
+ * Deterministic: same configuration and jobs, same result. The cost follows events, not time;
+ * a failure visits every live attempt, an instant every pipelined task that receives. */
+#pragma once
+
+#include "controller/engine/engine.h"
+#include "lib/workload.h"
+#include "testbed/sim/cluster/faults.h"
+#include "testbed/sim/stats.h"
+
+#include <stdio.h>
+
+enum run_moment {
+    RUN_STARTED,  /* an attempt got its slot */
+    RUN_RECEIVED, /* its input is complete (also when there is none) */
+    RUN_DONE,
+    RUN_STOPPED, /* it was told to end */
+    RUN_LOST,    /* with its host */
+    RUN_HOST_DOWN,
+    RUN_HOST_UP,
+    RUN_MODE, /* the hosts' marks changed */
+};
+
+struct run_news {
+    enum run_moment moment;
+    int64_t now_ns;
+    uint64_t job, attempt; /* 0 where it is about no attempt, as stage and task */
+    uint32_t stage, task, host;
+    enum mode mode;
+};
+
+struct run_config {
+    struct engine_config engine;
+    uint32_t hosts, slots;   /* of each host; ≥ 1 */
+    uint64_t link_bps;       /* of each uplink and downlink */
+    uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
+    uint32_t spines;         /* leaf-spine: 0: spread over all ideally, else ECMP over so many */
+    double oversubscription; /* leaf-spine: ≥ 1 */
+    const double *told; /* per job (borrowed): the engine is told its transfers' bytes × this; NULL:
+                           the truth */
+    bool local_free; /* bytes that are on the task's own host cost nothing (else they use its links)
+                      */
+    int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */
+    struct faults_config faults;
+    double copy_after; /* ≥ 1; 0: no copies */
+    FILE *log;         /* gets the run in the controller's log format; NULL: nobody */
+    void (*progress)(void *user, double part);
+    void *user;
+    void (*watch)(void *watcher, const struct run_news *news); /* NULL: nobody */
+    void *watcher;
+};
+
+struct run_result {
+    double *jct_s; /* per job, in the order of the jobs; the caller's array */
+    struct stats
+        cct_s; /* of stages that receive: from the first transfer's start to the last byte */
+    double makespan_s;  /* first planned arrival to last end */
+    double slot_wait_s; /* mean over tasks: from ready to start */
+    double held_slot_s; /* free slots × time while a task that could use one was held back */
+    double link_use; /* bytes over uplinks ÷ what they could have carried in the makespan, 0…1 */
+    double starved;  /* part of the makespan in slot-starved mode, 0…1 */
+    uint64_t tasks, mode_switches, holds, steps;
+    uint64_t attempts, copies, lost_attempts, host_failures; /* copies are attempts too */
+};
+
+/* Runs `jobs` (in order of arrival; borrowed) to their end. Returns 0; −EINVAL with a sentence for
+ * a job that the engine refuses or that cannot end; −ENOMEM. Where hosts fail faster than tasks end
+ * it does not return. */
+int run_simulate(const struct run_config *config, const struct workload_job *jobs, size_t n_jobs,
+                 struct run_result *result, struct err *err);

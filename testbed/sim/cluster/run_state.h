@@ -1,0 +1,224 @@
+/* What a simulated run consists of. Private to run*.c: run.c is the clock and the way to and from
+ * the engine, run_attempts.c what happens to attempts on hosts and wire, run_hosts.c failures,
+ * run_copies.c second attempts.
+ *
+ * Two sides: what is so (attempts, transfers, hosts) and what the engine was told. They differ by
+ * the delays: a report leaves by run_report and reaches the engine report_delay_ns later, a
+ * decision takes effect decision_delay_ns later. All functions return 0 or −errno with the sentence
+ * in run.err. */
+#pragma once
+
+#include "testbed/sim/cluster/delay_line.h"
+#include "testbed/sim/cluster/run.h"
+#include "testbed/sim/cluster/run_log.h"
+#include "testbed/sim/cluster/submission.h"
+#include "testbed/sim/network/fluid.h"
+#include "testbed/sim/network/heap.h"
+#include "testbed/sim/network/ranks.h"
+
+#include <sys/queue.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+enum transfer_state { TRANSFER_MOVING, TRANSFER_OVER, TRANSFER_BROKEN };
+
+/* Bytes on their way to an attempt: all that were there when it started, or, where hosts fail, one
+ * source's; and those of each output that was made after it started. */
+struct transfer {
+    enum transfer_state state;
+    uint32_t host; /* ENGINE_NONE: several in one */
+    uint32_t macroflow;
+    bool block;
+    int64_t named_ns;             /* when the engine said that the bytes are there */
+    int64_t bytes, arrived_bytes; /* arrived_bytes: when it broke */
+};
+
+/* An output that its map is still computing (pipelined edges). */
+struct awaited {
+    uint32_t stage, task;
+    int64_t bytes; /* 0: it came */
+};
+
+enum attempt_phase { PHASE_SENT, PHASE_RECEIVING, PHASE_COMPUTING };
+
+struct attempt {
+    uint64_t number, job;
+    uint32_t stage, task, host;
+    uint32_t id; /* place in run.attempts; handed out again */
+    enum attempt_phase phase;
+    bool pipelined;     /* computes while it receives */
+    bool copied;        /* is a copy, or has one */
+    bool gathered;      /* what it reads is known: sources, block, awaited */
+    uint32_t levels[2]; /* by enum mode */
+    int64_t decided_ns, compute_ns, expected_ns;    /* expected: without slowness */
+    int64_t total_bytes, local_bytes, remote_bytes; /* local: there without the network, by now */
+    double overlap_end_ns;        /* pipelined: when computing ends at the earliest */
+    struct fluid_source *sources; /* owned until it begins */
+    uint32_t n_sources, block_host;
+    int64_t block_bytes;             /* where hosts fail: not among the sources */
+    struct transfer one, *transfers; /* = &one, or owned */
+    uint32_t n_transfers, transfers_room, n_open;
+    struct awaited *awaited; /* owned, by stage and task */
+    uint32_t n_awaited, n_missing;
+    LIST_ENTRY(attempt) of_pipelined;
+    UT_hash_handle hh;
+};
+
+struct arrival {
+    uint64_t job;
+    size_t index;
+    UT_hash_handle hh;
+};
+
+/* When a stage's transfers began and ended; 0, 0: none has ended. */
+struct run_coflow {
+    int64_t first_ns, last_ns;
+    bool began;
+};
+
+struct run_host {
+    char name[16];
+    bool down;
+    uint64_t generation;
+    int64_t heard_ns; /* since when the engine knows of this generation; INT64_MAX: it does not */
+};
+
+/* A decision on its way, or the news for readers that an output is there. */
+struct order {
+    bool output;
+    int64_t decided_ns;
+    uint64_t job;
+    uint32_t stage, task, host;
+    struct decision decision;
+};
+
+struct run {
+    const struct run_config *config;
+    const struct workload_job *jobs;
+    size_t n_jobs, arrived, done;
+    struct run_result *result;
+    struct err *err;
+    struct topology topology;
+    struct engine *engine;
+    struct decisions decisions;
+    struct fluid *fluid;
+    struct ranks ranks; /* where levels are unlimited */
+    int64_t now_ns, report_ns;
+    enum mode mode; /* on the wire */
+    bool reports, pipelines;
+    struct arrival *arrivals; /* by job number; one array for all */
+    struct arrival *arrival_room;
+    struct attempt *live; /* by number, in order of decision */
+    struct attempt **attempts;
+    size_t n_attempts, attempts_room;
+    uint32_t *spare, n_spare;
+    LIST_HEAD(, attempt) pipelined; /* those that receive */
+    struct heap computing;          /* attempts by the instant at which they end */
+    uint32_t *computing_where;
+    struct submission submission;
+    struct event *events; /* for the next step */
+    size_t n_events, events_room;
+    struct delay_line told;   /* struct event */
+    struct delay_line orders; /* struct order */
+    int64_t *host_bytes;      /* scratch: bytes by source host */
+    struct fluid_source *sources;
+    uint32_t n_sources;
+    double told_factor;
+    double wire_bytes;
+    struct run_coflow *coflows; /* of all jobs' stages */
+    size_t *first_coflow;       /* per job */
+    double *coflow_s;           /* scratch: as many */
+    struct order *outputs;      /* scratch: what ended in this step */
+    size_t n_outputs, outputs_room;
+    struct run_log log;
+    /* run_hosts.c */
+    struct run_host *hosts; /* NULL: none ever fails */
+    struct faults faults;
+    struct heap timers; /* 2 × host: silent, 2 × host + 1: lost */
+    uint32_t *timers_where;
+    struct delay_line unanswered; /* numbers of attempts that their host never took */
+    uint64_t idle_faults;
+    uint64_t vector[ENGINE_RESOURCES];
+    /* run_copies.c */
+    struct heap suspects; /* attempts by when a copy is wanted */
+    uint32_t *suspects_where;
+    struct delay_line wanted; /* numbers of attempts that are to be copied */
+    uint32_t copies;
+};
+
+/* ---- run.c ---- */
+
+int run_out_of_memory(struct run *r);
+/* Doubles an array (to ≥ n places) whose present length is *room. −ENOMEM changes nothing. */
+int run_grow(void **array, size_t *room, size_t n, size_t size);
+/* A fact that the engine learns after the delay of reports. */
+int run_report(struct run *r, const struct event *event);
+int run_report_attempt(struct run *r, enum event_kind kind, uint64_t number, uint64_t received);
+/* One that it learns in its next step. */
+int run_tell(struct run *r, const struct event *event);
+/* A step of the engine with these events, and what it decides. */
+int run_step(struct run *r, const struct event *events, size_t n);
+/* Of the attempt's stage. */
+struct run_coflow *run_coflow(struct run *r, const struct attempt *a);
+size_t run_job_index(const struct run *r, uint64_t job);
+void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host);
+
+/* ---- run_attempts.c ---- */
+
+struct attempt *run_attempt_find(struct run *r, uint64_t number);
+/* NULL without memory. */
+struct attempt *run_attempt_make(struct run *r, uint64_t number, uint64_t job, uint32_t stage,
+                                 uint32_t task, uint32_t host);
+void run_attempt_set_levels(struct run *r, struct attempt *a, uint64_t coflow, uint64_t macroflow);
+/* Learns from the engine what it reads. */
+int run_attempt_gather(struct run *r, struct attempt *a);
+/* The order to start it reaches its host, which may be down. */
+int run_attempt_begin(struct run *r, struct attempt *a);
+/* It goes on at the level that the mode gives it. */
+int run_attempt_mark(struct run *r, struct attempt *a);
+/* Takes it off its host and off the wire, and forgets it. */
+int run_attempt_drop(struct run *r, struct attempt *a);
+/* A map's output is there: whoever waits for it begins to read. */
+int run_attempts_output_ready(struct run *r, const struct order *output);
+/* Bytes that it has, local ones included. */
+int64_t run_attempt_arrived_bytes(struct run *r, const struct attempt *a);
+/* Whatever follows when a transfer is over, or a block goes on from another replica. */
+int run_attempt_settle(struct run *r, struct attempt *a);
+/* A transfer that the network ended. */
+int run_attempt_transfer_over(struct run *r, uint64_t subject);
+/* Adds a source's bytes (state, host, block, named_ns, bytes) to what it receives. */
+int run_attempt_receive(struct run *r, struct attempt *a, struct transfer t);
+/* Puts a broken or new transfer of one source on the network. */
+int run_attempt_transfer_start(struct run *r, struct attempt *a, uint32_t index);
+/* Pipelined: remembers how far computing can be at this instant, at which rates change. */
+void run_attempts_note_overlap(struct run *r);
+void run_attempts_done(struct run *r);
+
+/* ---- run_hosts.c ---- */
+
+int hosts_open(struct run *r);
+void hosts_close(struct run *r);
+/* The host never hears of this start: it is down, or was when the order was given. */
+bool hosts_miss(const struct run *r, const struct attempt *a);
+/* Nobody answers at its source, or what was said to be there went with a failure since. */
+bool hosts_source_gone(const struct run *r, const struct transfer *t);
+/* A replica of its block that is up, from the one after `after` on; ENGINE_NONE. */
+uint32_t hosts_replica(const struct run *r, const struct attempt *a, uint32_t after);
+/* The start was never answered: the controller will count it lost. */
+int hosts_unanswered(struct run *r, const struct attempt *a);
+int64_t hosts_timers_next_ns(const struct run *r);
+/* Failures, repairs and the controller's timers that are due. */
+int hosts_take(struct run *r);
+/* Completes an event that is told to the engine now. */
+void hosts_deliver(struct run *r, struct event *event);
+bool hosts_any_down(const struct run *r);
+
+/* ---- run_copies.c ---- */
+
+/* It began to compute; it ended. */
+int copies_watch(struct run *r, struct attempt *a);
+void copies_forget(struct run *r, const struct attempt *a);
+int64_t copies_next_ns(const struct run *r);
+/* Starts the copies that are wanted and for which the engine left a slot. */
+int copies_take(struct run *r);

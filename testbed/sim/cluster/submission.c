@@ -1,0 +1,188 @@
+#include "testbed/sim/cluster/submission.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *array(struct submission *s, size_t n, size_t size)
+{
+    if (s->n_arrays == s->arrays_room) {
+        size_t room = s->arrays_room ? 2 * s->arrays_room : 16;
+        void **grown = realloc(s->arrays, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        s->arrays = grown;
+        s->arrays_room = room;
+    }
+    void *made = calloc(n ? n : 1, size);
+    if (made)
+        s->arrays[s->n_arrays++] = made;
+    return made;
+}
+
+static struct event *event(struct submission *s, enum event_kind kind, uint64_t request)
+{
+    if (s->n == s->room) {
+        size_t room = s->room ? 2 * s->room : 8;
+        struct event *grown = realloc(s->events, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        s->events = grown;
+        s->room = room;
+    }
+    struct event *e = &s->events[s->n++];
+    *e = (struct event){.kind = kind, .request = request};
+    return e;
+}
+
+static struct resources demand_of(const struct workload_demand *d)
+{
+    return (struct resources){
+        {d->slots, d->cpu_milli, d->mem_bytes, d->gpu_milli, d->gpu_mem_bytes, d->io_bytes_s}};
+}
+
+static int add_begin(struct submission *s, const struct workload_job *job)
+{
+    static const uint32_t kinds[] = {[WORKLOAD_BATCH] = JOB_BATCH,
+                                     [WORKLOAD_STREAM] = JOB_STREAM,
+                                     [WORKLOAD_UNKNOWN] = JOB_UNKNOWN};
+    struct event *e = event(s, EVENT_JOB_BEGIN, job->id);
+    if (!e)
+        return -ENOMEM;
+    e->job_begin.job = job->id;
+    e->job_begin.name = job->name;
+    e->job_begin.content = job->id;
+    e->job_begin.user = job->user;
+    e->job_begin.job_kind = kinds[job->kind];
+    e->job_begin.priority = job->priority;
+    e->job_begin.deadline_ns = (int64_t)job->deadline_ns;
+    e->job_begin.estimate_bytes = job->estimate_bytes;
+    e->job_begin.estimate_ns = -1;
+    return 0;
+}
+
+static int add_stage(struct submission *s, const struct workload_job *job, uint32_t index)
+{
+    const struct workload_stage *stage = &job->stages[index];
+    uint32_t *parents = array(s, stage->n_parents, sizeof(*parents));
+    uint32_t *edges = array(s, stage->n_parents, sizeof(*edges));
+    struct event *e = event(s, EVENT_JOB_STAGE, job->id);
+    if (!parents || !edges || !e)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < stage->n_parents; i++) {
+        parents[i] = stage->parents[i].parent;
+        edges[i] = stage->parents[i].pipelined ? EDGE_PIPELINED : EDGE_BARRIER;
+    }
+    e->job_stage.job = job->id;
+    e->job_stage.stage = index;
+    e->job_stage.tasks = stage->tasks;
+    e->job_stage.demand = demand_of(&stage->demand);
+    e->job_stage.command = stage->command;
+    e->job_stage.constraint = stage->constraint;
+    e->job_stage.parents = (struct u32s){parents, stage->n_parents};
+    e->job_stage.edges = (struct u32s){edges, stage->n_parents};
+    return 0;
+}
+
+static uint32_t replicas_most(const struct workload_stage *stage)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; stage->replicas && i < stage->tasks; i++)
+        most = stage->replicas[i].n > most ? stage->replicas[i].n : most;
+    return most;
+}
+
+static const uint32_t *fold_replicas(struct submission *s, const struct workload_stage *stage,
+                                     uint32_t per, uint32_t hosts)
+{
+    uint32_t *folded = array(s, (size_t)stage->tasks * per, sizeof(*folded));
+    for (uint32_t i = 0; folded && i < stage->tasks; i++)
+        for (uint32_t j = 0; j < per; j++)
+            folded[(size_t)i * per + j] =
+                j < stage->replicas[i].n ? stage->replicas[i].hosts[j] % hosts : ENGINE_NONE;
+    return folded;
+}
+
+static int add_tasks(struct submission *s, const struct workload_job *job, uint32_t index,
+                     uint32_t hosts)
+{
+    const struct workload_stage *stage = &job->stages[index];
+    uint32_t per = replicas_most(stage);
+    const uint64_t *zeros = array(s, stage->tasks, sizeof(*zeros));
+    const uint32_t *replicas = fold_replicas(s, stage, per, hosts);
+    struct event *e = event(s, EVENT_JOB_TASKS, job->id);
+    if (!zeros || !replicas || !e)
+        return -ENOMEM;
+    e->job_tasks.job = job->id;
+    e->job_tasks.stage = index;
+    e->job_tasks.replicas_per_task = per;
+    e->job_tasks.replicas = (struct u32s){replicas, stage->tasks * per};
+    e->job_tasks.input_bytes =
+        (struct u64s){stage->input_bytes ? stage->input_bytes : zeros, stage->tasks};
+    e->job_tasks.compute_ns =
+        (struct u64s){stage->compute_ns ? stage->compute_ns : zeros, stage->tasks};
+    return 0;
+}
+
+static int add_bytes(struct submission *s, const struct workload_job *job, uint32_t index)
+{
+    const struct workload_stage *stage = &job->stages[index];
+    for (uint32_t i = 0; i < stage->n_parents; i++) {
+        const struct workload_edge *edge = &stage->parents[i];
+        if (!edge->sums && !edge->matrix)
+            continue;
+        struct event *e = event(s, EVENT_JOB_BYTES, job->id);
+        if (!e)
+            return -ENOMEM;
+        e->job_bytes.job = job->id;
+        e->job_bytes.stage = index;
+        e->job_bytes.parent = edge->parent;
+        e->job_bytes.matrix = edge->matrix != NULL;
+        e->job_bytes.bytes =
+            edge->matrix
+                ? (struct u64s){edge->matrix, stage->tasks * job->stages[edge->parent].tasks}
+                : (struct u64s){edge->sums, stage->tasks};
+    }
+    return 0;
+}
+
+int submission_make(struct submission *s, const struct workload_job *job, uint32_t hosts)
+{
+    s->n = 0;
+    if (add_begin(s, job))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < job->n_stages; i++)
+        if (add_stage(s, job, i) || add_tasks(s, job, i, hosts) || add_bytes(s, job, i))
+            return -ENOMEM;
+    struct event *e = event(s, EVENT_JOB_END, job->id);
+    if (!e)
+        return -ENOMEM;
+    e->job_end.job = job->id;
+    return 0;
+}
+
+int submission_tell(struct submission *s, double factor)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->events[i].kind != EVENT_JOB_BYTES)
+            continue;
+        struct u64s *bytes = &s->events[i].job_bytes.bytes;
+        uint64_t *told = array(s, bytes->n, sizeof(*told));
+        if (!told)
+            return -ENOMEM;
+        for (uint32_t b = 0; b < bytes->n; b++)
+            told[b] = (uint64_t)ceil((double)bytes->at[b] * factor);
+        bytes->at = told;
+    }
+    return 0;
+}
+
+void submission_done(struct submission *s)
+{
+    for (size_t i = 0; i < s->n_arrays; i++)
+        free(s->arrays[i]);
+    free(s->arrays);
+    free(s->events);
+    *s = (struct submission){0};
+}

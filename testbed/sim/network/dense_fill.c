@@ -1,0 +1,281 @@
+#include "testbed/sim/network/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Differences below this part of a capacity or a rate are rounding. */
+static const double NOISE = 1e-12;
+
+/* Of a link that has given: more flows than any can be taken from. */
+static const double GAVE = -1e300;
+
+/* Infinite without open flows. */
+static inline lanes share_of(lanes left, lanes open)
+{
+    const lanes zero = {0};
+    return choose(open > zero + .5, choose(left > zero, left, zero) / open, zero + INFINITY);
+}
+
+/* ---- checkpoints ---- */
+
+static double *saved(const struct dense *net, double *table, uint32_t checkpoint)
+{
+    return table + (size_t)checkpoint * net->width;
+}
+
+static void save(const struct dense *net, struct sheet *sheet, uint32_t checkpoint, double given)
+{
+    size_t size = net->width * sizeof(double);
+    sheet->given_below[checkpoint] = given;
+    for (int i = 0; i < 2; i++) {
+        struct side *s = &sheet->side[i];
+        memcpy(saved(net, s->saved_open, checkpoint), net->open[i], size);
+        memcpy(saved(net, s->saved_left, checkpoint), net->left[i], size);
+        memcpy(s->saved_gave + checkpoint * net->words, net->gave[i],
+               net->words * sizeof(uint64_t));
+    }
+}
+
+static void restore(const struct dense *net, struct sheet *sheet, uint32_t checkpoint)
+{
+    size_t size = net->width * sizeof(double);
+    for (int i = 0; i < 2; i++) {
+        struct side *s = &sheet->side[i];
+        memcpy(net->open[i], saved(net, s->saved_open, checkpoint), size);
+        memcpy(net->left[i], saved(net, s->saved_left, checkpoint), size);
+        memcpy(net->gave[i], s->saved_gave + checkpoint * net->words,
+               net->words * sizeof(uint64_t));
+    }
+}
+
+static void begin(const struct dense *net, struct sheet *sheet, double *const upper[2])
+{
+    size_t size = net->width * sizeof(double);
+    for (int i = 0; i < 2; i++) {
+        memcpy(net->open[i], sheet->side[i].flows, size);
+        memcpy(net->left[i], upper[i], size);
+        memset(net->gave[i], 0, net->words * sizeof(uint64_t));
+    }
+}
+
+/* The steps before the checkpoint give what they gave if no changed link gave in one of them, and
+ * none has so little for each of its flows now that it would have. */
+static bool holds_at(const struct dense *net, const struct sheet *sheet, int side,
+                     double *const upper[2], uint32_t checkpoint)
+{
+    const struct side *s = &sheet->side[side];
+    const double *open = saved(net, s->saved_open, checkpoint);
+    const double *left = saved(net, s->saved_left, checkpoint);
+    double given = sheet->given_below[checkpoint] * (1 - NOISE);
+    for (uint32_t w = 0; w < net->words; w++) {
+        if (s->changed[w] & s->saved_gave[checkpoint * net->words + w])
+            return false;
+        for (uint64_t set = s->changed[w]; set; set &= set - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+            double open_now = open[i] + s->flows[i] - s->filled_flows[i];
+            double left_now = left[i] + upper[side][i] - s->filled_capacity[i];
+            if (left_now < open_now * given - NOISE * net->capacity)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The checkpoints that hold are made to say what they would have said of the changed links. */
+static void patch(struct dense *net, struct sheet *sheet, int side, double *const upper[2],
+                  uint32_t n_checkpoints)
+{
+    struct side *s = &sheet->side[side];
+    for (uint32_t w = 0; w < net->words; w++) {
+        for (uint64_t set = s->changed[w]; set; set &= set - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+            double more_flows = s->flows[i] - s->filled_flows[i];
+            double more_bytes = upper[side][i] - s->filled_capacity[i];
+            for (uint32_t at = 1; at < n_checkpoints; at++) {
+                saved(net, s->saved_open, at)[i] += more_flows;
+                saved(net, s->saved_left, at)[i] += more_bytes;
+            }
+            s->filled_flows[i] = s->flows[i];
+            s->filled_capacity[i] = upper[side][i];
+            if (s->flows[i] > 0)
+                bit_set(s->active, i);
+            else
+                bit_clear(s->active, i);
+        }
+        net->redo[side][w] = s->changed[w];
+        s->changed[w] = 0;
+    }
+}
+
+/* Sets the state to fill on from. Returns the number of steps that it has behind it. */
+static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upper[2])
+{
+    uint32_t at = sheet->n_checkpoints ? sheet->n_checkpoints - 1 : 0;
+    while (at > 0 && !(holds_at(net, sheet, 0, upper, at) && holds_at(net, sheet, 1, upper, at)))
+        at--;
+    patch(net, sheet, 0, upper, at + 1);
+    patch(net, sheet, 1, upper, at + 1);
+    if (at > 0)
+        restore(net, sheet, at);
+    else
+        begin(net, sheet, upper);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t w = 0; w < net->words; w++)
+            net->redo[side][w] |= sheet->side[side].active[w] & ~net->gave[side][w];
+    return at;
+}
+
+/* ---- filling ---- */
+
+/* Takes from four links of a side what the givers of the other give, and sets their shares. WHY
+ * four: each giver's row is read once, and what is taken from stays in registers meanwhile. */
+static inline lanes take_block(const struct dense *net, int side, uint32_t block,
+                               const struct giver *givers, uint32_t n)
+{
+    lanes *open = (lanes *)(net->open[side] + block), *left = (lanes *)(net->left[side] + block),
+          *share = (lanes *)(net->share[side] + block);
+    lanes open_a = open[0], open_b = open[1], left_a = left[0], left_b = left[1];
+    for (uint32_t k = 0; k < n; k++) {
+        const lanes *row = (const lanes *)(givers[k].row + block);
+        open_a -= row[0];
+        open_b -= row[1];
+        left_a -= row[0] * givers[k].rate;
+        left_b -= row[1] * givers[k].rate;
+    }
+    open[0] = open_a;
+    open[1] = open_b;
+    left[0] = left_a;
+    left[1] = left_b;
+    share[0] = share_of(left_a, open_a);
+    share[1] = share_of(left_b, open_b);
+    return smaller(share[0], share[1]);
+}
+
+/* Of all links of the side that may have open flows. Returns the least share. */
+static double take(const struct dense *net, const struct sheet *sheet, int side,
+                   const struct giver *givers, uint32_t n)
+{
+    const struct side *s = &sheet->side[side];
+    lanes low = (lanes){0} + INFINITY;
+    for (uint32_t w = 0; w < net->words; w++) {
+        uint64_t todo = s->active[w] & ~net->gave[side][w];
+        while (todo)
+            low = smaller(low, take_block(net, side, next_block(&todo, w), givers, n));
+    }
+    return low[0] < low[1] ? low[0] : low[1];
+}
+
+/* Flows of this link that it limits now and did not before. */
+static void take_over_new(struct dense *net, struct sheet *sheet, int side, uint32_t port)
+{
+    const struct side *s = &sheet->side[side];
+    const uint64_t *has = s->has + (size_t)port * net->words,
+                   *mine = s->mine + (size_t)port * net->words, *gave = net->gave[!side];
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t new = has[w] & ~mine[w] & ~gave[w]; new; new &= new - 1)
+            sheet_take_over(net, sheet, side, port, w * 64 + (uint32_t)__builtin_ctzll(new));
+}
+
+static struct giver give(struct dense *net, struct sheet *sheet, int side, uint32_t port)
+{
+    struct side *s = &sheet->side[side];
+    s->rate[port] = net->share[side][port];
+    take_over_new(net, sheet, side, port);
+    bit_set(net->gave[side], port);
+    net->open[side][port] = GAVE;
+    return (struct giver){s->count + (size_t)port * net->width, s->rate[port]};
+}
+
+/* WHY all links of a side up to the other's least share at once: what they give leaves the other
+ * side's shares as they are or larger, and links of one side have no flow in common. Returns the
+ * largest share given. */
+static double step(struct dense *net, struct sheet *sheet, int side, double low[2])
+{
+    double largest = 0, most = low[!side];
+    const struct side *s = &sheet->side[side];
+    uint32_t n = 0;
+    low[side] = INFINITY;
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = s->active[w] & ~net->gave[side][w]; set; set &= set - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+            double share = net->share[side][i];
+            if (share > most || share == INFINITY) {
+                low[side] = share < low[side] ? share : low[side];
+                continue;
+            }
+            largest = share > largest ? share : largest;
+            net->givers[n++] = give(net, sheet, side, i);
+        }
+    low[!side] = take(net, sheet, !side, net->givers, n);
+    net->fluid->visited += n;
+    return largest;
+}
+
+/* ---- what a sheet leaves to the next ---- */
+
+static bool news_of(const struct dense *net, struct side *s, int side, uint32_t port, double rest)
+{
+    if (fabs(rest - s->rest[port]) <= NOISE * net->capacity)
+        return false;
+    s->rest[port] = rest;
+    bit_set(net->news[side], port);
+    return true;
+}
+
+/* A link that limits flows is full. WHY compare two links first: most are as they were. */
+static bool leave_block(const struct dense *net, struct side *s, int side, uint32_t block)
+{
+    const lanes zero = {0}, little = zero + 1e-9 * net->capacity;
+    const lanes noise = zero + NOISE * net->capacity;
+    bool news = false;
+    for (uint32_t i = block; i < block + BLOCK; i += LANES) {
+        lanes open = *(lanes *)(net->open[side] + i), left = *(lanes *)(net->left[side] + i);
+        lanes rest = choose((open > zero + GAVE / 2) & (left > little), left, zero);
+        lanes more = rest - *(lanes *)(s->rest + i);
+        masks differ = (more > noise) | (-more > noise);
+        for (uint32_t k = 0; (differ[0] | differ[1]) && k < LANES; k++)
+            news |= news_of(net, s, side, i + k, rest[k]);
+    }
+    return news;
+}
+
+static bool leave(const struct dense *net, struct sheet *sheet, int side)
+{
+    bool news = false;
+    memset(net->news[side], 0, net->words * sizeof(uint64_t));
+    for (uint32_t w = 0; w < net->words; w++)
+        for (uint64_t set = net->redo[side][w]; set;)
+            news |= leave_block(net, &sheet->side[side], side, next_block(&set, w));
+    return news;
+}
+
+bool sheet_fill(struct dense *net, struct sheet *sheet, double *const upper[2])
+{
+    uint32_t at = resume(net, sheet, upper);
+    double given = at ? sheet->given_below[at] : 0;
+    double low[2] = {take(net, sheet, 0, NULL, 0), take(net, sheet, 1, NULL, 0)};
+    for (; low[0] < INFINITY || low[1] < INFINITY; at++) {
+        if (at && at < CHECKPOINTS)
+            save(net, sheet, at, given);
+        given = step(net, sheet, low[1] < low[0], low);
+    }
+    sheet->n_checkpoints = at < CHECKPOINTS ? at : CHECKPOINTS;
+    sheet->changed = false;
+    bool news = leave(net, sheet, 0);
+    return leave(net, sheet, 1) || news;
+}
+
+bool sheet_pass(struct dense *net, struct sheet *sheet, double *const upper[2])
+{
+    bool news = false;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t w = 0; w < net->words; w++) {
+            uint64_t set = net->news[side][w];
+            net->news[side][w] = 0;
+            for (; set; set &= set - 1) {
+                uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+                news |= news_of(net, &sheet->side[side], side, i, upper[side][i]);
+            }
+        }
+    return news;
+}
