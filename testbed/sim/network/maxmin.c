@@ -8,7 +8,22 @@
 /* Changes below this part of a capacity or a rate are rounding, not news. */
 static const double NOISE = 1e-12;
 
-/* ---- the region ---- */
+static bool about(double a, double b)
+{
+    return a == b || (!isinf(a) && !isinf(b) && fabs(a - b) <= NOISE * a);
+}
+
+static inline double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double *share_of(const struct sparse *net, const struct port *p)
+{
+    return &net->speeds[p->id].share;
+}
+
+/* ---- what a port has to share ---- */
 
 static double left_of_link(const struct sparse *net, const struct port *p)
 {
@@ -20,12 +35,190 @@ static double left_of_link(const struct sparse *net, const struct port *p)
     return left > 1e-9 * net->links[p->link].capacity ? left : 0;
 }
 
-/* The dirty ports of a level start the region. One that is dirty by a change above only, which left
- * its capacity as it was, is not (a starved level's is 0 before and after). */
-static int region_begin(struct sparse *net, uint32_t level)
+static double least_share(const struct sparse *net, const struct bundle *b, const struct port *but,
+                          const struct port *nor)
+{
+    double least = INFINITY;
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        double share = *share_of(net, b->ports[i]);
+        if (b->ports[i] != but && b->ports[i] != nor && share < least)
+            least = share;
+    }
+    return least;
+}
+
+/* What the other ports of its path let a bundle of port p have. */
+static inline double others_share(const struct sparse *net, const struct port *p,
+                                  const struct crossing *c)
+{
+    return c->peer != PORT_NONE ? net->speeds[c->peer].share : least_share(net, c->bundle, p, NULL);
+}
+
+/* What p's flows take if it limits them to `share`. */
+struct demand {
+    double others; /* bytes a second of those that other ports limit to less */
+    uint32_t open; /* the number of all the rest */
+};
+
+static struct demand demand_at(const struct sparse *net, const struct port *p, double share)
+{
+    struct demand d = {0};
+    for (uint32_t j = 0; j < p->n_bundles; j++) {
+        double others = others_share(net, p, &p->row[j]);
+        if (others < share)
+            d.others += p->row[j].n_flows * others;
+        else
+            d.open += p->row[j].n_flows;
+    }
+    return d;
+}
+
+static double load_of(struct demand d, double share)
+{
+    return d.others + (isinf(share) ? 0 : d.open * share);
+}
+
+/* Sets p->wanted, the share at which its bundles fill it, and load and open at the present one. WHY
+ * it ends: the load is concave in the share, so each step but the first comes from below and leaves
+ * fewer flows open, the last one none fewer. */
+static void port_want(struct sparse *net, struct port *p)
+{
+    double now = *share_of(net, p), least = p->n_flows ? p->capacity / p->n_flows : 0;
+    struct demand d = demand_at(net, p, now);
+    net->fluid->visited++;
+    p->load = load_of(d, now);
+    p->open = d.open;
+    p->wants = true;
+    for (bool first = true;; first = false) {
+        if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE))) {
+            p->wanted = INFINITY;
+            break;
+        }
+        p->wanted = d.open ? (p->capacity - d.others) / d.open : 0;
+        if (p->wanted < least)
+            p->wanted = least;
+        uint32_t before = d.open;
+        d = demand_at(net, p, p->wanted);
+        if (d.open == before || (!first && d.open > before))
+            break;
+    }
+    p->wanted_open = d.open;
+    p->wanted_load = load_of(d, p->wanted);
+}
+
+/* ---- the queue of ports whose share does not fit ---- */
+
+/* The least that the port's share now is or will be. A load that is too large at this share is too
+ * large down to the point at which the open flows alone have given it back. */
+static double least_of_both(const struct port *p, double share)
+{
+    double over = p->load - p->capacity, tolerated = NOISE * p->capacity;
+    double least = p->n_flows ? p->capacity / p->n_flows : 0;
+    if (isinf(share))
+        return p->open || over > tolerated ? least : INFINITY;
+    if (over < -tolerated)
+        return share;
+    if (over <= tolerated)
+        return INFINITY;
+    double bound = p->open ? share - over / p->open : 0;
+    return bound > least ? bound : least;
+}
+
+static int touch(struct sparse *net, struct port *p)
+{
+    if (p->solve == net->solves)
+        return 0;
+    p->solve = net->solves;
+    return fluid_list_add(&net->touched, p);
+}
+
+static int queue(struct sparse *net, struct port *p, double key)
+{
+    return heap_set(&net->unfit, net->unfit_where, key, p->id);
+}
+
+/* A bundle of `n` flows is limited by the others of its path to `to` instead of `from`. */
+static int tell(struct sparse *net, struct port *q, double n_flows, double from, double to)
+{
+    double share = *share_of(net, q);
+    uint32_t n = (uint32_t)n_flows;
+    if (share <= from && share <= to)
+        return 0;
+    if (touch(net, q))
+        return -ENOMEM;
+    q->load += n_flows * (load_of((struct demand){.open = 1}, lesser(to, share)) -
+                          load_of((struct demand){.open = 1}, lesser(from, share)));
+    q->open += (to >= share ? n : 0) - (from >= share ? n : 0);
+    q->wants = false;
+    return queue(net, q, least_of_both(q, share));
+}
+
+static int tell_path(struct sparse *net, struct port *p, const struct crossing *c, double from,
+                     double to)
+{
+    const struct bundle *b = c->bundle;
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        double others = least_share(net, b, p, b->ports[i]);
+        if (b->ports[i] != p &&
+            tell(net, b->ports[i], c->n_flows, lesser(from, others), lesser(to, others)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int set_share(struct sparse *net, struct port *p)
+{
+    double from = *share_of(net, p), to = p->wanted, less = lesser(from, to);
+    *share_of(net, p) = to;
+    p->load = p->wanted_load;
+    p->open = p->wanted_open;
+    for (uint32_t j = 0; j < p->n_bundles; j++) {
+        const struct crossing *c = &p->row[j];
+        if (c->peer == PORT_NONE) {
+            if (tell_path(net, p, c, from, to))
+                return -ENOMEM;
+        } else if (net->speeds[c->peer].share > less &&
+                   tell(net, net->ports.items[c->peer], c->n_flows, from, to)) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* A share that is to fall waits until all that are less have been set. One that is to rise does so
+ * at once, since nothing below is open any more. */
+static int settle(struct sparse *net, struct port *p, double from)
+{
+    if (!p->wants)
+        port_want(net, p);
+    double share = *share_of(net, p);
+    if (about(p->wanted, share))
+        return 0;
+    if (p->wanted < share && p->wanted > from * (1 + NOISE))
+        return queue(net, p, p->wanted);
+    p->wants = false;
+    return set_share(net, p);
+}
+
+static int settle_all(struct sparse *net)
+{
+    double from = 0;
+    while (net->unfit.n) {
+        struct heap_item top = heap_pop(&net->unfit, net->unfit_where);
+        from = top.key > from ? top.key : from;
+        if (settle(net, net->ports.items[top.id], from))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* The level's dirty ports are the first that may not fit. One that is dirty by a change above only,
+ * which left its capacity as it was, does (a starved level's is 0 before and after). */
+static int level_begin(struct sparse *net, uint32_t level)
 {
     struct list *dirty = &net->dirty[level];
-    net->region.n = 0;
+    net->solves++;
+    net->touched.n = 0;
     for (size_t i = 0; i < dirty->n; i++) {
         struct port *p = dirty->items[i];
         double left = left_of_link(net, p);
@@ -35,281 +228,78 @@ static int region_begin(struct sparse *net, uint32_t level)
             continue;
         p->capacity = left;
         p->changed = false;
-        if (fluid_list_add(&net->region, p))
+        port_want(net, p);
+        p->wants = p->wanted < *share_of(net, p);
+        if (touch(net, p) || queue(net, p, lesser(p->wanted, *share_of(net, p))))
             return -ENOMEM;
     }
     dirty->n = 0;
     return 0;
 }
 
-static bool about(double a, double b)
-{
-    return fabs(a - b) <= NOISE * a;
-}
-
-/* ---- bundles, as port p has them in its row ---- */
-
-/* With two ports on its path, a bundle has the smaller share: its line need not be read. */
-static inline double old_rate(const struct port *p, const struct crossing *c)
-{
-    if (c->peer)
-        return p->rate < c->peer->rate ? p->rate : c->peer->rate;
-    return c->bundle->limit ? c->bundle->limit->rate : 0;
-}
-
-/* Shares that are about equal do not say which of the two it is. */
-static bool limited_by(const struct port *p, const struct crossing *c)
-{
-    bool less = c->peer && !c->fresh && p->rate < c->peer->rate * (1 - 1000 * NOISE);
-    return less || c->bundle->limit == p;
-}
-
-/* What it has got in this filling, or a negative number. Where the filling passed a port outside,
- * it kept what it had. p itself has not given yet. */
-static inline double given(const struct sparse *net, const struct port *p, const struct crossing *c)
-{
-    double rate = INFINITY;
-    struct port *const *ports = c->peer ? &c->peer : c->bundle->ports;
-    uint32_t n = c->peer ? 1 : c->bundle->n_ports;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct port *q = ports[i];
-        if (q->state < net->filling + PORT_PASSED)
-            continue;
-        double has = q->state == net->filling + PORT_DONE ? q->share : old_rate(p, c);
-        rate = has < rate ? has : rate;
-    }
-    return isinf(rate) ? -1 : rate;
-}
-
-/* Whether it is filled now: a port of it is in the region, and none has given. */
-static inline bool in_region(const struct sparse *net, const struct port *p,
-                             const struct crossing *c)
-{
-    if (c->peer)
-        return c->peer->state == net->filling + PORT_JOINED;
-    for (uint32_t i = 0; i < c->bundle->n_ports; i++)
-        if (c->bundle->ports[i]->state == net->filling + PORT_JOINED)
-            return given(net, p, c) < 0;
-    return false;
-}
-
-/* ---- filling ---- */
-
-static int queue(struct sparse *net, const struct port *p, double key, bool bounds)
-{
-    return heap_push(&net->fill, NULL, key, p->id * 2 + bounds);
-}
-
-static int queue_bound(struct sparse *net, struct port *q, double *least)
-{
-    if (q->state >= net->filling + PORT_JOINED || isinf(q->rate))
-        return 0;
-    if (q->rate < *least)
-        *least = q->rate;
-    if (q->state == net->filling + PORT_BOUNDS)
-        return 0;
-    q->state = net->filling + PORT_BOUNDS;
-    return queue(net, q, q->rate, true);
-}
-
-/* Ports outside stand in the filling's order with the shares that they have; *ret_least is the
- * least of the bundle's. */
-static int queue_bounds(struct sparse *net, const struct crossing *c, double *ret_least)
-{
-    *ret_least = INFINITY;
-    if (c->peer)
-        return queue_bound(net, c->peer, ret_least);
-    for (uint32_t i = 0; i < c->bundle->n_ports; i++)
-        if (queue_bound(net, c->bundle->ports[i], ret_least))
-            return -ENOMEM;
-    return 0;
-}
-
-static double share_of(double left, uint32_t open)
-{
-    return left > 0 ? left / open : 0;
-}
-
-/* Port p joins a filling that has given all rates below `from`. *ret_late: it should have joined
- * before, because its share is less or its bundles get more than it gave them. */
-static int join(struct sparse *net, struct port *p, double from, bool *ret_late)
-{
-    double sure = p->capacity, least;
-    uint32_t unsure = 0;
-    bool rises = false, behind = p->rate < from * (1 - NOISE);
-    net->fluid->visited++;
-    p->state = net->filling + PORT_JOINED;
-    p->share = INFINITY;
-    p->free = p->capacity;
-    p->open = 0;
-    for (uint32_t j = 0; j < p->n_bundles; j++) {
-        const struct crossing *c = &p->row[j];
-        least = given(net, p, c);
-        if (least >= 0)
-            p->free -= c->n_flows * least;
-        else if (p->open += c->n_flows, queue_bounds(net, c, &least))
-            return -ENOMEM;
-        if (least < from)
-            sure -= c->n_flows * least;
-        else
-            unsure += c->n_flows;
-        rises |= behind && limited_by(p, c);
-    }
-    if (unsure)
-        *ret_late |= rises || share_of(sure, unsure) < from * (1 - NOISE);
-    else
-        *ret_late |= rises || sure < -NOISE * net->links[p->link].capacity;
-    return p->open ? queue(net, p, share_of(p->free, p->open), false) : 0;
-}
-
-static int join_later(struct sparse *net, struct port *p)
-{
-    if (fluid_list_add(&net->region, p))
-        return -ENOMEM;
-    p->state = net->filling + PORT_JOINED;
-    return fluid_list_add(&net->joining, p);
-}
-
-static int join_all(struct sparse *net, double from, bool *ret_late)
-{
-    for (size_t i = 0; i < net->joining.n; i++)
-        if (join(net, net->joining.items[i], from, ret_late))
-            return -ENOMEM;
-    net->joining.n = 0;
-    return 0;
-}
-
-static bool overloaded(const struct port *p)
-{
-    return p->used + p->delta > p->capacity + NOISE * (p->capacity + p->used);
-}
-
-/* A port outside is told that a bundle of it has another rate than before. One that is full, or now
- * carries too much, joins. */
-static int tell(struct sparse *net, struct port *q, double delta)
-{
-    if (!isinf(q->rate))
-        return join_later(net, q);
-    if (q->delta == 0 && fluid_list_add(&net->touched, q))
-        return -ENOMEM;
-    q->delta += delta;
-    return delta > 0 && overloaded(q) ? join_later(net, q) : 0;
-}
-
-/* The bundle gets `rate` from p, its bottleneck. */
-static int give(struct sparse *net, struct port *p, struct crossing *c, double rate)
-{
-    double n = c->n_flows, old = old_rate(p, c);
-    bool news = !about(rate, old);
-    struct port *const *ports = c->peer ? &c->peer : c->bundle->ports;
-    uint32_t n_ports = c->peer ? 1 : c->bundle->n_ports;
-    for (uint32_t i = 0; i < n_ports; i++) {
-        struct port *q = ports[i];
-        if (q == p)
-            continue;
-        if (q->state == net->filling + PORT_JOINED) {
-            q->open -= c->n_flows;
-            q->free -= n * rate;
-        } else if (news && tell(net, q, n * (rate - old))) {
-            return -ENOMEM;
-        }
-    }
-    if (limited_by(p, c))
-        return 0;
-    c->bundle->new_limit = p;
-    return fluid_list_add(&net->moved, c->bundle);
-}
-
-/* All that has not yet been given is now given, p limiting it. */
-static int fill_port(struct sparse *net, struct port *p, double rate)
-{
-    for (uint32_t j = 0; j < p->n_bundles && p->open; j++) {
-        struct crossing *c = &p->row[j];
-        if (given(net, p, c) >= 0)
-            continue;
-        p->open -= c->n_flows;
-        p->free -= c->n_flows * rate;
-        if (give(net, p, c, rate))
-            return -ENOMEM;
-    }
-    p->share = rate;
-    p->state = net->filling + PORT_DONE;
-    return 0;
-}
-
-/* Port p outside has no more than its old share for those of its bundles that are being filled;
- * where that is not what they had, its share cannot stay. */
-static int bound(struct sparse *net, struct port *p)
-{
-    for (uint32_t j = 0; j < p->n_bundles; j++) {
-        const struct crossing *c = &p->row[j];
-        if (in_region(net, p, c) && !about(p->rate, old_rate(p, c)))
-            return join_later(net, p);
-    }
-    for (uint32_t j = 0; j < p->n_bundles; j++) {
-        struct crossing *c = &p->row[j];
-        if (in_region(net, p, c) && give(net, p, c, p->rate))
-            return -ENOMEM;
-    }
-    p->state = net->filling + PORT_PASSED;
-    return 0;
-}
-
-/* A port whose share rose since it was queued goes back. */
-static int fill_next(struct sparse *net, struct heap_item top)
-{
-    struct port *p = net->ports.items[top.id / 2];
-    if (top.id % 2)
-        return p->state == net->filling + PORT_BOUNDS ? bound(net, p) : 0;
-    if (!p->open)
-        return 0;
-    double share = share_of(p->free, p->open);
-    if (share > top.key * (1 + NOISE))
-        return queue(net, p, share, false);
-    return fill_port(net, p, about(share, p->rate) ? p->rate : share);
-}
-
-/* Once through, least share first; *ret_late: a port joined too late, so all anew with it. */
-static int fill(struct sparse *net, bool *ret_late)
-{
-    double from = 0;
-    net->filling += PORT_STATES;
-    net->fill.n = 0;
-    net->touched.n = net->moved.n = net->joining.n = 0;
-    for (size_t i = 0; i < net->region.n; i++)
-        ((struct port *)net->region.items[i])->state = net->filling + PORT_JOINED;
-    for (size_t i = 0, n = net->region.n; i < n; i++)
-        if (join(net, net->region.items[i], 0, ret_late))
-            return -ENOMEM;
-    while (net->fill.n && !*ret_late) {
-        struct heap_item top = heap_pop(&net->fill, NULL);
-        from = fmax(from, top.key);
-        if (fill_next(net, top) || join_all(net, from, ret_late))
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 /* ---- the new rates ---- */
 
+static bool news(const struct sparse *net, const struct port *p)
+{
+    return *share_of(net, p) != p->rate;
+}
+
+/* A port whose rate changes is scheduled when it has the new one. */
+static int take_or_put(struct sparse *net, struct port *p, double key, uint32_t bundle)
+{
+    if (heap_set(&p->limited, net->limited_where, key, bundle))
+        return -ENOMEM;
+    return news(net, p) ? 0 : port_schedule(net, p);
+}
+
 /* The bundle's count goes on from where it was, on its new bottleneck's counter. */
-static int move_bundle(struct sparse *net, struct bundle *b)
+static int move_bundle(struct sparse *net, struct bundle *b, struct port *to)
 {
     double progress = 0;
-    struct port *left = b->limit;
-    if (left) {
-        port_advance(left, net->fluid->now_ns);
+    if (b->limit) {
+        port_advance(b->limit, net->fluid->now_ns);
         progress = bundle_progress(b);
-        heap_take(&left->limited, net->limited_where, b->id);
-        if (left->state <= net->filling && port_schedule(net, left))
+        if (take_or_put(net, b->limit, INFINITY, b->id))
             return -ENOMEM;
     }
-    port_advance(b->new_limit, net->fluid->now_ns);
-    for (uint32_t i = 0; !b->limit && i < b->n_ports; i++)
-        b->ports[i]->row[b->place[i]].fresh = false;
-    b->limit = b->new_limit;
-    b->offset = b->limit->served - progress;
-    return bundle_schedule(net, b);
+    port_advance(to, net->fluid->now_ns);
+    b->limit = to;
+    b->offset = to->served - progress;
+    return take_or_put(net, to, b->flows.items[0].key + b->offset, b->id);
+}
+
+static int find_limit(struct sparse *net, struct bundle *b)
+{
+    struct port *least = b->ports[0];
+    for (uint32_t i = 1; i < b->n_ports; i++)
+        if (*share_of(net, b->ports[i]) < *share_of(net, least))
+            least = b->ports[i];
+    if (b->limit && *share_of(net, b->limit) <= *share_of(net, least) * (1 + NOISE))
+        return 0;
+    return move_bundle(net, b, least);
+}
+
+/* WHY: with two ports, rates and shares mostly say that the bottleneck stays, without a look at the
+ * bundle. */
+static bool same_limit(const struct sparse *net, const struct port *p, const struct crossing *c)
+{
+    static const double SURELY = 1 - 1e-9;
+    if (c->peer == PORT_NONE)
+        return false;
+    struct speed mine = net->speeds[p->id], peer = net->speeds[c->peer];
+    return mine.share <= peer.share ? mine.rate < peer.rate * SURELY
+                                    : peer.rate < mine.rate * SURELY;
+}
+
+/* Bundles that never had a rate have been listed as such. */
+static int find_limits(struct sparse *net, const struct port *p)
+{
+    for (uint32_t j = 0; j < p->n_bundles; j++) {
+        const struct crossing *c = &p->row[j];
+        if (!same_limit(net, p, c) && c->bundle->limit && find_limit(net, c->bundle))
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 /* The link's use changed by what this level's did: levels below have another capacity. */
@@ -328,56 +318,49 @@ static int use_changed(struct sparse *net, struct port *p, double used)
                : 0;
 }
 
+static int set_rate(struct sparse *net, struct port *p)
+{
+    double share = *share_of(net, p);
+    if (use_changed(net, p, isinf(share) ? p->load : p->capacity))
+        return -ENOMEM;
+    if (!news(net, p))
+        return 0;
+    p->rate = net->speeds[p->id].rate = share;
+    return port_schedule(net, p);
+}
+
 static int commit(struct sparse *net)
 {
-    for (size_t i = 0; i < net->region.n; i++)
-        port_advance(net->region.items[i], net->fluid->now_ns);
-    for (size_t i = 0; i < net->moved.n; i++)
-        if (move_bundle(net, net->moved.items[i]))
+    for (size_t i = 0; i < net->touched.n; i++)
+        if (news(net, net->touched.items[i]))
+            port_advance(net->touched.items[i], net->fluid->now_ns);
+    for (size_t i = 0; i < net->touched.n; i++)
+        if (news(net, net->touched.items[i]) && find_limits(net, net->touched.items[i]))
             return -ENOMEM;
-    for (size_t i = 0; i < net->region.n; i++) {
-        struct port *p = net->region.items[i];
-        p->rate = p->share;
-        p->delta = 0;
-        if (use_changed(net, p, p->capacity - p->free) || port_schedule(net, p))
+    for (size_t i = 0; i < net->touched.n; i++)
+        if (set_rate(net, net->touched.items[i]))
             return -ENOMEM;
-    }
-    for (size_t i = 0; i < net->touched.n; i++) {
-        struct port *p = net->touched.items[i];
-        if (p->delta != 0 && use_changed(net, p, p->used + p->delta))
-            return -ENOMEM;
-        p->delta = 0;
-    }
     return 0;
 }
 
-static void forget(struct sparse *net)
+/* One that came and went within this instant is on the list, too, and has no flows. */
+static int place_fresh(struct sparse *net)
 {
-    for (size_t i = 0; i < net->touched.n; i++)
-        ((struct port *)net->touched.items[i])->delta = 0;
-}
-
-static int solve_level(struct sparse *net, uint32_t level)
-{
-    bool late = true;
-    if (region_begin(net, level))
-        return -ENOMEM;
-    while (late) {
-        late = false;
-        if (fill(net, &late))
+    for (size_t i = 0; i < net->fresh.n; i++) {
+        struct bundle *b = net->fresh.items[i];
+        if (b->n_flows && !b->limit && find_limit(net, b))
             return -ENOMEM;
-        if (late)
-            forget(net);
     }
-    return commit(net);
+    net->fresh.n = 0;
+    return 0;
 }
 
 int maxmin_solve(struct sparse *net)
 {
     for (uint32_t level = net->dirty_from; level < net->dirty_to; level++)
-        if (net->dirty[level].n && solve_level(net, level))
+        if (net->dirty[level].n && (level_begin(net, level) || settle_all(net) || commit(net)))
             return -ENOMEM;
     net->dirty_from = net->fluid->config.levels;
     net->dirty_to = 0;
-    return 0;
+    return place_fresh(net);
 }

@@ -1,18 +1,23 @@
 /* Rates: max-min fair inside a level, on what the levels above left.
  *
- * maxmin_solve brings all rates up to date after bundles or flows were added or removed. Level by
- * level it takes the ports whose bundles or capacity changed as a region and fills it progressively
- * (the port with the least share first). Ports outside stand in the same order with the shares that
- * they have, which bound the region's bundles. A port outside joins as soon as a bundle of it gets
- * another rate than before, if it was full, or if it would carry too much. One that joins when the
- * filling is past its share came too late: the filling starts anew with it (about one in four
- * does). What remains outside has the same shares as before, what is inside is exact, so the whole
- * is: max-min fair rates are unique, and the condition that defines them (each bundle has a full
- * port on which none is faster) holds everywhere.
+ * A port's *share* is what each flow that it limits gets, infinite while it limits none. A flow
+ * gets the least share of its path. The shares are right when each port with a share is full and no
+ * other is overloaded: then each flow has a full port on which none is faster, which defines
+ * max-min fair rates, and those are unique.
  *
- * Cost: the bundles of the final region and of the ports that bound it, a few times. The region
- * never leaves what the change can reach, and stops at ports whose share stays (less urgent flows,
- * other parts of the network, ports with a smaller share). */
+ * maxmin_solve brings them up to date after bundles or flows were added or removed. A port knows
+ * its load with the present shares, so a change says in O(1) to which neighbours it matters: not to
+ * those with a lesser share, and not to those with none that have room. Ports whose load does not
+ * fit wait in a queue by the lesser of the share that they have and the one that they will get.
+ * What is less than the first one's is final, since a share depends on lesser ones only: it gets
+ * the share at which it is full (exact, by Newton's steps on a concave sum over its row), and tells
+ * its neighbours. Tied shares may be held by either port of a path; which one does is left as it
+ * is.
+ *
+ * Cost: rows of the ports whose share changes, about twice to find the share and once to tell; they
+ * are seldom changed twice. Nothing is done for ports that only carry flows whose rate changes. It
+ * ends, because shares are set in rising order and a fall is final; only a fall of a neighbour
+ * makes a second rise possible, so there are at most (ports reached)² changes. */
 #pragma once
 
 struct sparse;

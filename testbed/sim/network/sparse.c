@@ -60,11 +60,16 @@ static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
     p->at_ns = net->fluid->now_ns;
     if (fluid_grow((void **)&net->ends_where, &net->ends_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
+        fluid_grow((void **)&net->unfit_where, &net->unfit_room, net->ports.n + 1,
+                   sizeof(uint32_t)) ||
+        fluid_grow((void **)&net->speeds, &net->speeds_room, net->ports.n + 1,
+                   sizeof(*net->speeds)) ||
         fluid_list_add(&net->ports, p)) {
         free(p);
         return NULL;
     }
-    net->ends_where[p->id] = HEAP_NOWHERE;
+    net->ends_where[p->id] = net->unfit_where[p->id] = HEAP_NOWHERE;
+    net->speeds[p->id] = (struct speed){INFINITY, INFINITY};
     return p;
 }
 
@@ -131,7 +136,7 @@ static int bundle_join(struct sparse *net, struct bundle *b, uint32_t i)
     p->room = (uint32_t)room;
     b->ports[i] = p;
     b->place[i] = p->n_bundles;
-    p->row[p->n_bundles++] = (struct crossing){.bundle = b, .fresh = true};
+    p->row[p->n_bundles++] = (struct crossing){.peer = PORT_NONE, .bundle = b};
     if (!p->listed)
         port_list(net, p);
     return 0;
@@ -189,8 +194,10 @@ static struct bundle *bundle_get(struct sparse *net, const struct bundle_key *ke
     for (uint32_t i = 0; i < key->n; i++)
         if (bundle_join(net, b, i))
             return NULL;
+    if (fluid_list_add(&net->fresh, b))
+        return NULL;
     for (uint32_t i = 0; i < 2 && key->n == 2; i++)
-        b->ports[i]->row[b->place[i]].peer = b->ports[!i];
+        b->ports[i]->row[b->place[i]].peer = b->ports[!i]->id;
     return b;
 }
 
@@ -472,16 +479,17 @@ static void free_bundles(struct sparse *net)
 
 static void free_tables(struct sparse *net)
 {
-    struct list *lists[] = {&net->ports,   &net->spare_bundles, &net->bundles_by_id, &net->region,
-                            &net->touched, &net->moved,         &net->joining,       &net->uplinks};
+    struct list *lists[] = {&net->ports, &net->spare_bundles, &net->bundles_by_id,
+                            &net->fresh, &net->touched,       &net->uplinks};
     void *tables[] = {net->links,         net->levels, net->dirty,       net->ends_where,
-                      net->limited_where, net->flows,  net->flows_where, net->flow_ids.spare};
+                      net->limited_where, net->flows,  net->flows_where, net->flow_ids.spare,
+                      net->unfit_where,   net->speeds};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         free(lists[i]->items);
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
         free(tables[i]);
     heap_done(&net->ends);
-    heap_done(&net->fill);
+    heap_done(&net->unfit);
 }
 
 static void destroy(struct fluid *f)

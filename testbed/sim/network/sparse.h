@@ -12,40 +12,39 @@
 
 struct bundle;
 
-/* How far the present filling is with a port: its `state` is the filling's number + one of these;
- * anything less is a port outside. */
-enum {
-    PORT_BOUNDS = 1, /* outside, with a share that the region's bundles cannot exceed */
-    PORT_JOINED = 2, /* in the region: gets a new share */
-    PORT_PASSED = 3, /* outside, and its share stays: the filling has passed it */
-    PORT_DONE = 4,   /* of the region, and its share is final */
-    PORT_STATES = 5,
-};
+enum { PORT_NONE = UINT32_MAX };
 
-/* A bundle as a port sees it: all that filling reads of it. */
+/* A bundle as a port sees it: all that solving reads of it. */
 struct crossing {
-    struct port *peer; /* the other port of its path; NULL if there are more */
-    struct bundle *bundle;
+    uint32_t peer; /* id of the other port of its path; PORT_NONE if there are more */
     uint32_t n_flows;
-    bool fresh; /* never had a rate */
+    struct bundle *bundle;
 };
 
-/* The first cache line is all that filling reads of it, but for the row. */
+/* Of a port, in a table of its own: what its neighbours read of it. */
+struct speed {
+    double rate;  /* the port's */
+    double share; /* what it will be; the same between solves */
+};
+
+/* The first cache line and a half is all that solving reads of it, but for the row. */
 struct port {
     /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
      * nobody). */
     double rate;
-    double capacity;           /* what the levels above left of the link, when last solved */
-    double used;               /* by this level */
-    double free, share, delta; /* while solving; delta is 0 else */
-    uint64_t state;
+    double capacity; /* what the levels above left of the link, when last solved */
+    double load;     /* of this level, with the present shares */
+    double wanted;   /* the share at which it is full, and load and open then; if `wants` */
+    double wanted_load;
     uint32_t n_flows;
-    uint32_t open; /* while solving: flows not yet given a rate */
-
+    uint32_t open, wanted_open; /* flows that no other port limits to less than the share */
+    bool wants;
+    bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
     struct crossing *row;
     uint32_t n_bundles, room;
+    uint64_t solve; /* the last that touched it */
+    double used;    /* by this level, when last solved */
     uint32_t id, link, level;
-    bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
     double served; /* bytes that each flow that it limited all the time had at at_ns since the port
                       was made */
     int64_t at_ns;
@@ -61,8 +60,7 @@ struct bundle_key {
 
 struct bundle {
     struct port *ports[TOPOLOGY_PATH_MAX];
-    struct port *limit;     /* bottleneck; NULL until the first solve */
-    struct port *new_limit; /* while solving, of those in fluid.moved */
+    struct port *limit; /* bottleneck; NULL until the first solve */
     uint32_t n_ports, n_flows;
     double offset; /* limit->served − what each flow of this bundle had since it was made */
     uint32_t id;
@@ -107,9 +105,14 @@ struct sparse {
     struct list *dirty;            /* per level */
     uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
     /* The solver's own. */
-    uint64_t filling; /* fillings × PORT_STATES */
-    struct list region, touched, moved, joining;
-    struct heap fill;
+    struct speed *speeds; /* by port id */
+    size_t speeds_room;
+    uint64_t solves; /* of one level each */
+    struct list touched;
+    struct list fresh;     /* bundles that never had a rate */
+    struct heap unfit;     /* ports that are to get another share, by the lesser of both */
+    uint32_t *unfit_where; /* by port id */
+    size_t unfit_room;
     struct list uplinks; /* struct link: their use changed */
 };
 
