@@ -120,12 +120,27 @@ static int start_copy(struct run *r, struct attempt *a, uint32_t host,
     return rc ? rc : begin(r, number);
 }
 
-/* Whether a copy of it is still of use to the engine. */
+static void note_lost(void *context, const struct engine_input *input)
+{
+    bool *lost = context;
+    *lost |= input->host == ENGINE_NONE;
+}
+
+/* What the original has read may be gone with the host that made it. */
+static bool can_read(const struct run *r, const struct attempt *a)
+{
+    bool lost = false;
+    if (!a->pipelined)
+        engine_inputs(r->engine, a->number, note_lost, &lost);
+    return !lost;
+}
+
+/* Whether a copy of it is still of use to the engine, and can run. */
 static bool runs(const struct run *r, const struct attempt *a)
 {
     struct task_view task;
     return a && !engine_task(r->engine, a->job, a->stage, a->task, &task) &&
-           task.state == TASK_RUNNING && task.attempt == a->number;
+           task.state == TASK_RUNNING && task.attempt == a->number && can_read(r, a);
 }
 
 static int64_t slots_free(const struct run *r)
