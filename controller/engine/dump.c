@@ -95,7 +95,7 @@ static const struct record_kind kinds[RECORDS] = {
                         F(engine_config, mode_dwell_ns, I64),
                         F(engine_config, congested_permille, U32),
                         F(engine_config, cleared_permille, U32),
-                        F(engine_config, even_maps, BOOL),
+                        F(engine_config, even_wait_ns, I64),
                         F(engine_config, hold_max_ns, I64),
                         F(engine_config, stop_grace_ns, I64),
                         F(engine_config, failures_max, U32),

@@ -148,9 +148,10 @@ static int check_config(const struct engine_config *config, struct err *err)
         !config->tasks_max || !config->failures_max)
         return err_set(err, EINVAL,
                        "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
-    if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0)
+    if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0 ||
+        config->even_wait_ns < 0)
         return err_set(err, EINVAL,
-                       "hold_max must be positive, the dwell and the grace must not be negative");
+                       "hold_max must be positive; dwell, grace and even_wait not negative");
     if (check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;

@@ -59,8 +59,10 @@ struct engine_config {
     int64_t mode_dwell_ns; /* shortest stay in a mode; 0 in the simulator, 50 ms live */
     uint32_t congested_permille; /* an uplink above it makes the network congested, 900 */
     uint32_t cleared_permille;   /* all below it clear it, 800 */
-    bool even_maps;      /* nats: keep a job's map outputs even over the hosts, and wait for that */
-    int64_t hold_max_ns; /* a hold ends at the latest after it, 30 s */
+    /* nats: keep a job's map outputs even over the hosts; its maps wait for that so long, counted
+     * from the last start in their stage. 0: not at all. */
+    int64_t even_wait_ns;
+    int64_t hold_max_ns;   /* a hold ends at the latest after it, 30 s */
     int64_t stop_grace_ns; /* in stop decisions, 1 s */
     uint32_t failures_max; /* failed or refused attempts of one task, then its job fails; 4 */
     struct level_table coflow, macroflow, dclas;

@@ -21,6 +21,13 @@ static void start_timer(struct engine *engine, struct stage *stage)
     sorted_place(&engine->hold_timers, &stage->hold_timer, key, 0);
 }
 
+/* Maps that are kept even wait no longer than that is worth. */
+static int64_t longest_ns(const struct engine *engine, const struct stage *stage)
+{
+    int64_t even = engine->config.even_wait_ns, all = engine->config.hold_max_ns;
+    return even && even < all && !stage->n_edges ? even : all;
+}
+
 static void count_held(struct engine *engine, struct stage *stage, bool held)
 {
     stage->held = held;
@@ -59,7 +66,7 @@ void hold_stage_empty(struct engine *engine, struct stage *stage)
 void hold_stage_served(struct engine *engine, struct stage *stage)
 {
     if (stage->held) {
-        stage->held_until_ns = engine->now_ns + engine->config.hold_max_ns;
+        stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
         start_timer(engine, stage);
     } else if (stage->overdue) {
         sorted_remove(&stage->bucket->shape->overdue, &stage->waiting);
@@ -108,7 +115,7 @@ static void explain_hold(struct engine *engine, struct stage *stage)
 static void begin_hold(struct engine *engine, struct stage *stage)
 {
     stage->held_since_ns = engine->now_ns;
-    stage->held_until_ns = engine->now_ns + engine->config.hold_max_ns;
+    stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
     explain_hold(engine, stage);
     struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason,
                                               stage->hold_left, stage->hold_right);

@@ -14,7 +14,7 @@ _Static_assert(ENGINE_REPLICAS_MAX < 1 << (PLACED_AT - CANDIDATES_AT),
 uint64_t local_share(const struct engine *engine, const struct job *job)
 {
     uint64_t maps = 0, hosts = engine->joined ? engine->joined : 1;
-    if (!engine->config.even_maps)
+    if (!engine->config.even_wait_ns)
         return UINT64_MAX;
     for (uint32_t s = 0; s < job->n_stages; s++)
         maps += job->stages[s]->n_edges ? 0 : job->stages[s]->n_tasks;

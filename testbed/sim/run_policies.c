@@ -63,5 +63,5 @@ void run_policy_apply(const struct run_policy *policy, struct engine_config *con
     snprintf(config->place, sizeof(config->place), "%s", policy->place);
     snprintf(config->network, sizeof(config->network), "%s", policy->network);
     config->mode_rule = policy->mode_rule;
-    config->even_maps = policy->even_maps;
+    config->even_wait_ns = policy->even_maps ? EVEN_WAIT_NS : 0;
 }

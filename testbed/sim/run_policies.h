@@ -5,6 +5,11 @@
 
 #include "controller/engine/engine.h"
 
+/* How long maps that are kept even wait for a slot on their hosts. WHY bounded, and so short: where
+ * reduce tasks hold slots for long (an oversubscribed core, fair turns) maps would wait for ever.
+ */
+#define EVEN_WAIT_NS 200000000
+
 #define RUN_LEVELS_UNLIMITED UINT32_MAX /* a level for each size in bytes */
 
 struct run_policy {
@@ -20,5 +25,5 @@ extern const struct run_policy run_policies[]; /* ends with a NULL name */
 /* NULL if there is none of that name. */
 const struct run_policy *run_policy_find(const char *name);
 
-/* Sets turn, place, network, the mode rule and the share of maps. */
+/* Sets turn, place, network, the mode rule and how long maps wait to be even. */
 void run_policy_apply(const struct run_policy *policy, struct engine_config *config);

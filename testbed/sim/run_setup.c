@@ -536,7 +536,7 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
     name(engine->place, sizeof(engine->place), s->place);
     name(engine->network, sizeof(engine->network), s->network);
     if (s->even_maps >= 0)
-        engine->even_maps = s->even_maps;
+        engine->even_wait_ns = s->even_maps ? EVEN_WAIT_NS : 0;
     if (in->converted)
         engine->cleared_permille = engine->congested_permille;
     if (s->congested_permille) {

@@ -387,7 +387,7 @@ static inline bool m_possible(const struct model *m, struct m_demand d)
     return !joined;
 }
 
-/* An even part of a job's maps on one host, as even_maps has it; fixed at submission. */
+/* An even part of a job's maps on one host, as even_wait has it; fixed at submission. */
 static inline uint64_t m_share(const struct model *m, const struct m_job *j)
 {
     uint64_t maps = 0, hosts = 0;
@@ -396,7 +396,7 @@ static inline uint64_t m_share(const struct model *m, const struct m_job *j)
     for (uint32_t s = 0; s < j->n_stages; s++)
         maps += j->stage[s].n_parents ? 0 : j->stage[s].n_tasks;
     hosts = hosts ? hosts : 1;
-    return m->config.even_maps ? (maps + hosts - 1) / hosts : UINT64_MAX;
+    return m->config.even_wait_ns ? (maps + hosts - 1) / hosts : UINT64_MAX;
 }
 
 static inline void m_submit(struct model *m)

@@ -95,6 +95,13 @@ static inline void m_check_levels(const struct model *m, const struct decision *
                      strcmp(m->config.network, "cans-coflow") == 0 ? coflow : macroflow);
 }
 
+static inline int64_t m_longest_hold(const struct model *m, const struct m_stage *s)
+{
+    bool even = m->config.even_wait_ns && !s->n_parents;
+    return even && m->config.even_wait_ns < m->config.hold_max_ns ? m->config.even_wait_ns
+                                                                  : m->config.hold_max_ns;
+}
+
 static inline void m_apply_start(struct model *m, const struct decision *d)
 {
     struct m_job *j = m_find_job(m, d->start.job);
@@ -114,7 +121,7 @@ static inline void m_apply_start(struct model *m, const struct decision *d)
     assert_int_equal(d->start.input_bytes, remote);
     m_check_levels(m, d, a);
     if (s->held)
-        s->held_until = m->script.now_ns + m->config.hold_max_ns;
+        s->held_until = m->script.now_ns + m_longest_hold(m, s);
     s->overdue = false;
     m->starts++;
 }
@@ -128,7 +135,7 @@ static inline void m_apply_hold(struct model *m, const struct decision *d)
         assert_false(s->held);
         assert_true(m_stage_ready(m_find_job(m, d->hold.job), d->hold.stage) > 0);
         assert_true(m_times(m, s->demand) > 0);
-        assert_int_equal(d->hold.until_ns, m->script.now_ns + m->config.hold_max_ns);
+        assert_int_equal(d->hold.until_ns, m->script.now_ns + m_longest_hold(m, s));
         s->held = true;
         s->held_until = d->hold.until_ns;
         return;

@@ -72,7 +72,7 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     strcpy(config.turn, scene->turn);
     strcpy(config.place, scene->place);
     strcpy(config.network, scene->network);
-    config.even_maps = scene->even_maps;
+    config.even_wait_ns = scene->even_maps ? SECOND : 0;
     if (scene->starved)
         config.mode_rule = MODE_RULE_STARVED;
     script_begin(&s, &config);

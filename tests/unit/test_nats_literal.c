@@ -407,7 +407,7 @@ static void run(const char *turn, const char *network, int64_t dwell_ns, bool mo
         config.epoch = 7;
         config.seed = stream;
         config.mode_dwell_ns = dwell_ns;
-        config.even_maps = i % 2;
+        config.even_wait_ns = i % 2 * SECOND;
         strcpy(config.turn, turn);
         strcpy(config.network, network);
         static struct model m;

@@ -6,7 +6,7 @@
  * passes (sorted_first_below). What the source leaves open:
  * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
  * "reduce only");
- * - even_maps, off in the daemon: maps go next to their blocks, where the job has the fewest, and
+ * - even_wait, off in the daemon: maps go next to their blocks, where the job has the fewest, and
  * wait for a slot on hosts that have not had their even part (local.h), the first job's too. The
  * source says that placing maps next to their blocks "balances the servers as far as possible and
  * so relieves congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm
@@ -142,7 +142,7 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
 {
     if (!engine->congested && pick_others_reduce(engine, ret_claim))
         return true;
-    bool local_only = engine->congested || engine->config.even_maps;
+    bool local_only = engine->congested || engine->config.even_wait_ns;
     struct bucket *bucket = local_only ? place_first_local(engine) : first_map(engine);
     return bucket && place_pair_of_job(engine, bucket->job, local_only, ret_claim);
 }
