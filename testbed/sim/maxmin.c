@@ -77,32 +77,51 @@ static double load_of(struct demand d, double share)
     return d.others + (isinf(share) ? 0 : d.open * share);
 }
 
-/* Sets p->wanted, the share at which its bundles fill it, and load and open at the present one. WHY
- * it ends: the load is concave in the share, so each step but the first comes from below and leaves
- * fewer flows open, the last one none fewer. */
+static void weigh(const struct sparse *net, struct port *p)
+{
+    double share = *share_of(net, p);
+    struct demand d = demand_at(net, p, share);
+    p->load = load_of(d, share);
+    p->open = d.open;
+}
+
+static void want(struct port *p, double share, struct demand d)
+{
+    p->wants = true;
+    p->wanted = share;
+    p->wanted_load = load_of(d, share);
+    p->wanted_open = d.open;
+}
+
+static double fitting(const struct port *p, struct demand d)
+{
+    double least = p->n_flows ? p->capacity / p->n_flows : 0;
+    double share = d.open ? (p->capacity - d.others) / d.open : 0;
+    return share > least ? share : least;
+}
+
+/* Sets what p wants: the share at which its bundles fill it. WHY it ends: the load is concave in
+ * the share, so each step but the first comes from below and leaves fewer flows open, the last one
+ * none fewer. WHY a look at what fits then: the first step's load is kept up by additions, which
+ * round. WHY not that share itself: what is open must be counted at the very share that is set. */
 static void port_want(struct sparse *net, struct port *p)
 {
-    double now = *share_of(net, p), least = p->n_flows ? p->capacity / p->n_flows : 0;
-    struct demand d = demand_at(net, p, now);
+    double now = *share_of(net, p);
+    struct demand d = {.others = isinf(now) ? p->load : p->load - p->open * now, .open = p->open};
     net->fluid->visited++;
-    p->load = load_of(d, now);
-    p->open = d.open;
-    p->wants = true;
     for (bool first = true;; first = false) {
         if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE))) {
-            p->wanted = INFINITY;
-            break;
+            want(p, INFINITY, d);
+            return;
         }
-        p->wanted = d.open ? (p->capacity - d.others) / d.open : 0;
-        if (p->wanted < least)
-            p->wanted = least;
+        double share = fitting(p, d);
         uint32_t before = d.open;
-        d = demand_at(net, p, p->wanted);
-        if (d.open == before || (!first && d.open > before))
-            break;
+        d = demand_at(net, p, share);
+        if ((!first && d.open > before) || (d.open == before && about(fitting(p, d), share))) {
+            want(p, share, d);
+            return;
+        }
     }
-    p->wanted_open = d.open;
-    p->wanted_load = load_of(d, p->wanted);
 }
 
 /* ---- the queue of ports whose share does not fit ---- */
@@ -241,6 +260,7 @@ static int level_begin(struct sparse *net, uint32_t level)
             continue;
         p->capacity = left;
         p->changed = false;
+        weigh(net, p);
         port_want(net, p);
         p->wants = p->wanted < *share_of(net, p);
         if (touch(net, p) || queue(net, p, lesser(p->wanted, *share_of(net, p))))
