@@ -11,8 +11,9 @@
  * costs O(1) however many flows it limits. Changes at one instant are solved once, and only levels
  * and links whose shares they can reach are.
  *
- * Big switches of up to 256 hosts are held as matrices, one for each level in use (dense.h), all
- * others as a graph of links and bundles (sparse.h). Both give the same rates up to rounding.
+ * Big switches of up to 256 hosts, or 384 if there are at most 16 levels, are held as matrices, one
+ * for each level in use (dense.h), all others as a graph of links and bundles (sparse.h). Both give
+ * the same rates up to rounding.
  *
  * Time is integer nanoseconds: a flow ends at the first nanosecond at or after its last byte. Bytes
  * are doubles inside and whole where they are handed out. Equal calls give equal results, bit for

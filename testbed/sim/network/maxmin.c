@@ -20,7 +20,7 @@ static inline double lesser(double a, double b)
 
 static double *share_of(const struct sparse *net, const struct port *p)
 {
-    return &net->speeds[p->id].share;
+    return &net->shares[p->id];
 }
 
 /* ---- what a port has to share ---- */
@@ -51,7 +51,7 @@ static double least_share(const struct sparse *net, const struct bundle *b, cons
 static inline double others_share(const struct sparse *net, const struct port *p,
                                   const struct crossing *c)
 {
-    return c->peer != PORT_NONE ? net->speeds[c->peer].share : least_share(net, c->bundle, p, NULL);
+    return c->peer != PORT_NONE ? net->shares[c->peer] : least_share(net, c->bundle, p, NULL);
 }
 
 /* What p's flows take if it limits them to `share`. */
@@ -64,11 +64,10 @@ static struct demand demand_at(const struct sparse *net, const struct port *p, d
 {
     struct demand d = {0};
     for (uint32_t j = 0; j < p->n_bundles; j++) {
-        double others = others_share(net, p, &p->row[j]);
-        if (others < share)
-            d.others += p->row[j].n_flows * others;
-        else
-            d.open += p->row[j].n_flows;
+        double others = others_share(net, p, &p->row[j]), less = others < share ? others : 0;
+        uint32_t n = p->row[j].n_flows;
+        d.others += n * less;
+        d.open += others < share ? 0 : n;
     }
     return d;
 }
@@ -78,49 +77,66 @@ static double load_of(struct demand d, double share)
     return d.others + (isinf(share) ? 0 : d.open * share);
 }
 
-/* Sets p->wanted, the share at which its bundles fill it, and load and open at the present one. WHY
- * it ends: the load is concave in the share, so each step but the first comes from below and leaves
- * fewer flows open, the last one none fewer. */
+static void weigh(const struct sparse *net, struct port *p)
+{
+    double share = *share_of(net, p);
+    struct demand d = demand_at(net, p, share);
+    p->load = load_of(d, share);
+    p->open = d.open;
+}
+
+static void want(struct port *p, double share, struct demand d)
+{
+    p->wants = true;
+    p->wanted = share;
+    p->wanted_load = load_of(d, share);
+    p->wanted_open = d.open;
+}
+
+static double fitting(const struct port *p, struct demand d)
+{
+    double least = p->n_flows ? p->capacity / p->n_flows : 0;
+    double share = d.open ? (p->capacity - d.others) / d.open : 0;
+    return share > least ? share : least;
+}
+
+/* Sets what p wants: the share at which its bundles fill it. WHY it ends: the load is concave in
+ * the share, so each step but the first comes from below and leaves fewer flows open, the last one
+ * none fewer. WHY a look at what fits then: the first step's load is kept up by additions, which
+ * round. WHY not that share itself: what is open must be counted at the very share that is set. */
 static void port_want(struct sparse *net, struct port *p)
 {
-    double now = *share_of(net, p), least = p->n_flows ? p->capacity / p->n_flows : 0;
-    struct demand d = demand_at(net, p, now);
+    double now = *share_of(net, p);
+    struct demand d = {.others = isinf(now) ? p->load : p->load - p->open * now, .open = p->open};
     net->fluid->visited++;
-    p->load = load_of(d, now);
-    p->open = d.open;
-    p->wants = true;
     for (bool first = true;; first = false) {
         if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE))) {
-            p->wanted = INFINITY;
-            break;
+            want(p, INFINITY, d);
+            return;
         }
-        p->wanted = d.open ? (p->capacity - d.others) / d.open : 0;
-        if (p->wanted < least)
-            p->wanted = least;
+        double share = fitting(p, d);
         uint32_t before = d.open;
-        d = demand_at(net, p, p->wanted);
-        if (d.open == before || (!first && d.open > before))
-            break;
+        d = demand_at(net, p, share);
+        if ((!first && d.open > before) || (d.open == before && about(fitting(p, d), share))) {
+            want(p, share, d);
+            return;
+        }
     }
-    p->wanted_open = d.open;
-    p->wanted_load = load_of(d, p->wanted);
 }
 
 /* ---- the queue of ports whose share does not fit ---- */
 
 /* The least that the port's share now is or will be. A load that is too large at this share is too
  * large down to the point at which the open flows alone have given it back. */
-static double least_of_both(const struct port *p, double share)
+static inline double least_of_both(const struct port *p, double share)
 {
     double over = p->load - p->capacity, tolerated = NOISE * p->capacity;
-    double least = p->n_flows ? p->capacity / p->n_flows : 0;
-    if (isinf(share))
-        return p->open || over > tolerated ? least : INFINITY;
-    if (over < -tolerated)
-        return share;
-    if (over <= tolerated)
+    if (isinf(share) ? !p->open && over <= tolerated : fabs(over) <= tolerated)
         return INFINITY;
-    double bound = p->open ? share - over / p->open : 0;
+    if (!isinf(share) && over < 0)
+        return share;
+    double least = p->n_flows ? p->capacity / p->n_flows : 0;
+    double bound = p->open && !isinf(share) ? share - over / p->open : 0;
     return bound > least ? bound : least;
 }
 
@@ -132,23 +148,28 @@ static int touch(struct sparse *net, struct port *p)
     return fluid_list_add(&net->touched, p);
 }
 
-static int queue(struct sparse *net, struct port *p, double key)
+static inline int queue(struct sparse *net, struct port *p, double key)
 {
+    if (isinf(key) && net->unfit_where[p->id] == HEAP_NOWHERE)
+        return 0;
     return heap_set(&net->unfit, net->unfit_where, key, p->id);
 }
 
-/* A bundle of `n` flows is limited by the others of its path to `to` instead of `from`. */
-static int tell(struct sparse *net, struct port *q, double n_flows, double from, double to)
+/* What a flow takes of a port with that share, if others let it have `others`. */
+static inline double taken(double share, double others)
 {
-    double share = *share_of(net, q);
-    uint32_t n = (uint32_t)n_flows;
-    if (share <= from && share <= to)
-        return 0;
-    if (touch(net, q))
+    return others < share ? others : isinf(share) ? 0 : share;
+}
+
+/* Others limit a bundle of `n` flows to `to` instead of `from`; one of these is less than the share
+ * of q. */
+static inline int tell(struct sparse *net, struct port *q, double share, uint32_t n, double from,
+                       double to)
+{
+    if (q->solve != net->solves && touch(net, q))
         return -ENOMEM;
-    q->load += n_flows * (load_of((struct demand){.open = 1}, lesser(to, share)) -
-                          load_of((struct demand){.open = 1}, lesser(from, share)));
-    q->open += (to >= share ? n : 0) - (from >= share ? n : 0);
+    q->load += n * (taken(share, to) - taken(share, from));
+    q->open += (to < share ? 0 : n) - (from < share ? 0 : n);
     q->wants = false;
     return queue(net, q, least_of_both(q, share));
 }
@@ -158,30 +179,41 @@ static int tell_path(struct sparse *net, struct port *p, const struct crossing *
 {
     const struct bundle *b = c->bundle;
     for (uint32_t i = 0; i < b->n_ports; i++) {
-        double others = least_share(net, b, p, b->ports[i]);
-        if (b->ports[i] != p &&
-            tell(net, b->ports[i], c->n_flows, lesser(from, others), lesser(to, others)))
+        struct port *q = b->ports[i];
+        double others = least_share(net, b, p, q), share = *share_of(net, q);
+        if (q != p && share > lesser(lesser(from, to), others) &&
+            tell(net, q, share, c->n_flows, lesser(from, others), lesser(to, others)))
             return -ENOMEM;
     }
     return 0;
 }
 
+/* Tells the other ports of a path that p's share was `from`, and notes the bundle where p may come
+ * to limit it or to limit it no more: `low` and `high` are a little beyond both of p's shares. */
+static inline int tell_others(struct sparse *net, struct port *p, const struct crossing *c,
+                              double from, double low, double high)
+{
+    double to = *share_of(net, p), others = others_share(net, p, c);
+    if (others >= low && others <= high && fluid_list_add(&net->moved, c->bundle))
+        return -ENOMEM;
+    if (c->peer == PORT_NONE)
+        return tell_path(net, p, c, from, to);
+    return others > lesser(from, to)
+               ? tell(net, net->ports.items[c->peer], others, c->n_flows, from, to)
+               : 0;
+}
+
 static int set_share(struct sparse *net, struct port *p)
 {
-    double from = *share_of(net, p), to = p->wanted, less = lesser(from, to);
+    static const double LITTLE = 1e-9;
+    double from = *share_of(net, p), to = p->wanted;
+    double low = lesser(from, to) * (1 - LITTLE), high = (from < to ? to : from) * (1 + LITTLE);
     *share_of(net, p) = to;
     p->load = p->wanted_load;
     p->open = p->wanted_open;
-    for (uint32_t j = 0; j < p->n_bundles; j++) {
-        const struct crossing *c = &p->row[j];
-        if (c->peer == PORT_NONE) {
-            if (tell_path(net, p, c, from, to))
-                return -ENOMEM;
-        } else if (net->speeds[c->peer].share > less &&
-                   tell(net, net->ports.items[c->peer], c->n_flows, from, to)) {
+    for (uint32_t j = 0; j < p->n_bundles; j++)
+        if (tell_others(net, p, &p->row[j], from, low, high))
             return -ENOMEM;
-        }
-    }
     return 0;
 }
 
@@ -218,7 +250,7 @@ static int level_begin(struct sparse *net, uint32_t level)
 {
     struct list *dirty = &net->dirty[level];
     net->solves++;
-    net->touched.n = 0;
+    net->touched.n = net->moved.n = 0;
     for (size_t i = 0; i < dirty->n; i++) {
         struct port *p = dirty->items[i];
         double left = left_of_link(net, p);
@@ -228,6 +260,7 @@ static int level_begin(struct sparse *net, uint32_t level)
             continue;
         p->capacity = left;
         p->changed = false;
+        weigh(net, p);
         port_want(net, p);
         p->wants = p->wanted < *share_of(net, p);
         if (touch(net, p) || queue(net, p, lesser(p->wanted, *share_of(net, p))))
@@ -268,6 +301,8 @@ static int move_bundle(struct sparse *net, struct bundle *b, struct port *to)
     return take_or_put(net, to, b->flows.items[0].key + b->offset, b->id);
 }
 
+/* A bundle that never had a rate is on another list; one that came and went within this instant may
+ * be, and has no flows. */
 static int find_limit(struct sparse *net, struct bundle *b)
 {
     struct port *least = b->ports[0];
@@ -277,29 +312,6 @@ static int find_limit(struct sparse *net, struct bundle *b)
     if (b->limit && *share_of(net, b->limit) <= *share_of(net, least) * (1 + NOISE))
         return 0;
     return move_bundle(net, b, least);
-}
-
-/* WHY: with two ports, rates and shares mostly say that the bottleneck stays, without a look at the
- * bundle. */
-static bool same_limit(const struct sparse *net, const struct port *p, const struct crossing *c)
-{
-    static const double SURELY = 1 - 1e-9;
-    if (c->peer == PORT_NONE)
-        return false;
-    struct speed mine = net->speeds[p->id], peer = net->speeds[c->peer];
-    return mine.share <= peer.share ? mine.rate < peer.rate * SURELY
-                                    : peer.rate < mine.rate * SURELY;
-}
-
-/* Bundles that never had a rate have been listed as such. */
-static int find_limits(struct sparse *net, const struct port *p)
-{
-    for (uint32_t j = 0; j < p->n_bundles; j++) {
-        const struct crossing *c = &p->row[j];
-        if (!same_limit(net, p, c) && c->bundle->limit && find_limit(net, c->bundle))
-            return -ENOMEM;
-    }
-    return 0;
 }
 
 /* The link's use changed by what this level's did: levels below have another capacity. */
@@ -325,7 +337,7 @@ static int set_rate(struct sparse *net, struct port *p)
         return -ENOMEM;
     if (!news(net, p))
         return 0;
-    p->rate = net->speeds[p->id].rate = share;
+    p->rate = share;
     return port_schedule(net, p);
 }
 
@@ -334,8 +346,8 @@ static int commit(struct sparse *net)
     for (size_t i = 0; i < net->touched.n; i++)
         if (news(net, net->touched.items[i]))
             port_advance(net->touched.items[i], net->fluid->now_ns);
-    for (size_t i = 0; i < net->touched.n; i++)
-        if (news(net, net->touched.items[i]) && find_limits(net, net->touched.items[i]))
+    for (size_t i = 0; i < net->moved.n; i++)
+        if (((struct bundle *)net->moved.items[i])->limit && find_limit(net, net->moved.items[i]))
             return -ENOMEM;
     for (size_t i = 0; i < net->touched.n; i++)
         if (set_rate(net, net->touched.items[i]))
@@ -343,7 +355,6 @@ static int commit(struct sparse *net)
     return 0;
 }
 
-/* One that came and went within this instant is on the list, too, and has no flows. */
 static int place_fresh(struct sparse *net)
 {
     for (size_t i = 0; i < net->fresh.n; i++) {

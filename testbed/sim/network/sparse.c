@@ -62,14 +62,14 @@ static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
                    sizeof(uint32_t)) ||
         fluid_grow((void **)&net->unfit_where, &net->unfit_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
-        fluid_grow((void **)&net->speeds, &net->speeds_room, net->ports.n + 1,
-                   sizeof(*net->speeds)) ||
+        fluid_grow((void **)&net->shares, &net->shares_room, net->ports.n + 1,
+                   sizeof(*net->shares)) ||
         fluid_list_add(&net->ports, p)) {
         free(p);
         return NULL;
     }
     net->ends_where[p->id] = net->unfit_where[p->id] = HEAP_NOWHERE;
-    net->speeds[p->id] = (struct speed){INFINITY, INFINITY};
+    net->shares[p->id] = INFINITY;
     return p;
 }
 
@@ -479,11 +479,11 @@ static void free_bundles(struct sparse *net)
 
 static void free_tables(struct sparse *net)
 {
-    struct list *lists[] = {&net->ports, &net->spare_bundles, &net->bundles_by_id,
-                            &net->fresh, &net->touched,       &net->uplinks};
+    struct list *lists[] = {&net->ports,   &net->spare_bundles, &net->bundles_by_id, &net->fresh,
+                            &net->touched, &net->moved,         &net->uplinks};
     void *tables[] = {net->links,         net->levels, net->dirty,       net->ends_where,
                       net->limited_where, net->flows,  net->flows_where, net->flow_ids.spare,
-                      net->unfit_where,   net->speeds};
+                      net->unfit_where,   net->shares};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         free(lists[i]->items);
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)

@@ -21,30 +21,26 @@ struct crossing {
     struct bundle *bundle;
 };
 
-/* Of a port, in a table of its own: what its neighbours read of it. */
-struct speed {
-    double rate;  /* the port's */
-    double share; /* what it will be; the same between solves */
-};
-
-/* The first cache line and a half is all that solving reads of it, but for the row. */
+/* The first cache line is all that a neighbour's news need of it. */
 struct port {
-    /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
-     * nobody). */
-    double rate;
-    double capacity; /* what the levels above left of the link, when last solved */
     double load;     /* of this level, with the present shares */
-    double wanted;   /* the share at which it is full, and load and open then; if `wants` */
-    double wanted_load;
+    double capacity; /* what the levels above left of the link, when last solved */
+    uint64_t solve;  /* the last that touched it */
+    uint32_t id;
+    uint32_t open; /* flows that no other port limits to less than the share */
     uint32_t n_flows;
-    uint32_t open, wanted_open; /* flows that no other port limits to less than the share */
-    bool wants;
+    bool wants;                  /* wanted, wanted_load and wanted_open are right */
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
     struct crossing *row;
     uint32_t n_bundles, room;
-    uint64_t solve; /* the last that touched it */
-    double used;    /* by this level, when last solved */
-    uint32_t id, link, level;
+    double wanted; /* the share at which it is full */
+    double wanted_load;
+    uint32_t wanted_open;
+    /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
+     * nobody). */
+    double rate;
+    double used; /* by this level, when last solved */
+    uint32_t link, level;
     double served; /* bytes that each flow that it limited all the time had at at_ns since the port
                       was made */
     int64_t at_ns;
@@ -105,10 +101,10 @@ struct sparse {
     struct list *dirty;            /* per level */
     uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
     /* The solver's own. */
-    struct speed *speeds; /* by port id */
-    size_t speeds_room;
+    double *shares; /* by port id: the rate that it will have; its rate between solves */
+    size_t shares_room;
     uint64_t solves; /* of one level each */
-    struct list touched;
+    struct list touched, moved;
     struct list fresh;     /* bundles that never had a rate */
     struct heap unfit;     /* ports that are to get another share, by the lesser of both */
     uint32_t *unfit_where; /* by port id */
