@@ -26,22 +26,6 @@ static void count_age(struct verdict *verdict, int64_t age_ns)
     verdict->in_window++;
 }
 
-/* Whether the mark is one that was in force within the window; then also for how long it has not
- * been. */
-static bool was_in_force(const struct truth *truth, const struct truth_attempt *attempt,
-                         const struct packet *packet, int64_t since_ns, int64_t window_ns,
-                         int64_t *ret_age_ns)
-{
-    while (since_ns != INT64_MIN && packet->time_ns - since_ns <= window_ns) {
-        int64_t changed_ns = since_ns;
-        if (packet->dscp == truth_dscp(truth_level(truth, attempt, changed_ns - 1, &since_ns))) {
-            *ret_age_ns = packet->time_ns - changed_ns;
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct judge_example *find_example(struct verdict *verdict, const struct packet_key *key,
                                           const struct truth_connection *connection, uint8_t dscp)
 {
@@ -94,7 +78,7 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
     const struct packet_key *key = &packets->flows[packet->flow]->key;
     const struct truth_connection *connection =
         truth_connection(truth, key, packet->time_ns, close_grace_ns(window_ns));
-    int64_t since_ns, age_ns;
+    int64_t since_ns;
     verdict->checked++;
     if (!connection || !connection->attempt || connection->attempt->n_levels == 0) {
         count_unattributed(truth, key, packet, verdict);
@@ -102,10 +86,11 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
     }
     const struct truth_attempt *attempt = connection->attempt;
     uint8_t expected = truth_dscp(truth_level(truth, attempt, packet->time_ns, &since_ns));
+    int64_t until_ns = truth_last_in_force(truth, attempt, packet->dscp, packet->time_ns);
     if (packet->dscp == expected)
         verdict->right++;
-    else if (was_in_force(truth, attempt, packet, since_ns, window_ns, &age_ns))
-        count_age(verdict, age_ns);
+    else if (until_ns != INT64_MIN && packet->time_ns - until_ns <= window_ns)
+        count_age(verdict, packet->time_ns - until_ns);
     else
         count_wrong(verdict, key, packet, connection, expected);
 }

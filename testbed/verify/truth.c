@@ -287,6 +287,11 @@ static const struct truth_mode *mode_at(const struct truth *truth, int64_t time_
     return low ? &truth->modes[low - 1] : NULL;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 uint64_t truth_level(const struct truth *truth, const struct truth_attempt *attempt,
                      int64_t time_ns, int64_t *ret_since_ns)
 {
@@ -299,6 +304,36 @@ uint64_t truth_level(const struct truth *truth, const struct truth_attempt *atte
         since_ns = mode->since_ns;
     *ret_since_ns = since_ns;
     return attempt->levels[i].level[mode ? mode->mode : 0];
+}
+
+/* The same for the attempt's levels number `i`, in each mode that overlapped with them. */
+static int64_t levels_last_in_force(const struct truth *truth, const struct truth_attempt *attempt,
+                                    size_t i, uint8_t dscp, int64_t time_ns)
+{
+    const struct truth_levels *levels = &attempt->levels[i];
+    int64_t begin_ns = i > 0 ? levels->since_ns : INT64_MIN;
+    int64_t end_ns = i + 1 < attempt->n_levels ? least(levels[1].since_ns, time_ns) : time_ns;
+    for (size_t k = truth->n_modes + 1; k > 0; k--) {
+        const struct truth_mode *mode = k > 1 ? &truth->modes[k - 2] : NULL;
+        int64_t until_ns =
+            k > truth->n_modes ? end_ns : least(truth->modes[k - 1].since_ns, end_ns);
+        if (until_ns < begin_ns)
+            break;
+        if ((!mode || mode->since_ns <= until_ns) &&
+            truth_dscp(levels->level[mode ? mode->mode : 0]) == dscp)
+            return until_ns;
+    }
+    return INT64_MIN;
+}
+
+int64_t truth_last_in_force(const struct truth *truth, const struct truth_attempt *attempt,
+                            uint8_t dscp, int64_t time_ns)
+{
+    int64_t last_ns = INT64_MIN;
+    for (size_t i = attempt->n_levels; i > 0 && last_ns == INT64_MIN; i--)
+        if (i == 1 || attempt->levels[i - 1].since_ns <= time_ns)
+            last_ns = levels_last_in_force(truth, attempt, i - 1, dscp, time_ns);
+    return last_ns;
 }
 
 uint8_t truth_dscp(uint64_t level)

@@ -78,5 +78,11 @@ const struct truth_connection *truth_connection(const struct truth *truth,
 uint64_t truth_level(const struct truth *truth, const struct truth_attempt *attempt,
                      int64_t time_ns, int64_t *ret_since_ns);
 
+/* Until when, at most `time_ns`, a mark of this attempt's was last in force; INT64_MIN: never. Also
+ * one that the same step replaced: hosts obey both decisions, one after the other.
+ * O(levels × modes). */
+int64_t truth_last_in_force(const struct truth *truth, const struct truth_attempt *attempt,
+                            uint8_t dscp, int64_t time_ns);
+
 /* A level's DSCP on the wire (design: the local-use pool, RFC 2474 §6). */
 uint8_t truth_dscp(uint64_t level);

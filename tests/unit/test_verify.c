@@ -223,6 +223,31 @@ static void test_a_mark_that_was_never_in_force_is_wrong_also_in_a_window(void *
     tear_down(&scene);
 }
 
+/* A host obeys both decisions of the step, one after the other. */
+static void test_a_level_that_its_own_step_replaced_passes_inside_the_window(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "step 1500000000",
+        "d level reason=received left=1 right=1 attempt=7 host=0 coflow_level=4 macroflow_level=4",
+        "d level reason=received left=2 right=2 attempt=7 host=0 coflow_level=5 macroflow_level=5",
+        NULL,
+    };
+    struct scene scene;
+    set_up(&scene);
+    log_lines(&scene.truth, lines);
+    see(&scene, (int64_t)1510 * MS, truth_dscp(4));
+    see(&scene, (int64_t)1520 * MS, truth_dscp(1));
+    see(&scene, (int64_t)1530 * MS, truth_dscp(5));
+    see(&scene, (int64_t)1530 * MS, truth_dscp(3)); /* of the other mode, until 1 s */
+    see(&scene, (int64_t)1601 * MS, truth_dscp(4));
+    conclude(&scene);
+    assert_int_equal(scene.verdict.in_window, 2);
+    assert_int_equal(scene.verdict.right, 1);
+    assert_int_equal(scene.verdict.wrong, 2);
+    tear_down(&scene);
+}
+
 static void test_packets_that_nobody_wrote_down_are_unattributed(void **state)
 {
     (void)state;
@@ -356,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_an_old_mark_passes_inside_the_window_only),
         cmocka_unit_test(test_a_planted_wrong_mark_is_found),
         cmocka_unit_test(test_a_mark_that_was_never_in_force_is_wrong_also_in_a_window),
+        cmocka_unit_test(test_a_level_that_its_own_step_replaced_passes_inside_the_window),
         cmocka_unit_test(test_packets_that_nobody_wrote_down_are_unattributed),
         cmocka_unit_test(test_the_first_unattributed_ones_are_kept),
         cmocka_unit_test(test_late_copies_are_let_pass_for_a_window_after_the_close),
