@@ -280,8 +280,12 @@ static void end_without_result(struct engine *engine, struct attempt *attempt)
 void attempts_of_host_lost(struct engine *engine, struct host *host)
 {
     for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt;
-         attempt = TAILQ_FIRST(&host->attempts))
+         attempt = TAILQ_FIRST(&host->attempts)) {
+        struct task *task = attempt->task;
         end_without_result(engine, attempt);
+        if (host->lost && task && !task->attempts)
+            task_lose_slot(engine, task);
+    }
     job_outputs_of_host_lost(engine, host);
 }
 

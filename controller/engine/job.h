@@ -34,6 +34,10 @@ uint64_t stage_coflow_bytes(const struct stage *stage);
 /* Transitions, called by attempts: a task starts to run, is ready again, is accepted. */
 void task_run(struct engine *engine, struct task *task);
 void task_requeue(struct engine *engine, struct task *task);
+/* Its slot went with its host, after task_requeue. What is pipelined behind it holds its slots
+ * until it has run: with no other slot free they would wait for each other for ever, so who still
+ * reads from its stage is stopped. */
+void task_lose_slot(struct engine *engine, struct task *task);
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host);
 /* A task failed for good, or the job is cancelled: every attempt is stopped, outputs are forgotten.
  * The job is freed. */

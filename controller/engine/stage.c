@@ -304,7 +304,8 @@ static bool still_needed(const struct stage *stage)
     return false;
 }
 
-/* Attempts that were still reading are stopped; what was not started waits for the map. */
+/* Attempts that were still reading are stopped, but those that a lost host took with it; what was
+ * not started waits for the map. */
 static void stop_readers(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++) {
@@ -312,7 +313,7 @@ static void stop_readers(struct engine *engine, struct stage *stage)
         stage_close(engine, child);
         struct attempt *attempt, *next;
         TAILQ_FOREACH_SAFE (attempt, &child->attempts, of_stage, next) {
-            if (attempt->state == ATTEMPT_COMPUTING)
+            if (attempt->state == ATTEMPT_COMPUTING || attempt->host->lost)
                 continue;
             struct task *task = attempt->task;
             attempt_stop(engine, attempt, REASON_INPUT_LOST, true);
@@ -321,6 +322,12 @@ static void stop_readers(struct engine *engine, struct stage *stage)
                 task_requeue(engine, task);
         }
     }
+}
+
+void task_lose_slot(struct engine *engine, struct task *task)
+{
+    if (task->state != TASK_DONE && task->stage->bucket->shape->times <= 0)
+        stop_readers(engine, task->stage);
 }
 
 static void lose_output(struct engine *engine, struct task *task)

@@ -60,27 +60,43 @@ static inline void m_stop_readers(struct model *m, struct m_job *j, uint32_t chi
     for (int i = 0; i < M_ATTEMPTS; i++) {
         struct m_attempt *a = &m->attempt[i];
         if (!a->number || a->orphan || a->job != j->number || a->stage != child ||
-            a->state == ATTEMPT_COMPUTING)
+            a->state == ATTEMPT_COMPUTING || m->host[a->host].lost)
             continue;
         m_stop(m, a);
         m_task_free(m, j, child, a->task);
     }
 }
 
-static inline void m_lose(struct model *m, struct m_job *j, uint32_t stage, uint32_t task)
+static inline void m_stop_children(struct model *m, struct m_job *j, uint32_t stage)
 {
-    j->stage[stage].task[task].state = M_IDLE;
     for (uint32_t c = stage + 1; c < j->n_stages; c++)
         for (uint32_t i = 0; i < j->stage[c].n_parents; i++)
             if (j->stage[c].parents[i] == stage)
                 m_stop_readers(m, j, c);
 }
 
+static inline void m_lose(struct model *m, struct m_job *j, uint32_t stage, uint32_t task)
+{
+    j->stage[stage].task[task].state = M_IDLE;
+    m_stop_children(m, j, stage);
+}
+
+/* Its slot went with its host, and none is free for it: what reads from its stage gives way. */
+static inline void m_lose_slot(struct model *m, const struct m_attempt *a)
+{
+    struct m_job *j = a->orphan ? NULL : m_find_job(m, a->job);
+    if (j && j->stage[a->stage].task[a->task].state == M_IDLE && m->host[a->host].lost &&
+        m_times(m, j->stage[a->stage].demand) <= 0)
+        m_stop_children(m, j, a->stage);
+}
+
 static inline void m_host_lost(struct model *m, uint32_t host)
 {
     for (int i = 0; i < M_ATTEMPTS; i++)
-        if (m->attempt[i].number && m->attempt[i].host == host)
+        if (m->attempt[i].number && m->attempt[i].host == host) {
             m_without_result(m, &m->attempt[i]);
+            m_lose_slot(m, &m->attempt[i]);
+        }
     for (int k = 0; k < M_JOBS; k++)
         for (uint32_t s = m->job[k].number ? m->job[k].n_stages : 0; s-- > 0;)
             for (uint32_t t = 0; t < m->job[k].stage[s].n_tasks; t++) {

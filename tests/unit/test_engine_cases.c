@@ -72,6 +72,43 @@ static void test_pipelined_stage_waits_for_a_task_that_runs_again(void **state)
     script_end(&s);
 }
 
+/* A map goes with its host while reduces hold the only slots left: they give way, and come again
+ * after it. */
+static void test_pipelined_stage_gives_way_when_no_slot_is_left(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "greedy", "dclas");
+    script_host(&s, 0, 1);
+    two_stages(&s, 1, 1, 2, EDGE_PIPELINED);
+    script_host(&s, 1, 2);
+    uint64_t first = script_attempt_of(&s, 1, 1, 0), second = script_attempt_of(&s, 1, 1, 1);
+    assert_int_not_equal(first, 0);
+    assert_int_not_equal(second, 0);
+    script_host_event(&s, EVENT_HOST_LOST, 0);
+    assert_int_equal(script_task_state(&s, 1, 0, 0), TASK_READY);
+    script_attempt(&s, EVENT_ATTEMPT_KILLED, first, 0);
+    assert_non_null(script_start(&s, 1, 0, 0));
+    script_attempt(&s, EVENT_ATTEMPT_KILLED, second, 0);
+    assert_non_null(script_start(&s, 1, 1, 0));
+    script_end(&s);
+}
+
+/* Where another slot is free, nothing is stopped. */
+static void test_pipelined_stage_stays_where_a_slot_is_free(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "nats", "cans");
+    script_host(&s, 0, 1);
+    two_stages(&s, 1, 1, 1, EDGE_PIPELINED);
+    script_host(&s, 1, 2);
+    script_host_event(&s, EVENT_HOST_LOST, 0);
+    assert_non_null(script_start(&s, 1, 0, 0));
+    assert_int_equal(script_task_state(&s, 1, 1, 0), TASK_RUNNING);
+    script_end(&s);
+}
+
 /* A host goes with outputs of two stages in a row: the later one has to run again, so the earlier
  * one has to as well. */
 static void test_lost_host_with_outputs_of_stages_in_a_row(void **state)
@@ -420,6 +457,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_on_hosts_that_join_later),
         cmocka_unit_test(test_pipelined_stage_waits_for_a_task_that_runs_again),
+        cmocka_unit_test(test_pipelined_stage_gives_way_when_no_slot_is_left),
+        cmocka_unit_test(test_pipelined_stage_stays_where_a_slot_is_free),
         cmocka_unit_test(test_lost_host_with_outputs_of_stages_in_a_row),
         cmocka_unit_test(test_local_pair_over_all_demands_of_a_job),
         cmocka_unit_test(test_engine_ends_with_waiting_maps),

@@ -107,6 +107,25 @@ static void test_what_ran_on_a_failed_host_runs_again(void **state)
     workload_job_done(&job);
 }
 
+/* The only map fails with its host while the reduces hold all other slots: they give way at 32 (30
+ * after the failure), it runs until 42. */
+static void test_reduces_give_way_to_a_lost_map(void **state)
+{
+    (void)state;
+    double jct_s[1];
+    struct workload_job job = job_of(
+        "{\"id\":1,\"stages\":[{\"tasks\":1,\"compute_ms\":10000},{\"tasks\":2,\"parents\":[{"
+        "\"stage\":0,\"edge\":\"pipelined\",\"sums\":[1000000,1000000]}]}]}");
+    struct run_config config = config_of("fair", 3, 1, 8 * UNIT);
+    run_watched(&config, &job, 1, jct_s);
+    config = failing(3, find(RUN_STARTED, 0)->host, 2, 0);
+    struct run_result result = run_watched(&config, &job, 1, jct_s);
+    assert_int_equal(result.lost_attempts, 1);
+    assert_int_equal(count(RUN_STOPPED), 2);
+    assert_true(jct_s[0] >= 42 && jct_s[0] <= 45);
+    workload_job_done(&job);
+}
+
 /* A reduce reads half of 4·10⁶ bytes from the other host, which fails meanwhile: what it had
  * computed is lost with it, the map runs again, then the reduce. */
 static void test_outputs_on_a_failed_host_are_made_again(void **state)
@@ -532,6 +551,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delays_add_up),
         cmocka_unit_test(test_what_ran_on_a_failed_host_runs_again),
+        cmocka_unit_test(test_reduces_give_way_to_a_lost_map),
         cmocka_unit_test(test_outputs_on_a_failed_host_are_made_again),
         cmocka_unit_test(test_a_block_goes_on_at_another_replica),
         cmocka_unit_test(test_a_start_on_a_silent_host_is_lost),
