@@ -3,6 +3,7 @@
 # A folder is a module: adding a .c file to it adds it to its archive, and a program is its main.c with the archives that it needs.
 # Variants go to folders of their own: `make BUILD=build/asan SAN=address,undefined unit`.
 
+.DEFAULT_GOAL := all
 BUILD   ?= build
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CLANG   ?= clang

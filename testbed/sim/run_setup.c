@@ -15,8 +15,9 @@
 
 const char run_setup_usage[] =
     "--trace FILE|--workload FILE [--policy NAME] [--turn NAME] [--place NAME] [--network NAME]\n"
-    "      [--servers N] [--slots N] [--racks N] [--link RATE] [--levels N] [--map-mb N]\n"
-    "      [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] [--seed N]\n"
+    "      [--servers N] [--slots N] [--racks N] [--link RATE[,NAME=RATE...]] [--levels N]\n"
+    "      [--map-mb N] [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] "
+    "[--seed N]\n"
     "      [--hold-max SECONDS|none] [--congested PERMILLE/PERMILLE] [--maps even|anywhere]\n"
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
@@ -118,7 +119,14 @@ static int set_levels(struct run_setup *s, const char *value, struct err *err)
 
 static int set_link(struct run_setup *s, const char *value, struct err *err)
 {
-    return units_parse_rate(value, &s->link_bytes_s, err);
+    char rate[32];
+    s->own_links = strchr(value, ',');
+    if (!s->own_links)
+        return units_parse_rate(value, &s->link_bytes_s, err);
+    int length = (int)(s->own_links++ - value);
+    if (snprintf(rate, sizeof(rate), "%.*s", length, value) >= (int)sizeof(rate))
+        return err_set(err, EINVAL, "--link: '%.31s…' is too long for a rate", value);
+    return units_parse_rate(rate, &s->link_bytes_s, err);
 }
 
 static int set_map_mb(struct run_setup *s, const char *value, struct err *err)
@@ -565,6 +573,7 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     config.link_bps = s->link_bytes_s > 0 ? convert.link_bps
                       : h->link_bps       ? h->link_bps
                                           : 1000000000;
+    config.own_links = s->own_links;
     config.local_free = !s->local_network;
     config.racks = s->racks;
     config.spines = s->spines;

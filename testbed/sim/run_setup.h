@@ -19,6 +19,7 @@ struct run_setup {
     uint32_t servers, slots;            /* 0: as the workload says */
     uint32_t levels;                    /* 0: 8; RUN_LEVELS_UNLIMITED */
     double link_bytes_s;                /* 0: idem */
+    const char *own_links;              /* of links with rates of their own (borrowed); or NULL */
     const char *turn, *place, *network; /* NULL: as the policy says */
     int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
     uint32_t congested_permille, cleared_permille; /* 0: idem */

@@ -11,7 +11,8 @@ const struct run_setup_meaning run_setup_meanings[] = {
                 "scf, none"},
     {"servers", "N: hosts (50 for a trace, else the workload's)"},
     {"slots", "N: of each host (4 or the workload's)"},
-    {"link", "RATE: of each up- and downlink, 1Gbps, 100Mbps (1Gbps or the workload's)"},
+    {"link", "RATE[,NAME=RATE...]: of each up- and downlink, and of those that differ: h3 (host 3, "
+             "both directions), h3.up, r0.s1.down (1Gbps or the workload's)"},
     {"racks", "N: a leaf-spine network of so many racks (one big switch)"},
     {"oversubscription", "N: hosts' rate of a rack / rate of its links to the spines (4)"},
     {"spines", "ideal|N: spread over all spines, or ECMP by flow hash over N (ideal)"},

@@ -53,6 +53,24 @@ static void test_a_map_off_its_block_fetches_it_first(void **state)
     workload_job_done(&job);
 }
 
+/* The same, and its source's uplink has half the rate; the use is that of what uplinks can carry.
+ */
+static void test_links_have_rates_of_their_own(void **state)
+{
+    (void)state;
+    struct workload_job job =
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,\"replicas\":[[0],[0]],"
+               "\"compute_ms\":500}]}");
+    double jct_s[1];
+    struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
+    strcpy(config.engine.place, "greedy");
+    config.own_links = "h1=1Mbps,h1.down=8Mbps,h0.up=4Mbps";
+    struct run_result result = simulate(&config, &job, 1, jct_s);
+    assert_true(fabs(jct_s[0] - 2.5) < 1e-6);
+    assert_true(fabs(result.link_use - 1 / ((.5 + .125) * 2.5)) < 1e-6);
+    workload_job_done(&job);
+}
+
 static size_t random_jobs(struct workload_job *jobs, uint64_t *seed)
 {
     size_t n = 1 + test_random(seed) % JOBS;
@@ -209,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_example_2),
         cmocka_unit_test(test_a_map_off_its_block_fetches_it_first),
+        cmocka_unit_test(test_links_have_rates_of_their_own),
         cmocka_unit_test(test_every_policy_ends_every_job_and_repeats_itself),
         cmocka_unit_test(test_a_run_leaves_a_log_that_replays),
         cmocka_unit_test(test_unlimited_levels_are_the_order_of_sizes),

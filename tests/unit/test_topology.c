@@ -1,6 +1,10 @@
 #include "tests/unit/test.h"
 
+#include "testbed/sim/cluster/own_links.h"
 #include "testbed/sim/network/topology.h"
+
+#include <errno.h>
+#include <string.h>
 
 /* ECMP: a flow keeps its spine, and flows that are numbered in order fall on all of them alike. */
 static void test_flows_spread_over_spines(void **state)
@@ -39,11 +43,53 @@ static void test_spreading_ideally_is_one_link(void **state)
     assert_true(topology_link_bytes_s(&t, 16) == 100);
 }
 
+static void test_links_are_named(void **state)
+{
+    (void)state;
+    struct topology t;
+    struct err err = {0};
+    assert_int_equal(topology_init_leaf_spine(&t, 2, 4, 100, 8, 4, false, NULL), 0);
+    assert_int_equal(
+        own_links_read(&t, "h7=8kbps,h7.up=16kbps,r1.s3=24kbps,r1.s3.down=32kbps", &err), 0);
+    assert_true(topology_link_bytes_s(&t, 7) == 2000);
+    assert_true(topology_link_bytes_s(&t, 8 + 7) == 1000);
+    assert_true(topology_link_bytes_s(&t, 6) == 100);
+    uint32_t there = topology_path(&t, 4, 0, 0).links[1], spine = (there - 16) % 8;
+    assert_int_equal(topology_core_link(&t, 1, spine, true), there);
+    assert_true(topology_link_bytes_s(&t, topology_core_link(&t, 1, 3, true)) == 3000);
+    assert_true(topology_link_bytes_s(&t, topology_core_link(&t, 1, 3, false)) == 4000);
+    assert_true(topology_link_bytes_s(&t, topology_core_link(&t, 1, 2, true)) == 12.5);
+    topology_done(&t);
+}
+
+static void test_what_names_no_link_gets_a_sentence(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"h8=1Gbps", "no 'h8'"},         {"h3.left=1Gbps", "no 'h3.left'"},
+        {"r2.s0=1Gbps", "no 'r2.s0'"},   {"r0.s1=1Gbps", "no 'r0.s1'"},
+        {"r0=1Gbps", "no 'r0'"},         {"h3", "'h3' is not NAME=RATE"},
+        {"h3=fast", "'fast'"},           {"h-1=1Gbps", "no 'h-1'"},
+        {"", "'' is not NAME=RATE"},     {"h1=1Gbps,", "'' is not NAME=RATE"},
+        {"h3.up.up=1Gbps", "'h3.up.up'"}};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct topology t;
+        struct err err = {0};
+        assert_int_equal(topology_init_leaf_spine(&t, 2, 4, 100, 8, 4, true, NULL), 0);
+        assert_int_equal(own_links_read(&t, wrong[i][0], &err), -EINVAL);
+        if (!strstr(err.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], err.text);
+        topology_done(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flows_spread_over_spines),
         cmocka_unit_test(test_spreading_ideally_is_one_link),
+        cmocka_unit_test(test_links_are_named),
+        cmocka_unit_test(test_what_names_no_link_gets_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

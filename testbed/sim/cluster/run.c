@@ -1,3 +1,4 @@
+#include "testbed/sim/cluster/own_links.h"
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
@@ -403,7 +404,7 @@ static int join_hosts(struct run *r)
         e.host_join.generation = 1;
         e.host_join.name = names;
         e.host_join.rack = e.host_join.labels = "";
-        e.host_join.uplink_bps = e.host_join.downlink_bps = r->config->link_bps;
+        hosts_describe(r, &e);
         e.host_join.units = (struct u64s){r->vector, ENGINE_RESOURCES};
         int rc = run_step(r, &e, 1);
         if (rc)
@@ -485,11 +486,11 @@ static int open_topology(struct run *r)
 {
     const struct run_config *c = r->config;
     double link_bytes_s = (double)c->link_bps / 8;
-    if (!c->racks)
-        return topology_init_switch(&r->topology, c->hosts, link_bytes_s, r->err);
-    return topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks, link_bytes_s,
-                                    c->spines ? c->spines : 1, c->oversubscription, !c->spines,
-                                    r->err);
+    int rc = c->racks ? topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks,
+                                                 link_bytes_s, c->spines ? c->spines : 1,
+                                                 c->oversubscription, !c->spines, r->err)
+                      : topology_init_switch(&r->topology, c->hosts, link_bytes_s, r->err);
+    return rc || !c->own_links ? rc : own_links_read(&r->topology, c->own_links, r->err);
 }
 
 static int open_run(struct run *r)
@@ -549,6 +550,7 @@ static void close_run(struct run *r)
     decisions_done(&r->decisions);
     engine_destroy(r->engine);
     fluid_destroy(r->fluid);
+    topology_done(&r->topology);
     ranks_done(&r->ranks);
 }
 
@@ -580,8 +582,9 @@ static void conclude(struct run *r)
     result->mode_switches = counters.mode_switches;
     result->holds = counters.holds;
     result->cct_s = coflow_times(r);
-    double could_bytes =
-        (double)r->config->hosts * (double)r->config->link_bps / 8 * result->makespan_s;
+    double could_bytes = 0;
+    for (uint32_t h = 0; h < r->config->hosts; h++)
+        could_bytes += topology_link_bytes_s(&r->topology, h) * result->makespan_s;
     if (result->makespan_s > 0) {
         result->link_use = r->wire_bytes / could_bytes;
         result->starved = (double)counters.starved_ns * 1e-9 / result->makespan_s;

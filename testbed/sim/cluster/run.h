@@ -26,9 +26,7 @@
  * Pipelined edges. Their stage starts when all its parents' tasks run. A map's output can be read
  * when the map has ended; a task's computing goes on at its rate, but never beyond the part of its
  * bytes that has arrived (all its inputs count alike). With one steady transfer that is the
- * source's rule: after the last byte max(0, computing − receiving) is left. Where hosts fail and do
- * not come back, such tasks may hold every slot while a map of theirs has to run again: the run
- * then says that its jobs never end.
+ * source's rule: after the last byte max(0, computing − receiving) is left.
  *
  * Deterministic: same configuration and jobs, same result. The cost follows events, not time;
  * a failure visits every live attempt, an instant every pipelined task that receives. */
@@ -64,6 +62,7 @@ struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots;   /* of each host; ≥ 1 */
     uint64_t link_bps;       /* of each uplink and downlink */
+    const char *own_links;   /* those that differ (own_links.h; borrowed); NULL: none */
     uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
     uint32_t spines;         /* leaf-spine: 0: spread over all ideally, else ECMP over so many */
     double oversubscription; /* leaf-spine: ≥ 1 */

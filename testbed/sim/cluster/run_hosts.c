@@ -2,6 +2,7 @@
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -184,6 +185,18 @@ static void clear_timers(struct run *r, uint32_t host)
             heap_take(&r->timers, r->timers_where, i);
 }
 
+static uint64_t link_bps(const struct run *r, uint32_t link)
+{
+    return (uint64_t)llround(topology_link_bytes_s(&r->topology, link) * 8);
+}
+
+void hosts_describe(const struct run *r, struct event *event)
+{
+    uint32_t h = event->host_join.host;
+    event->host_join.uplink_bps = link_bps(r, h);
+    event->host_join.downlink_bps = link_bps(r, r->topology.n_hosts + h);
+}
+
 void hosts_deliver(struct run *r, struct event *event)
 {
     if (event->kind != EVENT_HOST_JOIN)
@@ -192,7 +205,7 @@ void hosts_deliver(struct run *r, struct event *event)
     struct run_host *host = &r->hosts[h];
     event->host_join.name = host->name;
     event->host_join.rack = event->host_join.labels = "";
-    event->host_join.uplink_bps = event->host_join.downlink_bps = r->config->link_bps;
+    hosts_describe(r, event);
     event->host_join.units = (struct u64s){r->vector, ENGINE_RESOURCES};
     if (host->down || event->host_join.generation != host->generation)
         return;

@@ -212,6 +212,8 @@ int64_t hosts_timers_next_ns(const struct run *r);
 int hosts_take(struct run *r);
 /* Completes an event that is told to the engine now. */
 void hosts_deliver(struct run *r, struct event *event);
+/* What a join tells of the host's links. */
+void hosts_describe(const struct run *r, struct event *event);
 bool hosts_any_down(const struct run *r);
 
 /* ---- run_copies.c ---- */

@@ -275,7 +275,8 @@ static int check_config(const struct fluid_config *c, struct err *err)
 static const struct fluid_method *choose_method(const struct fluid_config *c)
 {
     uint32_t most = c->levels <= DENSE_FEW_LEVELS ? DENSE_HOSTS_MAX_FEW_LEVELS : DENSE_HOSTS_MAX;
-    bool small = c->topology->n_hosts <= most && c->topology->n_racks == 1;
+    bool alike = c->topology->n_racks == 1 && !c->topology->own_bytes_s;
+    bool small = c->topology->n_hosts <= most && alike;
     return small && !c->sparse ? &fluid_dense : &fluid_sparse;
 }
 

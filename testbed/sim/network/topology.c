@@ -1,14 +1,23 @@
 #include "testbed/sim/network/topology.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+static int check_rate(double bytes_s, struct err *err)
+{
+    if (!(bytes_s >= 1 && bytes_s <= 1e15))
+        return err_set(err, EINVAL, "a link has 8 bit/s to 8 Pbit/s, not %g", bytes_s * 8);
+    return 0;
+}
 
 int topology_init_switch(struct topology *t, uint32_t hosts, double edge_bytes_s, struct err *err)
 {
     if (hosts < 1 || hosts > TOPOLOGY_HOSTS_MAX)
         return err_set(err, EINVAL, "a network has 1 to %d hosts, not %u", TOPOLOGY_HOSTS_MAX,
                        hosts);
-    if (!(edge_bytes_s >= 1 && edge_bytes_s <= 1e15))
-        return err_set(err, EINVAL, "a link has 8 bit/s to 8 Pbit/s, not %g", edge_bytes_s * 8);
+    int rc = check_rate(edge_bytes_s, err);
+    if (rc)
+        return rc;
     *t = (struct topology){.n_hosts = hosts,
                            .n_links = 2 * hosts,
                            .n_racks = 1,
@@ -41,12 +50,39 @@ int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_
     return 0;
 }
 
+int topology_set_link(struct topology *t, uint32_t link, double bytes_s, struct err *err)
+{
+    int rc = check_rate(bytes_s, err);
+    double *own = rc || t->own_bytes_s ? NULL : calloc(t->n_links, sizeof(*own));
+    if (!rc && !t->own_bytes_s && !own)
+        rc = err_set(err, ENOMEM, "not enough memory for %u links", t->n_links);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; own && i < t->n_links; i++)
+        own[i] = topology_link_bytes_s(t, i);
+    if (own)
+        t->own_bytes_s = own;
+    t->own_bytes_s[link] = bytes_s;
+    return 0;
+}
+
+void topology_done(struct topology *t)
+{
+    free(t->own_bytes_s);
+    t->own_bytes_s = NULL;
+}
+
 /* Callers count their flows; neighbours are to fall on any spine. */
 static uint32_t spine_of(const struct topology *t, uint64_t flow_hash)
 {
     uint64_t mixed = (flow_hash + 1) * 0x9e3779b97f4a7c15u;
     mixed = (mixed ^ (mixed >> 31)) * 0xbf58476d1ce4e5b9u;
     return (uint32_t)((mixed >> 32) % t->n_spines);
+}
+
+uint32_t topology_core_link(const struct topology *t, uint32_t rack, uint32_t spine, bool up)
+{
+    return 2 * t->n_hosts + (up ? rack : t->n_racks + rack) * t->n_spines + spine;
 }
 
 struct topology_path topology_path(const struct topology *t, uint32_t source, uint32_t target,
@@ -56,15 +92,17 @@ struct topology_path topology_path(const struct topology *t, uint32_t source, ui
     uint32_t from = source / t->hosts_per_rack, to = target / t->hosts_per_rack;
     if (from == to)
         return path;
-    uint32_t spine = spine_of(t, flow_hash), core = 2 * t->n_hosts;
+    uint32_t spine = spine_of(t, flow_hash);
     path.n = 4;
-    path.links[1] = core + from * t->n_spines + spine;
-    path.links[2] = core + (t->n_racks + to) * t->n_spines + spine;
+    path.links[1] = topology_core_link(t, from, spine, true);
+    path.links[2] = topology_core_link(t, to, spine, false);
     path.links[3] = t->n_hosts + target;
     return path;
 }
 
 double topology_link_bytes_s(const struct topology *t, uint32_t link)
 {
+    if (t->own_bytes_s)
+        return t->own_bytes_s[link];
     return link < 2 * t->n_hosts ? t->edge_bytes_s : t->core_bytes_s;
 }

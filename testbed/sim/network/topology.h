@@ -7,7 +7,7 @@
  * or all of them together as if packets were sprayed ideally.
  *
  * Links are numbered: uplink of host h = h, downlink = hosts + h, then leaf to spine, then spine to
- * leaf. Immutable after creation, so it may be shared between threads. */
+ * leaf. Once made it only is read, so it may be shared between threads. */
 #pragma once
 
 #include "lib/err.h"
@@ -23,6 +23,7 @@ struct topology {
     uint32_t n_spines;   /* links between a leaf and the core: 1 where spreading is ideal */
     double edge_bytes_s; /* of each uplink and each downlink */
     double core_bytes_s; /* of each link between leaf and spine */
+    double *own_bytes_s; /* of each link, where not all are alike; else NULL */
 };
 
 struct topology_path {
@@ -40,6 +41,14 @@ int topology_init_switch(struct topology *t, uint32_t hosts, double edge_bytes_s
 int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_per_rack,
                              double edge_bytes_s, uint32_t spines, double oversubscription,
                              bool spread, struct err *err);
+
+/* One link's own rate, ≥ 1 byte/s. Returns 0, −EINVAL or −ENOMEM. O(1), the first time O(links). */
+int topology_set_link(struct topology *t, uint32_t link, double bytes_s, struct err *err);
+/* Forgets the links' own rates; a topology without needs none. */
+void topology_done(struct topology *t);
+
+/* From a rack's leaf to a spine (`up`), or back. */
+uint32_t topology_core_link(const struct topology *t, uint32_t rack, uint32_t spine, bool up);
 
 /* The links from host `source` to host `target`, in order; source = target takes the host's own
  * two. */
