@@ -220,6 +220,11 @@ static void test_refuses_what_it_cannot_simulate(void **state)
         job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"demand\":{\"slots\":7}}]}");
     assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
     workload_job_done(&job);
+    job = job_of("{\"id\":1,\"arrival_ms\":9000000000,\"stages\":[{\"tasks\":1,\"compute_ms\":"
+                 "8000000}]}");
+    assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "104 days"));
+    workload_job_done(&job);
 }
 
 int main(void)

@@ -338,6 +338,10 @@ static void wait_for_faults(struct run *r, int64_t *next_ns)
     sooner(next_ns, faults_next_ns(&r->faults));
 }
 
+/* Networks compute instants as doubles, which beyond this skip some ns: an end could then never be
+ * reached. */
+#define LATEST_NS (INT64_C(1) << 53)
+
 static int next_instant(struct run *r, int64_t *ret_ns)
 {
     int64_t next_ns = FLUID_NEVER;
@@ -378,6 +382,11 @@ static int one_instant(struct run *r)
     if (next_ns == FLUID_NEVER)
         return err_set(r->err, EINVAL,
                        "%zu of %zu jobs never end: nothing runs and nothing is decided",
+                       r->n_jobs - r->done, r->n_jobs);
+    if (next_ns > LATEST_NS)
+        return err_set(r->err, EINVAL,
+                       "%zu of %zu jobs have not ended after 104 days, the most a run can take: "
+                       "shorten the workload",
                        r->n_jobs - r->done, r->n_jobs);
     r->now_ns = next_ns;
     if (fluid_advance(r->fluid, next_ns))

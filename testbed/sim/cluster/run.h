@@ -94,7 +94,7 @@ struct run_result {
 };
 
 /* Runs `jobs` (in order of arrival; borrowed) to their end. Returns 0; −EINVAL with a sentence for
- * a job that the engine refuses or that cannot end; −ENOMEM. Where hosts fail faster than tasks end
- * it does not return. */
+ * a job that the engine refuses or that cannot end, or not before 2⁵³ ns (104 days); −ENOMEM. Where
+ * hosts fail faster than tasks end it does not return. */
 int run_simulate(const struct run_config *config, const struct workload_job *jobs, size_t n_jobs,
                  struct run_result *result, struct err *err);
