@@ -29,7 +29,7 @@ struct settings_policy {
     int64_t seed;
     struct settings_mode mode;
     int64_t congested_permille, cleared_permille;
-    int64_t hold_max_ns, stop_grace_ns, failures_max;
+    int64_t even_wait_ns, hold_max_ns, stop_grace_ns, failures_max;
 };
 
 struct settings_levels {

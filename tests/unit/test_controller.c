@@ -242,6 +242,26 @@ static void wrong_settings_are_refused(void **state)
     }
 }
 
+static void settings_reach_the_engine(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct engine_config config;
+    struct err err = {0};
+    file_write("right.yaml",
+               "policy:\n  place: greedy\n  even_wait: 200 ms\n  hold_max: 7 s\n  failures: 9\n"
+               "  mode:\n    dwell: 3 ms\n");
+    if (settings_load(path_of("right.yaml"), &settings, &err) < 0)
+        fail_msg("%s", err.text);
+    settings_engine(&settings, 5, &config);
+    assert_string_equal(config.place, "greedy");
+    assert_int_equal(config.even_wait_ns, 200000000);
+    assert_int_equal(config.hold_max_ns, INT64_C(7000000000));
+    assert_int_equal(config.mode_dwell_ns, 3000000);
+    assert_int_equal(config.failures_max, 9);
+    assert_int_equal(config.epoch, 5);
+}
+
 /* ---- transcript -------------------------------------------------------------------------- */
 
 static struct engine *engine_new(void)
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test(the_manual_is_the_default),
         cmocka_unit_test(the_manual_is_complete),
         CASE(wrong_settings_are_refused),
+        CASE(settings_reach_the_engine),
         CASE(transcripts_are_whole_and_bounded),
         CASE(a_refusing_disk_ends_the_transcript_only),
     };
