@@ -150,7 +150,8 @@ static const struct conf_field policy_fields[] = {
     SECTION(settings_policy, mode, "mode", &mode_section),
     SHARE(settings_policy, congested_permille, "congested", "90 %"),
     SHARE(settings_policy, cleared_permille, "cleared", "80 %"),
-    DURATION(settings_policy, even_wait_ns, "even_wait", "0 s", 0, 86400 * SECOND),
+    SHARE(settings_policy, congested_share_permille, "congested_share", "50 %"),
+    DURATION(settings_policy, even_wait_ns, "even_wait", "200 ms", 0, 86400 * SECOND),
     DURATION(settings_policy, hold_max_ns, "hold_max", "30 s", 0, 86400 * SECOND),
     DURATION(settings_policy, stop_grace_ns, "stop_grace", "1 s", 0, 3600 * SECOND),
     NUMBER(settings_policy, failures_max, "failures", "4", 1, 1000),
@@ -248,6 +249,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->mode_dwell_ns = policy->mode.dwell_ns;
     ret_config->congested_permille = (uint32_t)policy->congested_permille;
     ret_config->cleared_permille = (uint32_t)policy->cleared_permille;
+    ret_config->congested_share_permille = (uint32_t)policy->congested_share_permille;
     ret_config->even_wait_ns = policy->even_wait_ns;
     ret_config->hold_max_ns = policy->hold_max_ns;
     ret_config->stop_grace_ns = policy->stop_grace_ns;

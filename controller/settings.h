@@ -28,7 +28,7 @@ struct settings_policy {
     char turn[16], place[16], commit[16], network[16];
     int64_t seed;
     struct settings_mode mode;
-    int64_t congested_permille, cleared_permille;
+    int64_t congested_permille, cleared_permille, congested_share_permille;
     int64_t even_wait_ns, hold_max_ns, stop_grace_ns, failures_max;
 };
 

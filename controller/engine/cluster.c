@@ -335,6 +335,13 @@ static void describe(struct engine *engine, struct host *host, const struct even
     replace_units(engine, host, &event->host_join.units);
 }
 
+/* WHY a share: of hundreds of uplinks one is nearly always full, whatever the others do. */
+static bool are_many(const struct engine *engine, uint32_t uplinks)
+{
+    return (uint64_t)uplinks * 1000 >
+           (uint64_t)engine->joined * engine->config.congested_share_permille;
+}
+
 static void set_load(struct engine *engine, struct host *host, uint32_t permille)
 {
     const struct engine_config *config = &engine->config;
@@ -343,9 +350,9 @@ static void set_load(struct engine *engine, struct host *host, uint32_t permille
     engine->warm += (uint32_t)(permille >= config->cleared_permille) -
                     (uint32_t)(host->uplink_permille >= config->cleared_permille);
     host->uplink_permille = permille;
-    if (engine->hot)
+    if (are_many(engine, engine->hot))
         engine->congested = true;
-    else if (!engine->warm)
+    else if (!are_many(engine, engine->warm))
         engine->congested = false;
 }
 

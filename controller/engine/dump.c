@@ -94,6 +94,7 @@ static const struct record_kind kinds[RECORDS] = {
                         F(engine_config, mode_ignore_held, BOOL),
                         F(engine_config, mode_dwell_ns, I64),
                         F(engine_config, congested_permille, U32),
+                        F(engine_config, congested_share_permille, U32),
                         F(engine_config, cleared_permille, U32),
                         F(engine_config, even_wait_ns, I64),
                         F(engine_config, hold_max_ns, I64),

@@ -133,11 +133,13 @@ static int check_table(const char *name, const struct level_table *table, struct
 
 static int check_config(const struct engine_config *config, struct err *err)
 {
-    if (config->cleared_permille > config->congested_permille || config->congested_permille > 1000)
+    if (config->cleared_permille > config->congested_permille ||
+        config->congested_permille > 1000 || config->congested_share_permille > 1000)
         return err_set(err, EINVAL,
                        "congested must clear at or below the per mille at which it begins (%u, "
-                       "%u), both at most 1000",
-                       config->cleared_permille, config->congested_permille);
+                       "%u); these and its share of the uplinks (%u) are at most 1000",
+                       config->cleared_permille, config->congested_permille,
+                       config->congested_share_permille);
     if (config->hosts_max == 0 || config->hosts_max > 1u << 23)
         return err_set(err, EINVAL, "hosts_max is %u, it must be 1 to %u", config->hosts_max,
                        1u << 23);

@@ -57,8 +57,11 @@ struct engine_config {
     bool mode_ignore_held; /* do not count reduce tasks that no host, even with a free slot, would
                               take */
     int64_t mode_dwell_ns; /* shortest stay in a mode; 0 in the simulator, 50 ms live */
-    uint32_t congested_permille; /* an uplink above it makes the network congested, 900 */
-    uint32_t cleared_permille;   /* all below it clear it, 800 */
+    uint32_t congested_permille; /* uplinks above it make the network congested, 900 */
+    uint32_t cleared_permille;   /* those below it clear it, 800 */
+    /* So many of the uplinks must be exceeded to make it congested, and not any more at or above
+     * cleared_permille to clear it. 0: a single one, as in the source. */
+    uint32_t congested_share_permille;
     /* nats: keep a job's map outputs even over the hosts; its maps wait for that so long, counted
      * from the last start in their stage. 0: not at all. */
     int64_t even_wait_ns;

@@ -115,8 +115,13 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
         printf("a hold has no end of its own (the source knows none), ");
     else
         printf("a hold ends after %.3g s, ", (double)config->engine.hold_max_ns * 1e-9);
-    printf("uplinks are congested above %u, clear below %u per mille\n",
+    printf("uplinks are congested above %u, clear below %u per mille, ",
            config->engine.congested_permille, config->engine.cleared_permille);
+    if (config->engine.congested_share_permille)
+        printf("the network where over %u per mille of them are\n",
+               config->engine.congested_share_permille);
+    else
+        printf("the network where one is\n");
     printf("slot-starved %.1f %% of the time, %" PRIu64 " mode switches, %" PRIu64 " holds\n",
            result->starved * 100, result->mode_switches, result->holds);
     if (result->attempts > result->tasks || result->host_failures)

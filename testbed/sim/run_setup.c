@@ -18,7 +18,7 @@ const char run_setup_usage[] =
     "      [--servers N] [--slots N] [--racks N] [--link RATE[,NAME=RATE...]] [--levels N]\n"
     "      [--map-mb N] [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] "
     "[--seed N]\n"
-    "      [--hold-max SECONDS|none] [--congested PERMILLE/PERMILLE] [--maps even|anywhere]\n"
+    "      [--hold-max SECONDS|none] [--congested ON/OFF[/SHARE]] [--maps even|anywhere]\n"
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
@@ -175,16 +175,19 @@ static int set_hold_max(struct run_setup *s, const char *value, struct err *err)
 
 static int set_congested(struct run_setup *s, const char *value, struct err *err)
 {
-    unsigned congested, cleared;
-    char rest;
-    if (sscanf(value, "%u/%u%c", &congested, &cleared, &rest) != 2 || congested > 1000 ||
-        cleared > congested || !cleared)
+    unsigned congested, cleared, share = 0;
+    int n = 0, end = 0, share_end = 0;
+    n = sscanf(value, "%u/%u%n/%u%n", &congested, &cleared, &end, &share, &share_end);
+    if (n < 2 || value[n == 3 ? share_end : end] || congested > 1000 || cleared > congested ||
+        !cleared || share > 1000)
         return err_set(err, EINVAL,
-                       "--congested takes two per mille figures, the second not above the first "
-                       "(900/800), not '%s'",
+                       "--congested takes per mille figures, the second not above the first "
+                       "(900/800 or 900/800/500), not '%s'",
                        value);
     s->congested_permille = congested;
     s->cleared_permille = cleared;
+    if (n == 3)
+        s->congested_share_permille = (int)share;
     return 0;
 }
 
@@ -346,6 +349,7 @@ void run_setup_init(struct run_setup *setup)
     *setup = (struct run_setup){.convert = workload_convert_defaults,
                                 .policy = run_policy_find("duopoly"),
                                 .even_maps = -1,
+                                .congested_share_permille = -1,
                                 .oversubscription = 4,
                                 .load = 1};
     setup->convert.jobs = 0;
@@ -545,8 +549,12 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
     name(engine->network, sizeof(engine->network), s->network);
     if (s->even_maps >= 0)
         engine->even_wait_ns = s->even_maps ? EVEN_WAIT_NS : 0;
-    if (in->converted)
+    if (in->converted) {
         engine->cleared_permille = engine->congested_permille;
+        engine->congested_share_permille = 0;
+    }
+    if (s->congested_share_permille >= 0)
+        engine->congested_share_permille = (uint32_t)s->congested_share_permille;
     if (s->congested_permille) {
         engine->congested_permille = s->congested_permille;
         engine->cleared_permille = s->cleared_permille;

@@ -218,12 +218,14 @@ static inline uint32_t *m_u32s(struct model *m, uint32_t n)
 
 static inline void m_congestion(struct model *m)
 {
-    bool hot = false, warm = false;
+    uint32_t joined = 0, hot = 0, warm = 0;
     for (uint32_t h = 0; h < M_HOSTS; h++) {
-        hot |= m->host[h].permille > m->config.congested_permille;
-        warm |= m->host[h].permille >= m->config.cleared_permille;
+        joined += m->host[h].joined;
+        hot += m->host[h].permille > m->config.congested_permille;
+        warm += m->host[h].permille >= m->config.cleared_permille;
     }
-    m->congested = hot || (m->congested && warm);
+    uint32_t share = joined * m->config.congested_share_permille;
+    m->congested = hot * 1000 > share || (m->congested && warm * 1000 > share);
 }
 
 static inline void m_describe(struct model *m, struct event *e, uint32_t host)

@@ -248,14 +248,15 @@ static void settings_reach_the_engine(void **state)
     struct settings settings;
     struct engine_config config;
     struct err err = {0};
-    file_write("right.yaml",
-               "policy:\n  place: greedy\n  even_wait: 200 ms\n  hold_max: 7 s\n  failures: 9\n"
-               "  mode:\n    dwell: 3 ms\n");
+    file_write("right.yaml", "policy:\n  place: greedy\n  congested_share: 40 %\n  even_wait: 300 "
+                             "ms\n  hold_max: 7 s\n  failures: 9\n"
+                             "  mode:\n    dwell: 3 ms\n");
     if (settings_load(path_of("right.yaml"), &settings, &err) < 0)
         fail_msg("%s", err.text);
     settings_engine(&settings, 5, &config);
     assert_string_equal(config.place, "greedy");
-    assert_int_equal(config.even_wait_ns, 200000000);
+    assert_int_equal(config.congested_share_permille, 400);
+    assert_int_equal(config.even_wait_ns, 300000000);
     assert_int_equal(config.hold_max_ns, INT64_C(7000000000));
     assert_int_equal(config.mode_dwell_ns, 3000000);
     assert_int_equal(config.failures_max, 9);

@@ -543,6 +543,7 @@ static void simulator_run(const char *place, const char *network, struct run_res
     strcpy(config.engine.place, place);
     strcpy(config.engine.network, network);
     config.engine.mode_dwell_ns = 0;
+    config.engine.even_wait_ns = 200000000;
     config.engine.congested_permille = config.engine.cleared_permille = 1000;
     level_table_exponential(&config.engine.coflow, 1000000, 8, 8);
     level_table_exponential(&config.engine.macroflow, 100000, 4, 8);

@@ -6,7 +6,7 @@
  * passes (sorted_first_below). What the source leaves open:
  * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
  * "reduce only");
- * - even_wait, off in the daemon: maps go next to their blocks, where the job has the fewest, and
+ * - even_wait: maps go next to their blocks, where the job has the fewest, and
  * wait for a slot on hosts that have not had their even part (local.h), the first job's too. The
  * source says that placing maps next to their blocks "balances the servers as far as possible and
  * so relieves congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm
