@@ -42,6 +42,7 @@ TAILQ_HEAD(attempts, attempt);
 struct local_ref {
     struct task *task;
     struct local *local;
+    uint32_t index, of; /* its place among the task's */
     TAILQ_ENTRY(local_ref) link;
 };
 
@@ -69,11 +70,12 @@ struct local {
     struct sorted_node by_host; /* bucket->locals */
     struct sorted_node
         pair; /* bucket->pairs: the order in which nats prefers (task, server) pairs */
-    struct sorted_node waiting; /* host_shape->waiting */
-    TAILQ_HEAD(, local_ref) refs;
+    struct sorted_node waiting;             /* host_shape->waiting */
+    TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
     uint32_t n;
     TAILQ_ENTRY(local) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
+    uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
     bool fit;        /* as of the bucket's last look */
     uint64_t placed; /* of the job's maps on the host; 0 where they are not kept even */
     bool up, under;  /* where maps are kept even: its host could run such a task when empty, and has
@@ -134,6 +136,8 @@ struct bucket {
     TAILQ_ENTRY(bucket) of_moved;
     bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
+    uint64_t seen_flips;    /* the shape's, then */
+    uint64_t looked;        /* at tasks and hosts since, without the index */
     uint32_t n_up, n_under; /* index: locals */
 };
 
@@ -229,6 +233,7 @@ struct shape {
     char constraint[ENGINE_NAME_MAX];
     uint32_t users; /* buckets */
     int64_t times;  /* how many more such tasks fit now */
+    uint64_t flips; /* how often a host's room came or went */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint64_t n_ready;
