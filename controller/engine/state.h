@@ -110,6 +110,8 @@ struct stage {
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
     uint64_t received_bytes, received_level; /* D-CLAS */
+    bool one_level; /* index: all its attempts' Coflow level is common_level; false: who knows */
+    uint64_t common_level;
     struct attempts attempts;
     struct sorted ready_reduces;  /* (bytes, index) */
     TAILQ_ENTRY(stage) of_bucket; /* bucket->reduce_stages while ready_reduces.n */
