@@ -152,6 +152,12 @@ struct output_host {
     struct sorted_node by_job;  /* host->outputs */
 };
 
+/* As many of a job's outputs are on that host. */
+struct spread {
+    struct host *host;
+    uint64_t outputs;
+};
+
 struct job {
     uint64_t number, content;
     char name[ENGINE_NAME_MAX];
@@ -172,6 +178,10 @@ struct job {
                               they are not kept even */
     struct sorted_key turn;
     struct sorted outputs;
+    struct spread *spread; /* index of place/neat.c: the same as a list, with its sum; owned */
+    uint32_t n_spread, spread_room;
+    uint64_t n_outputs;
+    bool spread_valid;
     struct sorted_node by_number, by_turn, by_name;
 };
 
@@ -224,8 +234,10 @@ struct host {
     TAILQ_HEAD(, local) locals;      /* index */
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
-    uint64_t neat_up, neat_down; /* scratch of one pick of place/neat.c: bytes ahead on its links */
-    struct host_shape **shapes;  /* index: one per engine shape */
+    uint64_t neat_up,
+        neat_down;              /* scratch of one pick of place/neat.c: bytes ahead on its links, */
+    uint64_t neat_own;          /* and what the task itself would read from here */
+    struct host_shape **shapes; /* index: one per engine shape */
 };
 
 /* One (demand, constraint): index over hosts and jobs. */
