@@ -206,6 +206,7 @@ static void set_sizes(struct engine *engine, struct attempt *attempt)
                                                : 0;
     attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
     engine->network->levels(engine, stage, attempt);
+    stage->one_level &= attempt->level[ORDER_COFLOW] == stage->common_level;
     attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
 }
 

@@ -83,7 +83,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
 {
     struct host_shape *here = host->shapes[shape->index];
     bool labelled = has_label(host->labels, shape->constraint), usable = labelled && host_up(host);
-    bool was_capable = here->capable;
+    bool was_capable = here->capable, was_fitting = here->fitting > 0;
     here->fitting = 0;
     here->capable = false;
     for (uint32_t i = 0; i < host->n_units; i++) {
@@ -105,6 +105,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
         else
             fit_unplace(shape, fit);
     }
+    shape->flips += (here->fitting > 0) != was_fitting;
     host_shape_update(shape, here);
     if (here->capable != was_capable)
         local_host_changed(engine, host);

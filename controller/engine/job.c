@@ -505,6 +505,7 @@ void job_destroy(struct engine *engine, struct job *job)
         sorted_remove(&output->host->outputs, &output->by_job);
         free(output);
     }
+    free(job->spread);
     sorted_remove(&engine->jobs, &job->by_number);
     sorted_remove(&engine->names, &job->by_name);
     engine->n_tasks -= job->n_tasks;

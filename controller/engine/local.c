@@ -8,6 +8,8 @@
 
 /* A pair's place: maps placed on the host, candidates of the task, ready tasks there. */
 enum { PLACED_AT = 40, CANDIDATES_AT = 32, PLACED_MOST = (1 << 24) - 1 };
+/* What work on the index costs, in looks at a task. */
+enum { PLACING = 8, TELLING = 3 };
 _Static_assert(ENGINE_REPLICAS_MAX < 1 << (PLACED_AT - CANDIDATES_AT),
                "candidates need their bits");
 
@@ -71,6 +73,7 @@ static void place_pair(struct engine *engine, struct local *local)
     uint32_t fewest = 1;
     while (fewest <= ENGINE_REPLICAS_MAX && !local->with_candidates[fewest])
         fewest++;
+    local->fewest = fewest;
     if (!local->fit || fewest > ENGINE_REPLICAS_MAX) {
         sorted_remove(&bucket->pairs, &local->pair);
         return;
@@ -159,6 +162,7 @@ static struct local *get_local(struct engine *engine, struct bucket *bucket, str
     local->bucket = bucket;
     local->host = host;
     local->fit = bucket->synced && host_fits(local);
+    local->fewest = ENGINE_REPLICAS_MAX + 1;
     TAILQ_INIT(&local->refs);
     struct sorted_key key = {host->index, 0, 0};
     sorted_insert(&bucket->locals, &local->by_host, key, 0);
@@ -175,7 +179,8 @@ static void set_candidates(struct engine *engine, struct task *task, uint32_t ca
         local->with_candidates[task->candidates]--;
         local->with_candidates[candidates]++;
         engine->counters.visits++;
-        place_pair(engine, local);
+        if (candidates < local->fewest || !local->with_candidates[local->fewest])
+            place_pair(engine, local);
     }
     task->candidates = candidates;
 }
@@ -186,6 +191,24 @@ static uint32_t fitting_refs(const struct task *task)
     for (uint32_t i = 0; i < task->n_refs; i++)
         n += task->refs[i].local->fit;
     return n;
+}
+
+static bool is_before(const struct task *a, const struct task *b)
+{
+    return a->stage->index != b->stage->index ? a->stage->index < b->stage->index
+                                              : a->index < b->index;
+}
+
+/* In order. WHY from the end: tasks become ready in it, save those that come back. */
+static void insert_ref(struct local *local, struct local_ref *ref)
+{
+    struct local_ref *before = TAILQ_LAST(&local->refs, local_refs);
+    while (before && is_before(ref->task, before->task))
+        before = TAILQ_PREV(before, local_refs, link);
+    if (before)
+        TAILQ_INSERT_AFTER(&local->refs, before, ref, link);
+    else
+        TAILQ_INSERT_HEAD(&local->refs, ref, link);
 }
 
 void local_add(struct engine *engine, struct task *task)
@@ -205,14 +228,20 @@ void local_add(struct engine *engine, struct task *task)
         struct host *host = cluster_adopt(engine, replicas[i]);
         struct local_ref *ref = &task->refs[task->n_refs++];
         ref->task = task;
+        ref->index = task->n_refs - 1;
         ref->local = get_local(engine, bucket, host);
-        TAILQ_INSERT_TAIL(&ref->local->refs, ref, link);
+        insert_ref(ref->local, ref);
         ref->local->n++;
         ref->local->with_candidates[0]++;
         place_waiting(ref->local);
     }
-    if (bucket->synced)
-        set_candidates(engine, task, fitting_refs(task));
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        task->refs[i].of = task->n_refs;
+    if (!bucket->synced)
+        return;
+    set_candidates(engine, task, fitting_refs(task));
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        place_pair(engine, task->refs[i].local);
 }
 
 void local_remove(struct engine *engine, struct task *task)
@@ -285,84 +314,117 @@ static void synchronise(struct engine *engine, struct bucket *bucket)
         look_at_all(engine, bucket);
     bucket->synced = true;
     bucket->seen = engine->n_changes;
+    bucket->seen_flips = bucket->shape->flips;
+    bucket->looked = 0;
 }
 
-/* The pair that is best, what made it so, and whether the tasks' candidates are up to date. */
+/* The pair that is best, and its task: the first on that host with so few candidates. */
 struct best {
     struct local *local;
     struct sorted_key key;
-    bool synced;
+    struct task *task;
 };
 
-static uint32_t candidates_now(const struct task *task)
+/* ---- by the bucket's index ---- */
+
+static uint32_t candidates_of(struct sorted_key key)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < task->n_refs; i++)
-        n += host_fits(task->refs[i].local);
-    return n;
+    return (uint32_t)(key.a >> CANDIDATES_AT) & ((1u << (PLACED_AT - CANDIDATES_AT)) - 1);
 }
 
 static struct best best_by_index(struct engine *engine, struct bucket *bucket)
 {
     synchronise(engine, bucket);
     struct sorted_node *first = sorted_first(&bucket->pairs);
-    return first ? (struct best){sorted_owner(first, struct local, pair), first->key, true}
-                 : (struct best){0};
+    if (!first)
+        return (struct best){0};
+    struct best best = {sorted_owner(first, struct local, pair), first->key, NULL};
+    const struct local_ref *ref = TAILQ_FIRST(&best.local->refs);
+    while (ref->task->candidates != candidates_of(best.key))
+        ref = TAILQ_NEXT(ref, link);
+    best.task = ref->task;
+    return best;
 }
 
-/* Without the bucket's index: looks at what lies on the hosts that have room. */
-static struct best best_by_room(struct engine *engine, const struct bucket *bucket)
+/* ---- without it: by what lies on hosts with room ---- */
+
+/* Of its task. WHY not by way of the task: that is one more piece of memory, and there are many. */
+static uint32_t candidates_now(const struct local_ref *ref)
 {
-    struct best best = {0};
-    for (struct sorted_node *node = sorted_first(&bucket->shape->by_load); node;
-         node = sorted_next(node)) {
-        const struct fit *fit = sorted_owner(node, struct fit, by_load);
-        struct local *local = find_local(bucket, fit->host->index);
-        uint32_t fewest = UINT32_MAX;
-        struct local_ref *ref;
+    const struct local_ref *refs = ref - ref->index;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ref->of; i++)
+        n += host_fits(refs[i].local);
+    return n;
+}
+
+/* Of a host with room. A task next to whose block no other host has room ends the search. */
+static void look_at_host(struct engine *engine, struct local *local, struct best *best)
+{
+    struct sorted_key least = pair_key(engine, local, 1);
+    uint32_t fewest = UINT32_MAX;
+    const struct local_ref *ref, *first = NULL;
+    if (best->local && sorted_compare(least, best->key) >= 0)
+        return;
+    TAILQ_FOREACH (ref, &local->refs, link) {
+        uint32_t candidates = candidates_now(ref);
+        local->bucket->looked++;
         engine->counters.visits++;
-        if (!local || !local->n)
-            continue;
-        TAILQ_FOREACH (ref, &local->refs, link) {
-            uint32_t candidates = candidates_now(ref->task);
-            engine->counters.visits++;
-            fewest = candidates < fewest ? candidates : fewest;
+        if (candidates < fewest) {
+            fewest = candidates;
+            first = ref;
         }
-        struct sorted_key key = pair_key(engine, local, fewest);
-        if (!best.local || sorted_compare(key, best.key) < 0)
-            best = (struct best){local, key, false};
+        if (fewest == 1)
+            break;
     }
-    return best;
+    struct sorted_key key = pair_key(engine, local, fewest);
+    if (!best->local || sorted_compare(key, best->key) < 0)
+        *best = (struct best){local, key, first->task};
 }
 
-/* The first of the best host's tasks with so few candidates. */
-static struct task *first_with(const struct best *pair, uint32_t candidates)
+/* What bringing the index up to date may cost, in looks at a task: placing each host that may have
+ * changed, and where room came or went, telling each task there, on all its hosts. */
+static uint64_t cost_of_index(const struct engine *engine, const struct bucket *bucket)
 {
-    struct task *best = NULL;
-    struct local_ref *ref;
-    TAILQ_FOREACH (ref, &pair->local->refs, link) {
-        struct task *task = ref->task;
-        if ((pair->synced ? task->candidates : candidates_now(task)) != candidates)
-            continue;
-        if (!best || task->stage->index < best->stage->index ||
-            (task->stage == best->stage && task->index < best->index))
-            best = task;
+    uint64_t tasks = bucket->ready_maps.n / bucket->locals.n,
+             looks = cost_of_looking(engine, bucket);
+    uint64_t flips = bucket->synced ? bucket->shape->flips - bucket->seen_flips : looks;
+    return looks * PLACING + (flips < looks ? flips : looks) * TELLING * tasks;
+}
+
+/* False when that was given up, since it took as long as the index would. WHY it is counted over
+ * all picks since the index was last up to date: then whatever comes, at most twice the cheaper
+ * way's cost is paid. */
+static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even,
+                         struct best *ret_best)
+{
+    uint64_t most = cost_of_index(engine, bucket);
+    bool few = bucket->shape->by_load.n < bucket->locals.n;
+    struct sorted_node *node = sorted_first(few ? &bucket->shape->by_load : &bucket->locals);
+    *ret_best = (struct best){0};
+    for (; node && bucket->looked < most; node = sorted_next(node)) {
+        struct local *local =
+            few ? find_local(bucket, sorted_owner(node, struct fit, by_load)->host->index)
+                : sorted_owner(node, struct local, by_host);
+        engine->counters.visits++;
+        bucket->looked++;
+        if (local && host_fits(local) && !(even && refused(local)))
+            look_at_host(engine, local, ret_best);
     }
-    return best;
+    return !node;
 }
 
 int local_best_pair(struct engine *engine, struct bucket *bucket, bool even, struct task **ret_task,
                     struct fit **ret_fit, uint32_t *ret_candidates, uint32_t *ret_here)
 {
-    bool few = cost_of_looking(engine, bucket) > 4 * (uint64_t)bucket->shape->by_load.n;
-    struct best best = few ? best_by_room(engine, bucket) : best_by_index(engine, bucket);
+    struct best best;
+    if (!best_by_room(engine, bucket, even, &best))
+        best = best_by_index(engine, bucket);
     if (!best.local || (even && refused(best.local)))
         return -ENOENT;
-    uint32_t candidates =
-        (uint32_t)(best.key.a >> CANDIDATES_AT) & ((1u << (PLACED_AT - CANDIDATES_AT)) - 1);
-    *ret_task = first_with(&best, candidates);
+    *ret_task = best.task;
     *ret_fit = host_fit(best.local->host, bucket->shape);
-    *ret_candidates = candidates;
+    *ret_candidates = candidates_of(best.key);
     *ret_here = best.local->n;
     return 0;
 }

@@ -10,9 +10,12 @@
  *
  * Hosts change all the time, jobs are asked seldom. So a bucket looks at changed hosts only when it
  * is asked for a pair: it reads the engine's ring of changes from where it read last, or looks at
- * all its own hosts when that is less. Where far fewer hosts have room than it would have to look
- * at, it looks at those alone and leaves its index as it is. Cost: O(log n) per change that
- * concerns it, or per host with room, plus the lists of its ready tasks on those hosts. */
+ * all its own hosts when that is less. Room that came and went tells every task on that host, on
+ * all its hosts. Where few hosts have room that is not worth it: nearly every task next to them has
+ * no other candidate, and the first one is found at once; so the bucket looks at what lies on hosts
+ * with room, and brings its index up to date only when that has taken as many looks as the index
+ * would. Cost: O(log n) per change that concerns it, or per host with room, plus the lists of its
+ * ready tasks on those hosts. */
 #pragma once
 
 #include "controller/engine/state.h"

@@ -222,6 +222,7 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
 {
     struct job *job = task->stage->job;
     struct sorted_key by_host = {host->index, 0, 0}, by_job = {job->number, 0, 0};
+    job->spread_valid = false;
     struct sorted_node *node = sorted_find(&job->outputs, by_host);
     struct output_host *output = node ? sorted_owner(node, struct output_host, by_host) : NULL;
     if (!output && add) {

@@ -42,6 +42,7 @@ TAILQ_HEAD(attempts, attempt);
 struct local_ref {
     struct task *task;
     struct local *local;
+    uint32_t index, of; /* its place among the task's */
     TAILQ_ENTRY(local_ref) link;
 };
 
@@ -69,11 +70,12 @@ struct local {
     struct sorted_node by_host; /* bucket->locals */
     struct sorted_node
         pair; /* bucket->pairs: the order in which nats prefers (task, server) pairs */
-    struct sorted_node waiting; /* host_shape->waiting */
-    TAILQ_HEAD(, local_ref) refs;
+    struct sorted_node waiting;             /* host_shape->waiting */
+    TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
     uint32_t n;
     TAILQ_ENTRY(local) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
+    uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
     bool fit;        /* as of the bucket's last look */
     uint64_t placed; /* of the job's maps on the host; 0 where they are not kept even */
     bool up, under;  /* where maps are kept even: its host could run such a task when empty, and has
@@ -108,6 +110,8 @@ struct stage {
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
     uint64_t received_bytes, received_level; /* D-CLAS */
+    bool one_level; /* index: all its attempts' Coflow level is common_level; false: who knows */
+    uint64_t common_level;
     struct attempts attempts;
     struct sorted ready_reduces;  /* (bytes, index) */
     TAILQ_ENTRY(stage) of_bucket; /* bucket->reduce_stages while ready_reduces.n */
@@ -134,6 +138,8 @@ struct bucket {
     TAILQ_ENTRY(bucket) of_moved;
     bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
+    uint64_t seen_flips;    /* the shape's, then */
+    uint64_t looked;        /* at tasks and hosts since, without the index */
     uint32_t n_up, n_under; /* index: locals */
 };
 
@@ -144,6 +150,12 @@ struct output_host {
     uint32_t outputs;
     struct sorted_node by_host; /* job->outputs */
     struct sorted_node by_job;  /* host->outputs */
+};
+
+/* As many of a job's outputs are on that host. */
+struct spread {
+    struct host *host;
+    uint64_t outputs;
 };
 
 struct job {
@@ -166,6 +178,10 @@ struct job {
                               they are not kept even */
     struct sorted_key turn;
     struct sorted outputs;
+    struct spread *spread; /* index of place/neat.c: the same as a list, with its sum; owned */
+    uint32_t n_spread, spread_room;
+    uint64_t n_outputs;
+    bool spread_valid;
     struct sorted_node by_number, by_turn, by_name;
 };
 
@@ -218,8 +234,10 @@ struct host {
     TAILQ_HEAD(, local) locals;      /* index */
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
-    uint64_t neat_up, neat_down; /* scratch of one pick of place/neat.c: bytes ahead on its links */
-    struct host_shape **shapes;  /* index: one per engine shape */
+    uint64_t neat_up,
+        neat_down;              /* scratch of one pick of place/neat.c: bytes ahead on its links, */
+    uint64_t neat_own;          /* and what the task itself would read from here */
+    struct host_shape **shapes; /* index: one per engine shape */
 };
 
 /* One (demand, constraint): index over hosts and jobs. */
@@ -229,6 +247,7 @@ struct shape {
     char constraint[ENGINE_NAME_MAX];
     uint32_t users; /* buckets */
     int64_t times;  /* how many more such tasks fit now */
+    uint64_t flips; /* how often a host's room came or went */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint64_t n_ready;

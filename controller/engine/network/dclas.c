@@ -18,6 +18,7 @@ static void received(struct engine *engine, struct stage *stage)
     if (level <= stage->received_level)
         return;
     stage->received_level = level;
+    stage->one_level = false;
     int64_t threshold = table->levels ? clamp_i64(table->threshold_bytes[level - 1]) : 0;
     struct attempt *attempt;
     TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {

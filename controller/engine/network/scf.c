@@ -23,6 +23,10 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
 static void received(struct engine *engine, struct stage *stage)
 {
     uint64_t level = level_now(engine, stage);
+    if (stage->one_level && level == stage->common_level)
+        return;
+    stage->one_level = true;
+    stage->common_level = level;
     struct attempt *attempt;
     TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {
         if (attempt->level[ORDER_COFLOW] == level)

@@ -14,33 +14,45 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/place/place.h"
 
+#include <stdlib.h>
+
 __extension__ typedef unsigned __int128 wide;
 
 struct neat {
-    const struct engine *engine;
+    struct engine *engine;
     struct task *task;
-    uint64_t coflow, outputs; /* of the task's stage and job */
+    uint64_t coflow; /* of the task's stage */
     bool fair;
 };
 
-static uint64_t count_outputs(const struct job *job)
+/* Brings the job's list of outputs up to date. WHY a list beside the tree: each pick reads those of
+ * all jobs that receive, while outputs change only as maps end. */
+static void list_outputs(struct engine *engine, struct job *job)
 {
-    uint64_t n = 0;
-    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node))
-        n += sorted_owner(node, struct output_host, by_host)->outputs;
-    return n ? n : 1;
+    if (job->spread_valid)
+        return;
+    if (job->outputs.n > job->spread_room) {
+        free(job->spread);
+        job->spread_room = 0;
+        job->spread = engine_allocate(engine, 2 * job->outputs.n, sizeof(*job->spread));
+        job->spread_room = 2 * (uint32_t)job->outputs.n;
+    }
+    job->n_spread = 0;
+    job->n_outputs = 0;
+    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
+        const struct output_host *output = sorted_owner(node, struct output_host, by_host);
+        job->spread[job->n_spread++] = (struct spread){output->host, output->outputs};
+        job->n_outputs += output->outputs;
+    }
+    job->spread_valid = true;
 }
 
 static uint64_t part(uint64_t bytes, uint64_t outputs, uint64_t of)
 {
+    uint64_t product;
+    if (!__builtin_mul_overflow(bytes, outputs, &product))
+        return product / of;
     return (uint64_t)((wide)bytes * outputs / of);
-}
-
-static uint64_t outputs_on(const struct job *job, const struct host *host)
-{
-    struct sorted_key key = {host->index, 0, 0};
-    struct sorted_node *node = sorted_find(&job->outputs, key);
-    return node ? sorted_owner(node, struct output_host, by_host)->outputs : 0;
 }
 
 static uint64_t left_of(const struct attempt *attempt)
@@ -59,20 +71,23 @@ static uint64_t ahead(const struct neat *n, uint64_t coflow, uint64_t left, uint
 }
 
 /* Adds what is ahead on all links: into hosts' neat_down and neat_up. */
-static void weigh(struct neat *n, const struct attempt *attempt)
+static void weigh(const struct neat *n, const struct attempt *attempt)
 {
     uint64_t left = left_of(attempt), coflow = attempt->bytes[ORDER_COFLOW];
     if (!attempt->task || !left || (coflow > n->coflow && !n->fair))
         return;
-    const struct job *job = attempt->task->stage->job;
-    uint64_t all = count_outputs(job);
+    struct job *job = attempt->task->stage->job;
+    uint64_t outputs = 0, from_host = 0;
+    list_outputs(n->engine, job);
     attempt->host->neat_down += ahead(n, coflow, left, n->task->bytes);
-    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
-        const struct output_host *output = sorted_owner(node, struct output_host, by_host);
-        uint64_t own =
-            part(n->task->bytes, outputs_on(n->task->stage->job, output->host), n->outputs);
-        if (output->host != attempt->host)
-            output->host->neat_up += ahead(n, coflow, part(left, output->outputs, all), own);
+    for (uint32_t i = 0; i < job->n_spread; i++) {
+        struct host *host = job->spread[i].host;
+        if (job->spread[i].outputs != outputs) {
+            outputs = job->spread[i].outputs;
+            from_host = part(left, outputs, job->n_outputs);
+        }
+        if (host != attempt->host)
+            host->neat_up += ahead(n, coflow, from_host, host->neat_own);
     }
 }
 
@@ -89,14 +104,13 @@ static void latest_uplinks(const struct neat *n, uint64_t ret_ns[2], const struc
     ret_ns[0] = ret_ns[1] = 0;
     *ret_first = NULL;
     const struct job *job = n->task->stage->job;
-    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
-        const struct output_host *output = sorted_owner(node, struct output_host, by_host);
-        uint64_t own = part(n->task->bytes, output->outputs, n->outputs);
-        uint64_t ns = time_of(own + output->host->neat_up, output->host->uplink_bps);
+    for (uint32_t i = 0; i < job->n_spread; i++) {
+        const struct host *host = job->spread[i].host;
+        uint64_t ns = time_of(host->neat_own + host->neat_up, host->uplink_bps);
         if (ns > ret_ns[0] || !*ret_first) {
             ret_ns[1] = ret_ns[0];
             ret_ns[0] = ns;
-            *ret_first = output->host;
+            *ret_first = host;
         } else if (ns > ret_ns[1]) {
             ret_ns[1] = ns;
         }
@@ -106,8 +120,7 @@ static void latest_uplinks(const struct neat *n, uint64_t ret_ns[2], const struc
 static uint64_t cost_on(const struct neat *n, const struct host *host, const uint64_t latest_ns[2],
                         const struct host *first)
 {
-    const struct job *job = n->task->stage->job;
-    uint64_t remote = n->task->bytes - part(n->task->bytes, outputs_on(job, host), n->outputs);
+    uint64_t remote = n->task->bytes - host->neat_own;
     uint64_t down_ns = time_of(remote + host->neat_down, host->downlink_bps),
              up_ns = latest_ns[host == first];
     return remote ? down_ns > up_ns ? down_ns : up_ns : 0;
@@ -115,13 +128,17 @@ static uint64_t cost_on(const struct neat *n, const struct host *host, const uin
 
 static struct claim choose(struct engine *engine, struct bucket *bucket, bool fair)
 {
-    struct neat n = {engine, place_largest(engine, bucket), 0, 0, fair};
+    struct neat n = {engine, place_largest(engine, bucket), 0, fair};
+    struct job *job = n.task->stage->job;
     n.coflow =
         n.task->stage->coflow_fixed ? n.task->stage->coflow_bytes : n.task->stage->total_bytes;
-    n.outputs = count_outputs(n.task->stage->job);
     for (uint32_t h = 0; h < engine->n_hosts; h++)
         if (engine->hosts[h])
-            engine->hosts[h]->neat_up = engine->hosts[h]->neat_down = 0;
+            engine->hosts[h]->neat_up = engine->hosts[h]->neat_down = engine->hosts[h]->neat_own =
+                0;
+    list_outputs(engine, job);
+    for (uint32_t i = 0; i < job->n_spread; i++)
+        job->spread[i].host->neat_own = part(n.task->bytes, job->spread[i].outputs, job->n_outputs);
     for (uint32_t h = 0; h < engine->n_hosts; h++)
         for (struct sorted_node *node =
                  engine->hosts[h] ? sorted_first(&engine->hosts[h]->receiving[ORDER_COFLOW]) : NULL;

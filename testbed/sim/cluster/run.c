@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORT_NS = 100000000, IDLE_FAULTS_MAX = 1000000 };
+enum { IDLE_FAULTS_MAX = 1000000 };
 
 int run_out_of_memory(struct run *r)
 {
@@ -276,19 +276,6 @@ static int take_computing(struct run *r)
     return 0;
 }
 
-static int take_reports(struct run *r)
-{
-    if (!r->reports || r->now_ns < r->report_ns)
-        return 0;
-    r->report_ns = r->now_ns + REPORT_NS;
-    for (struct attempt *a = r->live; a; a = a->hh.next)
-        if (a->phase == PHASE_RECEIVING &&
-            run_report_attempt(r, EVENT_ATTEMPT_PROGRESS, a->number,
-                               (uint64_t)(run_attempt_arrived_bytes(r, a) - a->local_bytes)))
-            return -ENOMEM;
-    return 0;
-}
-
 static int take_delayed(struct run *r)
 {
     struct event event;
@@ -357,8 +344,8 @@ static int next_instant(struct run *r, int64_t *ret_ns)
     sooner(&next_ns, hosts_timers_next_ns(r));
     sooner(&next_ns, copies_next_ns(r));
     wait_for_faults(r, &next_ns);
-    if (r->reports && next_ns != FLUID_NEVER && r->live)
-        sooner(&next_ns, r->report_ns);
+    if (r->reports.wanted && next_ns != FLUID_NEVER && r->live)
+        sooner(&next_ns, r->reports.next_ns);
     *ret_ns = next_ns > r->now_ns && !r->n_events ? next_ns : r->now_ns;
     return 0;
 }
@@ -369,7 +356,7 @@ static int happen(struct run *r)
     int rc = take_transfers(r);
     rc = rc ? rc : take_computing(r);
     rc = rc ? rc : hosts_take(r);
-    rc = rc ? rc : take_reports(r);
+    rc = rc ? rc : reports_take(r);
     return rc ? rc : take_delayed(r);
 }
 
@@ -488,7 +475,7 @@ static int open_coflows(struct run *r)
     }
     r->coflows = calloc(n ? n : 1, sizeof(*r->coflows));
     r->coflow_s = calloc(n ? n : 1, sizeof(*r->coflow_s));
-    return r->first_coflow && r->coflows && r->coflow_s ? 0 : run_out_of_memory(r);
+    return r->first_coflow && r->coflows && r->coflow_s ? reports_open(r, n) : run_out_of_memory(r);
 }
 
 static int open_topology(struct run *r)
@@ -527,8 +514,6 @@ static int open_run(struct run *r)
         rc = engine_create(&c->engine, &r->engine, r->err);
     if (rc)
         return rc;
-    r->reports = strcmp(c->engine.network, "dclas") == 0 || strcmp(c->engine.network, "scf") == 0 ||
-                 strncmp(c->engine.place, "neat", 4) == 0;
     r->host_bytes = calloc(c->hosts, sizeof(*r->host_bytes));
     r->sources = calloc(c->hosts, sizeof(*r->sources));
     if (!r->host_bytes || !r->sources)
@@ -544,6 +529,7 @@ static void close_run(struct run *r)
     free(r->arrival_room);
     heap_done(&r->computing);
     heap_done(&r->suspects);
+    reports_close(r);
     delay_line_done(&r->told);
     delay_line_done(&r->orders);
     delay_line_done(&r->wanted);

@@ -15,10 +15,11 @@ struct attempt *run_attempt_find(struct run *r, uint64_t number)
 
 static int places(struct run *r)
 {
-    size_t room = r->attempts_room, same[3] = {room, room, room};
+    size_t room = r->attempts_room, same[] = {room, room, room, room};
     if (run_grow((void **)&r->computing_where, &same[0], room + 1, sizeof(uint32_t)) ||
         run_grow((void **)&r->suspects_where, &same[1], room + 1, sizeof(uint32_t)) ||
-        run_grow((void **)&r->spare, &same[2], room + 1, sizeof(uint32_t)))
+        run_grow((void **)&r->reports.ends_where, &same[2], room + 1, sizeof(uint32_t)) ||
+        run_grow((void **)&r->spare, &same[3], room + 1, sizeof(uint32_t)))
         return -ENOMEM;
     return run_grow((void **)&r->attempts, &r->attempts_room, room + 1, sizeof(struct attempt *));
 }
@@ -46,6 +47,7 @@ struct attempt *run_attempt_make(struct run *r, uint64_t number, uint64_t job, u
     a->id = r->n_spare ? r->spare[--r->n_spare] : (uint32_t)r->n_attempts++;
     r->attempts[a->id] = a;
     r->computing_where[a->id] = r->suspects_where[a->id] = HEAP_NOWHERE;
+    r->reports.ends_where[a->id] = HEAP_NOWHERE;
     HASH_ADD(hh, r->live, number, sizeof(a->number), a);
     return a->hh.tbl ? a : NULL;
 }
@@ -82,6 +84,8 @@ int run_attempt_drop(struct run *r, struct attempt *a)
     }
     if (r->computing_where[a->id] != HEAP_NOWHERE)
         heap_take(&r->computing, r->computing_where, a->id);
+    if (reports_end(r, a))
+        return -ENOMEM;
     forget(r, a);
     return 0;
 }
@@ -386,7 +390,8 @@ static int compute(struct run *r, struct attempt *a)
     run_watch(r, RUN_RECEIVED, a, a->host);
     if (heap_push(&r->computing, r->computing_where, end_ns, a->id))
         return run_out_of_memory(r);
-    return copies_watch(r, a);
+    int rc = reports_end(r, a);
+    return rc ? rc : copies_watch(r, a);
 }
 
 int run_attempt_settle(struct run *r, struct attempt *a)
@@ -415,9 +420,9 @@ int run_attempt_begin(struct run *r, struct attempt *a)
     free(a->sources);
     a->sources = NULL;
     note_coflow(r, a, false);
-    if (rc || a->n_open || a->n_missing)
+    if (rc)
         return rc;
-    return compute(r, a);
+    return a->n_open || a->n_missing ? reports_begin(r, a) : compute(r, a);
 }
 
 int run_attempts_output_ready(struct run *r, const struct order *output)

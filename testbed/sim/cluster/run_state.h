@@ -1,6 +1,6 @@
 /* What a simulated run consists of. Private to run*.c: run.c is the clock and the way to and from
  * the engine, run_attempts.c what happens to attempts on hosts and wire, run_hosts.c failures,
- * run_copies.c second attempts.
+ * run_reports.c what agents say of bytes received, run_copies.c second attempts.
  *
  * Two sides: what is so (attempts, transfers, hosts) and what the engine was told. They differ by
  * the delays: a report leaves by run_report and reaches the engine report_delay_ns later, a
@@ -62,6 +62,9 @@ struct attempt {
     struct awaited *awaited; /* owned, by stage and task */
     uint32_t n_awaited, n_missing;
     LIST_ENTRY(attempt) of_pipelined;
+    struct stage_reports *reports; /* while it receives and some reports are left out */
+    int64_t told_bytes;
+    TAILQ_ENTRY(attempt) of_stage;
     UT_hash_handle hh;
 };
 
@@ -75,6 +78,30 @@ struct arrival {
 struct run_coflow {
     int64_t first_ns, last_ns;
     bool began;
+};
+
+/* What the engine was told of a stage's bytes, and how far they may have come since. */
+struct stage_reports {
+    TAILQ_HEAD(, attempt) receiving;
+    uint32_t n;     /* of those */
+    uint64_t bytes; /* all of its Coflow, as the engine knows */
+    int64_t told_bytes;
+    double most_bytes; /* that may have arrived by at_ns */
+    int64_t at_ns;
+};
+
+struct reports {
+    bool wanted; /* by the engine's policies: */
+    bool levels, place;
+    bool some; /* those that change nothing are left out */
+    int64_t next_ns;
+    double link_bytes_ns;
+    struct stage_reports *stages; /* as run.coflows */
+    struct heap crossings;        /* stages by when they may cross a threshold */
+    struct heap ends;             /* attempts that receive, by when they may end at the earliest */
+    uint32_t *stages_where, *ends_where;
+    struct attempt **due; /* scratch */
+    size_t n_due, due_room;
 };
 
 struct run_host {
@@ -104,9 +131,10 @@ struct run {
     struct decisions decisions;
     struct fluid *fluid;
     struct ranks ranks; /* where levels are unlimited */
-    int64_t now_ns, report_ns;
+    int64_t now_ns;
     enum mode mode; /* on the wire */
-    bool reports, pipelines;
+    bool pipelines;
+    struct reports reports;   /* run_reports.c */
     struct arrival *arrivals; /* by job number; one array for all */
     struct arrival *arrival_room;
     struct attempt *live; /* by number, in order of decision */
@@ -194,6 +222,17 @@ int run_attempt_transfer_start(struct run *r, struct attempt *a, uint32_t index)
 /* Pipelined: remembers how far computing can be at this instant, at which rates change. */
 void run_attempts_note_overlap(struct run *r);
 void run_attempts_done(struct run *r);
+
+/* ---- run_reports.c ---- */
+
+/* Before the first instant; run.hosts and run.pipelines are known. */
+int reports_open(struct run *r, size_t n_stages);
+void reports_close(struct run *r);
+/* The attempt receives from now on; it does so no longer, and the engine knows. */
+int reports_begin(struct run *r, struct attempt *a);
+int reports_end(struct run *r, struct attempt *a);
+/* Tells the engine what has arrived, if it is time and matters. */
+int reports_take(struct run *r);
 
 /* ---- run_hosts.c ---- */
 

@@ -387,7 +387,7 @@ static double row_left(const struct dense *net, const struct row *row)
                 lanes served = *(lanes *)(from->served + i) + *(lanes *)(from->rate + i) * seconds;
                 lanes left = smaller(*(lanes *)(row->key[0] + i) - served,
                                      *(lanes *)(row->key[1] + i) - served_to);
-                sum += choose((left > zero) & (left < infinite), left, zero);
+                sum += choose(left < infinite, larger(left, zero), zero);
             }
         }
     return sum[0] + sum[1];
@@ -512,22 +512,33 @@ static int end_of_target(struct dense *net, struct sheet *sheet, uint32_t target
 
 /* What a counter may miss of an end by rounding: a nanosecond's worth is met exactly, since
  * instants are rounded up. */
-static double slack(double served)
+static inline lanes with_slack(lanes served)
 {
-    return 1e-6 + 1e-15 * served;
+    const lanes zero = {0};
+    return served + (zero + 1e-6 + 1e-15 * served);
+}
+
+static int end_of_side(struct dense *net, struct sheet *sheet, int side)
+{
+    const struct side *s = &sheet->side[side];
+    int rc = 0;
+    for (uint32_t block = 0; block < net->width; block += LANES) {
+        lanes by = with_slack(*(lanes *)(s->served + block));
+        unsigned set = bits_of(*(lanes *)(s->low + block) <= by);
+        for (; set && !rc; set &= set - 1) {
+            uint32_t i = (uint32_t)__builtin_ctz(set);
+            rc = side ? end_of_target(net, sheet, block + i, i ? by[1] : by[0])
+                      : end_of_source(net, sheet, block + i, i ? by[1] : by[0]);
+        }
+    }
+    return rc;
 }
 
 static int sheet_end(struct dense *net, struct sheet *sheet)
 {
     sheet_advance(net, sheet);
-    for (int side = 0; side < 2; side++)
-        for (uint32_t port = 0; port < net->n; port++) {
-            const struct side *s = &sheet->side[side];
-            double by = s->served[port] + slack(s->served[port]);
-            if (s->low[port] <= by &&
-                (side ? end_of_target(net, sheet, port, by) : end_of_source(net, sheet, port, by)))
-                return -ENOMEM;
-        }
+    if (end_of_side(net, sheet, 0) || end_of_side(net, sheet, 1))
+        return -ENOMEM;
     if (sheet->changed)
         return 0;
     /* Rounding left a nanosecond to go, or a stale `low` was the next: no filling will look. */

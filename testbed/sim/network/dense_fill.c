@@ -13,7 +13,7 @@ static const double GAVE = -1e300;
 static inline lanes share_of(lanes left, lanes open)
 {
     const lanes zero = {0};
-    return choose(open > zero + .5, choose(left > zero, left, zero) / open, zero + INFINITY);
+    return choose(open > zero + .5, larger(left, zero) / open, zero + INFINITY);
 }
 
 /* ---- checkpoints ---- */
@@ -186,26 +186,41 @@ static struct giver give(struct dense *net, struct sheet *sheet, int side, uint3
     return (struct giver){s->count + (size_t)port * net->width, s->rate[port]};
 }
 
+/* Of the links in a block those give that have no more than `most` for each of their flows; returns
+ * the least share of the others. Links that gave and those without open flows have infinite ones.
+ */
+static inline lanes give_block(struct dense *net, struct sheet *sheet, int side, uint32_t block,
+                               double most, uint32_t *n, double *largest)
+{
+    const lanes infinite = (lanes){0} + INFINITY, limit = (lanes){0} + most;
+    double *share = net->share[side] + block;
+    lanes first = *(lanes *)share, second = *(lanes *)(share + LANES);
+    unsigned set = bits_of(first <= limit) | bits_of(second <= limit) << LANES;
+    set &= bits_of(first < infinite) | bits_of(second < infinite) << LANES;
+    for (; set; set &= set - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(set);
+        *largest = share[i] > *largest ? share[i] : *largest;
+        net->givers[(*n)++] = give(net, sheet, side, block + i);
+        share[i] = INFINITY;
+    }
+    return smaller(choose(first <= limit, infinite, first),
+                   choose(second <= limit, infinite, second));
+}
+
 /* WHY all links of a side up to the other's least share at once: what they give leaves the other
  * side's shares as they are or larger, and links of one side have no flow in common. Returns the
  * largest share given. */
 static double step(struct dense *net, struct sheet *sheet, int side, double low[2])
 {
     double largest = 0, most = low[!side];
+    lanes least = (lanes){0} + INFINITY;
     const struct side *s = &sheet->side[side];
     uint32_t n = 0;
-    low[side] = INFINITY;
     for (uint32_t w = 0; w < net->words; w++)
-        for (uint64_t set = s->active[w] & ~net->gave[side][w]; set; set &= set - 1) {
-            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
-            double share = net->share[side][i];
-            if (share > most || share == INFINITY) {
-                low[side] = share < low[side] ? share : low[side];
-                continue;
-            }
-            largest = share > largest ? share : largest;
-            net->givers[n++] = give(net, sheet, side, i);
-        }
+        for (uint64_t todo = s->active[w] & ~net->gave[side][w]; todo;)
+            least = smaller(least,
+                            give_block(net, sheet, side, next_block(&todo, w), most, &n, &largest));
+    low[side] = least[0] < least[1] ? least[0] : least[1];
     low[!side] = take(net, sheet, !side, net->givers, n);
     net->fluid->visited += n;
     return largest;
@@ -230,11 +245,12 @@ static bool leave_block(const struct dense *net, struct side *s, int side, uint3
     bool news = false;
     for (uint32_t i = block; i < block + BLOCK; i += LANES) {
         lanes open = *(lanes *)(net->open[side] + i), left = *(lanes *)(net->left[side] + i);
-        lanes rest = choose((open > zero + GAVE / 2) & (left > little), left, zero);
+        lanes rest = choose(open > zero + GAVE / 2, choose(left > little, left, zero), zero);
         lanes more = rest - *(lanes *)(s->rest + i);
-        masks differ = (more > noise) | (-more > noise);
-        for (uint32_t k = 0; (differ[0] | differ[1]) && k < LANES; k++)
-            news |= news_of(net, s, side, i + k, rest[k]);
+        for (unsigned set = bits_of(more > noise) | bits_of(-more > noise); set; set &= set - 1) {
+            uint32_t k = (uint32_t)__builtin_ctz(set);
+            news |= news_of(net, s, side, i + k, k ? rest[1] : rest[0]);
+        }
     }
     return news;
 }
