@@ -55,21 +55,21 @@ static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
     struct port *p = aligned_alloc(64, sizeof(*p));
     if (!p)
         return NULL;
-    *p =
-        (struct port){.id = (uint32_t)net->ports.n, .link = link, .level = level, .rate = INFINITY};
+    *p = (struct port){.id = (uint32_t)net->ports.n,
+                       .link = link,
+                       .level = level,
+                       .share = INFINITY,
+                       .rate = INFINITY};
     p->at_ns = net->fluid->now_ns;
     if (fluid_grow((void **)&net->ends_where, &net->ends_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
         fluid_grow((void **)&net->unfit_where, &net->unfit_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
-        fluid_grow((void **)&net->shares, &net->shares_room, net->ports.n + 1,
-                   sizeof(*net->shares)) ||
         fluid_list_add(&net->ports, p)) {
         free(p);
         return NULL;
     }
     net->ends_where[p->id] = net->unfit_where[p->id] = HEAP_NOWHERE;
-    net->shares[p->id] = INFINITY;
     return p;
 }
 
@@ -127,34 +127,6 @@ int bundle_schedule(struct sparse *net, struct bundle *b)
     return port_schedule(net, p);
 }
 
-static int bundle_join(struct sparse *net, struct bundle *b, uint32_t i)
-{
-    struct port *p = port_get(net, b->key.links[i], b->key.level);
-    size_t room = p ? p->room : 0;
-    if (!p || fluid_grow((void **)&p->row, &room, p->n_bundles + 1, sizeof(*p->row)))
-        return -ENOMEM;
-    p->room = (uint32_t)room;
-    b->ports[i] = p;
-    b->place[i] = p->n_bundles;
-    p->row[p->n_bundles++] = (struct crossing){.peer = PORT_NONE, .bundle = b};
-    if (!p->listed)
-        port_list(net, p);
-    return 0;
-}
-
-/* The last bundle of the list takes the empty place, and is told so. */
-static void bundle_leave(struct sparse *net, struct bundle *b, uint32_t i)
-{
-    struct port *p = b->ports[i];
-    p->row[b->place[i]] = p->row[--p->n_bundles];
-    struct bundle *last = p->row[b->place[i]].bundle;
-    for (uint32_t j = 0; j < last->key.n; j++)
-        if (last->ports[j] == p)
-            last->place[j] = b->place[i];
-    if (!p->n_bundles)
-        port_unlist(net, p);
-}
-
 static struct bundle *bundle_blank(struct sparse *net)
 {
     if (net->spare_bundles.n)
@@ -175,6 +147,22 @@ static struct bundle *bundle_blank(struct sparse *net)
     return b;
 }
 
+static int bundle_join(struct sparse *net, struct bundle *b)
+{
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        b->ports[i] = port_get(net, b->key.links[i], b->key.level);
+        if (!b->ports[i])
+            return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        if (row_join(net, b, i))
+            return -ENOMEM;
+        if (!b->ports[i]->listed)
+            port_list(net, b->ports[i]);
+    }
+    return 0;
+}
+
 static struct bundle *bundle_get(struct sparse *net, const struct bundle_key *key)
 {
     struct bundle *b;
@@ -191,22 +179,18 @@ static struct bundle *bundle_get(struct sparse *net, const struct bundle_key *ke
     HASH_ADD(hh, net->bundles, key, sizeof(b->key), b);
     if (!b->hh.tbl)
         return NULL;
-    for (uint32_t i = 0; i < key->n; i++)
-        if (bundle_join(net, b, i))
-            return NULL;
-    if (fluid_list_add(&net->fresh, b))
-        return NULL;
-    for (uint32_t i = 0; i < 2 && key->n == 2; i++)
-        b->ports[i]->row[b->place[i]].peer = b->ports[!i]->id;
-    return b;
+    return bundle_join(net, b) || fluid_list_add(&net->fresh, b) ? NULL : b;
 }
 
 static int bundle_drop(struct sparse *net, struct bundle *b)
 {
     if (b->limit && bundle_schedule(net, b))
         return -ENOMEM;
-    for (uint32_t i = 0; i < b->key.n; i++)
-        bundle_leave(net, b, i);
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        row_leave(net, b, i);
+        if (!b->ports[i]->n_bundles)
+            port_unlist(net, b->ports[i]);
+    }
     HASH_DELETE(hh, net->bundles, b);
     return fluid_list_add(&net->spare_bundles, b);
 }
@@ -214,9 +198,8 @@ static int bundle_drop(struct sparse *net, struct bundle *b)
 static int bundle_count(struct sparse *net, struct bundle *b, int more)
 {
     b->n_flows += (uint32_t)more;
-    for (uint32_t i = 0; i < b->key.n; i++) {
-        b->ports[i]->n_flows += (uint32_t)more;
-        b->ports[i]->row[b->place[i]].n_flows = b->n_flows;
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        row_count(b, i, more);
         b->ports[i]->changed = true;
         if (port_mark_dirty(net, b->ports[i]))
             return -ENOMEM;
@@ -481,9 +464,9 @@ static void free_tables(struct sparse *net)
 {
     struct list *lists[] = {&net->ports,   &net->spare_bundles, &net->bundles_by_id, &net->fresh,
                             &net->touched, &net->moved,         &net->uplinks};
-    void *tables[] = {net->links,         net->levels, net->dirty,       net->ends_where,
-                      net->limited_where, net->flows,  net->flows_where, net->flow_ids.spare,
-                      net->unfit_where,   net->shares};
+    void *tables[] = {net->links,       net->levels,         net->dirty,
+                      net->ends_where,  net->limited_where,  net->flows,
+                      net->flows_where, net->flow_ids.spare, net->unfit_where};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         free(lists[i]->items);
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
