@@ -30,28 +30,28 @@ static double left_of_link(const struct sparse *net, const struct port *p)
     return left > 1e-9 * net->links[p->link].capacity ? left : 0;
 }
 
-/* What the other ports of its path let a bundle of port p have. */
-static inline double others_share(const struct sparse *net, const struct port *p,
-                                  const struct crossing *c)
-{
-    return c->peer ? c->peer->share : bundle_least(net->bundles_by_id.items[c->bundle], p, NULL);
-}
-
 /* What p's flows take if it limits them to `share`. */
 struct demand {
     double others; /* bytes a second of those that other ports limit to less */
     uint32_t open; /* the number of all the rest */
 };
 
+static void add_demand(const struct sparse *net, const struct port *p, uint32_t from, uint32_t to,
+                       double share, struct demand *d)
+{
+    for (uint32_t j = from; j < to; j++) {
+        double others = others_share(net, p, &p->row[j]);
+        uint32_t n = others < share ? p->row[j].n_flows : 0;
+        d->others += n ? n * others : 0;
+        d->open -= n;
+    }
+}
+
 static struct demand demand_at(const struct sparse *net, const struct port *p, double share)
 {
-    struct demand d = {0};
-    for (uint32_t j = 0; j < p->n_bundles; j++) {
-        double others = others_share(net, p, &p->row[j]);
-        uint32_t n = p->row[j].n_flows;
-        d.others += others < share ? n * others : 0;
-        d.open += others < share ? 0 : n;
-    }
+    struct demand d = {.open = p->n_flows};
+    add_demand(net, p, 0, p->n_told, share, &d);
+    add_demand(net, p, p->n_open, p->n_bundles, share, &d);
     return d;
 }
 
@@ -63,21 +63,6 @@ static double load_of(struct demand d, double share)
 static struct demand demand_now(const struct port *p)
 {
     return (struct demand){p->load - (isinf(p->share) ? 0 : p->open * p->share), p->open};
-}
-
-/* Adds up what else is kept by additions, which round. */
-static struct demand weigh(const struct sparse *net, struct port *p)
-{
-    struct demand d = demand_at(net, p, p->share);
-    p->sets = 0;
-    p->load = load_of(d, p->share);
-    p->closed_most = 0;
-    for (uint32_t j = p->n_open; j < p->n_bundles; j++) {
-        double others = others_share(net, p, &p->row[j]);
-        if (others > p->closed_most)
-            p->closed_most = others;
-    }
-    return d;
 }
 
 static double fitting(const struct port *p, struct demand d)
@@ -92,7 +77,7 @@ static bool same_are_open(const struct sparse *net, const struct port *p, double
 {
     if (share <= p->closed_most)
         return false;
-    for (uint32_t j = 0; share > p->share && j < p->n_open; j++)
+    for (uint32_t j = 0; share > p->share && j < p->n_told; j++)
         if (others_share(net, p, &p->row[j]) < share)
             return false;
     return true;
@@ -102,7 +87,8 @@ static bool same_are_open(const struct sparse *net, const struct port *p, double
  * leaves fewer flows open, the last one none fewer. */
 static double search_share(const struct sparse *net, struct port *p)
 {
-    struct demand d = weigh(net, p);
+    row_weigh(net, p);
+    struct demand d = demand_now(p);
     for (bool first = true;; first = false) {
         if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE)))
             return INFINITY;
@@ -137,7 +123,8 @@ static double wanted_share(struct sparse *net, struct port *p)
  * large down to the point at which the open flows alone have given it back. */
 static inline double least_of_both(const struct port *p)
 {
-    double over = p->load - p->capacity, tolerated = NOISE * p->capacity;
+    double over = p->load - p->capacity + (p->quiet ? p->spared : 0);
+    double tolerated = NOISE * p->capacity;
     if (isinf(p->share) ? !p->open && over <= tolerated : p->open && fabs(over) <= tolerated)
         return INFINITY;
     if (!isinf(p->share) && over <= tolerated)
@@ -173,7 +160,7 @@ static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
 {
     struct crossing c = p->row[at];
     p->open += open ? c.n_flows : -c.n_flows;
-    row_move(net, p, at, open ? SECTION_OPEN : SECTION_CLOSED);
+    row_move(net, p, at, open ? row_open_section(&c) : SECTION_CLOSED);
     return open ? 0 : fluid_list_add(&net->moved, net->bundles_by_id.items[c.bundle]);
 }
 
@@ -183,8 +170,9 @@ static inline int tell(struct sparse *net, struct port *q, const struct crossing
                        double to)
 {
     bool was_open = from >= q->share, open = to >= q->share;
-    if (q->solve != net->solves && touch(net, q))
+    if (!q->quiet && q->solve != net->solves && touch(net, q))
         return -ENOMEM;
+    q->tells++;
     q->load += c->n_flows * (taken(q->share, to) - taken(q->share, from));
     if (!open && to > q->closed_most)
         q->closed_most = to;
@@ -218,10 +206,10 @@ static inline int tell_others(struct sparse *net, struct port *p, const struct c
 }
 
 /* Bundles that were open: `others` is added to what limits the closed ones. WHY backwards: a
- * crossing that closes changes places with the last open one. */
+ * crossing that closes changes places with the last one told. */
 static int tell_open(struct sparse *net, struct port *p, double from, double *others_load)
 {
-    for (uint32_t j = p->n_open; j-- > 0;) {
+    for (uint32_t j = p->n_told; j-- > 0;) {
         struct crossing c = p->row[j];
         double others = others_share(net, p, &c);
         if (others < p->share) {
@@ -256,12 +244,29 @@ static int tell_closed(struct sparse *net, struct port *p, double from, double *
     return 0;
 }
 
+/* Quiet ports know of a finite share only that it is not above its ceiling, which is moved when the
+ * share leaves a range: some room above it, so that it is seldom. */
+static int tell_quiet(struct sparse *net, struct port *p, double from)
+{
+    static const double ABOVE = 1.25, BELOW = .5;
+    double before = isinf(from) ? from : p->ceiling, to = p->share;
+    if (isinf(to) || (to <= before && !isinf(before) && to >= BELOW * before))
+        return 0;
+    p->ceiling = ABOVE * to;
+    for (uint32_t j = p->n_told; j < p->n_open; j++)
+        if (tell(net, p->row[j].peer, &p->row[j], before, p->ceiling))
+            return -ENOMEM;
+    return 0;
+}
+
 static int set_share(struct sparse *net, struct port *p, double to)
 {
     double from = p->share, others = demand_now(p).others;
     bool may_open = to <= p->closed_most;
     p->share = to;
-    if (tell_open(net, p, from, &others) || (may_open && tell_closed(net, p, from, &others)))
+    p->tells = 0;
+    if (tell_quiet(net, p, from) || tell_open(net, p, from, &others) ||
+        (may_open && tell_closed(net, p, from, &others)))
         return -ENOMEM;
     p->load = load_of((struct demand){others, p->open}, to);
     return 0;
@@ -279,13 +284,21 @@ static int settle(struct sparse *net, struct port *p, double from)
     return touch(net, p) || set_share(net, p, wanted) ? -ENOMEM : 0;
 }
 
+/* A quiet port's load may not fit: it is added up without ceilings. */
+static int wake(struct sparse *net, struct port *p)
+{
+    port_wake(net, p);
+    return touch(net, p) || queue(net, p, least_of_both(p)) ? -ENOMEM : 0;
+}
+
 static int settle_all(struct sparse *net)
 {
     double from = 0;
     while (net->unfit.n) {
         struct heap_item top = heap_pop(&net->unfit, net->unfit_where);
+        struct port *p = net->ports.items[top.id];
         from = top.key > from ? top.key : from;
-        if (settle(net, net->ports.items[top.id], from))
+        if (p->quiet ? wake(net, p) : settle(net, p, from))
             return -ENOMEM;
     }
     return 0;
@@ -308,7 +321,7 @@ static int level_begin(struct sparse *net, uint32_t level)
             continue;
         p->capacity = left;
         p->changed = false;
-        if (touch(net, p) || queue(net, p, least_of_both(p)))
+        if ((!p->quiet && touch(net, p)) || queue(net, p, least_of_both(p)))
             return -ENOMEM;
     }
     dirty->n = 0;
@@ -386,6 +399,14 @@ static int set_rate(struct sparse *net, struct port *p)
     return port_schedule(net, p);
 }
 
+/* WHY so late: to rest and to be woken costs as much as to be told so often. */
+static void let_rest(struct sparse *net, struct port *p)
+{
+    enum { TELLS = 2 };
+    if (!p->quiet && p->tells > TELLS * p->n_bundles && p->listed && port_may_rest(net, p))
+        port_rest(net, p);
+}
+
 static int commit(struct sparse *net)
 {
     for (size_t i = 0; i < net->touched.n; i++)
@@ -397,6 +418,8 @@ static int commit(struct sparse *net)
     for (size_t i = 0; i < net->touched.n; i++)
         if (set_rate(net, net->touched.items[i]))
             return -ENOMEM;
+    for (size_t i = 0; i < net->touched.n; i++)
+        let_rest(net, net->touched.items[i]);
     return 0;
 }
 

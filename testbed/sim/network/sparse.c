@@ -50,6 +50,13 @@ int port_mark_dirty(struct sparse *net, struct port *p)
     return 0;
 }
 
+static double port_spared(const struct sparse *net, uint32_t link)
+{
+    const struct fluid_config *c = &net->fluid->config;
+    bool watched = c->hot_per_mille && link < c->topology->n_hosts;
+    return watched ? net->links[link].capacity * (1 - c->hot_per_mille * 1e-3) : 0;
+}
+
 static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
 {
     struct port *p = aligned_alloc(64, sizeof(*p));
@@ -61,6 +68,7 @@ static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
                        .share = INFINITY,
                        .rate = INFINITY};
     p->at_ns = net->fluid->now_ns;
+    p->spared = port_spared(net, link);
     if (fluid_grow((void **)&net->ends_where, &net->ends_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
         fluid_grow((void **)&net->unfit_where, &net->unfit_room, net->ports.n + 1,
@@ -84,14 +92,21 @@ static struct port *port_get(struct sparse *net, uint32_t link, uint32_t level)
     return ports ? ports[link] : NULL;
 }
 
-static void port_list(struct sparse *net, struct port *p)
+/* Its row is empty. A port above it has to say from now on what it leaves. */
+static int port_list(struct sparse *net, struct port *p)
 {
-    struct port **at = &net->links[p->link].first;
-    while (*at && (*at)->level < p->level)
-        at = &(*at)->lower;
+    struct port **at = &net->links[p->link].first, *above = NULL;
+    for (; *at && (*at)->level < p->level; at = &above->lower)
+        above = *at;
     p->lower = *at;
     *at = p;
     p->listed = true;
+    p->quiet = port_may_rest(net, p);
+    if (!above || !above->quiet)
+        return 0;
+    port_wake(net, above);
+    above->changed = true;
+    return port_mark_dirty(net, above);
 }
 
 static void port_unlist(struct sparse *net, struct port *p)
@@ -101,7 +116,7 @@ static void port_unlist(struct sparse *net, struct port *p)
         at = &(*at)->lower;
     *at = p->lower;
     p->lower = NULL;
-    p->listed = false;
+    p->listed = p->quiet = false;
 }
 
 /* ---- bundles ---- */
@@ -150,16 +165,13 @@ static struct bundle *bundle_blank(struct sparse *net)
 static int bundle_join(struct sparse *net, struct bundle *b)
 {
     for (uint32_t i = 0; i < b->n_ports; i++) {
-        b->ports[i] = port_get(net, b->key.links[i], b->key.level);
-        if (!b->ports[i])
+        struct port *p = b->ports[i] = port_get(net, b->key.links[i], b->key.level);
+        if (!p || (!p->listed && port_list(net, p)))
             return -ENOMEM;
     }
-    for (uint32_t i = 0; i < b->n_ports; i++) {
+    for (uint32_t i = 0; i < b->n_ports; i++)
         if (row_join(net, b, i))
             return -ENOMEM;
-        if (!b->ports[i]->listed)
-            port_list(net, b->ports[i]);
-    }
     return 0;
 }
 
@@ -357,7 +369,7 @@ static double link_used(const struct link *link)
 {
     double used = 0;
     for (const struct port *p = link->first; p; p = p->lower)
-        used += p->used;
+        used += p->quiet ? p->load : p->used;
     return used;
 }
 
@@ -426,6 +438,7 @@ static int create(struct fluid *f)
     if (!net)
         return -ENOMEM;
     net->fluid = f;
+    net->rests = f->config.topology->n_racks == 1;
     net->links = calloc(n_links, sizeof(*net->links));
     net->levels = calloc(levels, sizeof(*net->levels));
     net->dirty = calloc(levels, sizeof(*net->dirty));

@@ -19,10 +19,11 @@ struct crossing {
     uint32_t bundle; /* its id */
 };
 
-/* A port's row holds its bundles in sections: those whose other ports all have this port's share or
- * a greater one are *open*, their flows get its share; the rest are *closed*, another port limits
- * them to less. */
-enum section { SECTION_OPEN, SECTION_CLOSED };
+/* A port's row holds its bundles in sections. Those whose other ports all have this port's share or
+ * a greater one are *open*: their flows get its share, and the other ports are told of it. If the
+ * other port is *quiet*, it is told a ceiling only. The rest are *closed*, another port limits them
+ * to less. */
+enum section { SECTION_TOLD, SECTION_QUIET, SECTION_CLOSED };
 
 /* The first cache line is all that a neighbour's news need of it. */
 struct port {
@@ -35,10 +36,15 @@ struct port {
     uint32_t id;
     uint32_t open; /* flows in open bundles */
     uint32_t n_flows;
-    uint32_t sets;               /* since the load was last added up */
+    uint32_t tells;              /* of neighbours, since it limited somebody or was quiet */
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
+    bool quiet;    /* it limits nobody and would not if its neighbours' shares were at their
+                      ceilings, and nobody needs to know its load */
+    double spared; /* a quiet port leaves so much of its link unused, so that it is not hot */
     struct crossing *row;
-    uint32_t n_open, n_bundles, room;
+    uint32_t n_told, n_open, n_bundles, room; /* ends of the sections */
+    double ceiling; /* not less than a finite share: what quiet ports count with */
+    uint32_t sets;  /* since the load was last added up */
     uint32_t link, level;
     /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
      * nobody). */
@@ -105,6 +111,7 @@ struct sparse {
     uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
     /* The solver's own. */
     uint32_t solves; /* of one level each */
+    bool rests;      /* ports may be quiet: all paths have two */
     struct list touched, moved;
     struct list fresh;     /* bundles that never had a rate */
     struct heap unfit;     /* ports that are to get another share, by the lesser of both */
@@ -132,3 +139,20 @@ void row_move(struct sparse *net, struct port *p, uint32_t at, enum section to);
 /* The bundle has `more` flows, or so many less. */
 void row_count(struct bundle *b, uint32_t i, int more);
 uint32_t row_place(const struct bundle *b, const struct port *p);
+/* Where an open crossing belongs. */
+enum section row_open_section(const struct crossing *c);
+/* Adds up what is kept by additions, which round. O(row), as the next two. */
+void row_weigh(const struct sparse *net, struct port *p);
+/* A port that limits nobody and whose load nobody needs to know becomes quiet if it fits even with
+ * its neighbours' ceilings. */
+void port_rest(struct sparse *net, struct port *p);
+/* It is told everything again. What it used when last solved is unknown. */
+void port_wake(struct sparse *net, struct port *p);
+bool port_may_rest(const struct sparse *net, const struct port *p);
+
+/* What the other ports of its path let a bundle of port p have. */
+static inline double others_share(const struct sparse *net, const struct port *p,
+                                  const struct crossing *c)
+{
+    return c->peer ? c->peer->share : bundle_least(net->bundles_by_id.items[c->bundle], p, NULL);
+}
