@@ -26,7 +26,7 @@ static double left_of_link(const struct sparse *net, const struct port *p)
     if (!p->listed)
         return 0;
     for (const struct port *q = net->links[p->link].first; q != p; q = q->lower)
-        left -= q->used;
+        left -= q->quiet ? q->load : q->used;
     return left > 1e-9 * net->links[p->link].capacity ? left : 0;
 }
 
@@ -70,6 +70,13 @@ static double fitting(const struct port *p, struct demand d)
     double least = p->n_flows ? p->capacity / p->n_flows : 0;
     double share = d.open ? (p->capacity - d.others) / d.open : 0;
     return share > least ? share : least;
+}
+
+/* Most of what setting a share costs is waiting for the neighbours. */
+static void fetch_told(const struct port *p)
+{
+    for (uint32_t j = 0; j < p->n_told; j++)
+        __builtin_prefetch(p->row[j].peer, 1);
 }
 
 /* Whether the same bundles are open at that share. */
@@ -164,6 +171,16 @@ static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
     return open ? 0 : fluid_list_add(&net->moved, net->bundles_by_id.items[c.bundle]);
 }
 
+/* Levels below have another capacity. */
+static int mark_lower(struct sparse *net, struct port *p)
+{
+    struct port *q = p->listed ? p->lower : net->links[p->link].first;
+    for (; q; q = q->lower)
+        if (q->level > p->level && port_mark_dirty(net, q))
+            return -ENOMEM;
+    return 0;
+}
+
 /* Others limit a bundle of q to `to` instead of `from`; one of these is less than the share of q.
  */
 static inline int tell(struct sparse *net, struct port *q, const struct crossing *c, double from,
@@ -176,6 +193,8 @@ static inline int tell(struct sparse *net, struct port *q, const struct crossing
     q->load += c->n_flows * (taken(q->share, to) - taken(q->share, from));
     if (!open && to > q->closed_most)
         q->closed_most = to;
+    if (q->quiet && mark_lower(net, q))
+        return -ENOMEM;
     if (was_open != open && cross(net, q, row_place(net->bundles_by_id.items[c->bundle], q), open))
         return -ENOMEM;
     return queue(net, q, least_of_both(q));
@@ -276,6 +295,7 @@ static int set_share(struct sparse *net, struct port *p, double to)
  * at once, since nothing below is open any more. */
 static int settle(struct sparse *net, struct port *p, double from)
 {
+    fetch_told(p);
     double wanted = wanted_share(net, p);
     if (about(wanted, p->share))
         return 0;
@@ -284,10 +304,19 @@ static int settle(struct sparse *net, struct port *p, double from)
     return touch(net, p) || set_share(net, p, wanted) ? -ENOMEM : 0;
 }
 
-/* A quiet port's load may not fit: it is added up without ceilings. */
+/* A quiet port's load may not fit: it is added up without ceilings, and so are those of the levels
+ * above, which are solved. */
 static int wake(struct sparse *net, struct port *p)
 {
     port_wake(net, p);
+    for (struct port *q = net->links[p->link].first; q && q != p; q = q->lower) {
+        if (!q->quiet)
+            continue;
+        port_wake(net, q);
+        q->capacity = left_of_link(net, q);
+        q->used = q->load;
+    }
+    p->capacity = left_of_link(net, p);
     return touch(net, p) || queue(net, p, least_of_both(p)) ? -ENOMEM : 0;
 }
 
@@ -321,7 +350,7 @@ static int level_begin(struct sparse *net, uint32_t level)
             continue;
         p->capacity = left;
         p->changed = false;
-        if ((!p->quiet && touch(net, p)) || queue(net, p, least_of_both(p)))
+        if ((p->quiet ? mark_lower(net, p) : touch(net, p)) || queue(net, p, least_of_both(p)))
             return -ENOMEM;
     }
     dirty->n = 0;
@@ -372,7 +401,7 @@ static int find_limit(struct sparse *net, struct bundle *b)
     return move_bundle(net, b, least);
 }
 
-/* The link's use changed by what this level's did: levels below have another capacity. */
+/* The link's use changed by what this level's did. */
 static int use_changed(struct sparse *net, struct port *p, double used)
 {
     struct link *link = &net->links[p->link];
@@ -380,9 +409,8 @@ static int use_changed(struct sparse *net, struct port *p, double used)
     p->used = used;
     if (fabs(delta) <= NOISE * link->capacity)
         return 0;
-    for (struct port *q = p->listed ? p->lower : link->first; q; q = q->lower)
-        if (q->level > p->level && port_mark_dirty(net, q))
-            return -ENOMEM;
+    if (mark_lower(net, p))
+        return -ENOMEM;
     return net->fluid->config.hot_per_mille && p->link < net->fluid->config.topology->n_hosts
                ? fluid_list_add(&net->uplinks, link)
                : 0;
@@ -400,11 +428,13 @@ static int set_rate(struct sparse *net, struct port *p)
 }
 
 /* WHY so late: to rest and to be woken costs as much as to be told so often. */
-static void let_rest(struct sparse *net, struct port *p)
+static int let_rest(struct sparse *net, struct port *p)
 {
     enum { TELLS = 2 };
-    if (!p->quiet && p->tells > TELLS * p->n_bundles && p->listed && port_may_rest(net, p))
-        port_rest(net, p);
+    if (p->quiet || p->tells <= TELLS * p->n_bundles || !p->listed || !port_may_rest(net, p))
+        return 0;
+    port_rest(net, p);
+    return p->quiet ? mark_lower(net, p) : 0;
 }
 
 static int commit(struct sparse *net)
@@ -419,7 +449,8 @@ static int commit(struct sparse *net)
         if (set_rate(net, net->touched.items[i]))
             return -ENOMEM;
     for (size_t i = 0; i < net->touched.n; i++)
-        let_rest(net, net->touched.items[i]);
+        if (let_rest(net, net->touched.items[i]))
+            return -ENOMEM;
     return 0;
 }
 

@@ -122,7 +122,7 @@ void row_weigh(const struct sparse *net, struct port *p)
 bool port_may_rest(const struct sparse *net, const struct port *p)
 {
     bool uplink = p->link < net->fluid->config.topology->n_hosts;
-    return net->rests && isinf(p->share) && !p->open && !p->lower &&
+    return net->rests && isinf(p->share) && !p->open && (!p->lower || p->lower->quiet) &&
            !(uplink && net->fluid->hot[p->link]);
 }
 
@@ -145,7 +145,10 @@ void port_rest(struct sparse *net, struct port *p)
     for (uint32_t j = 0; j < p->n_bundles; j++)
         load += p->row[j].n_flows * p->row[j].peer->ceiling;
     p->tells = 0;
-    if (load > p->capacity - p->spared)
+    double below = 0;
+    for (const struct port *q = p->lower; q; q = q->lower)
+        below += q->load;
+    if (load + below > p->capacity - p->spared)
         return;
     p->load = load;
     tell_quiet(net, p, true);

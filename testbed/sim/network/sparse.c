@@ -92,21 +92,25 @@ static struct port *port_get(struct sparse *net, uint32_t link, uint32_t level)
     return ports ? ports[link] : NULL;
 }
 
-/* Its row is empty. A port above it has to say from now on what it leaves. */
+/* Its row is empty. If it is not quiet, those above it have to say from now on what they leave. */
 static int port_list(struct sparse *net, struct port *p)
 {
-    struct port **at = &net->links[p->link].first, *above = NULL;
-    for (; *at && (*at)->level < p->level; at = &above->lower)
-        above = *at;
+    struct port **at = &net->links[p->link].first;
+    while (*at && (*at)->level < p->level)
+        at = &(*at)->lower;
     p->lower = *at;
     *at = p;
     p->listed = true;
     p->quiet = port_may_rest(net, p);
-    if (!above || !above->quiet)
-        return 0;
-    port_wake(net, above);
-    above->changed = true;
-    return port_mark_dirty(net, above);
+    for (struct port *q = net->links[p->link].first; q != p && !p->quiet; q = q->lower) {
+        if (!q->quiet)
+            continue;
+        port_wake(net, q);
+        q->changed = true;
+        if (port_mark_dirty(net, q))
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 static void port_unlist(struct sparse *net, struct port *p)
@@ -116,6 +120,7 @@ static void port_unlist(struct sparse *net, struct port *p)
         at = &(*at)->lower;
     *at = p->lower;
     p->lower = NULL;
+    p->used = p->quiet ? -INFINITY : p->used;
     p->listed = p->quiet = false;
 }
 

@@ -148,6 +148,7 @@ void row_weigh(const struct sparse *net, struct port *p);
 void port_rest(struct sparse *net, struct port *p);
 /* It is told everything again. What it used when last solved is unknown. */
 void port_wake(struct sparse *net, struct port *p);
+/* It limits nobody, and neither do those below it. */
 bool port_may_rest(const struct sparse *net, const struct port *p);
 
 /* What the other ports of its path let a bundle of port p have. */
