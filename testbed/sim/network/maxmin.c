@@ -18,11 +18,6 @@ static inline double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-static double *share_of(const struct sparse *net, const struct port *p)
-{
-    return &net->shares[p->id];
-}
-
 /* ---- what a port has to share ---- */
 
 static double left_of_link(const struct sparse *net, const struct port *p)
@@ -31,27 +26,8 @@ static double left_of_link(const struct sparse *net, const struct port *p)
     if (!p->listed)
         return 0;
     for (const struct port *q = net->links[p->link].first; q != p; q = q->lower)
-        left -= q->used;
+        left -= q->quiet ? q->load : q->used;
     return left > 1e-9 * net->links[p->link].capacity ? left : 0;
-}
-
-static double least_share(const struct sparse *net, const struct bundle *b, const struct port *but,
-                          const struct port *nor)
-{
-    double least = INFINITY;
-    for (uint32_t i = 0; i < b->n_ports; i++) {
-        double share = *share_of(net, b->ports[i]);
-        if (b->ports[i] != but && b->ports[i] != nor && share < least)
-            least = share;
-    }
-    return least;
-}
-
-/* What the other ports of its path let a bundle of port p have. */
-static inline double others_share(const struct sparse *net, const struct port *p,
-                                  const struct crossing *c)
-{
-    return c->peer != PORT_NONE ? net->shares[c->peer] : least_share(net, c->bundle, p, NULL);
 }
 
 /* What p's flows take if it limits them to `share`. */
@@ -60,15 +36,22 @@ struct demand {
     uint32_t open; /* the number of all the rest */
 };
 
+static void add_demand(const struct sparse *net, const struct port *p, uint32_t from, uint32_t to,
+                       double share, struct demand *d)
+{
+    for (uint32_t j = from; j < to; j++) {
+        double others = others_share(net, p, &p->row[j]);
+        uint32_t n = others < share ? p->row[j].n_flows : 0;
+        d->others += n ? n * others : 0;
+        d->open -= n;
+    }
+}
+
 static struct demand demand_at(const struct sparse *net, const struct port *p, double share)
 {
-    struct demand d = {0};
-    for (uint32_t j = 0; j < p->n_bundles; j++) {
-        double others = others_share(net, p, &p->row[j]), less = others < share ? others : 0;
-        uint32_t n = p->row[j].n_flows;
-        d.others += n * less;
-        d.open += others < share ? 0 : n;
-    }
+    struct demand d = {.open = p->n_flows};
+    add_demand(net, p, 0, p->n_told, share, &d);
+    add_demand(net, p, p->n_open, p->n_bundles, share, &d);
     return d;
 }
 
@@ -77,20 +60,9 @@ static double load_of(struct demand d, double share)
     return d.others + (isinf(share) ? 0 : d.open * share);
 }
 
-static void weigh(const struct sparse *net, struct port *p)
+static struct demand demand_now(const struct port *p)
 {
-    double share = *share_of(net, p);
-    struct demand d = demand_at(net, p, share);
-    p->load = load_of(d, share);
-    p->open = d.open;
-}
-
-static void want(struct port *p, double share, struct demand d)
-{
-    p->wants = true;
-    p->wanted = share;
-    p->wanted_load = load_of(d, share);
-    p->wanted_open = d.open;
+    return (struct demand){p->load - (isinf(p->share) ? 0 : p->open * p->share), p->open};
 }
 
 static double fitting(const struct port *p, struct demand d)
@@ -100,43 +72,72 @@ static double fitting(const struct port *p, struct demand d)
     return share > least ? share : least;
 }
 
-/* Sets what p wants: the share at which its bundles fill it. WHY it ends: the load is concave in
- * the share, so each step but the first comes from below and leaves fewer flows open, the last one
- * none fewer. WHY a look at what fits then: the first step's load is kept up by additions, which
- * round. WHY not that share itself: what is open must be counted at the very share that is set. */
-static void port_want(struct sparse *net, struct port *p)
+/* Most of what setting a share costs is waiting for the neighbours. */
+static void fetch_told(const struct port *p)
 {
-    double now = *share_of(net, p);
-    struct demand d = {.others = isinf(now) ? p->load : p->load - p->open * now, .open = p->open};
-    net->fluid->visited++;
+    for (uint32_t j = 0; j < p->n_told; j++)
+        __builtin_prefetch(p->row[j].peer, 1);
+}
+
+/* Whether the same bundles are open at that share. */
+static bool same_are_open(const struct sparse *net, const struct port *p, double share)
+{
+    if (share <= p->closed_most)
+        return false;
+    for (uint32_t j = 0; share > p->share && j < p->n_told; j++)
+        if (others_share(net, p, &p->row[j]) < share)
+            return false;
+    return true;
+}
+
+/* WHY it ends: the load is concave in the share, so each step but the first comes from below and
+ * leaves fewer flows open, the last one none fewer. */
+static double search_share(const struct sparse *net, struct port *p)
+{
+    row_weigh(net, p);
+    struct demand d = demand_now(p);
     for (bool first = true;; first = false) {
-        if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE))) {
-            want(p, INFINITY, d);
-            return;
-        }
+        if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE)))
+            return INFINITY;
         double share = fitting(p, d);
         uint32_t before = d.open;
         d = demand_at(net, p, share);
-        if ((!first && d.open > before) || (d.open == before && about(fitting(p, d), share))) {
-            want(p, share, d);
-            return;
-        }
+        if ((!first && d.open > before) || (d.open == before && about(fitting(p, d), share)))
+            return share;
     }
+}
+
+/* The share at which p's bundles fill it. Mostly those that are open stay so, and what they leave
+ * to each other is known. */
+static double wanted_share(struct sparse *net, struct port *p)
+{
+    enum { SETS_MAX = 256 };
+    struct demand d = demand_now(p);
+    net->fluid->visited++;
+    if (p->sets++ < SETS_MAX) {
+        if (!d.open && d.others <= p->capacity * (1 + NOISE))
+            return INFINITY;
+        double share = fitting(p, d);
+        if (d.open && same_are_open(net, p, share))
+            return share;
+    }
+    return search_share(net, p);
 }
 
 /* ---- the queue of ports whose share does not fit ---- */
 
 /* The least that the port's share now is or will be. A load that is too large at this share is too
  * large down to the point at which the open flows alone have given it back. */
-static inline double least_of_both(const struct port *p, double share)
+static inline double least_of_both(const struct port *p)
 {
-    double over = p->load - p->capacity, tolerated = NOISE * p->capacity;
-    if (isinf(share) ? !p->open && over <= tolerated : fabs(over) <= tolerated)
+    double over = p->load - p->capacity + (p->quiet ? p->spared : 0);
+    double tolerated = NOISE * p->capacity;
+    if (isinf(p->share) ? !p->open && over <= tolerated : p->open && fabs(over) <= tolerated)
         return INFINITY;
-    if (!isinf(share) && over < 0)
-        return share;
+    if (!isinf(p->share) && over <= tolerated)
+        return p->share;
     double least = p->n_flows ? p->capacity / p->n_flows : 0;
-    double bound = p->open && !isinf(share) ? share - over / p->open : 0;
+    double bound = p->open && !isinf(p->share) ? p->share - over / p->open : 0;
     return bound > least ? bound : least;
 }
 
@@ -161,59 +162,132 @@ static inline double taken(double share, double others)
     return others < share ? others : isinf(share) ? 0 : share;
 }
 
-/* Others limit a bundle of `n` flows to `to` instead of `from`; one of these is less than the share
- * of q. */
-static inline int tell(struct sparse *net, struct port *q, double share, uint32_t n, double from,
+/* The crossing at that place of p's row opens or closes. Closed, p limits it no more. */
+static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
+{
+    struct crossing c = p->row[at];
+    p->open += open ? c.n_flows : -c.n_flows;
+    row_move(net, p, at, open ? row_open_section(&c) : SECTION_CLOSED);
+    return open ? 0 : fluid_list_add(&net->moved, net->bundles_by_id.items[c.bundle]);
+}
+
+/* Levels below have another capacity. */
+static int mark_lower(struct sparse *net, struct port *p)
+{
+    struct port *q = p->listed ? p->lower : net->links[p->link].first;
+    for (; q; q = q->lower)
+        if (q->level > p->level && port_mark_dirty(net, q))
+            return -ENOMEM;
+    return 0;
+}
+
+/* Others limit a bundle of q to `to` instead of `from`; one of these is less than the share of q.
+ */
+static inline int tell(struct sparse *net, struct port *q, const struct crossing *c, double from,
                        double to)
 {
-    if (q->solve != net->solves && touch(net, q))
+    bool was_open = from >= q->share, open = to >= q->share;
+    if (!q->quiet && q->solve != net->solves && touch(net, q))
         return -ENOMEM;
-    q->load += n * (taken(share, to) - taken(share, from));
-    q->open += (to < share ? 0 : n) - (from < share ? 0 : n);
-    q->wants = false;
-    return queue(net, q, least_of_both(q, share));
+    q->tells++;
+    q->load += c->n_flows * (taken(q->share, to) - taken(q->share, from));
+    if (!open && to > q->closed_most)
+        q->closed_most = to;
+    if (q->quiet && mark_lower(net, q))
+        return -ENOMEM;
+    if (was_open != open && cross(net, q, row_place(net->bundles_by_id.items[c->bundle], q), open))
+        return -ENOMEM;
+    return queue(net, q, least_of_both(q));
 }
 
 static int tell_path(struct sparse *net, struct port *p, const struct crossing *c, double from,
                      double to)
 {
-    const struct bundle *b = c->bundle;
+    const struct bundle *b = net->bundles_by_id.items[c->bundle];
     for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *q = b->ports[i];
-        double others = least_share(net, b, p, q), share = *share_of(net, q);
-        if (q != p && share > lesser(lesser(from, to), others) &&
-            tell(net, q, share, c->n_flows, lesser(from, others), lesser(to, others)))
+        double others = bundle_least(b, p, q);
+        if (q != p && q->share > lesser(lesser(from, to), others) &&
+            tell(net, q, c, lesser(from, others), lesser(to, others)))
             return -ENOMEM;
     }
     return 0;
 }
 
-/* Tells the other ports of a path that p's share was `from`, and notes the bundle where p may come
- * to limit it or to limit it no more: `low` and `high` are a little beyond both of p's shares. */
+/* Tells the other ports of a path that p's share was `from`. */
 static inline int tell_others(struct sparse *net, struct port *p, const struct crossing *c,
-                              double from, double low, double high)
+                              double from)
 {
-    double to = *share_of(net, p), others = others_share(net, p, c);
-    if (others >= low && others <= high && fluid_list_add(&net->moved, c->bundle))
-        return -ENOMEM;
-    if (c->peer == PORT_NONE)
+    double to = p->share;
+    if (!c->peer)
         return tell_path(net, p, c, from, to);
-    return others > lesser(from, to)
-               ? tell(net, net->ports.items[c->peer], others, c->n_flows, from, to)
-               : 0;
+    return c->peer->share > lesser(from, to) ? tell(net, c->peer, c, from, to) : 0;
 }
 
-static int set_share(struct sparse *net, struct port *p)
+/* Bundles that were open: `others` is added to what limits the closed ones. WHY backwards: a
+ * crossing that closes changes places with the last one told. */
+static int tell_open(struct sparse *net, struct port *p, double from, double *others_load)
 {
-    static const double LITTLE = 1e-9;
-    double from = *share_of(net, p), to = p->wanted;
-    double low = lesser(from, to) * (1 - LITTLE), high = (from < to ? to : from) * (1 + LITTLE);
-    *share_of(net, p) = to;
-    p->load = p->wanted_load;
-    p->open = p->wanted_open;
-    for (uint32_t j = 0; j < p->n_bundles; j++)
-        if (tell_others(net, p, &p->row[j], from, low, high))
+    for (uint32_t j = p->n_told; j-- > 0;) {
+        struct crossing c = p->row[j];
+        double others = others_share(net, p, &c);
+        if (others < p->share) {
+            *others_load += c.n_flows * others;
+            if (others > p->closed_most)
+                p->closed_most = others;
+            if (cross(net, p, j, false))
+                return -ENOMEM;
+        }
+        if (tell_others(net, p, &c, from))
             return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Bundles that were closed: the others of these learn only that p limits them now. */
+static int tell_closed(struct sparse *net, struct port *p, double from, double *others_load)
+{
+    double most = 0;
+    for (uint32_t j = p->n_open; j < p->n_bundles; j++) {
+        struct crossing c = p->row[j];
+        double others = others_share(net, p, &c);
+        if (others < p->share) {
+            most = others > most ? others : most;
+            continue;
+        }
+        *others_load -= c.n_flows * others;
+        if (cross(net, p, j, true) || tell_others(net, p, &c, from))
+            return -ENOMEM;
+    }
+    p->closed_most = most;
+    return 0;
+}
+
+/* Quiet ports know of a finite share only that it is not above its ceiling, which is moved when the
+ * share leaves a range: some room above it, so that it is seldom. */
+static int tell_quiet(struct sparse *net, struct port *p, double from)
+{
+    static const double ABOVE = 1.25, BELOW = .5;
+    double before = isinf(from) ? from : p->ceiling, to = p->share;
+    if (isinf(to) || (to <= before && !isinf(before) && to >= BELOW * before))
+        return 0;
+    p->ceiling = ABOVE * to;
+    for (uint32_t j = p->n_told; j < p->n_open; j++)
+        if (tell(net, p->row[j].peer, &p->row[j], before, p->ceiling))
+            return -ENOMEM;
+    return 0;
+}
+
+static int set_share(struct sparse *net, struct port *p, double to)
+{
+    double from = p->share, others = demand_now(p).others;
+    bool may_open = to <= p->closed_most;
+    p->share = to;
+    p->tells = 0;
+    if (tell_quiet(net, p, from) || tell_open(net, p, from, &others) ||
+        (may_open && tell_closed(net, p, from, &others)))
+        return -ENOMEM;
+    p->load = load_of((struct demand){others, p->open}, to);
     return 0;
 }
 
@@ -221,15 +295,29 @@ static int set_share(struct sparse *net, struct port *p)
  * at once, since nothing below is open any more. */
 static int settle(struct sparse *net, struct port *p, double from)
 {
-    if (!p->wants)
-        port_want(net, p);
-    double share = *share_of(net, p);
-    if (about(p->wanted, share))
+    fetch_told(p);
+    double wanted = wanted_share(net, p);
+    if (about(wanted, p->share))
         return 0;
-    if (p->wanted < share && p->wanted > from * (1 + NOISE))
-        return queue(net, p, p->wanted);
-    p->wants = false;
-    return set_share(net, p);
+    if (wanted < p->share && wanted > from * (1 + NOISE))
+        return queue(net, p, wanted);
+    return touch(net, p) || set_share(net, p, wanted) ? -ENOMEM : 0;
+}
+
+/* A quiet port's load may not fit: it is added up without ceilings, and so are those of the levels
+ * above, which are solved. */
+static int wake(struct sparse *net, struct port *p)
+{
+    port_wake(net, p);
+    for (struct port *q = net->links[p->link].first; q && q != p; q = q->lower) {
+        if (!q->quiet)
+            continue;
+        port_wake(net, q);
+        q->capacity = left_of_link(net, q);
+        q->used = q->load;
+    }
+    p->capacity = left_of_link(net, p);
+    return touch(net, p) || queue(net, p, least_of_both(p)) ? -ENOMEM : 0;
 }
 
 static int settle_all(struct sparse *net)
@@ -237,8 +325,9 @@ static int settle_all(struct sparse *net)
     double from = 0;
     while (net->unfit.n) {
         struct heap_item top = heap_pop(&net->unfit, net->unfit_where);
+        struct port *p = net->ports.items[top.id];
         from = top.key > from ? top.key : from;
-        if (settle(net, net->ports.items[top.id], from))
+        if (p->quiet ? wake(net, p) : settle(net, p, from))
             return -ENOMEM;
     }
     return 0;
@@ -256,14 +345,12 @@ static int level_begin(struct sparse *net, uint32_t level)
         double left = left_of_link(net, p);
         bool same = fabs(left - p->capacity) <= NOISE * net->links[p->link].capacity;
         p->dirty = false;
+        net->fluid->visited++;
         if (same && !p->changed)
             continue;
         p->capacity = left;
         p->changed = false;
-        weigh(net, p);
-        port_want(net, p);
-        p->wants = p->wanted < *share_of(net, p);
-        if (touch(net, p) || queue(net, p, lesser(p->wanted, *share_of(net, p))))
+        if ((p->quiet ? mark_lower(net, p) : touch(net, p)) || queue(net, p, least_of_both(p)))
             return -ENOMEM;
     }
     dirty->n = 0;
@@ -272,9 +359,9 @@ static int level_begin(struct sparse *net, uint32_t level)
 
 /* ---- the new rates ---- */
 
-static bool news(const struct sparse *net, const struct port *p)
+static bool news(const struct port *p)
 {
-    return *share_of(net, p) != p->rate;
+    return p->share != p->rate;
 }
 
 /* A port whose rate changes is scheduled when it has the new one. */
@@ -282,7 +369,7 @@ static int take_or_put(struct sparse *net, struct port *p, double key, uint32_t 
 {
     if (heap_set(&p->limited, net->limited_where, key, bundle))
         return -ENOMEM;
-    return news(net, p) ? 0 : port_schedule(net, p);
+    return news(p) ? 0 : port_schedule(net, p);
 }
 
 /* The bundle's count goes on from where it was, on its new bottleneck's counter. */
@@ -307,14 +394,14 @@ static int find_limit(struct sparse *net, struct bundle *b)
 {
     struct port *least = b->ports[0];
     for (uint32_t i = 1; i < b->n_ports; i++)
-        if (*share_of(net, b->ports[i]) < *share_of(net, least))
+        if (b->ports[i]->share < least->share)
             least = b->ports[i];
-    if (b->limit && *share_of(net, b->limit) <= *share_of(net, least) * (1 + NOISE))
+    if (b->limit && b->limit->share <= least->share)
         return 0;
     return move_bundle(net, b, least);
 }
 
-/* The link's use changed by what this level's did: levels below have another capacity. */
+/* The link's use changed by what this level's did. */
 static int use_changed(struct sparse *net, struct port *p, double used)
 {
     struct link *link = &net->links[p->link];
@@ -322,9 +409,8 @@ static int use_changed(struct sparse *net, struct port *p, double used)
     p->used = used;
     if (fabs(delta) <= NOISE * link->capacity)
         return 0;
-    for (struct port *q = p->listed ? p->lower : link->first; q; q = q->lower)
-        if (q->level > p->level && port_mark_dirty(net, q))
-            return -ENOMEM;
+    if (mark_lower(net, p))
+        return -ENOMEM;
     return net->fluid->config.hot_per_mille && p->link < net->fluid->config.topology->n_hosts
                ? fluid_list_add(&net->uplinks, link)
                : 0;
@@ -332,25 +418,38 @@ static int use_changed(struct sparse *net, struct port *p, double used)
 
 static int set_rate(struct sparse *net, struct port *p)
 {
-    double share = *share_of(net, p);
+    double share = p->share;
     if (use_changed(net, p, isinf(share) ? p->load : p->capacity))
         return -ENOMEM;
-    if (!news(net, p))
+    if (!news(p))
         return 0;
     p->rate = share;
     return port_schedule(net, p);
 }
 
+/* WHY so late: to rest and to be woken costs as much as to be told so often. */
+static int let_rest(struct sparse *net, struct port *p)
+{
+    enum { TELLS = 2 };
+    if (p->quiet || p->tells <= TELLS * p->n_bundles || !p->listed || !port_may_rest(net, p))
+        return 0;
+    port_rest(net, p);
+    return p->quiet ? mark_lower(net, p) : 0;
+}
+
 static int commit(struct sparse *net)
 {
     for (size_t i = 0; i < net->touched.n; i++)
-        if (news(net, net->touched.items[i]))
+        if (news(net->touched.items[i]))
             port_advance(net->touched.items[i], net->fluid->now_ns);
     for (size_t i = 0; i < net->moved.n; i++)
         if (((struct bundle *)net->moved.items[i])->limit && find_limit(net, net->moved.items[i]))
             return -ENOMEM;
     for (size_t i = 0; i < net->touched.n; i++)
         if (set_rate(net, net->touched.items[i]))
+            return -ENOMEM;
+    for (size_t i = 0; i < net->touched.n; i++)
+        if (let_rest(net, net->touched.items[i]))
             return -ENOMEM;
     return 0;
 }

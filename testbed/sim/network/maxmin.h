@@ -6,18 +6,20 @@
  * max-min fair rates, and those are unique.
  *
  * maxmin_solve brings them up to date after bundles or flows were added or removed. A port knows
- * its load with the present shares, so a change says in O(1) to which neighbours it matters: not to
- * those with a lesser share, and not to those with none that have room. Ports whose load does not
- * fit wait in a queue by the lesser of the share that they have and the one that they will get.
- * What is less than the first one's is final, since a share depends on lesser ones only: it gets
- * the share at which it is full (exact, by Newton's steps on a concave sum over its row), and tells
- * its neighbours. Tied shares may be held by either port of a path; which one does is left as it
- * is.
+ * its load with the present shares and which of its bundles it limits, so a change says in O(1) to
+ * which neighbours it matters: not to those with a lesser share, and not to those with none that
+ * have room. Ports whose load does not fit wait in a queue by the lesser of the share that they
+ * have and the one that they will get. What is less than the first one's is final, since a share
+ * depends on lesser ones only: it gets the share at which it is full, and tells its neighbours.
+ * Mostly the bundles that it limits stay the same, then that share is a division; else it is found
+ * exactly, by Newton's steps on a concave sum over its row. Tied shares may be held by either port
+ * of a path; which one does is left as it is.
  *
- * Cost: rows of the ports whose share changes, about twice to find the share and once to tell; they
- * are seldom changed twice. Nothing is done for ports that only carry flows whose rate changes. It
- * ends, because shares are set in rising order and a fall is final; only a fall of a neighbour
- * makes a second rise possible, so there are at most (ports reached)² changes. */
+ * Cost: of the ports whose share changes, the bundles that they limit; they are seldom changed
+ * twice. Whole rows are read only where a share passes a neighbour's, and once in a while to add up
+ * loads anew. Nothing is done for ports that only carry flows whose rate changes. It ends, because
+ * shares are set in rising order and a fall is final; only a fall of a neighbour makes a second
+ * rise possible, so there are at most (ports reached)² changes. */
 #pragma once
 
 struct sparse;

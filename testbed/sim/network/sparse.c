@@ -50,26 +50,34 @@ int port_mark_dirty(struct sparse *net, struct port *p)
     return 0;
 }
 
+static double port_spared(const struct sparse *net, uint32_t link)
+{
+    const struct fluid_config *c = &net->fluid->config;
+    bool watched = c->hot_per_mille && link < c->topology->n_hosts;
+    return watched ? net->links[link].capacity * (1 - c->hot_per_mille * 1e-3) : 0;
+}
+
 static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
 {
     struct port *p = aligned_alloc(64, sizeof(*p));
     if (!p)
         return NULL;
-    *p =
-        (struct port){.id = (uint32_t)net->ports.n, .link = link, .level = level, .rate = INFINITY};
+    *p = (struct port){.id = (uint32_t)net->ports.n,
+                       .link = link,
+                       .level = level,
+                       .share = INFINITY,
+                       .rate = INFINITY};
     p->at_ns = net->fluid->now_ns;
+    p->spared = port_spared(net, link);
     if (fluid_grow((void **)&net->ends_where, &net->ends_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
         fluid_grow((void **)&net->unfit_where, &net->unfit_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
-        fluid_grow((void **)&net->shares, &net->shares_room, net->ports.n + 1,
-                   sizeof(*net->shares)) ||
         fluid_list_add(&net->ports, p)) {
         free(p);
         return NULL;
     }
     net->ends_where[p->id] = net->unfit_where[p->id] = HEAP_NOWHERE;
-    net->shares[p->id] = INFINITY;
     return p;
 }
 
@@ -84,7 +92,8 @@ static struct port *port_get(struct sparse *net, uint32_t link, uint32_t level)
     return ports ? ports[link] : NULL;
 }
 
-static void port_list(struct sparse *net, struct port *p)
+/* Its row is empty. If it is not quiet, those above it have to say from now on what they leave. */
+static int port_list(struct sparse *net, struct port *p)
 {
     struct port **at = &net->links[p->link].first;
     while (*at && (*at)->level < p->level)
@@ -92,6 +101,16 @@ static void port_list(struct sparse *net, struct port *p)
     p->lower = *at;
     *at = p;
     p->listed = true;
+    p->quiet = port_may_rest(net, p);
+    for (struct port *q = net->links[p->link].first; q != p && !p->quiet; q = q->lower) {
+        if (!q->quiet)
+            continue;
+        port_wake(net, q);
+        q->changed = true;
+        if (port_mark_dirty(net, q))
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 static void port_unlist(struct sparse *net, struct port *p)
@@ -101,7 +120,8 @@ static void port_unlist(struct sparse *net, struct port *p)
         at = &(*at)->lower;
     *at = p->lower;
     p->lower = NULL;
-    p->listed = false;
+    p->used = p->quiet ? -INFINITY : p->used;
+    p->listed = p->quiet = false;
 }
 
 /* ---- bundles ---- */
@@ -127,34 +147,6 @@ int bundle_schedule(struct sparse *net, struct bundle *b)
     return port_schedule(net, p);
 }
 
-static int bundle_join(struct sparse *net, struct bundle *b, uint32_t i)
-{
-    struct port *p = port_get(net, b->key.links[i], b->key.level);
-    size_t room = p ? p->room : 0;
-    if (!p || fluid_grow((void **)&p->row, &room, p->n_bundles + 1, sizeof(*p->row)))
-        return -ENOMEM;
-    p->room = (uint32_t)room;
-    b->ports[i] = p;
-    b->place[i] = p->n_bundles;
-    p->row[p->n_bundles++] = (struct crossing){.peer = PORT_NONE, .bundle = b};
-    if (!p->listed)
-        port_list(net, p);
-    return 0;
-}
-
-/* The last bundle of the list takes the empty place, and is told so. */
-static void bundle_leave(struct sparse *net, struct bundle *b, uint32_t i)
-{
-    struct port *p = b->ports[i];
-    p->row[b->place[i]] = p->row[--p->n_bundles];
-    struct bundle *last = p->row[b->place[i]].bundle;
-    for (uint32_t j = 0; j < last->key.n; j++)
-        if (last->ports[j] == p)
-            last->place[j] = b->place[i];
-    if (!p->n_bundles)
-        port_unlist(net, p);
-}
-
 static struct bundle *bundle_blank(struct sparse *net)
 {
     if (net->spare_bundles.n)
@@ -175,6 +167,19 @@ static struct bundle *bundle_blank(struct sparse *net)
     return b;
 }
 
+static int bundle_join(struct sparse *net, struct bundle *b)
+{
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        struct port *p = b->ports[i] = port_get(net, b->key.links[i], b->key.level);
+        if (!p || (!p->listed && port_list(net, p)))
+            return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < b->n_ports; i++)
+        if (row_join(net, b, i))
+            return -ENOMEM;
+    return 0;
+}
+
 static struct bundle *bundle_get(struct sparse *net, const struct bundle_key *key)
 {
     struct bundle *b;
@@ -191,22 +196,18 @@ static struct bundle *bundle_get(struct sparse *net, const struct bundle_key *ke
     HASH_ADD(hh, net->bundles, key, sizeof(b->key), b);
     if (!b->hh.tbl)
         return NULL;
-    for (uint32_t i = 0; i < key->n; i++)
-        if (bundle_join(net, b, i))
-            return NULL;
-    if (fluid_list_add(&net->fresh, b))
-        return NULL;
-    for (uint32_t i = 0; i < 2 && key->n == 2; i++)
-        b->ports[i]->row[b->place[i]].peer = b->ports[!i]->id;
-    return b;
+    return bundle_join(net, b) || fluid_list_add(&net->fresh, b) ? NULL : b;
 }
 
 static int bundle_drop(struct sparse *net, struct bundle *b)
 {
     if (b->limit && bundle_schedule(net, b))
         return -ENOMEM;
-    for (uint32_t i = 0; i < b->key.n; i++)
-        bundle_leave(net, b, i);
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        row_leave(net, b, i);
+        if (!b->ports[i]->n_bundles)
+            port_unlist(net, b->ports[i]);
+    }
     HASH_DELETE(hh, net->bundles, b);
     return fluid_list_add(&net->spare_bundles, b);
 }
@@ -214,9 +215,8 @@ static int bundle_drop(struct sparse *net, struct bundle *b)
 static int bundle_count(struct sparse *net, struct bundle *b, int more)
 {
     b->n_flows += (uint32_t)more;
-    for (uint32_t i = 0; i < b->key.n; i++) {
-        b->ports[i]->n_flows += (uint32_t)more;
-        b->ports[i]->row[b->place[i]].n_flows = b->n_flows;
+    for (uint32_t i = 0; i < b->n_ports; i++) {
+        row_count(b, i, more);
         b->ports[i]->changed = true;
         if (port_mark_dirty(net, b->ports[i]))
             return -ENOMEM;
@@ -374,7 +374,7 @@ static double link_used(const struct link *link)
 {
     double used = 0;
     for (const struct port *p = link->first; p; p = p->lower)
-        used += p->used;
+        used += p->quiet ? p->load : p->used;
     return used;
 }
 
@@ -443,6 +443,7 @@ static int create(struct fluid *f)
     if (!net)
         return -ENOMEM;
     net->fluid = f;
+    net->rests = f->config.topology->n_racks == 1;
     net->links = calloc(n_links, sizeof(*net->links));
     net->levels = calloc(levels, sizeof(*net->levels));
     net->dirty = calloc(levels, sizeof(*net->dirty));
@@ -481,9 +482,9 @@ static void free_tables(struct sparse *net)
 {
     struct list *lists[] = {&net->ports,   &net->spare_bundles, &net->bundles_by_id, &net->fresh,
                             &net->touched, &net->moved,         &net->uplinks};
-    void *tables[] = {net->links,         net->levels, net->dirty,       net->ends_where,
-                      net->limited_where, net->flows,  net->flows_where, net->flow_ids.spare,
-                      net->unfit_where,   net->shares};
+    void *tables[] = {net->links,       net->levels,         net->dirty,
+                      net->ends_where,  net->limited_where,  net->flows,
+                      net->flows_where, net->flow_ids.spare, net->unfit_where};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         free(lists[i]->items);
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)

@@ -12,35 +12,44 @@
 
 struct bundle;
 
-enum { PORT_NONE = UINT32_MAX };
-
 /* A bundle as a port sees it: all that solving reads of it. */
 struct crossing {
-    uint32_t peer; /* id of the other port of its path; PORT_NONE if there are more */
+    struct port *peer; /* the other port of its path; NULL if there are more */
     uint32_t n_flows;
-    struct bundle *bundle;
+    uint32_t bundle; /* its id */
 };
+
+/* A port's row holds its bundles in sections. Those whose other ports all have this port's share or
+ * a greater one are *open*: their flows get its share, and the other ports are told of it. If the
+ * other port is *quiet*, it is told a ceiling only. The rest are *closed*, another port limits them
+ * to less. */
+enum section { SECTION_TOLD, SECTION_QUIET, SECTION_CLOSED };
 
 /* The first cache line is all that a neighbour's news need of it. */
 struct port {
+    double share;    /* what each flow that it limits will get, infinite while it limits nobody; its
+                        rate between solves */
     double load;     /* of this level, with the present shares */
     double capacity; /* what the levels above left of the link, when last solved */
-    uint64_t solve;  /* the last that touched it */
+    double closed_most; /* no closed bundle gets more of its other ports */
+    uint32_t solve;     /* the last that touched it */
     uint32_t id;
-    uint32_t open; /* flows that no other port limits to less than the share */
+    uint32_t open; /* flows in open bundles */
     uint32_t n_flows;
-    bool wants;                  /* wanted, wanted_load and wanted_open are right */
+    uint32_t tells;              /* of neighbours, since it limited somebody or was quiet */
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
+    bool quiet;    /* it limits nobody and would not if its neighbours' shares were at their
+                      ceilings, and nobody needs to know its load */
+    double spared; /* a quiet port leaves so much of its link unused, so that it is not hot */
     struct crossing *row;
-    uint32_t n_bundles, room;
-    double wanted; /* the share at which it is full */
-    double wanted_load;
-    uint32_t wanted_open;
+    uint32_t n_told, n_open, n_bundles, room; /* ends of the sections */
+    double ceiling; /* not less than a finite share: what quiet ports count with */
+    uint32_t sets;  /* since the load was last added up */
+    uint32_t link, level;
     /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
      * nobody). */
     double rate;
-    double used; /* by this level, when last solved */
-    uint32_t link, level;
+    double used;   /* by this level, when last solved */
     double served; /* bytes that each flow that it limited all the time had at at_ns since the port
                       was made */
     int64_t at_ns;
@@ -101,9 +110,8 @@ struct sparse {
     struct list *dirty;            /* per level */
     uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
     /* The solver's own. */
-    double *shares; /* by port id: the rate that it will have; its rate between solves */
-    size_t shares_room;
-    uint64_t solves; /* of one level each */
+    uint32_t solves; /* of one level each */
+    bool rests;      /* ports may be quiet: all paths have two */
     struct list touched, moved;
     struct list fresh;     /* bundles that never had a rate */
     struct heap unfit;     /* ports that are to get another share, by the lesser of both */
@@ -118,3 +126,34 @@ int port_schedule(struct sparse *f, struct port *p);
 int port_mark_dirty(struct sparse *f, struct port *p);
 double bundle_progress(const struct bundle *b); /* bytes each of its flows had, at limit->at_ns */
 int bundle_schedule(struct sparse *f, struct bundle *b);
+
+/* rows.c */
+/* The least share of the bundle's ports but these two; infinite without one. O(path). */
+double bundle_least(const struct bundle *b, const struct port *but, const struct port *nor);
+/* The bundle crosses port i of its path from now on, without flows; all of them are known. Returns
+ * 0 or −ENOMEM. */
+int row_join(struct sparse *net, struct bundle *b, uint32_t i);
+void row_leave(struct sparse *net, struct bundle *b, uint32_t i);
+/* Puts the crossing at that place of p's row into a section. O(1); another one takes its place. */
+void row_move(struct sparse *net, struct port *p, uint32_t at, enum section to);
+/* The bundle has `more` flows, or so many less. */
+void row_count(struct bundle *b, uint32_t i, int more);
+uint32_t row_place(const struct bundle *b, const struct port *p);
+/* Where an open crossing belongs. */
+enum section row_open_section(const struct crossing *c);
+/* Adds up what is kept by additions, which round. O(row), as the next two. */
+void row_weigh(const struct sparse *net, struct port *p);
+/* A port that limits nobody and whose load nobody needs to know becomes quiet if it fits even with
+ * its neighbours' ceilings. */
+void port_rest(struct sparse *net, struct port *p);
+/* It is told everything again. What it used when last solved is unknown. */
+void port_wake(struct sparse *net, struct port *p);
+/* It limits nobody, and neither do those below it. */
+bool port_may_rest(const struct sparse *net, const struct port *p);
+
+/* What the other ports of its path let a bundle of port p have. */
+static inline double others_share(const struct sparse *net, const struct port *p,
+                                  const struct crossing *c)
+{
+    return c->peer ? c->peer->share : bundle_least(net->bundles_by_id.items[c->bundle], p, NULL);
+}
