@@ -157,6 +157,63 @@ static void leave_heaps(struct mincost *m, uint32_t node)
             make_stale(m, m->halves[n->start + i].head);
 }
 
+static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
+{
+    if (hub->link_count == hub->link_room) {
+        uint32_t room = hub->link_room * 2 + 64;
+        void *grown = memory_resize(m, hub->links, hub->link_room, room, sizeof *hub->links);
+        if (!grown)
+            return m->failed = -ENOMEM;
+        hub->links = grown;
+        hub->link_room = room;
+    }
+    hub->links[hub->link_count++] = (struct hub_link){
+        half_cost(m, half), half->head, half_arc(half) << 1 | (half->ref & HALF_AT_HEAD)};
+    return 0;
+}
+
+static struct hub_link *find_link(const struct hub *hub, uint32_t via)
+{
+    for (uint32_t i = 0; i < hub->link_count; i++)
+        if (hub->links[i].via == via)
+            return &hub->links[i];
+    return NULL;
+}
+
+/* The hub at this end of the arc, if there is one and its list is in use. */
+static struct hub *hub_at(const struct mincost *m, uint32_t arc, uint32_t side)
+{
+    struct hub *hub = find_hub(m, side ? arc_head(m, arc) : arc_tail(m, arc));
+    return hub && !hub->stale ? hub : NULL;
+}
+
+static void link_added(struct mincost *m, uint32_t arc, uint32_t side)
+{
+    struct hub *hub = hub_at(m, arc, side);
+    if (!hub)
+        return;
+    if (hub->link_count < HUB_LINKS)
+        add_link(m, hub, &m->halves[m->arcs[arc].pos[side]]);
+    else
+        m->hubs_stale = hub->stale = true;
+}
+
+static void link_changed(struct mincost *m, uint32_t arc, uint32_t side)
+{
+    struct hub *hub = hub_at(m, arc, side);
+    struct hub_link *link = hub ? find_link(hub, arc << 1 | side) : NULL;
+    if (link)
+        link->cost = half_cost(m, &m->halves[m->arcs[arc].pos[side]]);
+}
+
+static void link_removed(struct mincost *m, uint32_t arc, uint32_t side)
+{
+    struct hub *hub = hub_at(m, arc, side);
+    struct hub_link *link = hub ? find_link(hub, arc << 1 | side) : NULL;
+    if (link)
+        *link = hub->links[--hub->link_count];
+}
+
 void hub_arc_added(struct mincost *m, uint32_t arc)
 {
     uint32_t tail = arc_tail(m, arc), head = arc_head(m, arc);
@@ -164,12 +221,11 @@ void hub_arc_added(struct mincost *m, uint32_t arc)
         leave_heaps(m, head);
     if (node_degree(&m->nodes[head]) == HUB_DEGREE || node_degree(&m->nodes[tail]) == HUB_DEGREE)
         m->hubs_wanted = true;
-    make_stale(m, tail);
-    struct hub *hub = find_hub(m, head);
-    if (!hub)
+    link_added(m, arc, 0);
+    if (!m->nodes[head].hub)
         return;
     if (!node_is_leaf(&m->nodes[tail])) {
-        make_stale(m, head);
+        link_added(m, arc, 1);
         return;
     }
     m->halves[m->arcs[arc].pos[0]].ref |= HALF_TO_HUB;
@@ -177,14 +233,12 @@ void hub_arc_added(struct mincost *m, uint32_t arc)
         hub_arc_flowed(m, arc);
 }
 
-/* The list of other neighbours is short; a changed one is not worth looking for. */
 void hub_arc_changed(struct mincost *m, uint32_t arc)
 {
-    uint32_t tail = arc_tail(m, arc), head = arc_head(m, arc);
-    make_stale(m, tail);
+    link_changed(m, arc, 0);
     if (!(m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB))
-        make_stale(m, head);
-    else if (m->price[tail] != NO_PRICE)
+        link_changed(m, arc, 1);
+    else if (m->price[arc_tail(m, arc)] != NO_PRICE)
         hub_arc_flowed(m, arc);
 }
 
@@ -192,8 +246,8 @@ void hub_arc_removed(struct mincost *m, uint32_t arc)
 {
     if (m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB)
         return;
-    make_stale(m, arc_tail(m, arc));
-    make_stale(m, arc_head(m, arc));
+    link_removed(m, arc, 0);
+    link_removed(m, arc, 1);
 }
 
 static void mark_arcs_to(struct mincost *m, uint32_t node, bool hub)
@@ -240,21 +294,6 @@ static int make_hub(struct mincost *m, uint32_t node)
     m->hubs_stale = m->hubs[i].stale = true;
     m->nodes[node].hub = (uint16_t)(i + 1);
     m->hub_count++;
-    return 0;
-}
-
-static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
-{
-    if (hub->link_count == hub->link_room) {
-        uint32_t room = hub->link_room * 2 + 64;
-        void *grown = memory_resize(m, hub->links, hub->link_room, room, sizeof *hub->links);
-        if (!grown)
-            return m->failed = -ENOMEM;
-        hub->links = grown;
-        hub->link_room = room;
-    }
-    hub->links[hub->link_count++] = (struct hub_link){
-        half_cost(m, half), half->head, half_arc(half) << 1 | (half->ref & HALF_AT_HEAD)};
     return 0;
 }
 
