@@ -180,16 +180,16 @@ static struct hub_link *find_link(const struct hub *hub, uint32_t via)
     return NULL;
 }
 
-/* The hub at this end of the arc, if there is one and its list is in use. */
-static struct hub *hub_at(const struct mincost *m, uint32_t arc, uint32_t side)
+/* The hub that the node is, if it is one and its list is in use. */
+static struct hub *hub_with_links(const struct mincost *m, uint32_t node)
 {
-    struct hub *hub = find_hub(m, side ? arc_head(m, arc) : arc_tail(m, arc));
+    struct hub *hub = find_hub(m, node);
     return hub && !hub->stale ? hub : NULL;
 }
 
-static void link_added(struct mincost *m, uint32_t arc, uint32_t side)
+static void link_added(struct mincost *m, uint32_t node, uint32_t arc, uint32_t side)
 {
-    struct hub *hub = hub_at(m, arc, side);
+    struct hub *hub = hub_with_links(m, node);
     if (!hub)
         return;
     if (hub->link_count < HUB_LINKS)
@@ -198,34 +198,33 @@ static void link_added(struct mincost *m, uint32_t arc, uint32_t side)
         m->hubs_stale = hub->stale = true;
 }
 
-static void link_changed(struct mincost *m, uint32_t arc, uint32_t side)
+static void link_changed(struct mincost *m, uint32_t node, uint32_t arc, uint32_t side)
 {
-    struct hub *hub = hub_at(m, arc, side);
+    struct hub *hub = hub_with_links(m, node);
     struct hub_link *link = hub ? find_link(hub, arc << 1 | side) : NULL;
     if (link)
         link->cost = half_cost(m, &m->halves[m->arcs[arc].pos[side]]);
 }
 
-static void link_removed(struct mincost *m, uint32_t arc, uint32_t side)
+static void link_removed(struct mincost *m, uint32_t node, uint32_t arc, uint32_t side)
 {
-    struct hub *hub = hub_at(m, arc, side);
+    struct hub *hub = hub_with_links(m, node);
     struct hub_link *link = hub ? find_link(hub, arc << 1 | side) : NULL;
     if (link)
         *link = hub->links[--hub->link_count];
 }
 
-void hub_arc_added(struct mincost *m, uint32_t arc)
+void hub_arc_added(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head)
 {
-    uint32_t tail = arc_tail(m, arc), head = arc_head(m, arc);
     if (m->nodes[head].in_arcs == 1)
         leave_heaps(m, head);
     if (node_degree(&m->nodes[head]) == HUB_DEGREE || node_degree(&m->nodes[tail]) == HUB_DEGREE)
         m->hubs_wanted = true;
-    link_added(m, arc, 0);
+    link_added(m, tail, arc, 0);
     if (!m->nodes[head].hub)
         return;
     if (!node_is_leaf(&m->nodes[tail])) {
-        link_added(m, arc, 1);
+        link_added(m, head, arc, 1);
         return;
     }
     m->halves[m->arcs[arc].pos[0]].ref |= HALF_TO_HUB;
@@ -233,21 +232,21 @@ void hub_arc_added(struct mincost *m, uint32_t arc)
         hub_arc_flowed(m, arc);
 }
 
-void hub_arc_changed(struct mincost *m, uint32_t arc)
+void hub_arc_changed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head)
 {
-    link_changed(m, arc, 0);
+    link_changed(m, tail, arc, 0);
     if (!(m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB))
-        link_changed(m, arc, 1);
-    else if (m->price[arc_tail(m, arc)] != NO_PRICE)
+        link_changed(m, head, arc, 1);
+    else if (m->price[tail] != NO_PRICE)
         hub_arc_flowed(m, arc);
 }
 
-void hub_arc_removed(struct mincost *m, uint32_t arc)
+void hub_arc_removed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head)
 {
     if (m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB)
         return;
-    link_removed(m, arc, 0);
-    link_removed(m, arc, 1);
+    link_removed(m, tail, arc, 0);
+    link_removed(m, head, arc, 1);
 }
 
 static void mark_arcs_to(struct mincost *m, uint32_t node, bool hub)

@@ -136,7 +136,7 @@ static int pool_grow(struct mincost *m, uint32_t needed)
 }
 
 /* The next block to be taken, which nobody has looked at for long. */
-static void ask_block(const struct mincost *m, uint32_t start)
+ALWAYS_INLINE void ask_block(const struct mincost *m, uint32_t start)
 {
     const char *block = (const char *)(m->halves + start);
     for (int line = 0; line < 3; line++)
