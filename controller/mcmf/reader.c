@@ -60,7 +60,7 @@ static int parse_numbers(struct reader *reader, char *text, struct reader_line *
 static int parse_line(struct reader *reader, struct reader_line *line, struct err *err)
 {
     char *text = reader->text + strspn(reader->text, " \t\r\n");
-    *line = (struct reader_line){.kind = *text++, .line = reader->line};
+    *line = (struct reader_line){.kind = *text++};
     if (*text && !isspace((unsigned char)*text))
         return fail(reader, err, "expected a letter and numbers");
     if (line->kind == 'p') {
@@ -139,43 +139,54 @@ int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct er
     return more < 0 ? more : nodes < 0 ? fail(reader, err, "there is no line 'p min N M'") : 0;
 }
 
-static int apply_line(struct reader *reader, struct mincost *problem,
-                      const struct reader_line *line, struct err *err)
+static int parse_change(const struct reader *reader, const struct reader_line *line,
+                        struct mincost_change *ret_change, struct err *err)
 {
     const int64_t *n = line->numbers;
-    if (line->kind == 'n' && line->count == 2)
-        return explain(reader, mincost_set_node(problem, id(n[0]), n[1]), err);
-    if (line->kind == 'x' && line->count == 1)
-        return explain(reader, mincost_remove_node(problem, id(n[0])), err);
-    if (line->kind == 'a' && line->count == 6)
-        return explain(
-            reader, mincost_add_arc(problem, id(n[0]), id(n[1]), id(n[2]), n[3], n[4], n[5]), err);
-    if (line->kind == 'm' && line->count == 4)
-        return explain(reader, mincost_modify_arc(problem, id(n[0]), n[1], n[2], n[3]), err);
-    if (line->kind == 'd' && line->count == 1)
-        return explain(reader, mincost_remove_arc(problem, id(n[0])), err);
-    return fail(reader, err,
-                "expected r, 'n ID SUPPLY', 'x ID', 'a ARC U V LO CAP COST', "
-                "'m ARC LO CAP COST' or 'd ARC'");
+    struct mincost_change change = {.id = id(n[0])};
+    if (line->kind == 'n' && line->count == 2) {
+        change.kind = MINCOST_NODE;
+        change.cost = n[1];
+    } else if (line->kind == 'x' && line->count == 1) {
+        change.kind = MINCOST_NODE_GONE;
+    } else if (line->kind == 'a' && line->count == 6) {
+        change =
+            (struct mincost_change){MINCOST_ARC, id(n[0]), id(n[1]), id(n[2]), n[3], n[4], n[5]};
+    } else if (line->kind == 'm' && line->count == 4) {
+        change = (struct mincost_change){MINCOST_ARC_MODIFIED, id(n[0]), 0, 0, n[1], n[2], n[3]};
+    } else if (line->kind == 'd' && line->count == 1) {
+        change.kind = MINCOST_ARC_GONE;
+    } else {
+        return fail(reader, err,
+                    "expected r, 'n ID SUPPLY', 'x ID', 'a ARC U V LO CAP COST', "
+                    "'m ARC LO CAP COST' or 'd ARC'");
+    }
+    *ret_change = change;
+    return 0;
 }
 
-static int keep_line(struct reader *reader, const struct reader_line *line, struct err *err)
+static int keep_change(struct reader *reader, const struct mincost_change *change, struct err *err)
 {
     if (reader->round_count == reader->round_room) {
         size_t room = reader->round_room * 2 + 256;
         void *grown = realloc(reader->round, room * sizeof *reader->round);
-        if (!grown)
+        if (grown)
+            reader->round = grown;
+        void *lines = grown ? realloc(reader->lines, room * sizeof *reader->lines) : NULL;
+        if (!lines)
             return err_sys(err, ENOMEM, "%s:%lu", reader->name, reader->line);
-        reader->round = grown;
+        reader->lines = lines;
         reader->round_room = room;
     }
-    reader->round[reader->round_count++] = *line;
+    reader->lines[reader->round_count] = reader->line;
+    reader->round[reader->round_count++] = *change;
     return 0;
 }
 
 int reader_read_round(struct reader *reader, bool *ret_more, struct err *err)
 {
     struct reader_line line;
+    struct mincost_change change;
     int more;
     reader->round_count = 0;
     while ((more = next_line(reader, err)) == 1) {
@@ -184,7 +195,9 @@ int reader_read_round(struct reader *reader, bool *ret_more, struct err *err)
             return error;
         if (line.kind == 'r' && line.count == 0)
             break;
-        error = keep_line(reader, &line, err);
+        error = parse_change(reader, &line, &change, err);
+        if (!error)
+            error = keep_change(reader, &change, err);
         if (error)
             return error;
     }
@@ -194,20 +207,17 @@ int reader_read_round(struct reader *reader, bool *ret_more, struct err *err)
 
 int reader_apply_round(struct reader *reader, struct mincost *problem, struct err *err)
 {
-    unsigned long last = reader->line;
-    for (size_t i = 0; i < reader->round_count; i++) {
-        reader->line = reader->round[i].line;
-        int error = apply_line(reader, problem, &reader->round[i], err);
-        if (error)
-            return error;
-    }
-    reader->line = last;
-    return 0;
+    size_t done;
+    int error = mincost_apply(problem, reader->round, reader->round_count, &done);
+    if (error)
+        reader->line = reader->lines[done];
+    return explain(reader, error, err);
 }
 
 void reader_done(struct reader *reader)
 {
     free(reader->round);
+    free(reader->lines);
     if (reader->file)
         fclose(reader->file);
 }

@@ -15,6 +15,7 @@
 #include "lib/err.h"
 
 struct mincost;
+struct mincost_change;
 
 enum { READER_LINE_MAX = 1024 };
 
@@ -24,7 +25,6 @@ enum { READER_NUMBERS_MAX = 6 };
 struct reader_line {
     char kind;
     int count;
-    unsigned long line;
     int64_t numbers[READER_NUMBERS_MAX];
 };
 
@@ -33,7 +33,8 @@ struct reader {
     FILE *file;       /* owned */
     unsigned long line;
     char text[READER_LINE_MAX + 1];
-    struct reader_line *round; /* of the last reader_read_round; owned, freed by reader_done */
+    struct mincost_change *round; /* of the last reader_read_round; owned, freed by reader_done */
+    unsigned long *lines;         /* where each stood; as `round` */
     size_t round_count, round_room;
 };
 

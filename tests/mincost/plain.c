@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "controller/engine/mincost/mincost.h"
-
 static void *grow(void *array, size_t old_count, size_t count, size_t size)
 {
     char *grown = realloc(array, count * size);
@@ -16,7 +14,7 @@ static void *grow(void *array, size_t old_count, size_t count, size_t size)
     return grown;
 }
 
-void changes_add(struct changes *changes, struct change change)
+void changes_add(struct changes *changes, struct mincost_change change)
 {
     if (changes->count == changes->room) {
         size_t room = changes->room * 2 + 64;
@@ -53,25 +51,25 @@ static struct plain_arc *find_arc(struct plain *plain, uint32_t id)
     return &plain->arcs[id];
 }
 
-void plain_apply(struct plain *plain, const struct change *c)
+void plain_apply(struct plain *plain, const struct mincost_change *c)
 {
     switch (c->kind) {
-    case CHANGE_NODE:
+    case MINCOST_NODE:
         set_node(plain, c->id, true, c->cost);
         break;
-    case CHANGE_NODE_GONE:
+    case MINCOST_NODE_GONE:
         set_node(plain, c->id, false, 0);
         break;
-    case CHANGE_ARC:
+    case MINCOST_ARC:
         *find_arc(plain, c->id) =
             (struct plain_arc){c->tail, c->head, c->lower, c->capacity, c->cost};
         break;
-    case CHANGE_ARC_MODIFIED: {
+    case MINCOST_ARC_MODIFIED: {
         struct plain_arc *arc = find_arc(plain, c->id);
         *arc = (struct plain_arc){arc->tail, arc->head, c->lower, c->capacity, c->cost};
         break;
     }
-    case CHANGE_ARC_GONE:
+    case MINCOST_ARC_GONE:
         find_arc(plain, c->id)->tail = 0;
         break;
     }
@@ -82,23 +80,6 @@ void plain_done(struct plain *plain)
     free(plain->arcs);
     free(plain->supply);
     free(plain->node_there);
-}
-
-int change_apply(struct mincost *m, const struct change *c)
-{
-    switch (c->kind) {
-    case CHANGE_NODE:
-        return mincost_set_node(m, c->id, c->cost);
-    case CHANGE_NODE_GONE:
-        return mincost_remove_node(m, c->id);
-    case CHANGE_ARC:
-        return mincost_add_arc(m, c->id, c->tail, c->head, c->lower, c->capacity, c->cost);
-    case CHANGE_ARC_MODIFIED:
-        return mincost_modify_arc(m, c->id, c->lower, c->capacity, c->cost);
-    case CHANGE_ARC_GONE:
-        return mincost_remove_arc(m, c->id);
-    }
-    return -1;
 }
 
 void plain_write_dimacs(const struct plain *plain, FILE *file)
@@ -118,24 +99,24 @@ void plain_write_dimacs(const struct plain *plain, FILE *file)
     }
 }
 
-static void write_change(const struct change *c, FILE *file)
+static void write_change(const struct mincost_change *c, FILE *file)
 {
     switch (c->kind) {
-    case CHANGE_NODE:
+    case MINCOST_NODE:
         fprintf(file, "n %" PRIu32 " %" PRId64 "\n", c->id, c->cost);
         break;
-    case CHANGE_NODE_GONE:
+    case MINCOST_NODE_GONE:
         fprintf(file, "x %" PRIu32 "\n", c->id);
         break;
-    case CHANGE_ARC:
+    case MINCOST_ARC:
         fprintf(file, "a %" PRIu32 " %" PRIu32 " %" PRIu32 " ", c->id, c->tail, c->head);
         fprintf(file, "%" PRId64 " %" PRId64 " %" PRId64 "\n", c->lower, c->capacity, c->cost);
         break;
-    case CHANGE_ARC_MODIFIED:
+    case MINCOST_ARC_MODIFIED:
         fprintf(file, "m %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 "\n", c->id, c->lower,
                 c->capacity, c->cost);
         break;
-    case CHANGE_ARC_GONE:
+    case MINCOST_ARC_GONE:
         fprintf(file, "d %" PRIu32 "\n", c->id);
         break;
     }

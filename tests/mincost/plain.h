@@ -7,28 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct mincost;
+#include "controller/engine/mincost/mincost.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum change_kind {
-    CHANGE_NODE,
-    CHANGE_NODE_GONE,
-    CHANGE_ARC,
-    CHANGE_ARC_MODIFIED,
-    CHANGE_ARC_GONE
-};
-
-struct change {
-    enum change_kind kind;
-    uint32_t id, tail, head;
-    int64_t lower, capacity, cost; /* CHANGE_NODE: `cost` is the supply */
-};
-
 struct changes {
-    struct change *items;
+    struct mincost_change *items;
     size_t count, room;
 };
 
@@ -45,13 +31,10 @@ struct plain {
 };
 
 /* Appends; aborts when memory is short, as all of this test code does. */
-void changes_add(struct changes *changes, struct change change);
+void changes_add(struct changes *changes, struct mincost_change change);
 
-void plain_apply(struct plain *plain, const struct change *change);
+void plain_apply(struct plain *plain, const struct mincost_change *change);
 void plain_done(struct plain *plain);
-
-/* Feeds one change to the library; returns its answer. */
-int change_apply(struct mincost *problem, const struct change *change);
 
 /* Writes the problem as DIMACS text, arcs renumbered in order of their numbers, or the changes as
  * lines of --changes. */

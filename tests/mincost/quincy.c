@@ -40,7 +40,7 @@ static void give_id(struct free_ids *ids, uint32_t id)
     ids->items[ids->count++] = id;
 }
 
-static void put(struct quincy *q, struct change change)
+static void put(struct quincy *q, struct mincost_change change)
 {
     changes_add(&q->changes, change);
     plain_apply(&q->plain, &change);
@@ -50,7 +50,7 @@ static uint32_t add_arc(struct quincy *q, uint32_t tail, uint32_t head, int64_t 
                         int64_t cost)
 {
     uint32_t id = take_id(&q->arc_ids);
-    put(q, (struct change){CHANGE_ARC, id, tail, head, 0, capacity, cost});
+    put(q, (struct mincost_change){MINCOST_ARC, id, tail, head, 0, capacity, cost});
     return id;
 }
 
@@ -58,14 +58,15 @@ static void remove_arc(struct quincy *q, uint32_t *arc)
 {
     if (!*arc)
         return;
-    put(q, (struct change){.kind = CHANGE_ARC_GONE, .id = *arc});
+    put(q, (struct mincost_change){.kind = MINCOST_ARC_GONE, .id = *arc});
     give_id(&q->arc_ids, *arc);
     *arc = 0;
 }
 
 static void change_cost(struct quincy *q, uint32_t arc, int64_t cost)
 {
-    put(q, (struct change){.kind = CHANGE_ARC_MODIFIED, .id = arc, .capacity = 1, .cost = cost});
+    put(q, (struct mincost_change){
+               .kind = MINCOST_ARC_MODIFIED, .id = arc, .capacity = 1, .cost = cost});
 }
 
 static uint32_t rack_node(uint32_t rack)
@@ -108,7 +109,7 @@ static void start_machine(struct quincy *q, uint32_t i)
     m->node = take_id(&q->node_ids);
     m->down = false;
     m->used = 0;
-    put(q, (struct change){.kind = CHANGE_NODE, .id = m->node});
+    put(q, (struct mincost_change){.kind = MINCOST_NODE, .id = m->node});
     m->sink_arc = add_arc(q, m->node, NODE_SINK, q->shape.slots, 0);
     m->rack_arc = add_arc(q, rack_node(i / q->shape.rack_machines), m->node, q->shape.slots,
                           between(q, 0, 9));
@@ -121,8 +122,8 @@ static void bound_job(struct quincy *q, uint32_t j)
     struct job *job = &q->job[j];
     uint32_t lower = job->lower < job->tasks ? job->lower : job->tasks;
     uint32_t upper = job->running_at_least < job->tasks ? job->tasks - job->running_at_least : 0;
-    put(q, (struct change){CHANGE_ARC_MODIFIED, job->arc, 0, 0, lower,
-                           upper > lower ? upper : lower, 0});
+    put(q, (struct mincost_change){MINCOST_ARC_MODIFIED, job->arc, 0, 0, lower,
+                                   upper > lower ? upper : lower, 0});
 }
 
 /* Popular input lies on three machines of ten. */
@@ -156,7 +157,7 @@ static void start_task(struct quincy *q, struct task *t)
     t->job = (uint32_t)draw(q, q->jobs);
     t->placed = t->run_on = NOWHERE;
     t->run_arc = 0;
-    put(q, (struct change){.kind = CHANGE_NODE, .id = t->node, .cost = 1});
+    put(q, (struct mincost_change){.kind = MINCOST_NODE, .id = t->node, .cost = 1});
     bool without_input = prefer_machines(q, t);
     for (uint32_t i = 0; i < PREFERRED_RACKS; i++) {
         t->rack[i] = t->machine[i] / q->shape.rack_machines;
@@ -183,7 +184,7 @@ static void end_task(struct quincy *q, struct task *t)
     remove_arc(q, &t->cluster_arc);
     remove_arc(q, &t->wait_arc);
     remove_arc(q, &t->run_arc);
-    put(q, (struct change){.kind = CHANGE_NODE_GONE, .id = t->node});
+    put(q, (struct mincost_change){.kind = MINCOST_NODE_GONE, .id = t->node});
     give_id(&q->node_ids, t->node);
     if (t->placed != NOWHERE)
         q->machines[t->placed].used--;
@@ -200,7 +201,8 @@ static void bound_all_jobs(struct quincy *q)
 
 static void set_demand(struct quincy *q)
 {
-    put(q, (struct change){.kind = CHANGE_NODE, .id = NODE_SINK, .cost = -(int64_t)q->alive});
+    put(q,
+        (struct mincost_change){.kind = MINCOST_NODE, .id = NODE_SINK, .cost = -(int64_t)q->alive});
 }
 
 static void start_jobs(struct quincy *q)
@@ -210,7 +212,7 @@ static void start_jobs(struct quincy *q)
         job->node = take_id(&q->node_ids);
         job->lower = draw(q, 8) ? 0 : 2;
         job->running_at_least = job->lower ? 0 : (uint32_t)draw(q, 4);
-        put(q, (struct change){.kind = CHANGE_NODE, .id = job->node});
+        put(q, (struct mincost_change){.kind = MINCOST_NODE, .id = job->node});
         job->arc = add_arc(q, job->node, NODE_SINK, 0, 0);
     }
 }
@@ -220,7 +222,7 @@ void quincy_first_round(struct quincy *q)
     q->changes.count = 0;
     q->node_ids.next = rack_node(q->racks) - 1;
     for (uint32_t v = NODE_SINK; v < rack_node(q->racks); v++)
-        put(q, (struct change){.kind = CHANGE_NODE, .id = v});
+        put(q, (struct mincost_change){.kind = MINCOST_NODE, .id = v});
     for (uint32_t r = 0; r < q->racks; r++)
         q->cluster_arc[r] =
             add_arc(q, NODE_CLUSTER, rack_node(r), (int64_t)q->shape.rack_machines * q->shape.slots,
@@ -291,7 +293,7 @@ static void fail_machine(struct quincy *q, uint32_t i)
     }
     remove_arc(q, &m->rack_arc);
     remove_arc(q, &m->sink_arc);
-    put(q, (struct change){.kind = CHANGE_NODE_GONE, .id = m->node});
+    put(q, (struct mincost_change){.kind = MINCOST_NODE_GONE, .id = m->node});
     give_id(&q->node_ids, m->node);
     m->down = true;
     m->used = 0;

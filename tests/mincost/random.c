@@ -24,7 +24,7 @@ struct random_shape random_shape_draw(uint64_t *stream)
     };
 }
 
-static void put(struct plain *plain, struct changes *changes, struct change change)
+static void put(struct plain *plain, struct changes *changes, struct mincost_change change)
 {
     changes_add(changes, change);
     plain_apply(plain, &change);
@@ -56,7 +56,7 @@ static void add_arc(struct plain *plain, const struct random_shape *shape, uint6
         head = 1 + head / 3;
     if (tail == head || !node_there(plain, tail) || !node_there(plain, head))
         return;
-    struct change change = {CHANGE_ARC, id, tail, head, 0, 0, draw_cost(shape, stream)};
+    struct mincost_change change = {MINCOST_ARC, id, tail, head, 0, 0, draw_cost(shape, stream)};
     draw_bounds(stream, &change.lower, &change.capacity);
     put(plain, changes, change);
 }
@@ -73,13 +73,13 @@ static void change_arc(struct plain *plain, const struct random_shape *shape, ui
         return;
     }
     if (draw(stream, 3) == 0) {
-        struct change change = {
-            .kind = CHANGE_ARC_MODIFIED, .id = id, .cost = draw_cost(shape, stream)};
+        struct mincost_change change = {
+            .kind = MINCOST_ARC_MODIFIED, .id = id, .cost = draw_cost(shape, stream)};
         draw_bounds(stream, &change.lower, &change.capacity);
         put(plain, changes, change);
         return;
     }
-    put(plain, changes, (struct change){.kind = CHANGE_ARC_GONE, .id = id});
+    put(plain, changes, (struct mincost_change){.kind = MINCOST_ARC_GONE, .id = id});
     if (draw(stream, 4))
         add_arc(plain, shape, stream, changes, id);
 }
@@ -88,8 +88,8 @@ static void remove_node(struct plain *plain, uint32_t id, struct changes *change
 {
     for (uint32_t a = 1; a <= plain->max_arc; a++)
         if (plain->arcs[a].tail && (plain->arcs[a].tail == id || plain->arcs[a].head == id))
-            put(plain, changes, (struct change){.kind = CHANGE_ARC_GONE, .id = a});
-    put(plain, changes, (struct change){.kind = CHANGE_NODE_GONE, .id = id});
+            put(plain, changes, (struct mincost_change){.kind = MINCOST_ARC_GONE, .id = a});
+    put(plain, changes, (struct mincost_change){.kind = MINCOST_NODE_GONE, .id = id});
 }
 
 static int64_t draw_supply(const struct random_shape *shape, uint64_t *stream, uint32_t id)
@@ -109,7 +109,7 @@ static void change_node(struct plain *plain, const struct random_shape *shape, u
             return;
     }
     int64_t supply = draw_supply(shape, stream, id);
-    put(plain, changes, (struct change){.kind = CHANGE_NODE, .id = id, .cost = supply});
+    put(plain, changes, (struct mincost_change){.kind = MINCOST_NODE, .id = id, .cost = supply});
 }
 
 static void add_backbone(struct plain *plain, const struct random_shape *shape, uint64_t *stream,
@@ -117,10 +117,11 @@ static void add_backbone(struct plain *plain, const struct random_shape *shape, 
 {
     for (uint32_t v = 2; v <= shape->nodes; v++) {
         int64_t cost = draw_cost(shape, stream);
-        put(plain, changes, (struct change){CHANGE_ARC, v - 1, v, 1, 0, 9, cost});
+        put(plain, changes, (struct mincost_change){MINCOST_ARC, v - 1, v, 1, 0, 9, cost});
         if (!shape->tasks || v <= shape->nodes / 2)
             put(plain, changes,
-                (struct change){CHANGE_ARC, v + shape->nodes, 1, v, 0, 9, shape->largest_cost});
+                (struct mincost_change){MINCOST_ARC, v + shape->nodes, 1, v, 0, 9,
+                                        shape->largest_cost});
     }
 }
 
@@ -138,7 +139,8 @@ static void settle_supplies(struct plain *plain, uint64_t *stream, struct change
         }
     if (last && sum)
         put(plain, changes,
-            (struct change){.kind = CHANGE_NODE, .id = last, .cost = plain->supply[last] - sum});
+            (struct mincost_change){
+                .kind = MINCOST_NODE, .id = last, .cost = plain->supply[last] - sum});
 }
 
 void random_round(struct plain *plain, const struct random_shape *shape, uint64_t *stream,
@@ -148,7 +150,8 @@ void random_round(struct plain *plain, const struct random_shape *shape, uint64_
     if (first) {
         for (uint32_t v = 1; v <= shape->nodes; v++)
             put(plain, changes,
-                (struct change){CHANGE_NODE, v, 0, 0, 0, 0, draw_supply(shape, stream, v)});
+                (struct mincost_change){MINCOST_NODE, v, 0, 0, 0, 0,
+                                        draw_supply(shape, stream, v)});
         if (shape->backbone)
             add_backbone(plain, shape, stream, changes);
         for (uint32_t a = plain->max_arc + 1; a <= shape->arcs; a++)

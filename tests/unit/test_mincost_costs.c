@@ -56,9 +56,9 @@ static void live(const char *algorithm, uint64_t seed)
                 assert_int_equal(mincost_modify_arc(crossing, BESIDE_ARC, 0, 3,
                                                     round % 3 == 1 ? large : 1 - large),
                                  0);
-            assert_int_equal(change_apply(near, &changes.items[i]), 0);
-            assert_int_equal(change_apply(wide, &changes.items[i]), 0);
-            assert_int_equal(change_apply(crossing, &changes.items[i]), 0);
+            assert_int_equal(mincost_apply(near, &changes.items[i], 1, NULL), 0);
+            assert_int_equal(mincost_apply(wide, &changes.items[i], 1, NULL), 0);
+            assert_int_equal(mincost_apply(crossing, &changes.items[i], 1, NULL), 0);
         }
         int error = mincost_solve(near);
         assert_int_equal(mincost_solve(wide), error);

@@ -3,6 +3,7 @@
  * stack that does not grow with the problem. */
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
@@ -61,8 +62,7 @@ static void life_done(struct life *life)
 static void apply(struct life *life)
 {
     const struct changes *changes = quincy_changes(life->q);
-    for (size_t i = 0; i < changes->count; i++)
-        assert_int_equal(change_apply(life->problem, &changes->items[i]), 0);
+    assert_int_equal(mincost_apply(life->problem, changes->items, changes->count, NULL), 0);
 }
 
 static void check_cost(struct life *life, const char *what)
@@ -107,13 +107,20 @@ static uint64_t hash_flows(uint64_t hash, const struct mincost *problem)
     return hash;
 }
 
-static uint64_t hash_life(const char *algorithm)
+static void apply_one_by_one(struct life *life)
+{
+    const struct changes *changes = quincy_changes(life->q);
+    for (size_t i = 0; i < changes->count; i++)
+        assert_int_equal(mincost_apply(life->problem, &changes->items[i], 1, NULL), 0);
+}
+
+static uint64_t hash_life(const char *algorithm, void (*apply_changes)(struct life *))
 {
     struct life life;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     life_init(&life, algorithm, 40, 500);
     for (int round = 0; round < 10; round++) {
-        apply(&life);
+        apply_changes(&life);
         assert_int_equal(mincost_solve(life.problem), 0);
         hash = hash_flows(hash, life.problem);
         quincy_observe(life.q, life.problem);
@@ -145,7 +152,7 @@ static void flows_are_the_same_with_every_compiler(void **state)
     (void)state;
     for (size_t i = 0; mincost_algorithms[i]; i++) {
         const char *name = mincost_algorithms[i]->name;
-        uint64_t hash = hash_life(name);
+        uint64_t hash = hash_life(name, apply);
         bool found = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             found |= strcmp(known[k].algorithm, name) == 0 && known[k].hash == hash;
@@ -154,6 +161,35 @@ static void flows_are_the_same_with_every_compiler(void **state)
         same &= found;
     }
     assert_true(same);
+}
+
+static void changes_together_are_changes_one_by_one(void **state)
+{
+    (void)state;
+    assert_int_equal(hash_life("auto", apply), hash_life("auto", apply_one_by_one));
+}
+
+static void changes_stop_at_the_first_that_is_refused(void **state)
+{
+    static const struct mincost_change changes[] = {
+        {MINCOST_NODE, 1, 0, 0, 0, 0, 1},         {MINCOST_NODE, 2, 0, 0, 0, 0, -1},
+        {MINCOST_ARC, 1, 1, 2, 0, 1, 5},          {MINCOST_ARC_GONE, UINT32_MAX, 0, 0, 0, 0, 0},
+        {MINCOST_ARC_MODIFIED, 1, 0, 0, 0, 1, 7},
+    };
+    struct mincost *problem;
+    size_t done;
+    (void)state;
+    assert_int_equal(mincost_create(0, 0, &problem), 0);
+    assert_int_equal(mincost_apply(problem, changes, 5, &done), -ENOENT);
+    assert_int_equal(done, 3);
+    assert_int_equal(mincost_solve(problem), 0);
+    assert_int_equal(mincost_cost(problem), 5);
+    assert_int_equal(mincost_apply(problem, changes + 4, 1, NULL), 0);
+    assert_int_equal(mincost_apply(problem, NULL, 0, &done), 0);
+    assert_int_equal(done, 0);
+    assert_int_equal(mincost_solve(problem), 0);
+    assert_int_equal(mincost_cost(problem), 7);
+    mincost_destroy(problem);
 }
 
 /* New costs for a third of all arcs of an over-full cluster: too much to repair. */
@@ -171,13 +207,13 @@ static void too_large_a_change_falls_back_to_scratch(void **state)
         for (uint32_t a = 1; a <= plain->max_arc; a += 3) {
             stream = stream * UINT64_C(6364136223846793005) + 1442695040888963407;
             const struct plain_arc *arc = &plain->arcs[a];
-            struct change change = {.kind = CHANGE_ARC_MODIFIED,
-                                    .id = a,
-                                    .lower = arc->lower,
-                                    .capacity = arc->capacity,
-                                    .cost = (int64_t)(stream >> 33) % 2000};
+            struct mincost_change change = {.kind = MINCOST_ARC_MODIFIED,
+                                            .id = a,
+                                            .lower = arc->lower,
+                                            .capacity = arc->capacity,
+                                            .cost = (int64_t)(stream >> 33) % 2000};
             plain_apply(plain, &change);
-            assert_int_equal(change_apply(life.problem, &change), 0);
+            assert_int_equal(mincost_apply(life.problem, &change, 1, NULL), 0);
         }
         assert_int_equal(mincost_solve(life.problem), 0);
         mincost_get_stats(life.problem, &stats);
@@ -201,7 +237,7 @@ static void costs_of_every_size_scale(void **state)
             life_init(&life, mincost_algorithms[i]->name, 20, 220);
             struct changes *changes = (struct changes *)quincy_changes(life.q);
             for (size_t k = 0; k < changes->count; k++)
-                if (changes->items[k].kind == CHANGE_ARC)
+                if (changes->items[k].kind == MINCOST_ARC)
                     changes->items[k].cost *= INT64_C(1) << shift;
             apply(&life);
             assert_int_equal(mincost_solve(life.problem), 0);
@@ -254,6 +290,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solving_allocates_nothing_after_warm_up),
         cmocka_unit_test(flows_are_the_same_with_every_compiler),
+        cmocka_unit_test(changes_together_are_changes_one_by_one),
+        cmocka_unit_test(changes_stop_at_the_first_that_is_refused),
         cmocka_unit_test(too_large_a_change_falls_back_to_scratch),
         cmocka_unit_test(costs_of_every_size_scale),
         cmocka_unit_test(a_small_stack_is_enough_for_a_long_path),

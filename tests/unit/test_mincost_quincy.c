@@ -20,8 +20,7 @@ static void check_round(struct mincost *problem, struct quincy *q, const char *a
     struct mincost_certificate c;
     int64_t expected = 0, cpu_ns;
     const struct changes *changes = quincy_changes(q);
-    for (size_t i = 0; i < changes->count; i++)
-        assert_int_equal(change_apply(problem, &changes->items[i]), 0);
+    assert_int_equal(mincost_apply(problem, changes->items, changes->count, NULL), 0);
     assert_int_equal(mincost_solve(problem), 0);
     assert_true(lemon_solve(quincy_plain(q), LEMON_NETWORK_SIMPLEX, &expected, &cpu_ns));
     if (mincost_cost(problem) != expected || !mincost_certify(problem, &c))

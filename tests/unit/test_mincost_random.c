@@ -60,11 +60,12 @@ static void check_changed(struct run *run, int32_t *flows, size_t room)
 
 static void apply_round(struct run *run, int32_t *flows)
 {
-    for (size_t i = 0; i < run->changes.count; i++) {
-        assert_int_equal(change_apply(run->problem, &run->changes.items[i]), 0);
-        if (run->changes.items[i].kind == CHANGE_ARC_GONE)
+    size_t done;
+    assert_int_equal(mincost_apply(run->problem, run->changes.items, run->changes.count, &done), 0);
+    assert_int_equal(done, run->changes.count);
+    for (size_t i = 0; i < done; i++)
+        if (run->changes.items[i].kind == MINCOST_ARC_GONE)
             flows[run->changes.items[i].id] = 0;
-    }
 }
 
 static void run_problem(struct run *run, const char *algorithm, uint64_t seed)

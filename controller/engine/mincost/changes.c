@@ -198,7 +198,7 @@ int mincost_add_arc(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t hea
     m->cost += (__int128)cost * m->arcs[arc].flow;
     m->costs_at[cost_bits(cost)]++;
     mark_changed(m, arc, tail);
-    hub_arc_added(m, arc);
+    hub_arc_added(m, arc, tail, head);
     return m->failed;
 }
 
@@ -226,7 +226,7 @@ int mincost_modify_arc(struct mincost *m, uint32_t arc, int64_t lower, int64_t c
     graph_set_cost(m, arc, cost);
     graph_refresh(m, arc);
     mark_changed(m, arc, tail);
-    hub_arc_changed(m, arc);
+    hub_arc_changed(m, arc, tail, head);
     return m->failed;
 }
 
@@ -241,7 +241,7 @@ int mincost_remove_arc(struct mincost *m, uint32_t arc)
     m->costs_at[cost_bits(cost)]--;
     set_flow(m, arc, tail, head, 0);
     set_bounds(m, arc, 0, 0);
-    hub_arc_removed(m, arc);
+    hub_arc_removed(m, arc, tail, head);
     graph_detach(m, arc);
     m->arc_bits[arc] &= (uint8_t)~ARC_PRESENT;
     m->arc_count--;

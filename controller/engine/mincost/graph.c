@@ -19,12 +19,11 @@ static void place_half(struct mincost *m, uint32_t pos, struct half half)
     m->arcs[half_arc(&half)].pos[half.ref & HALF_AT_HEAD] = pos;
 }
 
-/* Moves the half at `pos` of a node from its group to another by one swap at each border between
- * them. */
-static void move_half(struct mincost *m, struct node *node, uint32_t pos, unsigned from,
-                      unsigned to)
+/* Makes the place at `pos` one of another group by one move at each border between them, and
+ * returns where it then is; what stood there is the caller's to place. */
+static uint32_t move_place(struct mincost *m, struct node *node, uint32_t pos, unsigned from,
+                           unsigned to)
 {
-    struct half half = m->halves[pos];
     for (; from < to; from++) {
         uint32_t last = node->start + --node->end[from];
         if (pos != last)
@@ -37,7 +36,7 @@ static void move_half(struct mincost *m, struct node *node, uint32_t pos, unsign
             place_half(m, pos, m->halves[first]);
         pos = first;
     }
-    place_half(m, pos, half);
+    return pos;
 }
 
 static uint32_t residual_bits(const struct arc *arc, uint32_t side)
@@ -54,8 +53,10 @@ static void refresh_half(struct mincost *m, uint32_t arc, uint32_t side, uint32_
                    residual_bits(&m->arcs[arc], side);
     if (ref == old)
         return;
-    m->halves[pos].ref = ref;
-    move_half(m, &m->nodes[owner], pos, group_of(old), group_of(ref));
+    struct half half = m->halves[pos];
+    half.ref = ref;
+    pos = move_place(m, &m->nodes[owner], pos, group_of(old), group_of(ref));
+    place_half(m, pos, half);
 }
 
 void graph_refresh(struct mincost *m, uint32_t arc)
@@ -91,8 +92,7 @@ static int insert_half(struct mincost *m, uint32_t owner, struct half half)
     if (error)
         return error;
     uint32_t pos = node->start + node->end[GROUP_NEITHER]++;
-    place_half(m, pos, half);
-    move_half(m, node, pos, GROUP_NEITHER, group_of(half.ref));
+    place_half(m, move_place(m, node, pos, GROUP_NEITHER, group_of(half.ref)), half);
     return 0;
 }
 
@@ -152,14 +152,16 @@ int graph_attach(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head, 
 {
     const struct arc *a = &m->arcs[arc];
     uint32_t ref = arc << HALF_ARC_SHIFT;
-    int error = insert_half(m, tail, (struct half){0, head, ref | residual_bits(a, 0)});
+    int32_t near_cost = m->wide ? 0 : (int32_t)cost;
+    int error = insert_half(m, tail, (struct half){near_cost, head, ref | residual_bits(a, 0)});
     if (error)
         return error;
     ref |= HALF_AT_HEAD | residual_bits(a, 1);
-    error = insert_half(m, head, (struct half){0, tail, ref});
+    error = insert_half(m, head, (struct half){-near_cost, tail, ref});
     if (error)
         return error;
-    graph_set_cost(m, arc, cost);
+    if (m->wide)
+        m->wide_cost[arc] = cost;
     m->nodes[head].in_arcs++;
     return 0;
 }

@@ -157,19 +157,74 @@ static void leave_heaps(struct mincost *m, uint32_t node)
             make_stale(m, m->halves[n->start + i].head);
 }
 
-void hub_arc_added(struct mincost *m, uint32_t arc)
+static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
 {
-    uint32_t tail = arc_tail(m, arc), head = arc_head(m, arc);
+    if (hub->link_count == hub->link_room) {
+        uint32_t room = hub->link_room * 2 + 64;
+        void *grown = memory_resize(m, hub->links, hub->link_room, room, sizeof *hub->links);
+        if (!grown)
+            return m->failed = -ENOMEM;
+        hub->links = grown;
+        hub->link_room = room;
+    }
+    hub->links[hub->link_count++] = (struct hub_link){
+        half_cost(m, half), half->head, half_arc(half) << 1 | (half->ref & HALF_AT_HEAD)};
+    return 0;
+}
+
+static struct hub_link *find_link(const struct hub *hub, uint32_t via)
+{
+    for (uint32_t i = 0; i < hub->link_count; i++)
+        if (hub->links[i].via == via)
+            return &hub->links[i];
+    return NULL;
+}
+
+/* The hub that the node is, if it is one and its list is in use. */
+static struct hub *hub_with_links(const struct mincost *m, uint32_t node)
+{
+    struct hub *hub = find_hub(m, node);
+    return hub && !hub->stale ? hub : NULL;
+}
+
+static void link_added(struct mincost *m, uint32_t node, uint32_t arc, uint32_t side)
+{
+    struct hub *hub = hub_with_links(m, node);
+    if (!hub)
+        return;
+    if (hub->link_count < HUB_LINKS)
+        add_link(m, hub, &m->halves[m->arcs[arc].pos[side]]);
+    else
+        m->hubs_stale = hub->stale = true;
+}
+
+static void link_changed(struct mincost *m, uint32_t node, uint32_t arc, uint32_t side)
+{
+    struct hub *hub = hub_with_links(m, node);
+    struct hub_link *link = hub ? find_link(hub, arc << 1 | side) : NULL;
+    if (link)
+        link->cost = half_cost(m, &m->halves[m->arcs[arc].pos[side]]);
+}
+
+static void link_removed(struct mincost *m, uint32_t node, uint32_t arc, uint32_t side)
+{
+    struct hub *hub = hub_with_links(m, node);
+    struct hub_link *link = hub ? find_link(hub, arc << 1 | side) : NULL;
+    if (link)
+        *link = hub->links[--hub->link_count];
+}
+
+void hub_arc_added(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head)
+{
     if (m->nodes[head].in_arcs == 1)
         leave_heaps(m, head);
     if (node_degree(&m->nodes[head]) == HUB_DEGREE || node_degree(&m->nodes[tail]) == HUB_DEGREE)
         m->hubs_wanted = true;
-    make_stale(m, tail);
-    struct hub *hub = find_hub(m, head);
-    if (!hub)
+    link_added(m, tail, arc, 0);
+    if (!m->nodes[head].hub)
         return;
     if (!node_is_leaf(&m->nodes[tail])) {
-        make_stale(m, head);
+        link_added(m, head, arc, 1);
         return;
     }
     m->halves[m->arcs[arc].pos[0]].ref |= HALF_TO_HUB;
@@ -177,23 +232,21 @@ void hub_arc_added(struct mincost *m, uint32_t arc)
         hub_arc_flowed(m, arc);
 }
 
-/* The list of other neighbours is short; a changed one is not worth looking for. */
-void hub_arc_changed(struct mincost *m, uint32_t arc)
+void hub_arc_changed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head)
 {
-    uint32_t tail = arc_tail(m, arc), head = arc_head(m, arc);
-    make_stale(m, tail);
+    link_changed(m, tail, arc, 0);
     if (!(m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB))
-        make_stale(m, head);
+        link_changed(m, head, arc, 1);
     else if (m->price[tail] != NO_PRICE)
         hub_arc_flowed(m, arc);
 }
 
-void hub_arc_removed(struct mincost *m, uint32_t arc)
+void hub_arc_removed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head)
 {
     if (m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB)
         return;
-    make_stale(m, arc_tail(m, arc));
-    make_stale(m, arc_head(m, arc));
+    link_removed(m, tail, arc, 0);
+    link_removed(m, head, arc, 1);
 }
 
 static void mark_arcs_to(struct mincost *m, uint32_t node, bool hub)
@@ -240,21 +293,6 @@ static int make_hub(struct mincost *m, uint32_t node)
     m->hubs_stale = m->hubs[i].stale = true;
     m->nodes[node].hub = (uint16_t)(i + 1);
     m->hub_count++;
-    return 0;
-}
-
-static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
-{
-    if (hub->link_count == hub->link_room) {
-        uint32_t room = hub->link_room * 2 + 64;
-        void *grown = memory_resize(m, hub->links, hub->link_room, room, sizeof *hub->links);
-        if (!grown)
-            return m->failed = -ENOMEM;
-        hub->links = grown;
-        hub->link_room = room;
-    }
-    hub->links[hub->link_count++] = (struct hub_link){
-        half_cost(m, half), half->head, half_arc(half) << 1 | (half->ref & HALF_AT_HEAD)};
     return 0;
 }
 

@@ -61,9 +61,9 @@ void hubs_done(struct mincost *m);
 
 /* What changes.c tells. */
 void hub_drop(struct mincost *m, uint32_t node);
-void hub_arc_added(struct mincost *m, uint32_t arc);
-void hub_arc_changed(struct mincost *m, uint32_t arc);
-void hub_arc_removed(struct mincost *m, uint32_t arc);
+void hub_arc_added(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head);
+void hub_arc_changed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head);
+void hub_arc_removed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head);
 
 /* What moves prices or flow tells. */
 void hub_leaf_rose(struct mincost *m, uint32_t leaf);

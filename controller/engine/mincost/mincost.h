@@ -104,6 +104,28 @@ int mincost_modify_arc(struct mincost *problem, uint32_t arc, int64_t lower, int
 /* Removes an arc. 0 or −ENOENT. O(1). */
 int mincost_remove_arc(struct mincost *problem, uint32_t arc);
 
+/* One of the five changes above as a record; a field that its call does not take is ignored. */
+enum mincost_change_kind {
+    MINCOST_NODE,         /* mincost_set_node: `id`, and the supply as `cost` */
+    MINCOST_NODE_GONE,    /* mincost_remove_node: `id` */
+    MINCOST_ARC,          /* mincost_add_arc */
+    MINCOST_ARC_MODIFIED, /* mincost_modify_arc: `id`, bounds and cost */
+    MINCOST_ARC_GONE,     /* mincost_remove_arc: `id` */
+};
+
+struct mincost_change {
+    enum mincost_change_kind kind;
+    uint32_t id, tail, head;
+    int64_t lower, capacity, cost;
+};
+
+/* Makes `count` changes in order, the same as by their calls one by one but several times sooner
+ * when there are many: what a change will touch is asked from memory while those before it are
+ * made. Stops at the first that is refused and returns its error; *ret_done (may be NULL) is how
+ * many were made. */
+int mincost_apply(struct mincost *problem, const struct mincost_change *changes, size_t count,
+                  size_t *ret_done);
+
 /* Finds the optimum of the problem as it is now.
  * 0; −EDOM if no flow keeps all bounds: mincost_reason then names a bound that cannot be kept,
  * mincost_flow and mincost_cost stay those of the last optimum, and the next feasible round starts

@@ -28,12 +28,27 @@ static int balance_one(struct mincost *m, uint32_t v, bool deficits)
     return error;
 }
 
+/* Asks from memory what the next searches start from. */
+ALWAYS_INLINE void look_ahead(const struct mincost *m, uint32_t i)
+{
+    enum { TABLES = 8, HALVES = 3 };
+    const uint32_t *items = m->unbalanced.items;
+    if (i + TABLES < m->unbalanced.count) {
+        graph_prefetch_node(m, items[i + TABLES]);
+        __builtin_prefetch(&m->excess[items[i + TABLES]]);
+    }
+    if (i + HALVES < m->unbalanced.count && m->excess[items[i + HALVES]] != 0)
+        graph_prefetch_halves(m, items[i + HALVES]);
+}
+
 int paths_balance(struct mincost *m)
 {
     int error = hubs_prepare(m);
     for (int deficits = 1; deficits >= 0 && !error; deficits--)
-        for (uint32_t i = 0; i < m->unbalanced.count && !error; i++)
+        for (uint32_t i = 0; i < m->unbalanced.count && !error; i++) {
+            look_ahead(m, i);
             error = balance_one(m, m->unbalanced.items[i], deficits);
+        }
     paths_forget_balanced(m);
     return error;
 }

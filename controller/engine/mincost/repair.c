@@ -106,10 +106,26 @@ void repair_elect_sink(struct mincost *m)
         graph_mark_unbalanced(m, old);
 }
 
+/* Asks from memory what the next nodes to price read. */
+ALWAYS_INLINE void look_ahead(const struct mincost *m, uint32_t i)
+{
+    enum { TABLES = 12, HALVES = 4 };
+    const uint32_t *items = m->dirty_nodes.items;
+    if (i + TABLES < m->dirty_nodes.count) {
+        graph_prefetch_node(m, items[i + TABLES]);
+        __builtin_prefetch(&m->price[items[i + TABLES]]);
+        __builtin_prefetch(&m->posted[items[i + TABLES]]);
+    }
+    if (i + HALVES < m->dirty_nodes.count)
+        graph_prefetch_halves(m, items[i + HALVES]);
+}
+
 static void price_dirty_nodes(struct mincost *m, bool leaves)
 {
     for (uint32_t i = 0; i < m->dirty_nodes.count; i++) {
         uint32_t v = m->dirty_nodes.items[i];
+        if (leaves)
+            look_ahead(m, i);
         if (node_is_present(m, v) && node_is_leaf(&m->nodes[v]) == leaves)
             price_node(m, v);
     }
