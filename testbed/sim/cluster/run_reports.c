@@ -6,7 +6,7 @@
  * carry), and before NEAT could place a task, is left out; the next one says all that it would have
  * said. Every decision is the same, at the same instant, as if all were sent; only steps that
  * decide nothing are missing. Where anybody else looks (a log), or where a report's last word may
- * remain the last (failures, copies, delays, pipelines), all are sent. */
+ * remain the last (failures, copies, delays, pipelines), or links differ, all are sent. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static bool all_matter(const struct run *r)
 {
     const struct run_config *c = r->config;
     bool every_byte = is_network(r, "scf") && !c->engine.coflow.levels;
-    return every_byte || c->log || r->hosts || r->pipelines || c->copy_after > 0 ||
+    return every_byte || c->log || c->own_links || r->hosts || r->pipelines || c->copy_after > 0 ||
            c->report_delay_ns || c->decision_delay_ns;
 }
 
