@@ -40,8 +40,33 @@ static void locate(const struct task *map, struct engine_input *ret_input)
     ret_input->attempt = map->state == TASK_DONE || !live ? map->done_attempt : live->number;
 }
 
-static int each_input(const struct attempt *attempt,
-                      void (*each)(void *, const struct engine_input *), void *context)
+/* Bytes of the maps' outputs for one reducer: by `column`, or evenly. */
+struct cells {
+    const uint64_t *column;
+    size_t step;
+    uint64_t part, more; /* each map has `part` of them, the first `more` maps one more */
+};
+
+static struct cells cells_of(const struct edge *edge, const struct stage *parent,
+                             const struct stage *stage, uint32_t reduce)
+{
+    if (!edge->bytes)
+        return (struct cells){0};
+    const uint64_t *at = &edge->bytes[reduce];
+    return edge->matrix
+               ? (struct cells){.column = at, .step = stage->n_tasks}
+               : (struct cells){.part = *at / parent->n_tasks, .more = *at % parent->n_tasks};
+}
+
+static inline uint64_t cell_of(const struct cells *cells, uint32_t map)
+{
+    return cells->column ? cells->column[map * cells->step] : cells->part + (map < cells->more);
+}
+
+/* WHY inlined: a task may have thousands of inputs, and its start reads them twice. */
+static inline __attribute__((always_inline)) int
+each_input(const struct attempt *attempt, void (*each)(void *, const struct engine_input *),
+           void *context)
 {
     const struct task *task = attempt->task;
     const struct stage *stage = task ? task->stage : NULL;
@@ -57,10 +82,10 @@ static int each_input(const struct attempt *attempt,
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct edge *edge = &stage->edges[i];
         const struct stage *parent = stage->job->stages[edge->parent];
+        struct cells cells = cells_of(edge, parent, stage, task->index);
         for (uint32_t m = 0; edge->bytes && m < parent->n_tasks; m++) {
-            struct engine_input input = {.stage = edge->parent,
-                                         .task = m,
-                                         .bytes = edge_cell(edge, parent, stage, m, task->index)};
+            struct engine_input input = {
+                .stage = edge->parent, .task = m, .bytes = cell_of(&cells, m)};
             if (!input.bytes)
                 continue;
             locate(&parent->tasks[m], &input);

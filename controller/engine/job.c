@@ -38,17 +38,6 @@ struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_
     return of && task < of->n_tasks ? &of->tasks[task] : NULL;
 }
 
-uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const struct stage *stage,
-                   uint32_t map, uint32_t reduce)
-{
-    if (!edge->bytes)
-        return 0;
-    if (edge->matrix)
-        return edge->bytes[(size_t)map * stage->n_tasks + reduce];
-    uint64_t sum = edge->bytes[reduce];
-    return sum / parent->n_tasks + (map < sum % parent->n_tasks);
-}
-
 /* ---- arrival
  * ----------------------------------------------------------------------------------------------------------------
  */

@@ -25,9 +25,6 @@ struct finished *job_find_finished(const struct engine *engine, uint64_t number)
 struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage,
                            uint32_t task);
 
-/* Bytes of one map's output for one reducer. O(1). */
-uint64_t edge_cell(const struct edge *edge, const struct stage *parent, const struct stage *stage,
-                   uint32_t map, uint32_t reduce);
 /* Bytes into the stage: fixed at the first dispatch, the present estimate before. */
 uint64_t stage_coflow_bytes(const struct stage *stage);
 
