@@ -17,17 +17,20 @@ static struct topology topology_of(uint32_t hosts, double bytes_s)
     return t;
 }
 
-static struct fluid *network_of(const struct topology *t, uint32_t levels, bool sparse)
+enum form { MATRICES, PLAIN_MATRICES, GRAPH };
+
+static struct fluid *network_of(const struct topology *t, uint32_t levels, enum form form)
 {
     struct fluid *f = NULL;
-    struct fluid_config config = {.topology = t, .levels = levels, .sparse = sparse};
+    struct fluid_config config = {
+        .topology = t, .levels = levels, .sparse = form == GRAPH, .plain = form == PLAIN_MATRICES};
     assert_int_equal(fluid_create(&config, &f, NULL), 0);
     return f;
 }
 
 static struct fluid *network(const struct topology *t, uint32_t levels)
 {
-    return network_of(t, levels, false);
+    return network_of(t, levels, MATRICES);
 }
 
 static uint32_t start(struct fluid *f, uint32_t source, uint32_t target, uint32_t level,
@@ -297,7 +300,7 @@ static void test_every_allocation_is_certified(void **state)
     for (int round = 0; round < 120; round++) {
         struct topology t = random_topology(&seed);
         uint32_t levels = (uint32_t)(1 + test_random(&seed) % 4);
-        struct fluid *f = network_of(&t, levels, round % 2);
+        struct fluid *f = network_of(&t, levels, (enum form)(round % 3));
         struct history h = {.n = 0};
         for (int i = 0; i < OPS; i++) {
             random_step(f, &t, levels, &h, &seed);
@@ -374,11 +377,13 @@ static void test_matrices_and_graph_agree(void **state)
         struct topology t = topology_of((uint32_t)(2 + test_random(&seed) % 80), 1e6);
         uint32_t levels = (uint32_t)(1 + test_random(&seed) % 8);
         struct change changes[OPS];
-        int64_t dense_ns[OPS], sparse_ns[OPS];
+        int64_t dense_ns[OPS], plain_ns[OPS], sparse_ns[OPS];
         for (uint32_t i = 0; i < OPS; i++)
             changes[i] = random_change(&seed, &t, levels, changes, i);
-        play(network_of(&t, levels, false), changes, OPS, dense_ns);
-        play(network_of(&t, levels, true), changes, OPS, sparse_ns);
+        play(network_of(&t, levels, MATRICES), changes, OPS, dense_ns);
+        play(network_of(&t, levels, PLAIN_MATRICES), changes, OPS, plain_ns);
+        play(network_of(&t, levels, GRAPH), changes, OPS, sparse_ns);
+        assert_memory_equal(dense_ns, plain_ns, sizeof(dense_ns));
         for (uint32_t i = 0; i < OPS; i++)
             if (llabs(dense_ns[i] - sparse_ns[i]) > 100)
                 fail_msg("Macroflow %u ends at %" PRId64 " or at %" PRId64 " ns", i, dense_ns[i],
@@ -391,7 +396,7 @@ static void test_matrices_and_graph_agree(void **state)
 static uint64_t visits_of_one_change(uint32_t hosts)
 {
     struct topology t = topology_of(hosts, 1e6);
-    struct fluid *f = network_of(&t, 8, true);
+    struct fluid *f = network_of(&t, 8, GRAPH);
     int64_t at;
     for (uint32_t i = 0; i + 1 < hosts; i += 2)
         for (uint32_t j = 0; j < 4; j++)
@@ -417,7 +422,10 @@ static void test_refuses_impossible_configurations(void **state)
     (void)state;
     struct topology t = topology_of(2, 100);
     struct fluid *f = NULL;
-    struct fluid_config none = {.topology = &t}, upside_down = {&t, 1, false, 800, 900, false};
+    struct fluid_config none = {.topology = &t}, upside_down = {.topology = &t,
+                                                                .levels = 1,
+                                                                .hot_per_mille = 800,
+                                                                .cool_per_mille = 900};
     assert_int_equal(fluid_create(&none, &f, NULL), -EINVAL);
     assert_int_equal(fluid_create(&upside_down, &f, NULL), -EINVAL);
     assert_int_equal(topology_init_switch(&t, 0, 100, NULL), -EINVAL);

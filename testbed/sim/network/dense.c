@@ -379,16 +379,18 @@ static double row_left(const struct dense *net, const struct row *row)
     if (row->sheet->fresh)
         return row_left_fresh(net, row, seconds);
     const lanes zero = {0}, infinite = zero + INFINITY;
-    lanes sum = zero, served_to = zero + to->served[row->target] + to->rate[row->target] * seconds;
+    const lanes served_to = zero + to->served[row->target] + to->rate[row->target] * seconds;
+    half_lanes sum = {0};
     for (uint32_t w = 0; w < net->words; w++)
         for (uint64_t set = row->has[w]; set;) {
             uint32_t block = next_block(&set, w);
-            for (uint32_t i = block; i < block + BLOCK; i += LANES) {
-                lanes served = *(lanes *)(from->served + i) + *(lanes *)(from->rate + i) * seconds;
-                lanes left = smaller(*(lanes *)(row->key[0] + i) - served,
-                                     *(lanes *)(row->key[1] + i) - served_to);
-                sum += choose(left < infinite, larger(left, zero), zero);
-            }
+            lanes served =
+                *(lanes *)(from->served + block) + *(lanes *)(from->rate + block) * seconds;
+            lanes left = smaller(*(lanes *)(row->key[0] + block) - served,
+                                 *(lanes *)(row->key[1] + block) - served_to);
+            left = choose(left < infinite, larger(left, zero), zero);
+            sum += (half_lanes){left[0], left[1]};
+            sum += (half_lanes){left[2], left[3]};
         }
     return sum[0] + sum[1];
 }
@@ -410,12 +412,10 @@ static void set_due(const struct dense *net, struct sheet *sheet, int side)
     for (uint32_t w = 0; w < net->words; w++)
         for (uint64_t set = net->redo[side][w]; set;) {
             uint32_t block = next_block(&set, w);
-            for (uint32_t i = block; i < block + BLOCK; i += LANES) {
-                lanes rate = *(lanes *)(s->rate + i);
-                lanes wait = (*(lanes *)(s->low + i) - *(lanes *)(s->served + i)) / rate * 1e9;
-                *(lanes *)(s->due + i) =
-                    choose(rate > zero, now + choose(wait > zero, wait, zero), zero + INFINITY);
-            }
+            lanes rate = *(lanes *)(s->rate + block);
+            lanes wait = (*(lanes *)(s->low + block) - *(lanes *)(s->served + block)) / rate * 1e9;
+            *(lanes *)(s->due + block) =
+                choose(rate > zero, now + larger(wait, zero), zero + INFINITY);
         }
 }
 
@@ -425,7 +425,7 @@ static double least(const struct dense *net, const double *values)
     lanes low = v[0];
     for (uint32_t i = 1; i < net->width / LANES; i++)
         low = smaller(low, v[i]);
-    return low[0] < low[1] ? low[0] : low[1];
+    return least_of(low);
 }
 
 static double least_of_port(const struct dense *net, const struct sheet *sheet, int side,
@@ -510,25 +510,21 @@ static int end_of_target(struct dense *net, struct sheet *sheet, uint32_t target
     return 0;
 }
 
-/* What a counter may miss of an end by rounding: a nanosecond's worth is met exactly, since
- * instants are rounded up. */
-static inline lanes with_slack(lanes served)
-{
-    const lanes zero = {0};
-    return served + (zero + 1e-6 + 1e-15 * served);
-}
-
 static int end_of_side(struct dense *net, struct sheet *sheet, int side)
 {
     const struct side *s = &sheet->side[side];
+    /* What a counter may miss of an end by rounding: a nanosecond's worth is met exactly, since
+     * instants are rounded up. */
+    const lanes zero = {0}, slack = zero + 1e-6;
     int rc = 0;
     for (uint32_t block = 0; block < net->width; block += LANES) {
-        lanes by = with_slack(*(lanes *)(s->served + block));
+        lanes served = *(lanes *)(s->served + block), by = served + (slack + 1e-15 * served);
         unsigned set = bits_of(*(lanes *)(s->low + block) <= by);
         for (; set && !rc; set &= set - 1) {
             uint32_t i = (uint32_t)__builtin_ctz(set);
-            rc = side ? end_of_target(net, sheet, block + i, i ? by[1] : by[0])
-                      : end_of_source(net, sheet, block + i, i ? by[1] : by[0]);
+            double until = ((const double *)&by)[i];
+            rc = side ? end_of_target(net, sheet, block + i, until)
+                      : end_of_source(net, sheet, block + i, until);
         }
     }
     return rc;

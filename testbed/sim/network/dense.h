@@ -1,4 +1,5 @@
-/* A big switch as matrices: dense.c keeps flows, dense_fill.c sets rates.
+/* A big switch as matrices: dense.c keeps flows, dense_fill.c sets rates; dense_avx2.c is both
+ * again, for processors that have it.
  *
  * The flows of one level form a *sheet*: how many there are from each host to each. Filling it
  * progressively is arithmetic on its rows and columns without a pointer followed, which for some
@@ -16,13 +17,17 @@
 
 #include <sys/queue.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
+#ifdef DENSE_AVX2
+#include <immintrin.h>
 #endif
 
-/* Lanes that compilers turn into what vector registers there are. */
-typedef double lanes __attribute__((vector_size(16)));
-enum { LANES = 2, BLOCK = 4 };
+/* Four hosts at a time, which compilers turn into what vector registers there are. WHY the warning
+ * is off: it is about passing them between object files, which nobody does. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+typedef double lanes __attribute__((vector_size(32)));
+typedef double half_lanes __attribute__((vector_size(16)));
+enum { LANES = 4 };
+#define LANES_FUNCTION static inline __attribute__((always_inline))
 
 enum { CHECKPOINTS = 16 };
 
@@ -114,45 +119,51 @@ bool sheet_pass(struct dense *net, struct sheet *sheet, double *const upper[2]);
 
 typedef int64_t masks __attribute__((vector_size(sizeof(lanes))));
 
-static inline lanes choose(masks which, lanes yes, lanes no)
+LANES_FUNCTION lanes choose(masks which, lanes yes, lanes no)
 {
     return (lanes)(((masks)yes & which) | ((masks)no & ~which));
 }
 
-/* WHY not choose() on x86: compilers do not see that this is one instruction. */
-static inline lanes smaller(lanes a, lanes b)
+/* WHY not choose() with AVX2: compilers do not see that this is one instruction. */
+LANES_FUNCTION lanes smaller(lanes a, lanes b)
 {
-#ifdef __SSE2__
-    return _mm_min_pd(a, b);
+#ifdef DENSE_AVX2
+    return _mm256_min_pd(a, b);
 #else
     return choose(a < b, a, b);
 #endif
 }
 
-static inline lanes larger(lanes a, lanes b)
+LANES_FUNCTION lanes larger(lanes a, lanes b)
 {
-#ifdef __SSE2__
-    return _mm_max_pd(a, b);
+#ifdef DENSE_AVX2
+    return _mm256_max_pd(a, b);
 #else
     return choose(a > b, a, b);
 #endif
 }
 
 /* Which lanes say so, as bits. */
-static inline unsigned bits_of(masks which)
+LANES_FUNCTION unsigned bits_of(masks which)
 {
-#ifdef __SSE2__
-    return (unsigned)_mm_movemask_pd((lanes)which);
+#ifdef DENSE_AVX2
+    return (unsigned)_mm256_movemask_pd((lanes)which);
 #else
-    return (unsigned)(which[0] & 1) | (unsigned)(which[1] & 2);
+    return (unsigned)((which[0] & 1) | (which[1] & 2) | (which[2] & 4) | (which[3] & 8));
 #endif
+}
+
+LANES_FUNCTION double least_of(lanes v)
+{
+    double a = v[0] < v[1] ? v[0] : v[1], b = v[2] < v[3] ? v[2] : v[3];
+    return a < b ? a : b;
 }
 
 /* The first block of hosts of which one is in the set's word; takes it out. */
 static inline uint32_t next_block(uint64_t *set, uint32_t word)
 {
-    uint32_t at = (uint32_t)__builtin_ctzll(*set) / BLOCK * BLOCK;
-    *set &= ~((((uint64_t)1 << BLOCK) - 1) << at);
+    uint32_t at = (uint32_t)__builtin_ctzll(*set) / LANES * LANES;
+    *set &= ~((((uint64_t)1 << LANES) - 1) << at);
     return word * 64 + at;
 }
 

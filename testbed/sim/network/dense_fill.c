@@ -9,13 +9,6 @@ static const double NOISE = 1e-12;
 /* Of a link that has given: more flows than any can be taken from. */
 static const double GAVE = -1e300;
 
-/* Infinite without open flows. */
-static inline lanes share_of(lanes left, lanes open)
-{
-    const lanes zero = {0};
-    return choose(open > zero + .5, larger(left, zero) / open, zero + INFINITY);
-}
-
 /* ---- checkpoints ---- */
 
 static double *saved(const struct dense *net, double *table, uint32_t checkpoint)
@@ -127,28 +120,24 @@ static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upp
 
 /* ---- filling ---- */
 
-/* Takes from four links of a side what the givers of the other give, and sets their shares. WHY
+/* Takes from four links of a side what the givers of the other give, and sets their shares, which
+ * are infinite without open flows. WHY
  * four: each giver's row is read once, and what is taken from stays in registers meanwhile. */
-static inline lanes take_block(const struct dense *net, int side, uint32_t block,
-                               const struct giver *givers, uint32_t n)
+LANES_FUNCTION lanes take_block(const struct dense *net, int side, uint32_t block,
+                                const struct giver *givers, uint32_t n)
 {
-    lanes *open = (lanes *)(net->open[side] + block), *left = (lanes *)(net->left[side] + block),
-          *share = (lanes *)(net->share[side] + block);
-    lanes open_a = open[0], open_b = open[1], left_a = left[0], left_b = left[1];
+    const lanes zero = {0};
+    lanes open = *(lanes *)(net->open[side] + block), left = *(lanes *)(net->left[side] + block);
     for (uint32_t k = 0; k < n; k++) {
-        const lanes *row = (const lanes *)(givers[k].row + block);
-        open_a -= row[0];
-        open_b -= row[1];
-        left_a -= row[0] * givers[k].rate;
-        left_b -= row[1] * givers[k].rate;
+        lanes row = *(const lanes *)(givers[k].row + block);
+        open -= row;
+        left -= row * givers[k].rate;
     }
-    open[0] = open_a;
-    open[1] = open_b;
-    left[0] = left_a;
-    left[1] = left_b;
-    share[0] = share_of(left_a, open_a);
-    share[1] = share_of(left_b, open_b);
-    return smaller(share[0], share[1]);
+    lanes share = choose(open > zero + .5, larger(left, zero) / open, zero + INFINITY);
+    *(lanes *)(net->open[side] + block) = open;
+    *(lanes *)(net->left[side] + block) = left;
+    *(lanes *)(net->share[side] + block) = share;
+    return share;
 }
 
 /* Of all links of the side that may have open flows. Returns the least share. */
@@ -162,7 +151,7 @@ static double take(const struct dense *net, const struct sheet *sheet, int side,
         while (todo)
             low = smaller(low, take_block(net, side, next_block(&todo, w), givers, n));
     }
-    return low[0] < low[1] ? low[0] : low[1];
+    return least_of(low);
 }
 
 /* Flows of this link that it limits now and did not before. */
@@ -189,22 +178,20 @@ static struct giver give(struct dense *net, struct sheet *sheet, int side, uint3
 /* Of the links in a block those give that have no more than `most` for each of their flows; returns
  * the least share of the others. Links that gave and those without open flows have infinite ones.
  */
-static inline lanes give_block(struct dense *net, struct sheet *sheet, int side, uint32_t block,
-                               double most, uint32_t *n, double *largest)
+LANES_FUNCTION lanes give_block(struct dense *net, struct sheet *sheet, int side, uint32_t block,
+                                double most, uint32_t *n, double *largest)
 {
     const lanes infinite = (lanes){0} + INFINITY, limit = (lanes){0} + most;
     double *share = net->share[side] + block;
-    lanes first = *(lanes *)share, second = *(lanes *)(share + LANES);
-    unsigned set = bits_of(first <= limit) | bits_of(second <= limit) << LANES;
-    set &= bits_of(first < infinite) | bits_of(second < infinite) << LANES;
+    lanes shares = *(lanes *)share;
+    unsigned set = bits_of(shares <= limit) & bits_of(shares < infinite);
     for (; set; set &= set - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(set);
         *largest = share[i] > *largest ? share[i] : *largest;
         net->givers[(*n)++] = give(net, sheet, side, block + i);
         share[i] = INFINITY;
     }
-    return smaller(choose(first <= limit, infinite, first),
-                   choose(second <= limit, infinite, second));
+    return choose(shares <= limit, infinite, shares);
 }
 
 /* WHY all links of a side up to the other's least share at once: what they give leaves the other
@@ -220,7 +207,7 @@ static double step(struct dense *net, struct sheet *sheet, int side, double low[
         for (uint64_t todo = s->active[w] & ~net->gave[side][w]; todo;)
             least = smaller(least,
                             give_block(net, sheet, side, next_block(&todo, w), most, &n, &largest));
-    low[side] = least[0] < least[1] ? least[0] : least[1];
+    low[side] = least_of(least);
     low[!side] = take(net, sheet, !side, net->givers, n);
     net->fluid->visited += n;
     return largest;
@@ -242,15 +229,13 @@ static bool leave_block(const struct dense *net, struct side *s, int side, uint3
 {
     const lanes zero = {0}, little = zero + 1e-9 * net->capacity;
     const lanes noise = zero + NOISE * net->capacity;
+    lanes open = *(lanes *)(net->open[side] + block), left = *(lanes *)(net->left[side] + block);
+    lanes rest = choose(open > zero + GAVE / 2, choose(left > little, left, zero), zero);
+    lanes more = rest - *(lanes *)(s->rest + block);
     bool news = false;
-    for (uint32_t i = block; i < block + BLOCK; i += LANES) {
-        lanes open = *(lanes *)(net->open[side] + i), left = *(lanes *)(net->left[side] + i);
-        lanes rest = choose(open > zero + GAVE / 2, choose(left > little, left, zero), zero);
-        lanes more = rest - *(lanes *)(s->rest + i);
-        for (unsigned set = bits_of(more > noise) | bits_of(-more > noise); set; set &= set - 1) {
-            uint32_t k = (uint32_t)__builtin_ctz(set);
-            news |= news_of(net, s, side, i + k, k ? rest[1] : rest[0]);
-        }
+    for (unsigned set = bits_of(more > noise) | bits_of(-more > noise); set; set &= set - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(set);
+        news |= news_of(net, s, side, block + i, ((const double *)&rest)[i]);
     }
     return news;
 }

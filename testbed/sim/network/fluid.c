@@ -272,12 +272,22 @@ static int check_config(const struct fluid_config *c, struct err *err)
     return 0;
 }
 
+static const struct fluid_method *dense_method(bool plain)
+{
+#ifdef FLUID_DENSE_AVX2
+    if (!plain && __builtin_cpu_supports("avx2"))
+        return &fluid_dense_avx2;
+#endif
+    (void)plain;
+    return &fluid_dense;
+}
+
 static const struct fluid_method *choose_method(const struct fluid_config *c)
 {
     uint32_t most = c->levels <= DENSE_FEW_LEVELS ? DENSE_HOSTS_MAX_FEW_LEVELS : DENSE_HOSTS_MAX;
     bool alike = c->topology->n_racks == 1 && !c->topology->own_bytes_s;
     bool small = c->topology->n_hosts <= most && alike;
-    return small && !c->sparse ? &fluid_dense : &fluid_sparse;
+    return small && !c->sparse ? dense_method(c->plain) : &fluid_sparse;
 }
 
 int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, struct err *err)

@@ -13,7 +13,7 @@
  *
  * Big switches of up to 256 hosts, or 384 if there are at most 16 levels, are held as matrices, one
  * for each level in use (dense.h), all others as a graph of links and bundles (sparse.h). Both give
- * the same rates up to rounding.
+ * the same rates up to rounding; matrices give the same bits with AVX2 and without.
  *
  * Time is integer nanoseconds: a flow ends at the first nanosecond at or after its last byte. Bytes
  * are doubles inside and whole where they are handed out. Equal calls give equal results, bit for
@@ -59,6 +59,7 @@ struct fluid_config {
     bool local_free; /* bytes from the target host itself arrive at once and use no link */
     uint32_t hot_per_mille, cool_per_mille; /* 0, 0: no FLUID_HOT or FLUID_COOL */
     bool sparse; /* also where the network would be kept as matrices: for comparing the two */
+    bool plain;  /* matrices without AVX2 also where the processor has it: idem */
 };
 
 int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, struct err *err);

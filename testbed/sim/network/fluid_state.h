@@ -36,6 +36,10 @@ struct fluid_method {
 };
 
 extern const struct fluid_method fluid_sparse, fluid_dense;
+#ifdef __x86_64__
+#define FLUID_DENSE_AVX2
+extern const struct fluid_method fluid_dense_avx2; /* where the processor has it */
+#endif
 
 struct macroflow {
     uint64_t subject;
