@@ -98,6 +98,8 @@ $(BUILD)/gen/hostagent/%.skel.h: $(BUILD)/gen/hostagent/%.bpf.o
 	@mv $@.tmp $@
 
 # ---- objects and archives ----------------------------------------------------------------------------------------------------
+# Vectors wider than the processor's are passed between inlined functions only.
+$(patsubst %,$(BUILD)/obj/testbed/sim/network/%.o,dense dense_fill dense_avx2): CFLAGS += -Wno-psabi
 $(BUILD)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(dir $@)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<

@@ -21,9 +21,7 @@
 #include <immintrin.h>
 #endif
 
-/* Four hosts at a time, which compilers turn into what vector registers there are. WHY the warning
- * is off: it is about passing them between object files, which nobody does. */
-#pragma GCC diagnostic ignored "-Wpsabi"
+/* Four hosts at a time, which compilers turn into what vector registers there are. */
 typedef double lanes __attribute__((vector_size(32)));
 typedef double half_lanes __attribute__((vector_size(16)));
 enum { LANES = 4 };

@@ -121,8 +121,8 @@ static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upp
 /* ---- filling ---- */
 
 /* Takes from four links of a side what the givers of the other give, and sets their shares, which
- * are infinite without open flows. WHY
- * four: each giver's row is read once, and what is taken from stays in registers meanwhile. */
+ * are infinite without open flows. WHY four: each giver's row is read once, and what is taken from
+ * stays in registers meanwhile. */
 LANES_FUNCTION lanes take_block(const struct dense *net, int side, uint32_t block,
                                 const struct giver *givers, uint32_t n)
 {
