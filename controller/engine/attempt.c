@@ -83,9 +83,10 @@ each_input(const struct attempt *attempt, void (*each)(void *, const struct engi
         const struct edge *edge = &stage->edges[i];
         const struct stage *parent = stage->job->stages[edge->parent];
         struct cells cells = cells_of(edge, parent, stage, task->index);
+        struct engine_input input = {.stage = edge->parent};
         for (uint32_t m = 0; edge->bytes && m < parent->n_tasks; m++) {
-            struct engine_input input = {
-                .stage = edge->parent, .task = m, .bytes = cell_of(&cells, m)};
+            input.task = m;
+            input.bytes = cell_of(&cells, m);
             if (!input.bytes)
                 continue;
             locate(&parent->tasks[m], &input);

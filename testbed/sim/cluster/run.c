@@ -118,7 +118,7 @@ static int do_mode(struct run *r, const struct decision *d)
     r->mode = (enum mode)d->mode.mode;
     run_watch(r, RUN_MODE, NULL, ENGINE_NONE);
     for (struct attempt *a = r->live; a; a = a->hh.next)
-        if (run_attempt_mark(r, a))
+        if (a->n_open && run_attempt_mark(r, a))
             return -ENOMEM;
     return 0;
 }

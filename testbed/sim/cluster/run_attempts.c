@@ -126,6 +126,8 @@ int run_attempt_mark(struct run *r, struct attempt *a)
 struct gathering {
     struct run *run;
     struct attempt *attempt;
+    double factor;      /* what was told ÷ the truth */
+    uint32_t free_host; /* whose bytes cost nothing; ENGINE_NONE */
     size_t awaited_room;
     int rc;
 };
@@ -133,8 +135,7 @@ struct gathering {
 static bool is_made(struct run *r, const struct attempt *a, const struct engine_input *input)
 {
     struct task_view map;
-    return input->block || !a->pipelined ||
-           engine_task(r->engine, a->job, input->stage, input->task, &map) ||
+    return input->block || engine_task(r->engine, a->job, input->stage, input->task, &map) ||
            map.state == TASK_DONE;
 }
 
@@ -159,13 +160,13 @@ static void add_input(void *context, const struct engine_input *input)
     struct gathering *g = context;
     struct run *r = g->run;
     struct attempt *a = g->attempt;
-    double factor = input->block ? 1 : r->told_factor;
-    int64_t bytes =
-        factor == 1 ? (int64_t)input->bytes : (int64_t)ceil((double)input->bytes / factor);
+    int64_t bytes = (int64_t)input->bytes;
+    if (g->factor != 1 && !input->block)
+        bytes = (int64_t)ceil((double)input->bytes / g->factor);
     a->total_bytes += bytes;
-    if (!is_made(r, a, input)) {
+    if (a->pipelined && !is_made(r, a, input)) {
         await(g, input, bytes);
-    } else if (input->host == a->host && r->config->local_free) {
+    } else if (input->host == g->free_host) {
         a->local_bytes += bytes;
     } else if (input->block && r->hosts) {
         a->block_host = input->host;
@@ -229,7 +230,7 @@ static void gather_block_of_copy(struct run *r, struct attempt *a)
 
 int run_attempt_gather(struct run *r, struct attempt *a)
 {
-    struct gathering g = {.run = r, .attempt = a};
+    struct gathering g = {.run = r, .attempt = a, .factor = 1, .free_host = ENGINE_NONE};
     struct task_view task;
     if (engine_task(r->engine, a->job, a->stage, a->task, &task))
         return err_set(r->err, EINVAL, "job %llu lost a task that was just started",
@@ -238,7 +239,10 @@ int run_attempt_gather(struct run *r, struct attempt *a)
     a->expected_ns = (int64_t)task.compute_ns;
     double slowness = faults_slowness(&r->config->faults, a->job, a->stage, a->task, a->host);
     a->compute_ns = slowness > 1 ? (int64_t)((double)task.compute_ns * slowness) : a->expected_ns;
-    r->told_factor = r->config->told ? r->config->told[run_job_index(r, a->job)] : 1;
+    if (r->config->told)
+        g.factor = r->config->told[run_job_index(r, a->job)];
+    if (r->config->local_free)
+        g.free_host = a->host;
     r->n_sources = 0;
     engine_inputs(r->engine, a->number, add_input, &g);
     gather_block_of_copy(r, a);

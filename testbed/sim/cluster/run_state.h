@@ -152,7 +152,6 @@ struct run {
     int64_t *host_bytes;      /* scratch: bytes by source host */
     struct fluid_source *sources;
     uint32_t n_sources;
-    double told_factor;
     double wire_bytes;
     struct run_coflow *coflows; /* of all jobs' stages */
     size_t *first_coflow;       /* per job */

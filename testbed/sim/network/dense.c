@@ -121,10 +121,9 @@ static int limit_of(const struct dense *net, const struct row *row, uint32_t sou
     return bit(row->sheet->side[1].mine + (size_t)row->target * net->words, source) ? 1 : -1;
 }
 
-/* At the sheet's at_ns. */
-static double flow_left(const struct dense *net, const struct row *row, uint32_t source)
+/* At the sheet's at_ns; `side` as limit_of says. */
+static double left_on(const struct row *row, uint32_t source, int side)
 {
-    int side = limit_of(net, row, source);
     if (side < 0)
         return row->key[1][source];
     double left =
@@ -132,10 +131,15 @@ static double flow_left(const struct dense *net, const struct row *row, uint32_t
     return left > 0 ? left : 0;
 }
 
-/* Whoever limits the flow no longer does: its least key may be another one. */
-static void unlimit(const struct dense *net, struct row *row, uint32_t source)
+static double flow_left(const struct dense *net, const struct row *row, uint32_t source)
 {
-    int side = limit_of(net, row, source);
+    return left_on(row, source, limit_of(net, row, source));
+}
+
+/* Whoever limits the flow, `side` as limit_of says, no longer does: its least key may be another
+ * one. */
+static void unlimit(struct row *row, uint32_t source, int side)
+{
     if (side < 0)
         return;
     struct side *s = &row->sheet->side[side];
@@ -170,7 +174,7 @@ static void flow_leave(const struct dense *net, struct row *row, uint32_t source
 {
     struct sheet *sheet = row->sheet;
     size_t from = (size_t)source * net->words, to = (size_t)row->target * net->words;
-    unlimit(net, row, source);
+    unlimit(row, source, limit_of(net, row, source));
     row->key[0][source] = row->key[1][source] = INFINITY;
     count(net, sheet, source, row->target, -1);
     if (sheet->side[1].count[(size_t)row->target * net->width + source] > 0)
@@ -203,8 +207,9 @@ void sheet_take_over(struct dense *net, struct sheet *sheet, int side, uint32_t 
     LIST_FOREACH (row, &sheet->of_target[target], of_target) {
         if (!bit(row->has, source))
             continue;
-        double left = flow_left(net, row, source);
-        unlimit(net, row, source);
+        int before = limit_of(net, row, source);
+        double left = left_on(row, source, before);
+        unlimit(row, source, before);
         limit(row, source, side, left);
     }
     bit_set(sheet->side[side].mine + (size_t)port * net->words, peer);
