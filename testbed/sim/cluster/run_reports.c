@@ -160,6 +160,7 @@ int reports_begin(struct run *r, struct attempt *a)
     TAILQ_INSERT_TAIL(&s->receiving, a, of_stage);
     a->reports = s;
     s->n++;
+    p->n_receiving++;
     if (p->place && set_end(r, a, earliest_end_ns(r, a, 0)))
         return -ENOMEM;
     return schedule(r, s);
@@ -176,6 +177,7 @@ int reports_end(struct run *r, struct attempt *a)
     TAILQ_REMOVE(&s->receiving, a, of_stage);
     a->reports = NULL;
     s->n--;
+    p->n_receiving--;
     if (p->place && set_end(r, a, INFINITY))
         return -ENOMEM;
     return schedule(r, s);
@@ -264,5 +266,7 @@ int reports_take(struct run *r)
     int all = p->place ? may_place(r, p->next_ns) : 0;
     if (all < 0 || take_due(r, p->next_ns) || report_due(r, all > 0))
         return -ENOMEM;
+    bool left_out = p->n_receiving && !r->n_events && engine_deadline_ns(r->engine) > r->now_ns;
+    r->result->steps += left_out;
     return schedule_due(r);
 }

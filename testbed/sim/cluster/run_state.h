@@ -95,6 +95,7 @@ struct reports {
     bool levels, place;
     bool some; /* those that change nothing are left out */
     int64_t next_ns;
+    uint32_t n_receiving;
     double link_bytes_ns;
     struct stage_reports *stages; /* as run.coflows */
     struct heap crossings;        /* stages by when they may cross a threshold */
