@@ -472,6 +472,30 @@ static void test_failures_keep_the_laws(void **state)
     check_rounds(true, true);
 }
 
+/* With a log all reports are sent, without one only those that may matter: check_run compares. */
+static void test_reports_that_are_left_out_change_nothing(void **state)
+{
+    (void)state;
+    static const char *const mixes[][2] = {{"greedy", "dclas"}, {"neat", "scf"},
+                                           {"nats", "dclas"},   {"neat-fair", "none"},
+                                           {"delay", "scf"},    {"neat", "dclas"}};
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 60; round++) {
+        struct workload_job jobs[JOBS];
+        uint32_t hosts = (uint32_t)(1 + test_random(&seed) % HOSTS_MAX);
+        size_t n = random_jobs(jobs, &seed, hosts, false);
+        struct run_config config =
+            config_of("aalo", hosts, (uint32_t)(1 + test_random(&seed) % 3), 8 * UNIT);
+        strcpy(config.engine.place, mixes[round % 6][0]);
+        strcpy(config.engine.network, mixes[round % 6][1]);
+        level_table_exponential(&config.engine.dclas, UNIT / 8, 2, 8);
+        level_table_exponential(&config.engine.coflow, UNIT / 8, 2, 8);
+        check_run(&config, jobs, n);
+        for (size_t i = 0; i < n; i++)
+            workload_job_done(&jobs[i]);
+    }
+}
+
 /* ---- what may be asked for ---- */
 
 static void test_reads_failures_and_stragglers(void **state)
@@ -559,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_no_slot_no_copy),
         cmocka_unit_test(test_delays_and_copies_keep_the_laws),
         cmocka_unit_test(test_failures_keep_the_laws),
+        cmocka_unit_test(test_reports_that_are_left_out_change_nothing),
         cmocka_unit_test(test_reads_failures_and_stragglers),
         cmocka_unit_test(test_draws_have_their_means),
         cmocka_unit_test(test_refuses_a_host_that_there_is_not),
