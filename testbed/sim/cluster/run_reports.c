@@ -222,7 +222,8 @@ static int add_due(struct run *r, const struct stage_reports *s)
 static int report_due(struct run *r, bool all)
 {
     struct reports *p = &r->reports;
-    qsort(p->due, p->n_due, sizeof(struct attempt *), in_order);
+    if (p->n_due > 1)
+        qsort(p->due, p->n_due, sizeof(struct attempt *), in_order);
     for (size_t i = 0; !all && i < p->n_due; i++)
         if (report_one(r, p->due[i]))
             return -ENOMEM;
