@@ -130,13 +130,14 @@ static double wanted_share(struct sparse *net, struct port *p)
  * large down to the point at which the open flows alone have given it back. */
 static inline double least_of_both(const struct port *p)
 {
-    double over = p->load - p->capacity + (p->quiet ? p->spared : 0);
-    double tolerated = NOISE * p->capacity;
+    double over = p->load - p->capacity, tolerated = NOISE * p->capacity;
+    double least = p->n_flows ? p->capacity / p->n_flows : 0;
+    if (p->quiet)
+        return p->open || !port_stays_quiet(p, p->load) ? least : INFINITY;
     if (isinf(p->share) ? !p->open && over <= tolerated : p->open && fabs(over) <= tolerated)
         return INFINITY;
     if (!isinf(p->share) && over <= tolerated)
         return p->share;
-    double least = p->n_flows ? p->capacity / p->n_flows : 0;
     double bound = p->open && !isinf(p->share) ? p->share - over / p->open : 0;
     return bound > least ? bound : least;
 }
@@ -267,9 +268,9 @@ static int tell_closed(struct sparse *net, struct port *p, double from, double *
  * share leaves a range: some room above it, so that it is seldom. */
 static int tell_quiet(struct sparse *net, struct port *p, double from)
 {
-    static const double ABOVE = 1.25, BELOW = .5;
+    static const double ABOVE = 1.03;
     double before = isinf(from) ? from : p->ceiling, to = p->share;
-    if (isinf(to) || (to <= before && !isinf(before) && to >= BELOW * before))
+    if (isinf(to) || (to <= before && !isinf(before) && to >= CEILING_LEAST * before))
         return 0;
     p->ceiling = ABOVE * to;
     for (uint32_t j = p->n_told; j < p->n_open; j++)
@@ -430,7 +431,7 @@ static int set_rate(struct sparse *net, struct port *p)
 /* WHY so late: to rest and to be woken costs as much as to be told so often. */
 static int let_rest(struct sparse *net, struct port *p)
 {
-    enum { TELLS = 2 };
+    enum { TELLS = 8 };
     if (p->quiet || p->tells <= TELLS * p->n_bundles || !p->listed || !port_may_rest(net, p))
         return 0;
     port_rest(net, p);

@@ -121,9 +121,8 @@ void row_weigh(const struct sparse *net, struct port *p)
 
 bool port_may_rest(const struct sparse *net, const struct port *p)
 {
-    bool uplink = p->link < net->fluid->config.topology->n_hosts;
-    return net->rests && isinf(p->share) && !p->open && (!p->lower || p->lower->quiet) &&
-           !(uplink && net->fluid->hot[p->link]);
+    bool hot = p->link < net->fluid->config.topology->n_hosts && net->fluid->hot[p->link];
+    return net->rests && isinf(p->share) && !p->open && (!p->lower || (!hot && p->lower->quiet));
 }
 
 /* The neighbours' open crossings change sections. */
@@ -139,6 +138,16 @@ static void tell_quiet(struct sparse *net, struct port *p, bool quiet)
     }
 }
 
+void port_set_bounds(const struct sparse *net, struct port *p)
+{
+    const struct fluid_config *c = &net->fluid->config;
+    double capacity = net->links[p->link].capacity;
+    bool watched = c->hot_per_mille && p->link < c->topology->n_hosts;
+    bool hot = watched && net->fluid->hot[p->link];
+    p->spared = watched && !hot ? (float)(capacity * (1 - c->hot_per_mille * 1e-3)) : 0;
+    p->unused = hot ? (float)(capacity * (1 - c->cool_per_mille * 1e-3)) : INFINITY;
+}
+
 void port_rest(struct sparse *net, struct port *p)
 {
     double load = 0;
@@ -148,7 +157,8 @@ void port_rest(struct sparse *net, struct port *p)
     double below = 0;
     for (const struct port *q = p->lower; q; q = q->lower)
         below += q->load;
-    if (load + below > p->capacity - p->spared)
+    port_set_bounds(net, p);
+    if (!port_stays_quiet(p, load + below))
         return;
     p->load = load;
     tell_quiet(net, p, true);

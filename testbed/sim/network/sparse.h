@@ -38,9 +38,10 @@ struct port {
     uint32_t n_flows;
     uint32_t tells;              /* of neighbours, since it limited somebody or was quiet */
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
-    bool quiet;    /* it limits nobody and would not if its neighbours' shares were at their
-                      ceilings, and nobody needs to know its load */
-    double spared; /* a quiet port leaves so much of its link unused, so that it is not hot */
+    bool quiet;   /* it limits nobody and would not if its neighbours' shares were at their
+                     ceilings, and nobody needs to know its load */
+    float spared; /* at least so much of its link has to be left unused while it is quiet, */
+    float unused; /* and at most so much, so that it gets neither hot nor cool */
     struct crossing *row;
     uint32_t n_told, n_open, n_bundles, room; /* ends of the sections */
     double ceiling; /* not less than a finite share: what quiet ports count with */
@@ -127,6 +128,9 @@ int port_mark_dirty(struct sparse *f, struct port *p);
 double bundle_progress(const struct bundle *b); /* bytes each of its flows had, at limit->at_ns */
 int bundle_schedule(struct sparse *f, struct bundle *b);
 
+/* A share is at least this part of its ceiling. */
+static const double CEILING_LEAST = .94;
+
 /* rows.c */
 /* The least share of the bundle's ports but these two; infinite without one. O(path). */
 double bundle_least(const struct bundle *b, const struct port *but, const struct port *nor);
@@ -148,6 +152,8 @@ void row_weigh(const struct sparse *net, struct port *p);
 void port_rest(struct sparse *net, struct port *p);
 /* It is told everything again. What it used when last solved is unknown. */
 void port_wake(struct sparse *net, struct port *p);
+/* What it may use when quiet: an uplink that is hot stays so, and one that is not. */
+void port_set_bounds(const struct sparse *net, struct port *p);
 /* It limits nobody, and neither do those below it. */
 bool port_may_rest(const struct sparse *net, const struct port *p);
 
@@ -156,4 +162,10 @@ static inline double others_share(const struct sparse *net, const struct port *p
                                   const struct crossing *c)
 {
     return c->peer ? c->peer->share : bundle_least(net->bundles_by_id.items[c->bundle], p, NULL);
+}
+
+/* Whether a quiet port can remain so with that load. */
+static inline bool port_stays_quiet(const struct port *p, double load)
+{
+    return load <= p->capacity - p->spared && p->capacity - CEILING_LEAST * load <= p->unused;
 }
