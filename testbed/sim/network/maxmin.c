@@ -36,22 +36,22 @@ struct demand {
     uint32_t open; /* the number of all the rest */
 };
 
-static void add_demand(const struct sparse *net, const struct port *p, uint32_t from, uint32_t to,
-                       double share, struct demand *d)
+static void add_demand(const struct port *p, uint32_t from, uint32_t to, double share,
+                       struct demand *d)
 {
     for (uint32_t j = from; j < to; j++) {
-        double others = others_share(net, p, &p->row[j]);
+        double others = others_share(p, &p->row[j]);
         uint32_t n = others < share ? p->row[j].n_flows : 0;
         d->others += n ? n * others : 0;
         d->open -= n;
     }
 }
 
-static struct demand demand_at(const struct sparse *net, const struct port *p, double share)
+static struct demand demand_at(const struct port *p, double share)
 {
     struct demand d = {.open = p->n_flows};
-    add_demand(net, p, 0, p->n_told, share, &d);
-    add_demand(net, p, p->n_open, p->n_bundles, share, &d);
+    add_demand(p, 0, p->n_told, share, &d);
+    add_demand(p, p->n_open, p->n_bundles, share, &d);
     return d;
 }
 
@@ -80,28 +80,28 @@ static void fetch_told(const struct port *p)
 }
 
 /* Whether the same bundles are open at that share. */
-static bool same_are_open(const struct sparse *net, const struct port *p, double share)
+static bool same_are_open(const struct port *p, double share)
 {
     if (share <= p->closed_most)
         return false;
     for (uint32_t j = 0; share > p->share && j < p->n_told; j++)
-        if (others_share(net, p, &p->row[j]) < share)
+        if (others_share(p, &p->row[j]) < share)
             return false;
     return true;
 }
 
 /* WHY it ends: the load is concave in the share, so each step but the first comes from below and
  * leaves fewer flows open, the last one none fewer. */
-static double search_share(const struct sparse *net, struct port *p)
+static double search_share(struct port *p)
 {
-    row_weigh(net, p);
+    row_weigh(p);
     struct demand d = demand_now(p);
     for (bool first = true;; first = false) {
         if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE)))
             return INFINITY;
         double share = fitting(p, d);
         uint32_t before = d.open;
-        d = demand_at(net, p, share);
+        d = demand_at(p, share);
         if ((!first && d.open > before) || (d.open == before && about(fitting(p, d), share)))
             return share;
     }
@@ -118,10 +118,10 @@ static double wanted_share(struct sparse *net, struct port *p)
         if (!d.open && d.others <= p->capacity * (1 + NOISE))
             return INFINITY;
         double share = fitting(p, d);
-        if (d.open && same_are_open(net, p, share))
+        if (d.open && same_are_open(p, share))
             return share;
     }
-    return search_share(net, p);
+    return search_share(p);
 }
 
 /* ---- the queue of ports whose share does not fit ---- */
@@ -168,8 +168,8 @@ static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
 {
     struct crossing c = p->row[at];
     p->open += open ? c.n_flows : -c.n_flows;
-    row_move(net, p, at, open ? row_open_section(&c) : SECTION_CLOSED);
-    return open ? 0 : fluid_list_add(&net->moved, net->bundles_by_id.items[c.bundle]);
+    row_move(p, at, open ? row_open_section(&c) : SECTION_CLOSED);
+    return open ? 0 : fluid_list_add(&net->moved, c.bundle);
 }
 
 /* Levels below have another capacity. */
@@ -196,7 +196,7 @@ static inline int tell(struct sparse *net, struct port *q, const struct crossing
         q->closed_most = to;
     if (q->quiet && mark_lower(net, q))
         return -ENOMEM;
-    if (was_open != open && cross(net, q, row_place(net->bundles_by_id.items[c->bundle], q), open))
+    if (was_open != open && cross(net, q, row_place(c->bundle, q), open))
         return -ENOMEM;
     return queue(net, q, least_of_both(q));
 }
@@ -204,7 +204,7 @@ static inline int tell(struct sparse *net, struct port *q, const struct crossing
 static int tell_path(struct sparse *net, struct port *p, const struct crossing *c, double from,
                      double to)
 {
-    const struct bundle *b = net->bundles_by_id.items[c->bundle];
+    const struct bundle *b = c->bundle;
     for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *q = b->ports[i];
         double others = bundle_least(b, p, q);
@@ -231,7 +231,7 @@ static int tell_open(struct sparse *net, struct port *p, double from, double *ot
 {
     for (uint32_t j = p->n_told; j-- > 0;) {
         struct crossing c = p->row[j];
-        double others = others_share(net, p, &c);
+        double others = others_share(p, &c);
         if (others < p->share) {
             *others_load += c.n_flows * others;
             if (others > p->closed_most)
@@ -251,7 +251,7 @@ static int tell_closed(struct sparse *net, struct port *p, double from, double *
     double most = 0;
     for (uint32_t j = p->n_open; j < p->n_bundles; j++) {
         struct crossing c = p->row[j];
-        double others = others_share(net, p, &c);
+        double others = others_share(p, &c);
         if (others < p->share) {
             most = others > most ? others : most;
             continue;
@@ -309,11 +309,11 @@ static int settle(struct sparse *net, struct port *p, double from)
  * above, which are solved. */
 static int wake(struct sparse *net, struct port *p)
 {
-    port_wake(net, p);
+    port_wake(p);
     for (struct port *q = net->links[p->link].first; q && q != p; q = q->lower) {
         if (!q->quiet)
             continue;
-        port_wake(net, q);
+        port_wake(q);
         q->capacity = left_of_link(net, q);
         q->used = q->load;
     }

@@ -98,7 +98,7 @@ static int port_list(struct sparse *net, struct port *p)
     for (struct port *q = net->links[p->link].first; q != p && !p->quiet; q = q->lower) {
         if (!q->quiet)
             continue;
-        port_wake(net, q);
+        port_wake(q);
         q->changed = true;
         if (port_mark_dirty(net, q))
             return -ENOMEM;
@@ -168,7 +168,7 @@ static int bundle_join(struct sparse *net, struct bundle *b)
             return -ENOMEM;
     }
     for (uint32_t i = 0; i < b->n_ports; i++)
-        if (row_join(net, b, i))
+        if (row_join(b, i))
             return -ENOMEM;
     return 0;
 }
@@ -197,7 +197,7 @@ static int bundle_drop(struct sparse *net, struct bundle *b)
     if (b->limit && bundle_schedule(net, b))
         return -ENOMEM;
     for (uint32_t i = 0; i < b->n_ports; i++) {
-        row_leave(net, b, i);
+        row_leave(b, i);
         if (!b->ports[i]->n_bundles)
             port_unlist(net, b->ports[i]);
     }

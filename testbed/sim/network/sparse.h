@@ -15,8 +15,8 @@ struct bundle;
 /* A bundle as a port sees it: all that solving reads of it. */
 struct crossing {
     struct port *peer; /* the other port of its path; NULL if there are more */
+    struct bundle *bundle;
     uint32_t n_flows;
-    uint32_t bundle; /* its id */
 };
 
 /* A port's row holds its bundles in sections. Those whose other ports all have this port's share or
@@ -136,32 +136,31 @@ static const double CEILING_LEAST = .94;
 double bundle_least(const struct bundle *b, const struct port *but, const struct port *nor);
 /* The bundle crosses port i of its path from now on, without flows; all of them are known. Returns
  * 0 or −ENOMEM. */
-int row_join(struct sparse *net, struct bundle *b, uint32_t i);
-void row_leave(struct sparse *net, struct bundle *b, uint32_t i);
+int row_join(struct bundle *b, uint32_t i);
+void row_leave(struct bundle *b, uint32_t i);
 /* Puts the crossing at that place of p's row into a section. O(1); another one takes its place. */
-void row_move(struct sparse *net, struct port *p, uint32_t at, enum section to);
+void row_move(struct port *p, uint32_t at, enum section to);
 /* The bundle has `more` flows, or so many less. */
 void row_count(struct bundle *b, uint32_t i, int more);
 uint32_t row_place(const struct bundle *b, const struct port *p);
 /* Where an open crossing belongs. */
 enum section row_open_section(const struct crossing *c);
 /* Adds up what is kept by additions, which round. O(row), as the next two. */
-void row_weigh(const struct sparse *net, struct port *p);
+void row_weigh(struct port *p);
 /* A port that limits nobody and whose load nobody needs to know becomes quiet if it fits even with
  * its neighbours' ceilings. */
-void port_rest(struct sparse *net, struct port *p);
+void port_rest(const struct sparse *net, struct port *p);
 /* It is told everything again. What it used when last solved is unknown. */
-void port_wake(struct sparse *net, struct port *p);
+void port_wake(struct port *p);
 /* What it may use when quiet: an uplink that is hot stays so, and one that is not. */
 void port_set_bounds(const struct sparse *net, struct port *p);
 /* It limits nobody, and neither do those below it. */
 bool port_may_rest(const struct sparse *net, const struct port *p);
 
 /* What the other ports of its path let a bundle of port p have. */
-static inline double others_share(const struct sparse *net, const struct port *p,
-                                  const struct crossing *c)
+static inline double others_share(const struct port *p, const struct crossing *c)
 {
-    return c->peer ? c->peer->share : bundle_least(net->bundles_by_id.items[c->bundle], p, NULL);
+    return c->peer ? c->peer->share : bundle_least(c->bundle, p, NULL);
 }
 
 /* Whether a quiet port can remain so with that load. */
