@@ -40,7 +40,7 @@ static void add_demand(const struct port *p, uint32_t from, uint32_t to, double 
                        struct demand *d)
 {
     for (uint32_t j = from; j < to; j++) {
-        double others = others_share(p, &p->row[j]);
+        double others = others_share(p, j);
         uint32_t n = others < share ? p->row[j].n_flows : 0;
         d->others += n ? n * others : 0;
         d->open -= n;
@@ -85,7 +85,7 @@ static bool same_are_open(const struct port *p, double share)
     if (share <= p->closed_most)
         return false;
     for (uint32_t j = 0; share > p->share && j < p->n_told; j++)
-        if (others_share(p, &p->row[j]) < share)
+        if (others_share(p, j) < share)
             return false;
     return true;
 }
@@ -154,6 +154,7 @@ static inline int queue(struct sparse *net, struct port *p, double key)
 {
     if (isinf(key) && net->unfit_where[p->id] == HEAP_NOWHERE)
         return 0;
+    __builtin_prefetch(&p->row);
     return heap_set(&net->unfit, net->unfit_where, key, p->id);
 }
 
@@ -161,15 +162,6 @@ static inline int queue(struct sparse *net, struct port *p, double key)
 static inline double taken(double share, double others)
 {
     return others < share ? others : isinf(share) ? 0 : share;
-}
-
-/* The crossing at that place of p's row opens or closes. Closed, p limits it no more. */
-static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
-{
-    struct crossing c = p->row[at];
-    p->open += open ? c.n_flows : -c.n_flows;
-    row_move(p, at, open ? row_open_section(&c) : SECTION_CLOSED);
-    return open ? 0 : fluid_list_add(&net->moved, c.bundle);
 }
 
 /* Levels below have another capacity. */
@@ -182,64 +174,71 @@ static int mark_lower(struct sparse *net, struct port *p)
     return 0;
 }
 
-/* Others limit a bundle of q to `to` instead of `from`; one of these is less than the share of q.
- */
-static inline int tell(struct sparse *net, struct port *q, const struct crossing *c, double from,
-                       double to)
+/* Bundle `at` of port p opens or closes. Closed, p limits it no more. */
+static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
+{
+    struct crossing c = p->row[at];
+    struct bundle *b = p->bundles[at];
+    p->open += open ? c.n_flows : -c.n_flows;
+    row_move(p, at, open ? row_open_section(&c) : SECTION_CLOSED);
+    return open ? 0 : fluid_list_add(&net->moved, b);
+}
+
+/* Others limit bundle `at` of port p, which is one of q too, to `to` instead of `from`; one of
+ * these is less than the share of q. */
+static inline int tell(struct sparse *net, struct port *q, const struct port *p, uint32_t at,
+                       double from, double to)
 {
     bool was_open = from >= q->share, open = to >= q->share;
     if (!q->quiet && q->solve != net->solves && touch(net, q))
         return -ENOMEM;
     q->tells++;
-    q->load += c->n_flows * (taken(q->share, to) - taken(q->share, from));
+    q->load += p->row[at].n_flows * (taken(q->share, to) - taken(q->share, from));
     if (!open && to > q->closed_most)
         q->closed_most = to;
     if (q->quiet && mark_lower(net, q))
         return -ENOMEM;
-    if (was_open != open && cross(net, q, row_place(c->bundle, q), open))
+    if (was_open != open && cross(net, q, row_place(p->bundles[at], q), open))
         return -ENOMEM;
     return queue(net, q, least_of_both(q));
 }
 
-static int tell_path(struct sparse *net, struct port *p, const struct crossing *c, double from,
-                     double to)
+static int tell_path(struct sparse *net, const struct port *p, uint32_t at, double from, double to)
 {
-    const struct bundle *b = c->bundle;
+    const struct bundle *b = p->bundles[at];
     for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *q = b->ports[i];
         double others = bundle_least(b, p, q);
         if (q != p && q->share > lesser(lesser(from, to), others) &&
-            tell(net, q, c, lesser(from, others), lesser(to, others)))
+            tell(net, q, p, at, lesser(from, others), lesser(to, others)))
             return -ENOMEM;
     }
     return 0;
 }
 
 /* Tells the other ports of a path that p's share was `from`. */
-static inline int tell_others(struct sparse *net, struct port *p, const struct crossing *c,
-                              double from)
+static inline int tell_others(struct sparse *net, const struct port *p, uint32_t at, double from)
 {
-    double to = p->share;
-    if (!c->peer)
-        return tell_path(net, p, c, from, to);
-    return c->peer->share > lesser(from, to) ? tell(net, c->peer, c, from, to) : 0;
+    struct port *peer = p->row[at].peer;
+    if (!peer)
+        return tell_path(net, p, at, from, p->share);
+    return peer->share > lesser(from, p->share) ? tell(net, peer, p, at, from, p->share) : 0;
 }
 
-/* Bundles that were open: `others` is added to what limits the closed ones. WHY backwards: a
- * crossing that closes changes places with the last one told. */
+/* Bundles that were open: `others_load` is what limits the closed ones. WHY backwards: a crossing
+ * that closes changes places with the last one told. */
 static int tell_open(struct sparse *net, struct port *p, double from, double *others_load)
 {
     for (uint32_t j = p->n_told; j-- > 0;) {
-        struct crossing c = p->row[j];
-        double others = others_share(p, &c);
-        if (others < p->share) {
-            *others_load += c.n_flows * others;
-            if (others > p->closed_most)
-                p->closed_most = others;
-            if (cross(net, p, j, false))
-                return -ENOMEM;
-        }
-        if (tell_others(net, p, &c, from))
+        double others = others_share(p, j);
+        if (tell_others(net, p, j, from))
+            return -ENOMEM;
+        if (others >= p->share)
+            continue;
+        *others_load += p->row[j].n_flows * others;
+        if (others > p->closed_most)
+            p->closed_most = others;
+        if (cross(net, p, j, false))
             return -ENOMEM;
     }
     return 0;
@@ -250,14 +249,13 @@ static int tell_closed(struct sparse *net, struct port *p, double from, double *
 {
     double most = 0;
     for (uint32_t j = p->n_open; j < p->n_bundles; j++) {
-        struct crossing c = p->row[j];
-        double others = others_share(p, &c);
+        double others = others_share(p, j);
         if (others < p->share) {
             most = others > most ? others : most;
             continue;
         }
-        *others_load -= c.n_flows * others;
-        if (cross(net, p, j, true) || tell_others(net, p, &c, from))
+        *others_load -= p->row[j].n_flows * others;
+        if (tell_others(net, p, j, from) || cross(net, p, j, true))
             return -ENOMEM;
     }
     p->closed_most = most;
@@ -274,7 +272,7 @@ static int tell_quiet(struct sparse *net, struct port *p, double from)
         return 0;
     p->ceiling = ABOVE * to;
     for (uint32_t j = p->n_told; j < p->n_open; j++)
-        if (tell(net, p->row[j].peer, &p->row[j], before, p->ceiling))
+        if (tell(net, p->row[j].peer, p, j, before, p->ceiling))
             return -ENOMEM;
     return 0;
 }
@@ -321,6 +319,17 @@ static int wake(struct sparse *net, struct port *p)
     return touch(net, p) || queue(net, p, least_of_both(p)) ? -ENOMEM : 0;
 }
 
+/* The one that is probably next: its row is there when it is needed. */
+static void fetch_next(const struct sparse *net)
+{
+    enum { CROSSINGS_A_LINE = 64 / sizeof(struct crossing) };
+    if (!net->unfit.n)
+        return;
+    const struct port *p = net->ports.items[net->unfit.items[0].id];
+    for (uint32_t j = 0; j < p->n_told; j += CROSSINGS_A_LINE)
+        __builtin_prefetch(&p->row[j]);
+}
+
 static int settle_all(struct sparse *net)
 {
     double from = 0;
@@ -328,6 +337,7 @@ static int settle_all(struct sparse *net)
         struct heap_item top = heap_pop(&net->unfit, net->unfit_where);
         struct port *p = net->ports.items[top.id];
         from = top.key > from ? top.key : from;
+        fetch_next(net);
         if (p->quiet ? wake(net, p) : settle(net, p, from))
             return -ENOMEM;
     }

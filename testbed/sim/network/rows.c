@@ -23,10 +23,10 @@ uint32_t row_place(const struct bundle *b, const struct port *p)
     return b->place[i];
 }
 
-static void put(struct port *p, uint32_t at, struct crossing c)
+static void put(struct port *p, uint32_t at, struct crossing c, struct bundle *b)
 {
-    struct bundle *b = c.bundle;
     p->row[at] = c;
+    p->bundles[at] = b;
     for (uint32_t i = 0; i < b->n_ports; i++)
         if (b->ports[i] == p)
             b->place[i] = at;
@@ -42,17 +42,18 @@ void row_move(struct port *p, uint32_t at, enum section to)
 {
     uint32_t *ends[] = {&p->n_told, &p->n_open};
     struct crossing c = p->row[at];
+    struct bundle *b = p->bundles[at];
     enum section from = section_at(p, at);
     if (from == to)
         return;
     while (from != to) {
         uint32_t other = from < to ? --*ends[from] : (*ends[from - 1])++;
         if (other != at)
-            put(p, at, p->row[other]);
+            put(p, at, p->row[other], p->bundles[other]);
         at = other;
         from = from < to ? from + 1 : from - 1;
     }
-    put(p, at, c);
+    put(p, at, c, b);
 }
 
 enum section row_open_section(const struct crossing *c)
@@ -63,13 +64,13 @@ enum section row_open_section(const struct crossing *c)
 int row_join(struct bundle *b, uint32_t i)
 {
     struct port *p = b->ports[i];
-    size_t room = p->room;
-    if (fluid_grow((void **)&p->row, &room, p->n_bundles + 1, sizeof(*p->row)))
+    size_t room = p->room, as_much = p->room;
+    if (fluid_grow((void **)&p->row, &room, p->n_bundles + 1, sizeof(*p->row)) ||
+        fluid_grow((void **)&p->bundles, &as_much, p->n_bundles + 1, sizeof(*p->bundles)))
         return -ENOMEM;
     p->room = (uint32_t)room;
-    b->place[i] = p->n_bundles++;
-    p->row[b->place[i]] =
-        (struct crossing){.peer = b->n_ports == 2 ? b->ports[!i] : NULL, .bundle = b};
+    struct crossing c = {.peer = b->n_ports == 2 ? b->ports[!i] : NULL};
+    put(p, p->n_bundles++, c, b);
     double others = bundle_least(b, p, NULL);
     if (others >= p->share)
         row_move(p, b->place[i], row_open_section(&p->row[b->place[i]]));
@@ -84,7 +85,7 @@ void row_leave(struct bundle *b, uint32_t i)
     row_move(p, b->place[i], SECTION_CLOSED);
     uint32_t last = --p->n_bundles;
     if (b->place[i] != last)
-        put(p, b->place[i], p->row[last]);
+        put(p, b->place[i], p->row[last], p->bundles[last]);
     if (!last)
         p->closed_most = 0;
 }
@@ -110,7 +111,7 @@ void row_weigh(struct port *p)
     p->closed_most = 0;
     p->load = isinf(p->share) ? 0 : p->open * p->share;
     for (uint32_t j = p->n_open; j < p->n_bundles; j++) {
-        double others = others_share(p, &p->row[j]);
+        double others = others_share(p, j);
         p->load += p->row[j].n_flows * others;
         if (others > p->closed_most)
             p->closed_most = others;
@@ -132,7 +133,7 @@ static void tell_quiet(struct port *p, bool quiet)
     p->tells = 0;
     for (uint32_t j = 0; j < p->n_bundles; j++) {
         struct port *peer = p->row[j].peer;
-        uint32_t at = row_place(p->row[j].bundle, peer);
+        uint32_t at = row_place(p->bundles[j], peer);
         if (at < peer->n_open)
             row_move(peer, at, quiet ? SECTION_QUIET : SECTION_TOLD);
     }

@@ -453,6 +453,7 @@ static void free_ports(struct sparse *net)
     for (size_t i = 0; i < net->ports.n; i++) {
         struct port *p = net->ports.items[i];
         free(p->row);
+        free(p->bundles);
         heap_done(&p->limited);
         free(p);
     }

@@ -12,10 +12,9 @@
 
 struct bundle;
 
-/* A bundle as a port sees it: all that solving reads of it. */
+/* A bundle as a port sees it: all that solving reads of it while it stays in its section. */
 struct crossing {
     struct port *peer; /* the other port of its path; NULL if there are more */
-    struct bundle *bundle;
     uint32_t n_flows;
 };
 
@@ -43,6 +42,7 @@ struct port {
     float spared; /* at least so much of its link has to be left unused while it is quiet, */
     float unused; /* and at most so much, so that it gets neither hot nor cool */
     struct crossing *row;
+    struct bundle **bundles;                  /* row[i] is bundles[i]'s */
     uint32_t n_told, n_open, n_bundles, room; /* ends of the sections */
     double ceiling; /* not less than a finite share: what quiet ports count with */
     uint32_t sets;  /* since the load was last added up */
@@ -157,10 +157,11 @@ void port_set_bounds(const struct sparse *net, struct port *p);
 /* It limits nobody, and neither do those below it. */
 bool port_may_rest(const struct sparse *net, const struct port *p);
 
-/* What the other ports of its path let a bundle of port p have. */
-static inline double others_share(const struct port *p, const struct crossing *c)
+/* What the other ports of its path let bundle `at` of port p have. */
+static inline double others_share(const struct port *p, uint32_t at)
 {
-    return c->peer ? c->peer->share : bundle_least(c->bundle, p, NULL);
+    const struct port *peer = p->row[at].peer;
+    return peer ? peer->share : bundle_least(p->bundles[at], p, NULL);
 }
 
 /* Whether a quiet port can remain so with that load. */
