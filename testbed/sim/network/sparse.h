@@ -1,5 +1,5 @@
-/* The network as ports, bundles and flows that point at each other: sparse.c keeps them, maxmin.c
- * sets rates.
+/* The network as ports, bundles and flows that point at each other: sparse.c keeps them, rows.c
+ * what each port knows of its bundles, maxmin.c sets rates.
  *
  * A *port* is one level of one link. Only ports that some bundle crosses are listed at their link;
  * the others rest. */
@@ -28,10 +28,10 @@ enum section { SECTION_TOLD, SECTION_QUIET, SECTION_CLOSED };
 struct port {
     double share;    /* what each flow that it limits will get, infinite while it limits nobody; its
                         rate between solves */
-    double load;     /* of this level, with the present shares */
+    double load;     /* of this level, with the present shares; if quiet, with their ceilings */
     double capacity; /* what the levels above left of the link, when last solved */
     double closed_most; /* no closed bundle gets more of its other ports */
-    uint32_t solve;     /* the last that touched it */
+    uint32_t solve;     /* the last that touched it; numbers come again after 2³² */
     uint32_t id;
     uint32_t open; /* flows in open bundles */
     uint32_t n_flows;
