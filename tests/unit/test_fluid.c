@@ -330,21 +330,36 @@ static void apply(struct fluid *f, const struct change *changes, uint32_t i, uin
         assert_int_equal(fluid_set_level(f, ids[c->of], c->level), 0);
 }
 
-static void play(struct fluid *f, const struct change *changes, uint32_t n, int64_t *ret_ended_ns)
+/* How often each uplink became hot or cool, and when at last. */
+struct heat {
+    uint32_t changes[82];
+    int64_t last_ns[82];
+};
+
+static void play(const struct fluid_config *config, const struct change *changes, uint32_t n,
+                 int64_t *ret_ended_ns, struct heat *ret_heat)
 {
     uint32_t ids[OPS];
     int64_t at = 0;
+    struct fluid *f = NULL;
     struct fluid_event event;
+    *ret_heat = (struct heat){0};
     for (uint32_t i = 0; i < n; i++)
         ret_ended_ns[i] = -1;
+    assert_int_equal(fluid_create(config, &f, NULL), 0);
     for (uint32_t i = 0; i < n || at != FLUID_NEVER;) {
         assert_int_equal(fluid_next_ns(f, &at), 0);
         bool change = i < n && changes[i].at_ns <= at;
         if (change || at != FLUID_NEVER)
             assert_int_equal(fluid_advance(f, change ? changes[i].at_ns : at), 0);
-        while (fluid_poll(f, &event))
-            if (event.kind == FLUID_ENDED)
+        while (fluid_poll(f, &event)) {
+            if (event.kind == FLUID_ENDED) {
                 ret_ended_ns[event.subject] = fluid_now_ns(f);
+                continue;
+            }
+            assert_int_equal(event.kind == FLUID_COOL, ret_heat->changes[event.subject]++ % 2);
+            ret_heat->last_ns[event.subject] = fluid_now_ns(f);
+        }
         if (change)
             apply(f, changes, i++, ids, ret_ended_ns);
     }
@@ -378,16 +393,28 @@ static void test_matrices_and_graph_agree(void **state)
         uint32_t levels = (uint32_t)(1 + test_random(&seed) % 8);
         struct change changes[OPS];
         int64_t dense_ns[OPS], plain_ns[OPS], sparse_ns[OPS];
+        struct heat dense_heat, plain_heat, sparse_heat;
+        struct fluid_config config = {
+            .topology = &t, .levels = levels, .hot_per_mille = 900, .cool_per_mille = 700};
         for (uint32_t i = 0; i < OPS; i++)
             changes[i] = random_change(&seed, &t, levels, changes, i);
-        play(network_of(&t, levels, MATRICES), changes, OPS, dense_ns);
-        play(network_of(&t, levels, PLAIN_MATRICES), changes, OPS, plain_ns);
-        play(network_of(&t, levels, GRAPH), changes, OPS, sparse_ns);
+        play(&config, changes, OPS, dense_ns, &dense_heat);
+        config.plain = true;
+        play(&config, changes, OPS, plain_ns, &plain_heat);
+        config.sparse = true;
+        play(&config, changes, OPS, sparse_ns, &sparse_heat);
         assert_memory_equal(dense_ns, plain_ns, sizeof(dense_ns));
+        assert_memory_equal(&dense_heat, &plain_heat, sizeof(dense_heat));
         for (uint32_t i = 0; i < OPS; i++)
             if (llabs(dense_ns[i] - sparse_ns[i]) > 100)
                 fail_msg("Macroflow %u ends at %" PRId64 " or at %" PRId64 " ns", i, dense_ns[i],
                          sparse_ns[i]);
+        for (uint32_t i = 0; i < t.n_hosts; i++)
+            if (dense_heat.changes[i] != sparse_heat.changes[i] ||
+                llabs(dense_heat.last_ns[i] - sparse_heat.last_ns[i]) > 100)
+                fail_msg("uplink %u turns %u or %u times, last at %" PRId64 " or at %" PRId64 " ns",
+                         i, dense_heat.changes[i], sparse_heat.changes[i], dense_heat.last_ns[i],
+                         sparse_heat.last_ns[i]);
     }
 }
 

@@ -36,22 +36,22 @@ struct demand {
     uint32_t open; /* the number of all the rest */
 };
 
-static void add_demand(const struct sparse *net, const struct port *p, uint32_t from, uint32_t to,
-                       double share, struct demand *d)
+static void add_demand(const struct port *p, uint32_t from, uint32_t to, double share,
+                       struct demand *d)
 {
     for (uint32_t j = from; j < to; j++) {
-        double others = others_share(net, p, &p->row[j]);
+        double others = others_share(p, j);
         uint32_t n = others < share ? p->row[j].n_flows : 0;
         d->others += n ? n * others : 0;
         d->open -= n;
     }
 }
 
-static struct demand demand_at(const struct sparse *net, const struct port *p, double share)
+static struct demand demand_at(const struct port *p, double share)
 {
     struct demand d = {.open = p->n_flows};
-    add_demand(net, p, 0, p->n_told, share, &d);
-    add_demand(net, p, p->n_open, p->n_bundles, share, &d);
+    add_demand(p, 0, p->n_told, share, &d);
+    add_demand(p, p->n_open, p->n_bundles, share, &d);
     return d;
 }
 
@@ -80,28 +80,28 @@ static void fetch_told(const struct port *p)
 }
 
 /* Whether the same bundles are open at that share. */
-static bool same_are_open(const struct sparse *net, const struct port *p, double share)
+static bool same_are_open(const struct port *p, double share)
 {
     if (share <= p->closed_most)
         return false;
     for (uint32_t j = 0; share > p->share && j < p->n_told; j++)
-        if (others_share(net, p, &p->row[j]) < share)
+        if (others_share(p, j) < share)
             return false;
     return true;
 }
 
 /* WHY it ends: the load is concave in the share, so each step but the first comes from below and
  * leaves fewer flows open, the last one none fewer. */
-static double search_share(const struct sparse *net, struct port *p)
+static double search_share(struct port *p)
 {
-    row_weigh(net, p);
+    row_weigh(p);
     struct demand d = demand_now(p);
     for (bool first = true;; first = false) {
         if (!d.open && (!first || d.others <= p->capacity * (1 + NOISE)))
             return INFINITY;
         double share = fitting(p, d);
         uint32_t before = d.open;
-        d = demand_at(net, p, share);
+        d = demand_at(p, share);
         if ((!first && d.open > before) || (d.open == before && about(fitting(p, d), share)))
             return share;
     }
@@ -118,10 +118,10 @@ static double wanted_share(struct sparse *net, struct port *p)
         if (!d.open && d.others <= p->capacity * (1 + NOISE))
             return INFINITY;
         double share = fitting(p, d);
-        if (d.open && same_are_open(net, p, share))
+        if (d.open && same_are_open(p, share))
             return share;
     }
-    return search_share(net, p);
+    return search_share(p);
 }
 
 /* ---- the queue of ports whose share does not fit ---- */
@@ -130,13 +130,14 @@ static double wanted_share(struct sparse *net, struct port *p)
  * large down to the point at which the open flows alone have given it back. */
 static inline double least_of_both(const struct port *p)
 {
-    double over = p->load - p->capacity + (p->quiet ? p->spared : 0);
-    double tolerated = NOISE * p->capacity;
+    double over = p->load - p->capacity, tolerated = NOISE * p->capacity;
+    double least = p->n_flows ? p->capacity / p->n_flows : 0;
+    if (p->quiet)
+        return p->open || !port_stays_quiet(p, p->load) ? least : INFINITY;
     if (isinf(p->share) ? !p->open && over <= tolerated : p->open && fabs(over) <= tolerated)
         return INFINITY;
     if (!isinf(p->share) && over <= tolerated)
         return p->share;
-    double least = p->n_flows ? p->capacity / p->n_flows : 0;
     double bound = p->open && !isinf(p->share) ? p->share - over / p->open : 0;
     return bound > least ? bound : least;
 }
@@ -153,6 +154,7 @@ static inline int queue(struct sparse *net, struct port *p, double key)
 {
     if (isinf(key) && net->unfit_where[p->id] == HEAP_NOWHERE)
         return 0;
+    __builtin_prefetch(&p->row);
     return heap_set(&net->unfit, net->unfit_where, key, p->id);
 }
 
@@ -160,15 +162,6 @@ static inline int queue(struct sparse *net, struct port *p, double key)
 static inline double taken(double share, double others)
 {
     return others < share ? others : isinf(share) ? 0 : share;
-}
-
-/* The crossing at that place of p's row opens or closes. Closed, p limits it no more. */
-static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
-{
-    struct crossing c = p->row[at];
-    p->open += open ? c.n_flows : -c.n_flows;
-    row_move(net, p, at, open ? row_open_section(&c) : SECTION_CLOSED);
-    return open ? 0 : fluid_list_add(&net->moved, net->bundles_by_id.items[c.bundle]);
 }
 
 /* Levels below have another capacity. */
@@ -181,64 +174,71 @@ static int mark_lower(struct sparse *net, struct port *p)
     return 0;
 }
 
-/* Others limit a bundle of q to `to` instead of `from`; one of these is less than the share of q.
- */
-static inline int tell(struct sparse *net, struct port *q, const struct crossing *c, double from,
-                       double to)
+/* Bundle `at` of port p opens or closes. Closed, p limits it no more. */
+static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
+{
+    struct crossing c = p->row[at];
+    struct bundle *b = p->bundles[at];
+    p->open += open ? c.n_flows : -c.n_flows;
+    row_move(p, at, open ? row_open_section(&c) : SECTION_CLOSED);
+    return open ? 0 : fluid_list_add(&net->moved, b);
+}
+
+/* Others limit bundle `at` of port p, which is one of q too, to `to` instead of `from`; one of
+ * these is less than the share of q. */
+static inline int tell(struct sparse *net, struct port *q, const struct port *p, uint32_t at,
+                       double from, double to)
 {
     bool was_open = from >= q->share, open = to >= q->share;
     if (!q->quiet && q->solve != net->solves && touch(net, q))
         return -ENOMEM;
     q->tells++;
-    q->load += c->n_flows * (taken(q->share, to) - taken(q->share, from));
+    q->load += p->row[at].n_flows * (taken(q->share, to) - taken(q->share, from));
     if (!open && to > q->closed_most)
         q->closed_most = to;
     if (q->quiet && mark_lower(net, q))
         return -ENOMEM;
-    if (was_open != open && cross(net, q, row_place(net->bundles_by_id.items[c->bundle], q), open))
+    if (was_open != open && cross(net, q, row_place(p->bundles[at], q), open))
         return -ENOMEM;
     return queue(net, q, least_of_both(q));
 }
 
-static int tell_path(struct sparse *net, struct port *p, const struct crossing *c, double from,
-                     double to)
+static int tell_path(struct sparse *net, const struct port *p, uint32_t at, double from, double to)
 {
-    const struct bundle *b = net->bundles_by_id.items[c->bundle];
+    const struct bundle *b = p->bundles[at];
     for (uint32_t i = 0; i < b->n_ports; i++) {
         struct port *q = b->ports[i];
         double others = bundle_least(b, p, q);
         if (q != p && q->share > lesser(lesser(from, to), others) &&
-            tell(net, q, c, lesser(from, others), lesser(to, others)))
+            tell(net, q, p, at, lesser(from, others), lesser(to, others)))
             return -ENOMEM;
     }
     return 0;
 }
 
 /* Tells the other ports of a path that p's share was `from`. */
-static inline int tell_others(struct sparse *net, struct port *p, const struct crossing *c,
-                              double from)
+static inline int tell_others(struct sparse *net, const struct port *p, uint32_t at, double from)
 {
-    double to = p->share;
-    if (!c->peer)
-        return tell_path(net, p, c, from, to);
-    return c->peer->share > lesser(from, to) ? tell(net, c->peer, c, from, to) : 0;
+    struct port *peer = p->row[at].peer;
+    if (!peer)
+        return tell_path(net, p, at, from, p->share);
+    return peer->share > lesser(from, p->share) ? tell(net, peer, p, at, from, p->share) : 0;
 }
 
-/* Bundles that were open: `others` is added to what limits the closed ones. WHY backwards: a
- * crossing that closes changes places with the last one told. */
+/* Bundles that were open: `others_load` is what limits the closed ones. WHY backwards: a crossing
+ * that closes changes places with the last one told. */
 static int tell_open(struct sparse *net, struct port *p, double from, double *others_load)
 {
     for (uint32_t j = p->n_told; j-- > 0;) {
-        struct crossing c = p->row[j];
-        double others = others_share(net, p, &c);
-        if (others < p->share) {
-            *others_load += c.n_flows * others;
-            if (others > p->closed_most)
-                p->closed_most = others;
-            if (cross(net, p, j, false))
-                return -ENOMEM;
-        }
-        if (tell_others(net, p, &c, from))
+        double others = others_share(p, j);
+        if (tell_others(net, p, j, from))
+            return -ENOMEM;
+        if (others >= p->share)
+            continue;
+        *others_load += p->row[j].n_flows * others;
+        if (others > p->closed_most)
+            p->closed_most = others;
+        if (cross(net, p, j, false))
             return -ENOMEM;
     }
     return 0;
@@ -249,14 +249,13 @@ static int tell_closed(struct sparse *net, struct port *p, double from, double *
 {
     double most = 0;
     for (uint32_t j = p->n_open; j < p->n_bundles; j++) {
-        struct crossing c = p->row[j];
-        double others = others_share(net, p, &c);
+        double others = others_share(p, j);
         if (others < p->share) {
             most = others > most ? others : most;
             continue;
         }
-        *others_load -= c.n_flows * others;
-        if (cross(net, p, j, true) || tell_others(net, p, &c, from))
+        *others_load -= p->row[j].n_flows * others;
+        if (tell_others(net, p, j, from) || cross(net, p, j, true))
             return -ENOMEM;
     }
     p->closed_most = most;
@@ -267,13 +266,13 @@ static int tell_closed(struct sparse *net, struct port *p, double from, double *
  * share leaves a range: some room above it, so that it is seldom. */
 static int tell_quiet(struct sparse *net, struct port *p, double from)
 {
-    static const double ABOVE = 1.25, BELOW = .5;
+    static const double ABOVE = 1.03;
     double before = isinf(from) ? from : p->ceiling, to = p->share;
-    if (isinf(to) || (to <= before && !isinf(before) && to >= BELOW * before))
+    if (isinf(to) || (to <= before && !isinf(before) && to >= CEILING_LEAST * before))
         return 0;
     p->ceiling = ABOVE * to;
     for (uint32_t j = p->n_told; j < p->n_open; j++)
-        if (tell(net, p->row[j].peer, &p->row[j], before, p->ceiling))
+        if (tell(net, p->row[j].peer, p, j, before, p->ceiling))
             return -ENOMEM;
     return 0;
 }
@@ -308,16 +307,27 @@ static int settle(struct sparse *net, struct port *p, double from)
  * above, which are solved. */
 static int wake(struct sparse *net, struct port *p)
 {
-    port_wake(net, p);
+    port_wake(p);
     for (struct port *q = net->links[p->link].first; q && q != p; q = q->lower) {
         if (!q->quiet)
             continue;
-        port_wake(net, q);
+        port_wake(q);
         q->capacity = left_of_link(net, q);
         q->used = q->load;
     }
     p->capacity = left_of_link(net, p);
     return touch(net, p) || queue(net, p, least_of_both(p)) ? -ENOMEM : 0;
+}
+
+/* The one that is probably next: its row is there when it is needed. */
+static void fetch_next(const struct sparse *net)
+{
+    enum { CROSSINGS_A_LINE = 64 / sizeof(struct crossing) };
+    if (!net->unfit.n)
+        return;
+    const struct port *p = net->ports.items[net->unfit.items[0].id];
+    for (uint32_t j = 0; j < p->n_told; j += CROSSINGS_A_LINE)
+        __builtin_prefetch(&p->row[j]);
 }
 
 static int settle_all(struct sparse *net)
@@ -327,6 +337,7 @@ static int settle_all(struct sparse *net)
         struct heap_item top = heap_pop(&net->unfit, net->unfit_where);
         struct port *p = net->ports.items[top.id];
         from = top.key > from ? top.key : from;
+        fetch_next(net);
         if (p->quiet ? wake(net, p) : settle(net, p, from))
             return -ENOMEM;
     }
@@ -430,7 +441,7 @@ static int set_rate(struct sparse *net, struct port *p)
 /* WHY so late: to rest and to be woken costs as much as to be told so often. */
 static int let_rest(struct sparse *net, struct port *p)
 {
-    enum { TELLS = 2 };
+    enum { TELLS = 8 };
     if (p->quiet || p->tells <= TELLS * p->n_bundles || !p->listed || !port_may_rest(net, p))
         return 0;
     port_rest(net, p);

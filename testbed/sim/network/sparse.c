@@ -50,13 +50,6 @@ int port_mark_dirty(struct sparse *net, struct port *p)
     return 0;
 }
 
-static double port_spared(const struct sparse *net, uint32_t link)
-{
-    const struct fluid_config *c = &net->fluid->config;
-    bool watched = c->hot_per_mille && link < c->topology->n_hosts;
-    return watched ? net->links[link].capacity * (1 - c->hot_per_mille * 1e-3) : 0;
-}
-
 static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
 {
     struct port *p = aligned_alloc(64, sizeof(*p));
@@ -68,7 +61,6 @@ static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
                        .share = INFINITY,
                        .rate = INFINITY};
     p->at_ns = net->fluid->now_ns;
-    p->spared = port_spared(net, link);
     if (fluid_grow((void **)&net->ends_where, &net->ends_room, net->ports.n + 1,
                    sizeof(uint32_t)) ||
         fluid_grow((void **)&net->unfit_where, &net->unfit_room, net->ports.n + 1,
@@ -102,10 +94,11 @@ static int port_list(struct sparse *net, struct port *p)
     *at = p;
     p->listed = true;
     p->quiet = port_may_rest(net, p);
+    port_set_bounds(net, p);
     for (struct port *q = net->links[p->link].first; q != p && !p->quiet; q = q->lower) {
         if (!q->quiet)
             continue;
-        port_wake(net, q);
+        port_wake(q);
         q->changed = true;
         if (port_mark_dirty(net, q))
             return -ENOMEM;
@@ -175,7 +168,7 @@ static int bundle_join(struct sparse *net, struct bundle *b)
             return -ENOMEM;
     }
     for (uint32_t i = 0; i < b->n_ports; i++)
-        if (row_join(net, b, i))
+        if (row_join(b, i))
             return -ENOMEM;
     return 0;
 }
@@ -204,7 +197,7 @@ static int bundle_drop(struct sparse *net, struct bundle *b)
     if (b->limit && bundle_schedule(net, b))
         return -ENOMEM;
     for (uint32_t i = 0; i < b->n_ports; i++) {
-        row_leave(net, b, i);
+        row_leave(b, i);
         if (!b->ports[i]->n_bundles)
             port_unlist(net, b->ports[i]);
     }
@@ -460,6 +453,7 @@ static void free_ports(struct sparse *net)
     for (size_t i = 0; i < net->ports.n; i++) {
         struct port *p = net->ports.items[i];
         free(p->row);
+        free(p->bundles);
         heap_done(&p->limited);
         free(p);
     }

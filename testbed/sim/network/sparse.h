@@ -1,5 +1,5 @@
-/* The network as ports, bundles and flows that point at each other: sparse.c keeps them, maxmin.c
- * sets rates.
+/* The network as ports, bundles and flows that point at each other: sparse.c keeps them, rows.c
+ * what each port knows of its bundles, maxmin.c sets rates.
  *
  * A *port* is one level of one link. Only ports that some bundle crosses are listed at their link;
  * the others rest. */
@@ -12,11 +12,10 @@
 
 struct bundle;
 
-/* A bundle as a port sees it: all that solving reads of it. */
+/* A bundle as a port sees it: all that solving reads of it while it stays in its section. */
 struct crossing {
     struct port *peer; /* the other port of its path; NULL if there are more */
     uint32_t n_flows;
-    uint32_t bundle; /* its id */
 };
 
 /* A port's row holds its bundles in sections. Those whose other ports all have this port's share or
@@ -29,19 +28,21 @@ enum section { SECTION_TOLD, SECTION_QUIET, SECTION_CLOSED };
 struct port {
     double share;    /* what each flow that it limits will get, infinite while it limits nobody; its
                         rate between solves */
-    double load;     /* of this level, with the present shares */
+    double load;     /* of this level, with the present shares; if quiet, with their ceilings */
     double capacity; /* what the levels above left of the link, when last solved */
     double closed_most; /* no closed bundle gets more of its other ports */
-    uint32_t solve;     /* the last that touched it */
+    uint32_t solve;     /* the last that touched it; numbers come again after 2³² */
     uint32_t id;
     uint32_t open; /* flows in open bundles */
     uint32_t n_flows;
     uint32_t tells;              /* of neighbours, since it limited somebody or was quiet */
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
-    bool quiet;    /* it limits nobody and would not if its neighbours' shares were at their
-                      ceilings, and nobody needs to know its load */
-    double spared; /* a quiet port leaves so much of its link unused, so that it is not hot */
+    bool quiet;   /* it limits nobody and would not if its neighbours' shares were at their
+                     ceilings, and nobody needs to know its load */
+    float spared; /* at least so much of its link has to be left unused while it is quiet, */
+    float unused; /* and at most so much, so that it gets neither hot nor cool */
     struct crossing *row;
+    struct bundle **bundles;                  /* row[i] is bundles[i]'s */
     uint32_t n_told, n_open, n_bundles, room; /* ends of the sections */
     double ceiling; /* not less than a finite share: what quiet ports count with */
     uint32_t sets;  /* since the load was last added up */
@@ -127,33 +128,44 @@ int port_mark_dirty(struct sparse *f, struct port *p);
 double bundle_progress(const struct bundle *b); /* bytes each of its flows had, at limit->at_ns */
 int bundle_schedule(struct sparse *f, struct bundle *b);
 
+/* A share is at least this part of its ceiling. */
+static const double CEILING_LEAST = .94;
+
 /* rows.c */
 /* The least share of the bundle's ports but these two; infinite without one. O(path). */
 double bundle_least(const struct bundle *b, const struct port *but, const struct port *nor);
 /* The bundle crosses port i of its path from now on, without flows; all of them are known. Returns
  * 0 or −ENOMEM. */
-int row_join(struct sparse *net, struct bundle *b, uint32_t i);
-void row_leave(struct sparse *net, struct bundle *b, uint32_t i);
+int row_join(struct bundle *b, uint32_t i);
+void row_leave(struct bundle *b, uint32_t i);
 /* Puts the crossing at that place of p's row into a section. O(1); another one takes its place. */
-void row_move(struct sparse *net, struct port *p, uint32_t at, enum section to);
+void row_move(struct port *p, uint32_t at, enum section to);
 /* The bundle has `more` flows, or so many less. */
 void row_count(struct bundle *b, uint32_t i, int more);
 uint32_t row_place(const struct bundle *b, const struct port *p);
 /* Where an open crossing belongs. */
 enum section row_open_section(const struct crossing *c);
 /* Adds up what is kept by additions, which round. O(row), as the next two. */
-void row_weigh(const struct sparse *net, struct port *p);
+void row_weigh(struct port *p);
 /* A port that limits nobody and whose load nobody needs to know becomes quiet if it fits even with
  * its neighbours' ceilings. */
-void port_rest(struct sparse *net, struct port *p);
+void port_rest(const struct sparse *net, struct port *p);
 /* It is told everything again. What it used when last solved is unknown. */
-void port_wake(struct sparse *net, struct port *p);
+void port_wake(struct port *p);
+/* What it may use when quiet: an uplink that is hot stays so, and one that is not. */
+void port_set_bounds(const struct sparse *net, struct port *p);
 /* It limits nobody, and neither do those below it. */
 bool port_may_rest(const struct sparse *net, const struct port *p);
 
-/* What the other ports of its path let a bundle of port p have. */
-static inline double others_share(const struct sparse *net, const struct port *p,
-                                  const struct crossing *c)
+/* What the other ports of its path let bundle `at` of port p have. */
+static inline double others_share(const struct port *p, uint32_t at)
 {
-    return c->peer ? c->peer->share : bundle_least(net->bundles_by_id.items[c->bundle], p, NULL);
+    const struct port *peer = p->row[at].peer;
+    return peer ? peer->share : bundle_least(p->bundles[at], p, NULL);
+}
+
+/* Whether a quiet port can remain so with that load. */
+static inline bool port_stays_quiet(const struct port *p, double load)
+{
+    return load <= p->capacity - p->spared && p->capacity - CEILING_LEAST * load <= p->unused;
 }
