@@ -158,7 +158,7 @@ struct mincost {
     bool hubs_wanted; /* a node may have become one */
 
     int failed;   /* −ENOMEM once a list could not grow inside an algorithm */
-    bool bulky;   /* lists still have the room that a start from nothing took */
+    bool bulky;   /* the list of touched arcs has the room that a start from nothing took */
     bool solved;  /* there was an optimum before */
     bool pending; /* something changed since the last optimum */
     const struct mincost_algorithm *algorithm;
@@ -293,8 +293,10 @@ uint32_t block_size(uint8_t size_class);
 void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count,
                     size_t size);
 
-/* Gives back what only a start from nothing needs. */
+/* Gives back what only a start from nothing needs; and once nobody asks what it changed any more,
+ * the list of that. */
 void memory_trim(struct mincost *m);
+void memory_trim_touched(struct mincost *m);
 
 /* Room for one more item. 0, or −ENOMEM, which m->failed keeps. */
 int list_grow(struct mincost *m, struct u32_list *list);

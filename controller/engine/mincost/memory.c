@@ -50,12 +50,16 @@ static void trim(struct mincost *m, struct u32_list *list)
 
 void memory_trim(struct mincost *m)
 {
-    trim(m, &m->touched);
     trim(m, &m->stack);
     m->bytes -= m->queue.room * sizeof *m->queue.items;
     free(m->queue.items);
     m->queue = (struct queue){0};
     market_done(m);
+}
+
+void memory_trim_touched(struct mincost *m)
+{
+    trim(m, &m->touched);
     m->bulky = false;
 }
 
