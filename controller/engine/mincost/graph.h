@@ -111,6 +111,7 @@ struct dial {
     uint64_t used[DIAL_KEYS / 64];
     uint32_t word; /* no lower one is used */
     struct dial_entry *items;
+    uint32_t spare; /* head of the list of entries that were taken, as in `first` */
     uint32_t count, room;
 };
 
