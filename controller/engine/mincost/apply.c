@@ -8,7 +8,7 @@
  * for memory. So changes are looked at ahead, CHUNK at a time and in STAGES, one chunk apart, and
  * each stage asks for the next step only. The changes made between may move things; then a place
  * was asked for in vain. */
-enum { CHUNK = 8, STAGES = 5, WINDOW = CHUNK * STAGES };
+enum { CHUNK = 4, STAGES = 5, WINDOW = CHUNK * STAGES };
 
 /* What is known of the ends of a change's arc; NO_NODE, which has no halves, when nothing. */
 struct look {
@@ -47,7 +47,7 @@ static void ask_records(const struct mincost *m, const struct chunk *chunk)
             continue;
         }
         if (change->id < m->arcs_room) {
-            __builtin_prefetch(&m->arcs[change->id]);
+            graph_prefetch_arc(m, change->id);
             __builtin_prefetch(&m->arc_bits[change->id]);
         }
         if (change->kind == MINCOST_ARC && change->head < m->nodes_room)
@@ -106,7 +106,7 @@ static void ask_borders(const struct mincost *m, const struct chunk *chunk)
 ALWAYS_INLINE void ask_arc_before(const struct mincost *m, const struct node *node, uint32_t border)
 {
     if (border)
-        __builtin_prefetch(&m->arcs[half_arc(&m->halves[node->start + border - 1])]);
+        graph_prefetch_arc(m, half_arc(&m->halves[node->start + border - 1]));
 }
 
 static void ask_movers(const struct mincost *m, const struct chunk *chunk)

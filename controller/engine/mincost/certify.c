@@ -61,7 +61,7 @@ ALWAYS_INLINE void look_ahead(const struct mincost *m, uint32_t v)
         return;
     const struct half *half = m->halves + node->start, *stop = half + node_degree(node);
     for (; half < stop; half++)
-        __builtin_prefetch(&m->arcs[half_arc(half)]);
+        graph_prefetch_arc(m, half_arc(half));
 }
 
 static void check_node(uint32_t v, const struct sums *sums, struct mincost_certificate *certificate)

@@ -57,7 +57,7 @@ static void begin_change(struct mincost *m)
     m->pending = true;
     m->touched.count = 0;
     if (m->bulky)
-        memory_trim(m);
+        memory_trim_touched(m);
 }
 
 static int64_t absolute(int64_t value)

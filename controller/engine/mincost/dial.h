@@ -1,7 +1,7 @@
 /* A queue of nodes by small distances: a list for each of the keys below DIAL_KEYS, and a bit that
  * tells whether it holds anything. The last one put in leaves first among equals. Keys must not be
- * less than the one last taken; what was put in since dial_clear takes 8 bytes each. O(1), but for
- * DIAL_KEYS / 64 words to look at. */
+ * less than the one last taken. 8 bytes for each of the most that were ever in it at once. O(1),
+ * but for DIAL_KEYS / 64 words to look at. */
 #pragma once
 
 #include "controller/engine/mincost/graph.h"
@@ -9,10 +9,16 @@
 static inline void dial_put(struct mincost *m, uint32_t key, uint32_t node)
 {
     struct dial *dial = &m->dial;
-    if (dial->count == dial->room && dial_grow(m))
-        return;
-    dial->items[dial->count] = (struct dial_entry){node, dial->first[key]};
-    dial->first[key] = ++dial->count;
+    uint32_t i = dial->spare;
+    if (i) {
+        dial->spare = dial->items[i - 1].next;
+    } else {
+        if (dial->count == dial->room && dial_grow(m))
+            return;
+        i = ++dial->count;
+    }
+    dial->items[i - 1] = (struct dial_entry){node, dial->first[key]};
+    dial->first[key] = i;
     dial->used[key / 64] |= UINT64_C(1) << key % 64;
 }
 
@@ -24,12 +30,15 @@ static inline bool dial_take(struct mincost *m, uint32_t *ret_key, uint32_t *ret
     if (dial->word == DIAL_KEYS / 64)
         return false;
     uint32_t key = dial->word * 64 + (uint32_t)__builtin_ctzll(dial->used[dial->word]);
-    const struct dial_entry *entry = &dial->items[dial->first[key] - 1];
+    uint32_t i = dial->first[key];
+    struct dial_entry *entry = &dial->items[i - 1];
     *ret_key = key;
     *ret_node = entry->node;
     dial->first[key] = entry->next;
     if (!entry->next)
         dial->used[dial->word] &= ~(UINT64_C(1) << key % 64);
+    entry->next = dial->spare;
+    dial->spare = i;
     return true;
 }
 
@@ -45,5 +54,5 @@ static inline void dial_clear(struct mincost *m)
     for (uint32_t word = dial->word; word < DIAL_KEYS / 64; word++)
         for (; dial->used[word]; dial->used[word] &= dial->used[word] - 1)
             dial->first[word * 64 + (uint32_t)__builtin_ctzll(dial->used[word])] = 0;
-    dial->word = dial->count = 0;
+    dial->word = dial->count = dial->spare = 0;
 }

@@ -66,13 +66,19 @@ void graph_refresh(struct mincost *m, uint32_t arc)
     refresh_half(m, arc, 1, head);
 }
 
+/* By two halves, or by an eighth where that is more. */
+static uint8_t grown_class(uint8_t size_class)
+{
+    return (uint8_t)(size_class + (size_class < 16 ? 2 : 1));
+}
+
 /* Makes room for one more half in the node's block. */
 static int grow_block(struct mincost *m, struct node *node)
 {
     uint32_t count = node_degree(node), start;
     if (count && count < block_size(node->room))
         return 0;
-    uint8_t room = count ? (uint8_t)(node->room + 2) : 9;
+    uint8_t room = count ? grown_class(node->room) : 9;
     int error = block_take(m, room, &start); /* may move all blocks that hold halves */
     if (error)
         return error;

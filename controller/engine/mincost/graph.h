@@ -111,6 +111,7 @@ struct dial {
     uint64_t used[DIAL_KEYS / 64];
     uint32_t word; /* no lower one is used */
     struct dial_entry *items;
+    uint32_t spare; /* head of the list of entries that were taken, as in `first` */
     uint32_t count, room;
 };
 
@@ -158,7 +159,7 @@ struct mincost {
     bool hubs_wanted; /* a node may have become one */
 
     int failed;   /* −ENOMEM once a list could not grow inside an algorithm */
-    bool bulky;   /* lists still have the room that a start from nothing took */
+    bool bulky;   /* the list of touched arcs has the room that a start from nothing took */
     bool solved;  /* there was an optimum before */
     bool pending; /* something changed since the last optimum */
     const struct mincost_algorithm *algorithm;
@@ -242,7 +243,14 @@ static inline int64_t arc_residual(const struct arc *arc, uint32_t side)
 
 ALWAYS_INLINE void graph_prefetch_node(const struct mincost *m, uint32_t node)
 {
-    __builtin_prefetch(&m->nodes[node]);
+    __builtin_prefetch(&m->nodes[node].start);
+    __builtin_prefetch(&m->nodes[node].bits); /* often in the next line */
+}
+
+ALWAYS_INLINE void graph_prefetch_arc(const struct mincost *m, uint32_t arc)
+{
+    __builtin_prefetch(&m->arcs[arc].pos[0]);
+    __builtin_prefetch(&m->arcs[arc].kept);
 }
 
 ALWAYS_INLINE void graph_prefetch_halves(const struct mincost *m, uint32_t node)
@@ -293,8 +301,10 @@ uint32_t block_size(uint8_t size_class);
 void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count,
                     size_t size);
 
-/* Gives back what only a start from nothing needs. */
+/* Gives back what only a start from nothing needs; and once nobody asks what it changed any more,
+ * the list of that. */
 void memory_trim(struct mincost *m);
+void memory_trim_touched(struct mincost *m);
 
 /* Room for one more item. 0, or −ENOMEM, which m->failed keeps. */
 int list_grow(struct mincost *m, struct u32_list *list);

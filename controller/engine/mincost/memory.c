@@ -50,18 +50,23 @@ static void trim(struct mincost *m, struct u32_list *list)
 
 void memory_trim(struct mincost *m)
 {
-    trim(m, &m->touched);
     trim(m, &m->stack);
     m->bytes -= m->queue.room * sizeof *m->queue.items;
     free(m->queue.items);
     m->queue = (struct queue){0};
     market_done(m);
+}
+
+void memory_trim_touched(struct mincost *m)
+{
+    trim(m, &m->touched);
     m->bulky = false;
 }
 
-/* The pool grows by this part, and is compacted instead when more than this part of it lies free.
- */
-enum { SPARE_SHARE = 16 };
+enum {
+    SPARE_SHARE = 16,  /* the pool is compacted when more than this part of it lies free */
+    GROWTH_SHARE = 32, /* pool and tables grow by this part of what they are */
+};
 
 /* Classes: every size to 16, then eight to each doubling, so that a block is at most an eighth too
  * large. */
@@ -123,8 +128,8 @@ static int pool_grow(struct mincost *m, uint32_t needed)
     if (m->halves_free > m->halves_used / SPARE_SHARE + needed)
         return pool_compact(m);
     uint64_t room = (uint64_t)m->halves_used + needed;
-    if (room < m->halves_room + m->halves_room / SPARE_SHARE)
-        room = m->halves_room + m->halves_room / SPARE_SHARE;
+    if (room < m->halves_room + m->halves_room / GROWTH_SHARE)
+        room = m->halves_room + m->halves_room / GROWTH_SHARE;
     if (room > UINT32_MAX)
         return -ERANGE;
     void *grown = memory_resize(m, m->halves, m->halves_room, room, sizeof(struct half));
@@ -189,7 +194,7 @@ static int resize_all(struct mincost *m, uint32_t old_room, uint32_t new_room, s
 /* Room for `highest`, and when that is a surprise a little more. */
 static uint32_t grown_room(uint32_t old_room, uint32_t highest)
 {
-    uint32_t step = old_room + old_room / SPARE_SHARE + 16;
+    uint32_t step = old_room + old_room / GROWTH_SHARE + 16;
     return highest + 1 > step || old_room == 0 ? highest + 1 : step;
 }
 

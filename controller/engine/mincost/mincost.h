@@ -14,7 +14,7 @@
  * ("scaling", "incremental-scaling", "relax") allocate nothing once they have seen rounds of their
  * size. Others allocate when a hub's index or the pool of half-arcs outgrows what it ever held,
  * which gets rare and stays within the memory of mincost_bytes; the pool's compaction takes 8 bytes
- * a node meanwhile, and "auto" gives back what a start from nothing took at the next change.
+ * a node meanwhile, and "auto" gives back what a start from nothing took.
  *
  * The result depends on the sequence of calls only: there is no clock, no random source, no thread,
  * no output and no global state, and every choice between algorithms follows counted work. One

@@ -102,6 +102,8 @@ int mincost_solve(struct mincost *m)
     if (!error) {
         repair_elect_sink(m);
         error = m->algorithm->solve(m);
+        if (m->bulky)
+            memory_trim(m);
     }
     if (m->failed)
         error = m->failed;
