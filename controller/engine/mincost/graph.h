@@ -153,6 +153,7 @@ struct mincost {
     struct market *market; /* the copy that algorithms from nothing work on (market.h), or NULL */
     struct hub *hubs;
     uint32_t hub_count, hub_room;
+    uint32_t depot; /* a hub at which searches may leave what they carry, or NO_NODE (paths.c) */
     unsigned key_shift;
     bool hubs_stale;  /* one must be built anew before the next search */
     bool hubs_wanted; /* a node may have become one */

@@ -400,6 +400,19 @@ int hubs_prepare(struct mincost *m)
     return 0;
 }
 
+uint32_t hubs_busiest(const struct mincost *m)
+{
+    uint32_t busiest = NO_NODE, most = 0;
+    for (uint32_t i = 0; i < m->hub_room; i++) {
+        uint32_t node = m->hubs[i].node;
+        if (node == NO_NODE || node_degree(&m->nodes[node]) <= most)
+            continue;
+        busiest = node;
+        most = node_degree(&m->nodes[node]);
+    }
+    return busiest;
+}
+
 void hubs_forget(struct mincost *m)
 {
     m->hubs_stale = true;

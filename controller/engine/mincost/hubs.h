@@ -55,6 +55,9 @@ struct hub {
 /* Makes, drops and rebuilds hubs after changes; call before every search. 0 or −ENOMEM. */
 int hubs_prepare(struct mincost *m);
 
+/* The hub with the most halves, or NO_NODE. O(hubs). */
+uint32_t hubs_busiest(const struct mincost *m);
+
 /* All keys are wrong: an algorithm set prices without saying so. */
 void hubs_forget(struct mincost *m);
 void hubs_done(struct mincost *m);

@@ -33,7 +33,8 @@ struct quest {
 
 INLINE bool is_counterpart(const struct mincost *m, enum direction direction, uint32_t node)
 {
-    return node == m->sink || (direction == FORWARD ? m->excess[node] < 0 : m->excess[node] > 0);
+    return node == m->sink || node == m->depot ||
+           (direction == FORWARD ? m->excess[node] < 0 : m->excess[node] > 0);
 }
 
 INLINE void enqueue(struct mincost *m, int64_t key, uint32_t node)
@@ -280,7 +281,8 @@ static int64_t absolute(int64_t value)
 static void send(struct mincost *m, const struct quest *quest, uint32_t start)
 {
     int64_t amount = absolute(m->excess[start]);
-    if (quest->target != m->sink && absolute(m->excess[quest->target]) < amount)
+    bool takes_all = quest->target == m->sink || quest->target == m->depot;
+    if (!takes_all && absolute(m->excess[quest->target]) < amount)
         amount = absolute(m->excess[quest->target]);
     for (uint32_t v = quest->target; v != start;) {
         uint32_t via = m->labels[v].via & ~SETTLED;
