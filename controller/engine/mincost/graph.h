@@ -155,6 +155,7 @@ struct mincost {
     uint32_t hub_count, hub_room;
     uint32_t depot; /* a hub at which searches may leave what they carry, or NO_NODE (paths.c) */
     unsigned key_shift;
+    int64_t post_ahead;
     bool hubs_stale;  /* one must be built anew before the next search */
     bool hubs_wanted; /* a node may have become one */
 

@@ -5,7 +5,7 @@
 
 #define KEY_GONE INT32_MAX /* of an entry that is not true any more */
 
-enum { SPARE_ENTRIES = 64 };
+enum { SPARE_ENTRIES = 64, POST_PART = 32 };
 
 static struct hub *find_hub(const struct mincost *m, uint32_t node)
 {
@@ -107,7 +107,7 @@ void hub_leaf_rose(struct mincost *m, uint32_t leaf)
 {
     if (m->price[leaf] <= m->posted[leaf] || !m->hub_count)
         return;
-    m->posted[leaf] = m->price[leaf];
+    m->posted[leaf] = m->price[leaf] + m->post_ahead;
     const struct node *node = &m->nodes[leaf];
     const struct half *half = m->halves + node->start, *stop = half + node->end[1];
     for (; half < stop; half++)
@@ -368,8 +368,9 @@ static int find_hubs(struct mincost *m)
 }
 
 /* Enough shift that a path of sixteen dearest arcs has a short key; longer ones are cut, which only
- * costs time. */
-static void choose_shift(struct mincost *m)
+ * costs time. A task that became a little dearer is posted as if it were a good deal dearer, since
+ * it often goes on so and each time costs an entry in all its hubs. */
+static void choose_units(struct mincost *m)
 {
     unsigned bits = sizeof m->costs_at / sizeof *m->costs_at;
     while (bits > 1 && !m->costs_at[bits - 1])
@@ -378,11 +379,12 @@ static void choose_shift(struct mincost *m)
     if (shift != m->key_shift)
         hubs_forget(m);
     m->key_shift = shift;
+    m->post_ahead = (INT64_C(1) << bits) / POST_PART;
 }
 
 int hubs_prepare(struct mincost *m)
 {
-    choose_shift(m);
+    choose_units(m);
     if (m->hubs_wanted && find_hubs(m))
         return m->failed;
     if (!m->hubs_stale)
