@@ -38,7 +38,7 @@ enum half_bits {
     HALF_AT_HEAD = 1,       /* this is the half at the arc's head: its cost is the negative one */
     HALF_RESIDUAL = 2,      /* flow may be sent over it */
     HALF_MATE_RESIDUAL = 4, /* flow may be sent over its mate */
-    HALF_TO_HUB = 8,        /* from a task to a hub (hubs.h) */
+    HALF_TO_HUB = 8,        /* of an arc from a task to a hub (hubs.h) */
     HALF_ARC_SHIFT = 4,
 };
 
