@@ -33,8 +33,11 @@ struct quest {
 
 INLINE bool is_counterpart(const struct mincost *m, enum direction direction, uint32_t node)
 {
-    return node == m->sink || node == m->depot ||
-           (direction == FORWARD ? m->excess[node] < 0 : m->excess[node] > 0);
+    if (node == m->sink || node == m->depot)
+        return true;
+    if (!(m->nodes[node].bits & NODE_UNBALANCED))
+        return false;
+    return direction == FORWARD ? m->excess[node] < 0 : m->excess[node] > 0;
 }
 
 INLINE void enqueue(struct mincost *m, int64_t key, uint32_t node)
