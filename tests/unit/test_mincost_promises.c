@@ -227,6 +227,35 @@ static void too_large_a_change_falls_back_to_scratch(void **state)
 }
 
 /* The same problem in units from 1 to 2^29, so that costs cross 32 bits and reach 2^40. */
+/* As many tasks as slots: what is freed and what arrives meet over the whole cluster. */
+static void a_full_cluster_is_not_walked_by_every_search(void **state)
+{
+    enum { WARM = 3, COUNTED = 10 };
+    struct life life;
+    struct mincost_stats stats;
+    uint64_t looked_at = 0, arcs = 0, fallbacks = 0;
+    (void)state;
+    life_init(&life, "auto", 500, 6000);
+    for (int round = 0; round < WARM + COUNTED; round++) {
+        apply(&life);
+        assert_int_equal(mincost_solve(life.problem), 0);
+        mincost_get_stats(life.problem, &stats);
+        if (round >= WARM) {
+            looked_at += stats.arcs_looked_at;
+            arcs += stats.arcs;
+            fallbacks += stats.fallbacks;
+        }
+        if (round == WARM + COUNTED - 1)
+            check_cost(&life, "the last full round");
+        quincy_observe(life.q, life.problem);
+        quincy_churn_round(life.q, 10);
+    }
+    life_done(&life);
+    if (fallbacks || looked_at > 8 * arcs)
+        fail_msg("%" PRIu64 " fallbacks, %" PRIu64 " halves looked at for %" PRIu64 " arcs",
+                 fallbacks, looked_at, arcs);
+}
+
 static void costs_of_every_size_scale(void **state)
 {
     (void)state;
@@ -293,6 +322,7 @@ int main(void)
         cmocka_unit_test(changes_together_are_changes_one_by_one),
         cmocka_unit_test(changes_stop_at_the_first_that_is_refused),
         cmocka_unit_test(too_large_a_change_falls_back_to_scratch),
+        cmocka_unit_test(a_full_cluster_is_not_walked_by_every_search),
         cmocka_unit_test(costs_of_every_size_scale),
         cmocka_unit_test(a_small_stack_is_enough_for_a_long_path),
     };

@@ -38,7 +38,7 @@ enum half_bits {
     HALF_AT_HEAD = 1,       /* this is the half at the arc's head: its cost is the negative one */
     HALF_RESIDUAL = 2,      /* flow may be sent over it */
     HALF_MATE_RESIDUAL = 4, /* flow may be sent over its mate */
-    HALF_TO_HUB = 8,        /* from a task to a hub (hubs.h) */
+    HALF_TO_HUB = 8,        /* of an arc from a task to a hub (hubs.h) */
     HALF_ARC_SHIFT = 4,
 };
 
@@ -154,7 +154,9 @@ struct mincost {
     struct market *market; /* the copy that algorithms from nothing work on (market.h), or NULL */
     struct hub *hubs;
     uint32_t hub_count, hub_room;
+    uint32_t depot; /* a hub at which searches may leave what they carry, or NO_NODE (paths.c) */
     unsigned key_shift;
+    int64_t post_ahead;
     bool hubs_stale;  /* one must be built anew before the next search */
     bool hubs_wanted; /* a node may have become one */
 

@@ -5,7 +5,7 @@
 
 #define KEY_GONE INT32_MAX /* of an entry that is not true any more */
 
-enum { SPARE_ENTRIES = 64 };
+enum { SPARE_ENTRIES = 64, POST_PART = 32 };
 
 static struct hub *find_hub(const struct mincost *m, uint32_t node)
 {
@@ -21,12 +21,17 @@ static int32_t short_key(const struct mincost *m, int64_t key)
     return key >= KEY_GONE ? KEY_GONE - 1 : (int32_t)key;
 }
 
-/* Hubs are at the head of the arcs in their heaps, since tasks have no arcs to them. */
-static int64_t true_key(const struct mincost *m, uint32_t arc, enum hub_side side)
+/* Of a hub's half. */
+static int64_t half_key(const struct mincost *m, const struct half *half, enum hub_side side)
 {
-    const struct half *half = &m->halves[m->arcs[arc].pos[1]];
     int64_t key = half_cost(m, half) + m->price[half->head];
     return side == HUB_OUT ? key : -key;
+}
+
+/* Hubs are at the head of the arcs in their heaps, since no arcs lead to tasks. */
+static int64_t true_key(const struct mincost *m, uint32_t arc, enum hub_side side)
+{
+    return half_key(m, &m->halves[m->arcs[arc].pos[1]], side);
 }
 
 static bool is_true(const struct mincost *m, const struct hub *hub, uint32_t arc,
@@ -41,8 +46,8 @@ static bool is_true(const struct mincost *m, const struct hub *hub, uint32_t arc
 static void sift_down(struct hub_heap *heap, uint32_t i)
 {
     struct hub_entry *items = heap->items, moving = items[i];
-    for (uint32_t child; (child = 2 * i + 1) < heap->count; i = child) {
-        if (child + 1 < heap->count && items[child + 1].key < items[child].key)
+    for (uint32_t child; (child = 2 * i + 1) < heap->ordered; i = child) {
+        if (child + 1 < heap->ordered && items[child + 1].key < items[child].key)
             child++;
         if (items[child].key >= moving.key)
             break;
@@ -99,15 +104,14 @@ static void insert(struct mincost *m, struct hub *hub, enum hub_side side, uint3
         m->hubs_stale = hub->stale = true;
         return;
     }
-    heap->items[heap->count] = (struct hub_entry){short_key(m, safe_key(m, arc, side)), arc};
-    sift_up(heap, heap->count++);
+    heap->items[heap->count++] = (struct hub_entry){short_key(m, safe_key(m, arc, side)), arc};
 }
 
 void hub_leaf_rose(struct mincost *m, uint32_t leaf)
 {
     if (m->price[leaf] <= m->posted[leaf] || !m->hub_count)
         return;
-    m->posted[leaf] = m->price[leaf];
+    m->posted[leaf] = m->price[leaf] + m->post_ahead;
     const struct node *node = &m->nodes[leaf];
     const struct half *half = m->halves + node->start, *stop = half + node->end[1];
     for (; half < stop; half++)
@@ -148,13 +152,32 @@ static void make_stale(struct mincost *m, uint32_t node)
         m->hubs_stale = hub->stale = true;
 }
 
+/* On both halves. */
+static void mark_arc(struct mincost *m, uint32_t arc, bool to_hub)
+{
+    for (int side = 0; side < 2; side++) {
+        uint32_t *ref = &m->halves[m->arcs[arc].pos[side]].ref;
+        *ref = (*ref & ~(uint32_t)HALF_TO_HUB) | (to_hub ? HALF_TO_HUB : 0);
+    }
+}
+
+/* Whether a hub's half comes from a task, as far as its marks tell. */
+static bool is_marked(const struct half *half)
+{
+    return (half->ref & (HALF_TO_HUB | HALF_AT_HEAD)) == (HALF_TO_HUB | HALF_AT_HEAD);
+}
+
 /* A task that gets an arc to it is none any more: it must move to the lists of its hubs. */
 static void leave_heaps(struct mincost *m, uint32_t node)
 {
     const struct node *n = &m->nodes[node];
-    for (uint32_t i = 0; i < node_degree(n); i++)
-        if (m->halves[n->start + i].ref & HALF_TO_HUB)
-            make_stale(m, m->halves[n->start + i].head);
+    for (uint32_t i = 0; i < node_degree(n); i++) {
+        const struct half *half = &m->halves[n->start + i];
+        if (!(half->ref & HALF_TO_HUB))
+            continue;
+        make_stale(m, half->head);
+        mark_arc(m, half_arc(half), false);
+    }
 }
 
 static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
@@ -227,7 +250,7 @@ void hub_arc_added(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head
         link_added(m, head, arc, 1);
         return;
     }
-    m->halves[m->arcs[arc].pos[0]].ref |= HALF_TO_HUB;
+    mark_arc(m, arc, true);
     if (m->price[tail] != NO_PRICE)
         hub_arc_flowed(m, arc);
 }
@@ -249,24 +272,15 @@ void hub_arc_removed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t he
     link_removed(m, head, arc, 1);
 }
 
-static void mark_arcs_to(struct mincost *m, uint32_t node, bool hub)
-{
-    const struct node *n = &m->nodes[node];
-    for (uint32_t i = 0; i < node_degree(n); i++) {
-        const struct half *half = &m->halves[n->start + i];
-        uint32_t *ref = &m->halves[m->arcs[half_arc(half)].pos[!(half->ref & HALF_AT_HEAD)]].ref;
-        *ref &= ~(uint32_t)HALF_TO_HUB;
-        if (hub && node_is_leaf(&m->nodes[half->head]))
-            *ref |= HALF_TO_HUB;
-    }
-}
-
 void hub_drop(struct mincost *m, uint32_t node)
 {
     struct hub *hub = find_hub(m, node);
     if (!hub)
         return;
-    mark_arcs_to(m, node, false);
+    const struct node *n = &m->nodes[node];
+    for (uint32_t i = 0; i < node_degree(n); i++)
+        if (is_marked(&m->halves[n->start + i]))
+            mark_arc(m, half_arc(&m->halves[n->start + i]), false);
     hub->node = NO_NODE;
     m->nodes[node].hub = 0;
     m->hub_count--;
@@ -302,7 +316,7 @@ static void append(struct mincost *m, struct hub *hub, enum hub_side side, const
     if (!(half->ref & (side == HUB_OUT ? HALF_RESIDUAL : HALF_MATE_RESIDUAL)))
         return;
     heap->items[heap->count++] =
-        (struct hub_entry){short_key(m, true_key(m, half_arc(half), side)), half_arc(half)};
+        (struct hub_entry){short_key(m, half_key(m, half, side)), half_arc(half)};
 }
 
 static int fill_hub(struct mincost *m, struct hub *hub)
@@ -310,10 +324,13 @@ static int fill_hub(struct mincost *m, struct hub *hub)
     const struct node *node = &m->nodes[hub->node];
     for (uint32_t i = 0; i < node_degree(node); i++) {
         const struct half *half = &m->halves[node->start + i];
-        if (!node_is_leaf(&m->nodes[half->head])) {
-            if (add_link(m, hub, half))
-                return m->failed;
-            continue;
+        if (!is_marked(half)) {
+            if (!node_is_leaf(&m->nodes[half->head])) {
+                if (add_link(m, hub, half))
+                    return m->failed;
+                continue;
+            }
+            mark_arc(m, half_arc(half), true);
         }
         if (m->price[half->head] == NO_PRICE)
             continue;
@@ -331,13 +348,14 @@ static int build_hub(struct mincost *m, struct hub *hub)
     const struct node *node = &m->nodes[hub->node];
     uint32_t out = node->end[1], in = node->end[2] - node->end[0];
     hub->heaps[HUB_OUT].count = hub->heaps[HUB_IN].count = hub->link_count = 0;
-    mark_arcs_to(m, hub->node, true);
     if (reserve_entries(m, &hub->heaps[HUB_OUT], out + out / 4 + SPARE_ENTRIES) ||
         reserve_entries(m, &hub->heaps[HUB_IN], in + in / 4 + SPARE_ENTRIES) || fill_hub(m, hub))
         return m->failed;
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < 2; side++) {
+        hub->heaps[side].ordered = hub->heaps[side].count;
         for (uint32_t i = hub->heaps[side].count / 2; i-- > 0;)
             sift_down(&hub->heaps[side], i);
+    }
     hub->stale = false;
     m->work += node_degree(node);
     return 0;
@@ -348,7 +366,8 @@ static uint32_t count_links(const struct mincost *m, uint32_t node)
     const struct node *n = &m->nodes[node];
     uint32_t links = 0;
     for (uint32_t i = 0; i < node_degree(n); i++)
-        links += !node_is_leaf(&m->nodes[m->halves[n->start + i].head]);
+        links += !is_marked(&m->halves[n->start + i]) &&
+                 !node_is_leaf(&m->nodes[m->halves[n->start + i].head]);
     return links;
 }
 
@@ -368,8 +387,9 @@ static int find_hubs(struct mincost *m)
 }
 
 /* Enough shift that a path of sixteen dearest arcs has a short key; longer ones are cut, which only
- * costs time. */
-static void choose_shift(struct mincost *m)
+ * costs time. A task that became a little dearer is posted as if it were a good deal dearer, since
+ * it often goes on so and each time costs an entry in all its hubs. */
+static void choose_units(struct mincost *m)
 {
     unsigned bits = sizeof m->costs_at / sizeof *m->costs_at;
     while (bits > 1 && !m->costs_at[bits - 1])
@@ -378,11 +398,12 @@ static void choose_shift(struct mincost *m)
     if (shift != m->key_shift)
         hubs_forget(m);
     m->key_shift = shift;
+    m->post_ahead = (INT64_C(1) << bits) / POST_PART;
 }
 
 int hubs_prepare(struct mincost *m)
 {
-    choose_shift(m);
+    choose_units(m);
     if (m->hubs_wanted && find_hubs(m))
         return m->failed;
     if (!m->hubs_stale)
@@ -398,6 +419,19 @@ int hubs_prepare(struct mincost *m)
             return m->failed;
     }
     return 0;
+}
+
+uint32_t hubs_busiest(const struct mincost *m)
+{
+    uint32_t busiest = NO_NODE, most = 0;
+    for (uint32_t i = 0; i < m->hub_room; i++) {
+        uint32_t node = m->hubs[i].node;
+        if (node == NO_NODE || node_degree(&m->nodes[node]) <= most)
+            continue;
+        busiest = node;
+        most = node_degree(&m->nodes[node]);
+    }
+    return busiest;
 }
 
 void hubs_forget(struct mincost *m)
@@ -422,7 +456,7 @@ static void frontier_put(struct mincost *m, struct hub *hub, enum hub_side side,
 {
     const struct hub_heap *heap = &hub->heaps[side];
     struct u32_list *frontier = &hub->frontier;
-    if (position >= heap->count || heap->items[position].key == KEY_GONE)
+    if (position >= heap->ordered || heap->items[position].key == KEY_GONE)
         return;
     list_add(m, frontier, position);
     if (m->failed)
@@ -453,6 +487,9 @@ static uint32_t frontier_take(struct hub *hub, enum hub_side side)
 
 void hub_start(struct mincost *m, struct hub *hub, enum hub_side side)
 {
+    struct hub_heap *heap = &hub->heaps[side];
+    while (heap->ordered < heap->count)
+        sift_up(heap, heap->ordered++);
     hub->frontier.count = 0;
     frontier_put(m, hub, side, 0);
 }

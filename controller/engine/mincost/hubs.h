@@ -12,7 +12,8 @@
  *   - the arc's flow changed: an entry in the heap that now holds it.
  * Entries that are not true any more (arc gone, full, or doubled) are harmless and dropped when
  * met, or when the heap is built anew because half of it is such. A search reads a heap in order of
- * keys from its top, without taking anything out. All other neighbours of a hub (racks, machines)
+ * keys from its top, without taking anything out; entries made meanwhile wait behind the heap for
+ * the next one, since most are never looked at. All other neighbours of a hub (racks, machines)
  * stand in a short list.
  *
  * Bounded: a hub is made when a node reaches HUB_DEGREE halves of which at most HUB_LINKS lead to
@@ -34,6 +35,7 @@ struct hub_entry {
 struct hub_heap {
     struct hub_entry *items;
     uint32_t count, room;
+    uint32_t ordered; /* so many are a heap; the others came since it was last read */
 };
 
 /* A neighbour that is not a task. */
@@ -54,6 +56,9 @@ struct hub {
 
 /* Makes, drops and rebuilds hubs after changes; call before every search. 0 or −ENOMEM. */
 int hubs_prepare(struct mincost *m);
+
+/* The hub with the most halves, or NO_NODE. O(hubs). */
+uint32_t hubs_busiest(const struct mincost *m);
 
 /* All keys are wrong: an algorithm set prices without saying so. */
 void hubs_forget(struct mincost *m);

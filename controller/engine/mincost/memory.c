@@ -1,15 +1,29 @@
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "controller/engine/mincost/graph.h"
 #include "controller/engine/mincost/market.h"
+
+enum { SMALL_PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+/* Large tables are read at random, which small pages make slower. Only a hint, to a kernel that may
+ * not have others; for the whole mapping, since realloc cannot move one of two kinds. */
+static void want_huge_pages(void *array)
+{
+    size_t bytes = malloc_usable_size(array), before = (uintptr_t)array % SMALL_PAGE;
+    if (bytes >= HUGE_PAGE)
+        madvise((char *)array - before, bytes + before, MADV_HUGEPAGE);
+}
 
 void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count, size_t size)
 {
     void *grown = realloc(array, new_count * size);
     if (!grown)
         return NULL;
+    want_huge_pages(grown);
     m->bytes += (new_count - old_count) * size;
     return grown;
 }

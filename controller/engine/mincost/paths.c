@@ -41,14 +41,34 @@ ALWAYS_INLINE void look_ahead(const struct mincost *m, uint32_t i)
         graph_prefetch_halves(m, items[i + HALVES]);
 }
 
+static int balance_nodes(struct mincost *m, bool deficits)
+{
+    int error = 0;
+    for (uint32_t i = 0; i < m->unbalanced.count && !error; i++) {
+        look_ahead(m, i);
+        if (m->unbalanced.items[i] != m->depot)
+            error = balance_one(m, m->unbalanced.items[i], deficits);
+    }
+    return error;
+}
+
+/* Where the cluster is full, a freed slot and a new task far from it meet over the one hub that
+ * everything can come through, past thousands of nodes that are all equally near. So a search that
+ * comes to that hub leaves its unit there. Most of what is left there cancels out; searches from
+ * the hub see to the rest. */
 int paths_balance(struct mincost *m)
 {
     int error = hubs_prepare(m);
-    for (int deficits = 1; deficits >= 0 && !error; deficits--)
-        for (uint32_t i = 0; i < m->unbalanced.count && !error; i++) {
-            look_ahead(m, i);
-            error = balance_one(m, m->unbalanced.items[i], deficits);
-        }
+    uint32_t depot = m->depot = hubs_busiest(m);
+    if (!error)
+        error = balance_nodes(m, true);
+    if (!error)
+        error = balance_nodes(m, false);
+    m->depot = NO_NODE;
+    if (depot != NO_NODE)
+        graph_mark_unbalanced(m, depot);
+    if (depot != NO_NODE && !error)
+        error = balance_one(m, depot, m->excess[depot] < 0);
     paths_forget_balanced(m);
     return error;
 }

@@ -33,7 +33,11 @@ struct quest {
 
 INLINE bool is_counterpart(const struct mincost *m, enum direction direction, uint32_t node)
 {
-    return node == m->sink || (direction == FORWARD ? m->excess[node] < 0 : m->excess[node] > 0);
+    if (node == m->sink || node == m->depot)
+        return true;
+    if (!(m->nodes[node].bits & NODE_UNBALANCED))
+        return false;
+    return direction == FORWARD ? m->excess[node] < 0 : m->excess[node] > 0;
 }
 
 INLINE void enqueue(struct mincost *m, int64_t key, uint32_t node)
@@ -235,19 +239,25 @@ INLINE void visit_again(struct mincost *m, struct quest *quest, uint32_t v)
         enqueue(m, quest->next, v | MORE);
 }
 
-INLINE void run(struct mincost *m, struct quest *quest, uint32_t start)
+INLINE void visit_from(struct mincost *m, struct quest *quest, uint32_t v)
 {
-    m->queue.count = m->settled.count = 0;
-    m->stamp++;
-    m->searches++;
-    m->labels[start] = (struct label){0, 0, m->stamp};
-    for (uint32_t v = start; v != NO_NODE && quest->bound > quest->distance;
-         v = next_node(m, quest))
+    while (v != NO_NODE) {
         if (v & MORE)
             visit_again(m, quest, v & ~MORE);
         else
             visit(m, quest, v);
+        v = quest->bound > quest->distance ? next_node(m, quest) : NO_NODE;
+    }
+}
+
+INLINE void run(struct mincost *m, struct quest *quest, uint32_t start)
+{
+    m->queue.count = m->settled.count = 0;
     dial_clear(m);
+    m->stamp++;
+    m->searches++;
+    m->labels[start] = (struct label){0, 0, m->stamp};
+    visit_from(m, quest, start);
 }
 
 /* Prices of nodes nearer than the counterpart move until the way to it costs nothing. */
@@ -256,6 +266,7 @@ INLINE void move_prices(struct mincost *m, const struct quest *quest)
     for (uint32_t i = 0; i < m->settled.count; i++) {
         uint32_t v = m->settled.items[i];
         int64_t by = quest->bound - m->labels[v].distance;
+        m->labels[v].distance = quest->bound;
         m->price[v] += quest->direction == FORWARD ? by : -by;
         if (!node_is_leaf(&m->nodes[v]))
             continue;
@@ -277,10 +288,12 @@ static int64_t absolute(int64_t value)
     return value < 0 ? -value : value;
 }
 
-static void send(struct mincost *m, const struct quest *quest, uint32_t start)
+/* How much the way to the counterpart takes; 0 when what was sent before closed it. */
+static int64_t path_room(const struct mincost *m, const struct quest *quest, uint32_t start)
 {
     int64_t amount = absolute(m->excess[start]);
-    if (quest->target != m->sink && absolute(m->excess[quest->target]) < amount)
+    bool takes_all = quest->target == m->sink || quest->target == m->depot;
+    if (!takes_all && absolute(m->excess[quest->target]) < amount)
         amount = absolute(m->excess[quest->target]);
     for (uint32_t v = quest->target; v != start;) {
         uint32_t via = m->labels[v].via & ~SETTLED;
@@ -289,11 +302,32 @@ static void send(struct mincost *m, const struct quest *quest, uint32_t start)
             amount = residual;
         v = previous_node(m, quest->direction, via);
     }
+    return amount;
+}
+
+static void send(struct mincost *m, const struct quest *quest, uint32_t start, int64_t amount)
+{
     for (uint32_t v = quest->target; v != start;) {
         uint32_t via = m->labels[v].via & ~SETTLED;
         v = previous_node(m, quest->direction, via);
         graph_push(m, via >> 1, via & 1, amount);
     }
+}
+
+/* Goes on among the nodes that are as near as the last counterpart, by the same labels: what was
+ * sent only closed ways. Returns the room of the way to one more, or 0. */
+INLINE int64_t run_on(struct mincost *m, struct quest *quest, uint32_t start)
+{
+    int64_t room = 0;
+    while (room == 0 && quest->distance == quest->bound) {
+        m->labels[quest->target].stamp = 0;
+        quest->target = NO_NODE;
+        quest->bound++;
+        visit_from(m, quest, next_node(m, quest));
+        if (quest->target != NO_NODE)
+            room = path_room(m, quest, start);
+    }
+    return room;
 }
 
 INLINE int balance(struct mincost *m, enum direction direction, uint32_t start)
@@ -310,7 +344,11 @@ INLINE int balance(struct mincost *m, enum direction direction, uint32_t start)
         if (quest.target == NO_NODE)
             return -EDOM;
         move_prices(m, &quest);
-        send(m, &quest, start);
+        int64_t room = path_room(m, &quest, start);
+        while (room > 0) {
+            send(m, &quest, start, room);
+            room = m->excess[start] ? run_on(m, &quest, start) : 0;
+        }
     }
     return 0;
 }
