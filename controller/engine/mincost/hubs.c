@@ -266,10 +266,9 @@ void hub_arc_changed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t he
 
 void hub_arc_removed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head)
 {
-    if (m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB)
-        return;
     link_removed(m, tail, arc, 0);
-    link_removed(m, head, arc, 1);
+    if (!(m->halves[m->arcs[arc].pos[0]].ref & HALF_TO_HUB))
+        link_removed(m, head, arc, 1);
 }
 
 void hub_drop(struct mincost *m, uint32_t node)
