@@ -126,6 +126,13 @@ PLAINFLOW := $(call archive,plainflow) $(LEMON)
 $(BUILD)/tests/test_mincost_%: EXTRA = $(PLAINFLOW) -lstdc++
 # It counts allocations.
 $(BUILD)/tests/test_mincost_promises: EXTRA = $(PLAINFLOW) -lstdc++ -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# The library once more, with hubs of a few arcs; it comes before the archive of the other.
+SMALL_HUBS := $(patsubst %.c,$(BUILD)/obj/small-hubs/%.o,$(call sources,mincost))
+$(BUILD)/obj/small-hubs/%.o: %.c
+	@mkdir -p $(dir $@)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -DMINCOST_SMALL_HUBS -MMD -MP -c -o $@ $<
+$(BUILD)/tests/test_mincost_small_hubs: EXTRA = $(SMALL_HUBS) $(PLAINFLOW) -lstdc++
+$(BUILD)/tests/test_mincost_small_hubs: $(SMALL_HUBS)
 $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_mincost_*.c)): $(PLAINFLOW)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)

@@ -18,13 +18,11 @@ READY_SECONDS = 30
 
 # Name: whose turn, which task where, how urgent on the wire, how many levels the queues have. Those with one level have
 # one queue that is as long as the eight together. The placement of all but nats is greedy: local blocks first, then the
-# least loaded host; duopoly-f is the source's ablation, which places at random; duopoly-paper leaves out what duopoly
-# adds to the source's text (schemas/duopolyd.yaml: even_wait, congested_share).
+# least loaded host; duopoly-f is the source's ablation, which places at random.
 POLICIES = {
     "fair": ("sjf", "greedy", "none", 1),
     "aalo": ("sjf", "greedy", "dclas", 8),
     "duopoly": ("sjf", "nats", "cans", 8),
-    "duopoly-paper": ("sjf", "nats", "cans", 8),
     "fifo": ("fifo", "greedy", "none", 1),
     "duopoly-c": ("sjf", "nats", "cans-coflow", 8),
     "duopoly-m": ("sjf", "nats", "cans-macroflow", 8),
@@ -185,10 +183,8 @@ class Cluster:
                  "  turn: %s" % turn,
                  "  place: %s" % place,
                  "  network: %s" % wire,
-                 "  seed: %d" % self.seed]
-        if self.policy == "duopoly-paper":
-            lines += ["  even_wait: 0 s", "  congested_share: 0 %"]
-        lines += ["levels:"]
+                 "  seed: %d" % self.seed,
+                 "levels:"]
         for table, (first, factor) in THRESHOLDS.items():
             lines += ["  %s:" % table, "    first: %d B" % max(first // self.scale, 1), "    factor: %d" % factor]
         return "\n".join(lines) + "\n"

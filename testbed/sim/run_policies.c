@@ -12,12 +12,10 @@
  * second, and each would be another level; a run would take minutes.
  *
  * What duopoly adds to the source: a job's maps run next to their blocks and evenly over the hosts,
- * and wait for that (place/nats.c says why); and, on workload files, the network is congested when
- * most uplinks are, not when one is: at 9 hosts that makes no difference, at 300 the mean JCT is
- * half. The trace keeps the source's rule, which does as well there. */
+ * and wait for that (place/nats.c says why). */
 const struct run_policy run_policies[] = {
-    {"duopoly", "nats and cans, both by mode; maps kept even, congested by most uplinks", "sjf",
-     "nats", "cans", MODE_RULE_FIRST, true, 0},
+    {"duopoly", "nats and cans, both by mode; maps kept even", "sjf", "nats", "cans",
+     MODE_RULE_FIRST, true, 0},
     {"duopoly-paper", "the source's text: maps wherever slots are free", "sjf", "nats", "cans",
      MODE_RULE_FIRST, false, 0},
     {"aalo", "D-CLAS on the wire, greedy placement", "sjf", "greedy", "dclas", MODE_RULE_FIRST,
@@ -65,6 +63,5 @@ void run_policy_apply(const struct run_policy *policy, struct engine_config *con
     snprintf(config->place, sizeof(config->place), "%s", policy->place);
     snprintf(config->network, sizeof(config->network), "%s", policy->network);
     config->mode_rule = policy->mode_rule;
-    config->even_wait_ns = policy->extended ? EVEN_WAIT_NS : 0;
-    config->congested_share_permille = policy->extended ? CONGESTED_SHARE_PERMILLE : 0;
+    config->even_wait_ns = policy->even_maps ? EVEN_WAIT_NS : 0;
 }

@@ -10,16 +10,13 @@
  */
 #define EVEN_WAIT_NS 200000000
 
-/* Congested is the network where more than half of the uplinks are. */
-#define CONGESTED_SHARE_PERMILLE 500
-
 #define RUN_LEVELS_UNLIMITED UINT32_MAX /* a level for each size in bytes */
 
 struct run_policy {
     const char *name, *what;
     const char *turn, *place, *network;
     enum mode_rule mode_rule;
-    bool extended;   /* with what duopoly adds to the source: run_policies.c */
+    bool even_maps;
     uint32_t levels; /* whatever else is said; 0: what is said */
 };
 
@@ -28,6 +25,5 @@ extern const struct run_policy run_policies[]; /* ends with a NULL name */
 /* NULL if there is none of that name. */
 const struct run_policy *run_policy_find(const char *name);
 
-/* Sets turn, place, network, the mode rule and, if extended, how long maps wait to be even and how
- * many uplinks make congestion. */
+/* Sets turn, place, network, the mode rule and how long maps wait to be even. */
 void run_policy_apply(const struct run_policy *policy, struct engine_config *config);

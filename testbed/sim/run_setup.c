@@ -187,7 +187,7 @@ static int set_congested(struct run_setup *s, const char *value, struct err *err
     s->congested_permille = congested;
     s->cleared_permille = cleared;
     if (n == 3)
-        s->congested_share_permille = (int)share;
+        s->congested_share_permille = share;
     return 0;
 }
 
@@ -349,7 +349,6 @@ void run_setup_init(struct run_setup *setup)
     *setup = (struct run_setup){.convert = workload_convert_defaults,
                                 .policy = run_policy_find("duopoly"),
                                 .even_maps = -1,
-                                .congested_share_permille = -1,
                                 .oversubscription = 4,
                                 .load = 1};
     setup->convert.jobs = 0;
@@ -549,12 +548,9 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
     name(engine->network, sizeof(engine->network), s->network);
     if (s->even_maps >= 0)
         engine->even_wait_ns = s->even_maps ? EVEN_WAIT_NS : 0;
-    if (in->converted) {
+    engine->congested_share_permille = s->congested_share_permille;
+    if (in->converted)
         engine->cleared_permille = engine->congested_permille;
-        engine->congested_share_permille = 0;
-    }
-    if (s->congested_share_permille >= 0)
-        engine->congested_share_permille = (uint32_t)s->congested_share_permille;
     if (s->congested_permille) {
         engine->congested_permille = s->congested_permille;
         engine->cleared_permille = s->cleared_permille;

@@ -4,9 +4,8 @@
  *
  * Defaults are the source's simulations (seed 002, section 6): one big switch, 50 hosts of 4 slots,
  * links of 10⁹ bit/s, 10⁹ bytes/s computed per slot, 3 replicas, MB of the trace = 2²⁰ bytes. On a
- * trace nothing ends a hold (the source knows no such limit), uplinks congest at and clear below
- * 90 %, and one makes the network congested; a workload file gets the daemon's 30 s, 90 %, 80 % and
- * most uplinks. */
+ * trace nothing ends a hold (the source knows no such limit) and uplinks congest at and clear below
+ * 90 %; a workload file gets the daemon's 30 s, 90 % and 80 %. */
 #pragma once
 
 #include "lib/workload_input.h"
@@ -24,7 +23,7 @@ struct run_setup {
     const char *turn, *place, *network; /* NULL: as the policy says */
     int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
     uint32_t congested_permille, cleared_permille; /* 0: idem */
-    int congested_share_permille;                  /* −1: as the policy says */
+    uint32_t congested_share_permille;             /* so many uplinks; 0: one */
     int even_maps;                                 /* 0 or 1; −1: as the policy says */
     double load;             /* bytes of every transfer are multiplied by this, > 0 */
     double estimate_error;   /* σ of the log-normal error of the sizes that are told; 0: none */

@@ -26,7 +26,7 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"hold-max", "SECONDS|none: a hold ends after it (none for a trace, 30 for a workload)"},
     {"congested",
      "ON/OFF[/SHARE]: per mille of an uplink (900/900 for a trace, 900/800), and how many "
-     "per mille of them must be exceeded (0, one, for a trace; else the policy's)"},
+     "per mille of them must be exceeded (0: one)"},
     {"maps", "even|anywhere: a job's maps, even over the hosts of their blocks or where slots are "
              "free (the policy's)"},
     {"estimate-error", "SIGMA: of the log-normal error of the sizes that are told (0)"},

@@ -23,7 +23,11 @@
 
 #include "controller/engine/mincost/graph.h"
 
+#ifdef MINCOST_SMALL_HUBS /* for tests */
+enum { HUB_DEGREE = 4, HUB_LINKS = 6 };
+#else
 enum { HUB_DEGREE = 256, HUB_LINKS = 1024 };
+#endif
 
 enum hub_side { HUB_OUT, HUB_IN }; /* forward over residual halves, backward over residual mates */
 
