@@ -429,7 +429,8 @@ static void config_write(const char *place, const char *network)
             "listen: tcp://127.0.0.1:*\nsocket: %s\nstate: %s/state\n"
             "timers: {heartbeat: 60 s, silent: 600 s, host_lost: 86400 s, lease: 3600 s, "
             "start_timeout: 600 s}\n"
-            "policy: {place: %s, network: %s, seed: 5, congested: 100 %%, cleared: 100 %%, mode: "
+            "policy: {place: %s, network: %s, seed: 5, even_wait: 200 ms, congested: 100 %%, "
+            "cleared: 100 %%, mode: "
             "{dwell: 0 s}}\n"
             "levels: {coflow: {first: 1 MB}, macroflow: {first: 100 kB}}\n",
             live.socket, live.folder, place, network);
