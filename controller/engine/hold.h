@@ -3,9 +3,9 @@
  * A stage is *held* from the end of a step in which a slot was free for its ready tasks and the
  * placement policy took none of them. The hold ends when the stage has no ready task left, or
  * hold_max after its last start (even_wait for maps that are kept even; then it is *overdue* and
- * any host takes it): liveness that the source leaves open. Every stage with ready tasks is in one of three states: unheld, held,
- * overdue. Marking costs O(log n) per stage and change of state, never a scan over stages that are
- * held already. */
+ * any host takes it): liveness that the source leaves open. Every stage with ready tasks is in one
+ * of three states: unheld, held, overdue. Marking costs O(log n) per stage and change of state,
+ * never a scan over stages that are held already. */
 #pragma once
 
 #include "controller/engine/state.h"

@@ -37,38 +37,38 @@ static void test_example_2(void **state)
     expect_example_2("fair", 5, 4);
 }
 
+/* Two maps with one block, a slot on each host: one is away from it. */
+static struct run_result run_off_block(const char *own_links, double *ret_jct_s)
+{
+    struct workload_job job =
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,\"replicas\":[[0],[0]],"
+               "\"compute_ms\":500}]}");
+    struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
+    strcpy(config.engine.place, "greedy");
+    config.own_links = own_links;
+    struct run_result result = simulate(&config, &job, 1, ret_jct_s);
+    workload_job_done(&job);
+    return result;
+}
+
 static void test_a_map_off_its_block_fetches_it_first(void **state)
 {
     (void)state;
-    struct workload_job job =
-        job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,\"replicas\":[[0],[0]],"
-               "\"compute_ms\":500}]}");
-    double jct_s[1];
-    struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
-    strcpy(config.engine.place, "greedy");
-    struct run_result result = simulate(&config, &job, 1, jct_s);
-    assert_true(fabs(jct_s[0] - 1.5) < 1e-6);
+    double jct_s;
+    struct run_result result = run_off_block(NULL, &jct_s);
+    assert_true(fabs(jct_s - 1.5) < 1e-6);
     assert_int_equal(result.tasks, 2);
     assert_true(fabs(result.link_use - 1 / (2 * 1.5)) < 1e-6);
-    workload_job_done(&job);
 }
 
-/* The same, and its source's uplink has half the rate; the use is that of what uplinks can carry.
- */
+/* Its source's uplink has half the rate; the use is that of what uplinks can carry. */
 static void test_links_have_rates_of_their_own(void **state)
 {
     (void)state;
-    struct workload_job job =
-        job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,\"replicas\":[[0],[0]],"
-               "\"compute_ms\":500}]}");
-    double jct_s[1];
-    struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
-    strcpy(config.engine.place, "greedy");
-    config.own_links = "h1=1Mbps,h1.down=8Mbps,h0.up=4Mbps";
-    struct run_result result = simulate(&config, &job, 1, jct_s);
-    assert_true(fabs(jct_s[0] - 2.5) < 1e-6);
+    double jct_s;
+    struct run_result result = run_off_block("h1=1Mbps,h1.down=8Mbps,h0.up=4Mbps", &jct_s);
+    assert_true(fabs(jct_s - 2.5) < 1e-6);
     assert_true(fabs(result.link_use - 1 / ((.5 + .125) * 2.5)) < 1e-6);
-    workload_job_done(&job);
 }
 
 static size_t random_jobs(struct workload_job *jobs, uint64_t *seed)

@@ -6,13 +6,13 @@
  * passes (sorted_first_below). What the source leaves open:
  * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
  * "reduce only");
- * - even_wait: maps go next to their blocks, where the job has the fewest, and
- * wait for a slot on hosts that have not had their even part (local.h), the first job's too. The
- * source says that placing maps next to their blocks "balances the servers as far as possible and
- * so relieves congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm
- * 2 alone does neither: maps of a waiting job gather wherever slots happen to be free, and the
- * fullest uplink then paces the whole shuffle, for hundreds of seconds where a map takes one. Off
- * is the source's text;
+ * - even_wait: maps go next to their blocks, where the job has the fewest, and wait for a slot on
+ * hosts that have not had their even part (local.h), the first job's too. The source says that
+ * placing maps next to their blocks "balances the servers as far as possible and so relieves
+ * congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm 2 alone does
+ * neither: maps of a waiting job gather wherever slots happen to be free, and the fullest uplink
+ * then paces the whole shuffle, for hundreds of seconds where a map takes one. Off is the source's
+ * text;
  * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle
  * cluster is never held. */
 #include "controller/engine/place/place.h"

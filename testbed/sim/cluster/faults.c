@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Instants are kept as doubles in a heap: exact up to 2⁵³ ns, 104 days; beyond, to 2 ns. */
+/* Instants are kept as doubles in a heap: exact up to 2⁵³ ns, where a run ends (run.h). */
 #define SECONDS_MAX 1e9
 
 bool faults_hosts_fail(const struct faults_config *c)

@@ -9,6 +9,10 @@
 
 enum { IDLE_FAULTS_MAX = 1000000 };
 
+/* Networks compute instants as doubles, which beyond this skip some ns: an end could then never be
+ * reached. */
+#define LATEST_NS (INT64_C(1) << 53)
+
 int run_out_of_memory(struct run *r)
 {
     return err_set(r->err, ENOMEM, "not enough memory for this simulation");
@@ -324,10 +328,6 @@ static void wait_for_faults(struct run *r, int64_t *next_ns)
         return;
     sooner(next_ns, faults_next_ns(&r->faults));
 }
-
-/* Networks compute instants as doubles, which beyond this skip some ns: an end could then never be
- * reached. */
-#define LATEST_NS (INT64_C(1) << 53)
 
 static int next_instant(struct run *r, int64_t *ret_ns)
 {
