@@ -19,7 +19,7 @@ struct last_words {
 
 struct conductor {
     sd_event *loop;
-    sd_event_source *after; /* flushes the transcript after each dispatch of the loop */
+    sd_event_source *after; /* flushes the recording after each dispatch of the loop */
     struct settings settings;
     struct state *state;
     struct conductor_hooks hooks;
@@ -29,8 +29,8 @@ struct conductor {
     struct timer deadline; /* the engine's */
     struct engine *engine;
     struct agents *agents;
-    struct transcript *transcript; /* NULL: none */
-    struct event *queue;           /* facts that wait for the next step */
+    struct recording *recording; /* NULL: none */
+    struct event *queue;         /* facts that wait for the next step */
     size_t queued, queue_size;
     struct event *stepping; /* the other half: what the engine takes while new ones come */
     size_t stepping_size;
@@ -147,15 +147,15 @@ static void step(struct conductor *conductor)
     conductor->queued = 0;
     conductor->stepping = events;
     conductor->stepping_size = size;
-    if (conductor->transcript)
-        transcript_events(conductor->transcript, now_ns, events, n);
+    if (conductor->recording)
+        recording_events(conductor->recording, now_ns, events, n);
     if (engine_step(conductor->engine, now_ns, events, n, &conductor->decisions) < 0) {
         conductor_break(conductor, "out of memory");
         return;
     }
     conductor->version++;
-    if (conductor->transcript)
-        transcript_decisions(conductor->transcript, &conductor->decisions);
+    if (conductor->recording)
+        recording_decisions(conductor->recording, &conductor->decisions);
     modes_take(conductor, now_ns);
     for (size_t i = 0; i < conductor->decisions.n; i++)
         if (conductor->decisions.at[i].kind != DECISION_MODE)
@@ -238,7 +238,7 @@ static int on_after(sd_event_source *source, void *user)
     struct conductor *conductor = user;
     struct err err;
     (void)source;
-    if (conductor->transcript && transcript_flush(conductor->transcript, &err) < 0)
+    if (conductor->recording && recording_flush(conductor->recording, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
     return 0;
 }
@@ -316,9 +316,9 @@ struct state *conductor_state(struct conductor *conductor)
     return conductor->state;
 }
 
-const struct transcript *conductor_transcript(const struct conductor *conductor)
+const struct recording *conductor_recording(const struct conductor *conductor)
 {
-    return conductor->transcript;
+    return conductor->recording;
 }
 
 uint64_t conductor_version(const struct conductor *conductor)
@@ -366,8 +366,8 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
     if ((r = engine_create(&config, &conductor->engine, err)) < 0)
         return r;
     if (*log->folder &&
-        (r = transcript_open(log->folder, (uint64_t)log->max_bytes, (uint32_t)log->files,
-                             conductor->engine, &conductor->transcript, err)) < 0)
+        (r = recording_open(log->folder, (uint64_t)log->max_bytes, (uint32_t)log->files,
+                            conductor->engine, &conductor->recording, err)) < 0)
         return r;
     if ((r = agents_begin(conductor)) < 0)
         return err_sys(err, -r, "the table of agents");
@@ -405,7 +405,7 @@ void conductor_close(struct conductor *conductor)
         return;
     sd_event_source_disable_unref(conductor->after);
     agents_destroy(conductor->agents);
-    transcript_close(conductor->transcript);
+    recording_close(conductor->recording);
     engine_destroy(conductor->engine);
     clock_close(conductor->clock);
     decisions_done(&conductor->decisions);

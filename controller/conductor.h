@@ -1,7 +1,7 @@
 /* The engine at work: facts and requests go in one by one at the clock's time, and what it decides
  * goes out at once.
  *
- * It owns the engine, the clock, all timers, the agents' sessions and the transcript, and is the
+ * It owns the engine, the clock, all timers, the agents' sessions and the recording, and is the
  * only one that calls engine_step. Facts are queued while something is handled and stepped together
  * at its end (conductor_run); what sending a decision brings about (an agent that turns out gone)
  * becomes the next step, until nothing more is to decide. Then messages are acknowledged: what an
@@ -12,9 +12,9 @@
 
 #include "controller/agents.h"
 #include "controller/engine/engine.h"
+#include "controller/recording.h"
 #include "controller/settings.h"
 #include "controller/state.h"
-#include "controller/transcript.h"
 
 #include <systemd/sd-event.h>
 
@@ -57,6 +57,6 @@ const struct agents *conductor_agents(const struct conductor *conductor);
 const struct settings *conductor_settings(const struct conductor *conductor);
 struct state *conductor_state(struct conductor *conductor);
 /* NULL: no log is written. */
-const struct transcript *conductor_transcript(const struct conductor *conductor);
+const struct recording *conductor_recording(const struct conductor *conductor);
 /* Grows with every step: the version of what lists show. */
 uint64_t conductor_version(const struct conductor *conductor);

@@ -82,7 +82,7 @@ static void sessions_tell(struct telling *telling, const struct agents_counters 
 
 static void controller_tell(struct telling *telling, const struct listing_sources *sources)
 {
-    const struct transcript *transcript = conductor_transcript(sources->conductor);
+    const struct recording *recording = conductor_recording(sources->conductor);
     const struct wire_zmq_counters *agents = agents_zmq_counters(sources->door);
     engine_tell(telling, conductor_engine(sources->conductor));
     sessions_tell(telling, agents_counters(conductor_agents(sources->conductor)));
@@ -95,12 +95,12 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "clients.malformed", sources->clients->malformed);
     tell(telling, "clients.refused", sources->clients->refused_clients);
     tell(telling, "clients.slow", sources->clients->slow_clients);
-    if (!transcript)
+    if (!recording)
         return;
-    tell(telling, "log.bytes", transcript_counters(transcript)->bytes);
-    tell(telling, "log.steps", transcript_counters(transcript)->steps);
-    tell(telling, "log.files", transcript_counters(transcript)->files);
-    tell(telling, "log.stopped", transcript_counters(transcript)->stopped);
+    tell(telling, "log.bytes", recording_counters(recording)->bytes);
+    tell(telling, "log.steps", recording_counters(recording)->steps);
+    tell(telling, "log.files", recording_counters(recording)->files);
+    tell(telling, "log.stopped", recording_counters(recording)->stopped);
 }
 
 static void agent_tell(struct telling *telling, const duopoly_AgentCounters *c)

@@ -1,9 +1,9 @@
 #include "tests/unit/test.h"
 
+#include "controller/recording.h"
 #include "controller/settings.h"
 #include "controller/state.h"
 #include "controller/timers.h"
-#include "controller/transcript.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -263,7 +263,7 @@ static void settings_reach_the_engine(void **state)
     assert_int_equal(config.epoch, 5);
 }
 
-/* ---- transcript -------------------------------------------------------------------------- */
+/* ---- recording -------------------------------------------------------------------------- */
 
 static struct engine *engine_new(void)
 {
@@ -276,33 +276,33 @@ static struct engine *engine_new(void)
     return engine;
 }
 
-static void a_step(struct transcript *transcript, struct engine *engine, int64_t now_ns)
+static void a_step(struct recording *recording, struct engine *engine, int64_t now_ns)
 {
     struct decisions decisions = {0};
     struct event event = {.kind = EVENT_JOB_CANCEL, .request = 1};
     event.job_cancel.job = 99;
-    transcript_events(transcript, now_ns, &event, 1);
+    recording_events(recording, now_ns, &event, 1);
     assert_int_equal(engine_step(engine, now_ns, &event, 1, &decisions), 0);
-    transcript_decisions(transcript, &decisions);
+    recording_decisions(recording, &decisions);
     assert_true(decisions.n == 1);
     decisions_done(&decisions);
 }
 
-static void transcripts_are_whole_and_bounded(void **state)
+static void recordings_are_whole_and_bounded(void **state)
 {
     (void)state;
     static char text[1 << 16];
     struct engine *engine = engine_new();
-    struct transcript *transcript;
+    struct recording *recording;
     struct err err;
-    assert_int_equal(transcript_open(path_of("log"), 4096, 3, engine, &transcript, &err), 0);
+    assert_int_equal(recording_open(path_of("log"), 4096, 3, engine, &recording, &err), 0);
     for (int64_t i = 0; i < 300; i++) {
-        a_step(transcript, engine, i);
-        assert_int_equal(transcript_flush(transcript, &err), 0);
+        a_step(recording, engine, i);
+        assert_int_equal(recording_flush(recording, &err), 0);
     }
-    assert_true(transcript_counters(transcript)->files > 4 &&
-                transcript_counters(transcript)->steps == 300);
-    transcript_close(transcript);
+    assert_true(recording_counters(recording)->files > 4 &&
+                recording_counters(recording)->steps == 300);
+    recording_close(recording);
     assert_int_equal(access(path_of("log/duopoly.log.2"), F_OK), 0);
     assert_int_not_equal(access(path_of("log/duopoly.log.3"), F_OK), 0);
     FILE *in = fopen(path_of("log/duopoly.log.1"), "r");
@@ -318,27 +318,27 @@ static void transcripts_are_whole_and_bounded(void **state)
 }
 
 /* The next file cannot be begun: a folder stands in its place. */
-static void a_refusing_disk_ends_the_transcript_only(void **state)
+static void a_refusing_disk_ends_the_recording_only(void **state)
 {
     (void)state;
     struct engine *engine = engine_new();
-    struct transcript *transcript;
+    struct recording *recording;
     struct err err;
-    assert_int_equal(transcript_open(folder, 4096, 1, engine, &transcript, &err), 0);
+    assert_int_equal(recording_open(folder, 4096, 1, engine, &recording, &err), 0);
     int r = 0;
     for (int64_t i = 0; i < 300 && r == 0; i++) {
-        a_step(transcript, engine, i);
+        a_step(recording, engine, i);
         if (i == 5) {
             unlink(path_of("duopoly.log"));
             assert_int_equal(mkdir(path_of("duopoly.log"), 0700), 0);
         }
-        r = transcript_flush(transcript, &err);
+        r = recording_flush(recording, &err);
     }
     assert_true(r < 0);
-    assert_true(transcript_counters(transcript)->stopped);
-    a_step(transcript, engine, 1000);
-    assert_int_equal(transcript_flush(transcript, &err), 0);
-    transcript_close(transcript);
+    assert_true(recording_counters(recording)->stopped);
+    a_step(recording, engine, 1000);
+    assert_int_equal(recording_flush(recording, &err), 0);
+    recording_close(recording);
     engine_destroy(engine);
 }
 
@@ -356,8 +356,8 @@ int main(void)
         cmocka_unit_test(the_manual_is_complete),
         CASE(wrong_settings_are_refused),
         CASE(settings_reach_the_engine),
-        CASE(transcripts_are_whole_and_bounded),
-        CASE(a_refusing_disk_ends_the_transcript_only),
+        CASE(recordings_are_whole_and_bounded),
+        CASE(a_refusing_disk_ends_the_recording_only),
     };
     return cmocka_run_group_tests_name("controller", tests, NULL, NULL);
 }
