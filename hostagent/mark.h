@@ -17,7 +17,7 @@
 #pragma once
 
 #include "hostagent/mark_abi.h"
-#include "hostagent/queues.h"
+#include "hostagent/queues/queues.h"
 #include "lib/err.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #include "hostagent/files.h"
 #include "hostagent/mark.h"
 #include "hostagent/nudge.h"
-#include "hostagent/queues.h"
+#include "hostagent/queues/queues.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* Holds every queue driver to the contract of hostagent/qdisc.h. Drivers of the kernel run on the
+/* Holds every queue driver to the contract of hostagent/queues/qdisc.h. Drivers of the kernel run on the
  * loopback interface of a network namespace of the test's own; without the right to make one they
  * are skipped. */
 #include "tests/unit/test.h"
 
-#include "hostagent/qdisc.h"
+#include "hostagent/queues/qdisc.h"
 
 #include <errno.h>
 #include <sched.h>

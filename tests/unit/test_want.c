@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "hostagent/want.h"
+#include "hostagent/queues/want.h"
 
 #include <errno.h>
 #include <string.h>

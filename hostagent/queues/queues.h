@@ -8,7 +8,7 @@
  * Blocking: a few exchanges with the kernel for each port. One thread. */
 #pragma once
 
-#include "hostagent/qdisc.h"
+#include "hostagent/queues/qdisc.h"
 
 #define QUEUES_PORTS 128
 #define PORT_NAME    16

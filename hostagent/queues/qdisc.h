@@ -14,7 +14,7 @@
  * replaced. */
 #pragma once
 
-#include "hostagent/want.h"
+#include "hostagent/queues/want.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "hostagent/queues.h"
+#include "hostagent/queues/queues.h"
 
 #include "hostagent/files.h"
 

@@ -1,4 +1,4 @@
-#include "hostagent/qdisc.h"
+#include "hostagent/queues/qdisc.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "hostagent/nl.h"
-#include "hostagent/qdisc.h"
+#include "hostagent/queues/qdisc.h"
 
 #include <errno.h>
 #include <linux/pkt_sched.h>

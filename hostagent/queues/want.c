@@ -1,4 +1,4 @@
-#include "hostagent/want.h"
+#include "hostagent/queues/want.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "hostagent/nl.h"
-#include "hostagent/queues.h"
+#include "hostagent/queues/queues.h"
 
 #include <errno.h>
 #include <netlink/cache.h>
