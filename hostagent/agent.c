@@ -81,7 +81,7 @@ static void report_counters(struct agent *agent)
     struct uplink_counters wire;
     duopoly_AgentCounters counters = duopoly_AgentCounters_init_zero;
     struct nudge_counters nudges;
-    uint64_t drops[WANT_QUEUES] = {0};
+    uint64_t drops[PORT_TRAFFIC] = {0};
     struct err err = {0};
     if (agent->mark_driver->stats(agent->mark, &agent->stats, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
@@ -91,7 +91,7 @@ static void report_counters(struct agent *agent)
     nudge_count(agent->nudge, &nudges);
     counters.marked_bytes_count = MARK_LEVELS;
     memcpy(counters.marked_bytes, agent->stats.marked_bytes, sizeof(agent->stats.marked_bytes));
-    counters.queue_drops_count = WANT_QUEUES;
+    counters.queue_drops_count = PORT_TRAFFIC;
     memcpy(counters.queue_drops, drops, sizeof(drops));
     counters.unmarked_bytes = agent->stats.unmarked_bytes;
     counters.followed_flows = agent->stats.followed_flows;
@@ -153,7 +153,7 @@ static int open_queues(struct agent *agent, bool replace, struct err *err)
     const struct settings_resolved *resolved = agent->resolved;
     const struct queues_config config = {.driver = qdisc_find(agent->settings->queues.driver),
                                          .state_dir = agent->settings->state,
-                                         .plan = resolved->plan,
+                                         .wish = resolved->wish,
                                          .replace = replace};
     if (!config.driver)
         return 0;

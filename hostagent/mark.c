@@ -18,23 +18,18 @@ const struct mark_driver *mark_find(const char *name)
     return NULL;
 }
 
-static uint32_t class_of(const struct mark_config *config, enum want_queue queue)
-{
-    return config->levels ? (uint32_t)WANT_MAJOR << 16 | want_minor(queue, config->levels) : 0;
-}
-
 void mark_settings_of(const struct mark_config *config, struct mark_settings *ret_settings)
 {
     struct mark_settings settings = {.control_dscp = CS6,
                                      .any_member = config->members_n == 0,
                                      .control_port = htons(config->control_port),
-                                     .class_control = class_of(config, QUEUE_CONTROL),
-                                     .class_unmanaged = class_of(config, QUEUE_UNMANAGED)};
+                                     .class_control = config->class_of[TRAFFIC_CONTROL],
+                                     .class_unmanaged = config->class_of[TRAFFIC_UNMANAGED]};
     memset(settings.level_of_dscp, MARK_UNMARKED, sizeof(settings.level_of_dscp));
     for (uint8_t level = 0; level < MARK_LEVELS; level++) {
         settings.dscp_of_level[level] = config->dscp_of_level[level];
         settings.level_of_dscp[config->dscp_of_level[level] % MARK_DSCPS] = level;
-        settings.class_of_level[level] = class_of(config, (enum want_queue)(QUEUE_LEVEL0 + level));
+        settings.class_of_level[level] = config->class_of[TRAFFIC_LEVEL0 + level];
     }
     *ret_settings = settings;
 }

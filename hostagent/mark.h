@@ -41,9 +41,10 @@ struct mark_config {
     struct mark_prefix members[MARK_MEMBERS];
     uint32_t members_n; /* 0: everybody is one */
     uint8_t dscp_of_level[MARK_LEVELS];
-    uint16_t control_port; /* host order; 0: no control traffic here */
-    uint32_t levels;       /* of the ports' queues; 0: no queues of ours, classes are left alone */
-    uint32_t flows_max;    /* entries of the flow table, which forgets the least recently used */
+    uint16_t control_port;           /* host order; 0: no control traffic here */
+    uint32_t class_of[PORT_TRAFFIC]; /* skb->priority that selects each kind's queue (qdisc.h); all
+                                        0: no queues of ours, classes are left alone */
+    uint32_t flows_max; /* entries of the flow table, which forgets the least recently used */
 };
 
 struct mark_task_levels {

@@ -81,7 +81,7 @@ struct settings_resolved {
     uint32_t uid, gid;
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
     uint16_t control_port;
-    struct port_plan plan;
+    struct port_wish wish;
     struct mark_config marks; /* borrows ports, cgroup, bpffs here and state of the settings */
     struct tasks_command commands[TASKS_COMMANDS];
     duopoly_Resources units[SLOTS_UNITS];

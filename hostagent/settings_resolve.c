@@ -104,16 +104,14 @@ static int resolve_controller(const struct settings *settings, struct settings_r
 
 static void resolve_network(const struct settings *settings, struct settings_resolved *resolved)
 {
-    bool queues = strcmp(settings->queues.driver, "none") != 0;
     const struct settings_marks *marks = &settings->marks;
-    resolved->plan =
-        (struct port_plan){.link_bps = (uint64_t)settings->link.rate_bps,
+    resolved->wish =
+        (struct port_wish){.link_bps = (uint64_t)settings->link.rate_bps,
                            .levels = (uint32_t)settings->queues.levels,
-                           .leaf_packets = (uint32_t)settings->queues.leaf_packets,
+                           .queue_packets = (uint32_t)settings->queues.leaf_packets,
                            .floor_permille = (uint32_t)settings->queues.floor_permille,
                            .unmanaged_permille = (uint32_t)settings->queues.unmanaged_permille,
-                           .control_permille = (uint32_t)settings->queues.control_permille,
-                           .mtu_bytes = 1500};
+                           .control_permille = (uint32_t)settings->queues.control_permille};
     if (marks->bpffs[0])
         files_path(resolved->bpffs, "%s", marks->bpffs);
     else
@@ -126,7 +124,6 @@ static void resolve_network(const struct settings *settings, struct settings_res
                                            .ports_n = resolved->ports_n,
                                            .members_n = marks->members_n,
                                            .control_port = resolved->control_port,
-                                           .levels = queues ? resolved->plan.levels : 0,
                                            .flows_max = (uint32_t)marks->flows};
     memcpy(resolved->marks.members, marks->members, sizeof(marks->members));
     for (uint32_t level = 0; level < MARK_LEVELS; level++)
@@ -137,7 +134,6 @@ static void resolve_network(const struct settings *settings, struct settings_res
 int settings_resolve(const struct settings *settings, struct settings_resolved *ret_resolved,
                      struct err *err)
 {
-    struct port_tree tree;
     memset(ret_resolved, 0, sizeof(*ret_resolved));
     int r = resolve_controller(settings, ret_resolved, err);
     if (r >= 0)
@@ -153,5 +149,6 @@ int settings_resolve(const struct settings *settings, struct settings_resolved *
         return r;
     resolve_commands(settings, ret_resolved);
     resolve_network(settings, ret_resolved);
-    return want_tree(&ret_resolved->plan, &tree, err);
+    return qdisc_classes(qdisc_find(settings->queues.driver), &ret_resolved->wish,
+                         ret_resolved->marks.class_of, err);
 }

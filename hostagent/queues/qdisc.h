@@ -1,57 +1,81 @@
-/* Queue drivers: how a port's queues are read, put in place and taken back.
+/* Queue drivers: how a data path gets the queues that a port should have, is read, and taken back.
  *
  * A driver is a const table of functions; qdisc_all lists them, and one test holds every entry to
- * this contract. want.h decides what a port should be; a driver only translates. queues.h runs them
- * over all ports and keeps what stood there before on disk.
+ * this contract. port.h says what is wanted, in nobody's terms; a driver looks at what is there,
+ * plans steps of its own kind, and carries them out. queues.h runs them over all ports and keeps
+ * what stood there before on disk.
  *
- * Contract of every entry: `have` after `apply` of want_steps(want, have) gives a tree from which
- * want_steps has nothing left to do. `record` before and after apply + restore are equal byte for
- * byte. `restore` of a port that is as recorded already does nothing. All calls may block for one
- * exchange with the kernel (well under a millisecond); one thread.
+ * Contract of every entry: `plan` after `apply` has no steps. `record` before and after apply +
+ * restore are equal byte for byte. `restore` of a port that is as recorded already does nothing.
+ * What a driver cannot do (abilities) it leaves out of a wanted port silently: who asked for it
+ * looks at the abilities. All calls may block for one exchange with the data path (well under a
+ * millisecond with a kernel); one thread.
  *
  * What stood there before is kept as an opaque text, a line for each qdisc. A driver refuses
  * (−EOPNOTSUPP, with a sentence) to record what it cannot put back exactly: then nothing may be
  * replaced. */
 #pragma once
 
-#include "hostagent/queues/want.h"
-
-#include <stddef.h>
+#include "hostagent/queues/port.h"
 
 #define QDISC_RECORD_BYTES 4096
 
 struct qdisc_record {
-    char text[QDISC_RECORD_BYTES]; /* lines; "" where the kernel's default stood */
+    char text[QDISC_RECORD_BYTES]; /* lines; "" where the data path's default stood */
 };
 
-struct qdisc_stats { /* of one port since its classes were made */
+struct qdisc_stats { /* of one port since its queues were made */
     struct qdisc_queue_stats {
         uint64_t bytes, packets, drops;
         uint64_t backlog_packets; /* now */
-    } queues[WANT_QUEUES];
+    } queues[PORT_TRAFFIC];       /* where several kinds share a queue, under the most urgent */
+};
+
+/* What a driver brings about. */
+struct qdisc_abilities {
+    bool strict;   /* a queue waits for those of smaller priority */
+    bool floors;   /* guarantees hold all the same */
+    bool ecn;      /* marks at a queue's threshold */
+    bool hardware; /* the port itself does it, at its own speed */
+};
+
+/* From what is there to what is wanted. A driver's own plan begins with this. */
+struct qdisc_plan {
+    enum qdisc_root {
+        QDISC_EMPTY,  /* the default, which returns by itself */
+        QDISC_OURS,   /* what this driver made */
+        QDISC_FOREIGN /* somebody's: to be replaced only where the configuration allows it */
+    } root;           /* what is there now */
+    char kind[16];    /* its name in the data path's words; "" when empty */
+    uint32_t steps;   /* 0: it is so already */
 };
 
 struct qdisc; /* a driver's own state: a netlink socket, or a test's memory */
 
 struct qdisc_driver {
     const char *name;
-    int (*want)(const struct port_plan *plan, struct port_tree *ret_want, struct err *err);
+    struct qdisc_abilities abilities;
     int (*open)(struct qdisc **ret_qdisc,
                 struct err *err);       /* in the calling thread's network namespace */
     void (*close)(struct qdisc *qdisc); /* takes NULL */
-    /* −ENODEV: there is no such interface. */
-    int (*have)(struct qdisc *qdisc, const char *port, struct port_tree *ret_have, struct err *err);
+    /* −ENODEV: there is no such port. */
+    int (*facts)(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
+                 struct err *err);
     int (*record)(struct qdisc *qdisc, const char *port, struct qdisc_record *ret_record,
                   struct err *err);
+    /* Looks, and changes nothing. A port of ours is changed queue by queue, without a gap. The
+     * caller owns the plan (free). */
+    int (*plan)(struct qdisc *qdisc, const char *port, const struct port *want,
+                struct qdisc_plan **ret_plan, struct err *err);
     /* In order; stops at the first failure and says which. */
-    int (*apply)(struct qdisc *qdisc, const char *port, const struct port_step *steps, uint32_t n,
+    int (*apply)(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                  struct err *err);
     int (*restore)(struct qdisc *qdisc, const char *port, const struct qdisc_record *record,
                    struct err *err);
     int (*stats)(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
-    /* The interface's MTU in bytes, for plans; −ENODEV as above. */
-    int (*mtu)(struct qdisc *qdisc, const char *port, uint32_t *ret_bytes, struct err *err);
+    /* What a packet's skb->priority must be to get into the queue of this traffic (pure). */
+    uint32_t (*class_of)(const struct port *want, enum port_traffic traffic);
 };
 
 extern const struct qdisc_driver qdisc_htb;      /* Linux HTB with pfifo leaves, through libnl */
@@ -60,6 +84,11 @@ extern const struct qdisc_driver *const qdisc_all[]; /* ends with NULL */
 
 /* The entry of that name, NULL if there is none. */
 const struct qdisc_driver *qdisc_find(const char *name);
+
+/* The class of every kind of traffic on all ports of a site: what marks give to packets. Zeros
+ * without a driver: classes are left alone. −EINVAL as port_want. */
+int qdisc_classes(const struct qdisc_driver *driver, const struct port_wish *wish,
+                  uint32_t ret_class[PORT_TRAFFIC], struct err *err);
 
 /* The recorder's transcript: one line a step since open, borrowed until the next call on `qdisc`.
  */

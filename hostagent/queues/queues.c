@@ -50,27 +50,40 @@ static void record_path(const struct queues *queues, const char *port, char path
     files_path(path, "%s/queues-%s", queues->state_dir, port);
 }
 
-/* What one port needs: the steps, after its record is on disk. */
-static int plan_port(struct queues *queues, const char *port, struct port_step *steps,
-                     uint32_t *ret_n, struct err *err)
+/* What is somebody's stays, unless the configuration gives it away. */
+static int check_root(const struct queues *queues, const char *port, const struct qdisc_plan *plan,
+                      struct err *err)
+{
+    if (plan->root != QDISC_FOREIGN || queues->config.replace)
+        return 0;
+    return err_set(
+        err, EBUSY,
+        "%s already has a root qdisc of its own (%s): run with --replace to put ours in its "
+        "place until we leave, or name another port",
+        port, plan->kind);
+}
+
+/* What one port needs: its plan, after what stands there is on disk. */
+static int plan_port(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
+                     struct err *err)
 {
     const struct qdisc_driver *driver = queues->config.driver;
-    struct port_plan plan = queues->config.plan;
-    struct port_tree want, have;
-    int r = driver->mtu(queues->qdisc, port, &plan.mtu_bytes, err);
+    struct port_facts facts;
+    struct port want;
+    int r = driver->facts(queues->qdisc, port, &facts, err);
     if (r >= 0)
-        r = driver->want(&plan, &want, err);
+        r = port_want(&queues->config.wish, &facts, &want, err);
     if (r >= 0)
-        r = driver->have(queues->qdisc, port, &have, err);
+        r = driver->plan(queues->qdisc, port, &want, ret_plan, err);
     if (r >= 0)
-        r = want_steps(port, &want, &have, queues->config.replace, steps, ret_n, err);
+        r = check_root(queues, port, *ret_plan, err);
     if (r < 0)
         return r;
 
     char path[FILES_PATH];
     struct qdisc_record record;
     record_path(queues, port, path);
-    if (have.root == PORT_OURS && access(path, F_OK) == 0)
+    if ((*ret_plan)->root == QDISC_OURS && access(path, F_OK) == 0)
         return 0;
     r = driver->record(queues->qdisc, port, &record, err);
     return r < 0 ? r : files_write(path, record.text, strlen(record.text), 0600, err);
@@ -106,37 +119,33 @@ int queues_restore(struct queues *queues, struct err *err)
 
 int queues_apply(struct queues *queues, struct err *err)
 {
-    struct plan {
-        uint32_t n;
-        struct port_step steps[WANT_STEPS];
-    } *plans = calloc(queues->n ? queues->n : 1, sizeof(*plans));
-    if (!plans)
-        return err_sys(err, ENOMEM, "queues");
+    const struct qdisc_driver *driver = queues->config.driver;
+    struct qdisc_plan *plans[QUEUES_PORTS] = {0};
     int r = 0;
     bool changed = false;
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++)
-        r = plan_port(queues, queues->ports[i], plans[i].steps, &plans[i].n, err);
+        r = plan_port(queues, queues->ports[i], &plans[i], err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
         changed = true;
-        r = queues->config.driver->apply(queues->qdisc, queues->ports[i], plans[i].steps,
-                                         plans[i].n, err);
+        r = driver->apply(queues->qdisc, queues->ports[i], plans[i], err);
     }
-    free(plans);
+    for (uint32_t i = 0; i < queues->n; i++)
+        free(plans[i]);
     if (r < 0 && changed)
         queues_restore(queues, NULL);
     return r;
 }
 
-int queues_drops(struct queues *queues, uint64_t drops[WANT_QUEUES], struct err *err)
+int queues_drops(struct queues *queues, uint64_t drops[PORT_TRAFFIC], struct err *err)
 {
-    memset(drops, 0, WANT_QUEUES * sizeof(drops[0]));
+    memset(drops, 0, PORT_TRAFFIC * sizeof(drops[0]));
     for (uint32_t i = 0; i < queues->n; i++) {
         struct qdisc_stats stats;
         int r = queues->config.driver->stats(queues->qdisc, queues->ports[i], &stats, err);
         if (r < 0)
             return r;
-        for (int queue = 0; queue < WANT_QUEUES; queue++)
-            drops[queue] += stats.queues[queue].drops;
+        for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
+            drops[traffic] += stats.queues[traffic].drops;
     }
     return 0;
 }

@@ -11,13 +11,12 @@
 #include "hostagent/queues/qdisc.h"
 
 #define QUEUES_PORTS 128
-#define PORT_NAME    16
 
 struct queues_config {
     const struct qdisc_driver *driver;
     const char *state_dir; /* exists; borrowed by queues_open */
-    struct port_plan plan; /* mtu_bytes is ignored: each port's own is used */
-    bool replace;          /* a foreign root qdisc may make room */
+    struct port_wish wish;
+    bool replace; /* a foreign root qdisc may make room */
 };
 
 struct queues;
@@ -34,8 +33,8 @@ int queues_apply(struct queues *queues, struct err *err);
  * and returns the first one. A port without a record, or that is gone, is left as it is. */
 int queues_restore(struct queues *queues, struct err *err);
 
-/* Drops of every queue over all ports, since they were made. */
-int queues_drops(struct queues *queues, uint64_t drops[WANT_QUEUES], struct err *err);
+/* Drops of every kind of traffic over all ports, since their queues were made. */
+int queues_drops(struct queues *queues, uint64_t drops[PORT_TRAFFIC], struct err *err);
 
 /* Closes sockets; the ports stay as they are. Takes NULL. */
 void queues_close(struct queues *queues);

@@ -53,7 +53,7 @@ static int do_stats(struct err *err)
 {
     struct mark_stats s;
     struct nudge_counters nudges;
-    uint64_t drops[WANT_QUEUES] = {0};
+    uint64_t drops[PORT_TRAFFIC] = {0};
     int r = mark_ebpf.stats(mark, &s, err);
     if (r >= 0 && queues)
         r = queues_drops(queues, drops, err);
@@ -77,7 +77,7 @@ static int do_stats(struct err *err)
            (unsigned long long)s.followed_flows, (unsigned long long)s.evictions,
            (unsigned long long)s.shared_connections, (unsigned long long)s.lease_expiries,
            s.senders, s.receivers);
-    for (int i = 0; i < WANT_QUEUES; i++)
+    for (int i = 0; i < PORT_TRAFFIC; i++)
         printf("%s%llu", i ? ", " : "", (unsigned long long)drops[i]);
     printf("]}\n");
     return 1;
@@ -166,7 +166,6 @@ static int open_all(char **argv, sd_event *event, struct err *err)
                                  .state_dir = argv[1],
                                  .cgroup = argv[7],
                                  .ports = (const char(*)[PORT_NAME])ports,
-                                 .levels = levels,
                                  .flows_max = (uint32_t)atoi(argv[8]),
                                  .control_port = (uint16_t)atoi(argv[9])};
     for (uint8_t level = 0; level < MARK_LEVELS; level++)
@@ -176,14 +175,16 @@ static int open_all(char **argv, sd_event *event, struct err *err)
         marks.members_n = split(argv[6], take_member);
     struct queues_config config = {.driver = &qdisc_htb,
                                    .state_dir = argv[1],
-                                   .plan = {.link_bps = strtoull(argv[4], NULL, 10),
+                                   .wish = {.link_bps = strtoull(argv[4], NULL, 10),
                                             .levels = levels,
-                                            .leaf_packets = from_environment("LEAF_PACKETS", 100),
+                                            .queue_packets = from_environment("LEAF_PACKETS", 100),
                                             .floor_permille = 10,
                                             .unmanaged_permille = 100,
                                             .control_permille = 10},
                                    .replace = getenv("REPLACE") != NULL};
     int r = files_make_dirs(argv[1], 0755, err);
+    if (r >= 0 && levels)
+        r = qdisc_classes(config.driver, &config.wish, marks.class_of, err);
     if (r >= 0 && levels)
         r = queues_open(&config, (const char(*)[PORT_NAME])ports, marks.ports_n, &queues, err);
     if (r >= 0 && levels)
@@ -191,7 +192,7 @@ static int open_all(char **argv, sd_event *event, struct err *err)
     if (r >= 0)
         r = mark_ebpf.open(&marks, &mark, err);
     if (r >= 0 && from_environment("NUDGE", 0))
-        r = nudge_open(&marks, config.plan.link_bps, 0, event, &nudge, err);
+        r = nudge_open(&marks, config.wish.link_bps, 0, event, &nudge, err);
     return r;
 }
 

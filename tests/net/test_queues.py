@@ -1,4 +1,4 @@
-"""Queues on real ports: hostagent/queues/queues.c and qdisc_htb_nl.c, with the classes that the marks choose."""
+"""Queues on real ports: hostagent/queues/queues.c and htb_nl.c, with the classes that the marks choose."""
 
 import json
 import re

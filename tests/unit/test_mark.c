@@ -188,17 +188,17 @@ static void test_settings_are_the_design_s(void **state)
     (void)state;
     struct mark_config config = config_of(64);
     struct mark_settings settings;
-    config.levels = 1;
+    const uint32_t classes[PORT_TRAFFIC] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    memcpy(config.class_of, classes, sizeof(classes));
     mark_settings_of(&config, &settings);
     assert_int_equal(settings.level_of_dscp[3], 0);
     assert_int_equal(settings.level_of_dscp[31], 7);
     assert_int_equal(settings.level_of_dscp[0], MARK_UNMARKED);
     assert_int_equal(settings.level_of_dscp[46], MARK_UNMARKED);
-    assert_int_equal(settings.class_of_level[7], 0x0d000020); /* one queue for all */
-    assert_int_equal(settings.class_control, 0x0d000010);
-    config.levels = 0;
-    mark_settings_of(&config, &settings);
-    assert_int_equal(settings.class_of_level[0], 0);
+    assert_int_equal(settings.class_control, 1);
+    assert_int_equal(settings.class_of_level[0], 2);
+    assert_int_equal(settings.class_of_level[7], 9);
+    assert_int_equal(settings.class_unmanaged, 10);
 }
 
 static int set_up(void **state)

@@ -1,41 +1,83 @@
-/* Holds every queue driver to the contract of hostagent/queues/qdisc.h. Drivers of the kernel run on the
- * loopback interface of a network namespace of the test's own; without the right to make one they
- * are skipped. */
+/* Holds every queue driver to the contract of hostagent/queues/qdisc.h. Drivers of the kernel run
+ * on the loopback interface of a network namespace of the test's own; without the right to make one
+ * they are skipped. */
 #include "tests/unit/test.h"
 
-#include "hostagent/queues/qdisc.h"
+#include "hostagent/queues/queues.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool own_namespace;
 
-static struct port_plan plan_of(uint64_t link_bps, uint32_t levels)
+/* The recorder on a port where somebody's tbf stands. */
+static struct qdisc_driver planted;
+
+static int open_planted(struct qdisc **ret_qdisc, struct err *err)
 {
-    return (struct port_plan){.link_bps = link_bps,
-                              .levels = levels,
-                              .leaf_packets = 120,
-                              .floor_permille = 10,
-                              .unmanaged_permille = 100,
-                              .control_permille = 10,
-                              .mtu_bytes = 1500};
+    int r = qdisc_recorder.open(ret_qdisc, err);
+    if (r >= 0)
+        qdisc_recorder_plant(*ret_qdisc, "tbf");
+    return r;
 }
 
-/* Applies the plan; returns how many steps it took. */
-static uint32_t apply(const struct qdisc_driver *driver, struct qdisc *qdisc,
-                      const struct port_plan *plan)
+static struct port_wish wish_of(uint64_t link_bps, uint32_t levels)
 {
-    struct port_tree want, have;
-    struct port_step steps[WANT_STEPS];
+    return (struct port_wish){.link_bps = link_bps,
+                              .levels = levels,
+                              .queue_packets = 120,
+                              .floor_permille = 10,
+                              .unmanaged_permille = 100,
+                              .control_permille = 10};
+}
+
+/* Brings the wish about; returns how many steps it took. */
+static uint32_t apply(const struct qdisc_driver *driver, struct qdisc *qdisc,
+                      const struct port_wish *wish)
+{
+    struct port_facts facts;
+    struct port want;
+    struct qdisc_plan *plan;
     struct err err = {0};
-    uint32_t n;
-    assert_int_equal(driver->want(plan, &want, &err), 0);
-    assert_int_equal(driver->have(qdisc, "lo", &have, &err), 0);
-    assert_int_equal(want_steps("lo", &want, &have, true, steps, &n, &err), 0);
-    if (driver->apply(qdisc, "lo", steps, n, &err) < 0)
+    assert_int_equal(driver->facts(qdisc, "lo", &facts, &err), 0);
+    assert_int_equal(port_want(wish, &facts, &want, &err), 0);
+    assert_int_equal(driver->plan(qdisc, "lo", &want, &plan, &err), 0);
+    if (driver->apply(qdisc, "lo", plan, &err) < 0)
         fail_msg("%s: %s", driver->name, err.text);
-    return n;
+    uint32_t steps = plan->steps;
+    free(plan);
+    return steps;
+}
+
+static enum qdisc_root root_of(const struct qdisc_driver *driver, struct qdisc *qdisc)
+{
+    struct port_wish wish = wish_of(100000000, 8);
+    struct port_facts facts = {.mtu_bytes = 1500};
+    struct port want;
+    struct qdisc_plan *plan;
+    assert_int_equal(port_want(&wish, &facts, &want, NULL), 0);
+    assert_int_equal(driver->plan(qdisc, "lo", &want, &plan, NULL), 0);
+    enum qdisc_root root = plan->root;
+    free(plan);
+    return root;
+}
+
+/* Traffic of different queues has different classes, that of one queue has one. */
+static void check_classes(const struct qdisc_driver *driver, const struct port_wish *wish)
+{
+    uint32_t class[PORT_TRAFFIC];
+    struct port_facts facts = {.mtu_bytes = 1500};
+    struct port want;
+    assert_int_equal(port_want(wish, &facts, &want, NULL), 0);
+    assert_int_equal(qdisc_classes(driver, wish, class, NULL), 0);
+    for (int a = 0; a < PORT_TRAFFIC; a++) {
+        assert_int_not_equal(class[a], 0);
+        for (int b = 0; b < a; b++)
+            assert_int_equal(class[a] == class[b], want.queue_of[a] == want.queue_of[b]);
+    }
 }
 
 static void hold_to_contract(const struct qdisc_driver *driver)
@@ -43,24 +85,24 @@ static void hold_to_contract(const struct qdisc_driver *driver)
     struct qdisc *qdisc = NULL;
     struct qdisc_record before, after;
     struct qdisc_stats stats;
-    struct port_tree have;
+    struct port_facts facts;
     struct err err = {0};
-    uint32_t mtu = 0;
     assert_int_equal(driver->open(&qdisc, &err), 0);
-    assert_int_equal(driver->mtu(qdisc, "lo", &mtu, &err), 0);
-    assert_true(mtu >= 1280);
+    assert_int_equal(driver->facts(qdisc, "lo", &facts, &err), 0);
+    assert_true(facts.mtu_bytes >= 1280);
     assert_int_equal(driver->record(qdisc, "lo", &before, &err), 0);
 
-    const struct port_plan plans[] = {plan_of(100000000, 8), plan_of(100000000, 1),
-                                      plan_of(50000000, 8), plan_of(40000000000, 4)};
-    for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
-        assert_true(apply(driver, qdisc, &plans[i]) > 0);
-        assert_int_equal(apply(driver, qdisc, &plans[i]), 0);
+    const struct port_wish wishes[] = {wish_of(100000000, 8), wish_of(100000000, 1),
+                                       wish_of(50000000, 8), wish_of(40000000000, 4)};
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+        assert_true(apply(driver, qdisc, &wishes[i]) > 0);
+        assert_int_equal(apply(driver, qdisc, &wishes[i]), 0);
+        check_classes(driver, &wishes[i]);
     }
     assert_int_equal(driver->stats(qdisc, "lo", &stats, &err), 0);
+    assert_int_equal(root_of(driver, qdisc), QDISC_OURS);
     assert_int_equal(driver->restore(qdisc, "lo", &before, &err), 0);
-    assert_int_equal(driver->have(qdisc, "lo", &have, &err), 0);
-    assert_int_equal(have.root, PORT_EMPTY);
+    assert_int_equal(root_of(driver, qdisc), QDISC_EMPTY);
     assert_int_equal(driver->record(qdisc, "lo", &after, &err), 0);
     assert_string_equal(before.text, after.text);
     assert_int_equal(driver->restore(qdisc, "lo", &before, &err), 0);
@@ -85,34 +127,61 @@ static void test_the_recorder_says_what_it_was_told(void **state)
 {
     (void)state;
     struct qdisc *qdisc = NULL;
-    struct port_plan plan = plan_of(100000000, 1);
+    struct port_wish wish = wish_of(100000000, 1);
     assert_int_equal(qdisc_recorder.open(&qdisc, NULL), 0);
     qdisc_recorder_plant(qdisc, "tbf");
-    assert_int_equal(apply(&qdisc_recorder, qdisc, &plan), 1 + 4 + 3);
-    assert_memory_equal(qdisc_recorder_text(qdisc), "lo root 0 ", 10);
-    assert_non_null(
-        strstr(qdisc_recorder_text(qdisc), "lo leaf 20 prio 0 rate 11125000 limit 960\n"));
+    assert_int_equal(apply(&qdisc_recorder, qdisc, &wish), 3);
+    assert_string_equal(qdisc_recorder_text(qdisc),
+                        "lo control 0 priority 0 floor 1000000 packets 120\n"
+                        "lo level 0 priority 1 floor 0 packets 960\n"
+                        "lo unmanaged 0 priority 2 floor 10000000 packets 120\n");
     qdisc_recorder.close(qdisc);
+}
+
+static void test_a_foreign_qdisc_is_refused_or_replaced(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/duopoly-queues-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    struct queues_config config = {
+        .driver = &planted, .state_dir = directory, .wish = wish_of(100000000, 8)};
+    const char ports[1][PORT_NAME] = {"eth0"};
+    struct queues *queues;
+    struct err err = {0};
+    assert_int_equal(queues_open(&config, ports, 1, &queues, &err), 0);
+    assert_int_equal(queues_apply(queues, &err), -EBUSY);
+    assert_non_null(strstr(err.text, "eth0"));
+    assert_non_null(strstr(err.text, "tbf"));
+    queues_close(queues);
+    config.replace = true;
+    assert_int_equal(queues_open(&config, ports, 1, &queues, &err), 0);
+    assert_int_equal(queues_apply(queues, &err), 0);
+    assert_int_equal(queues_restore(queues, &err), 0);
+    queues_close(queues);
+    assert_int_equal(rmdir(directory), 0);
 }
 
 static void test_a_missing_interface_is_said(void **state)
 {
     (void)state;
     struct qdisc *qdisc = NULL;
-    struct port_tree have;
+    struct port_facts facts;
     struct err err = {0};
     assert_int_equal(qdisc_htb.open(&qdisc, &err), 0);
-    assert_int_equal(qdisc_htb.have(qdisc, "no-such-port", &have, &err), -ENODEV);
+    assert_int_equal(qdisc_htb.facts(qdisc, "no-such-port", &facts, &err), -ENODEV);
     assert_non_null(strstr(err.text, "no-such-port"));
     qdisc_htb.close(qdisc);
 }
 
 int main(void)
 {
+    planted = qdisc_recorder;
+    planted.open = open_planted;
     own_namespace = unshare(CLONE_NEWNET) == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_driver_keeps_the_contract),
         cmocka_unit_test(test_the_recorder_says_what_it_was_told),
+        cmocka_unit_test(test_a_foreign_qdisc_is_refused_or_replaced),
         cmocka_unit_test(test_a_missing_interface_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

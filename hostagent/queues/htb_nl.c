@@ -1,4 +1,5 @@
 #include "hostagent/nl.h"
+#include "hostagent/queues/htb.h"
 #include "hostagent/queues/qdisc.h"
 
 #include <errno.h>
@@ -20,6 +21,11 @@
 
 struct qdisc {
     struct nl_sock *sock;
+};
+
+struct htb_plan {
+    struct qdisc_plan plan; /* first: the others know this part */
+    struct htb_step steps[HTB_STEPS];
 };
 
 /* One qdisc as the kernel tells it. */
@@ -125,7 +131,7 @@ static const struct raw_qdisc *find_root(const struct raw_list *list)
 
 static bool is_ours(const struct raw_qdisc *root)
 {
-    return strcmp(root->kind, "htb") == 0 && root->handle == (uint32_t)WANT_MAJOR << 16;
+    return strcmp(root->kind, "htb") == 0 && root->handle == (uint32_t)HTB_MAJOR << 16;
 }
 
 static uint32_t default_minor(const struct raw_qdisc *root)
@@ -150,23 +156,23 @@ static uint32_t leaf_limit(const struct raw_list *list, uint32_t classid)
     return opt.limit;
 }
 
-static struct port_class read_class(struct rtnl_class *class, const struct raw_list *list)
+static struct htb_class read_class(struct rtnl_class *class, const struct raw_list *list)
 {
     uint32_t handle = rtnl_tc_get_handle(TC_CAST(class));
-    struct port_class found = {.minor = (uint16_t)TC_H_MIN(handle),
-                               .prio = (uint8_t)rtnl_htb_get_prio(class),
-                               .burst_bytes = rtnl_htb_get_rbuffer(class),
-                               .cburst_bytes = rtnl_htb_get_cbuffer(class),
-                               .quantum_bytes = rtnl_htb_get_quantum(class),
-                               .limit_packets = leaf_limit(list, handle)};
+    struct htb_class found = {.minor = (uint16_t)TC_H_MIN(handle),
+                              .prio = (uint8_t)rtnl_htb_get_prio(class),
+                              .burst_bytes = rtnl_htb_get_rbuffer(class),
+                              .cburst_bytes = rtnl_htb_get_cbuffer(class),
+                              .quantum_bytes = rtnl_htb_get_quantum(class),
+                              .limit_packets = leaf_limit(list, handle)};
     rtnl_htb_get_rate64(class, &found.rate_bytes_s);
     rtnl_htb_get_ceil64(class, &found.ceil_bytes_s);
     return found;
 }
 
-/* The classes of our HTB, root class first; foreign ones beyond WANT_CLASSES are not ours to know.
+/* The classes of our HTB, root class first; foreign ones beyond HTB_CLASSES are not ours to know.
  */
-static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct port_tree *tree,
+static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct htb_tree *tree,
                         struct err *err)
 {
     struct nl_cache *cache;
@@ -175,8 +181,8 @@ static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct
         return netlink_err(err, r, "reading the classes of interface %d", list->ifindex);
     for (struct nl_object *o = nl_cache_get_first(cache); o; o = nl_cache_get_next(o)) {
         struct rtnl_class *class = (struct rtnl_class *)o;
-        if (TC_H_MAJ(rtnl_tc_get_handle(TC_CAST(class))) != (uint32_t)WANT_MAJOR << 16 ||
-            tree->classes_n == WANT_CLASSES)
+        if (TC_H_MAJ(rtnl_tc_get_handle(TC_CAST(class))) != (uint32_t)HTB_MAJOR << 16 ||
+            tree->classes_n == HTB_CLASSES)
             continue;
         tree->classes[tree->classes_n++] = read_class(class, list);
     }
@@ -184,26 +190,40 @@ static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct
     return 0;
 }
 
-static int htb_have(struct qdisc *qdisc, const char *port, struct port_tree *ret_have,
-                    struct err *err)
+/* What stands on the port; `tree` is filled when it is ours. */
+static int look(struct qdisc *qdisc, const char *port, struct qdisc_plan *ret_plan,
+                struct htb_tree *tree, struct err *err)
 {
     struct raw_list list;
-    struct port_tree tree = {.root = PORT_EMPTY};
     int r = read_qdiscs(qdisc, port, &list, err);
     if (r < 0)
         return r;
     const struct raw_qdisc *root = find_root(&list);
-    if (root) {
-        snprintf(tree.kind, sizeof(tree.kind), "%s", root->kind);
-        tree.root = is_ours(root) ? PORT_OURS : PORT_FOREIGN;
+    if (!root)
+        return 0;
+    snprintf(ret_plan->kind, sizeof(ret_plan->kind), "%s", root->kind);
+    ret_plan->root = is_ours(root) ? QDISC_OURS : QDISC_FOREIGN;
+    if (ret_plan->root != QDISC_OURS)
+        return 0;
+    tree->default_minor = default_minor(root);
+    return read_classes(qdisc, &list, tree, err);
+}
+
+static int htb_plan(struct qdisc *qdisc, const char *port, const struct port *want,
+                    struct qdisc_plan **ret_plan, struct err *err)
+{
+    struct htb_tree have = {0}, tree;
+    struct htb_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan)
+        return err_sys(err, ENOMEM, "queues");
+    int r = look(qdisc, port, &plan->plan, &have, err);
+    if (r < 0) {
+        free(plan);
+        return r;
     }
-    if (tree.root == PORT_OURS) {
-        tree.default_minor = default_minor(root);
-        r = read_classes(qdisc, &list, &tree, err);
-        if (r < 0)
-            return r;
-    }
-    *ret_have = tree;
+    htb_tree_of(want, &tree);
+    plan->plan.steps = htb_steps(&tree, plan->plan.root == QDISC_OURS ? &have : NULL, plan->steps);
+    *ret_plan = &plan->plan;
     return 0;
 }
 
@@ -211,7 +231,7 @@ static int htb_have(struct qdisc *qdisc, const char *port, struct port_tree *ret
 
 static uint32_t classid(uint16_t minor)
 {
-    return (uint32_t)WANT_MAJOR << 16 | minor;
+    return (uint32_t)HTB_MAJOR << 16 | minor;
 }
 
 static int put_root(struct qdisc *qdisc, int ifindex, uint32_t minor)
@@ -231,24 +251,24 @@ static int put_root(struct qdisc *qdisc, int ifindex, uint32_t minor)
     return r;
 }
 
-static void fill_class(struct rtnl_class *class, const struct port_class *want)
+static void fill_class(struct rtnl_class *class, const struct htb_class *want)
 {
     rtnl_htb_set_rate64(class, want->rate_bytes_s);
     rtnl_htb_set_ceil64(class, want->ceil_bytes_s);
     rtnl_htb_set_rbuffer(class, want->burst_bytes);
     rtnl_htb_set_cbuffer(class, want->cburst_bytes);
     rtnl_htb_set_quantum(class, want->quantum_bytes);
-    if (want->minor != WANT_ROOT)
+    if (want->minor != HTB_ROOT)
         rtnl_htb_set_prio(class, want->prio);
 }
 
-static int put_class(struct qdisc *qdisc, int ifindex, const struct port_class *want)
+static int put_class(struct qdisc *qdisc, int ifindex, const struct htb_class *want)
 {
     struct rtnl_class *class = rtnl_class_alloc();
     if (!class)
         return -NLE_NOMEM;
     rtnl_tc_set_ifindex(TC_CAST(class), ifindex);
-    rtnl_tc_set_parent(TC_CAST(class), classid(want->minor == WANT_ROOT ? 0 : WANT_ROOT));
+    rtnl_tc_set_parent(TC_CAST(class), classid(want->minor == HTB_ROOT ? 0 : HTB_ROOT));
     rtnl_tc_set_handle(TC_CAST(class), classid(want->minor));
     int r = rtnl_tc_set_kind(TC_CAST(class), "htb");
     if (r >= 0) {
@@ -259,14 +279,14 @@ static int put_class(struct qdisc *qdisc, int ifindex, const struct port_class *
     return r;
 }
 
-static int put_leaf(struct qdisc *qdisc, int ifindex, const struct port_class *want)
+static int put_leaf(struct qdisc *qdisc, int ifindex, const struct htb_class *want)
 {
     struct rtnl_qdisc *leaf = rtnl_qdisc_alloc();
     if (!leaf)
         return -NLE_NOMEM;
     rtnl_tc_set_ifindex(TC_CAST(leaf), ifindex);
     rtnl_tc_set_parent(TC_CAST(leaf), classid(want->minor));
-    rtnl_tc_set_handle(TC_CAST(leaf), (uint32_t)(WANT_MAJOR + want->minor) << 16);
+    rtnl_tc_set_handle(TC_CAST(leaf), (uint32_t)(HTB_MAJOR + want->minor) << 16);
     int r = rtnl_tc_set_kind(TC_CAST(leaf), "pfifo");
     if (r >= 0) {
         rtnl_qdisc_fifo_set_limit(leaf, (int)want->limit_packets);
@@ -288,33 +308,34 @@ static int delete_class(struct qdisc *qdisc, int ifindex, uint16_t minor)
     return r;
 }
 
-static int apply_step(struct qdisc *qdisc, int ifindex, const struct port_step *step)
+static int apply_step(struct qdisc *qdisc, int ifindex, const struct htb_step *step)
 {
     switch (step->kind) {
-    case STEP_ROOT:
+    case HTB_STEP_ROOT:
         return put_root(qdisc, ifindex, step->default_minor);
-    case STEP_CLASS:
+    case HTB_STEP_CLASS:
         return put_class(qdisc, ifindex, &step->class);
-    case STEP_LEAF:
+    case HTB_STEP_LEAF:
         return put_leaf(qdisc, ifindex, &step->class);
-    case STEP_CLASS_DELETE:
+    case HTB_STEP_CLASS_DELETE:
         return delete_class(qdisc, ifindex, step->class.minor);
     }
     return -NLE_INVAL;
 }
 
-static int htb_apply(struct qdisc *qdisc, const char *port, const struct port_step *steps,
-                     uint32_t n, struct err *err)
+static int htb_apply(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
+                     struct err *err)
 {
+    const struct htb_step *steps = ((const struct htb_plan *)plan)->steps;
     static const char *const words[] = {"the root qdisc", "class", "the queue of class",
                                         "the end of class"};
     int ifindex = port_index(port, err);
     if (ifindex < 0)
         return ifindex;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < plan->steps; i++) {
         int r = apply_step(qdisc, ifindex, &steps[i]);
         if (r < 0)
-            return netlink_err(err, r, "setting %s %x:%x on %s", words[steps[i].kind], WANT_MAJOR,
+            return netlink_err(err, r, "setting %s %x:%x on %s", words[steps[i].kind], HTB_MAJOR,
                                steps[i].class.minor, port);
     }
     return 0;
@@ -454,12 +475,15 @@ static int htb_restore(struct qdisc *qdisc, const char *port, const struct qdisc
 
 /* ---- counters ---- */
 
-static int queue_of(uint16_t minor)
+/* The traffic that a class of ours is named after; −1: none. */
+static int traffic_of(uint16_t minor)
 {
-    for (int queue = 0; queue < WANT_QUEUES; queue++)
-        if (want_minor((enum want_queue)queue, WANT_LEVELS) == minor)
-            return queue;
-    return -1;
+    if (minor == HTB_CONTROL)
+        return TRAFFIC_CONTROL;
+    if (minor == HTB_UNMANAGED)
+        return TRAFFIC_UNMANAGED;
+    int level = minor - (int)HTB_LEVEL(0);
+    return level >= 0 && level < PORT_LEVELS ? TRAFFIC_LEVEL0 + level : -1;
 }
 
 static int htb_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
@@ -476,10 +500,10 @@ static int htb_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *
     for (struct nl_object *o = nl_cache_get_first(cache); o; o = nl_cache_get_next(o)) {
         struct rtnl_tc *tc = TC_CAST(o);
         uint32_t handle = rtnl_tc_get_handle(tc);
-        int queue = queue_of((uint16_t)TC_H_MIN(handle));
-        if (TC_H_MAJ(handle) != (uint32_t)WANT_MAJOR << 16 || queue < 0)
+        int traffic = traffic_of((uint16_t)TC_H_MIN(handle));
+        if (TC_H_MAJ(handle) != (uint32_t)HTB_MAJOR << 16 || traffic < 0)
             continue;
-        stats.queues[queue] = (struct qdisc_queue_stats){
+        stats.queues[traffic] = (struct qdisc_queue_stats){
             .bytes = rtnl_tc_get_stat(tc, RTNL_TC_BYTES),
             .packets = rtnl_tc_get_stat(tc, RTNL_TC_PACKETS),
             .drops = rtnl_tc_get_stat(tc, RTNL_TC_DROPS),
@@ -491,20 +515,27 @@ static int htb_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *
     return 0;
 }
 
-static int htb_mtu(struct qdisc *qdisc, const char *port, uint32_t *ret_bytes, struct err *err)
+static int htb_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
+                     struct err *err)
 {
-    return netlink_mtu(qdisc->sock, port, ret_bytes, err);
+    return netlink_mtu(qdisc->sock, port, &ret_facts->mtu_bytes, err);
+}
+
+static uint32_t htb_class_of(const struct port *want, enum port_traffic traffic)
+{
+    return classid(htb_minor(want, traffic));
 }
 
 const struct qdisc_driver qdisc_htb = {
     .name = "htb",
-    .want = want_tree,
+    .abilities = {.strict = true, .floors = true},
     .open = htb_open,
     .close = htb_close,
-    .have = htb_have,
+    .facts = htb_facts,
     .record = htb_record,
+    .plan = htb_plan,
     .apply = htb_apply,
     .restore = htb_restore,
     .stats = htb_stats,
-    .mtu = htb_mtu,
+    .class_of = htb_class_of,
 };

@@ -1,0 +1,64 @@
+/* A wanted port in HTB's terms, and the steps from the classes that are there (pure).
+ *
+ * Rates (HTB serves guarantees before priorities, and a leaf under its own rate does not ask its
+ * parent): all leaves' rates add up to exactly the link. A queue's floor is its rate, one byte a
+ * second where it has none; level 0 gets what the others leave. Every ceil is the link. HTB has
+ * eight `prio` values and silently cuts higher ones to 7: control shares 0 with level 0, unmanaged
+ * 7 with level 7.
+ *
+ * Quanta: classes of one `prio` take turns by quantum. Control's is large and level 0's two
+ * packets, so control waits for two packets at most when both borrow.
+ *
+ * Nothing here allocates or knows the kernel; all functions are O(classes). */
+#pragma once
+
+#include "hostagent/queues/port.h"
+
+#define HTB_CLASSES   (PORT_TRAFFIC + 1) /* with the root class, which is the first */
+#define HTB_STEPS     (1 + 3 * HTB_CLASSES)
+#define HTB_MAJOR     0x0d00 /* our root qdisc is "d00:" on every port */
+#define HTB_ROOT      0x1    /* minors */
+#define HTB_CONTROL   0x10
+#define HTB_LEVEL(l)  (0x20u + (l))
+#define HTB_UNMANAGED 0x30
+
+struct htb_class {
+    uint16_t minor;
+    uint8_t prio; /* 0…7; without meaning for the root class */
+    uint64_t rate_bytes_s, ceil_bytes_s;
+    uint32_t burst_bytes,
+        cburst_bytes; /* how much may go at once after silence, at rate and at ceil */
+    uint32_t quantum_bytes;
+    uint32_t limit_packets; /* of the leaf's pfifo; 0: no leaf of ours */
+};
+
+/* Classes, wanted or found, in order of minors, except that the root class is the first. */
+struct htb_tree {
+    uint32_t default_minor;
+    uint32_t classes_n;
+    struct htb_class classes[HTB_CLASSES];
+};
+
+enum htb_step_kind {
+    HTB_STEP_ROOT,         /* put our root qdisc in the place of what is there */
+    HTB_STEP_CLASS,        /* add or change `class` */
+    HTB_STEP_LEAF,         /* give `class` a pfifo of limit_packets, or change its length */
+    HTB_STEP_CLASS_DELETE, /* of class.minor, with its leaf */
+};
+
+struct htb_step {
+    enum htb_step_kind kind;
+    uint32_t default_minor; /* HTB_STEP_ROOT */
+    struct htb_class class;
+};
+
+void htb_tree_of(const struct port *want, struct htb_tree *ret_tree);
+
+/* The minor of the class that serves `traffic`. */
+uint16_t htb_minor(const struct port *want, enum port_traffic traffic);
+
+/* The steps that turn `have` into `want`, none when it is so already; a tree is changed class by
+ * class, without a gap. `have` NULL: no tree of ours is there. steps[HTB_STEPS]. Returns how many.
+ */
+uint32_t htb_steps(const struct htb_tree *want, const struct htb_tree *have,
+                   struct htb_step *steps);

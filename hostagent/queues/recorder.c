@@ -1,0 +1,166 @@
+/* The queue driver of tests: remembers one port, whatever its name, and what it was told. */
+#include "hostagent/queues/qdisc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_BYTES 16384 /* later steps are left out of the transcript */
+#define MTU_BYTES  1500
+
+struct recorder_plan {
+    struct qdisc_plan plan; /* first: the others know this part */
+    struct port want;
+};
+
+struct qdisc {
+    enum qdisc_root root;
+    char kind[16];
+    struct port port;
+    size_t used;
+    char text[TEXT_BYTES];
+};
+
+static int recorder_open(struct qdisc **ret_qdisc, struct err *err)
+{
+    struct qdisc *qdisc = calloc(1, sizeof(*qdisc));
+    if (!qdisc)
+        return err_sys(err, ENOMEM, "recorder");
+    *ret_qdisc = qdisc;
+    return 0;
+}
+
+static void recorder_close(struct qdisc *qdisc)
+{
+    free(qdisc);
+}
+
+static int recorder_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
+                          struct err *err)
+{
+    (void)qdisc;
+    (void)port;
+    (void)err;
+    *ret_facts = (struct port_facts){.mtu_bytes = MTU_BYTES};
+    return 0;
+}
+
+static int recorder_record(struct qdisc *qdisc, const char *port, struct qdisc_record *ret_record,
+                           struct err *err)
+{
+    (void)port;
+    (void)err;
+    *ret_record = (struct qdisc_record){.text = ""};
+    if (qdisc->root == QDISC_FOREIGN)
+        snprintf(ret_record->text, sizeof(ret_record->text), "%s\n", qdisc->kind);
+    return 0;
+}
+
+static bool same_queue(const struct port_queue *a, const struct port_queue *b)
+{
+    return a->kind == b->kind && a->level == b->level && a->priority == b->priority &&
+           a->floor_bps == b->floor_bps && a->packets == b->packets &&
+           a->ecn_packets == b->ecn_packets;
+}
+
+/* A step is one queue to be set. */
+static bool needs_step(const struct qdisc *qdisc, const struct port *want, uint32_t i)
+{
+    return qdisc->root != QDISC_OURS || i >= qdisc->port.queues_n ||
+           !same_queue(&qdisc->port.queues[i], &want->queues[i]);
+}
+
+static int recorder_plan(struct qdisc *qdisc, const char *port, const struct port *want,
+                         struct qdisc_plan **ret_plan, struct err *err)
+{
+    (void)port;
+    struct recorder_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan)
+        return err_sys(err, ENOMEM, "recorder");
+    plan->plan.root = qdisc->root;
+    memcpy(plan->plan.kind, qdisc->kind, sizeof(qdisc->kind));
+    plan->want = *want;
+    for (uint32_t i = 0; i < want->queues_n; i++)
+        plan->plan.steps += needs_step(qdisc, want, i);
+    *ret_plan = &plan->plan;
+    return 0;
+}
+
+static void note_queue(struct qdisc *qdisc, const char *port, const struct port_queue *queue)
+{
+    static const char *const kinds[] = {"control", "level", "unmanaged"};
+    int n = snprintf(qdisc->text + qdisc->used, TEXT_BYTES - qdisc->used,
+                     "%s %s %u priority %u floor %llu packets %u\n", port, kinds[queue->kind],
+                     queue->level, queue->priority, (unsigned long long)queue->floor_bps,
+                     queue->packets);
+    if (n > 0 && qdisc->used + (size_t)n < TEXT_BYTES)
+        qdisc->used += (size_t)n;
+    qdisc->text[qdisc->used] = 0;
+}
+
+static int recorder_apply(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
+                          struct err *err)
+{
+    (void)err;
+    const struct port *want = &((const struct recorder_plan *)plan)->want;
+    for (uint32_t i = 0; i < want->queues_n; i++)
+        if (needs_step(qdisc, want, i))
+            note_queue(qdisc, port, &want->queues[i]);
+    qdisc->root = QDISC_OURS;
+    qdisc->port = *want;
+    return 0;
+}
+
+static int recorder_restore(struct qdisc *qdisc, const char *port,
+                            const struct qdisc_record *record, struct err *err)
+{
+    (void)port;
+    (void)err;
+    char kind[sizeof(qdisc->kind)];
+    if (qdisc->root != QDISC_OURS)
+        return 0;
+    snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(record->text, "\n"), record->text);
+    qdisc_recorder_plant(qdisc, kind);
+    return 0;
+}
+
+static int recorder_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
+                          struct err *err)
+{
+    (void)qdisc;
+    (void)port;
+    (void)err;
+    *ret_stats = (struct qdisc_stats){0};
+    return 0;
+}
+
+static uint32_t recorder_class_of(const struct port *want, enum port_traffic traffic)
+{
+    return want->queue_of[traffic] + 1u;
+}
+
+const char *qdisc_recorder_text(const struct qdisc *qdisc)
+{
+    return qdisc->text;
+}
+
+void qdisc_recorder_plant(struct qdisc *qdisc, const char *kind)
+{
+    qdisc->root = kind[0] ? QDISC_FOREIGN : QDISC_EMPTY;
+    snprintf(qdisc->kind, sizeof(qdisc->kind), "%s", kind);
+}
+
+const struct qdisc_driver qdisc_recorder = {
+    .name = "recorder",
+    .abilities = {.strict = true, .floors = true, .ecn = true},
+    .open = recorder_open,
+    .close = recorder_close,
+    .facts = recorder_facts,
+    .record = recorder_record,
+    .plan = recorder_plan,
+    .apply = recorder_apply,
+    .restore = recorder_restore,
+    .stats = recorder_stats,
+    .class_of = recorder_class_of,
+};
