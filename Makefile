@@ -207,6 +207,11 @@ up: deps ## leaves a testbed standing, with its daemons, under a repeating load 
 down: ## ends what make up left standing
 	@$(PYTHON) -m testbed.demo.standing down
 
+.PHONY: soak-live
+soak-live: deps ## the load of make up for MINUTES (60) with a random kill every KILL_EVERY (20) s under SEED, then whether all ended well (root)
+	@$(MAKE) -s --no-print-directory programs
+	@$(PYTHON) -m testbed.demo.soak
+
 .PHONY: format
 format: ## formats the C sources in place
 	clang-format -i $$(git ls-files '*.c' '*.h')

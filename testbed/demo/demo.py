@@ -25,10 +25,10 @@ def build_folder():
 
 
 @contextlib.contextmanager
-def own_folder(build):
+def own_folder(build, name="demo"):
     """BUILD/demo, or the first of BUILD/demo-2, … that no other demo writes to; ours until the end."""
     for number in itertools.count(1):
-        folder = os.path.join(build, "demo" if number == 1 else "demo-%d" % number)
+        folder = os.path.join(build, name if number == 1 else "%s-%d" % (name, number))
         os.makedirs(folder, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

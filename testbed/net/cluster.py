@@ -59,7 +59,7 @@ class Cluster:
         self.socket = os.path.join(self.directory, "duopolyd.sock")
         self.ports = os.path.join(self.directory, "ports")
         self.log_folder = os.path.join(logs, "log")
-        self.processes = []
+        self.processes = {}  # (program, name): what was started there, oldest first
 
     # ---- its life ----
 
@@ -72,30 +72,42 @@ class Cluster:
         self._start(network.SWITCH, "duopoly-agent", "--replace", "--config",
                     self._write("agent-s.yaml", self._agent_yaml(network.SWITCH)))
         for host in self.net.hosts:
-            self._start(host, "replay-serve", "--port", str(SERVE_PORT), "--registry", self._registry(host))
-            self._start(host, "duopoly-agent", "--replace", "--config",
-                        self._write("agent-%s.yaml" % host, self._agent_yaml(host)))
+            self.start("replay-serve", host)
+            self.start("duopoly-agent", host)
         system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
+
+    def start(self, program, host):
+        """Starts a worker's agent or server: at first, and again after its kill."""
+        if program == "replay-serve":
+            self._start(host, program, "--port", str(SERVE_PORT), "--registry", self._registry(host))
+        else:
+            self._start(host, program, "--replace", "--config",
+                        self._write("agent-%s.yaml" % host, self._agent_yaml(host)))
+
+    def kill(self, program, host):
+        """As a crash: nothing is put away."""
+        child = self.processes.pop((program, host))
+        child.kill()
+        child.wait()
 
     def down(self):
         """Agents end before the controller; what they leave ends with the instance."""
-        for child in reversed(self.processes):
+        for child in reversed(self.processes.values()):
             system.stop([system.identify(child.pid)])
-        self.processes = []
+        self.processes = {}
         if os.path.isdir(self.ports):
             shutil.copytree(self.ports, os.path.join(self.logs, "ports"), dirs_exist_ok=True)
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def ended(self):
+        """[(program, name, its last words)] of the daemons that have ended by themselves."""
+        return [(program, name, self._last_words(program, name))
+                for (program, name), child in self.processes.items() if child.poll() is not None]
+
     def check_alive(self):
         """Failure with its last words when a daemon has ended; else false."""
-        for child in self.processes:
-            if child.poll() is not None:
-                program = next(os.path.basename(word) for word in child.args if word.startswith(self.program("")))
-                name = child.args[1].rpartition("-")[2]
-                log = os.path.join(self.logs, "%s-%s.log" % (program, name))
-                with open(log, errors="replace") as said:
-                    last = (said.read().strip().splitlines() or ["it said nothing"])[-1]
-                raise system.Failure("%s on %s has ended: %s" % (program, name, last))
+        for ended in self.ended():
+            raise system.Failure("%s on %s has ended: %s" % ended)
         return False
 
     def program(self, name):
@@ -145,13 +157,20 @@ class Cluster:
     def _registry(self, host):
         return os.path.join(self.directory, "registry", host)
 
+    def _log(self, program, name):
+        return os.path.join(self.logs, "%s-%s.log" % (program, name))
+
+    def _last_words(self, program, name):
+        with open(self._log(program, name), errors="replace") as said:
+            return (said.read().strip().splitlines() or ["it said nothing"])[-1]
+
     def _start(self, name, program, *arguments):
-        log = os.path.join(self.logs, "%s-%s.log" % (program, name))
         # A dozen hosts share a few cores here: without this, what should take a host's controller and agent no time
         # waits behind every other host's packets and tasks, several milliseconds at each of a round trip's eight wake-ups.
         # (The lowest nice value is not enough: it buys a larger share, not the end of who runs.)
         urgent = ["chrt", "--fifo", "10"] if program in ("duopolyd", "duopoly-agent") else []
-        self.processes.append(self.net.start(name, [*urgent, self.program(program), *arguments], log))
+        self.processes[program, name] = self.net.start(name, [*urgent, self.program(program), *arguments],
+                                                       self._log(program, name))
 
     def _write(self, name, text):
         path = os.path.join(self.directory, name)

@@ -76,6 +76,8 @@ class Instance:
         self.save()
 
     def add_process(self, pid):
+        """Those that have ended are forgotten: daemons may be started any number of times."""
+        self.state["processes"] = [process for process in self.state["processes"] if system.is_alive(process)]
         self.state["processes"].append(system.identify(pid))
         self.save()
 

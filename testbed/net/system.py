@@ -72,6 +72,20 @@ def stop(processes, seconds=5.0):
         reap(process[0])
 
 
+def kill_in_namespace(name):
+    """SIGKILL to all that lives in a network namespace; waits until nothing does."""
+    def none_lives():
+        pids = [int(pid) for pid in run("ip", "netns", "pids", name).split()]
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return not pids
+
+    wait_for(none_lives, 10, "the end of all processes in %s" % name)
+
+
 def reap(pid):
     try:
         os.waitpid(pid, os.WNOHANG)
@@ -88,9 +102,13 @@ def end_with_parent():
 
 
 def stop_signals_raise():
-    """SIGTERM and SIGHUP as Ctrl-C, so that `finally` runs."""
+    """SIGINT, SIGTERM and SIGHUP all as Ctrl-C, so that `finally` runs; SIGHUP not where nohup has it ignored.
+
+    SIGINT also where the shell has it ignored, as it does in background jobs: who sends it then means us."""
     def handler(number, _frame):
         raise KeyboardInterrupt("signal %d" % number)
 
+    signal.signal(signal.SIGINT, handler)
     signal.signal(signal.SIGTERM, handler)
-    signal.signal(signal.SIGHUP, handler)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, handler)

@@ -1,0 +1,186 @@
+"""What breaks in a soak: one victim at a time, out of everything but the controller and the switch, each back after a while.
+
+All that is random comes from one seed, in an order that does not depend on how the run goes: a kill draws what, where and
+for how long, also where it then uses only some of these."""
+
+import collections
+import heapq
+import itertools
+import os
+import random
+import signal
+import time
+
+from testbed.net import network, system
+
+TASKS = ("replay-map", "replay-reduce")
+
+
+def programs(folder):
+    """[(process number, program)] of what runs out of that folder, by number."""
+    found = []
+    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            where, name = os.path.split(os.readlink("/proc/%d/exe" % pid))
+        except OSError:
+            continue
+        if where == folder:
+            found.append((pid, name))
+    return found
+
+
+def between(draw, least, most):
+    return least + draw * (most - least)
+
+
+class Victims:
+    """running: the Cluster; driver: what has restart() and kill(); say: takes a line."""
+
+    def __init__(self, running, driver, seed, say):
+        self.running, self.driver, self.say = running, driver, say
+        self.random = random.Random(seed)
+        self.returns = []  # heap of (when, number, what comes back, how)
+        self.numbers = itertools.count()
+        self.hurt = {}  # host: what it lacks just now
+        self.killed = collections.Counter()
+
+    def kill(self):
+        """One of KINDS, at random; where there is nothing of that kind, the next one that there is."""
+        first = self.random.randrange(len(self.KINDS))
+        where, seconds = self.random.random(), self.random.random()
+        for kind in self.KINDS[first:] + self.KINDS[:first]:
+            done = kind(self, where, seconds)
+            if done:
+                self.killed[kind.__name__.strip("_")] += 1
+                self.say(done)
+                return
+
+    def bring_back(self, everything=False):
+        """What is due by now, or all that is still away."""
+        while self.returns and (everything or self.returns[0][0] <= time.monotonic()):
+            _, _, what, how = heapq.heappop(self.returns)
+            how()
+            self.say("%s is back" % what)
+
+    def bury(self):
+        """Kills a whole host for good; its name."""
+        host = self._host(self.random.random(), all_of_them=True)
+        self.hurt[host] = "everything"
+        self._end_host(host)
+        self.say("kill all of %s, for good" % host)
+        return host
+
+    def raise_up(self, host):
+        self._begin_host(host)
+        del self.hurt[host]
+
+    # ---- which ----
+
+    def _host(self, draw, all_of_them=False):
+        """One that lacks nothing; None when half of them are hurt, which is as much as a cluster may have to bear."""
+        whole = [host for host in self.running.net.hosts if host not in self.hurt]
+        if not whole or (not all_of_them and 2 * len(whole) <= len(self.running.net.hosts)):
+            return None
+        return whole[int(draw * len(whole))]
+
+    def _process(self, draw, names):
+        """Kills one of these programs, not by a number that may be another's by now."""
+        found = [pid for pid, name in programs(os.path.dirname(self.running.program(""))) if name in names]
+        if not found:
+            return None
+        pid = found[int(draw * len(found))]
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return None
+        try:
+            if os.readlink("/proc/%d/exe" % pid) not in [self.running.program(name) for name in names]:
+                return None
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            return pid
+        except OSError:
+            return None
+        finally:
+            os.close(handle)
+
+    def _later(self, seconds, what, how, host=None):
+        def back():
+            how()
+            self.hurt.pop(host, None)
+        heapq.heappush(self.returns, (time.monotonic() + seconds, next(self.numbers), what, back))
+
+    # ---- what ----
+
+    def _daemon(self, program, draw, seconds):
+        host = self._host(draw)
+        if host is None:
+            return None
+        self.hurt[host] = program
+        self.running.kill(program, host)
+        what = "%s of %s" % (program, host)
+        self._later(seconds, what, lambda: self.running.start(program, host), host)
+        return "kill %s, for %.1f s" % (what, seconds)
+
+    def _agent(self, where, seconds):
+        return self._daemon("duopoly-agent", where, between(seconds, 0.2, 20))
+
+    def _server(self, where, seconds):
+        """One in four stays away for a minute or more."""
+        return self._daemon("replay-serve", where, between(seconds * 4 / 3, 1, 15) if seconds < 0.75 else
+                            between(seconds * 4 - 3, 60, 90))
+
+    def _parent(self, where, _seconds):
+        pid = self._process(where, ("duopoly-task",))
+        return pid and "kill duopoly-task %d" % pid
+
+    def _task(self, where, _seconds):
+        pid = self._process(where, TASKS)
+        return pid and "kill task process %d" % pid
+
+    def _link(self, where, seconds):
+        """At either end: the host sees its interface gone, or only its carrier."""
+        host = self._host(where)
+        if host is None:
+            return None
+        net, seconds = self.running.net, between(seconds, 2, 45)
+        place, device = (host, "eth0") if int(where * 1000) % 2 else (network.SWITCH, host)
+
+        def turn(word):
+            system.run(*net.enter(place, "ip", "link", "set", device, word))
+        self.hurt[host] = "link"
+        turn("down")
+        what = "link of %s, %s" % (host, "at the host" if place == host else "at the switch")
+        self._later(seconds, what, lambda: turn("up"), host)
+        return "cut %s, for %.1f s" % (what, seconds)
+
+    def _whole_host(self, where, seconds):
+        host = self._host(where)
+        if host is None:
+            return None
+        self.hurt[host] = "everything"
+        self._end_host(host)
+        seconds = between(seconds, 1, 60)
+        self._later(seconds, "all of %s" % host, lambda: self._begin_host(host), host)
+        return "kill all of %s, for %.1f s" % (host, seconds)
+
+    def _driver(self, _where, seconds):
+        if not self.driver.runs():
+            return None
+        self.driver.kill()
+        seconds = between(seconds, 0.2, 10)
+        self._later(seconds, "driver", self.driver.start)
+        return "kill driver, for %.1f s" % seconds
+
+    KINDS = [_agent, _parent, _task, _server, _link, _whole_host, _driver]
+
+    # ---- a whole host ----
+
+    def _end_host(self, host):
+        """The agent first: it would begin more."""
+        for program in ("duopoly-agent", "replay-serve"):
+            self.running.kill(program, host)
+        system.kill_in_namespace(self.running.net.instance.namespace(host))
+
+    def _begin_host(self, host):
+        self.running.start("replay-serve", host)
+        self.running.start("duopoly-agent", host)
