@@ -58,11 +58,15 @@ def nothing_is_left():
         pytest.fail("left behind: %s" % ", ".join(left()))
 
 
-def start(*words):
-    """As a user would, also when the tests themselves were started by make."""
+def start(*words, ignored=()):
+    """As a user would, also when the tests themselves were started by make; `ignored`: signals, as nohup and shells do."""
+    def ignore():
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     return subprocess.Popen(["make", *words], cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            start_new_session=True, env=environment)
+                            start_new_session=True, env=environment, preexec_fn=ignore)
 
 
 def wait_for_line(child, pattern):
@@ -84,8 +88,8 @@ def test_a_demo_ends_with_a_table_and_a_sentence():
     assert lines[-1].startswith("duopoly's mean JCT")
 
 
-def demo_in_its_replay():
-    child = start("demo", "POLICIES=fair", *SMALL, "JOBS=200")
+def demo_in_its_replay(**options):
+    child = start("demo", "POLICIES=fair", *SMALL, "JOBS=200", **options)
     wait_for_line(child, "policies: fair")
     system.wait_for(lambda: any("duopoly-replay" in name for name in processes()), 60, "the replay")
     return child
@@ -95,6 +99,27 @@ def test_ctrl_c_leaves_nothing_behind():
     child = demo_in_its_replay()
     os.killpg(child.pid, signal.SIGINT)
     assert child.wait(30) != 0
+
+
+def test_nohup_in_the_background_ends_and_leaves_nothing_behind():
+    """nohup make demo &, as a script does it: then SIGINT, or SIGTERM, to the job."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        child = demo_in_its_replay(ignored=(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT))
+        os.killpg(child.pid, signal.SIGHUP)
+        assert child.poll() is None
+        os.killpg(child.pid, number)
+        assert child.wait(30) != 0
+
+
+def test_children_of_tests_obey_ctrl_c():
+    """Also when the tests run under nohup."""
+    code = ("import signal, subprocess, sys\n"
+            "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+            "import conftest\n"
+            "child = 'import signal; print(signal.getsignal(signal.SIGINT) == signal.default_int_handler)'\n"
+            "subprocess.run([sys.executable, '-c', child], check=True)\n")
+    assert system.run("/usr/bin/python3", "-B", "-c", "import sys; sys.path.insert(0, %r)\n%s" % (
+        os.path.join(TREE, "tests/net"), code)).strip() == "True"
 
 
 def test_a_killed_make_leaves_nothing_behind():
