@@ -137,6 +137,8 @@ static void welcome_send(struct agent *agent)
     welcome->controller_lease_ms = (uint32_t)(agents->config.lease_ns / 1000000);
     welcome->mode = agents->mode;
     welcome->mode_sequence = agents->mode_sequence;
+    welcome->congested_permille = agents->config.congested_permille;
+    welcome->cleared_permille = agents->config.cleared_permille;
     agent_send(agent, &agents->out, false);
 }
 

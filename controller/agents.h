@@ -41,6 +41,7 @@
 struct agents_config {
     uint32_t epoch, hosts_max;
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
+    uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
     uint32_t resync_hosts; /* how many hosts the controller knew before; 0: nothing to wait for */
 };
 

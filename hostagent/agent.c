@@ -212,8 +212,7 @@ static int open_host(struct agent *agent, struct err *err)
     const struct tasks_config config = tasks_config_of(agent);
     const struct tasks_handler handler = {
         .on_state = on_state, .on_output_lost = on_output_lost, .user = agent};
-    links_init(&agent->links, (uint64_t)link->rate_bps, (uint32_t)link->high_permille,
-               (uint32_t)link->low_permille);
+    links_init(&agent->links, (uint64_t)link->rate_bps);
     int r = links_nl_open(link->uplink, &agent->links_nl, err);
     return r < 0 ? r : tasks_open(&config, agent->event, &handler, &agent->tasks, err);
 }
@@ -240,6 +239,7 @@ static int open_uplink(struct agent *agent, struct err *err)
                                    .mark_driver = agent->mark_driver,
                                    .mark = agent->mark,
                                    .nudge = agent->nudge,
+                                   .links = is_host(agent) ? &agent->links : NULL,
                                    .mark_lease_ns = (uint64_t)agent->settings->marks.lease_ns,
                                    .journal = agent->journal};
     fill_hello(agent, &config.hello);

@@ -2,11 +2,15 @@
 
 #include <string.h>
 
-void links_init(struct links *links, uint64_t rate_bps, uint32_t high_permille,
-                uint32_t low_permille)
+void links_init(struct links *links, uint64_t rate_bps)
 {
-    *links = (struct links){
-        .rate_bps = rate_bps, .high_permille = high_permille, .low_permille = low_permille};
+    *links = (struct links){.rate_bps = rate_bps};
+}
+
+void links_set_thresholds(struct links *links, uint32_t hot_permille, uint32_t cool_permille)
+{
+    links->hot_permille = hot_permille;
+    links->cool_permille = cool_permille;
 }
 
 static uint32_t permille(const struct links *links, uint64_t before, uint64_t after, uint64_t ns)
@@ -18,11 +22,13 @@ static uint32_t permille(const struct links *links, uint64_t before, uint64_t af
     return use > 1000 ? 1000 : (uint32_t)use;
 }
 
-static bool cross(const struct links *links, bool *full, uint32_t use)
+static bool cross(const struct links *links, bool *hot, uint32_t use)
 {
-    bool now = *full ? use >= links->low_permille : use > links->high_permille;
-    bool crossed = now != *full;
-    *full = now;
+    if (!links->hot_permille)
+        return false;
+    bool now = *hot ? use >= links->cool_permille : use > links->hot_permille;
+    bool crossed = now != *hot;
+    *hot = now;
     return crossed;
 }
 
@@ -43,8 +49,8 @@ struct links_use links_add(struct links *links, const struct links_sample *sampl
     links->samples[links->next] = *sample;
     links->next = (links->next + 1) % LINKS_SAMPLES;
     links->n += links->n < LINKS_SAMPLES;
-    bool up = cross(links, &links->up_full, use.up_permille);
-    bool down = cross(links, &links->down_full, use.down_permille);
+    bool up = cross(links, &links->up_hot, use.up_permille);
+    bool down = cross(links, &links->down_hot, use.down_permille);
     use.crossed = up || down;
     return use;
 }

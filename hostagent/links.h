@@ -2,8 +2,9 @@
  * (pure).
  *
  * Samples come every LINKS_SAMPLE_MS, so that a crossing is told within one sample and not at the
- * next report. Thresholds have a gap, so that use around one of them is not told again and again.
- * O(1). */
+ * next report. What a hot link is stands in the controller's configuration (policy.congested and
+ * cleared) and comes with WELCOME; before that nothing crosses. Thresholds have a gap, so that use
+ * around one of them is not told again and again. O(1). */
 #pragma once
 
 #include <stdbool.h>
@@ -19,21 +20,23 @@ struct links_sample {
 
 struct links {
     uint64_t rate_bps;
-    uint32_t high_permille,
-        low_permille; /* over the first: full; under the second: not full any more */
+    uint32_t hot_permille,
+        cool_permille; /* over the first: hot; under the second: not hot any more; 0, 0: unknown */
     struct links_sample samples[LINKS_SAMPLES];
     uint32_t n, next;
-    bool up_full, down_full;
+    bool up_hot, down_hot;
 };
 
 struct links_use {
     uint32_t up_permille, down_permille; /* 0…1000 */
-    bool crossed; /* either direction became full, or not full any more, by this sample */
+    bool crossed; /* either direction became hot, or not hot any more, by this sample */
 };
 
 /* rate_bps > 0. */
-void links_init(struct links *links, uint64_t rate_bps, uint32_t high_permille,
-                uint32_t low_permille);
+void links_init(struct links *links, uint64_t rate_bps);
+
+/* From now on; cool_permille ≤ hot_permille ≤ 1000. */
+void links_set_thresholds(struct links *links, uint32_t hot_permille, uint32_t cool_permille);
 
 /* A counter that fell (an interface made anew) counts as nothing; a sample not later than the last
  * is ignored. */

@@ -73,19 +73,9 @@ static const struct conf_field link_fields[] = {
     STRING(settings_link, uplink, ""),
     STRING(settings_link, bridge, ""),
     VALUE(settings_link, rate_bps, "rate", CONF_RATE, NULL, 1000000, INT64_C(1) << 50),
-    VALUE(settings_link, high_permille, "high", CONF_SHARE, "90 %", 1, 1000),
-    VALUE(settings_link, low_permille, "low", CONF_SHARE, "80 %", 0, 1000),
     END,
 };
-static int link_check(const void *structure, struct err *err)
-{
-    const struct settings_link *link = structure;
-    if (link->low_permille > link->high_permille)
-        return err_set(err, EINVAL, "low must not be above high");
-    return 0;
-}
-static const struct conf_section link_section = {link_fields, sizeof(struct settings_link),
-                                                 link_check};
+static const struct conf_section link_section = {link_fields, sizeof(struct settings_link), NULL};
 
 static const struct conf_field queues_fields[] = {
     STRING(settings_queues, driver, "htb"),

@@ -17,7 +17,6 @@ struct settings_link {
     char uplink[PORT_NAME]; /* role host */
     char bridge[PORT_NAME]; /* role switch: all its ports */
     int64_t rate_bps;
-    int64_t high_permille, low_permille;
 };
 
 struct settings_queues {

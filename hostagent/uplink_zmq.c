@@ -158,6 +158,9 @@ static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
     uplink->heartbeat_ns = (uint64_t)welcome->heartbeat_ms * 1000000;
     uplink->silent_ns = (uint64_t)welcome->silent_ms * 1000000;
     uplink->mode_sequence = 0;
+    if (uplink->config.links)
+        links_set_thresholds(uplink->config.links, welcome->congested_permille,
+                             welcome->cleared_permille);
     log_note("session with controller %s, epoch %" PRIu32, uplink->config.controller,
              welcome->epoch);
     uplink_take_lease(uplink, welcome->controller_lease_ms);

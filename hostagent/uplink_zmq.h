@@ -18,6 +18,7 @@
 #pragma once
 
 #include "hostagent/journal.h"
+#include "hostagent/links.h"
 #include "hostagent/mark.h"
 #include "hostagent/tasks.h"
 #include "lib/err.h"
@@ -32,6 +33,7 @@ struct uplink_config {
     const struct mark_driver *mark_driver;
     struct mark *mark;
     struct nudge *nudge; /* may be NULL */
+    struct links *links; /* that WELCOME tells what hot is; may be NULL */
     uint64_t mark_lease_ns;
     struct journal *journal;
 };

@@ -124,7 +124,9 @@ static void welcome(uint64_t from)
                            .epoch = epoch,
                            .heartbeat_ms = 200,
                            .silent_ms = 2000,
-                           .controller_lease_ms = lease_ms};
+                           .controller_lease_ms = lease_ms,
+                           .congested_permille = 900,
+                           .cleared_permille = 800};
     send_out(false);
 }
 

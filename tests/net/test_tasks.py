@@ -545,8 +545,8 @@ def test_a_silent_controller_is_sought_again(site):
     site.wait_session(2)
 
 
-def test_use_of_the_link_is_told_at_once_when_it_crosses(site):
-    controller, agent = site.begin()
+def flood_uplink(site, until):
+    """Sends as much as goes until `until()` is true."""
     with site.net.hosts[0].inside():
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stop = threading.Event()
@@ -560,11 +560,27 @@ def test_use_of_the_link_is_told_at_once_when_it_crosses(site):
     thread = threading.Thread(target=flood)
     thread.start()
     try:
-        wait_for("a full uplink", lambda: [m for m in controller.of("load") if m["up"] > 900])
+        wait_for("a full uplink", until)
     finally:
         stop.set()
         thread.join()
-    wait_for("an idle uplink", lambda: controller.of("load")[-1]["up"] < 100)
+        s.close()
+
+
+def test_use_of_the_link_is_told_at_once_when_it_crosses(site):
+    """Beside the report every 100 ms; a crossing that falls on that beat (one in five) shows nothing, so there are several."""
+    controller, _agent = site.begin()
+
+    def gaps():
+        times = [m["ns"] for m in controller.of("load")]
+        return [(b - a) / 1e6 for a, b in zip(times, times[1:])]
+    for _ in range(20):
+        seen = len(controller.of("load"))
+        flood_uplink(site, lambda: [m for m in controller.of("load")[seen:] if m["up"] > 900])
+        wait_for("an idle uplink", lambda: controller.of("load")[-1]["up"] < 100)
+        if any(gap < 85 for gap in gaps()[seen:]):
+            return
+    raise AssertionError("no report came between two beats")
 
 
 def test_two_agents_cannot_share_a_state_directory(site):

@@ -107,6 +107,8 @@ static void world_begin(uint32_t resync_hosts)
                                          .lease_ns = 10 * S,
                                          .resync_wait_ns = 5 * S,
                                          .start_timeout_ns = 5 * S,
+                                         .congested_permille = 900,
+                                         .cleared_permille = 800,
                                          .resync_hosts = resync_hosts};
     const struct agents_hooks hooks = {on_send,       on_event,      on_failed,   on_levels,
                                        on_job_wanted, on_host_known, on_host_new, NULL};
@@ -227,6 +229,8 @@ static void an_agent_joins_with_its_inventory(void **state)
     expect_facts("");
     assert_true(world.welcome.mode == 1 && world.welcome.mode_sequence == 9 &&
                 world.welcome.epoch == 3);
+    assert_int_equal(world.welcome.congested_permille, 900);
+    assert_int_equal(world.welcome.cleared_permille, 800);
     duopoly_InventoryPart *part =
         &message(1, duopoly_Envelope_inventory_part_tag, true)->body.inventory_part;
     part->attempts_count = 3;

@@ -28,7 +28,8 @@ static void test_use_over_the_last_100_ms(void **state)
     struct links links;
     struct links_sample at = {.at_ns = 5000 * MS, .sent_bytes = 1ull << 40};
     int crossings = 0;
-    links_init(&links, 100000000, 900, 800);
+    links_init(&links, 100000000);
+    links_set_thresholds(&links, 900, 800);
     struct links_use use = links_add(&links, &at);
     assert_int_equal(use.up_permille, 0);
     use = feed(&links, &at, 500, 20, 1, &crossings);
@@ -47,8 +48,11 @@ static void test_crossings_are_told_once_with_a_gap(void **state)
     struct links links;
     struct links_sample at = {.at_ns = MS};
     int crossings = 0;
-    links_init(&links, 100000000, 900, 800);
+    links_init(&links, 100000000);
     links_add(&links, &at);
+    feed(&links, &at, 950, 0, 50, &crossings);
+    assert_int_equal(crossings, 0); /* nobody has said what hot is */
+    links_set_thresholds(&links, 900, 800);
     feed(&links, &at, 950, 0, 50, &crossings);
     assert_int_equal(crossings, 1);
     feed(&links, &at, 850, 0, 50, &crossings); /* between the thresholds: still full */
@@ -66,7 +70,7 @@ static void test_odd_counters_do_no_harm(void **state)
     (void)state;
     struct links links;
     struct links_sample at = {.at_ns = 100 * MS, .sent_bytes = 1000000, .received_bytes = 5};
-    links_init(&links, 1000000, 900, 800);
+    links_init(&links, 1000000);
     links_add(&links, &at);
     at.at_ns += 20 * MS;
     at.sent_bytes = 7; /* an interface made anew */
