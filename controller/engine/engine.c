@@ -6,10 +6,8 @@
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
 #include "controller/engine/mode.h"
-#include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
-#include "controller/engine/turn/turn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,10 +18,6 @@ void engine_config_default(struct engine_config *ret_config)
     *ret_config = (struct engine_config){
         .seed = 1,
         .epoch = 1,
-        .turn = "sjf",
-        .place = "nats",
-        .commit = "single",
-        .network = "cans",
         .congested_permille = 900,
         .cleared_permille = 800,
         .hold_max_ns = 30000000000,
@@ -38,82 +32,10 @@ void engine_config_default(struct engine_config *ret_config)
         .tasks_max = 10000000,
         .cells_per_job_max = 10000000,
     };
+    policy_config_default(ret_config);
     level_table_exponential(&ret_config->coflow, 10000000, 8, 8);
     level_table_exponential(&ret_config->macroflow, 1000000, 4, 8);
     level_table_exponential(&ret_config->dclas, 10000000, 10, 8);
-}
-
-/* ---- policies by name
- * ----------------------------------------------------------------------------------------------------------
- */
-
-/* Every table entry begins with its name. */
-static const void *const *policies_of(const char *question)
-{
-    if (strcmp(question, "turn") == 0)
-        return (const void *const *)turn_policies;
-    if (strcmp(question, "place") == 0)
-        return (const void *const *)place_policies;
-    if (strcmp(question, "commit") == 0)
-        return (const void *const *)commit_policies;
-    if (strcmp(question, "network") == 0)
-        return (const void *const *)network_policies;
-    return NULL;
-}
-
-/* In the order of enum mode_rule. */
-static const char *const mode_rules[] = {"first", "all", "rich", "starved"};
-#define MODE_RULES (sizeof(mode_rules) / sizeof(mode_rules[0]))
-
-const char *engine_policy_name(const char *question, unsigned index)
-{
-    if (strcmp(question, "mode") == 0)
-        return index < MODE_RULES ? mode_rules[index] : NULL;
-    const void *const *policies = policies_of(question);
-    for (unsigned i = 0; policies && policies[i]; i++)
-        if (i == index)
-            return *(const char *const *)policies[i];
-    return NULL;
-}
-
-const char *engine_policy(const struct engine *engine, const char *question)
-{
-    const struct engine_config *config = &engine->config;
-    const char *const names[] = {"turn",    config->turn,
-                                 "place",   config->place,
-                                 "commit",  config->commit,
-                                 "network", config->network,
-                                 "mode",    mode_rules[config->mode_rule],
-                                 NULL};
-    for (const char *const *name = names; *name; name += 2)
-        if (strcmp(name[0], question) == 0)
-            return name[1];
-    return NULL;
-}
-
-static const void *find_policy(const char *question, const char *name, struct err *err)
-{
-    const void *const *policies = policies_of(question);
-    char names[128] = "";
-    for (unsigned i = 0; policies[i]; i++) {
-        const char *known = *(const char *const *)policies[i];
-        if (strcmp(known, name) == 0)
-            return policies[i];
-        strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
-        strncat(names, known, sizeof(names) - strlen(names) - 1);
-    }
-    err_set(err, EINVAL, "unknown %s policy \"%s\": choose one of %s", question, name, names);
-    return NULL;
-}
-
-static int choose_policies(struct engine *engine, struct err *err)
-{
-    const struct engine_config *config = &engine->config;
-    engine->turn = find_policy("turn", config->turn, err);
-    engine->place = engine->turn ? find_policy("place", config->place, err) : NULL;
-    engine->commit = engine->place ? find_policy("commit", config->commit, err) : NULL;
-    engine->network = engine->commit ? find_policy("network", config->network, err) : NULL;
-    return engine->network ? 0 : -EINVAL;
 }
 
 /* ---- life
@@ -173,7 +95,7 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
     engine->mode_since_ns = INT64_MIN / 2;
     engine->hosts = calloc(config->hosts_max, sizeof(struct host *));
     engine->shapes = calloc(config->shapes_max, sizeof(struct shape *));
-    r = choose_policies(engine, err);
+    r = policy_choose(engine, err);
     if (!engine->hosts || !engine->shapes)
         r = err_set(err, ENOMEM, "no memory for tables of %u hosts", config->hosts_max);
     if (r < 0) {
@@ -272,40 +194,6 @@ static void lock(struct engine *engine, const struct event *event)
         engine->commit->lock(engine, event);
     else
         unsupported(engine, event);
-}
-
-static bool set_mode_rule(struct engine *engine, const char *name)
-{
-    for (unsigned i = 0; i < MODE_RULES; i++)
-        if (strcmp(mode_rules[i], name) == 0) {
-            engine->config.mode_rule = (enum mode_rule)i;
-            return true;
-        }
-    return false;
-}
-
-/* Running attempts keep the levels that they have; ready queues follow the new policy at once. */
-static void policy_set(struct engine *engine, const struct event *event)
-{
-    const char *question = event->policy_set.question, *name = event->policy_set.name;
-    bool known = policies_of(question) && strlen(name) < sizeof(engine->config.turn);
-    const void *policy = known ? find_policy(question, name, NULL) : NULL;
-    if (strcmp(question, "mode") == 0 && set_mode_rule(engine, name))
-        return;
-    if (!policy) {
-        engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
-        return;
-    }
-    struct engine_config *config = &engine->config;
-    strcpy(question[0] == 't'   ? config->turn
-           : question[0] == 'p' ? config->place
-           : question[0] == 'c' ? config->commit
-                                : config->network,
-           name);
-    choose_policies(engine, NULL);
-    order_rebuild(engine);
-    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
-        job_reorder(engine, sorted_owner(node, struct job, by_turn));
 }
 
 static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *) = {

@@ -111,7 +111,7 @@ static void say_level(const struct engine *engine, struct engine_explanation *e,
 {
     enum unit_order order = engine->network->order(engine->mode);
     const char *unit = order == ORDER_COFLOW ? "Coflow" : "Macroflow";
-    if (strcmp(engine->network->name, "none") == 0)
+    if (strcmp(engine->network->policy.name, "none") == 0)
         say(e, "The network policy \"none\" gives every transfer level 0.");
     else if (engine->network->received)
         say(e,
@@ -241,12 +241,12 @@ static void add_context(const struct engine *engine, struct engine_explanation *
     add_fact(e, "task_state", "%s", task_state_name(task->state));
     add_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
     add_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job),
-             engine->active.n, engine->turn->name);
+             engine->active.n, engine->turn->policy.name);
     add_fact(e, "mode", "%s", mode_name(engine->mode));
     add_fact(e, "mode_numbers", "%" PRIu64 " ready, %" PRId64 " free", ready, free);
     add_fact(e, "congested", "%s", engine->congested ? "yes" : "no");
-    add_fact(e, "policies", "%s %s %s %s", engine->turn->name, engine->place->name,
-             engine->commit->name, engine->network->name);
+    add_fact(e, "policies", "%s %s %s %s", engine->turn->policy.name, engine->place->policy.name,
+             engine->commit->policy.name, engine->network->policy.name);
 }
 
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,

@@ -4,6 +4,27 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 
+#include <string.h>
+
+/* In the order of enum mode_rule. */
+static const char *const rules[] = {"first", "all", "rich", "starved"};
+enum { RULES = sizeof(rules) / sizeof(rules[0]) };
+
+const char *mode_rule_name(unsigned rule)
+{
+    return rule < RULES ? rules[rule] : NULL;
+}
+
+bool mode_set_rule(struct engine *engine, const char *name)
+{
+    for (unsigned i = 0; i < RULES; i++)
+        if (strcmp(rules[i], name) == 0) {
+            engine->config.mode_rule = (enum mode_rule)i;
+            return true;
+        }
+    return false;
+}
+
 /* Ready reduce tasks of the bucket that some host with a free slot would take: the option
  * mode_ignore_held. WHY a loop over tasks: it exists for comparison only, and looks at the first
  * job alone. */

@@ -12,6 +12,9 @@
 #include <bsd/sys/queue.h>
 #include <setjmp.h>
 
+/* What a policy answers: policy.h. */
+enum question { QUESTION_TURN, QUESTION_PLACE, QUESTION_COMMIT, QUESTION_NETWORK, QUESTIONS };
+
 /* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
 enum unit_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 
@@ -263,10 +266,15 @@ enum { CHANGES = 4096 };
 
 struct engine {
     struct engine_config config;
-    const struct turn_policy *turn;
-    const struct place_policy *place;
-    const struct commit_policy *commit;
-    const struct network_policy *network;
+    union { /* in force; each table begins with its struct policy */
+        struct {
+            const struct turn_policy *turn;
+            const struct place_policy *place;
+            const struct commit_policy *commit;
+            const struct network_policy *network;
+        };
+        const struct policy *policies[QUESTIONS];
+    };
     int64_t now_ns;
     uint64_t attempt_counter, draws;
     struct decisions *out;

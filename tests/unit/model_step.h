@@ -2,7 +2,7 @@
  * against the model. */
 #pragma once
 
-#include "controller/engine/place/place.h"
+#include "controller/engine/policies.h"
 #include "tests/unit/model_events.h"
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -289,7 +289,7 @@ static inline void model_begin(struct model *m, const struct engine_config *conf
     m->next_job = m->next_foreign = 1;
     m->mode_since = INT64_MIN / 2;
     for (int i = 0; place_policies[i]; i++)
-        if (strcmp(config->place, place_policies[i]->name) == 0)
+        if (strcmp(config->place, place_policies[i]->policy.name) == 0)
             m->holds = place_policies[i]->holds;
     m->order[MODE_SLOT_RICH] =
         strcmp(config->network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;

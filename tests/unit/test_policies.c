@@ -1,11 +1,6 @@
 /* Every entry of every policy table, held to its contract. */
 #include "tests/unit/model_step.h"
 
-#include "controller/engine/commit/commit.h"
-#include "controller/engine/network/network.h"
-#include "controller/engine/place/place.h"
-#include "controller/engine/turn/turn.h"
-
 enum { MEGABYTE = 1000000 };
 
 static void configure(struct engine_config *config, unsigned turn, unsigned place, unsigned network)

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "controller/engine/attempt.h"
+#include "controller/engine/policy.h"
 
 struct commit_policy {
-    const char *name;
+    struct policy policy;
     /* May the claim be turned into a start now? The task is ready. */
     bool (*admits)(const struct engine *engine, const struct claim *claim);
     /* Another scheduler's claim, lock or unlock (a request). NULL: rejected as unsupported. */
@@ -12,7 +13,6 @@ struct commit_policy {
 };
 
 extern const struct commit_policy commit_single; /* one scheduler: what fits is accepted */
-extern const struct commit_policy *const commit_policies[]; /* ends with NULL */
 
 /* EVENT_CLAIM: item by item (or all or nothing) admitted and started, each answered by a claim
  * result. */

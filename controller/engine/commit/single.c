@@ -9,8 +9,7 @@ static bool fits(const struct engine *engine, const struct claim *claim)
     return claim->fit->times > 0;
 }
 
-const struct commit_policy commit_single = {"single", fits, NULL};
-const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
+const struct commit_policy commit_single = {.policy = {.name = "single"}, .admits = fits};
 
 /* The claim behind item i; false when there is no such ready task or unit. */
 static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i,

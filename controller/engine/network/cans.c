@@ -48,8 +48,18 @@ static void levels_macroflow(const struct engine *engine, const struct stage *st
     set_levels(engine, attempt, false, true);
 }
 
-const struct network_policy network_cans = {"cans", order_by_mode, levels_both, NULL};
-const struct network_policy network_cans_coflow = {"cans-coflow", order_coflow, levels_coflow,
-                                                   NULL};
-const struct network_policy network_cans_macroflow = {"cans-macroflow", order_macroflow,
-                                                      levels_macroflow, NULL};
+const struct network_policy network_cans = {
+    .policy = {.name = "cans"},
+    .order = order_by_mode,
+    .levels = levels_both,
+};
+const struct network_policy network_cans_coflow = {
+    .policy = {.name = "cans-coflow"},
+    .order = order_coflow,
+    .levels = levels_coflow,
+};
+const struct network_policy network_cans_macroflow = {
+    .policy = {.name = "cans-macroflow"},
+    .order = order_macroflow,
+    .levels = levels_macroflow,
+};

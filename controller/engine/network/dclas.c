@@ -32,4 +32,9 @@ static void received(struct engine *engine, struct stage *stage)
     }
 }
 
-const struct network_policy network_dclas = {"dclas", order, levels, received};
+const struct network_policy network_dclas = {
+    .policy = {.name = "dclas"},
+    .order = order,
+    .levels = levels,
+    .received = received,
+};

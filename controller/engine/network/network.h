@@ -1,10 +1,10 @@
 /* How urgent on the wire: the two levels of a transfer, and by which size the network serves. */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/policy.h"
 
 struct network_policy {
-    const char *name;
+    struct policy policy;
     /* By which of the two sizes transfers are served in this mode: what nats predicts the network
      * with. */
     enum unit_order (*order)(enum mode mode);
@@ -22,4 +22,3 @@ extern const struct network_policy
     network_dclas; /* Aalo, SIGCOMM 2015: sizes unknown, levels follow the bytes received */
 extern const struct network_policy network_scf;  /* shortest Coflow first, by the bytes left */
 extern const struct network_policy network_none; /* one level for everybody */
-extern const struct network_policy *const network_policies[]; /* ends with NULL */

@@ -12,12 +12,8 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
     attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = 0;
 }
 
-const struct network_policy network_none = {"none", order, levels, NULL};
-
-const struct network_policy *const network_policies[] = {&network_cans,
-                                                         &network_cans_coflow,
-                                                         &network_cans_macroflow,
-                                                         &network_dclas,
-                                                         &network_scf,
-                                                         &network_none,
-                                                         NULL};
+const struct network_policy network_none = {
+    .policy = {.name = "none"},
+    .order = order,
+    .levels = levels,
+};

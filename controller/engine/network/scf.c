@@ -41,4 +41,9 @@ static void received(struct engine *engine, struct stage *stage)
     }
 }
 
-const struct network_policy network_scf = {"scf", order, levels, received};
+const struct network_policy network_scf = {
+    .policy = {.name = "scf"},
+    .order = order,
+    .levels = levels,
+    .received = received,
+};

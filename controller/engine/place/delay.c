@@ -56,4 +56,8 @@ static bool delay_pick(struct engine *engine, struct claim *ret_claim)
     return place_delayed(engine, least_loaded, ret_claim);
 }
 
-const struct place_policy place_delay = {"delay", delay_pick, true};
+const struct place_policy place_delay = {
+    .policy = {.name = "delay"},
+    .pick = delay_pick,
+    .holds = true,
+};

@@ -150,6 +150,4 @@ struct bucket *place_first_local(struct engine *engine)
     return best;
 }
 
-const struct place_policy place_greedy = {"greedy", greedy_pick, false};
-const struct place_policy *const place_policies[] = {
-    &place_nats, &place_greedy, &place_delay, &place_neat, &place_neat_fair, &place_random, NULL};
+const struct place_policy place_greedy = {.policy = {.name = "greedy"}, .pick = greedy_pick};

@@ -199,4 +199,8 @@ static bool nats_pick(struct engine *engine, struct claim *ret_claim)
     return pick_for_idle_cluster(engine, ret_claim);
 }
 
-const struct place_policy place_nats = {"nats", nats_pick, true};
+const struct place_policy place_nats = {
+    .policy = {.name = "nats"},
+    .pick = nats_pick,
+    .holds = true,
+};

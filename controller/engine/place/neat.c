@@ -183,5 +183,13 @@ static bool neat_fair_pick(struct engine *engine, struct claim *ret_claim)
     return place_delayed(engine, choose_fair, ret_claim);
 }
 
-const struct place_policy place_neat = {"neat", neat_pick, true};
-const struct place_policy place_neat_fair = {"neat-fair", neat_fair_pick, true};
+const struct place_policy place_neat = {
+    .policy = {.name = "neat"},
+    .pick = neat_pick,
+    .holds = true,
+};
+const struct place_policy place_neat_fair = {
+    .policy = {.name = "neat-fair"},
+    .pick = neat_fair_pick,
+    .holds = true,
+};

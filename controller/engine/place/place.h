@@ -2,9 +2,10 @@
 #pragma once
 
 #include "controller/engine/attempt.h"
+#include "controller/engine/policy.h"
 
 struct place_policy {
-    const char *name;
+    struct policy policy;
     /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
      * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
@@ -20,7 +21,6 @@ extern const struct place_policy
     place_neat; /* NEAT: reduce tasks where their transfers end first; maps as delay */
 extern const struct place_policy place_neat_fair; /* the same for a network that shares evenly */
 extern const struct place_policy place_random;    /* ablation (F): first job, any fitting host */
-extern const struct place_policy *const place_policies[]; /* ends with NULL */
 
 /* Shared steps. They need a shape with room. */
 

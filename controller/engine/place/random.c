@@ -21,4 +21,4 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     return true;
 }
 
-const struct place_policy place_random = {"random", random_pick, false};
+const struct place_policy place_random = {.policy = {.name = "random"}, .pick = random_pick};

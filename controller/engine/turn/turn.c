@@ -15,7 +15,6 @@ static uint64_t fair_number(const struct job *job)
     return job->n_running;
 }
 
-const struct turn_policy turn_fifo = {"fifo", fifo_number};
-const struct turn_policy turn_sjf = {"sjf", sjf_number};
-const struct turn_policy turn_fair = {"fair", fair_number};
-const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, NULL};
+const struct turn_policy turn_fifo = {.policy = {.name = "fifo"}, .number = fifo_number};
+const struct turn_policy turn_sjf = {.policy = {.name = "sjf"}, .number = sjf_number};
+const struct turn_policy turn_fair = {.policy = {.name = "fair"}, .number = fair_number};

@@ -1,10 +1,10 @@
 /* Whose turn: the order of jobs, as a number per job. */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/policy.h"
 
 struct turn_policy {
-    const char *name;
+    struct policy policy;
     /* Smaller is sooner; ties go to the smaller job number. Pure; may look at the job only. */
     uint64_t (*number)(const struct job *job);
 };
@@ -12,5 +12,4 @@ struct turn_policy {
 extern const struct turn_policy turn_fifo; /* order of submission */
 extern const struct turn_policy
     turn_sjf; /* shortest estimated job first: Duopoly, seed 002 section 4 */
-extern const struct turn_policy turn_fair;              /* fewest running tasks first */
-extern const struct turn_policy *const turn_policies[]; /* ends with NULL */
+extern const struct turn_policy turn_fair; /* fewest running tasks first */
