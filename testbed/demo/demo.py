@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import inputs, latency, report
+from testbed.demo import gap, inputs, latency, ports, report
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -120,8 +120,18 @@ def run_policy(net, asked, policy, path, folder):
         said, good = verify.finish()
     finally:
         running.down()
-    said += latency.lines(running.journals(), running.log_files(), idle_percent)
+    connections = ports.read(running.saved_ports)
+    said += latency.lines(running.journals(), running.log_files(), connections, idle_percent)
+    said.append(compare_with_simulator(running, asked, path, results, connections))
     return report.load(policy, running.log_files(), results), said, good
+
+
+def compare_with_simulator(running, asked, path, results, connections):
+    """One line: how far the JCTs are from the simulator's, and why."""
+    log = os.path.join(running.logs, "simulated.log")
+    gap.simulate(os.path.join(asked.build, "duopoly-sim"), asked.replayed(path, running.logs), running.policy,
+                 asked.simulator_options(), log)
+    return gap.compare(running.log_files(), connections, results, log)
 
 
 def print_mapping(asked, path):

@@ -1,5 +1,6 @@
 """What a replay is made of: the variables of `make demo` and `make up`, checked, and the workload that they name."""
 
+import itertools
 import json
 import os
 import re
@@ -81,6 +82,17 @@ class Inputs:
     def jobs_limit(self):
         """How many of a given file's jobs are replayed; made files hold just those."""
         return self.words.get("jobs", "40")
+
+    def replayed(self, path, folder):
+        """The path of a file that holds the replayed jobs only."""
+        limit, cut = int(self.jobs_limit()), os.path.join(folder, "replayed.jsonl")
+        with open_input(path) as lines, open(cut, "w") as out:
+            out.writelines(itertools.islice((line for line in lines if line.strip()), 1 + limit))
+        return cut
+
+    def simulator_options(self):
+        """duopoly-sim's, so that it plans as the daemon does by its defaults."""
+        return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed, "maps": "anywhere"}
 
     def describe(self, path):
         """Lines that say what the workload is and how it was mapped."""

@@ -4,6 +4,8 @@
    started the next in the very step in which it heard of the end (else the slot waited for work, not for us);
  - its floor: an empty round trip between that agent and the controller, the one nearest in time, and that very clone3:
    what no scheduler can save;
+ - connections, as the tasks wrote them down: from clone3 to an attempt's first connect (nothing but this machine's CPU), each
+   connection's handshake (its two packets in the links' queues), and from its first open to the first byte of content;
  - mode switch: from the controller's step to the map write, on each host and on the last one.
 
 The journals speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the machine was suspended."""
@@ -11,7 +13,7 @@ The journals speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is th
 import bisect
 import time
 
-from testbed.demo import report
+from testbed.demo import ports, report
 
 
 class Journal:
@@ -89,6 +91,20 @@ def mode_latencies(journals, modes, suspended_ns):
     return each, last
 
 
+def connection_latencies(journals, said, suspended):
+    """(clone3's return to the first connect of each attempt, handshakes, first open to first byte); `said`: ports.read()'s."""
+    begins = {attempt: begin[2] for journal in journals for attempt, begin in journal.begins.items()}
+    connects, handshakes, firsts = [], [], []
+    for attempt, lines in said.items():
+        connect, opened, first = (ports.first_of(lines, what) for what in ("connect", "open", "first"))
+        if connect is not None and attempt in begins:
+            connects.append(connect - suspended - begins[attempt])
+        if opened is not None and first is not None:
+            firsts.append(first - opened)
+        handshakes += ports.handshakes(lines)
+    return connects, handshakes, firsts
+
+
 def suspended_ns():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
@@ -97,8 +113,9 @@ def summary(what, values_ns):
     if not values_ns:
         return "%s: no samples" % what
     values = sorted(values_ns)
-    return "%s: %d samples, median %.2f ms, p99 %.2f ms, worst %.2f ms" % (
-        what, len(values), report.percentile(values, 50) / 1e6, report.percentile(values, 99) / 1e6, values[-1] / 1e6)
+    return "%s: %d samples, mean %.2f ms, median %.2f ms, p99 %.2f ms, worst %.2f ms" % (
+        what, len(values), sum(values) / len(values) / 1e6, report.percentile(values, 50) / 1e6,
+        report.percentile(values, 99) / 1e6, values[-1] / 1e6)
 
 
 class CpuIdle:
@@ -131,16 +148,20 @@ def read(journal_paths, log_paths):
     return (journals, *read_log(log))
 
 
-def lines(journal_paths, log_paths, idle_percent):
-    """What to print of one run."""
+def lines(journal_paths, log_paths, said, idle_percent):
+    """What to print of one run; `said`: what its tasks wrote down (ports.read)."""
     journals, refills, modes = read(journal_paths, log_paths)
     slots = slot_latencies(journals, refills)
     clones = [after - before for j in journals for _, before, after in j.begins.values()]
     each, last = mode_latencies(journals, modes, suspended_ns())
+    connects, handshakes, firsts = connection_latencies(journals, said, suspended_ns())
     return [summary("an attempt's end to the next one's clone3", [latency for latency, _ in slots]),
             summary("its floor, an empty round trip and clone3", [floor for _, floor in slots]),
             summary("empty round trip", [back - sent for j in journals for sent, back in j.echoes]),
             summary("clone3 alone", clones),
+            summary("clone3 to an attempt's first connect", connects),
+            summary("connect to open, each connection", handshakes),
+            summary("first open to first byte", firsts),
             summary("mode switch to a host's map write", each),
             summary("mode switch to the last host's", last),
             "CPU idle during the replay: %.0f %%" % idle_percent]

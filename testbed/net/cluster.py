@@ -59,6 +59,7 @@ class Cluster:
         self.socket = os.path.join(self.directory, "duopolyd.sock")
         self.ports = os.path.join(self.directory, "ports")
         self.log_folder = os.path.join(logs, "log")
+        self.saved_ports = os.path.join(logs, "ports")  # when it is down
         self.processes = {}  # (program, name): what was started there, oldest first
 
     # ---- its life ----
@@ -96,7 +97,7 @@ class Cluster:
             system.stop([system.identify(child.pid)])
         self.processes = {}
         if os.path.isdir(self.ports):
-            shutil.copytree(self.ports, os.path.join(self.logs, "ports"), dirs_exist_ok=True)
+            shutil.copytree(self.ports, self.saved_ports, dirs_exist_ok=True)
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def ended(self):

@@ -51,7 +51,7 @@ struct fetch {
     uint16_t port;
     sd_event_source *grace; /* also the one call of an empty fetch */
     size_t n_sources, n_left;
-    bool any_missing, finished;
+    bool any_missing, any_content, finished;
     struct source *sources;
     uint8_t received[RECEIVE_SIZE], expected[RECEIVE_SIZE];
 };
@@ -222,9 +222,13 @@ static int take_answer(struct source *source)
 
 static size_t take_body(struct source *source, const uint8_t *bytes, size_t size)
 {
+    struct fetch *fetch = source->fetch;
     uint64_t left = source->parts[source->current].bytes - source->offset;
     size_t n = left < size ? (size_t)left : size;
-    uint8_t *expected = source->fetch->expected;
+    uint8_t *expected = fetch->expected;
+    if (!fetch->any_content)
+        fetch->listener.first(fetch->listener.context, &source->connection);
+    fetch->any_content = true;
     stream_fill(source->seed, source->offset, expected, n);
     XXH3_64bits_update(source->want, expected, n);
     XXH3_64bits_update(source->got, bytes, n);
@@ -322,24 +326,31 @@ static int describe_end(const struct sockaddr_storage *end, char *ret_text, uint
     return 0;
 }
 
+/* A connecting socket has its own end already, but no peer that getpeername would name. */
+static int describe_ends(const struct source *source, const struct sockaddr_storage *peer,
+                         struct ports_connection *ret_connection)
+{
+    struct ports_connection c;
+    struct sockaddr_storage local;
+    socklen_t size = sizeof(local);
+    if (getsockname(source->fd, (struct sockaddr *)&local, &size) < 0)
+        return -errno;
+    int r = describe_end(&local, c.local, &c.local_port);
+    if (r == 0)
+        r = describe_end(peer, c.peer, &c.peer_port);
+    if (r == 0)
+        *ret_connection = c;
+    return r;
+}
+
 static int source_connected(struct source *source)
 {
-    struct ports_connection *c = &source->connection;
-    struct sockaddr_storage local, peer;
-    socklen_t size = sizeof(local);
     int failure = 0;
     socklen_t failure_size = sizeof(failure);
     if (getsockopt(source->fd, SOL_SOCKET, SO_ERROR, &failure, &failure_size) < 0 || failure)
         return source_retry(source);
-    if (getsockname(source->fd, (struct sockaddr *)&local, &size) < 0)
-        return source_retry(source);
-    size = sizeof(peer);
-    if (getpeername(source->fd, (struct sockaddr *)&peer, &size) < 0 ||
-        describe_end(&local, c->local, &c->local_port) < 0 ||
-        describe_end(&peer, c->peer, &c->peer_port) < 0)
-        return source_retry(source);
     source->connected = true;
-    source->fetch->listener.opened(source->fetch->listener.context, c);
+    source->fetch->listener.opened(source->fetch->listener.context, &source->connection);
     return make_requests(source);
 }
 
@@ -397,6 +408,9 @@ static int source_connect(struct source *source)
     set_keepalive(source->fd);
     if (connect(source->fd, (struct sockaddr *)&address, size) < 0 && errno != EINPROGRESS)
         return source_retry(source);
+    if (describe_ends(source, &address, &source->connection) < 0)
+        return source_retry(source);
+    source->fetch->listener.connecting(source->fetch->listener.context, &source->connection);
     return sd_event_add_io(source->fetch->event, &source->io, source->fd, EPOLLIN | EPOLLOUT,
                            on_socket, source);
 }

@@ -26,8 +26,12 @@ struct fetch;
  * must wait until after it. */
 struct fetch_listener {
     void *context;
+    /* The first packet of a connection has been handed to the kernel. */
+    void (*connecting)(void *context, const struct ports_connection *connection);
     void (*opened)(void *context, const struct ports_connection *connection);
     void (*closed)(void *context, const struct ports_connection *connection);
+    /* Once: the first byte of content has arrived, over this connection. */
+    void (*first)(void *context, const struct ports_connection *connection);
     void (*missing)(void *context, const struct input_part *part);
     /* Once: err is NULL when all has arrived; else −ENOENT (parts are missing), −EBADMSG (wrong
      * content), −errno. */

@@ -21,6 +21,6 @@ struct ports_connection {
  * with a sentence. */
 int ports_open(const char *directory, const struct input *task, struct err *err);
 
-/* Writes a line, "open" or "close", with the present time. −errno with a sentence. */
+/* Writes a line, "connect", "open", "first" or "close", with the present time. −errno with a sentence. */
 int ports_write(int fd, const char *what, const struct ports_connection *connection,
                 struct err *err);

@@ -84,6 +84,11 @@ static void task_compute(struct task *task)
 
 /* ---- fetching ---- */
 
+static void on_connecting(void *context, const struct ports_connection *c)
+{
+    task_write_down(context, "connect", c);
+}
+
 static void on_opened(void *context, const struct ports_connection *c)
 {
     struct task *task = context;
@@ -94,6 +99,11 @@ static void on_opened(void *context, const struct ports_connection *c)
 static void on_closed(void *context, const struct ports_connection *c)
 {
     task_write_down(context, "close", c);
+}
+
+static void on_first(void *context, const struct ports_connection *c)
+{
+    task_write_down(context, "first", c);
 }
 
 static void on_missing(void *context, const struct input_part *part)
@@ -139,7 +149,8 @@ static int task_prepare(struct task *task, struct err *err)
 
 static int task_loop(struct task *task, struct err *err)
 {
-    const struct fetch_listener listener = {task, on_opened, on_closed, on_missing, on_fetched};
+    const struct fetch_listener listener = {
+        task, on_connecting, on_opened, on_closed, on_first, on_missing, on_fetched};
     int r =
         fetch_create(task->event, &task->input, task->options->port, &listener, &task->fetch, err);
     if (r == 0 && (r = sd_event_loop(task->event)) < 0)

@@ -203,6 +203,8 @@ int truth_ports_line(struct truth *truth, uint64_t attempt, const char *line, st
         return err_set(err, EINVAL, "\"%.100s\" is no line of a ports file", line);
     c.opened_ns = time_ns;
     c.closed_ns = INT64_MAX;
+    if (strcmp(what, "connect") == 0 || strcmp(what, "first") == 0)
+        return 0;
     if (strcmp(what, "open") == 0)
         return add_connection(truth, &c) < 0 ? err_sys(err, ENOMEM, "connections") : 0;
     c.closed_ns = time_ns;

@@ -167,7 +167,7 @@ struct scene {
     uint16_t port;
     struct input input;
     struct fetch *fetch;
-    unsigned n_opened, n_closed, n_missing, n_finished;
+    unsigned n_connecting, n_opened, n_closed, n_first, n_missing, n_finished;
     struct err err;
     int socket, child_status;
 };
@@ -181,11 +181,28 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *context)
     return 0;
 }
 
+static void count_connecting(void *context, const struct ports_connection *c)
+{
+    struct scene *scene = context;
+    assert_int_equal(c->peer_port, scene->port);
+    assert_int_not_equal(c->local_port, 0);
+    assert_string_equal(c->local, "127.0.0.1");
+    scene->n_connecting++;
+}
+
 static void count_opened(void *context, const struct ports_connection *c)
 {
     struct scene *scene = context;
     assert_int_equal(c->peer_port, scene->port);
     scene->n_opened++;
+}
+
+static void count_first(void *context, const struct ports_connection *c)
+{
+    struct scene *scene = context;
+    assert_int_equal(c->peer_port, scene->port);
+    assert_in_range(scene->n_opened, 1, scene->n_connecting);
+    scene->n_first++;
 }
 
 static void count_closed(void *context, const struct ports_connection *c)
@@ -249,8 +266,8 @@ static void hold_output(struct scene *scene, uint32_t task, uint64_t attempt)
 
 static void start_fetch(struct scene *scene)
 {
-    const struct fetch_listener listener = {scene, count_opened, count_closed, count_missing,
-                                            on_finished};
+    const struct fetch_listener listener = {scene,       count_connecting, count_opened, count_closed,
+                                            count_first, count_missing,    on_finished};
     struct err err = {0};
     if (fetch_create(scene->event, &scene->input, scene->port, &listener, &scene->fetch, &err) < 0)
         fail_msg("%s", err.text);
@@ -272,8 +289,10 @@ static void test_all_parts_arrive_over_one_connection_a_source(void **state)
     assert_true(sd_event_loop(scene.event) >= 0);
     assert_int_equal(scene.err.code, 0);
     assert_int_equal(scene.n_finished, 1);
+    assert_int_equal(scene.n_connecting, 2);
     assert_int_equal(scene.n_opened, 2);
     assert_int_equal(scene.n_closed, 2);
+    assert_int_equal(scene.n_first, 1);
     tear_down(&scene);
 }
 
@@ -343,6 +362,7 @@ static void test_a_broken_transfer_goes_on_where_it_was(void **state)
     assert_int_equal(scene.err.code, 0);
     assert_in_range(scene.n_opened, 2, 1000);
     assert_int_equal(scene.n_opened, scene.n_closed);
+    assert_int_equal(scene.n_first, 1);
     sd_event_source_disable_unref(timer);
     tear_down(&scene);
 }
@@ -467,8 +487,12 @@ static void test_a_task_fetches_computes_and_leaves_its_output(void **state)
     snprintf(path, sizeof(path), "%s/ports/1-1-5-9", scene.directory);
     FILE *in = fopen(path, "re");
     assert_non_null(in);
-    assert_true(fgets(line, sizeof(line), in) && strncmp(line, "open 127.0.0.1 ", 15) == 0);
-    assert_true(fgets(line, sizeof(line), in) && strncmp(line, "close 127.0.0.1 ", 16) == 0);
+    static const char *const said[] = {"connect", "open", "first", "close"};
+    for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+        snprintf(path, sizeof(path), "%s 127.0.0.1 ", said[i]);
+        assert_non_null(fgets(line, sizeof(line), in));
+        assert_memory_equal(line, path, strlen(path));
+    }
     fclose(in);
     close(scene.socket);
     tear_down(&scene);

@@ -1,0 +1,222 @@
+"""How far a live run's job completion times (JCT) are from the simulator's on the same input, and where the difference lies.
+
+Each finished job's JCT is walked from its end back to its planned arrival, in the live log and in the simulated one alike:
+the task whose acceptance ended the job; before it, where its stage had a barrier, the task of the parents that was accepted
+last; and so on. What lies on that chain is one of PARTS, so that a job's parts add up to its JCT exactly:
+
+ - slot: from ready to start: no slot, or held, or later than planned to be submitted
+ - start: from the controller's start to the first byte of content (without network input: to "received", which is all)
+ - transfer: from the first byte to "received"
+ - computing: as the input says
+ - accepted: from the last byte to the controller's hearing of the end, without computing
+ - again: attempts of the chain's tasks that failed or were lost, and outputs that were
+
+Where a first byte is not known (the simulator's transfers have none: their flows exist from the start on) it is the start.
+Times are the controller's steps, CLOCK_BOOTTIME, which the tasks' port files (schemas/ports.md) speak too."""
+
+import collections
+import json
+import urllib.parse
+
+from testbed.demo import ports, report
+from testbed.net import system
+
+PARTS = ("slot", "start", "transfer", "computing", "accepted", "again")
+WORDS = {"slot": "waiting for a slot", "start": "start to first byte", "transfer": "transfer", "computing": "computing",
+         "accepted": "last byte to accepted", "again": "failed and lost attempts"}
+
+
+class Stage:
+    def __init__(self, tasks, barriers):
+        self.barriers = barriers
+        self.compute_ns = [0] * tasks
+        self.done = []  # accepted attempts
+        self.first_start = {}  # task: when
+
+
+class Job:
+    def __init__(self, number):
+        self.number = number
+        self.stages = []
+        self.ready_ns = self.finished_ns = None
+
+
+class Attempt:
+    def __init__(self, stage, task, start_ns, alone_ns):
+        self.stage, self.task, self.start_ns = stage, task, start_ns
+        self.alone_ns = alone_ns  # what its network bytes take at the rate of its host's downlink
+        self.received_ns = self.done_ns = None
+
+
+class Log:
+    """jobs[name], attempts[number] of a controller's log (schemas/log.md), live or simulated."""
+
+    def __init__(self, lines):
+        self.jobs, self.attempts, self.links = {}, {}, {}
+        self._by_number, self._now_ns = {}, 0
+        for line in lines:
+            words = line.split()
+            if not line.endswith("\n") or not words:
+                break
+            if words[0] == "step":
+                self._now_ns = int(words[1])
+            elif words[0] in "ed" and len(words) > 1:
+                handler = getattr(self, "_%s_%s" % (words[0], words[1]), None)
+                if handler:
+                    handler(report.fields(words))
+
+    def _e_host_join(self, f):
+        self.links[f["host"]] = int(f["downlink_bps"])
+
+    def _e_job_begin(self, f):
+        job = self._by_number.setdefault(f["job"], Job(f["job"]))
+        self.jobs.setdefault(urllib.parse.unquote(f["name"]), job)
+
+    def _e_job_stage(self, f):
+        job = self._by_number.get(f["job"])
+        if job and job.ready_ns is None:
+            parents, edges = (numbers(f[name]) for name in ("parents", "edges"))
+            job.stages.append(Stage(int(f["tasks"]), [p for p, edge in zip(parents, edges) if edge == 0]))
+
+    def _e_job_tasks(self, f):
+        job = self._by_number.get(f["job"])
+        if job and job.ready_ns is None:
+            first, computing = int(f["first"]), numbers(f["compute_ns"])
+            job.stages[int(f["stage"])].compute_ns[first:first + len(computing)] = computing
+
+    def _e_job_end(self, f):
+        job = self._by_number.get(f["job"])
+        if job and job.ready_ns is None:
+            job.ready_ns = self._now_ns
+
+    def _d_start(self, f):
+        job = self._by_number.get(f["job"])
+        if job:
+            stage, task = job.stages[int(f["stage"])], int(f["task"])
+            stage.first_start.setdefault(task, self._now_ns)
+            alone_ns = int(f["input_bytes"]) * 8 * 10**9 / self.links[f["host"]]
+            self.attempts[f["attempt"]] = Attempt(stage, task, self._now_ns, alone_ns)
+
+    def _e_attempt_received(self, f):
+        attempt = self.attempts.get(f["attempt"])
+        if attempt and attempt.received_ns is None:
+            attempt.received_ns = self._now_ns
+
+    def _e_attempt_done(self, f):
+        attempt = self.attempts.get(f["attempt"])
+        if attempt and attempt.done_ns is None:
+            attempt.done_ns = self._now_ns
+            attempt.stage.done.append(f["attempt"])
+
+    def _d_job_done(self, f):
+        job = self._by_number.get(f["job"])
+        if job:
+            job.finished_ns = int(f["finished_ns"])
+
+
+def numbers(words):
+    return [int(word) for word in words.split(",") if word]
+
+
+# ---- one job's chain ----
+
+def last_done(log, stages, until_ns):
+    """The attempt of these stages that was accepted last, not after `until_ns`; None when there is none."""
+    ended = [(log.attempts[number].done_ns, number) for stage in stages for number in stage.done
+             if log.attempts[number].done_ns <= until_ns]
+    return max(ended)[1] if ended else None
+
+
+def phases(log, number, firsts):
+    """One accepted attempt's ns of each part from its start to its acceptance."""
+    attempt = log.attempts[number]
+    start, done = attempt.start_ns, attempt.done_ns
+    received = start if attempt.received_ns is None else attempt.received_ns
+    first = firsts.get(number) or start if attempt.alone_ns else received
+    first = min(max(first, start), received)
+    computing = min(attempt.stage.compute_ns[attempt.task], done - received)
+    return {"start": first - start, "transfer": received - first, "computing": computing,
+            "accepted": done - received - computing}
+
+
+def walk(log, job, planned_ns, firsts):
+    """(ns of each part, the chain's attempts) from the job's end back to its planned arrival."""
+    parts, chain = collections.Counter(), []
+    until = job.finished_ns
+    number = last_done(log, job.stages, until)
+    while number is not None:
+        attempt = log.attempts[number]
+        begin = attempt.stage.first_start[attempt.task]
+        chain.append(number)
+        parts.update(phases(log, number, firsts))
+        parts["again"] += attempt.start_ns - begin
+        parts["slot"] += until - attempt.done_ns
+        until = begin
+        number = last_done(log, [job.stages[parent] for parent in attempt.stage.barriers], begin)
+    parts["slot"] += until - planned_ns
+    return parts, chain
+
+
+class Side:
+    """One run: parts[job name], and how long its chains' network bytes take alone at the links' rate."""
+
+    def __init__(self, log, firsts=None, planned=None):
+        self.parts, self.alone_ns = {}, {}
+        for name, job in log.jobs.items():
+            if job.finished_ns is None:
+                continue
+            self.parts[name], chain = walk(log, job, (planned or {}).get(job.number, job.ready_ns), firsts or {})
+            self.alone_ns[name] = sum(log.attempts[number].alone_ns for number in chain)
+
+    def mean_s(self, names, part):
+        return sum(self.parts[name][part] for name in names) / len(names) / 1e9
+
+    def of_link(self, names):
+        """What the chains' transfers had of their links' rate, in percent."""
+        took = sum(self.parts[name]["transfer"] for name in names)
+        return 100 * sum(self.alone_ns[name] for name in names) / took if took else 100
+
+
+# ---- words ----
+
+def sentence(live, simulated):
+    """One line: the difference of the mean JCTs, over jobs that both finished, and its parts, which add up to it."""
+    names = sorted(set(live.parts) & set(simulated.parts))
+    if not names:
+        return "the simulator and this run finished no job in common"
+    sides = [[side.mean_s(names, part) for part in PARTS] for side in (live, simulated)]
+    mean, other = map(sum, sides)
+    words = []
+    for part, here, there in zip(PARTS, *sides):
+        said = "%s %+.2f" % (WORDS[part], here - there)
+        if part == "transfer":
+            said += " (at %.0f %% of the links' rate, simulated %.0f %%)" % (live.of_link(names), simulated.of_link(names))
+        if part not in ("computing", "again") or abs(here - there) >= 0.005:
+            words.append(said)
+    return "mean JCT %.2f s, of the simulator on the same input %.2f s: %+.2f s, along what each of %d jobs waited for last %s" % (
+        mean, other, mean - other, len(names), ", ".join(words))
+
+
+def read(paths):
+    def lines():
+        for path in paths:
+            with open(path) as part:
+                yield from part
+    return Log(lines())
+
+
+def compare(live_logs, said, results, simulated_log):
+    """The sentence, from files: the live logs oldest first, the driver's results; `said`: ports.read()'s."""
+    firsts = {attempt: ports.first_of(lines, "first") for attempt, lines in said.items()}
+    planned = {}
+    with open(results) as rows:
+        for row in map(json.loads, rows):
+            if "job" in row:
+                planned[str(row["job"])] = row["planned_ns"]
+    return sentence(Side(read(live_logs), firsts, planned), Side(read([simulated_log])))
+
+
+def simulate(program, workload, policy, options, log):
+    """Runs the simulator under the policy of that name, its log to a file; `options` are duopoly-sim's, NAME: VALUE."""
+    words = ["--%s=%s" % pair for pair in options.items()]
+    system.run(program, "run", "--workload=" + workload, "--policy=" + policy, "--log=" + log, *words)
