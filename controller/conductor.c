@@ -2,16 +2,16 @@
 
 #include "controller/clock.h"
 #include "controller/dispatch.h"
+#include "controller/endings.h"
 #include "lib/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST_WORDS                                                                                 \
-    256 /* of so many failed attempts they are kept, for the job that may fail of them */
-
+/* Of the attempt that the next fact is about. */
 struct last_words {
     uint64_t attempt;
     char text[256];
@@ -40,8 +40,9 @@ struct conductor {
     struct decision rejection; /* of the last request */
     bool rejected, running, broken;
     uint64_t version;
-    struct last_words words[LAST_WORDS];
-    size_t next_words;
+    struct history *history;
+    struct last_words words;
+    const char *asker; /* who asks for what is being stepped */
 };
 
 /* ---- facts ------------------------------------------------------------------------------ */
@@ -56,6 +57,9 @@ static void conductor_break(struct conductor *conductor, const char *what)
 static void on_event(void *user, const struct event *event)
 {
     struct conductor *conductor = user;
+    const struct last_words *words = &conductor->words;
+    endings_note(conductor->history, conductor->engine, clock_now_ns(conductor->clock), event,
+                 words->attempt && words->attempt == event->attempt.attempt ? words->text : "");
     if (conductor->queued == conductor->queue_size) {
         size_t size = conductor->queue_size ? 2 * conductor->queue_size : 64;
         struct event *queue = reallocarray(conductor->queue, size, sizeof(*queue));
@@ -72,40 +76,39 @@ static void on_event(void *user, const struct event *event)
 static void on_failed(void *user, uint64_t attempt, const char *words)
 {
     struct conductor *conductor = user;
-    struct last_words *last = &conductor->words[conductor->next_words++ % LAST_WORDS];
-    last->attempt = attempt;
-    snprintf(last->text, sizeof(last->text), "%s", words);
-}
-
-static const char *last_words_of(const struct conductor *conductor, uint64_t attempt)
-{
-    for (size_t i = 0; i < LAST_WORDS; i++)
-        if (conductor->words[i].attempt == attempt)
-            return conductor->words[i].text;
-    return "";
+    conductor->words.attempt = attempt;
+    wire_copy(conductor->words.text, sizeof(conductor->words.text), words);
 }
 
 /* ---- decisions -------------------------------------------------------------------------- */
 
+static void job_log(const struct job_ending *ending, const char *name)
+{
+    if (ending->state == JOB_CANCELLED)
+        log_note("job %" PRIu64 " (%s): %s", ending->job, name, ending->reason);
+    else if (ending->state == JOB_FAILED)
+        log_note("job %" PRIu64 " (%s) failed: %s", ending->job, name, ending->reason);
+}
+
 static void job_tell(struct conductor *conductor, const struct decision *decision)
 {
     bool done = decision->kind == DECISION_JOB_DONE;
-    duopoly_JobEvent event = {.job = done ? decision->job_done.job : decision->job_failed.job};
+    struct job_ending ending;
     struct job_view job;
+    endings_of_job(conductor->history, conductor->engine, decision, conductor->asker, &ending);
+    history_job_ended(conductor->history, &ending);
+    duopoly_JobEvent event = {.job = ending.job, .attempt = ending.attempt};
     if (engine_job(conductor->engine, event.job, &job) == 0)
         wire_copy(event.name, sizeof(event.name), job.name);
-    if (done) {
-        strcpy(event.state, "done");
-        event.submitted_ns = (uint64_t)decision->job_done.submitted_ns;
-        event.finished_ns = (uint64_t)decision->job_done.finished_ns;
-        event.slot_wait_ns = (uint64_t)decision->job_done.slot_wait_ns;
-    } else {
-        strcpy(event.state, decision->reason == REASON_CANCELLED ? "cancelled" : "failed");
-        event.submitted_ns = (uint64_t)decision->job_failed.submitted_ns;
-        event.finished_ns = (uint64_t)decision->job_failed.finished_ns;
-        const char *words = last_words_of(conductor, decision->job_failed.attempt);
-        wire_copy(event.text, sizeof(event.text), *words ? words : reason_name(decision->reason));
-    }
+    wire_copy(event.state, sizeof(event.state), job_state_name(ending.state));
+    wire_copy(event.text, sizeof(event.text), ending.reason);
+    wire_copy(event.host, sizeof(event.host), ending.host);
+    event.submitted_ns =
+        (uint64_t)(done ? decision->job_done.submitted_ns : decision->job_failed.submitted_ns);
+    event.finished_ns =
+        (uint64_t)(done ? decision->job_done.finished_ns : decision->job_failed.finished_ns);
+    event.slot_wait_ns = done ? (uint64_t)decision->job_done.slot_wait_ns : 0;
+    job_log(&ending, event.name);
     conductor->hooks.job_ended(conductor->hooks.ended_user, &event);
 }
 
@@ -218,6 +221,17 @@ int conductor_request(struct conductor *conductor, struct event *request,
     return -EPERM;
 }
 
+int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
+                     struct decision *ret_rejection)
+{
+    struct event event = {.kind = EVENT_JOB_CANCEL};
+    event.job_cancel.job = job;
+    conductor->asker = asker;
+    int r = conductor_request(conductor, &event, ret_rejection);
+    conductor->asker = "";
+    return r;
+}
+
 static void on_deadline(struct timer *timer, int64_t now_ns)
 {
     struct conductor *conductor =
@@ -321,6 +335,11 @@ const struct recording *conductor_recording(const struct conductor *conductor)
     return conductor->recording;
 }
 
+const struct history *conductor_history(const struct conductor *conductor)
+{
+    return conductor->history;
+}
+
 uint64_t conductor_version(const struct conductor *conductor)
 {
     return conductor->version;
@@ -367,6 +386,9 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
     settings_engine(&conductor->settings, state_epoch(conductor->state), &config);
     if ((r = engine_create(&config, &conductor->engine, err)) < 0)
         return r;
+    conductor->asker = "";
+    if (!(conductor->history = history_create(config.finished_max)))
+        return err_sys(err, ENOMEM, "the history of jobs");
     if (*log->folder &&
         (r = recording_open(log->folder, (uint64_t)log->max_bytes, (uint32_t)log->files,
                             conductor->engine, &conductor->recording, err)) < 0)
@@ -407,6 +429,7 @@ void conductor_close(struct conductor *conductor)
         return;
     sd_event_source_disable_unref(conductor->after);
     agents_destroy(conductor->agents);
+    history_destroy(conductor->history);
     recording_close(conductor->recording);
     engine_destroy(conductor->engine);
     clock_close(conductor->clock);

@@ -12,6 +12,7 @@
 
 #include "controller/agents.h"
 #include "controller/engine/engine.h"
+#include "controller/history.h"
 #include "controller/recording.h"
 #include "controller/settings.h"
 #include "controller/state.h"
@@ -47,6 +48,9 @@ void conductor_malformed(struct conductor *conductor, uint64_t peer, const char 
  * rejected, with the engine's reason in *ret_rejection. Not to be called from a hook. */
 int conductor_request(struct conductor *conductor, struct event *request,
                       struct decision *ret_rejection);
+/* Cancels a job for `asker`, whose words say who it is. As conductor_request. */
+int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
+                     struct decision *ret_rejection);
 
 /* ---- views ------------------------------------------------------------------------------ */
 
@@ -58,5 +62,7 @@ const struct settings *conductor_settings(const struct conductor *conductor);
 struct state *conductor_state(struct conductor *conductor);
 /* NULL: no log is written. */
 const struct recording *conductor_recording(const struct conductor *conductor);
+/* How attempts and jobs ended. */
+const struct history *conductor_history(const struct conductor *conductor);
 /* Grows with every step: the version of what lists show. */
 uint64_t conductor_version(const struct conductor *conductor);

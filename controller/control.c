@@ -1,5 +1,6 @@
 #include "controller/control.h"
 
+#include "controller/explanation.h"
 #include "controller/listing.h"
 #include "controller/submission.h"
 #include "lib/log.h"
@@ -47,12 +48,23 @@ __attribute__((format(printf, 2, 3))) static void accepted_answer(duopoly_Envelo
     va_end(ap);
 }
 
-static void cancel_answer(struct control *control, uint64_t job)
+/* Who a client is, in words. */
+static void client_say(const struct control *control, uint64_t client, char *text, size_t size)
 {
-    struct event event = {.kind = EVENT_JOB_CANCEL};
+    struct wire_unix_peer peer = {0};
+    if (wire_unix_peer(control->server, client, &peer) < 0)
+        snprintf(text, size, "a client that has gone");
+    else
+        snprintf(text, size, "%suid %" PRIu32 " (process %" PRId32 ")", peer.uid ? "" : "root, ",
+                 peer.uid, peer.pid);
+}
+
+static void cancel_answer(struct control *control, uint64_t client, uint64_t job)
+{
     struct decision rejection;
-    event.job_cancel.job = job;
-    if (conductor_request(control->conductor, &event, &rejection) < 0) {
+    char asker[64];
+    client_say(control, client, asker, sizeof(asker));
+    if (conductor_cancel(control->conductor, job, asker, &rejection) < 0) {
         rejection_answer(&rejection, &control->answer);
         return;
     }
@@ -117,34 +129,6 @@ static void policy_answer(struct control *control, const duopoly_SetPolicy *set)
                         set->question, set->name);
 }
 
-static void explanation_answer(struct control *control, const duopoly_Explain *explain)
-{
-    const struct engine *engine = conductor_engine(control->conductor);
-    struct engine_explanation explanation;
-    struct attempt_view attempt = {
-        .job = explain->job, .stage = explain->stage, .task = explain->task};
-    if (explain->attempt && engine_attempt(engine, explain->attempt, &attempt) < 0) {
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN,
-                       "there is no attempt %" PRIu64, explain->attempt);
-        return;
-    }
-    if (engine_explain(engine, attempt.job, attempt.stage, attempt.task, &explanation) < 0) {
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN,
-                       "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32, attempt.job,
-                       attempt.stage, attempt.task);
-        return;
-    }
-    duopoly_Explanation *out =
-        &wire_begin(&control->answer, duopoly_Envelope_explanation_tag)->body.explanation;
-    wire_copy(out->text, sizeof(out->text), explanation.text);
-    for (uint32_t i = 0; i < explanation.facts && i < sizeof(out->facts) / sizeof(out->facts[0]);
-         i++) {
-        wire_copy(out->facts[i].name, sizeof(out->facts[i].name), explanation.fact[i].name);
-        wire_copy(out->facts[i].value, sizeof(out->facts[i].value), explanation.fact[i].value);
-        out->facts_count++;
-    }
-}
-
 static void status_answer(struct control *control)
 {
     const struct conductor *conductor = control->conductor;
@@ -206,7 +190,7 @@ static void request_answer(struct control *control, struct guest *guest,
         submission_part(&guest->submission, control->conductor, request, &control->answer);
         break;
     case duopoly_Envelope_cancel_job_tag:
-        cancel_answer(control, request->body.cancel_job.job);
+        cancel_answer(control, guest->client, request->body.cancel_job.job);
         break;
     case duopoly_Envelope_drain_host_tag:
         drain_answer(control, &request->body.drain_host);
@@ -218,7 +202,7 @@ static void request_answer(struct control *control, struct guest *guest,
         listing_page(&sources, &request->body.list, &control->answer);
         break;
     case duopoly_Envelope_explain_tag:
-        explanation_answer(control, &request->body.explain);
+        explanation_answer(control->conductor, &request->body.explain, &control->answer);
         break;
     case duopoly_Envelope_get_status_tag:
         status_answer(control);

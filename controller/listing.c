@@ -14,6 +14,29 @@
 
 /* ---- jobs ------------------------------------------------------------------------------- */
 
+/* Why it ended; of a job that goes on, what failed last. */
+static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *row)
+{
+    const struct history *history = conductor_history(conductor);
+    const struct job_ending *end = history_job(history, row->job);
+    const struct ending *failure = end ? NULL : history_failure(history, row->job);
+    struct host_view host;
+    if (end) {
+        wire_copy(row->reason, sizeof(row->reason), end->reason);
+        wire_copy(row->failed_host, sizeof(row->failed_host), end->host);
+        row->failed_attempt = end->attempt;
+        row->failed_stage = end->attempt ? end->stage : 0;
+        row->failed_task = end->attempt ? end->task : 0;
+    } else if (failure) {
+        wire_copy(row->reason, sizeof(row->reason), failure->words);
+        if (engine_host(conductor_engine(conductor), failure->host, &host) == 0)
+            wire_copy(row->failed_host, sizeof(row->failed_host), host.name);
+        row->failed_attempt = failure->attempt;
+        row->failed_stage = failure->stage;
+        row->failed_task = failure->task;
+    }
+}
+
 static void job_row(const struct conductor *conductor, const struct job_view *job,
                     duopoly_JobRow *ret_row)
 {
@@ -32,6 +55,7 @@ static void job_row(const struct conductor *conductor, const struct job_view *jo
     ret_row->key_ns = job->key;
     ret_row->place = job->first ? 1 : 0;
     ret_row->shuffle_bytes = job->shuffle_bytes;
+    job_row_reason(conductor, ret_row);
 }
 
 static void one_job(const struct conductor *conductor, uint64_t number, duopoly_Page *page)
@@ -103,6 +127,48 @@ static void task_row(const struct conductor *conductor, const struct task_view *
         state = attempt_state_name(attempt.state);
     }
     wire_copy(row->state, sizeof(row->state), state);
+    row->failures = task->failures;
+    const struct ending *last =
+        history_task(conductor_history(conductor), task->job, task->stage, task->task);
+    if (last)
+        wire_copy(row->text, sizeof(row->text), last->words);
+}
+
+/* Of a task whose job has ended there is only what is kept. */
+static void ending_row(const struct conductor *conductor, const struct ending *ending,
+                       duopoly_TaskRow *row)
+{
+    static const char *const states[] = {[ENDING_DONE] = "done",
+                                         [ENDING_FAILED] = "failed",
+                                         [ENDING_REFUSED] = "refused",
+                                         [ENDING_KILLED] = "killed",
+                                         [ENDING_LOST] = "lost"};
+    struct host_view host;
+    row->job = ending->job;
+    row->stage = ending->stage;
+    row->task = ending->task;
+    row->attempt = ending->attempt;
+    row->coflow_level = row->macroflow_level = row->level = -1;
+    row->age_ns = conductor_now_ns(conductor) - ending->ended_ns;
+    if (engine_host(conductor_engine(conductor), ending->host, &host) == 0)
+        wire_copy(row->host, sizeof(row->host), host.name);
+    wire_copy(row->state, sizeof(row->state), states[ending->kind]);
+    wire_copy(row->text, sizeof(row->text), ending->words);
+}
+
+/* The cursor is the place in the history. */
+static void ended_tasks_page(const struct conductor *conductor, const duopoly_List *list,
+                             duopoly_Page *page)
+{
+    const struct history *history = conductor_history(conductor);
+    const struct ending *ending;
+    uint64_t place = list->cursor;
+    while (page->tasks_count < MOST(page->tasks)) {
+        if (!(ending = history_after(history, list->job, place, &place)))
+            return;
+        ending_row(conductor, ending, &page->tasks[page->tasks_count++]);
+    }
+    page->cursor = place;
 }
 
 static void running_page(const struct conductor *conductor, const duopoly_List *list,
@@ -214,7 +280,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
         jobs_page(conductor, list, page);
         break;
     case duopoly_ListOf_LIST_TASKS:
-        if (list->job)
+        if (list->job && list->finished && history_job(conductor_history(conductor), list->job))
+            ended_tasks_page(conductor, list, page);
+        else if (list->job)
             job_tasks_page(conductor, list, page);
         else
             running_page(conductor, list, page);

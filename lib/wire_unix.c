@@ -111,6 +111,17 @@ static void client_break(struct client *client)
     shutdown(client->fd, SHUT_RDWR);
 }
 
+int wire_unix_peer(const struct wire_unix *server, uint64_t id, struct wire_unix_peer *ret_peer)
+{
+    const struct client *client = client_find(server, id);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (!client || getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return -EHOSTUNREACH;
+    *ret_peer = (struct wire_unix_peer){peer.uid, peer.pid};
+    return 0;
+}
+
 int wire_unix_send(struct wire_unix *server, uint64_t id, const duopoly_Envelope *envelope)
 {
     struct client *client = client_find(server, id);

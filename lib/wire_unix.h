@@ -45,6 +45,14 @@ int wire_unix_listen(sd_event *loop, const char *path, const char *group,
                      const struct wire_unix_handler *handler, struct wire_unix **ret_server,
                      struct err *err);
 
+/* Who connected, by the kernel's word. −EHOSTUNREACH: no such client. */
+struct wire_unix_peer {
+    uint32_t uid;
+    int32_t pid;
+};
+int wire_unix_peer(const struct wire_unix *server, uint64_t client,
+                   struct wire_unix_peer *ret_peer);
+
 /* Sends or queues; `envelope` is borrowed for the call. −EHOSTUNREACH: no such client; −ENOBUFS: it
  * did not read and is being closed. */
 int wire_unix_send(struct wire_unix *server, uint64_t client, const duopoly_Envelope *envelope);

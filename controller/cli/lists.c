@@ -28,15 +28,21 @@ static struct value text_or_none(const char *text)
 /* ---- jobs ------------------------------------------------------------------------------- */
 
 static const struct column job_columns[] = {
-    {"job", "JOB"},          {"name", "NAME"},       {"user", "USER"},
-    {"state", "STATE"},      {"place", "PLACE"},     {"task_count", "TASKS"},
-    {"ready", "READY"},      {"running", "RUNNING"}, {"done", "DONE"},
-    {"held_stages", "HELD"}, {"age_ns", "AGE"},      {"shuffle_bytes", "SHUFFLE"},
-    {"key_ns", "ESTIMATE"},  {"text", "NOTE"},       {NULL, NULL},
+    {"job", "JOB"},         {"name", "NAME"},
+    {"user", "USER"},       {"state", "STATE"},
+    {"place", "PLACE"},     {"task_count", "TASKS"},
+    {"ready", "READY"},     {"running", "RUNNING"},
+    {"done", "DONE"},       {"held_stages", "HELD"},
+    {"age_ns", "AGE"},      {"shuffle_bytes", "SHUFFLE"},
+    {"key_ns", "ESTIMATE"}, {"text", "NOTE"},
+    {"failed_host", NULL},  {"failed_attempt", NULL},
+    {"failed_stage", NULL}, {"failed_task", NULL},
+    {NULL, NULL},
 };
 
 static void job_row(const duopoly_JobRow *row, struct value *ret_values)
 {
+    const struct value none = value_absent();
     const struct value values[] = {
         value_number(row->job),
         value_text(row->name),
@@ -51,7 +57,11 @@ static void job_row(const duopoly_JobRow *row, struct value *ret_values)
         duration_or_none(row->age_ns),
         value_bytes(row->shuffle_bytes),
         value_duration((int64_t)row->key_ns),
-        text_or_none(row->text),
+        text_or_none(*row->reason ? row->reason : row->text),
+        text_or_none(row->failed_host),
+        row->failed_attempt ? value_number(row->failed_attempt) : none,
+        row->failed_attempt ? value_number(row->failed_stage) : none,
+        row->failed_attempt ? value_number(row->failed_task) : none,
     };
     memcpy(ret_values, values, sizeof(values));
 }
@@ -94,6 +104,8 @@ static const struct column task_columns[] = {
     {"macroflow_level", "MACROFLOW"},
     {"age_ns", "AGE"},
     {"attempt", "ATTEMPT"},
+    {"failures", "FAILURES"},
+    {"text", "NOTE"},
     {NULL, NULL},
 };
 
@@ -113,6 +125,8 @@ static void task_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, level_or_none(row->macroflow_level));
         writer_cell(writer, duration_or_none(row->age_ns));
         writer_cell(writer, row->attempt ? value_number(row->attempt) : value_absent());
+        writer_cell(writer, value_number(row->failures));
+        writer_cell(writer, text_or_none(row->text));
     }
 }
 

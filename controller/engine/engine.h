@@ -188,6 +188,11 @@ int engine_finished_after(const struct engine *engine, uint64_t after, struct jo
 int engine_attempt_after(const struct engine *engine, uint64_t after,
                          struct attempt_view *ret_view);
 
+/* Each attempt that runs on a host, or was sent there. O(attempts there). */
+void engine_host_attempts(const struct engine *engine, uint32_t host,
+                          void (*each)(void *context, const struct attempt_view *attempt),
+                          void *context);
+
 struct engine_status {
     int64_t now_ns;
     enum mode mode;

@@ -206,6 +206,21 @@ int engine_attempt_after(const struct engine *engine, uint64_t after, struct att
     return 0;
 }
 
+void engine_host_attempts(const struct engine *engine, uint32_t index,
+                          void (*each)(void *context, const struct attempt_view *attempt),
+                          void *context)
+{
+    const struct host *host = cluster_host(engine, index);
+    const struct attempt *attempt;
+    struct attempt_view view;
+    if (!host)
+        return;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host) {
+        view_attempt(attempt, &view);
+        each(context, &view);
+    }
+}
+
 void engine_status(const struct engine *engine, struct engine_status *ret_status)
 {
     const struct job *first = order_first(engine);

@@ -89,15 +89,19 @@ static int write_start(struct driver *driver, struct err *err)
 static int write_end(struct driver *driver, const struct open_job *job,
                      const duopoly_JobEvent *event, struct err *err)
 {
-    return write_row(driver,
-                     json_pack("{s:I, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "job",
-                               (json_int_t)job->job, "id", (json_int_t)job->id, "name", job->name,
-                               "state", event->state, "planned_ns", (json_int_t)job->planned_ns,
-                               "submitted_ns", (json_int_t)event->submitted_ns, "finished_ns",
-                               (json_int_t)event->finished_ns, "slot_wait_ns",
-                               (json_int_t)event->slot_wait_ns, "bytes", (json_int_t)job->bytes,
-                               "tasks", (json_int_t)job->tasks),
-                     err);
+    json_t *row = json_pack(
+        "{s:I, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "job", (json_int_t)job->job, "id",
+        (json_int_t)job->id, "name", job->name, "state", event->state, "planned_ns",
+        (json_int_t)job->planned_ns, "submitted_ns", (json_int_t)event->submitted_ns, "finished_ns",
+        (json_int_t)event->finished_ns, "slot_wait_ns", (json_int_t)event->slot_wait_ns, "bytes",
+        (json_int_t)job->bytes, "tasks", (json_int_t)job->tasks);
+    if (row && *event->text)
+        json_object_set_new(row, "reason", json_string(event->text));
+    if (row && event->attempt) {
+        json_object_set_new(row, "host", json_string(event->host));
+        json_object_set_new(row, "attempt", json_integer((json_int_t)event->attempt));
+    }
+    return write_row(driver, row, err);
 }
 
 /* ---- jobs ---- */
@@ -151,6 +155,10 @@ static int take_event(struct driver *driver, const duopoly_JobEvent *event, stru
     if (!job)
         return 0; /* somebody else's */
     int r = write_end(driver, job, event, err);
+    if (strcmp(event->state, "done") != 0)
+        fprintf(driver->options->words, "%sjob %" PRIu64 " (%s) %s: %s\n",
+                driver->options->terminal ? "\r\033[K" : "", job->job, job->name, event->state,
+                event->text);
     driver->failed += strcmp(event->state, "done") != 0;
     driver->progress.jobs_done++;
     driver->progress.bytes_done += job->bytes;

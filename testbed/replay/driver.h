@@ -8,7 +8,8 @@
  * Results (JSON Lines): for each round a line {"replay": 1, "label", "workload", "start_ns",
  * "scale", "hosts"}, then for each job, in order of its end, {"job" (the controller's number),
  * "id", "name", "state", "planned_ns", "submitted_ns", "finished_ns", "slot_wait_ns", "bytes"
- * (shuffle), "tasks"}.
+ * (shuffle), "tasks"}. One that was not done has its "reason", and where an attempt failed its
+ * "host" and "attempt"; the reason stands among the words too.
  *
  * One thread; blocks until the last job has ended. */
 #pragma once

@@ -1,4 +1,5 @@
 """duopolyd as a whole: real sockets, real messages, a real engine; agents are played by the test."""
+import os
 import subprocess
 
 import pytest
@@ -276,8 +277,66 @@ def test_a_failing_task_fails_its_job_with_its_last_words(cluster):
         h1.state(attempt, "STARTED")
         h1.state(attempt, "FAILED", exit_status=3, text="no such file")
     event = watcher.event()
-    assert (event.job, event.name, event.state, event.text) == (1, "j", "failed", "no such file")
+    reason = f"task 0/0 failed 4 times; attempt {attempt} ('map') on h1 ended with exit code 3: no such file"
+    assert (event.job, event.name, event.state, event.text) == (1, "j", "failed", reason)
+    assert (event.host, event.attempt) == ("h1", attempt)
     watcher.close()
+    row = daemon.ctl("jobs", "-a")["jobs"][0]
+    assert (row["text"], row["failed_host"], row["failed_attempt"]) == (reason, "h1", attempt)
+    job = daemon.ctl("job", 1)
+    assert job["text"] == reason and [t["state"] for t in job["tasks"]] == ["failed"] * 4
+    assert "no such file" in job["tasks"][3]["text"] and job["tasks"][3]["attempt"] == attempt
+    for subject in ("1/0/0", attempt):
+        explained = daemon.ctl("explain", subject)
+        assert explained["text"].endswith(f"Job 1 (j) is failed: {reason}.")
+        assert {"name": "exit_status", "value": "3"} in explained["facts"]
+    assert "Job 1 (j) is failed" in daemon.ctl("explain", "1/1/0")["text"], "one that never began"
+    assert "counted from 0" in daemon.ctl("explain", "1/2/0", expect=1)
+    assert "no job 2" in daemon.ctl("explain", "2/0/0", expect=1)
+    assert f"job 1 (j) failed: {reason}" in daemon.words()
+
+
+def test_a_task_that_runs_again_says_what_went_before(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(reduces=1)]))
+    first = h1.expect("start").start.attempt
+    h1.state(first, "REFUSED", text="no such\x1b[2Jcommand")
+    second = h1.expect("start").start
+    words = f"attempt {first} ('map') on h1 was refused: no such?[2Jcommand"
+    assert f"Before, {words}." in daemon.ctl("explain", "1/0/0")["text"]
+    assert [(t["failures"], t["text"]) for t in daemon.ctl("tasks")["tasks"]] == [(1, words)]
+    assert daemon.ctl("jobs")["jobs"][0]["text"] == words
+    run_attempt(h1, second)
+    run_attempt(*next_start(h1))
+    assert daemon.ctl("job", 1)["text"] is None, "it is done all the same"
+    assert daemon.ctl("explain", "1/0/0")["text"] == f"Done by attempt {second.attempt} on h1. Job 1 (j) is done."
+
+
+def test_a_cancelled_job_says_by_whom(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    watcher = Watcher(daemon)
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    daemon.ctl("cancel", 1)
+    event = watcher.event()
+    assert event.state == "cancelled" and event.text.startswith("cancelled by ") and f"uid {os.getuid()} (process " in event.text
+    watcher.close()
+    assert daemon.ctl("jobs", "-a")["jobs"][0]["text"] == event.text
+    assert f"job 1 (j): {event.text}" in daemon.words()
+
+
+def test_what_a_lost_host_takes_along_is_told(cluster):
+    daemon = cluster.daemon(scripted=True)
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    attempt = h1.expect("start").start.attempt
+    for seconds in (2, 2, 30):
+        daemon.clock.advance(seconds * SECOND)
+    assert f"Before, attempt {attempt} ('map') on h1 was lost." in daemon.ctl("explain", "1/0/0")["text"]
 
 
 class Watcher:

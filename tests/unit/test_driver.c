@@ -18,7 +18,7 @@
 
 /* A controller that takes every job and ends it at once: with `failed` every third one fails. */
 struct scene {
-    char directory[64], socket[128], workload[128], results[128];
+    char directory[64], socket[128], workload[128], results[128], words[128];
     sd_event *event;
     struct wire_unix *server;
     bool some_fail, refuse, silent;
@@ -64,7 +64,13 @@ static void answer_end(struct scene *scene, uint64_t client)
     duopoly_Envelope event = {.which_body = duopoly_Envelope_job_event_tag};
     answer.body.accepted.job = 100 + job;
     event.body.job_event.job = 100 + job;
-    strcpy(event.body.job_event.state, scene->some_fail && job % 3 == 0 ? "failed" : "done");
+    bool fails = scene->some_fail && job % 3 == 0;
+    strcpy(event.body.job_event.state, fails ? "failed" : "done");
+    if (fails) {
+        strcpy(event.body.job_event.text, "no space left");
+        strcpy(event.body.job_event.host, "w2");
+        event.body.job_event.attempt = 77;
+    }
     event.body.job_event.submitted_ns = boottime_ns();
     event.body.job_event.finished_ns = event.body.job_event.submitted_ns + 5;
     event.body.job_event.slot_wait_ns = 7;
@@ -130,6 +136,7 @@ static void set_up(struct scene *scene, const char *workload)
     snprintf(scene->socket, sizeof(scene->socket), "%s/socket", scene->directory);
     snprintf(scene->workload, sizeof(scene->workload), "%s/workload", scene->directory);
     snprintf(scene->results, sizeof(scene->results), "%s/results", scene->directory);
+    snprintf(scene->words, sizeof(scene->words), "%s/words", scene->directory);
     FILE *out = fopen(scene->workload, "we");
     assert_non_null(out);
     fputs(workload, out);
@@ -164,7 +171,7 @@ static void run_driver(struct scene *scene, uint64_t rounds, uint64_t patience_n
                                          .label = "test",
                                          .convert = workload_convert_defaults,
                                          .results = fopen(scene->results, "we"),
-                                         .words = fopen("/dev/null", "we"),
+                                         .words = fopen(scene->words, "we"),
                                          .rounds = rounds,
                                          .patience_ns = patience_ns};
         struct err err = {0};
@@ -181,16 +188,21 @@ static void run_driver(struct scene *scene, uint64_t rounds, uint64_t patience_n
     assert_true(sd_event_loop(scene->event) >= 0);
 }
 
-/* Line `number` of the results, from 0; "" behind the end. */
-static void read_line(struct scene *scene, unsigned number, char *line, int size)
+/* Line `number` of a file, from 0; "" behind the end. */
+static void read_file_line(const char *path, unsigned number, char *line, int size)
 {
-    FILE *in = fopen(scene->results, "re");
+    FILE *in = fopen(path, "re");
     assert_non_null(in);
     line[0] = 0;
     for (unsigned i = 0; i <= number; i++)
         if (!fgets(line, size, in))
             line[0] = 0;
     fclose(in);
+}
+
+static void read_line(struct scene *scene, unsigned number, char *line, int size)
+{
+    read_file_line(scene->results, number, line, size);
 }
 
 static json_t *read_row(struct scene *scene, unsigned number)
@@ -251,7 +263,13 @@ static void test_failed_jobs_have_their_rows_and_show_in_the_end(void **state)
     assert_int_equal(scene.child_status, 1);
     json_t *row = read_row(&scene, 3);
     assert_string_equal(json_string_value(json_object_get(row, "state")), "failed");
+    assert_string_equal(json_string_value(json_object_get(row, "reason")), "no space left");
+    assert_string_equal(json_string_value(json_object_get(row, "host")), "w2");
+    assert_int_equal(row_number(row, "attempt"), 77);
     json_decref(row);
+    char line[128];
+    read_file_line(scene.words, 0, line, sizeof(line));
+    assert_non_null(strstr(line, " failed: no space left\n"));
     tear_down(&scene);
 }
 

@@ -1,0 +1,173 @@
+#include "controller/endings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void endings_words(const char *peers_words, char *ret_words, size_t size)
+{
+    size_t n = 0;
+    for (; n + 1 < size && peers_words[n]; n++) {
+        unsigned char c = (unsigned char)peers_words[n];
+        ret_words[n] = c >= ' ' && c < 127 ? (char)c : '?';
+    }
+    ret_words[n] = '\0';
+}
+
+/* ---- attempts --------------------------------------------------------------------------- */
+
+static const char *host_name(const struct engine *engine, uint32_t host)
+{
+    struct host_view view;
+    return engine_host(engine, host, &view) == 0 && *view.name ? view.name : "an unknown host";
+}
+
+static void failure_say(const struct ending *ending, const char *who, const char *words, char *text)
+{
+    char end[48];
+    if (ending->exit_status < 0)
+        snprintf(end, sizeof(end), "was killed by signal %" PRId64, -ending->exit_status);
+    else
+        snprintf(end, sizeof(end), "ended with exit code %" PRId64, ending->exit_status);
+    if (*words)
+        snprintf(text, HISTORY_WORDS, "%s %s: %s", who, end, words);
+    else
+        snprintf(text, HISTORY_WORDS, "%s %s and wrote nothing to standard error", who, end);
+}
+
+static void ending_say(const struct engine *engine, const struct ending *ending, const char *words,
+                       char *text)
+{
+    struct stage_view stage;
+    char who[192];
+    const char *host = host_name(engine, ending->host);
+    bool known = engine_stage(engine, ending->job, ending->stage, &stage) == 0 && *stage.command;
+    snprintf(who, sizeof(who), "attempt %" PRIu64 "%s%.63s%s on %.63s", ending->attempt,
+             known ? " ('" : "", known ? stage.command : "", known ? "')" : "", host);
+    switch (ending->kind) {
+    case ENDING_DONE:
+        *text = '\0';
+        break;
+    case ENDING_FAILED:
+        failure_say(ending, who, words, text);
+        break;
+    case ENDING_REFUSED:
+        snprintf(text, HISTORY_WORDS, "%s was refused%s%s", who, *words ? ": " : "", words);
+        break;
+    case ENDING_KILLED:
+        snprintf(text, HISTORY_WORDS, "%s was stopped", who);
+        break;
+    case ENDING_LOST:
+        snprintf(text, HISTORY_WORDS, "%s was lost", who);
+    }
+}
+
+static void note(struct history *history, const struct engine *engine, int64_t now_ns,
+                 const struct attempt_view *attempt, enum ending_kind kind, int64_t exit_status,
+                 const char *words)
+{
+    char text[HISTORY_WORDS], clean[256];
+    struct job_view job;
+    const struct ending ending = {
+        .attempt = attempt->attempt,
+        .job = attempt->job,
+        .stage = attempt->stage,
+        .task = attempt->task,
+        .host = attempt->host,
+        .kind = kind,
+        .exit_status = exit_status,
+        .ended_ns = now_ns,
+        .words = text,
+    };
+    endings_words(words, clean, sizeof(clean));
+    ending_say(engine, &ending, clean, text);
+    bool live = engine_job(engine, attempt->job, &job) == 0 && job.state == JOB_ACTIVE;
+    history_attempt_ended(history, &ending, live);
+}
+
+/* What a host takes along. */
+struct lost_host {
+    struct history *history;
+    const struct engine *engine;
+    int64_t now_ns;
+};
+
+static void lost_note(void *context, const struct attempt_view *attempt)
+{
+    const struct lost_host *lost = context;
+    note(lost->history, lost->engine, lost->now_ns, attempt, ENDING_LOST, 0, "");
+}
+
+void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
+                  const struct event *event, const char *words)
+{
+    static const enum ending_kind kinds[EVENT_KINDS] = {
+        [EVENT_ATTEMPT_FAILED] = ENDING_FAILED,
+        [EVENT_ATTEMPT_REFUSED] = ENDING_REFUSED,
+        [EVENT_ATTEMPT_KILLED] = ENDING_KILLED,
+        [EVENT_ATTEMPT_LOST] = ENDING_LOST,
+    };
+    struct lost_host lost = {history, engine, now_ns};
+    struct attempt_view attempt;
+    struct host_view host;
+    switch (event->kind) {
+    case EVENT_ATTEMPT_DONE:
+    case EVENT_ATTEMPT_FAILED:
+    case EVENT_ATTEMPT_REFUSED:
+    case EVENT_ATTEMPT_KILLED:
+    case EVENT_ATTEMPT_LOST:
+        if (engine_attempt(engine, event->attempt.attempt, &attempt) == 0)
+            note(history, engine, now_ns, &attempt, kinds[event->kind], event->attempt.exit_status,
+                 words);
+        break;
+    case EVENT_HOST_LOST:
+        engine_host_attempts(engine, event->host.host, lost_note, &lost);
+        break;
+    case EVENT_HOST_JOIN:
+        if (engine_host(engine, event->host_join.host, &host) == 0 && host.joined &&
+            host.generation != event->host_join.generation)
+            engine_host_attempts(engine, event->host_join.host, lost_note, &lost);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- jobs ------------------------------------------------------------------------------- */
+
+static void failed_say(const struct history *history, const struct engine *engine,
+                       const struct decision *decision, struct job_ending *ending)
+{
+    const struct ending *last = history_attempt(history, ending->attempt);
+    if (decision->reason != REASON_TOO_MANY_FAILURES) {
+        snprintf(ending->reason, sizeof(ending->reason), "%s", reason_name(decision->reason));
+        return;
+    }
+    int n = snprintf(ending->reason, sizeof(ending->reason),
+                     "task %" PRIu32 "/%" PRIu32 " failed %" PRId64 " time%s; ", ending->stage,
+                     ending->task, decision->left, decision->left == 1 ? "" : "s");
+    snprintf(ending->reason + n, sizeof(ending->reason) - (size_t)n, "%s",
+             last ? last->words : "how its last attempt ended is not kept");
+    if (last)
+        snprintf(ending->host, sizeof(ending->host), "%s", host_name(engine, last->host));
+}
+
+void endings_of_job(const struct history *history, const struct engine *engine,
+                    const struct decision *decision, const char *asker,
+                    struct job_ending *ret_ending)
+{
+    bool done = decision->kind == DECISION_JOB_DONE;
+    *ret_ending = (struct job_ending){
+        .job = done ? decision->job_done.job : decision->job_failed.job,
+        .state = done                                   ? JOB_DONE
+                 : decision->reason == REASON_CANCELLED ? JOB_CANCELLED
+                                                        : JOB_FAILED,
+        .attempt = done ? 0 : decision->job_failed.attempt,
+        .stage = done ? 0 : decision->job_failed.stage,
+        .task = done ? 0 : decision->job_failed.task,
+    };
+    if (ret_ending->state == JOB_CANCELLED)
+        snprintf(ret_ending->reason, sizeof(ret_ending->reason), "cancelled by %s", asker);
+    else if (!done)
+        failed_say(history, engine, decision, ret_ending);
+}

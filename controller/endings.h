@@ -1,0 +1,23 @@
+/* From facts and decisions to the sentences that history.h keeps: how an attempt ended and why a
+ * job did, with host, attempt and the last words.
+ *
+ * What an agent says is a peer's text: it is bounded and every byte that is not printable ASCII
+ * becomes '?' here, before anybody keeps, logs or prints it. Pure; nothing is changed but the
+ * history. */
+#pragma once
+
+#include "controller/history.h"
+
+/* Copies at most size − 1 bytes of a peer's text; what is not printable ASCII becomes '?'. */
+void endings_words(const char *peers_words, char *ret_words, size_t size);
+
+/* To be called with each fact before the engine takes it, while it still knows the attempt. `words`
+ * are the last words of the attempt that the fact is about, "" without. */
+void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
+                  const struct event *event, const char *words);
+
+/* Why the job of DECISION_JOB_DONE or DECISION_JOB_FAILED ended; `asker` says who asked for its
+ * cancellation. */
+void endings_of_job(const struct history *history, const struct engine *engine,
+                    const struct decision *decision, const char *asker,
+                    struct job_ending *ret_ending);

@@ -1,0 +1,214 @@
+#include "controller/history.h"
+
+#include <bsd/sys/queue.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+/* An ending as it is kept. */
+struct kept {
+    UT_hash_handle hh;
+    struct ending ending;
+    uint64_t place; /* grows with time */
+    struct past *past;
+    TAILQ_ENTRY(kept) of_job, by_age;
+    char words[];
+};
+TAILQ_HEAD(kept_list, kept);
+
+/* One job. */
+struct past {
+    UT_hash_handle hh;
+    uint64_t job;
+    bool ended;
+    struct job_ending ending;
+    struct kept_list endings;
+    uint32_t done, others;
+    TAILQ_ENTRY(past) by_end;
+};
+
+struct history {
+    uint32_t finished_max, finished, n_kept;
+    uint64_t places;
+    struct past *jobs;
+    struct kept *attempts;
+    struct kept_list by_age;
+    TAILQ_HEAD(, past) by_end;
+};
+
+struct history *history_create(uint32_t finished_max)
+{
+    struct history *history = calloc(1, sizeof(*history));
+    if (!history)
+        return NULL;
+    history->finished_max = finished_max;
+    TAILQ_INIT(&history->by_age);
+    TAILQ_INIT(&history->by_end);
+    return history;
+}
+
+static struct past *past_find(const struct history *history, uint64_t job)
+{
+    struct past *past;
+    HASH_FIND(hh, history->jobs, &job, sizeof(job), past);
+    return past;
+}
+
+static void kept_drop(struct history *history, struct kept *kept)
+{
+    struct past *past = kept->past;
+    *(kept->ending.kind == ENDING_DONE ? &past->done : &past->others) -= 1;
+    TAILQ_REMOVE(&past->endings, kept, of_job);
+    TAILQ_REMOVE(&history->by_age, kept, by_age);
+    HASH_DEL(history->attempts, kept);
+    history->n_kept--;
+    free(kept);
+}
+
+static void past_drop(struct history *history, struct past *past)
+{
+    struct kept *kept;
+    while ((kept = TAILQ_FIRST(&past->endings)))
+        kept_drop(history, kept);
+    if (past->ended) {
+        TAILQ_REMOVE(&history->by_end, past, by_end);
+        history->finished--;
+    }
+    HASH_DEL(history->jobs, past);
+    free(past);
+}
+
+void history_destroy(struct history *history)
+{
+    struct past *past, *next;
+    if (!history)
+        return;
+    HASH_ITER(hh, history->jobs, past, next)
+    {
+        past_drop(history, past);
+    }
+    free(history);
+}
+
+static struct past *past_add(struct history *history, uint64_t job)
+{
+    struct past *past = calloc(1, sizeof(*past));
+    if (!past)
+        return NULL;
+    past->job = job;
+    TAILQ_INIT(&past->endings);
+    HASH_ADD(hh, history->jobs, job, sizeof(past->job), past);
+    return past;
+}
+
+/* Room for one more of its kind: the first that are done stay, of the others the newest. */
+static bool room_make(struct history *history, struct past *past, enum ending_kind kind)
+{
+    struct kept *kept;
+    if (kind == ENDING_DONE)
+        return past->done < HISTORY_DONE;
+    if (past->others < HISTORY_OTHERS)
+        return true;
+    TAILQ_FOREACH (kept, &past->endings, of_job)
+        if (kept->ending.kind != ENDING_DONE)
+            break;
+    kept_drop(history, kept);
+    return true;
+}
+
+void history_attempt_ended(struct history *history, const struct ending *ending, bool live)
+{
+    struct past *past = past_find(history, ending->job);
+    if (!past && live)
+        past = past_add(history, ending->job);
+    if (!past || history_attempt(history, ending->attempt) ||
+        !room_make(history, past, ending->kind))
+        return;
+    const char *words = ending->words ? ending->words : "";
+    size_t size = strnlen(words, HISTORY_WORDS - 1) + 1;
+    struct kept *kept = calloc(1, sizeof(*kept) + size);
+    if (!kept)
+        return;
+    kept->ending = *ending;
+    memcpy(kept->words, words, size - 1);
+    kept->ending.words = kept->words;
+    kept->past = past;
+    kept->place = ++history->places;
+    *(ending->kind == ENDING_DONE ? &past->done : &past->others) += 1;
+    TAILQ_INSERT_TAIL(&past->endings, kept, of_job);
+    TAILQ_INSERT_TAIL(&history->by_age, kept, by_age);
+    HASH_ADD(hh, history->attempts, ending.attempt, sizeof(kept->ending.attempt), kept);
+    if (++history->n_kept > HISTORY_ENDINGS)
+        kept_drop(history, TAILQ_FIRST(&history->by_age));
+}
+
+void history_job_ended(struct history *history, const struct job_ending *ending)
+{
+    struct past *past = past_find(history, ending->job);
+    if (!past)
+        past = past_add(history, ending->job);
+    if (!past || past->ended)
+        return;
+    past->ended = true;
+    past->ending = *ending;
+    TAILQ_INSERT_TAIL(&history->by_end, past, by_end);
+    if (++history->finished > history->finished_max)
+        past_drop(history, TAILQ_FIRST(&history->by_end));
+}
+
+/* ---- views ------------------------------------------------------------------------------ */
+
+const struct ending *history_attempt(const struct history *history, uint64_t attempt)
+{
+    struct kept *kept;
+    HASH_FIND(hh, history->attempts, &attempt, sizeof(attempt), kept);
+    return kept ? &kept->ending : NULL;
+}
+
+const struct ending *history_task(const struct history *history, uint64_t job, uint32_t stage,
+                                  uint32_t task)
+{
+    const struct past *past = past_find(history, job);
+    const struct ending *found = NULL;
+    const struct kept *kept;
+    if (!past)
+        return NULL;
+    TAILQ_FOREACH (kept, &past->endings, of_job)
+        if (kept->ending.stage == stage && kept->ending.task == task &&
+            !(found && found->kind == ENDING_DONE))
+            found = &kept->ending;
+    return found;
+}
+
+const struct ending *history_failure(const struct history *history, uint64_t job)
+{
+    const struct past *past = past_find(history, job);
+    const struct kept *kept;
+    if (!past || !past->others)
+        return NULL;
+    TAILQ_FOREACH_REVERSE(kept, &past->endings, kept_list, of_job)
+    if (kept->ending.kind == ENDING_FAILED || kept->ending.kind == ENDING_REFUSED)
+        return &kept->ending;
+    return NULL;
+}
+
+const struct ending *history_after(const struct history *history, uint64_t job, uint64_t place,
+                                   uint64_t *ret_place)
+{
+    const struct past *past = past_find(history, job);
+    const struct kept *kept;
+    if (!past)
+        return NULL;
+    TAILQ_FOREACH (kept, &past->endings, of_job)
+        if (kept->place > place) {
+            *ret_place = kept->place;
+            return &kept->ending;
+        }
+    return NULL;
+}
+
+const struct job_ending *history_job(const struct history *history, uint64_t job)
+{
+    const struct past *past = past_find(history, job);
+    return past && past->ended ? &past->ending : NULL;
+}

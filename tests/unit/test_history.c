@@ -1,0 +1,213 @@
+#include "tests/unit/test.h"
+
+#include "controller/endings.h"
+#include "controller/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void end_attempt(struct history *history, uint64_t job, uint32_t task, uint64_t attempt,
+                        enum ending_kind kind, const char *words)
+{
+    const struct ending ending = {.attempt = attempt,
+                                  .job = job,
+                                  .task = task,
+                                  .host = 7,
+                                  .kind = kind,
+                                  .ended_ns = (int64_t)attempt,
+                                  .words = words};
+    history_attempt_ended(history, &ending, true);
+}
+
+static void end_job(struct history *history, uint64_t job, const char *reason)
+{
+    struct job_ending ending = {.job = job, .state = JOB_FAILED};
+    strcpy(ending.reason, reason);
+    history_job_ended(history, &ending);
+}
+
+static void endings_are_found_again(void **state)
+{
+    (void)state;
+    struct history *history = history_create(10);
+    char words[32] = "boom";
+    end_attempt(history, 1, 0, 11, ENDING_FAILED, words);
+    strcpy(words, "changed");
+    end_attempt(history, 1, 0, 11, ENDING_LOST, "told twice");
+    end_attempt(history, 1, 0, 12, ENDING_DONE, NULL);
+    end_attempt(history, 1, 0, 13, ENDING_KILLED, "too late");
+    end_attempt(history, 1, 1, 14, ENDING_LOST, "lost");
+    assert_string_equal(history_attempt(history, 11)->words, "boom");
+    assert_int_equal(history_task(history, 1, 0, 0)->attempt, 12);
+    assert_int_equal(history_task(history, 1, 0, 1)->attempt, 14);
+    assert_null(history_task(history, 1, 1, 0));
+    assert_null(history_task(history, 2, 0, 0));
+    assert_int_equal(history_failure(history, 1)->attempt, 11);
+    assert_null(history_job(history, 1));
+    end_job(history, 1, "why");
+    end_job(history, 1, "told twice");
+    assert_string_equal(history_job(history, 1)->reason, "why");
+    uint64_t place = 0, attempt = 11;
+    for (const struct ending *e; (e = history_after(history, 1, place, &place)); attempt++)
+        assert_int_equal(e->attempt, attempt);
+    assert_int_equal(attempt, 15);
+    history_destroy(history);
+    history_destroy(NULL);
+}
+
+/* Of a job that has gone nothing begins anew: it would stay for ever. */
+static void jobs_go_with_the_engines(void **state)
+{
+    (void)state;
+    struct history *history = history_create(3);
+    for (uint64_t job = 1; job <= 5; job++) {
+        end_attempt(history, job, 0, 100 + job, ENDING_FAILED, "x");
+        end_job(history, job, "why");
+    }
+    for (uint64_t job = 1; job <= 5; job++) {
+        assert_int_equal(history_job(history, job) != NULL, job > 2);
+        assert_int_equal(history_attempt(history, 100 + job) != NULL, job > 2);
+    }
+    const struct ending late = {.attempt = 201, .job = 1, .words = "late"};
+    history_attempt_ended(history, &late, false);
+    assert_null(history_attempt(history, 201));
+    history_destroy(history);
+}
+
+static void a_job_keeps_its_bounds(void **state)
+{
+    (void)state;
+    struct history *history = history_create(3);
+    for (uint32_t i = 0; i < 2 * HISTORY_DONE; i++) {
+        end_attempt(history, 1, i, 10000 + i, ENDING_DONE, NULL);
+        end_attempt(history, 1, i, 20000 + i, ENDING_FAILED, "x");
+    }
+    assert_non_null(history_attempt(history, 10000));
+    assert_non_null(history_attempt(history, 10000 + HISTORY_DONE - 1));
+    assert_null(history_attempt(history, 10000 + HISTORY_DONE));
+    assert_non_null(history_attempt(history, 20000 + 2 * HISTORY_DONE - 1));
+    assert_non_null(history_attempt(history, 20000 + 2 * HISTORY_DONE - HISTORY_OTHERS));
+    assert_null(history_attempt(history, 20000 + 2 * HISTORY_DONE - HISTORY_OTHERS - 1));
+    history_destroy(history);
+}
+
+static void all_jobs_together_keep_theirs(void **state)
+{
+    (void)state;
+    struct history *history = history_create(1000000);
+    for (uint64_t i = 1; i <= HISTORY_ENDINGS + 10; i++)
+        end_attempt(history, i, 0, i, ENDING_DONE, NULL);
+    assert_null(history_attempt(history, 10));
+    assert_non_null(history_attempt(history, 11));
+    history_destroy(history);
+}
+
+static void a_peers_words_are_made_harmless(void **state)
+{
+    (void)state;
+    char words[8];
+    endings_words("a\x1b[2J\n\x7f\xc3\xa9", words, sizeof(words));
+    assert_string_equal(words, "a?[2J??");
+    endings_words("short", words, sizeof(words));
+    assert_string_equal(words, "short");
+}
+
+/* ---- sentences -------------------------------------------------------------------------- */
+
+static void step(struct engine *engine, struct event event, struct decisions *decisions)
+{
+    event.request = 1;
+    assert_int_equal(engine_step(engine, 1, &event, 1, decisions), 0);
+}
+
+/* One host, one job of one task with command 'c', started. */
+static uint64_t scene_start(struct engine **ret_engine, struct decisions *decisions)
+{
+    static const uint64_t units[ENGINE_RESOURCES] = {1};
+    struct engine_config config;
+    struct engine *engine;
+    struct event event = {.kind = EVENT_HOST_JOIN};
+    engine_config_default(&config);
+    config.failures_max = 1;
+    assert_int_equal(engine_create(&config, &engine, NULL), 0);
+    event.host_join.generation = 1;
+    event.host_join.name = "w3";
+    event.host_join.rack = event.host_join.labels = "";
+    event.host_join.units = (struct u64s){units, ENGINE_RESOURCES};
+    step(engine, event, decisions);
+    event = (struct event){.kind = EVENT_JOB_BEGIN};
+    event.job_begin.job = 5;
+    event.job_begin.name = "j";
+    step(engine, event, decisions);
+    event = (struct event){.kind = EVENT_JOB_STAGE};
+    event.job_stage.job = 5;
+    event.job_stage.tasks = 1;
+    event.job_stage.command = "c";
+    event.job_stage.constraint = "";
+    event.job_stage.demand.amount[RES_SLOTS] = 1;
+    step(engine, event, decisions);
+    event = (struct event){.kind = EVENT_JOB_END};
+    event.job_end.job = 5;
+    step(engine, event, decisions);
+    *ret_engine = engine;
+    for (size_t i = 0; i < decisions->n; i++)
+        if (decisions->at[i].kind == DECISION_START)
+            return decisions->at[i].start.attempt;
+    fail_msg("nothing started");
+    return 0;
+}
+
+static void sentence_is(enum event_kind kind, int64_t exit_status, const char *words,
+                        const char *expected)
+{
+    struct decisions decisions = {0};
+    struct engine *engine;
+    struct job_ending end;
+    struct history *history = history_create(3);
+    uint64_t attempt = scene_start(&engine, &decisions);
+    struct event event = {.kind = kind};
+    event.attempt.attempt = attempt;
+    event.attempt.exit_status = exit_status;
+    endings_note(history, engine, 1, &event, words);
+    step(engine, event, &decisions);
+    const struct decision *failed = decisions.at;
+    while (failed->kind != DECISION_JOB_FAILED)
+        assert_true(++failed < decisions.at + decisions.n);
+    endings_of_job(history, engine, failed, "", &end);
+    assert_string_equal(end.reason, expected);
+    assert_string_equal(end.host, "w3");
+    assert_true(end.attempt == attempt && end.job == 5 && end.state == JOB_FAILED);
+    decisions_done(&decisions);
+    engine_destroy(engine);
+    history_destroy(history);
+}
+
+static void sentences_name_host_attempt_and_words(void **state)
+{
+    (void)state;
+    sentence_is(EVENT_ATTEMPT_FAILED, 2, "no such file",
+                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 ended with exit code 2: "
+                "no such file");
+    sentence_is(EVENT_ATTEMPT_FAILED, 1, "",
+                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 ended with exit code 1 "
+                "and wrote nothing to standard error");
+    sentence_is(EVENT_ATTEMPT_FAILED, -9, "\033[31mred",
+                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 was killed by signal 9: "
+                "?[31mred");
+    sentence_is(EVENT_ATTEMPT_REFUSED, 0, "no such command",
+                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 was refused: no such "
+                "command");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(endings_are_found_again),
+        cmocka_unit_test(jobs_go_with_the_engines),
+        cmocka_unit_test(a_job_keeps_its_bounds),
+        cmocka_unit_test(all_jobs_together_keep_theirs),
+        cmocka_unit_test(a_peers_words_are_made_harmless),
+        cmocka_unit_test(sentences_name_host_attempt_and_words),
+    };
+    return cmocka_run_group_tests_name("history", tests, NULL, NULL);
+}
