@@ -44,7 +44,7 @@ struct stage_record {
     bool open, coflow_fixed, held, overdue;
     uint64_t coflow_bytes, received_bytes, received_level;
     enum reason hold_reason;
-    int64_t hold_left, hold_right, held_since_ns, held_until_ns;
+    int64_t hold_left, hold_right, held_since_ns, held_until_ns, hold_due_ns;
 };
 struct task_record {
     uint64_t job;
@@ -79,7 +79,13 @@ enum {
 
 #define F(type, member, kind)                                                                      \
     {                                                                                              \
-#member, FIELD_##kind, offsetof(struct type, member)                                       \
+#member, FIELD_##kind, offsetof(struct type, member), false                                \
+    }
+
+/* A field that dumps of before do not have: 0 then. */
+#define ADDED(type, member, kind)                                                                  \
+    {                                                                                              \
+#member, FIELD_##kind, offsetof(struct type, member), true                                 \
     }
 
 static const struct record_kind kinds[RECORDS] = {
@@ -97,6 +103,7 @@ static const struct record_kind kinds[RECORDS] = {
                         F(engine_config, congested_share_permille, U32),
                         F(engine_config, cleared_permille, U32),
                         F(engine_config, even_wait_ns, I64),
+                        ADDED(engine_config, start_wait_ns, I64),
                         F(engine_config, hold_max_ns, I64),
                         F(engine_config, stop_grace_ns, I64),
                         F(engine_config, failures_max, U32),
@@ -135,7 +142,8 @@ static const struct record_kind kinds[RECORDS] = {
                        F(stage_record, coflow_bytes, U64), F(stage_record, received_bytes, U64),
                        F(stage_record, received_level, U64), F(stage_record, hold_reason, REASON),
                        F(stage_record, hold_left, I64), F(stage_record, hold_right, I64),
-                       F(stage_record, held_since_ns, I64), F(stage_record, held_until_ns, I64)}},
+                       F(stage_record, held_since_ns, I64), F(stage_record, held_until_ns, I64),
+                       ADDED(stage_record, hold_due_ns, I64)}},
     [RECORD_TASK] = {"task",
                      {F(task_record, job, U64), F(task_record, stage, U32),
                       F(task_record, task, U32), F(task_record, state, U32),
@@ -354,6 +362,7 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         .hold_right = stage->hold_right,
         .held_since_ns = stage->held_since_ns,
         .held_until_ns = stage->held_until_ns,
+        .hold_due_ns = stage->hold_due_ns,
     };
     put_record(d, RECORD_STAGE, &record);
     for (uint32_t t = 0; t < stage->n_tasks; t++)
@@ -533,6 +542,7 @@ static int load_stage(struct engine *engine, const struct stage_record *record, 
     stage->hold_right = record->hold_right;
     stage->held_since_ns = record->held_since_ns;
     stage->held_until_ns = record->held_until_ns;
+    stage->hold_due_ns = record->hold_due_ns;
     return 0;
 }
 

@@ -73,9 +73,10 @@ static int check_config(const struct engine_config *config, struct err *err)
         return err_set(err, EINVAL,
                        "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
     if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0 ||
-        config->even_wait_ns < 0)
-        return err_set(err, EINVAL,
-                       "hold_max must be positive; dwell, grace and even_wait not negative");
+        config->even_wait_ns < 0 || config->start_wait_ns < 0)
+        return err_set(
+            err, EINVAL,
+            "hold_max must be positive; dwell, grace, even_wait and start_wait not negative");
     if (check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;
@@ -280,7 +281,8 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     hold_expire(engine);
     mode_update(engine);
     place_all(engine);
-    hold_mark(engine);
+    while (hold_mark(engine))
+        place_all(engine);
     engine->out = NULL;
     return 0;
 }

@@ -65,7 +65,10 @@ struct engine_config {
     /* nats: keep a job's map outputs even over the hosts; its maps wait for that so long, counted
      * from the last start in their stage. 0: not at all. */
     int64_t even_wait_ns;
-    int64_t hold_max_ns;   /* a hold ends at the latest after it, 30 s */
+    /* Delay scheduling's wait: a hold also ends so long after the last start of its stage. 0: only
+     * by the others. */
+    int64_t start_wait_ns;
+    int64_t hold_max_ns; /* no slot is kept from a task for longer, counted from the first, 30 s */
     int64_t stop_grace_ns; /* in stop decisions, 1 s */
     uint32_t failures_max; /* failed or refused attempts of one task, then its job fails; 4 */
     struct level_table coflow, macroflow, dclas;

@@ -321,9 +321,9 @@ struct decision {
         struct {
             uint64_t job;
             uint32_t stage;
-            uint32_t host; /* ENGINE_NONE: any */
-            int64_t until_ns;
-        } hold; /* HOLD, UNHOLD */
+            uint32_t host;    /* ENGINE_NONE: any */
+            int64_t until_ns; /* UNHOLD: by the wait since its last start */
+        } hold;               /* HOLD, UNHOLD */
         struct {
             uint64_t job;
             uint32_t stage, host, count;

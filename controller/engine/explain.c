@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { UPLINKS_NAMED = 4 };
+
 __attribute__((format(printf, 3, 4))) static void
 add_fact(struct engine_explanation *e, const char *name, const char *format, ...)
 {
@@ -81,8 +83,8 @@ static void say_start(struct engine_explanation *e, const struct attempt *a)
         break;
     case REASON_HOLD_EXPIRED:
         say(e,
-            "Runs on %s because its stage had been held for hold_max (%.1f s), then any host takes "
-            "it. ",
+            "Runs on %s because slots had been kept from its stage for %.1f s: after hold_max any "
+            "host takes it. ",
             host, (double)a->left / 1e9);
         break;
     case REASON_IDLE_CLUSTER:
@@ -168,6 +170,25 @@ static void explain_blocked(struct engine_explanation *e, const struct task *tas
         say(e, " its job has not arrived completely");
 }
 
+/* The hosts whose uplinks are at or above cleared_permille, a few of them by name. */
+static void say_uplinks(const struct engine *engine, struct engine_explanation *e)
+{
+    uint32_t said = 0;
+    say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
+    for (uint32_t h = 0; h < engine->n_hosts && said < UPLINKS_NAMED; h++) {
+        const struct host *host = engine->hosts[h];
+        if (!host || host->uplink_permille < engine->config.cleared_permille)
+            continue;
+        bool last = said + 1 == engine->warm;
+        say(e, "%s %s", !said ? "" : last ? " and" : ",", host_name(host));
+        said++;
+    }
+    if (engine->warm > said)
+        say(e, " and %u %s", engine->warm - said, engine->warm - said == 1 ? "other" : "others");
+    say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
+        engine->config.cleared_permille);
+}
+
 /* Which rule holds it now, with the numbers of now. */
 static void say_hold(const struct engine *engine, struct engine_explanation *e,
                      const struct task *task)
@@ -182,22 +203,24 @@ static void say_hold(const struct engine *engine, struct engine_explanation *e,
             "Held back: the mode is slot-starved, so only the first job (%" PRIu64
             ") is served, and the free slots are kept for it.",
             first->number);
-    else if (engine->congested && task->stage->job != first)
+    else if (engine->congested && task->stage->job != first) {
         say(e,
-            "Held back: %u uplinks are at or above %u per mille, and while the network is "
-            "congested other jobs than the first (%" PRIu64
-            ") start only tasks next to their blocks.",
-            engine->warm, engine->config.cleared_permille, first->number);
-    else if (!task->bytes)
+            "Held back: while the network is congested other jobs than the first (%" PRIu64
+            ") start only tasks next to their blocks. ",
+            first->number);
+        say_uplinks(engine, e);
+        say(e, ".");
+    } else if (!task->bytes)
         say(e, "Held back: it waits for a slot next to its block, on a host that has not had its "
                "even part of the job's maps.");
     else
         say(e,
-            "Held back: its %s of %" PRIu64 " bytes would be first on no downlink with a free slot "
-            "(it would have to be smaller than %" PRIu64 " bytes).",
+            "Held back: its %s of %" PRIu64
+            " bytes would be first on no downlink with a free slot: "
+            "on each, one that is not larger receives (the largest of these: %" PRIu64 " bytes).",
             order == ORDER_COFLOW ? "Coflow" : "Macroflow", own, limit);
     say(e, " The hold ends after %.1f s at the latest.",
-        (double)(task->stage->held_until_ns - engine->now_ns) / 1e9);
+        (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
 }
 
 static void explain_ready(const struct engine *engine, struct engine_explanation *e,

@@ -379,7 +379,10 @@ int field_decode(const struct record_kind *kind, const char *line, struct record
     for (const struct field *field = kind->fields; field->type; field++) {
         const char *name = field_name(field);
         size_t n = strlen(name);
-        if (*at != ' ' || strncmp(at + 1, name, n) != 0 || at[1 + n] != '=')
+        bool there = *at == ' ' && strncmp(at + 1, name, n) == 0 && at[1 + n] == '=';
+        if (!there && field->added)
+            continue;
+        if (!there)
             return err_set(err, EINVAL, "%s: field %s is missing", kind->name, name);
         at += n + 2;
         int r = take_value(&at, field, room, (char *)object + field->offset);

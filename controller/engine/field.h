@@ -27,6 +27,7 @@ struct field {
     const char *member;
     enum field_type type;
     size_t offset;
+    bool added; /* older records do not have it; it is then left as it was */
 };
 
 enum { FIELDS_MAX = 40 };
@@ -39,7 +40,7 @@ struct record_kind {
 int field_encode(const struct record_kind *kind, const void *object, char *buffer, size_t size);
 /* Which of `n` kinds the line is, −EINVAL. */
 int field_kind(const struct record_kind *kinds, int n, const char *line, struct err *err);
-/* Fills the described fields of the object. `room` may be NULL when the kind has no strings and
- * lists. */
+/* Fills the described fields of the object; those that were added may be missing. `room` may be
+ * NULL when the kind has no strings and lists. */
 int field_decode(const struct record_kind *kind, const char *line, struct record_room *room,
                  void *object, struct err *err);

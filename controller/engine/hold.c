@@ -17,15 +17,35 @@ static void wait_in(struct sorted *set, struct stage *stage)
 
 static void start_timer(struct engine *engine, struct stage *stage)
 {
-    struct sorted_key key = {(uint64_t)stage->held_until_ns, stage->job->number, stage->index};
+    struct sorted_key key = {(uint64_t)hold_end_ns(stage), stage->job->number, stage->index};
     sorted_place(&engine->hold_timers, &stage->hold_timer, key, 0);
 }
 
-/* Maps that are kept even wait no longer than that is worth. */
+/* From one start to the next. Maps that are kept even wait no longer than that is worth. */
 static int64_t longest_ns(const struct engine *engine, const struct stage *stage)
 {
-    int64_t even = engine->config.even_wait_ns, all = engine->config.hold_max_ns;
-    return even && even < all && !stage->n_edges ? even : all;
+    int64_t longest = engine->config.hold_max_ns, even = engine->config.even_wait_ns,
+            start = engine->config.start_wait_ns;
+    if (start && start < longest)
+        longest = start;
+    return even && even < longest && !stage->n_edges ? even : longest;
+}
+
+int64_t hold_end_ns(const struct stage *stage)
+{
+    return stage->held_until_ns < stage->hold_due_ns ? stage->held_until_ns : stage->hold_due_ns;
+}
+
+static bool is_late(const struct engine *engine, const struct stage *stage)
+{
+    return stage->hold_due_ns && stage->hold_due_ns <= engine->now_ns;
+}
+
+static void make_overdue(struct engine *engine, struct stage *stage)
+{
+    stage->overdue = true;
+    stage->held_since_ns = stage->hold_due_ns - engine->config.hold_max_ns;
+    wait_in(&stage->bucket->shape->overdue, stage);
 }
 
 static void count_held(struct engine *engine, struct stage *stage, bool held)
@@ -61,6 +81,17 @@ void hold_stage_empty(struct engine *engine, struct stage *stage)
     sorted_remove(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
                   &stage->waiting);
     stage->overdue = false;
+    stage->hold_due_ns = 0;
+}
+
+static void end_overdue(struct stage *stage)
+{
+    if (!stage->overdue)
+        return;
+    sorted_remove(&stage->bucket->shape->overdue, &stage->waiting);
+    stage->overdue = false;
+    if (stage->n_ready)
+        wait_in(&stage->bucket->shape->unheld, stage);
 }
 
 void hold_stage_served(struct engine *engine, struct stage *stage)
@@ -68,12 +99,12 @@ void hold_stage_served(struct engine *engine, struct stage *stage)
     if (stage->held) {
         stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
         start_timer(engine, stage);
-    } else if (stage->overdue) {
-        sorted_remove(&stage->bucket->shape->overdue, &stage->waiting);
-        stage->overdue = false;
-        if (stage->n_ready)
-            wait_in(&stage->bucket->shape->unheld, stage);
     }
+    end_overdue(stage);
+    /* Where maps of another stage of its job went in its place, that was what was left. */
+    if (engine->late)
+        end_overdue(engine->late);
+    engine->late = NULL;
 }
 
 void hold_reorder(struct engine *engine, struct stage *stage)
@@ -116,22 +147,25 @@ static void begin_hold(struct engine *engine, struct stage *stage)
 {
     stage->held_since_ns = engine->now_ns;
     stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
+    if (!stage->hold_due_ns)
+        stage->hold_due_ns = engine->now_ns + engine->config.hold_max_ns;
     explain_hold(engine, stage);
     struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason,
                                               stage->hold_left, stage->hold_right);
     decision->hold.job = stage->job->number;
     decision->hold.stage = stage->index;
     decision->hold.host = ENGINE_NONE;
-    decision->hold.until_ns = stage->held_until_ns;
+    decision->hold.until_ns = hold_end_ns(stage);
     engine->counters.holds++;
     count_held(engine, stage, true);
     start_timer(engine, stage);
 }
 
-void hold_mark(struct engine *engine)
+bool hold_mark(struct engine *engine)
 {
     if (!engine->place->holds)
-        return;
+        return false;
+    engine->late = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         if (shape->times <= 0)
@@ -141,9 +175,15 @@ void hold_mark(struct engine *engine)
             struct stage *stage = sorted_owner(node, struct stage, waiting);
             engine->counters.visits++;
             sorted_remove(&shape->unheld, node);
+            if (is_late(engine, stage)) {
+                make_overdue(engine, stage);
+                engine->late = stage;
+                return true;
+            }
             begin_hold(engine, stage);
         }
     }
+    return false;
 }
 
 void hold_expire(struct engine *engine)
@@ -152,10 +192,10 @@ void hold_expire(struct engine *engine)
          node && node->key.a <= (uint64_t)engine->now_ns;
          node = sorted_first(&engine->hold_timers)) {
         struct stage *stage = sorted_owner(node, struct stage, hold_timer);
+        stage->held_until_ns = hold_end_ns(stage);
         end_hold(engine, stage, REASON_HOLD_EXPIRED);
         engine->counters.holds_expired++;
-        stage->overdue = true;
-        wait_in(&stage->bucket->shape->overdue, stage);
+        make_overdue(engine, stage);
     }
 }
 
@@ -171,6 +211,9 @@ void hold_restore(struct engine *engine, struct stage *stage)
     if (stage->overdue) {
         wait_in(&stage->bucket->shape->overdue, stage);
     } else {
+        /* WHY: dumps of before hold_max was a task's have no such instant. */
+        if (!stage->hold_due_ns)
+            stage->hold_due_ns = stage->held_until_ns;
         count_held(engine, stage, true);
         start_timer(engine, stage);
     }

@@ -8,11 +8,11 @@
 
 #define E(member, type)                                                                            \
     {                                                                                              \
-#member, FIELD_##type, offsetof(struct event, member)                                      \
+#member, FIELD_##type, offsetof(struct event, member), false                               \
     }
 #define D(member, type)                                                                            \
     {                                                                                              \
-#member, FIELD_##type, offsetof(struct decision, member)                                   \
+#member, FIELD_##type, offsetof(struct decision, member), false                            \
     }
 
 static const struct record_kind event_kinds[EVENT_KINDS] = {

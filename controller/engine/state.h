@@ -120,7 +120,9 @@ struct stage {
     TAILQ_ENTRY(stage) of_bucket; /* bucket->reduce_stages while ready_reduces.n */
     bool held, overdue;
     enum reason hold_reason;
-    int64_t hold_left, hold_right, held_since_ns, held_until_ns;
+    int64_t hold_left, hold_right, held_since_ns; /* overdue: since it could have run */
+    int64_t held_until_ns;         /* by the wait since its last start (hold_end_ns) */
+    int64_t hold_due_ns;           /* when it is late; 0: no slot was kept from it yet */
     struct sorted_node hold_timer; /* engine->hold_timers */
     struct sorted_node waiting;    /* shape->unheld or shape->overdue */
 };
@@ -301,6 +303,7 @@ struct engine {
 
     struct sorted jobs, active, names, finished, finished_age, attempts, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
+    struct stage *late; /* between hold_mark and the start that it is for; else NULL */
     struct engine_counters counters;
 };
 

@@ -1,6 +1,7 @@
 /* Copies of state for those who look. */
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/hold.h"
 #include "controller/engine/job.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
@@ -140,7 +141,7 @@ int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
         .constraint = stage->bucket->shape->constraint,
         .coflow_bytes = stage_coflow_bytes(stage),
         .held = stage->held,
-        .held_until_ns = stage->held_until_ns,
+        .held_until_ns = hold_end_ns(stage),
     };
     return 0;
 }

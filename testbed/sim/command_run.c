@@ -92,6 +92,17 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
     return failed ? -EIO : 0;
 }
 
+static void print_holds(const struct engine_config *config)
+{
+    if (config->start_wait_ns)
+        printf("a hold ends %.3g s after the last start of its stage, ",
+               (double)config->start_wait_ns * 1e-9);
+    else if (config->hold_max_ns > INT64_MAX / 4)
+        printf("a hold has no end of its own (the source knows none), ");
+    else
+        printf("a hold ends after %.3g s, ", (double)config->hold_max_ns * 1e-9);
+}
+
 static void print_table(const struct run_setup *a, const struct run_inputs *in,
                         const struct run_config *config, const struct run_result *result,
                         const struct stats *jct)
@@ -111,10 +122,7 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
     printf("slot-wait %.3f s a task, free slots held back %.1f slot-s, links used %.1f %%, "
            "makespan %.1f s\n",
            result->slot_wait_s, result->held_slot_s, result->link_use * 100, result->makespan_s);
-    if (config->engine.hold_max_ns > INT64_MAX / 4)
-        printf("a hold has no end of its own (the source knows none), ");
-    else
-        printf("a hold ends after %.3g s, ", (double)config->engine.hold_max_ns * 1e-9);
+    print_holds(&config->engine);
     printf("uplinks are congested above %u, clear below %u per mille, ",
            config->engine.congested_permille, config->engine.cleared_permille);
     if (config->engine.congested_share_permille)

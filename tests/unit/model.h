@@ -40,6 +40,7 @@ struct m_task {
     uint32_t replicas[M_REPLICAS];
     uint32_t failures, done_host;
     uint64_t done_attempt;
+    int64_t could_run; /* the end of the first step that left it a slot; 0: none yet */
 };
 struct m_stage {
     uint32_t n_tasks, n_parents, n_replicas;
@@ -49,7 +50,7 @@ struct m_stage {
     struct m_task task[M_TASKS];
     bool coflow_fixed, held, overdue;
     uint64_t coflow;
-    int64_t held_until;
+    int64_t held_until, due; /* due: hold_max after the first such step of the stage; 0: none */
 };
 struct m_job {
     uint64_t number; /* 0: this place is free */

@@ -21,8 +21,38 @@ static inline void m_forget_overdue(struct model *m)
 {
     for (int i = 0; i < M_JOBS; i++)
         for (uint32_t s = 0; m->job[i].number && s < m->job[i].n_stages; s++)
-            if (m->job[i].stage[s].overdue && !m_stage_ready(&m->job[i], s))
+            if (!m_stage_ready(&m->job[i], s)) {
                 m->job[i].stage[s].overdue = false;
+                m->job[i].stage[s].due = 0;
+            }
+    for (int i = 0; i < M_JOBS; i++)
+        for (uint32_t s = 0; m->job[i].number && s < m->job[i].n_stages; s++)
+            for (uint32_t t = 0; t < m->job[i].stage[s].n_tasks; t++)
+                if (!m_ready(&m->job[i], s, t))
+                    m->job[i].stage[s].task[t].could_run = 0;
+}
+
+/* Some other stage of the model by number. */
+static inline struct m_stage *m_find_stage(struct model *m, uint64_t job, uint32_t stage)
+{
+    struct m_job *j = m_find_job(m, job);
+    return j ? &j->stage[stage] : NULL;
+}
+
+/* What the configuration promises of hold_max, task by task: nothing that has waited so long since
+ * a slot was first kept from it waits on while one is. */
+static inline void m_hold_max(struct model *m, const struct m_job *j, uint32_t s)
+{
+    struct m_stage *stage = m_find_stage(m, j->number, s);
+    bool slot = m->holds && m_times(m, stage->demand) > 0;
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        struct m_task *task = &stage->task[t];
+        if (slot && !task->could_run && m_ready(j, s, t))
+            task->could_run = m->script.now_ns;
+        if (slot && task->could_run && m->script.now_ns - task->could_run >= m->config.hold_max_ns)
+            fail_msg("task %u of stage %u of job %llu could have run since %lld", t, s,
+                     (unsigned long long)j->number, (long long)task->could_run);
+    }
 }
 
 static inline void m_make_event(struct model *m)
@@ -65,13 +95,6 @@ static inline void m_make_event(struct model *m)
         m_mode_rule(m);
 }
 
-/* Some other stage of the model by number. */
-static inline struct m_stage *m_find_stage(struct model *m, uint64_t job, uint32_t stage)
-{
-    struct m_job *j = m_find_job(m, job);
-    return j ? &j->stage[stage] : NULL;
-}
-
 static inline void m_take(uint64_t *set, uint32_t *n, uint64_t number, const char *what)
 {
     for (uint32_t i = 0; i < *n; i++)
@@ -97,9 +120,17 @@ static inline void m_check_levels(const struct model *m, const struct decision *
 
 static inline int64_t m_longest_hold(const struct model *m, const struct m_stage *s)
 {
-    bool even = m->config.even_wait_ns && !s->n_parents;
-    return even && m->config.even_wait_ns < m->config.hold_max_ns ? m->config.even_wait_ns
-                                                                  : m->config.hold_max_ns;
+    int64_t longest = m->config.hold_max_ns;
+    if (m->config.start_wait_ns && m->config.start_wait_ns < longest)
+        longest = m->config.start_wait_ns;
+    if (m->config.even_wait_ns && m->config.even_wait_ns < longest && !s->n_parents)
+        longest = m->config.even_wait_ns;
+    return longest;
+}
+
+static inline int64_t m_hold_end(const struct m_stage *s)
+{
+    return s->held_until < s->due ? s->held_until : s->due;
 }
 
 static inline void m_apply_start(struct model *m, const struct decision *d)
@@ -135,9 +166,11 @@ static inline void m_apply_hold(struct model *m, const struct decision *d)
         assert_false(s->held);
         assert_true(m_stage_ready(m_find_job(m, d->hold.job), d->hold.stage) > 0);
         assert_true(m_times(m, s->demand) > 0);
-        assert_int_equal(d->hold.until_ns, m->script.now_ns + m_longest_hold(m, s));
+        s->held_until = m->script.now_ns + m_longest_hold(m, s);
+        s->due = s->due ? s->due : m->script.now_ns + m->config.hold_max_ns;
+        assert_int_equal(d->hold.until_ns, m_hold_end(s));
+        assert_true(d->hold.until_ns > m->script.now_ns);
         s->held = true;
-        s->held_until = d->hold.until_ns;
         return;
     }
     if (!s)
@@ -145,7 +178,7 @@ static inline void m_apply_hold(struct model *m, const struct decision *d)
     assert_true(s->held);
     s->held = false;
     s->overdue = d->reason == REASON_HOLD_EXPIRED;
-    assert_true(!s->overdue || s->held_until <= m->script.now_ns);
+    assert_true(!s->overdue || m_hold_end(s) <= m->script.now_ns);
 }
 
 static inline void m_apply_mode(struct model *m, const struct decision *d)
@@ -233,7 +266,7 @@ static inline void m_compare_stage(const struct model *m, const struct m_job *j,
     assert_int_equal(view.coflow_bytes, m_coflow(stage));
     assert_int_equal(view.held, stage->held);
     assert_true(!view.held || view.held_until_ns > m->script.now_ns);
-    assert_true(!view.held || view.held_until_ns == stage->held_until);
+    assert_true(!view.held || view.held_until_ns == m_hold_end(stage));
     assert_true(!m->holds || !view.ready || view.held || stage->overdue ||
                 m_times(m, stage->demand) == 0);
     counts[0] += view.ready;
@@ -263,7 +296,7 @@ static inline void m_compare(struct model *m)
         struct job_view view;
         uint64_t counts[3] = {0};
         for (uint32_t s = 0; s < jobs[n]->n_stages; s++)
-            m_compare_stage(m, jobs[n], s, counts);
+            m_compare_stage(m, jobs[n], s, counts), m_hold_max(m, jobs[n], s);
         assert_int_equal(engine_job(m->script.engine, jobs[n]->number, &view), 0);
         assert_int_equal(view.ready, counts[0]);
         assert_int_equal(view.running, counts[1]);

@@ -134,6 +134,70 @@ static void test_lost_host_with_outputs_of_stages_in_a_row(void **state)
     script_end(&s);
 }
 
+/* A small reduce task receives on host 1, where four of a larger job would stall; all slots but
+ * that one are free. */
+static void four_would_stall(struct script *s)
+{
+    begin(s, "nats", "cans");
+    s->reload = true;
+    script_host(s, 0, 2);
+    two_stages(s, 1, 1, 1, EDGE_BARRIER);
+    two_stages(s, 2, 1, 4, EDGE_BARRIER);
+    script_host_event(s, EVENT_HOST_SILENT, 0);
+    script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, 1, 0, 0), 0);
+    script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, 2, 0, 0), 0);
+    script_host(s, 1, 8);
+    assert_non_null(script_start(s, 1, 1, 0));
+    assert_int_equal(script_count(s, DECISION_START), 1);
+}
+
+/* hold_max is a task's longest wait for a slot that is there, whatever else of its stage starts
+ * meanwhile; then it is all its tasks' end of waiting. */
+static void test_hold_max_is_not_begun_anew(void **state)
+{
+    (void)state;
+    struct script s;
+    struct stage_view view;
+    four_would_stall(&s);
+    assert_int_equal(script_decision(&s, DECISION_HOLD, 0)->hold.until_ns, 30 * SECOND);
+    s.now_ns = 20 * SECOND;
+    script_host(&s, 2, 1);
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    assert_int_equal(engine_deadline_ns(s.engine), 30 * SECOND);
+    assert_int_equal(engine_stage(s.engine, 2, 1, &view), 0);
+    assert_true(view.held && view.held_until_ns == 30 * SECOND);
+    s.now_ns = 30 * SECOND;
+    script_events(&s, NULL, 0);
+    assert_int_equal(script_decision(&s, DECISION_UNHOLD, 0)->reason, REASON_HOLD_EXPIRED);
+    assert_int_equal(script_count(&s, DECISION_START), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(script_decision(&s, DECISION_START, i)->reason, REASON_HOLD_EXPIRED);
+        assert_int_equal(script_decision(&s, DECISION_START, i)->left, 30 * SECOND);
+    }
+    script_end(&s);
+}
+
+/* Late tasks do not go before the first job's: only what that leaves is theirs. */
+static void test_late_tasks_take_what_is_left(void **state)
+{
+    (void)state;
+    struct script s;
+    four_would_stall(&s);
+    s.now_ns = 29 * SECOND;
+    two_stages(&s, 3, 7, 1, EDGE_BARRIER);
+    assert_int_equal(script_count(&s, DECISION_START), 7);
+    s.now_ns = 31 * SECOND;
+    script_events(&s, NULL, 0);
+    assert_int_equal(script_count(&s, DECISION_START), 0);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 3, 0, 0), 0);
+    assert_int_equal(script_decision(&s, DECISION_START, 0)->start.job, 2);
+    two_stages(&s, 4, 1, 1, EDGE_BARRIER);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 3, 0, 1), 0);
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    assert_int_equal(script_decision(&s, DECISION_START, 0)->start.job, 4);
+    script_end(&s);
+}
+
 /* Locality goes before the order of stages, also when they have different demands. */
 static void test_local_pair_over_all_demands_of_a_job(void **state)
 {
@@ -460,6 +524,8 @@ int main(void)
         cmocka_unit_test(test_pipelined_stage_gives_way_when_no_slot_is_left),
         cmocka_unit_test(test_pipelined_stage_stays_where_a_slot_is_free),
         cmocka_unit_test(test_lost_host_with_outputs_of_stages_in_a_row),
+        cmocka_unit_test(test_hold_max_is_not_begun_anew),
+        cmocka_unit_test(test_late_tasks_take_what_is_left),
         cmocka_unit_test(test_local_pair_over_all_demands_of_a_job),
         cmocka_unit_test(test_engine_ends_with_waiting_maps),
         cmocka_unit_test(test_replicas_must_stay_as_many),

@@ -67,9 +67,12 @@ static void reduces_start(struct example_2 *e)
 
     while (script_start(&e->s, 1, 1, e->held_task))
         e->held_task++;
-    check_explanation(&e->s, 1, 1, e->held_task,
-                      "Held back: its Coflow of 16000000 bytes would be first on no downlink",
-                      "hold_reason", "would-stall");
+    check_explanation(
+        &e->s, 1, 1, e->held_task,
+        "Held back: its Coflow of 16000000 bytes would be first on no downlink with a "
+        "free slot: on each, one that is not larger receives (the largest of these: "
+        "16000000 bytes).",
+        "hold_reason", "would-stall");
     check_explanation(&e->s, 1, 1, e->held_task ? 0 : 1, "nobody received over its downlink",
                       "coflow_level", "1");
     check_explanation(&e->s, 1, 0, 0, "Done by attempt", "kind", "map");
@@ -266,9 +269,39 @@ static void test_refused_attempts_count_as_failures(void **state)
     script_end(&s);
 }
 
+/* Congestion is said with the names of the uplinks, a few of them. */
+static void test_congested_uplinks_are_named(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.turn, "fifo");
+    script_begin(&s, &config);
+    for (uint32_t h = 0; h < 7; h++)
+        script_host(&s, h, 1);
+    static const uint32_t blocks[] = {0};
+    script_load(&s, 3, 950);
+    for (uint64_t job = 1; job <= 2; job++) {
+        struct script_job j = {job, 1, 1, 0, blocks, UNIT, SECOND, 0, NULL, 1};
+        script_submit(&s, &j);
+    }
+    check_explanation(&s, 2, 0, 0,
+                      "other jobs than the first (1) start only tasks next to their blocks. The "
+                      "uplink of h3 is at or above 800 per mille.",
+                      "hold_reason", "congested");
+    script_load(&s, 5, 800);
+    check_explanation(&s, 2, 0, 0, "The uplinks of h3 and h5 are at", "congested", "yes");
+    for (uint32_t h = 1; h < 7; h++)
+        script_load(&s, h, 1000);
+    check_explanation(&s, 2, 0, 0, "The uplinks of h1, h2, h3, h4 and 2 others are at", "congested",
+                      "yes");
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_congested_uplinks_are_named),
         cmocka_unit_test(test_example_2_smaller_other_job),
         cmocka_unit_test(test_example_2_larger_other_job),
         cmocka_unit_test(test_example_2_survives_dump_and_load),

@@ -289,26 +289,42 @@ static bool select_reduce(const struct model *m, struct m_job *job, bool largest
     return found;
 }
 
-/* Liveness: a stage that was held for hold_max goes first, anywhere. A stage of maps goes as maps
- * of its job with such a demand do. */
+/* A stage whose hold ended goes anywhere. A stage of maps goes as maps of its job with such a
+ * demand do. */
+static void offer_stage(const struct model *m, struct m_job *job, uint32_t s, struct offers *offers)
+{
+    const struct m_demand demand = job->stage[s].demand;
+    for (uint32_t k = 0; k < job->n_stages; k++)
+        for (uint32_t t = 0; t < job->stage[k].n_tasks; t++)
+            for (uint32_t h = 0; h < M_HOSTS; h++)
+                if (m_ready(job, k, t) && (k == s || !job->stage[k].task[t].bytes) &&
+                    m_times_host(m, h, demand) > 0 && m_same_demand(job->stage[k].demand, demand))
+                    offer(offers, (struct literal_task){job, k, t}, h);
+}
+
+/* Liveness: a stage that was held for hold_max goes first. */
 static bool offer_overdue(const struct model *m, struct m_job **jobs, struct offers *offers)
 {
     uint32_t before = offers->n;
     for (int i = 0; jobs[i]; i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++) {
             struct m_stage *stage = &jobs[i]->stage[s];
-            if (!stage->overdue || !m_stage_ready(jobs[i], s) || !m_times(m, stage->demand))
-                continue;
-            for (uint32_t k = 0; k < jobs[i]->n_stages; k++)
-                for (uint32_t t = 0; t < jobs[i]->stage[k].n_tasks; t++)
-                    for (uint32_t h = 0; h < M_HOSTS; h++)
-                        if (m_ready(jobs[i], k, t) &&
-                            (k == s || !jobs[i]->stage[k].task[t].bytes) &&
-                            m_times_host(m, h, stage->demand) > 0 &&
-                            m_same_demand(jobs[i]->stage[k].demand, stage->demand))
-                            offer(offers, (struct literal_task){jobs[i], k, t}, h);
+            if (stage->overdue && m_stage_ready(jobs[i], s) && m_times(m, stage->demand))
+                offer_stage(m, jobs[i], s, offers);
         }
     return offers->n > before;
+}
+
+/* Nothing is kept free from those who have waited for hold_max; what the others leave is theirs. */
+static bool offer_late(const struct model *m, struct m_job **jobs, struct offers *offers)
+{
+    for (int i = 0; jobs[i]; i++)
+        for (uint32_t s = 0; s < jobs[i]->n_stages; s++) {
+            const struct m_stage *stage = &jobs[i]->stage[s];
+            if (!stage->held && stage->due && stage->due <= m->script.now_ns)
+                offer_stage(m, jobs[i], s, offers);
+        }
+    return offers->n > 0;
 }
 
 /* Liveness: the only runnable work of an idle cluster is never held. */
@@ -354,7 +370,8 @@ static void pick(struct model *m, struct offers *offers)
         return;
     if (m->mode == MODE_SLOT_RICH && pick_of_others(m, jobs, offers))
         return;
-    offer_idle(m, jobs, offers);
+    if (!offer_idle(m, jobs, offers))
+        offer_late(m, jobs, offers);
 }
 
 static uint64_t seen_reasons[REASONS], starved_starts, congested_starts;

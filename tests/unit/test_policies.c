@@ -78,6 +78,7 @@ static void test_every_combination(void **state)
             for (unsigned n = 0; n < count("network"); n++) {
                 struct engine_config config;
                 configure(&config, t, p, n);
+                config.start_wait_ns = n % 2 * SECOND;
                 model_begin(&m, &config, test_random(&stream));
                 m.judge = &judge;
                 m.mode_events = true;

@@ -495,27 +495,33 @@ struct piece {
     bool flag;
     char word[ENGINE_NAME_MAX];
     struct level_table table;
+    uint64_t late;
 };
 static const struct record_kind piece_kind = {
     "piece",
-    {{"flag", FIELD_BOOL, offsetof(struct piece, flag)},
-     {"word", FIELD_CHARS, offsetof(struct piece, word)},
-     {"table", FIELD_TABLE, offsetof(struct piece, table)}},
+    {{"flag", FIELD_BOOL, offsetof(struct piece, flag), false},
+     {"word", FIELD_CHARS, offsetof(struct piece, word), false},
+     {"late", FIELD_U64, offsetof(struct piece, late), true},
+     {"table", FIELD_TABLE, offsetof(struct piece, table), false}},
 };
 
 static void test_pieces_of_state(void **state)
 {
     (void)state;
     static const char *const good[] = {
-        "piece flag=1 word=a%20b table=3,5,7",
-        "piece flag=0 word= table=0",
-        "piece flag=0 word=x table=1",
+        "piece flag=1 word=a%20b late=9 table=3,5,7",
+        "piece flag=0 word= late=9 table=0",
+        "piece flag=0 word=x late=9 table=1",
     };
     static const char *const bad[] = {
-        "piece flag=2 word=x table=1",   "piece flag=7 word=x table=1",
-        "piece flag=10 word=x table=1",  "piece flag= word=x table=1",
-        "piece flag=0 word=x table=3,5", "piece flag=0 word=x table=3,5,7,9",
-        "piece flag=0 word=x table=65",  "piece flag=0 word=x table=99999999999999999999",
+        "piece flag=2 word=x late=9 table=1",
+        "piece flag=7 word=x late=9 table=1",
+        "piece flag=10 word=x late=9 table=1",
+        "piece flag= word=x late=9 table=1",
+        "piece flag=0 word=x late=9 table=3,5",
+        "piece flag=0 word=x late=9 table=3,5,7,9",
+        "piece flag=0 word=x late=9 table=65",
+        "piece flag=0 word=x late=9 table=99999999999999999999",
     };
     struct record_room room = {0};
     struct piece piece;
@@ -528,9 +534,13 @@ static void test_pieces_of_state(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         if (field_decode(&piece_kind, bad[i], &room, &piece, NULL) != -EINVAL)
             fail_msg("\"%s\" was not refused", bad[i]);
+    piece.late = 7;
+    assert_int_equal(field_decode(&piece_kind, "piece flag=1 word=x table=0", &room, &piece, NULL),
+                     0);
+    assert_true(piece.flag && piece.late == 7); /* a record from before there was such a field */
     memset(line, 'x', sizeof(line));
     memcpy(line, "piece flag=0 word=", 18);
-    strcpy(line + 18 + ENGINE_NAME_MAX, " table=0");
+    strcpy(line + 18 + ENGINE_NAME_MAX, " late=9 table=0");
     assert_int_equal(field_decode(&piece_kind, line, &room, &piece, NULL), -EINVAL);
     record_room_done(&room);
 }

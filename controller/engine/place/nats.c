@@ -13,7 +13,7 @@
  * neither: maps of a waiting job gather wherever slots happen to be free, and the fullest uplink
  * then paces the whole shuffle, for hundreds of seconds where a map takes one. Off is the source's
  * text;
- * - a stage that was held for hold_max goes first, anywhere; the only runnable work of an idle
+ * - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
  * cluster is never held. */
 #include "controller/engine/place/place.h"
 
