@@ -10,7 +10,7 @@ int grid_set_policies(struct grid *grid, const char *list, struct err *err)
     char words[GRID_MAX][32];
     int n = batch_split(list, words, GRID_MAX, err);
     for (int i = 0; i < n; i++) {
-        grid->policies[i] = run_policy_find(words[i]);
+        grid->policies[i] = preset_find(words[i]);
         if (!grid->policies[i])
             return err_set(err, EINVAL, "there is no policy '%s'", words[i]);
     }

@@ -8,7 +8,7 @@ enum { GRID_MAX = 32, GRID_SEEDS_MAX = 64 };
 
 struct grid {
     int n_policies, n_values, n_seeds;
-    const struct run_policy *policies[GRID_MAX];
+    const struct preset *policies[GRID_MAX];
     const char *option; /* NULL: none, then there is one value ""; "options": see grid_set_values */
     char values[GRID_MAX][32];
     struct batch_item *items;

@@ -28,9 +28,9 @@ const char run_setup_usage[] =
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
     char names[512] = "";
-    s->policy = run_policy_find(value);
-    for (const struct run_policy *p = run_policies; p->name; p++) {
-        strcat(names, p == run_policies ? "" : ", ");
+    s->policy = preset_find(value);
+    for (const struct preset *p = presets; p->name; p++) {
+        strcat(names, p == presets ? "" : ", ");
         strcat(names, p->name);
     }
     return s->policy
@@ -114,7 +114,7 @@ static int set_levels(struct run_setup *s, const char *value, struct err *err)
 {
     int rc = read_number(&s->levels, "levels", value, 0, ENGINE_LEVELS_MAX, err);
     if (!rc && !s->levels)
-        s->levels = RUN_LEVELS_UNLIMITED;
+        s->levels = PRESET_LEVELS_UNLIMITED;
     return rc;
 }
 
@@ -348,7 +348,7 @@ int run_arguments_read(struct run_arguments *a, int argc, char **argv, struct er
 void run_setup_init(struct run_setup *setup)
 {
     *setup = (struct run_setup){.convert = workload_convert_defaults,
-                                .policy = run_policy_find("duopoly"),
+                                .policy = preset_find("duopoly"),
                                 .even_maps = -1,
                                 .oversubscription = 4,
                                 .load = 1};
@@ -490,7 +490,7 @@ static void choose_levels(struct engine_config *engine, const struct run_setup *
     uint32_t levels = a->policy->levels ? a->policy->levels : said;
     uint64_t scale = in->header.scale ? in->header.scale : 1;
     uint64_t first_coflow = 10000000 / scale, first_macroflow = 1000000 / scale;
-    if (levels == RUN_LEVELS_UNLIMITED) {
+    if (levels == PRESET_LEVELS_UNLIMITED) {
         engine->coflow = engine->macroflow = (struct level_table){.levels = 0};
     } else if (in->converted) {
         tables_over(engine, in, levels);
@@ -543,12 +543,12 @@ static void name(char *to, size_t size, const char *from)
 static void choose_policy(const struct run_setup *s, const struct run_inputs *in,
                           struct engine_config *engine)
 {
-    run_policy_apply(s->policy, engine);
+    preset_apply(s->policy, engine);
     name(engine->turn, sizeof(engine->turn), s->turn);
     name(engine->place, sizeof(engine->place), s->place);
     name(engine->network, sizeof(engine->network), s->network);
     if (s->even_maps >= 0)
-        engine->even_wait_ns = s->even_maps ? EVEN_WAIT_NS : 0;
+        engine->even_wait_ns = s->even_maps ? PRESET_EVEN_WAIT_NS : 0;
     engine->congested_share_permille = s->congested_share_permille;
     if (in->converted)
         engine->cleared_permille = engine->congested_permille;

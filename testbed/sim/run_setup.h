@@ -10,14 +10,14 @@
 
 #include "lib/workload_input.h"
 #include "testbed/sim/cluster/run.h"
-#include "testbed/sim/run_policies.h"
+#include "controller/engine/presets.h"
 
 struct run_setup {
     const char *path;                /* borrowed */
-    const struct run_policy *policy; /* of run_policies */
+    const struct preset *policy; /* of presets */
     struct workload_convert convert;
     uint32_t servers, slots;            /* 0: as the workload says */
-    uint32_t levels;                    /* 0: 8; RUN_LEVELS_UNLIMITED */
+    uint32_t levels;                    /* 0: 8; PRESET_LEVELS_UNLIMITED */
     double link_bytes_s;                /* 0: idem */
     const char *own_links;              /* of links with rates of their own (borrowed); or NULL */
     const char *turn, *place, *network; /* NULL: as the policy says */

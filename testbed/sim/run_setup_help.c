@@ -45,6 +45,6 @@ void run_setup_print_help(FILE *out)
     for (const struct run_setup_meaning *m = run_setup_meanings; m->option; m++)
         fprintf(out, "  --%-16s %s\n", m->option, m->meaning);
     fprintf(out, "policies\n");
-    for (const struct run_policy *p = run_policies; p->name; p++)
+    for (const struct preset *p = presets; p->name; p++)
         fprintf(out, "  %-18s %s\n", p->name, p->what);
 }

@@ -5,7 +5,7 @@
 #include "tests/unit/test.h"
 
 #include "testbed/sim/cluster/run.h"
-#include "testbed/sim/run_policies.h"
+#include "controller/engine/presets.h"
 
 #include <string.h>
 
@@ -27,8 +27,8 @@ static inline struct run_config config_of(const char *policy, uint32_t hosts, ui
     struct run_config config = {
         .hosts = hosts, .slots = slots, .link_bps = link_bps, .local_free = true};
     engine_config_default(&config.engine);
-    assert_non_null(run_policy_find(policy));
-    run_policy_apply(run_policy_find(policy), &config.engine);
+    assert_non_null(preset_find(policy));
+    preset_apply(preset_find(policy), &config.engine);
     config.engine.mode_dwell_ns = 0;
     config.engine.hosts_max = hosts;
     return config;

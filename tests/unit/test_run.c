@@ -122,7 +122,7 @@ static void test_every_policy_ends_every_job_and_repeats_itself(void **state)
         struct workload_job jobs[JOBS];
         double first_s[JOBS], second_s[JOBS];
         size_t n = random_jobs(jobs, &seed);
-        for (const struct run_policy *p = run_policies; p->name; p++) {
+        for (const struct preset *p = presets; p->name; p++) {
             struct run_config config = config_of(p->name, (uint32_t)(1 + test_random(&seed) % 6),
                                                  (uint32_t)(1 + test_random(&seed) % 3), 8 * UNIT);
             struct run_result result = simulate(&config, jobs, n, first_s);
@@ -196,17 +196,17 @@ static void test_unlimited_levels_end_every_job(void **state)
 static void test_policies_are_known_to_the_engine(void **state)
 {
     (void)state;
-    for (const struct run_policy *p = run_policies; p->name; p++) {
+    for (const struct preset *p = presets; p->name; p++) {
         struct engine_config config;
         struct engine *engine = NULL;
         engine_config_default(&config);
-        run_policy_apply(p, &config);
+        preset_apply(p, &config);
         assert_int_equal(engine_create(&config, &engine, NULL), 0);
         engine_destroy(engine);
-        assert_ptr_equal(run_policy_find(p->name), p);
+        assert_ptr_equal(preset_find(p->name), p);
         assert_true(*p->what);
     }
-    assert_null(run_policy_find("best"));
+    assert_null(preset_find("best"));
 }
 
 static void test_refuses_what_it_cannot_simulate(void **state)

@@ -447,7 +447,7 @@ static void check_rounds(bool failures, bool pipelined)
 {
     uint64_t seed = test_seed();
     for (int round = 0; round < 12; round++)
-        for (const struct run_policy *p = run_policies; p->name; p++) {
+        for (const struct preset *p = presets; p->name; p++) {
             struct workload_job jobs[JOBS];
             uint32_t hosts = (uint32_t)(1 + test_random(&seed) % HOSTS_MAX);
             size_t n = random_jobs(jobs, &seed, hosts, pipelined);

@@ -1,4 +1,4 @@
-#include "testbed/sim/run_policies.h"
+#include "controller/engine/presets.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
  *
  * What duopoly adds to the source: a job's maps run next to their blocks and evenly over the hosts,
  * and wait for that (place/nats.c says why). */
-const struct run_policy run_policies[] = {
+const struct preset presets[] = {
     {"duopoly", "nats and cans, both by mode; maps kept even", "sjf", "nats", "cans",
      MODE_RULE_FIRST, true, 0},
     {"duopoly-paper", "the source's text: maps wherever slots are free", "sjf", "nats", "cans",
@@ -36,32 +36,32 @@ const struct run_policy run_policies[] = {
     {"duopoly-a", "duopoly that is starved when all jobs' ready tasks outnumber the free slots",
      "sjf", "nats", "cans", MODE_RULE_ALL, true, 0},
     {"duopoly-i", "duopoly with unlimited levels", "sjf", "nats", "cans", MODE_RULE_FIRST, true,
-     RUN_LEVELS_UNLIMITED},
+     PRESET_LEVELS_UNLIMITED},
     {"duopoly-ic", "duopoly-c with unlimited levels", "sjf", "nats", "cans-coflow", MODE_RULE_FIRST,
-     true, RUN_LEVELS_UNLIMITED},
+     true, PRESET_LEVELS_UNLIMITED},
     {"duopoly-im", "duopoly-m with unlimited levels", "sjf", "nats", "cans-macroflow",
-     MODE_RULE_FIRST, true, RUN_LEVELS_UNLIMITED},
+     MODE_RULE_FIRST, true, PRESET_LEVELS_UNLIMITED},
     {"duopoly-if", "duopoly-f with unlimited levels", "sjf", "random", "cans", MODE_RULE_FIRST,
-     false, RUN_LEVELS_UNLIMITED},
+     false, PRESET_LEVELS_UNLIMITED},
     {"duopoly-ia", "duopoly-a with unlimited levels", "sjf", "nats", "cans", MODE_RULE_ALL, true,
-     RUN_LEVELS_UNLIMITED},
+     PRESET_LEVELS_UNLIMITED},
     {"fair-nats", "nats without cans", "sjf", "nats", "none", MODE_RULE_FIRST, false, 0},
     {0},
 };
 
-const struct run_policy *run_policy_find(const char *name)
+const struct preset *preset_find(const char *name)
 {
-    for (const struct run_policy *p = run_policies; p->name; p++)
+    for (const struct preset *p = presets; p->name; p++)
         if (strcmp(p->name, name) == 0)
             return p;
     return NULL;
 }
 
-void run_policy_apply(const struct run_policy *policy, struct engine_config *config)
+void preset_apply(const struct preset *policy, struct engine_config *config)
 {
     snprintf(config->turn, sizeof(config->turn), "%s", policy->turn);
     snprintf(config->place, sizeof(config->place), "%s", policy->place);
     snprintf(config->network, sizeof(config->network), "%s", policy->network);
     config->mode_rule = policy->mode_rule;
-    config->even_wait_ns = policy->even_maps ? EVEN_WAIT_NS : 0;
+    config->even_wait_ns = policy->even_maps ? PRESET_EVEN_WAIT_NS : 0;
 }

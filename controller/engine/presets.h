@@ -1,0 +1,33 @@
+/* What the names that people compare mean: a choice for each of the engine's questions. The daemon
+ * (policy.preset), the simulator (--policy), the demo (POLICIES=, which asks duopolyd --presets)
+ * and the README's table have them from here, so that one name means one thing everywhere.
+ *
+ * All keep SJF job order and the same slots unless their name says otherwise, so that a difference
+ * comes from what differs. */
+#pragma once
+
+#include "controller/engine/engine.h"
+
+/* How long maps that are kept even wait for a slot on their hosts. WHY bounded, and so short: where
+ * reduce tasks hold slots for long (an oversubscribed core, fair turns) maps would wait for ever.
+ */
+#define PRESET_EVEN_WAIT_NS 200000000
+
+#define PRESET_LEVELS_UNLIMITED UINT32_MAX /* a level for each size in bytes */
+
+struct preset {
+    const char *name, *what;
+    const char *turn, *place, *network;
+    enum mode_rule mode_rule;
+    bool even_maps;
+    uint32_t levels; /* of sizes, whatever else is said; 0: what is said. More than the wire has: for
+                        the simulator only */
+};
+
+extern const struct preset presets[]; /* ends with a NULL name */
+
+/* NULL if there is none of that name. */
+const struct preset *preset_find(const char *name);
+
+/* Sets turn, place, network, the mode rule and how long maps wait to be even. */
+void preset_apply(const struct preset *preset, struct engine_config *config);
