@@ -3,6 +3,7 @@
 #include "controller/agents_zmq.h"
 #include "controller/conductor.h"
 #include "controller/control.h"
+#include "controller/engine/presets.h"
 #include "controller/settings.h"
 #include "controller/state.h"
 #include "lib/log.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,11 +23,11 @@
 
 const char *argp_program_version = "duopolyd " DUOPOLY_VERSION;
 
-enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG };
+enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG, KEY_PRESETS };
 
 struct arguments {
     const char *config, *clock;
-    bool check;
+    bool check, presets;
     enum log_level least_urgent;
 };
 
@@ -42,6 +44,7 @@ static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0,
      "configuration (schemas/duopolyd.yaml explains it); without it, the defaults", 0},
     {"check", KEY_CHECK, NULL, 0, "only read the configuration and say what is wrong with it", 0},
+    {"presets", KEY_PRESETS, NULL, 0, "list what policy.preset may name, and what it means", 0},
     {"clock", KEY_CLOCK, "SOCKET", 0,
      "for tests: time is what is told on this socket (controller/clock.h)", 0},
     {"debug", KEY_DEBUG, NULL, 0, "say more on standard error", 0},
@@ -58,6 +61,9 @@ static error_t option_take(int key, char *value, struct argp_state *state)
     case KEY_CHECK:
         arguments->check = true;
         return 0;
+    case KEY_PRESETS:
+        arguments->presets = true;
+        return 0;
     case KEY_CLOCK:
         arguments->clock = value;
         return 0;
@@ -70,6 +76,17 @@ static error_t option_take(int key, char *value, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* One a line: name, answers, whether it is for the simulator only, and words. */
+static void presets_print(void)
+{
+    printf("%-14s %-5s %-10s %-15s %-6s %-5s %s\n", "preset", "turn", "place", "network", "rule",
+           "even", "what");
+    for (const struct preset *p = presets; p->name; p++)
+        printf("%-14s %-5s %-10s %-15s %-6s %-5s %s%s\n", p->name, p->turn, p->place, p->network,
+               p->mode_rule == MODE_RULE_ALL ? "all" : "first", p->even_maps ? "yes" : "no",
+               p->what, p->levels ? " (simulator only)" : "");
 }
 
 /* ---- the process ------------------------------------------------------------------------ */
@@ -157,6 +174,10 @@ int main(int argc, char **argv)
     argp_err_exit_status = EXIT_ARGUMENTS;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;
+    if (arguments.presets) {
+        presets_print();
+        return EXIT_SUCCESS;
+    }
     log_open("duopolyd", arguments.least_urgent);
     if (settings_load(arguments.config, &settings, &err) < 0) {
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);

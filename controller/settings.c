@@ -1,10 +1,17 @@
 #include "controller/settings.h"
 
+#include "controller/engine/presets.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
+
+#define WIRE_LEVELS      8
+#define EVEN_WAIT_MAX_NS (86400 * SECOND)
+
+#define OF_PRESET "preset" /* as a value: what policy.preset says */
 
 /* ---- policies: the engine knows their names --------------------------------------------- */
 
@@ -23,14 +30,22 @@ static int policy_parse(const char *question, const char *text, void *target, st
     return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
 }
 
+static int policy_or_preset(const char *question, const char *text, void *target, struct err *err)
+{
+    if (strcmp(text, OF_PRESET) != 0)
+        return policy_parse(question, text, target, err);
+    strcpy(target, "");
+    return 0;
+}
+
 static int turn_parse(const char *text, void *target, struct err *err)
 {
-    return policy_parse("turn", text, target, err);
+    return policy_or_preset("turn", text, target, err);
 }
 
 static int place_parse(const char *text, void *target, struct err *err)
 {
-    return policy_parse("place", text, target, err);
+    return policy_or_preset("place", text, target, err);
 }
 
 static int commit_parse(const char *text, void *target, struct err *err)
@@ -40,7 +55,36 @@ static int commit_parse(const char *text, void *target, struct err *err)
 
 static int network_parse(const char *text, void *target, struct err *err)
 {
-    return policy_parse("network", text, target, err);
+    return policy_or_preset("network", text, target, err);
+}
+
+static int preset_parse(const char *text, void *target, struct err *err)
+{
+    const struct preset *preset = preset_find(text);
+    char words[512] = "";
+    for (const struct preset *p = presets; !preset && p->name; p++) {
+        size_t used = strlen(words);
+        snprintf(words + used, sizeof(words) - used, "%s%s", used ? ", " : "", p->name);
+    }
+    if (!preset)
+        return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
+    if (preset->levels > WIRE_LEVELS)
+        return err_set(err, EINVAL,
+                       "'%s' needs more levels than the %d of the wire: it is for the simulator",
+                       text, WIRE_LEVELS);
+    strcpy(target, text);
+    return 0;
+}
+
+static int even_wait_parse(const char *text, void *target, struct err *err)
+{
+    int64_t ns = -1;
+    int r = strcmp(text, OF_PRESET) == 0 ? 0 : conf_number(CONF_DURATION, text, &ns, err);
+    if (r == 0 && ns > EVEN_WAIT_MAX_NS)
+        r = err_set(err, EINVAL, "'%s' is out of range: up to 24 h", text);
+    if (r == 0)
+        *(int64_t *)target = ns;
+    return r;
 }
 
 /* ---- the tables ------------------------------------------------------------------------- */
@@ -124,6 +168,7 @@ static const char *const mode_rules[] = {
     [MODE_RULE_ALL] = "all",
     [MODE_RULE_RICH] = "rich",
     [MODE_RULE_STARVED] = "starved",
+    [SETTINGS_RULE_OF_PRESET] = OF_PRESET,
     NULL,
 };
 static const struct conf_field mode_fields[] = {
@@ -131,7 +176,7 @@ static const struct conf_field mode_fields[] = {
      .type = CONF_CHOICE,
      .offset = offsetof(struct settings_mode, rule),
      .choices = mode_rules,
-     .preset = "first"},
+     .preset = OF_PRESET},
     {.name = "ignore_held",
      .type = CONF_BOOL,
      .offset = offsetof(struct settings_mode, ignore_held),
@@ -142,16 +187,21 @@ static const struct conf_field mode_fields[] = {
 static const struct conf_section mode_section = {mode_fields, sizeof(struct settings_mode), NULL};
 
 static const struct conf_field policy_fields[] = {
-    POLICY(settings_policy, turn, "turn", "sjf"),
-    POLICY(settings_policy, place, "place", "nats"),
+    POLICY(settings_policy, preset, "preset", "duopoly"),
+    POLICY(settings_policy, turn, "turn", OF_PRESET),
+    POLICY(settings_policy, place, "place", OF_PRESET),
     POLICY(settings_policy, commit, "commit", "single"),
-    POLICY(settings_policy, network, "network", "cans"),
+    POLICY(settings_policy, network, "network", OF_PRESET),
     NUMBER(settings_policy, seed, "seed", "1", 0, INT64_MAX),
     SECTION(settings_policy, mode, "mode", &mode_section),
     SHARE(settings_policy, congested_permille, "congested", "90 %"),
     SHARE(settings_policy, cleared_permille, "cleared", "80 %"),
     SHARE(settings_policy, congested_share_permille, "congested_share", "0 %"),
-    DURATION(settings_policy, even_wait_ns, "even_wait", "0 s", 0, 86400 * SECOND),
+    {.name = "even_wait",
+     .type = CONF_PARSED,
+     .offset = offsetof(struct settings_policy, even_wait_ns),
+     .parse = even_wait_parse,
+     .preset = OF_PRESET},
     DURATION(settings_policy, hold_max_ns, "hold_max", "30 s", 0, 86400 * SECOND),
     DURATION(settings_policy, stop_grace_ns, "stop_grace", "1 s", 0, 3600 * SECOND),
     NUMBER(settings_policy, failures_max, "failures", "4", 1, 1000),
@@ -232,6 +282,23 @@ static void levels_fill(const struct settings_levels *levels, struct level_table
         *ret_table = (struct level_table){.levels = 0};
 }
 
+/* The preset, and what overrules it. */
+static void policy_fill(const struct settings_policy *policy, struct engine_config *ret_config)
+{
+    preset_apply(preset_find(policy->preset), ret_config);
+    if (policy->turn[0])
+        strcpy(ret_config->turn, policy->turn);
+    if (policy->place[0])
+        strcpy(ret_config->place, policy->place);
+    if (policy->network[0])
+        strcpy(ret_config->network, policy->network);
+    strcpy(ret_config->commit, policy->commit);
+    if (policy->mode.rule != SETTINGS_RULE_OF_PRESET)
+        ret_config->mode_rule = (enum mode_rule)policy->mode.rule;
+    if (policy->even_wait_ns >= 0)
+        ret_config->even_wait_ns = policy->even_wait_ns;
+}
+
 void settings_engine(const struct settings *settings, uint32_t epoch,
                      struct engine_config *ret_config)
 {
@@ -240,17 +307,12 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     engine_config_default(ret_config);
     ret_config->seed = (uint64_t)policy->seed;
     ret_config->epoch = epoch;
-    strcpy(ret_config->turn, policy->turn);
-    strcpy(ret_config->place, policy->place);
-    strcpy(ret_config->commit, policy->commit);
-    strcpy(ret_config->network, policy->network);
-    ret_config->mode_rule = (enum mode_rule)policy->mode.rule;
+    policy_fill(policy, ret_config);
     ret_config->mode_ignore_held = policy->mode.ignore_held;
     ret_config->mode_dwell_ns = policy->mode.dwell_ns;
     ret_config->congested_permille = (uint32_t)policy->congested_permille;
     ret_config->cleared_permille = (uint32_t)policy->cleared_permille;
     ret_config->congested_share_permille = (uint32_t)policy->congested_share_permille;
-    ret_config->even_wait_ns = policy->even_wait_ns;
     ret_config->hold_max_ns = policy->hold_max_ns;
     ret_config->stop_grace_ns = policy->stop_grace_ns;
     ret_config->failures_max = (uint32_t)policy->failures_max;

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#define SETTINGS_RULE_OF_PRESET (MODE_RULE_STARVED + 1)
+
 struct settings_timers {
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
 };
@@ -19,12 +21,14 @@ struct settings_log {
 };
 
 struct settings_mode {
-    int rule; /* enum mode_rule */
+    int rule; /* enum mode_rule, or SETTINGS_RULE_OF_PRESET */
     bool ignore_held;
     int64_t dwell_ns;
 };
 
+/* What says "preset" is as the preset has it: "" of a name, −1 of even_wait_ns. */
 struct settings_policy {
+    char preset[32];
     char turn[16], place[16], commit[16], network[16];
     int64_t seed;
     struct settings_mode mode;

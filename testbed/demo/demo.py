@@ -1,4 +1,4 @@
-"""make demo: three policies in turn replay one workload on this machine, then the figures and what they mean.
+"""make demo: policies in turn replay one workload on this machine, then the figures and what they mean.
 
     python3 -m testbed.demo.demo
 
@@ -48,7 +48,6 @@ def prepare(environment):
     if os.geteuid() != 0:
         raise system.Failure("the testbed needs root: it makes network namespaces, queues and cgroups")
     asked = inputs.Inputs(environment, TREE, build_folder())
-    cluster.check_programs(asked.build)
     return asked
 
 

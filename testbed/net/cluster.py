@@ -16,30 +16,8 @@ SERVE_PORT = 7070
 USER = "nobody"
 READY_SECONDS = 30
 
-# Name: whose turn, which task where, how urgent on the wire, how many levels the queues have. Those with one level have
-# one queue that is as long as the eight together. The placement of all but nats is greedy: local blocks first, then the
-# least loaded host; duopoly-f is the source's ablation, which places at random.
-POLICIES = {
-    "fair": ("sjf", "greedy", "none", 1),
-    "aalo": ("sjf", "greedy", "dclas", 8),
-    "duopoly": ("sjf", "nats", "cans", 8),
-    "fifo": ("fifo", "greedy", "none", 1),
-    "duopoly-c": ("sjf", "nats", "cans-coflow", 8),
-    "duopoly-m": ("sjf", "nats", "cans-macroflow", 8),
-    "duopoly-f": ("sjf", "random", "cans", 8),
-    "fair-nats": ("sjf", "nats", "none", 1),
-}
-
 # First threshold in bytes, factor: of unscaled sizes (specification 1; Aalo).
 THRESHOLDS = {"coflow": (10_000_000, 8), "macroflow": (1_000_000, 4), "dclas": (10_000_000, 10)}
-
-
-def check_policies(names):
-    for name in names:
-        if name not in POLICIES:
-            raise system.Failure("unknown policy \"%s\": POLICIES takes %s" % (name, ", ".join(POLICIES)))
-    if not names or len(set(names)) != len(names):
-        raise system.Failure("POLICIES must name each policy once, at least one")
 
 
 def check_programs(build):
@@ -48,13 +26,31 @@ def check_programs(build):
             raise system.Failure("%s is not built: run make" % os.path.join(build, program))
 
 
+def policies(build):
+    """What the daemon knows by name: the network policy of each."""
+    rows = [line.split(None, 6) for line in system.run(os.path.join(build, "duopolyd"), "--presets").splitlines()[1:]]
+    return {row[0]: row[3] for row in rows if not row[6].endswith("(simulator only)")}
+
+
+def check_policies(build, names):
+    check_programs(build)
+    known = policies(build)
+    for name in names:
+        if name not in known:
+            raise system.Failure("unknown policy \"%s\": POLICIES takes %s" % (name, ", ".join(known)))
+    if not names or len(set(names)) != len(names):
+        raise system.Failure("POLICIES must name each policy once, at least one")
+
+
 class Cluster:
-    """policy: a name of POLICIES; slots per worker; scale: what the workload's bytes were divided by; logs: a directory
+    """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a directory
     for what the daemons write."""
 
     def __init__(self, net, build, policy, slots, scale, seed, logs):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
         self.scale, self.seed, self.logs = scale, seed, logs
+        # What knows one level has one queue, as long as the eight together.
+        self.queue_levels = 1 if policies(build)[policy] == "none" else 8
         self.directory = net.instance.path(policy)
         self.socket = os.path.join(self.directory, "duopolyd.sock")
         self.ports = os.path.join(self.directory, "ports")
@@ -192,7 +188,6 @@ class Cluster:
     # ---- configurations ----
 
     def _controller_yaml(self):
-        turn, place, wire, _ = POLICIES[self.policy]
         lines = ["listen: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
                  "socket: %s" % self.socket,
                  "group: root",
@@ -200,9 +195,7 @@ class Cluster:
                  "log:",
                  "  folder: %s" % self.log_folder,
                  "policy:",
-                 "  turn: %s" % turn,
-                 "  place: %s" % place,
-                 "  network: %s" % wire,
+                 "  preset: %s" % self.policy,
                  "  seed: %d" % self.seed,
                  "levels:"]
         for table, (first, factor) in THRESHOLDS.items():
@@ -221,7 +214,7 @@ class Cluster:
                  "  %s" % ("bridge: " + network.BRIDGE if is_switch else "uplink: eth0"),
                  "  rate: %d bps" % self.net.link_bps,
                  "queues:",
-                 "  levels: %d" % POLICIES[self.policy][3],
+                 "  levels: %d" % self.queue_levels,
                  "marks:",
                  "  members: [%s.0/24]" % network.PREFIX,
                  "tasks:",

@@ -1,5 +1,6 @@
 #include "tests/unit/test.h"
 
+#include "controller/engine/presets.h"
 #include "controller/recording.h"
 #include "controller/settings.h"
 #include "controller/state.h"
@@ -222,6 +223,10 @@ static void wrong_settings_are_refused(void **state)
     } cases[] = {
         {"polic: {}\n", ":1:1: unknown key 'polic'; did you mean 'policy'?"},
         {"policy:\n  turn: best\n", ":2:9: turn: 'best' is none of: "},
+        {"policy: {preset: best}\n", ":1:18: preset: 'best' is none of: duopoly, "},
+        {"policy: {preset: duopoly-i}\n", ":1:18: preset: 'duopoly-i' needs more levels than"},
+        {"policy: {even_wait: 2}\n", ":1:21: even_wait: '2' is not a number with a unit of time"},
+        {"policy: {even_wait: 25 h}\n", ":1:21: even_wait: '25 h' is out of range"},
         {"policy:\n  congested: 70 %\n", ":2:3: cleared must not be above congested"},
         {"timers:\n  silent: 1 s\n", ":2:3: silent must be at least twice heartbeat"},
         {"timers: {host_lost: 2 s}\n", ":1:9: host_lost must be longer than silent"},
@@ -239,6 +244,32 @@ static void wrong_settings_are_refused(void **state)
         if (!strstr(err.text, cases[i].sentence))
             fail_msg("%s gives\n%s\nnot\n%s", cases[i].text, err.text, cases[i].sentence);
         assert_non_null(strstr(err.text, "wrong.yaml"));
+    }
+}
+
+/* One name means one thing to the daemon and to the simulator. */
+static void presets_are_what_they_say(void **state)
+{
+    (void)state;
+    for (const struct preset *p = presets; p->name; p++) {
+        char text[64];
+        struct settings settings;
+        struct engine_config config, want;
+        struct err err = {0};
+        snprintf(text, sizeof(text), "policy: {preset: %s}\n", p->name);
+        file_write("preset.yaml", text);
+        int r = settings_load(path_of("preset.yaml"), &settings, &err);
+        assert_int_equal(r, p->levels ? -EINVAL : 0);
+        if (r < 0)
+            continue;
+        settings_engine(&settings, 1, &config);
+        engine_config_default(&want);
+        preset_apply(p, &want);
+        assert_string_equal(config.turn, want.turn);
+        assert_string_equal(config.place, want.place);
+        assert_string_equal(config.network, want.network);
+        assert_int_equal(config.mode_rule, want.mode_rule);
+        assert_int_equal(config.even_wait_ns, want.even_wait_ns);
     }
 }
 
@@ -355,6 +386,7 @@ int main(void)
         cmocka_unit_test(the_manual_is_the_default),
         cmocka_unit_test(the_manual_is_complete),
         CASE(wrong_settings_are_refused),
+        CASE(presets_are_what_they_say),
         CASE(settings_reach_the_engine),
         CASE(recordings_are_whole_and_bounded),
         CASE(a_refusing_disk_ends_the_recording_only),

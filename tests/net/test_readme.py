@@ -1,0 +1,22 @@
+"""The README's table of policies is the daemon's."""
+
+import os
+import re
+import subprocess
+
+from testbed.net import cluster
+
+BUILD = os.environ.get("BUILD", "build")
+
+
+def test_the_table_of_policies_is_the_daemons():
+    with open("README.md", encoding="utf-8") as readme:
+        table = readme.read().split("| policy | jobs | tasks | wire |\n", 1)[1].split("\n\n", 1)[0]
+    named = re.findall(r"`([a-z-]+)`", " ".join(row.split("|")[1] for row in table.splitlines()))
+    assert sorted(named) == sorted(cluster.policies(BUILD))
+
+
+def test_the_simulator_knows_them_by_the_same_names():
+    said = subprocess.run([BUILD + "/duopoly-sim", "run", "--help"], capture_output=True, text=True, check=True).stdout
+    known = re.findall(r"^  ([a-z-]+) ", said.split("policies\n", 1)[1], re.M)
+    assert set(cluster.policies(BUILD)) <= set(known)
