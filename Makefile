@@ -167,8 +167,9 @@ bench-live: deps ## strictness, slot latency, CPU time of starts and mode switch
 	@exec tests/bench/live $(BUILD) $(PARTS)
 
 .PHONY: check
-check: programs ## the checks that run nothing: include directions, one owner per symbol
+check: programs ## the checks that run nothing: include directions, format, one owner per symbol
 	tests/lint/includes
+	tests/lint/format
 	tests/lint/symbols $(BUILD)/lib*.a
 
 # The decoders' sources are built anew for it: coverage has to be compiled in.

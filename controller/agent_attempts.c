@@ -44,8 +44,7 @@ static void entry_remove(struct agent *agent, struct agent_attempt *entry)
 void agent_attempts_drop(struct agent *agent)
 {
     struct agent_attempt *entry, *next;
-    HASH_ITER(hh, agent->attempts, entry, next)
-    {
+    HASH_ITER (hh, agent->attempts, entry, next) {
         entry_remove(agent, entry);
     }
 }
@@ -333,8 +332,7 @@ void agent_admit(struct agent *agent)
             seen_admit(agent, &agent->seen[i]);
         agents_levels_flush(agent->agents);
     }
-    HASH_ITER(hh, agent->attempts, entry, next)
-    {
+    HASH_ITER (hh, agent->attempts, entry, next) {
         if (!entry->listed)
             entry_lose(agent, entry);
         else

@@ -156,8 +156,7 @@ void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence)
     struct agent *agent, *next;
     agents->mode = mode;
     agents->mode_sequence = sequence;
-    HASH_ITER(by_peer, agents->peers, agent, next)
-    {
+    HASH_ITER (by_peer, agents->peers, agent, next) {
         wire_begin(&agents->out, duopoly_Envelope_mode_tag)->body.mode =
             (duopoly_Mode){.mode = mode, .mode_sequence = sequence};
         agent_send(agent, &agents->out, true);

@@ -83,8 +83,7 @@ void history_destroy(struct history *history)
     struct past *past, *next;
     if (!history)
         return;
-    HASH_ITER(hh, history->jobs, past, next)
-    {
+    HASH_ITER (hh, history->jobs, past, next) {
         past_drop(history, past);
     }
     free(history);

@@ -196,8 +196,7 @@ void state_close(struct state *state)
     if (!state)
         return;
     struct known_host *host, *next;
-    HASH_ITER(hh, state->hosts, host, next)
-    {
+    HASH_ITER (hh, state->hosts, host, next) {
         HASH_DEL(state->hosts, host);
         free(host);
     }

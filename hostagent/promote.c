@@ -30,8 +30,7 @@ void promote_destroy(struct promote *promote)
     struct known *task, *next;
     if (!promote)
         return;
-    HASH_ITER(hh, promote->tasks, task, next)
-    {
+    HASH_ITER (hh, promote->tasks, task, next) {
         HASH_DEL(promote->tasks, task);
         free(task);
     }

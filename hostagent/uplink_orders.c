@@ -63,9 +63,9 @@ void uplink_forget_answered(struct uplink *uplink)
 static void settle_start(struct uplink *uplink, uint64_t attempt)
 {
     struct uplink_note *one;
-    STAILQ_FOREACH(one, &uplink->starts, next)
-    if (one->attempt == attempt)
-        break;
+    STAILQ_FOREACH (one, &uplink->starts, next)
+        if (one->attempt == attempt)
+            break;
     if (!one)
         return;
     wire_session_effected(&uplink->session, one->sequence);

@@ -20,7 +20,8 @@ struct preset {
     const char *turn, *place, *network;
     enum mode_rule mode_rule;
     bool even_maps;
-    uint32_t levels; /* of sizes, whatever else is said; 0: what is said. More than the wire has: for
+    uint32_t
+        levels; /* of sizes, whatever else is said; 0: what is said. More than the wire has: for
                         the simulator only */
 };
 

@@ -149,8 +149,8 @@ static int task_prepare(struct task *task, struct err *err)
 
 static int task_loop(struct task *task, struct err *err)
 {
-    const struct fetch_listener listener = {
-        task, on_connecting, on_opened, on_closed, on_first, on_missing, on_fetched};
+    const struct fetch_listener listener = {task,     on_connecting, on_opened, on_closed,
+                                            on_first, on_missing,    on_fetched};
     int r =
         fetch_create(task->event, &task->input, task->options->port, &listener, &task->fetch, err);
     if (r == 0 && (r = sd_event_loop(task->event)) < 0)

@@ -8,12 +8,12 @@
  * 90 %; a workload file gets the daemon's 30 s, 90 % and 80 %. */
 #pragma once
 
+#include "controller/engine/presets.h"
 #include "lib/workload_input.h"
 #include "testbed/sim/cluster/run.h"
-#include "controller/engine/presets.h"
 
 struct run_setup {
-    const char *path;                /* borrowed */
+    const char *path;            /* borrowed */
     const struct preset *policy; /* of presets */
     struct workload_convert convert;
     uint32_t servers, slots;            /* 0: as the workload says */

@@ -166,8 +166,7 @@ int timeline_write(const struct timeline *t, const char *title, uint64_t slots, 
 void timeline_done(struct timeline *t)
 {
     struct timeline_life *life, *next;
-    HASH_ITER(hh, t->live, life, next)
-    {
+    HASH_ITER (hh, t->live, life, next) {
         HASH_DELETE(hh, t->live, life);
         free(life);
     }

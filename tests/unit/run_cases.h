@@ -4,8 +4,8 @@
 
 #include "tests/unit/test.h"
 
-#include "testbed/sim/cluster/run.h"
 #include "controller/engine/presets.h"
+#include "testbed/sim/cluster/run.h"
 
 #include <string.h>
 

@@ -266,8 +266,9 @@ static void hold_output(struct scene *scene, uint32_t task, uint64_t attempt)
 
 static void start_fetch(struct scene *scene)
 {
-    const struct fetch_listener listener = {scene,       count_connecting, count_opened, count_closed,
-                                            count_first, count_missing,    on_finished};
+    const struct fetch_listener listener = {scene,        count_connecting, count_opened,
+                                            count_closed, count_first,      count_missing,
+                                            on_finished};
     struct err err = {0};
     if (fetch_create(scene->event, &scene->input, scene->port, &listener, &scene->fetch, &err) < 0)
         fail_msg("%s", err.text);

@@ -93,8 +93,7 @@ int run_attempt_drop(struct run *r, struct attempt *a)
 void run_attempts_done(struct run *r)
 {
     struct attempt *a, *next;
-    HASH_ITER(hh, r->live, a, next)
-    {
+    HASH_ITER (hh, r->live, a, next) {
         HASH_DELETE(hh, r->live, a);
         release(a);
     }

@@ -138,8 +138,7 @@ static int host_down(struct run *r, uint32_t h)
     host->heard_ns = INT64_MAX;
     r->result->host_failures++;
     run_watch(r, RUN_HOST_DOWN, NULL, h);
-    HASH_ITER(hh, r->live, a, next)
-    {
+    HASH_ITER (hh, r->live, a, next) {
         if (a->phase == PHASE_SENT)
             continue;
         bool here = a->host == h;

@@ -182,7 +182,7 @@ static int serve_row_rest(struct coflow_sim *sim, struct coflow_live *c, uint32_
     struct coflow_ports *p = &sim->ports;
     const double *left = c->left + (size_t)row * c->spec->n_mappers;
     double *recv = &p->recv_free[c->spec->reducers[row].port];
-    for (uint32_t j = 0; j<n && * recv> FULL; j++) {
+    for (uint32_t j = 0; j < n && FULL < *recv; j++) {
         double *send = &p->send_free[c->spec->mappers[columns[j]]];
         if (*send <= FULL || left[columns[j]] <= 0)
             continue;
