@@ -53,7 +53,7 @@ $(BUILD)/$(1): $(BUILD)/obj/$(2:.c=.o) $(foreach a,$(3),$(call archive,$(a)))
 endif
 endef
 WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
-$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml))
+$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,-lsystemd))

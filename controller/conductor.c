@@ -150,15 +150,13 @@ static void step(struct conductor *conductor)
     conductor->queued = 0;
     conductor->stepping = events;
     conductor->stepping_size = size;
-    if (conductor->recording)
-        recording_events(conductor->recording, now_ns, events, n);
     if (engine_step(conductor->engine, now_ns, events, n, &conductor->decisions) < 0) {
         conductor_break(conductor, "out of memory");
         return;
     }
     conductor->version++;
     if (conductor->recording)
-        recording_decisions(conductor->recording, &conductor->decisions);
+        recording_step(conductor->recording, now_ns, events, n, &conductor->decisions);
     modes_take(conductor, now_ns);
     for (size_t i = 0; i < conductor->decisions.n; i++)
         if (conductor->decisions.at[i].kind != DECISION_MODE)
@@ -252,8 +250,11 @@ static int on_after(sd_event_source *source, void *user)
     struct conductor *conductor = user;
     struct err err;
     (void)source;
-    if (conductor->recording && recording_flush(conductor->recording, &err) < 0)
+    int r = conductor->recording ? recording_flush(conductor->recording, &err) : 0;
+    if (r < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
+    else if (r > 0)
+        log_note("%s", err.text);
     return 0;
 }
 

@@ -97,10 +97,13 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "clients.slow", sources->clients->slow_clients);
     if (!recording)
         return;
-    tell(telling, "log.bytes", recording_counters(recording)->bytes);
-    tell(telling, "log.steps", recording_counters(recording)->steps);
-    tell(telling, "log.files", recording_counters(recording)->files);
-    tell(telling, "log.stopped", recording_counters(recording)->stopped);
+    struct recording_counters written;
+    recording_counters(recording, &written);
+    tell(telling, "log.bytes", written.bytes);
+    tell(telling, "log.steps", written.steps);
+    tell(telling, "log.files", written.files);
+    tell(telling, "log.idle", written.idle);
+    tell(telling, "log.dropped", written.dropped);
 }
 
 static void agent_tell(struct telling *telling, const duopoly_AgentCounters *c)

@@ -1,11 +1,20 @@
-/* The log of what the engine was told and what it decided (schemas/log.md): written step by step,
- * never synced, read by `duopoly-sim replay`, duopoly-verify and people. It is a recording, not the
- * recovery: when the disk refuses, the recording says so once, stops, and the controller goes on.
+/* The recording of what the engine was told and what it decided (schemas/log.md): read by
+ * `duopoly-sim replay`, duopoly-verify and people. It is not the recovery: nothing is synced, and
+ * what was stepped less than 50 ms before a kill is lost.
  *
- * Bounded: a file ends when it has grown past max_bytes, the next begins with the engine's state,
- * and the newest `files` of them are kept as duopoly.log, duopoly.log.1, … in one folder. A run
- * begins a new file. What is written since the last recording_flush is lost when the process is
- * killed. */
+ * The loop waits for neither disk nor state: steps go into a ring in memory, a thread writes them
+ * (recording_writer.h), a forked child writes the state that a file begins with (recording_dump.h).
+ *
+ * Bounds. A file ends when what follows its state has grown past max_bytes and past the state
+ * itself: so state is at most half of what is written, however large it is. Each file can be
+ * replayed by itself, and the newest `files` of them are kept as duopoly.log, duopoly.log.1, … in
+ * one folder; a run begins a new file. The ring holds 16 MB. Where it is full, the disk refuses, or
+ * no new file could be begun until the present one was eight times as long as it should be, the
+ * file ends and steps are dropped and counted; a new file is tried 1 s, 2 s, … 60 s later, begins
+ * with the state of then, and says how many are missing before it.
+ *
+ * Steps that changed nothing (decisions.idle) are not recorded: peers that report attempts nobody
+ * knows cannot turn the files over. */
 #pragma once
 
 #include "controller/engine/engine.h"
@@ -15,26 +24,25 @@
 
 struct recording;
 
-/* Begins a file in `folder` (made if it is missing). The engine is borrowed until close. */
+/* Begins a file in `folder` (made if it is missing); waits for it. The engine is borrowed until
+ * close. A full disk is no failure: it is as full disks are later. */
 int recording_open(const char *folder, uint64_t max_bytes, uint32_t files,
                    const struct engine *engine, struct recording **ret_recording, struct err *err);
 
-/* One step: before the engine takes the events, and after it decided. Nothing is written once the
- * recording has stopped. */
-void recording_events(struct recording *recording, int64_t now_ns, const struct event *events,
-                      size_t n);
-void recording_decisions(struct recording *recording, const struct decisions *decisions);
+/* One step, after the engine decided: what it was told, and what it said. */
+void recording_step(struct recording *recording, int64_t now_ns, const struct event *events,
+                    size_t n, const struct decisions *decisions);
 
-/* Hands what is buffered to the system, and begins the next file when this one is full. −errno
- * once, when the recording has to stop. */
+/* Between steps, when there is time: hands over what was recorded, and begins the next file when
+ * this one is long enough. −errno with a sentence when steps begin to be dropped, 1 with one when
+ * that is over, else 0. */
 int recording_flush(struct recording *recording, struct err *err);
 
-/* Bytes and steps written, files begun. */
+/* Steps recorded and their bytes, files begun; steps that changed nothing, and those dropped. */
 struct recording_counters {
-    uint64_t bytes, steps, files;
-    bool stopped;
+    uint64_t bytes, steps, files, idle, dropped;
 };
-const struct recording_counters *recording_counters(const struct recording *recording);
+void recording_counters(const struct recording *recording, struct recording_counters *ret_counters);
 
-/* Writes the last line; NULL is fine. */
+/* Writes what is left and the last line; waits for it. NULL is fine. */
 void recording_close(struct recording *recording);

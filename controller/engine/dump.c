@@ -191,6 +191,7 @@ struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
     void *context;
     char *buffer;
+    uint64_t *lists; /* what a record's lists point to */
     int error;
 };
 
@@ -221,10 +222,8 @@ static void dump_shape(struct dumper *d, const struct shape *shape)
 static void dump_host(struct dumper *d, const struct host *host)
 {
     if (host->joined) {
-        uint64_t vectors[ENGINE_RESOURCES * 32], *units = vectors, *many = NULL;
-        if (host->n_units > 32)
-            units = many = calloc(host->n_units, ENGINE_RESOURCES * sizeof(*units));
-        for (uint32_t i = 0; units && i < host->n_units * ENGINE_RESOURCES; i++)
+        uint64_t *units = d->lists;
+        for (uint32_t i = 0; i < host->n_units * ENGINE_RESOURCES; i++)
             units[i] =
                 (uint64_t)host->units[i / ENGINE_RESOURCES].total.amount[i % ENGINE_RESOURCES];
         struct event join = {.kind = EVENT_HOST_JOIN};
@@ -236,11 +235,7 @@ static void dump_host(struct dumper *d, const struct host *host)
         join.host_join.uplink_bps = host->uplink_bps;
         join.host_join.downlink_bps = host->downlink_bps;
         join.host_join.units = (struct u64s){units, host->n_units * ENGINE_RESOURCES};
-        if (units)
-            put_event(d, &join);
-        else
-            d->error = -ENOMEM;
-        free(many);
+        put_event(d, &join);
     }
     struct host_record record = {
         .host = host->index,
@@ -259,8 +254,8 @@ enum { CHUNK = 8192 };
 
 static void dump_tasks_given(struct dumper *d, const struct stage *stage)
 {
-    uint64_t *values = calloc(2 * CHUNK, sizeof(*values));
-    for (uint32_t first = 0; values && first < stage->tasks_given; first += CHUNK) {
+    uint64_t *values = d->lists;
+    for (uint32_t first = 0; first < stage->tasks_given; first += CHUNK) {
         uint32_t n = stage->tasks_given - first < CHUNK ? stage->tasks_given - first : CHUNK,
                  per = stage->replicas_per_task;
         for (uint32_t i = 0; i < n; i++) {
@@ -278,9 +273,6 @@ static void dump_tasks_given(struct dumper *d, const struct stage *stage)
         event.job_tasks.compute_ns = (struct u64s){values + CHUNK, n};
         put_event(d, &event);
     }
-    if (!values)
-        d->error = -ENOMEM;
-    free(values);
 }
 
 static void dump_edge(struct dumper *d, const struct stage *stage, const struct edge *edge)
@@ -301,11 +293,7 @@ static void dump_edge(struct dumper *d, const struct stage *stage, const struct 
 
 static void dump_stage_given(struct dumper *d, const struct stage *stage)
 {
-    uint32_t *lists = calloc(2 * (size_t)stage->n_edges + 1, sizeof(*lists));
-    if (!lists) {
-        d->error = -ENOMEM;
-        return;
-    }
+    uint32_t *lists = (uint32_t *)d->lists;
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         lists[i] = stage->edges[i].parent;
         lists[stage->n_edges + i] = stage->edges[i].kind;
@@ -320,7 +308,6 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
     event.job_stage.parents = (struct u32s){lists, stage->n_edges};
     event.job_stage.edges = (struct u32s){lists + stage->n_edges, stage->n_edges};
     put_event(d, &event);
-    free(lists);
     dump_tasks_given(d, stage);
     for (uint32_t i = 0; i < stage->n_edges; i++)
         if (stage->edges[i].given)
@@ -420,13 +407,25 @@ static void dump_attempt(struct dumper *d, const struct attempt *attempt)
     put_record(d, RECORD_ATTEMPT, &record);
 }
 
-int engine_dump(const struct engine *engine,
-                int (*sink)(void *context, const char *line, size_t length), void *context)
+/* The longest list of a record: of a host's units, a stage's edges (two numbers each) or tasks. */
+static size_t lists_max(const struct engine_config *config)
 {
-    struct dumper d = {sink, context, malloc(RECORD_MAX), 0};
+    size_t units = (size_t)config->units_per_host_max * ENGINE_RESOURCES;
+    size_t longest = units > config->stages_per_job_max ? units : config->stages_per_job_max;
+    return longest > 2 * (size_t)CHUNK ? longest : 2 * (size_t)CHUNK;
+}
+
+size_t engine_dump_room(const struct engine *engine)
+{
+    return lists_max(&engine->config) * sizeof(uint64_t) + RECORD_MAX;
+}
+
+int engine_dump_in(const struct engine *engine, void *room,
+                   int (*sink)(void *context, const char *line, size_t length), void *context)
+{
+    struct dumper d = {.sink = sink, .context = context, .lists = room};
     struct sorted_node *node;
-    if (!d.buffer)
-        return -ENOMEM;
+    d.buffer = (char *)(d.lists + lists_max(&engine->config));
     put_record(&d, RECORD_CONFIG, &engine->config);
     struct clock_record clock = {
         .now_ns = engine->now_ns,
@@ -454,8 +453,16 @@ int engine_dump(const struct engine *engine,
     for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
         dump_attempt(&d, sorted_owner(node, struct attempt, by_number));
     put_record(&d, RECORD_END, NULL);
-    free(d.buffer);
     return d.error;
+}
+
+int engine_dump(const struct engine *engine,
+                int (*sink)(void *context, const char *line, size_t length), void *context)
+{
+    void *room = malloc(engine_dump_room(engine));
+    int r = room ? engine_dump_in(engine, room, sink, context) : -ENOMEM;
+    free(room);
+    return r;
 }
 
 static int hash_line(void *context, const char *line, size_t length)

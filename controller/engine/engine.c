@@ -264,10 +264,25 @@ static void place_all(struct engine *engine)
     }
 }
 
+/* Applies the events; true when every one was ignored. */
+static bool apply_all(struct engine *engine, const struct event *events, size_t n)
+{
+    bool ignored = true;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t before = engine->counters.ignored_facts;
+        engine_apply(engine, &events[i]);
+        ignored = ignored && engine->counters.ignored_facts != before;
+    }
+    return ignored;
+}
+
 int engine_step(struct engine *engine, int64_t now_ns, const struct event *events, size_t n,
                 struct decisions *decisions)
 {
+    int64_t deadline_ns = engine_deadline_ns(engine);
+    uint64_t draws = engine->draws;
     decisions->n = 0;
+    decisions->idle = false;
     engine->out = decisions;
     /* WHY: out of memory deep inside leaves indexes half changed; the engine is not to be used
      * after it, so nothing is unwound. */
@@ -276,14 +291,15 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     pass_time(engine, now_ns > engine->now_ns ? now_ns : engine->now_ns);
     engine->counters.steps++;
     engine->counters.events += n;
-    for (size_t i = 0; i < n; i++)
-        engine_apply(engine, &events[i]);
+    bool ignored = apply_all(engine, events, n);
     hold_expire(engine);
     mode_update(engine);
     place_all(engine);
     while (hold_mark(engine))
         place_all(engine);
     engine->out = NULL;
+    decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
+                      engine_deadline_ns(engine) == deadline_ns && engine->draws == draws;
     return 0;
 }
 

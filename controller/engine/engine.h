@@ -90,6 +90,8 @@ void engine_destroy(struct engine *engine);
 struct decisions {
     struct decision *at;
     size_t n, capacity;
+    bool idle; /* the step changed nothing but the time: had it not been, all later steps would
+                  decide the same */
 };
 void decisions_done(struct decisions *decisions);
 
@@ -249,6 +251,11 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
  * equal bytes. `sink` returns 0, or −errno to stop. */
 int engine_dump(const struct engine *engine,
                 int (*sink)(void *context, const char *line, size_t length), void *context);
+/* The same in so many bytes that the caller gives (aligned as malloc aligns): it allocates nothing
+ * and takes no lock, so that a forked child of a process with threads may do it. */
+size_t engine_dump_room(const struct engine *engine);
+int engine_dump_in(const struct engine *engine, void *room,
+                   int (*sink)(void *context, const char *line, size_t length), void *context);
 /* Makes an engine from such lines. `next` returns the length of the next line (which it owns until
  * the next call), 0 at the end, −errno. load(dump(e)) decides as e would. −EINVAL with "line N: …"
  * when the lines are not a dump. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,13 +63,13 @@ static bool plain(unsigned char c)
 
 static void put_string(struct writer *w, const char *text)
 {
-    char escape[4];
+    static const char digits[] = "0123456789abcdef";
     for (; text && *text; text++) {
         if (plain((unsigned char)*text)) {
             put(w, text, 1);
         } else {
-            snprintf(escape, sizeof(escape), "%%%02x", (unsigned char)*text);
-            put(w, escape, 3);
+            unsigned char c = (unsigned char)*text;
+            put(w, (const char[]){'%', digits[c >> 4], digits[c & 15]}, 3);
         }
     }
 }

@@ -1,7 +1,6 @@
 #include "tests/unit/test.h"
 
 #include "controller/engine/presets.h"
-#include "controller/recording.h"
 #include "controller/settings.h"
 #include "controller/state.h"
 #include "controller/timers.h"
@@ -294,85 +293,6 @@ static void settings_reach_the_engine(void **state)
     assert_int_equal(config.epoch, 5);
 }
 
-/* ---- recording -------------------------------------------------------------------------- */
-
-static struct engine *engine_new(void)
-{
-    struct settings settings;
-    struct engine_config config;
-    struct engine *engine;
-    assert_int_equal(settings_load(NULL, &settings, NULL), 0);
-    settings_engine(&settings, 1, &config);
-    assert_int_equal(engine_create(&config, &engine, NULL), 0);
-    return engine;
-}
-
-static void a_step(struct recording *recording, struct engine *engine, int64_t now_ns)
-{
-    struct decisions decisions = {0};
-    struct event event = {.kind = EVENT_JOB_CANCEL, .request = 1};
-    event.job_cancel.job = 99;
-    recording_events(recording, now_ns, &event, 1);
-    assert_int_equal(engine_step(engine, now_ns, &event, 1, &decisions), 0);
-    recording_decisions(recording, &decisions);
-    assert_true(decisions.n == 1);
-    decisions_done(&decisions);
-}
-
-static void recordings_are_whole_and_bounded(void **state)
-{
-    (void)state;
-    static char text[1 << 16];
-    struct engine *engine = engine_new();
-    struct recording *recording;
-    struct err err;
-    assert_int_equal(recording_open(path_of("log"), 4096, 3, engine, &recording, &err), 0);
-    for (int64_t i = 0; i < 300; i++) {
-        a_step(recording, engine, i);
-        assert_int_equal(recording_flush(recording, &err), 0);
-    }
-    assert_true(recording_counters(recording)->files > 4 &&
-                recording_counters(recording)->steps == 300);
-    recording_close(recording);
-    assert_int_equal(access(path_of("log/duopoly.log.2"), F_OK), 0);
-    assert_int_not_equal(access(path_of("log/duopoly.log.3"), F_OK), 0);
-    FILE *in = fopen(path_of("log/duopoly.log.1"), "r");
-    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
-    fclose(in);
-    assert_int_equal(strncmp(text, "duopoly-log 1\ndump ", 19), 0);
-    assert_non_null(strstr(text, "\nbegin "));
-    assert_non_null(strstr(text, "\ne job_cancel "));
-    assert_non_null(strstr(text, "\nd reject "));
-    assert_non_null(strstr(text, "\nend rotated\n"));
-    assert_true(strlen(text) < 8192);
-    engine_destroy(engine);
-}
-
-/* The next file cannot be begun: a folder stands in its place. */
-static void a_refusing_disk_ends_the_recording_only(void **state)
-{
-    (void)state;
-    struct engine *engine = engine_new();
-    struct recording *recording;
-    struct err err;
-    assert_int_equal(recording_open(folder, 4096, 1, engine, &recording, &err), 0);
-    int r = 0;
-    for (int64_t i = 0; i < 300 && r == 0; i++) {
-        a_step(recording, engine, i);
-        if (i == 5) {
-            unlink(path_of("duopoly.log"));
-            assert_int_equal(mkdir(path_of("duopoly.log"), 0700), 0);
-        }
-        r = recording_flush(recording, &err);
-    }
-    assert_true(r < 0);
-    assert_true(recording_counters(recording)->stopped);
-    a_step(recording, engine, 1000);
-    assert_int_equal(recording_flush(recording, &err), 0);
-    recording_close(recording);
-    engine_destroy(engine);
-}
-
 #define CASE(f) cmocka_unit_test_setup_teardown(f, folder_make, folder_remove)
 
 int main(void)
@@ -388,8 +308,6 @@ int main(void)
         CASE(wrong_settings_are_refused),
         CASE(presets_are_what_they_say),
         CASE(settings_reach_the_engine),
-        CASE(recordings_are_whole_and_bounded),
-        CASE(a_refusing_disk_ends_the_recording_only),
     };
     return cmocka_run_group_tests_name("controller", tests, NULL, NULL);
 }

@@ -109,12 +109,65 @@ static void test_loaded_twin_decides_the_same(void **state)
         run(turns[i % 3], places[i / 5], networks[i % 5], test_random(&stream), 150, i % 2, true);
 }
 
+/* A step is given to the twin unless it was idle, and idle ones come in between: a fact about an
+ * attempt that nobody knows. */
+static void run_without_idle_steps(const char *place, const char *network, uint64_t seed,
+                                   uint64_t *idle, uint64_t *others)
+{
+    static struct model m;
+    struct decisions decisions = {0}, none = {0};
+    struct engine_config config = script_config();
+    struct event unknown = {.kind = EVENT_ATTEMPT_DONE};
+    unknown.attempt.attempt = UINT64_MAX;
+    config.hosts_max = M_HOSTS;
+    config.seed = seed;
+    config.mode_dwell_ns = 5000000;
+    config.even_wait_ns = seed % 2 ? SECOND : 0;
+    strcpy(config.place, place);
+    strcpy(config.network, network);
+    model_begin(&m, &config, seed);
+    m.mode_events = true;
+    struct engine *twin = load_dump_of(m.script.engine);
+    for (int step = 0; step < 300; step++) {
+        engine_step(m.script.engine, m.script.now_ns, &unknown, 1, &none);
+        if (!none.idle)
+            engine_step(twin, m.script.now_ns, &unknown, 1, &decisions);
+        *idle += none.idle;
+        model_step(&m);
+        *idle += m.script.decisions.idle;
+        *others += !m.script.decisions.idle;
+        if (m.script.decisions.idle)
+            continue;
+        engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions);
+        same_decisions(&m.script.decisions, &decisions);
+        assert_true(engine_deadline_ns(twin) == engine_deadline_ns(m.script.engine));
+        assert_true(engine_digest(twin) == engine_digest(m.script.engine));
+    }
+    engine_destroy(twin);
+    decisions_done(&decisions);
+    decisions_done(&none);
+    model_end(&m);
+}
+
+static void test_idle_steps_change_nothing(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed(), idle = 0, others = 0;
+    static const char *const places[] = {"nats", "greedy", "random", "delay", "neat"},
+                             *const networks[] = {"cans", "dclas"};
+    for (int i = 0; i < 10; i++)
+        run_without_idle_steps(places[i % 5], networks[i / 5], test_random(&stream), &idle,
+                               &others);
+    assert_true(idle > 500 && others > 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden_run),
         cmocka_unit_test(test_again),
         cmocka_unit_test(test_loaded_twin_decides_the_same),
+        cmocka_unit_test(test_idle_steps_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
