@@ -165,6 +165,13 @@ def test_every_kind_of_packet_finds_its_class_on_host_and_switch(net):
         assert seen == {CLASSES[1 + level]}
         assert {p.dscp for p in out.read() if p.payload} == {dscp(level)}
         out.clear()
+        # Acknowledgements do not wait for content, but bear the mark that the other end follows.
+        seen = set()
+        assert rose(h1, "up0", lambda: seen.update(
+            rose(net.sw, "p2", lambda: pass_bytes(made[1], made[0], 300_000)))) == {CLASSES[1]}
+        assert seen == {CLASSES[1]}
+        assert {p.dscp for p in out.read() if not p.payload and p.sport == made[0].getsockname()[1]} == {dscp(level)}
+        out.clear()
     assert rose(h1, "up0", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {"d00:30"}
     assert rose(net.sw, "p2", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {"d00:30"}
     control = connection(net, h1, h2, port=7000)
@@ -307,7 +314,7 @@ def test_a_mode_switch_promotes_one_of_many_starved(net, bottleneck):
     """One write on the receiver's host: of 50 starved connections in one queue the promoted one has the link soon."""
     b = bottleneck
     rest = b.task("rest", 4, 4)
-    opened = [b.open(rest, net.hosts[1]) for _ in range(50)]  # before the link is full: a SYN-ACK may be starved, too
+    opened = [b.open(rest, net.hosts[1]) for _ in range(50)]
     opened.append(b.open(b.task("star", 4, 0), net.hosts[1]))
     first = b.fetch(b.task("first", 0, 7), net.hosts[0])
     star = [b.pump.add(*pair) for pair in opened][-1]
@@ -346,6 +353,36 @@ def test_waiting_packets_of_a_higher_level_go_first(net, low, high):
     # 90 packets take 200 ms: the floor's share of that is one packet, and its burst two or three.
     assert between <= 6, f"{between} lower packets between the 90 higher ones"
     assert first < 60
+
+
+def test_a_connection_opens_past_what_waits(net):
+    """A task's SYN, and the answer to one, leave before the content that fills the queue of their level."""
+    h1, h2, _ = net.hosts
+    group = net.cgroup("a")
+    task = net.cgroup("t", group)
+    agent = net.agent(h1, cgroup=group, link_bps=5_000_000)
+    other = net.agent(h2, cgroup=net.cgroup("b"))
+    assert agent.opened.startswith("ok") and other.opened.startswith("ok"), agent.opened + other.opened
+    for one in (agent, other):
+        one.do("lease_ms 60000")
+    agent.do(f"levels {task.id} 5 5")
+    server = net.cgroup("s", net.cgroup("c"))
+    other.do(f"levels {server.id} 5 5")
+    out = Capture(h2, "up0")
+    with h1.inside(), task.inside():
+        flood = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    flood.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+    for _ in range(90):
+        flood.sendto(b"x" * 1400, (h2.address, 4448))
+    made = connection(net, h1, h2, task)
+    back = connection(net, h2, h1, server)
+    wait_for("all datagrams", lambda: len([p for p in out.read() if p.dport == 4448]) == 90)
+    order = ["SYN" if p.flags & 2 and p.protocol == 6 else "flood" for p in out.packets
+             if p.dport == 4448 or p.protocol == 6 and p.flags & 2]
+    # The flood takes 200 ms; a machine may take a nap before it connects.
+    assert order.count("SYN") == 2 and order[60:].count("SYN") == 0, order
+    for sock in (*made, *back, flood):
+        sock.close()
 
 
 def test_drops_are_counted_per_queue(net):
