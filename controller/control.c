@@ -59,6 +59,22 @@ static void client_say(const struct control *control, uint64_t client, char *tex
                  peer.uid, peer.pid);
 }
 
+/* One line in the log for each request that is to change something: who, what, the answer. */
+__attribute__((format(printf, 3, 4))) static void
+change_log(const struct control *control, uint64_t client, const char *format, ...)
+{
+    const duopoly_Envelope *answer = &control->answer;
+    bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
+    char asker[64], what[192];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(what, sizeof(what), format, ap);
+    va_end(ap);
+    client_say(control, client, asker, sizeof(asker));
+    log_note("%s: %s: %s%s", asker, what, taken ? "" : "refused, ",
+             taken ? answer->body.accepted.text : answer->body.refused.text);
+}
+
 static void cancel_answer(struct control *control, uint64_t client, uint64_t job)
 {
     struct decision rejection;
@@ -66,13 +82,15 @@ static void cancel_answer(struct control *control, uint64_t client, uint64_t job
     client_say(control, client, asker, sizeof(asker));
     if (conductor_cancel(control->conductor, job, asker, &rejection) < 0) {
         rejection_answer(&rejection, &control->answer);
+        change_log(control, client, "cancel %" PRIu64, job);
         return;
     }
+    /* The job's end says in the log by whom. */
     accepted_answer(&control->answer, "job %" PRIu64 " is cancelled", job);
     control->answer.body.accepted.job = job;
 }
 
-static void drain_answer(struct control *control, const duopoly_DrainHost *drain)
+static void drain_try(struct control *control, const duopoly_DrainHost *drain)
 {
     struct event event = {.kind = EVENT_HOST_DRAIN};
     struct decision rejection;
@@ -97,6 +115,12 @@ static void drain_answer(struct control *control, const duopoly_DrainHost *drain
                         drain->name);
 }
 
+static void drain_answer(struct control *control, uint64_t client, const duopoly_DrainHost *drain)
+{
+    drain_try(control, drain);
+    change_log(control, client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
+}
+
 /* The names that answer a question, or, where there is no such question, the questions. */
 static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set)
 {
@@ -115,7 +139,7 @@ static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *s
                        set->question);
 }
 
-static void policy_answer(struct control *control, const duopoly_SetPolicy *set)
+static void policy_answer(struct control *control, uint64_t client, const duopoly_SetPolicy *set)
 {
     struct event event = {.kind = EVENT_POLICY_SET};
     struct decision rejection;
@@ -127,6 +151,7 @@ static void policy_answer(struct control *control, const duopoly_SetPolicy *set)
         accepted_answer(&control->answer,
                         "%s is %s from now on, until the controller ends or is told otherwise",
                         set->question, set->name);
+    change_log(control, client, "policy %s %s", set->question, set->name);
 }
 
 static void status_answer(struct control *control)
@@ -193,10 +218,10 @@ static void request_answer(struct control *control, struct guest *guest,
         cancel_answer(control, guest->client, request->body.cancel_job.job);
         break;
     case duopoly_Envelope_drain_host_tag:
-        drain_answer(control, &request->body.drain_host);
+        drain_answer(control, guest->client, &request->body.drain_host);
         break;
     case duopoly_Envelope_set_policy_tag:
-        policy_answer(control, &request->body.set_policy);
+        policy_answer(control, guest->client, &request->body.set_policy);
         break;
     case duopoly_Envelope_list_tag:
         listing_page(&sources, &request->body.list, &control->answer);

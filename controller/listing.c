@@ -268,6 +268,14 @@ static void hosts_page(const struct conductor *conductor, const duopoly_List *li
 
 /* ---- pages ------------------------------------------------------------------------------ */
 
+/* A job that there is, or was not long ago. */
+static bool is_known(const struct conductor *conductor, uint64_t number)
+{
+    struct job_view job;
+    return engine_job(conductor_engine(conductor), number, &job) == 0 ||
+           history_job(conductor_history(conductor), number);
+}
+
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
                   duopoly_Envelope *answer)
 {
@@ -275,6 +283,12 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
     duopoly_Page *page = &wire_begin(answer, duopoly_Envelope_page_tag)->body.page;
     page->version = list->cursor ? list->version : conductor_version(conductor);
     page->changed = page->version != conductor_version(conductor);
+    bool of_job = list->of == duopoly_ListOf_LIST_JOBS || list->of == duopoly_ListOf_LIST_TASKS;
+    if (of_job && list->job && !is_known(conductor, list->job)) {
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no job %" PRIu64,
+                       list->job);
+        return;
+    }
     switch (list->of) {
     case duopoly_ListOf_LIST_JOBS:
         jobs_page(conductor, list, page);

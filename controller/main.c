@@ -8,7 +8,7 @@
 #include "controller/state.h"
 #include "lib/log.h"
 #include "lib/loop.h"
-#include "lib/version.h"
+#include "lib/program.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -171,6 +171,7 @@ int main(int argc, char **argv)
     struct controller controller = {0};
     struct settings settings;
     struct err err;
+    program_begin();
     argp_err_exit_status = EXIT_ARGUMENTS;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;

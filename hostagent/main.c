@@ -8,13 +8,14 @@
 #include "hostagent/agent.h"
 
 #include "lib/log.h"
+#include "lib/program.h"
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-const char *argp_program_version = "duopoly-agent 1";
+const char *argp_program_version = "duopoly-agent " DUOPOLY_VERSION;
 static const char doc[] =
     "Manages queues, marks and task slots of this host (or the ports of this switch) for duopolyd.";
 
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {.options = options, .parser = parse, .doc = doc};
     struct arguments arguments = {.config = "/etc/duopoly/duopoly-agent.yaml"};
     struct err err = {0};
+    program_begin();
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     log_open("duopoly-agent", LOG_LEVEL_NOTE);
     if (run(&arguments, &err) < 0) {

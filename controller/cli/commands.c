@@ -195,8 +195,6 @@ static int run_job(struct client *client, const struct request *request, struct 
     list->job = job_of(request);
     list->finished = true;
     int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
-    if (r == 0 && answer->body.page.jobs_count == 0)
-        r = err_set(err, ENOENT, "there is no job %s", request->words[0]);
     if (r < 0)
         return r;
     job_fields_write(&answer->body.page.jobs[0], writer);

@@ -1,5 +1,6 @@
 /* duopolyctl: what the controller does, and what it should do. */
 #include "controller/cli/commands.h"
+#include "lib/program.h"
 
 #include <argp.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@ struct arguments {
     const char *command;
     struct request request;
 };
+
+const char *argp_program_version = "duopolyctl " DUOPOLY_VERSION;
 
 static const struct argp_option options[] = {
     {"socket", 's', "PATH", 0, "the controller's socket (" CLIENT_SOCKET ")", 0},
@@ -121,6 +124,7 @@ int main(int argc, char **argv)
     struct arguments arguments = {.socket = CLIENT_SOCKET, .form = &writer_form_text};
     const struct command *command;
     struct err err;
+    program_begin();
     argp_err_exit_status = EXIT_ARGUMENTS;
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;

@@ -15,6 +15,7 @@
 
 #include "controller/engine/mincost/mincost.h"
 #include "controller/mcmf/reader.h"
+#include "lib/program.h"
 
 enum { EXIT_USAGE = 2, EXIT_INFEASIBLE = 3 };
 
@@ -36,6 +37,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     static const struct option known[] = {{"algorithm", required_argument, NULL, 'a'},
                                           {"changes", required_argument, NULL, 'c'},
                                           {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
                                           {0}};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;)
         switch (option) {
@@ -47,6 +49,9 @@ static int parse_options(int argc, char **argv, struct options *options)
             break;
         case 'h':
             print_usage(stdout);
+            return EXIT_SUCCESS + 1;
+        case 'V':
+            puts("duopoly-mcmf " DUOPOLY_VERSION);
             return EXIT_SUCCESS + 1;
         default:
             print_usage(stderr);
@@ -162,6 +167,7 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct err err = {0};
     struct mincost *problem;
+    program_begin();
     int stop = parse_options(argc, argv, &options);
     if (stop)
         return stop - 1;

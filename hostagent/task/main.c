@@ -9,6 +9,7 @@
  * the attempt is still there when the command has ended is killed, so a slot is free when it is
  * said to be. */
 #include "hostagent/task/parent.h"
+#include "lib/program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,6 +32,11 @@ int main(int argc, char **argv)
 {
     struct parent_config config = {.agent_fd = 3, .cgroup_fd = 4};
     struct err err = {0};
+    program_begin();
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        puts("duopoly-task " DUOPOLY_VERSION);
+        return 0;
+    }
     if (argc < 5 || parse_id(argv[2], &config.uid) < 0 || parse_id(argv[3], &config.gid) < 0) {
         fprintf(stderr, "usage: duopoly-task DIRECTORY UID GID COMMAND [ARGUMENT...] (started by "
                         "duopoly-agent; UID and GID are not 0)\n");

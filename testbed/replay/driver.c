@@ -253,10 +253,11 @@ static int run_rounds(struct driver *driver, struct err *err)
         (r = client_watch(driver->client, 0, err)) < 0)
         return r;
     for (; options->rounds == 0 || driver->round < options->rounds; driver->round++) {
+        uint64_t failed_before = driver->failed;
         driver->progress.jobs_done = driver->progress.bytes_done = driver->progress.drawn_ns = 0;
         if ((r = run_round(driver, err)) < 0)
             return r;
-        progress_finish(&driver->progress, elapsed_ns(driver), driver->failed);
+        progress_finish(&driver->progress, elapsed_ns(driver), driver->failed - failed_before);
     }
     return driver->failed > 0;
 }

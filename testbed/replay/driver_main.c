@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include "lib/client.h"
+#include "lib/program.h"
 #include "testbed/replay/driver.h"
 
 struct arguments {
     struct driver_options driver;
     const char *results;
 };
+
+const char *argp_program_version = "duopoly-replay " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"socket", 's', "PATH", 0, "of duopolyd (" CLIENT_SOCKET ")", 0},
@@ -105,6 +108,7 @@ int main(int argc, char **argv)
                                              .rounds = 1,
                                              .patience_ns = 120000000000u}};
     struct err err = {0};
+    program_begin();
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (arguments.results && !(arguments.driver.results = fopen(arguments.results, "we"))) {
         fprintf(stderr, "duopoly-replay: cannot write %s: %s\n", arguments.results,

@@ -6,6 +6,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "lib/loop.h"
+#include "lib/program.h"
 #include "testbed/replay/options.h"
 #include "testbed/replay/serve.h"
 
@@ -13,6 +14,8 @@ struct arguments {
     uint16_t port;
     const char *registry;
 };
+
+const char *argp_program_version = "replay-serve " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "port to listen on", 0},
@@ -76,6 +79,7 @@ int main(int argc, char **argv)
     };
     struct arguments arguments = {0};
     struct err err = {0};
+    program_begin();
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     raise_file_limit();
     if (run(&arguments, &err) < 0) {

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
+#include "lib/program.h"
 #include "testbed/replay/options.h"
 #include "testbed/replay/task.h"
+
+const char *argp_program_version = "replay-map, replay-reduce " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "port of every host's replay server", 0},
@@ -48,6 +51,7 @@ int main(int argc, char **argv)
     };
     struct task_options options = {0};
     struct err err = {0};
+    program_begin();
     argp_parse(&argp, argc, argv, 0, NULL, &options);
     /* Timers 50 us late by default would add up over waves of short tasks. */
     prctl(PR_SET_TIMERSLACK, 1);

@@ -1,4 +1,5 @@
 /* duopoly-sim: schedulers under virtual time. */
+#include "lib/program.h"
 #include "testbed/sim/commands.h"
 
 #include <stdio.h>
@@ -13,8 +14,13 @@ static void usage(FILE *to)
 
 int main(int argc, char **argv)
 {
+    program_begin();
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
         usage(stdout);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        puts("duopoly-sim " DUOPOLY_VERSION);
         return 0;
     }
     for (const struct command *const *c = commands; argc > 1 && *c; c++)

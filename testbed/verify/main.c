@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/loop.h"
+#include "lib/program.h"
 #include "testbed/verify/capture_pcap.h"
 #include "testbed/verify/judge.h"
 
@@ -20,6 +21,8 @@ struct arguments {
     uint16_t port;
     int64_t window_ns;
 };
+
+const char *argp_program_version = "duopoly-verify " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"log", 'l', "FILE", 0, "the controller's log; give rotated ones oldest first", 0},
@@ -155,6 +158,7 @@ int main(int argc, char **argv)
     };
     static struct arguments arguments = {.window_ns = 2000000000};
     struct err err = {0};
+    program_begin();
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     int r = run(&arguments, &err);
     if (r < 0)

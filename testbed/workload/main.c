@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/program.h"
 #include "lib/workload_input.h"
 #include "testbed/workload/describe.h"
 #include "testbed/workload/generate.h"
@@ -13,6 +14,8 @@ struct arguments {
     double load;
     const char *output, *command, *input;
 };
+
+const char *argp_program_version = "duopoly-workload " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"jobs", 'j', "N", 0, "jobs to generate, or the first N of a trace or file (0: all of them)",
@@ -179,6 +182,7 @@ int main(int argc, char **argv)
     };
     struct arguments arguments = {.convert = workload_convert_defaults, .load = 0.9};
     struct err err = {0};
+    program_begin();
     arguments.convert.jobs = jobs_unset;
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     const struct command *command = find_command(arguments.command);

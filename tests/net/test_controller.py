@@ -417,5 +417,41 @@ def test_wrong_arguments_are_told():
     assert done.returncode == 1 and "no controller listens on /nowhere" in done.stderr
 
 
-def test_the_version_is_told():
-    assert "duopolyd 0." in subprocess.run([BUILD / "duopolyd", "--version"], capture_output=True, text=True, check=True).stdout
+def test_who_changed_what_is_in_the_log(cluster):
+    daemon = cluster.daemon()
+    cluster.agent(daemon, "h1").join()
+    daemon.ctl("drain", "h1")
+    daemon.ctl("drain", "h9", "--undo", expect=1)
+    daemon.ctl("policy", "turn", "fifo")
+    daemon.ctl("policy", "turn", "lifo", expect=1)
+    daemon.ctl("cancel", 7, expect=1)
+    lines = [line for line in daemon.words().splitlines() if f"uid {os.getuid()} (process " in line]
+    wanted = ["drain h1: host h1 gets no new tasks", "drain h9 --undo: refused, there is no host h9", "policy turn fifo: turn is fifo",
+              "policy turn lifo: refused, turn has no policy 'lifo'", "cancel 7: refused, "]
+    assert [w for w, line in zip(wanted, lines) if w not in line] == [] and len(lines) == len(wanted)
+
+
+def test_unknown_jobs_have_no_lists(cluster):
+    daemon = cluster.daemon()
+    for words in (["tasks", 99999], ["tasks", 99999, "-a"], ["job", 99999]):
+        assert daemon.ctl(*words, expect=1) == "duopolyctl: there is no job 99999\n"
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    assert daemon.ctl("tasks", 1)["tasks"] == []
+    daemon.ctl("cancel", 1)
+    assert daemon.ctl("tasks", 1, "-a")["tasks"] == []
+
+
+def test_what_nobody_reads_is_not_sent_to_the_controller(cluster):
+    daemon = cluster.daemon()
+    for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+        command = f"exec {BUILD}/duopolyctl -s {daemon.socket} status {closed}"
+        assert subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, timeout=20, check=False).returncode == 0
+    assert daemon.counters()["clients.malformed"] == 0
+
+
+@pytest.mark.parametrize("program", ["duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-sim", "duopoly-workload",
+                                     "duopoly-mcmf", "duopoly-replay", "duopoly-verify", "replay-map", "replay-reduce", "replay-serve"])
+def test_one_version_everywhere(program):
+    done = subprocess.run([BUILD / program, "--version"], capture_output=True, text=True, check=True)
+    version = subprocess.run([BUILD / "duopolyd", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    assert program in done.stdout and done.stdout.split()[-1] == version and done.stderr == ""

@@ -287,6 +287,23 @@ static void test_each_round_has_names_of_its_own(void **state)
     tear_down(&scene);
 }
 
+/* Of four rounds of one job the third's fails. */
+static void test_a_round_tells_its_own_failures(void **state)
+{
+    (void)state;
+    struct scene scene;
+    char line[128];
+    set_up(&scene, HEADER JOB(1, 0));
+    scene.some_fail = true;
+    run_driver(&scene, 4, 0);
+    assert_int_equal(scene.child_status, 1);
+    read_file_line(scene.words, 3, line, sizeof(line));
+    assert_non_null(strstr(line, "1 of them FAILED"));
+    read_file_line(scene.words, 4, line, sizeof(line));
+    assert_true(*line && !strstr(line, "FAILED"));
+    tear_down(&scene);
+}
+
 static void assert_fails_with(struct scene *scene, unsigned line_number, const char *words)
 {
     char line[1024];
@@ -334,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_are_submitted_at_their_arrival),
         cmocka_unit_test(test_failed_jobs_have_their_rows_and_show_in_the_end),
+        cmocka_unit_test(test_a_round_tells_its_own_failures),
         cmocka_unit_test(test_each_round_has_names_of_its_own),
         cmocka_unit_test(test_a_wrong_workload_is_refused_before_anything_is_submitted),
         cmocka_unit_test(test_a_refusal_ends_the_replay_with_the_controllers_sentence),
