@@ -5,6 +5,7 @@
 #include "controller/engine/job.h"
 #include "controller/engine/local.h"
 #include "controller/engine/network/network.h"
+#include "controller/engine/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,27 +113,6 @@ uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt 
     return remote.bytes;
 }
 
-/* A replica that is there, from a random one on; ENGINE_NONE when the block is local, absent, or
- * nobody has it. */
-static uint32_t choose_replica(struct engine *engine, const struct task *task,
-                               const struct host *here, uint64_t number)
-{
-    const uint32_t *replicas = task_replicas(task);
-    uint32_t n = task->stage->replicas_per_task;
-    if (!replicas || !task->input_bytes)
-        return ENGINE_NONE;
-    for (uint32_t i = 0; i < n; i++)
-        if (replicas[i] == here->index)
-            return ENGINE_NONE;
-    uint64_t first = engine_mix(engine->config.seed, number, 1) % n;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct host *host = cluster_host(engine, replicas[(first + i) % n]);
-        if (host && host->joined && !host->lost)
-            return host->index;
-    }
-    return ENGINE_NONE;
-}
-
 /* ---- life
  * ---------------------------------------------------------------------------------------------------------------------------
  */
@@ -168,6 +148,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     attempt->unit = unit;
     attempt->resources = *resources;
     attempt->block_host = ENGINE_NONE;
+    TAILQ_INIT(&attempt->stalls);
     attempt->started_ns = engine->now_ns;
     struct sorted_key key = {number, 0, 0};
     sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
@@ -196,6 +177,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
 {
     if (!attempt->task)
         return;
+    source_release(engine, attempt);
     struct attempt **at = &attempt->task->attempts;
     while (*at != attempt)
         at = &(*at)->next_of_task;
@@ -254,7 +236,7 @@ struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
     const struct resources *demand = &task->stage->bucket->shape->demand;
     task_run(engine, task);
     struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
-    attempt->block_host = choose_replica(engine, task, host, number);
+    source_set_block(engine, attempt, source_choose(engine, task, host, number));
     attempt->reason = claim->reason;
     attempt->left = claim->left;
     attempt->right = claim->right;
@@ -412,6 +394,7 @@ void attempt_seen(struct engine *engine, const struct event *event)
     if (seen_phase(event) > attempt->state)
         attempt->state = seen_phase(event);
     if (attempt->state == ATTEMPT_COMPUTING && attempt->receiving) {
+        source_received(engine, attempt);
         attempt_set_receiving(attempt, false);
         host_touch(engine, attempt->host);
     }
@@ -451,6 +434,7 @@ void attempt_received(struct engine *engine, const struct event *event)
         return;
     count_bytes(engine, attempt, event->attempt.received_bytes);
     attempt->state = ATTEMPT_COMPUTING;
+    source_received(engine, attempt);
     attempt_set_receiving(attempt, false);
     host_touch(engine, attempt->host);
 }
@@ -464,6 +448,10 @@ void attempt_done(struct engine *engine, const struct event *event)
     struct task *task = attempt->task;
     struct host *host = attempt->host;
     uint64_t number = attempt->number;
+    if (attempt->state != ATTEMPT_COMPUTING) {
+        attempt->state = ATTEMPT_COMPUTING;
+        source_received(engine, attempt);
+    }
     attempt_destroy(engine, attempt);
     if (task) {
         while (task->attempts) {

@@ -5,13 +5,14 @@
 #include "controller/engine/attempt.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/resources.h"
+#include "controller/engine/source.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 bool host_up(const struct host *host)
 {
-    return host->joined && !host->silent && !host->lost && !host->draining;
+    return host->joined && !host->silent && !host->lost && !host->draining && !host->reach.suspect;
 }
 
 struct host *cluster_host(const struct engine *engine, uint32_t index)
@@ -274,6 +275,7 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
     host->n_units = 1;
     host->units = engine_allocate(engine, 1, sizeof(*host->units));
     TAILQ_INIT(&host->attempts);
+    TAILQ_INIT(&host->block_readers);
     TAILQ_INIT(&host->locals);
     host_draw_tie(engine, host);
     host->shapes = engine_allocate(engine, engine->config.shapes_max, sizeof(struct host_shape *));
@@ -357,13 +359,20 @@ static void set_load(struct engine *engine, struct host *host, uint32_t permille
         engine->congested = false;
 }
 
+/* Nothing runs there any more, and nothing is there. */
+static void forget_generation(struct engine *engine, struct host *host)
+{
+    attempts_of_host_lost(engine, host);
+    source_host_lost(engine, host);
+}
+
 void cluster_join(struct engine *engine, const struct event *event)
 {
     struct host *host = cluster_adopt(engine, event->host_join.host);
     if (!host)
         return;
     if (host->joined && host->generation != event->host_join.generation)
-        attempts_of_host_lost(engine, host);
+        forget_generation(engine, host);
     leave_sums(engine, host);
     engine->joined += !host->joined;
     host->joined = true;
@@ -411,9 +420,40 @@ void cluster_lost(struct engine *engine, const struct event *event)
     host->silent = host->lost = true;
     enter_sums(engine, host);
     set_load(engine, host, 0);
-    attempts_of_host_lost(engine, host);
+    forget_generation(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
+}
+
+void cluster_set_suspect(struct engine *engine, struct host *host, bool suspect)
+{
+    leave_sums(engine, host);
+    host->reach.suspect = suspect;
+    engine->suspects += suspect ? 1 : -1u;
+    enter_sums(engine, host);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+void cluster_forget(struct engine *engine, const struct event *event)
+{
+    static const uint64_t nothing[ENGINE_RESOURCES];
+    struct host *host = cluster_host(engine, event->host.host);
+    if (!host || (host->joined && !host->silent)) {
+        engine_reject(engine, event, host ? REASON_BAD_STATE : REASON_UNKNOWN_HOST,
+                      event->host.host, 0);
+        return;
+    }
+    struct event gone = {.kind = EVENT_HOST_CHANGE};
+    gone.host_join.units = (struct u64s){nothing, ENGINE_RESOURCES};
+    cluster_lost(engine, event);
+    engine->joined -= host->joined;
+    host->joined = host->silent = host->lost = host->draining = false;
+    host->generation = 0;
+    host->downlink_permille = 0;
+    describe(engine, host, &gone);
+    set_load(engine, host, 0);
+    host_touch(engine, host);
 }
 
 void cluster_back(struct engine *engine, const struct event *event)

@@ -17,6 +17,11 @@ void cluster_lost(struct engine *engine, const struct event *event);
 void cluster_back(struct engine *engine, const struct event *event);
 void cluster_drain(struct engine *engine, const struct event *event);
 void cluster_load(struct engine *engine, const struct event *event);
+/* Rejected for a host that is up. What is left is as an index that nobody has joined under. */
+void cluster_forget(struct engine *engine, const struct event *event);
+
+/* Takes the host out of what is up, or back in (source.h decides). */
+void cluster_set_suspect(struct engine *engine, struct host *host, bool suspect);
 
 /* For load: the host's state as it was. The caller touches the host. */
 void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,

@@ -7,6 +7,7 @@
 #include "controller/engine/job.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
+#include "controller/engine/source.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,6 +32,24 @@ struct host_record {
     bool joined, silent, lost, draining;
     uint32_t uplink_permille, downlink_permille;
     uint64_t tie_draws;
+};
+/* WHY records of their own: those of before keep their form, so that dumps of before are read. */
+struct sources_record {
+    int64_t source_lost_ns;
+};
+struct reach_record {
+    uint32_t host, strikes;
+    bool suspect, mute, blind, reached, cut;
+    int64_t suspect_since_ns;
+};
+struct blind_record {
+    uint32_t reader, source;
+    int64_t since_ns, due_ns;
+    bool overdue;
+};
+struct stall_record {
+    uint32_t reader, source;
+    uint64_t attempt;
 };
 struct job_record {
     uint64_t job;
@@ -74,6 +93,10 @@ enum {
     RECORD_ATTEMPT,
     RECORD_FINISHED,
     RECORD_END,
+    RECORD_SOURCES,
+    RECORD_REACH,
+    RECORD_BLIND,
+    RECORD_STALL,
     RECORDS
 };
 
@@ -181,6 +204,19 @@ static const struct record_kind kinds[RECORDS] = {
                           F(finished, state, U32), F(finished, submitted_ns, I64),
                           F(finished, finished_ns, I64), F(finished, slot_wait_ns, I64)}},
     [RECORD_END] = {"end", {{0}}},
+    [RECORD_SOURCES] = {"sources", {F(sources_record, source_lost_ns, I64)}},
+    [RECORD_REACH] = {"reach",
+                      {F(reach_record, host, U32), F(reach_record, strikes, U32),
+                       F(reach_record, suspect, BOOL), F(reach_record, mute, BOOL),
+                       F(reach_record, blind, BOOL), F(reach_record, reached, BOOL),
+                       F(reach_record, cut, BOOL), F(reach_record, suspect_since_ns, I64)}},
+    [RECORD_BLIND] = {"blind",
+                      {F(blind_record, reader, U32), F(blind_record, source, U32),
+                       F(blind_record, since_ns, I64), F(blind_record, due_ns, I64),
+                       F(blind_record, overdue, BOOL)}},
+    [RECORD_STALL] = {"stall",
+                      {F(stall_record, reader, U32), F(stall_record, source, U32),
+                       F(stall_record, attempt, U64)}},
 };
 
 /* ---- dump
@@ -219,6 +255,36 @@ static void dump_shape(struct dumper *d, const struct shape *shape)
     put_record(d, RECORD_SHAPE, &record);
 }
 
+static void dump_reach(struct dumper *d, const struct host *host)
+{
+    const struct reach *reach = &host->reach;
+    const struct reach_record record = {
+        .host = host->index,
+        .strikes = reach->strikes,
+        .suspect = reach->suspect,
+        .mute = reach->mute,
+        .blind = reach->blind,
+        .reached = reach->reached,
+        .cut = reach->cut,
+        .suspect_since_ns = reach->suspect_since_ns,
+    };
+    if (reach->strikes || reach->suspect || reach->blind || reach->reached)
+        put_record(d, RECORD_REACH, &record);
+}
+
+static void dump_blind(struct dumper *d, const struct blind *blind)
+{
+    const struct blind_record record = {blind->reader->index, blind->source->index, blind->since_ns,
+                                        blind->due_ns, blind->overdue};
+    put_record(d, RECORD_BLIND, &record);
+    const struct stall *stall;
+    TAILQ_FOREACH (stall, &blind->stalls, of_blind) {
+        const struct stall_record one = {blind->reader->index, blind->source->index,
+                                         stall->attempt->number};
+        put_record(d, RECORD_STALL, &one);
+    }
+}
+
 static void dump_host(struct dumper *d, const struct host *host)
 {
     if (host->joined) {
@@ -248,6 +314,7 @@ static void dump_host(struct dumper *d, const struct host *host)
         .tie_draws = host->tie_draws,
     };
     put_record(d, RECORD_HOST, &record);
+    dump_reach(d, host);
 }
 
 enum { CHUNK = 8192 };
@@ -427,6 +494,9 @@ int engine_dump_in(const struct engine *engine, void *room,
     struct sorted_node *node;
     d.buffer = (char *)(d.lists + lists_max(&engine->config));
     put_record(&d, RECORD_CONFIG, &engine->config);
+    const struct sources_record sources = {engine->config.source_lost_ns};
+    if (sources.source_lost_ns)
+        put_record(&d, RECORD_SOURCES, &sources);
     struct clock_record clock = {
         .now_ns = engine->now_ns,
         .mode_since_ns = engine->mode_since_ns,
@@ -452,6 +522,8 @@ int engine_dump_in(const struct engine *engine, void *room,
         dump_job(&d, sorted_owner(node, struct job, by_number));
     for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
         dump_attempt(&d, sorted_owner(node, struct attempt, by_number));
+    for (node = sorted_first(&engine->blind); node; node = sorted_next(node))
+        dump_blind(&d, sorted_owner(node, struct blind, by_source));
     put_record(&d, RECORD_END, NULL);
     return d.error;
 }
@@ -495,6 +567,10 @@ union record {
     struct task_record task;
     struct attempt_record attempt;
     struct finished finished;
+    struct sources_record sources;
+    struct reach_record reach;
+    struct blind_record blind;
+    struct stall_record stall;
 };
 
 static int load_host(struct engine *engine, const struct host_record *record, struct err *err)
@@ -585,6 +661,8 @@ static int load_attempt(struct engine *engine, const struct attempt_record *reco
     attempt->task_index = record->task;
     attempt->state = (enum attempt_state)record->state;
     attempt->block_host = record->block_host;
+    if (task)
+        source_set_block(engine, attempt, record->block_host);
     attempt->level[ORDER_COFLOW] = record->coflow_level;
     attempt->level[ORDER_MACROFLOW] = record->macroflow_level;
     attempt->bytes[ORDER_COFLOW] = record->coflow_bytes;
@@ -598,6 +676,53 @@ static int load_attempt(struct engine *engine, const struct attempt_record *reco
     attempt->stopping = record->stopping;
     attempt_set_receiving(attempt, record->receiving);
     host_touch(engine, host);
+    return 0;
+}
+
+static int load_sources(struct engine *engine, const struct sources_record *record, struct err *err)
+{
+    if (record->source_lost_ns < 0)
+        return err_set(err, EINVAL, "source_lost_ns must not be negative");
+    engine->config.source_lost_ns = record->source_lost_ns;
+    return 0;
+}
+
+static int load_reach(struct engine *engine, const struct reach_record *record, struct err *err)
+{
+    struct host *host = cluster_host(engine, record->host);
+    if (!host || host->reach.suspect || record->strikes > SOURCE_STRIKES_MAX)
+        return err_set(err, EINVAL, "host %u is not there, or its reach comes twice", record->host);
+    engine->struck += record->strikes > 0;
+    host->reach.strikes = record->strikes;
+    host->reach.mute = record->mute;
+    host->reach.blind = record->blind;
+    host->reach.reached = record->reached;
+    host->reach.cut = record->cut;
+    host->reach.suspect_since_ns = record->suspect_since_ns;
+    if (record->suspect)
+        cluster_set_suspect(engine, host, true);
+    return 0;
+}
+
+static int load_blind(struct engine *engine, const struct blind_record *record, struct err *err)
+{
+    struct host *reader = cluster_host(engine, record->reader),
+                *source = cluster_host(engine, record->source);
+    if (!reader || !source ||
+        !source_restore(engine, reader, source, record->since_ns, record->due_ns, record->overdue))
+        return err_set(err, EINVAL, "hosts %u and %u are not there, or come twice", record->reader,
+                       record->source);
+    return 0;
+}
+
+static int load_stall(struct engine *engine, const struct stall_record *record, struct err *err)
+{
+    struct blind *blind = source_find(engine, record->reader, record->source);
+    struct attempt *attempt = attempt_find(engine, record->attempt);
+    if (!blind || !attempt || !attempt->task || attempt->host != blind->reader)
+        return err_set(err, EINVAL, "attempt %" PRIu64 " waits for host %u without being there",
+                       record->attempt, record->source);
+    source_restore_stall(engine, blind, attempt);
     return 0;
 }
 
@@ -685,6 +810,14 @@ static int load_record(struct loader *l, int kind, const char *line, struct err 
     case RECORD_FINISHED:
         load_finished(l->engine, &record.finished);
         return 0;
+    case RECORD_SOURCES:
+        return load_sources(l->engine, &record.sources, err);
+    case RECORD_REACH:
+        return load_reach(l->engine, &record.reach, err);
+    case RECORD_BLIND:
+        return load_blind(l->engine, &record.blind, err);
+    case RECORD_STALL:
+        return load_stall(l->engine, &record.stall, err);
     case RECORD_END:
         l->ended = true;
         load_end(l->engine, &l->clock);

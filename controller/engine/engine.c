@@ -8,6 +8,7 @@
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ void engine_config_default(struct engine_config *ret_config)
         .hold_max_ns = 30000000000,
         .stop_grace_ns = 1000000000,
         .failures_max = 4,
+        .source_lost_ns = 30000000000,
         .hosts_max = 16384,
         .units_per_host_max = 16,
         .jobs_max = 100000,
@@ -73,10 +75,10 @@ static int check_config(const struct engine_config *config, struct err *err)
         return err_set(err, EINVAL,
                        "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
     if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0 ||
-        config->even_wait_ns < 0 || config->start_wait_ns < 0)
-        return err_set(
-            err, EINVAL,
-            "hold_max must be positive; dwell, grace, even_wait and start_wait not negative");
+        config->even_wait_ns < 0 || config->start_wait_ns < 0 || config->source_lost_ns < 0)
+        return err_set(err, EINVAL,
+                       "hold_max must be positive; dwell, grace, even_wait, start_wait and "
+                       "source_lost not negative");
     if (check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;
@@ -121,6 +123,7 @@ void engine_destroy(struct engine *engine)
         sorted_remove(&engine->finished, node);
         free(finished);
     }
+    source_done(engine);
     cluster_done(engine);
     free(engine);
 }
@@ -229,6 +232,9 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_ATTEMPT_KILLED] = attempt_killed,
     [EVENT_ATTEMPT_LOST] = attempt_lost,
     [EVENT_OUTPUT_LOST] = job_output_lost,
+    [EVENT_SOURCE_STALLED] = source_stalled,
+    [EVENT_SOURCE_FLOWS] = source_flows,
+    [EVENT_HOST_FORGET] = cluster_forget,
 };
 
 void engine_apply(struct engine *engine, const struct event *event)
@@ -292,6 +298,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->counters.steps++;
     engine->counters.events += n;
     bool ignored = apply_all(engine, events, n);
+    source_expire(engine);
     hold_expire(engine);
     mode_update(engine);
     place_all(engine);
@@ -306,5 +313,6 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
 int64_t engine_deadline_ns(const struct engine *engine)
 {
     int64_t hold = hold_deadline_ns(engine), mode = mode_deadline_ns(engine);
-    return hold < mode ? hold : mode;
+    int64_t source = source_deadline_ns(engine), first = hold < mode ? hold : mode;
+    return first < source ? first : source;
 }

@@ -71,6 +71,9 @@ struct engine_config {
     int64_t hold_max_ns; /* no slot is kept from a task for longer, counted from the first, 30 s */
     int64_t stop_grace_ns; /* in stop decisions, 1 s */
     uint32_t failures_max; /* failed or refused attempts of one task, then its job fails; 4 */
+    /* A host that could not be read from for so long: what waits for it runs again, and its outputs
+     * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
+    int64_t source_lost_ns;
     struct level_table coflow, macroflow, dclas;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */
@@ -136,6 +139,11 @@ struct host_view {
     uint64_t uplink_bps, downlink_bps;
     uint32_t uplink_permille, downlink_permille;
     uint64_t smallest_coflow_bytes, smallest_macroflow_bytes; /* receiving here; UINT64_MAX: none */
+    bool suspect;              /* it gets no new work: others cannot read from it (mute), or it */
+    bool mute, blind;          /* cannot read from them (blind) */
+    bool trial;                /* it was suspect, and nobody has read from it since */
+    int64_t suspect_since_ns;  /* while it is */
+    uint32_t readers, sources; /* hosts that cannot read from it; that it cannot read from */
 };
 struct job_view {
     uint64_t job;
@@ -208,7 +216,7 @@ struct engine_status {
     uint64_t first_job;   /* 0: no active job */
     uint64_t first_ready; /* its ready tasks, and the free slots that they may use */
     int64_t first_free;
-    uint32_t hosts, hosts_up;
+    uint32_t hosts, hosts_up, hosts_suspect;
     uint64_t jobs_active, tasks_ready, attempts;
     uint32_t held_stages;
     int64_t slots, slots_free; /* of hosts that are up */
@@ -221,7 +229,10 @@ struct engine_counters {
     uint64_t mode_switches, holds, holds_expired, jobs_done, jobs_failed;
     int64_t held_slot_ns; /* free slots × time while some stage was held */
     int64_t starved_ns;   /* time in slot-starved mode */
-    uint64_t visits;      /* objects looked at */
+    uint64_t stalls, suspicions, sources_replaced; /* attempts × sources that gave nothing; hosts
+                                                      that became suspect; attempts that run again
+                                                      because of their source */
+    uint64_t visits;                               /* objects looked at */
 };
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters);
 

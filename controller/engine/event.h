@@ -82,6 +82,10 @@ enum event_kind {
     EVENT_ATTEMPT_KILLED,
     EVENT_ATTEMPT_LOST, /* its start was never answered, or its host forgot it */
     EVENT_OUTPUT_LOST,
+    EVENT_SOURCE_STALLED, /* a live attempt gets nothing from a host that it reads from; again and
+                             again while it lasts */
+    EVENT_SOURCE_FLOWS,   /* now it does */
+    EVENT_HOST_FORGET,    /* a request: its index may be another host's; not while it is up */
     EVENT_KINDS
 };
 
@@ -177,7 +181,7 @@ struct event {
         } host_join;           /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
         struct {
             uint32_t host;
-        } host; /* SILENT, LOST, BACK */
+        } host; /* SILENT, LOST, BACK, FORGET */
         struct {
             uint32_t host;
             uint32_t resource; /* enum host_load_resource */
@@ -201,6 +205,11 @@ struct event {
             uint32_t stage, task;
             uint64_t attempt; /* which attempt's output */
         } output_lost;
+        struct {
+            uint64_t attempt;
+            uint32_t host;   /* the source */
+            uint32_t others; /* STALLED: so many other sources gave it something meanwhile */
+        } source;            /* SOURCE_STALLED, SOURCE_FLOWS */
     };
 };
 
@@ -286,6 +295,7 @@ enum reason {
     REASON_TABLE_FULL,  /* right = the configured bound */
     REASON_UNSUPPORTED, /* no configured policy answers it */
     REASON_NEVER_FITS,  /* left = stage whose demand no known host can ever meet */
+    REASON_SOURCE_LOST, /* stop: a host that it reads from gives nothing; it runs again */
     REASONS
 };
 

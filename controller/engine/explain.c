@@ -9,6 +9,7 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/source.h"
 #include "controller/engine/turn/turn.h"
 
 #include <errno.h>
@@ -127,6 +128,25 @@ static void say_level(const struct engine *engine, struct engine_explanation *e,
             a->level[order], unit, a->bytes[order], mode_name(engine->mode));
 }
 
+/* Who gives it nothing, since when. */
+static void say_stalls(const struct engine *engine, struct engine_explanation *e,
+                       const struct attempt *a)
+{
+    const struct stall *stall = TAILQ_FIRST(&a->stalls);
+    if (!stall)
+        return;
+    const struct blind *blind = stall->blind;
+    say(e, " It gets nothing from %s", host_name(blind->source));
+    if (a->n_stalls > 1)
+        say(e, " and %u other hosts", a->n_stalls - 1);
+    say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
+        host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
+        (double)engine->config.source_lost_ns / 1e9);
+    add_fact(e, "stalled_sources", "%u", a->n_stalls);
+    add_fact(e, "stalled_source", "%s", host_name(blind->source));
+    add_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
+}
+
 static void explain_attempt(const struct engine *engine, struct engine_explanation *e,
                             const struct attempt *a)
 {
@@ -136,6 +156,7 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
         say_level(engine, e, a);
     else
         say(e, "It reads nothing over the network, so its level does not matter.");
+    say_stalls(engine, e, a);
     add_fact(e, "attempt", "%" PRIu64, a->number);
     add_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
     add_fact(e, "host", "%s", host_name(a->host));
@@ -227,6 +248,8 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
                           const struct task *task)
 {
     const struct shape *shape = task->stage->bucket->shape;
+    if (engine->suspects)
+        add_fact(e, "suspect_hosts", "%u", engine->suspects);
     if (!shape->capable)
         say(e, "Waits: no host that is up can hold it (%u known ones could).", shape->possible);
     else if (shape->times <= 0)
@@ -235,6 +258,12 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
         say_hold(engine, e, task);
     else
         say(e, "Ready: it is placed at the next decision.");
+    if (engine->suspects && shape->times <= 0)
+        say(e,
+            " %u suspect host%s no new work, because others cannot read from %s or it from them "
+            "(duopolyctl hosts).",
+            engine->suspects, engine->suspects == 1 ? " gets" : "s get",
+            engine->suspects == 1 ? "it" : "each");
     add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
     add_fact(e, "free_slots_for_it", "%" PRId64, shape->times);
     if (task->stage->held) {

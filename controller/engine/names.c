@@ -44,6 +44,7 @@ static const char *const reasons[REASONS] = {
     [REASON_TABLE_FULL] = "table-full",
     [REASON_UNSUPPORTED] = "unsupported",
     [REASON_NEVER_FITS] = "never-fits",
+    [REASON_SOURCE_LOST] = "source-lost",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

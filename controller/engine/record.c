@@ -101,6 +101,10 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
     [EVENT_OUTPUT_LOST] = {"output_lost",
                            {E(output_lost.job, U64), E(output_lost.stage, U32),
                             E(output_lost.task, U32), E(output_lost.attempt, U64)}},
+    [EVENT_SOURCE_STALLED] = {"source_stalled",
+                              {E(source.attempt, U64), E(source.host, U32), E(source.others, U32)}},
+    [EVENT_SOURCE_FLOWS] = {"source_flows", {E(source.attempt, U64), E(source.host, U32)}},
+    [EVENT_HOST_FORGET] = {"host_forget", {E(request, U64), E(host.host, U32)}},
 };
 
 static const struct record_kind decision_kinds[DECISION_KINDS] = {

@@ -39,6 +39,10 @@ struct attempt {
     struct sorted_node by_size[ORDERS];     /* host->receiving, while it receives */
     TAILQ_ENTRY(attempt) on_host, of_stage; /* of_stage only with a task */
     struct attempt *next_of_task;
+    struct host *block_of; /* whose block_readers it stands in; NULL: none */
+    TAILQ_ENTRY(attempt) of_block;
+    TAILQ_HEAD(, stall) stalls; /* sources that give it nothing (source.h) */
+    uint32_t n_stalls;
 };
 TAILQ_HEAD(attempts, attempt);
 
@@ -225,6 +229,18 @@ struct host_shape {
     struct fit fit[];
 };
 
+/* Who can read from it and from whom it can read, as far as that fails (source.h). */
+struct reach {
+    bool suspect; /* no new work: it is mute or blind */
+    bool mute;    /* suspect as a source */
+    bool blind;   /* as a reader it is itself at fault */
+    bool reached; /* it has read from somebody since its first pair */
+    bool cut;     /* its outputs were counted lost since it is suspect */
+    uint32_t strikes;
+    uint32_t readers, sources; /* index: pairs as a source, as a reader */
+    int64_t suspect_since_ns;
+};
+
 struct host {
     uint32_t index;
     uint64_t generation;
@@ -236,6 +252,8 @@ struct host {
     struct unit *units;
     uint64_t tie_draws, tie; /* a random place among equals, drawn anew at each start here */
     struct attempts attempts;
+    struct reach reach;
+    struct attempts block_readers;   /* index: attempts that read their block from here */
     TAILQ_HEAD(, local) locals;      /* index */
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
@@ -285,6 +303,8 @@ struct engine {
     struct host **hosts; /* hosts_max entries */
     uint32_t n_hosts;    /* highest known index + 1 */
     uint32_t joined, up;
+    struct sorted blind, blind_of_reader, blind_timers; /* who cannot read from whom (source.h) */
+    uint32_t suspects, struck;    /* index: suspect hosts; those with strikes */
     struct resources total, free; /* of hosts that are up and not draining */
     uint64_t uplink_bps;
     uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed anew for; 0: never */

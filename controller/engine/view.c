@@ -40,6 +40,13 @@ int engine_host(const struct engine *engine, uint32_t index, struct host_view *r
         .downlink_permille = host->downlink_permille,
         .smallest_coflow_bytes = smallest_receiving(host, ORDER_COFLOW),
         .smallest_macroflow_bytes = smallest_receiving(host, ORDER_MACROFLOW),
+        .suspect = host->reach.suspect,
+        .mute = host->reach.mute,
+        .blind = host->reach.blind,
+        .trial = !host->reach.suspect && host->reach.strikes,
+        .suspect_since_ns = host->reach.suspect_since_ns,
+        .readers = host->reach.readers,
+        .sources = host->reach.sources,
     };
     for (uint32_t i = 0; i < host->n_units; i++) {
         resources_add(&ret_view->total, &host->units[i].total);
@@ -235,6 +242,7 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
         .first_job = first ? first->number : 0,
         .hosts = engine->joined,
         .hosts_up = engine->up,
+        .hosts_suspect = engine->suspects,
         .jobs_active = engine->active.n,
         .tasks_ready = engine->n_ready,
         .attempts = engine->attempts.n,

@@ -28,6 +28,8 @@ struct m_demand {
 };
 struct m_host {
     bool known, joined, silent, lost, draining;
+    bool suspect, mute, blind, reached, cut; /* as in controller/engine/source.h */
+    uint32_t strikes;
     uint64_t generation;
     uint32_t labels; /* index into m_labels */
     uint32_t n_units;
@@ -67,6 +69,12 @@ struct m_attempt {
     enum attempt_state state;
     bool receiving, orphan;
     uint64_t size[2], received; /* Coflow, Macroflow */
+    uint32_t block;             /* the host that it reads its block from; ENGINE_NONE */
+    bool stalled[M_HOSTS];      /* sources that give it nothing */
+};
+struct m_pair {
+    bool is, overdue;
+    int64_t since, due;
 };
 
 enum unit_kind { M_COFLOW, M_MACROFLOW };
@@ -82,6 +90,8 @@ struct model {
     const struct m_judge *judge;
     uint64_t stream, next_job, next_foreign, steps, starts;
     struct m_host host[M_HOSTS];
+    struct m_pair pair[M_HOSTS][M_HOSTS]; /* reader, source */
+    uint64_t suspicions;
     struct m_job job[M_JOBS];
     struct m_attempt attempt[M_ATTEMPTS];
     uint64_t keyed_slots, keyed_bps;
@@ -115,7 +125,7 @@ static inline uint64_t m_random(struct model *m, uint64_t below)
 
 static inline bool m_up(const struct m_host *h)
 {
-    return h->joined && !h->silent && !h->lost && !h->draining;
+    return h->joined && !h->silent && !h->lost && !h->draining && !h->suspect;
 }
 
 static inline bool m_has_label(const struct m_host *h, uint32_t label)

@@ -2,13 +2,14 @@
  * written down as events for the engine. */
 #pragma once
 
-#include "tests/unit/model.h"
+#include "tests/unit/model_sources.h"
 
 /* ---- what happens ---------------------------------------------------------------------------- */
 
 static inline void m_stop(struct model *m, struct m_attempt *a)
 {
     assert_false(a->orphan);
+    m_release(m, a);
     a->orphan = true;
     m->stop_due[m->n_stop_due++] = a->number;
 }
@@ -41,6 +42,7 @@ static inline void m_job_over(struct model *m, struct m_job *j)
 static inline void m_without_result(struct model *m, struct m_attempt *a)
 {
     struct m_job *j = a->orphan ? NULL : m_find_job(m, a->job);
+    m_release(m, a);
     a->number = 0;
     m_task_free(m, j, a->stage, a->task);
 }
@@ -90,6 +92,8 @@ static inline void m_lose_slot(struct model *m, const struct m_attempt *a)
         m_stop_children(m, j, a->stage);
 }
 
+static inline void m_outputs_lost(struct model *m, uint32_t host);
+
 static inline void m_host_lost(struct model *m, uint32_t host)
 {
     for (int i = 0; i < M_ATTEMPTS; i++)
@@ -97,6 +101,12 @@ static inline void m_host_lost(struct model *m, uint32_t host)
             m_without_result(m, &m->attempt[i]);
             m_lose_slot(m, &m->attempt[i]);
         }
+    m_outputs_lost(m, host);
+    m_source_host_lost(m, host);
+}
+
+static inline void m_outputs_lost(struct model *m, uint32_t host)
+{
     for (int k = 0; k < M_JOBS; k++)
         for (uint32_t s = m->job[k].number ? m->job[k].n_stages : 0; s-- > 0;)
             for (uint32_t t = 0; t < m->job[k].stage[s].n_tasks; t++) {
@@ -169,8 +179,13 @@ static inline struct m_attempt *m_add_attempt(struct model *m, uint64_t number, 
 {
     struct m_attempt *a = m_find_attempt(m, 0);
     assert_non_null(a);
-    *a = (struct m_attempt){
-        .number = number, .stage = stage, .task = task, .host = host, .unit = unit, .orphan = !j};
+    *a = (struct m_attempt){.number = number,
+                            .stage = stage,
+                            .task = task,
+                            .host = host,
+                            .unit = unit,
+                            .orphan = !j,
+                            .block = ENGINE_NONE};
     if (!j)
         return a;
     a->job = j->number;
@@ -283,6 +298,71 @@ static inline void m_host_event(struct model *m, enum event_kind kind, uint32_t 
         h->lost = true;
         m_host_lost(m, host);
     }
+}
+
+/* Only a host that is not up can be forgotten. */
+static inline void m_forget(struct model *m, uint32_t host)
+{
+    struct m_host *h = &m->host[host];
+    if (!h->known || (h->joined && !h->silent))
+        return;
+    m_host_event(m, EVENT_HOST_LOST, host);
+    m->events[m->n_events - 1].kind = EVENT_HOST_FORGET;
+    *h = (struct m_host){.known = true, .generation = h->generation, .n_units = 1};
+    m_congestion(m);
+}
+
+/* Some attempt that reads says that a host gives it nothing, or something again. */
+static inline void m_source(struct model *m, struct m_attempt *a, uint32_t source)
+{
+    bool flows = a->stalled[source] && m_random(m, 3) == 0;
+    struct event *e = m_event(m, flows ? EVENT_SOURCE_FLOWS : EVENT_SOURCE_STALLED);
+    e->source.attempt = a->number;
+    e->source.host = source;
+    e->source.others = m_random(m, 6) == 0;
+    if (a->orphan || a->state == ATTEMPT_COMPUTING)
+        return;
+    if (flows) {
+        m_reached(m, a->host, source);
+        return;
+    }
+    if (!m->host[source].joined || m->host[source].lost) {
+        m_outputs_lost(m, source);
+        if (!a->orphan)
+            m_read_again(m, a);
+        return;
+    }
+    struct m_pair *p = &m->pair[a->host][source];
+    uint32_t reader = a->host;
+    if (!p->is)
+        *p = (struct m_pair){.is = true, .since = m->script.now_ns};
+    if (!m_waiting(m, reader, source)) {
+        p->since = p->overdue ? p->since : m->script.now_ns;
+        p->due = p->since + m->config.source_lost_ns;
+    }
+    a->stalled[source] = true;
+    m->host[reader].reached |= e->source.others > 0;
+    m_judge_both(m, reader, source);
+    if (m->host[source].cut)
+        m_give_up(m, reader, source);
+    else if (!a->orphan && a->block == source &&
+             m_other_replica(&m_find_job(m, a->job)->stage[a->stage], m, a))
+        m_read_again(m, a);
+}
+
+static inline void m_any_source(struct model *m)
+{
+    uint32_t source = (uint32_t)m_random(m, m_random(m, 2) ? M_HOSTS : 2);
+    uint64_t reading = 0, chosen;
+    for (int i = 0; i < M_ATTEMPTS; i++)
+        reading += m->attempt[i].number && m->attempt[i].receiving;
+    chosen = reading ? m_random(m, reading) : 0;
+    for (int i = 0; reading && m->host[source].known && i < M_ATTEMPTS; i++)
+        if (m->attempt[i].number && m->attempt[i].receiving && chosen-- == 0) {
+            bool at_block = m->attempt[i].block != ENGINE_NONE && m_random(m, 2);
+            m_source(m, &m->attempt[i], at_block ? m->attempt[i].block : source);
+            return;
+        }
 }
 
 static inline void m_drain(struct model *m, uint32_t host)
@@ -542,6 +622,24 @@ static inline void m_failed(struct model *m, struct m_attempt *a)
     m_job_over(m, j);
 }
 
+/* It has read from all its sources. */
+static inline void m_received(struct model *m, struct m_attempt *a)
+{
+    const struct m_job *j = a->orphan ? NULL : m_find_job(m, a->job);
+    uint32_t hosts[1 + M_STAGES * M_TASKS], n = 0;
+    a->state = ATTEMPT_COMPUTING;
+    if (j && a->block != ENGINE_NONE)
+        hosts[n++] = a->block;
+    for (uint32_t i = 0; j && i < j->stage[a->stage].n_parents; i++)
+        for (uint32_t map = 0; map < j->stage[j->stage[a->stage].parents[i]].n_tasks; map++)
+            if (m_cell(j, a->stage, i, map, a->task))
+                hosts[n++] = m_output_host(m, j, j->stage[a->stage].parents[i], map);
+    for (uint32_t i = 0; i < n; i++)
+        if (hosts[i] != ENGINE_NONE && (m->host[hosts[i]].strikes || m_sources(m, a->host)))
+            m_reached(m, a->host, hosts[i]);
+    m_release(m, a);
+}
+
 static inline void m_news(struct model *m, struct m_attempt *a)
 {
     static const enum event_kind kinds[] = {
@@ -563,9 +661,11 @@ static inline void m_news(struct model *m, struct m_attempt *a)
     } else if (kind == EVENT_ATTEMPT_STARTED && a->state <= ATTEMPT_STARTED) {
         a->state = a->receiving ? ATTEMPT_RECEIVING : reduce ? ATTEMPT_STARTED : ATTEMPT_COMPUTING;
     } else if (kind == EVENT_ATTEMPT_RECEIVED) {
-        a->state = ATTEMPT_COMPUTING;
+        m_received(m, a);
         a->receiving = false;
     } else if (kind == EVENT_ATTEMPT_DONE) {
+        if (a->state != ATTEMPT_COMPUTING)
+            m_received(m, a);
         m_done(m, a);
     } else if (kind == EVENT_ATTEMPT_FAILED || kind == EVENT_ATTEMPT_REFUSED) {
         m_failed(m, a);

@@ -67,8 +67,12 @@ static inline void m_make_event(struct model *m)
             m_host_event(m, EVENT_HOST_BACK, host);
         return;
     }
-    if (kind < 600)
+    if (kind < 500)
         m_any_news(m);
+    else if (kind < 595)
+        m_any_source(m);
+    else if (kind < 600)
+        m_forget(m, host);
     else if (kind < 760)
         m_submit(m);
     else if (kind < 860)
@@ -133,6 +137,28 @@ static inline int64_t m_hold_end(const struct m_stage *s)
     return s->held_until < s->due ? s->held_until : s->due;
 }
 
+static inline void m_see_input(void *context, const struct engine_input *input)
+{
+    struct m_attempt *a = context;
+    if (input->block)
+        a->block = input->host;
+}
+
+/* Where it reads its block from: from a good replica, if there is one. */
+static inline void m_take_block(struct model *m, struct m_attempt *a, bool block)
+{
+    const struct m_stage *s = &m_find_job(m, a->job)->stage[a->stage];
+    bool found = false, good = false;
+    assert_true(engine_inputs(m->script.engine, a->number, m_see_input, a) >= 0);
+    assert_int_equal(a->block != ENGINE_NONE, block);
+    for (uint32_t i = 0; i < s->n_replicas; i++) {
+        found |= s->task[a->task].replicas[i] == a->block;
+        good |= m_good(m, s->task[a->task].replicas[i]);
+    }
+    assert_true(!block || found);
+    assert_true(!block || m_good(m, a->block) || (!good && !m->host[a->block].lost));
+}
+
 static inline void m_apply_start(struct model *m, const struct decision *d)
 {
     struct m_job *j = m_find_job(m, d->start.job);
@@ -149,6 +175,7 @@ static inline void m_apply_start(struct model *m, const struct decision *d)
     a->mem = s->demand.mem;
     m_set_sizes(a, s, block);
     a->receiving = remote > 0;
+    m_take_block(m, a, block);
     assert_int_equal(d->start.input_bytes, remote);
     m_check_levels(m, d, a);
     if (s->held)
@@ -248,7 +275,14 @@ static inline void m_compare_hosts(const struct model *m, int64_t *ret_total, in
         assert_int_equal(view.free.amount[RES_SLOTS], slots);
         assert_int_equal(view.free.amount[RES_MEM_BYTES], mem);
         assert_int_equal(view.total.amount[RES_SLOTS], total);
-        assert_int_equal(view.joined && !view.silent && !view.lost && !view.draining, m_up(host));
+        assert_int_equal(view.joined && !view.silent && !view.lost && !view.draining &&
+                             !view.suspect,
+                         m_up(host));
+        assert_int_equal(view.suspect, host->suspect);
+        assert_int_equal(view.mute, host->mute);
+        assert_int_equal(view.blind, host->blind);
+        assert_int_equal(view.readers, m_readers(m, h));
+        assert_int_equal(view.sources, m_sources(m, h));
         *ret_total += m_up(host) ? total : 0;
         *ret_free += m_up(host) ? slots : 0;
     }
@@ -328,7 +362,8 @@ static inline void model_begin(struct model *m, const struct engine_config *conf
         strcmp(config->network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
     m->order[MODE_SLOT_STARVED] =
         strcmp(config->network, "cans-coflow") == 0 ? M_COFLOW : M_MACROFLOW;
-    script_begin(&m->script, config);
+    m->config.source_lost_ns = 3 * SECOND;
+    script_begin(&m->script, &m->config);
 }
 
 static inline void model_end(struct model *m)
@@ -356,6 +391,8 @@ static inline void model_step(struct model *m)
         m_rekey(m);
         m_forget_overdue(m);
     }
+    m_expire(m);
+    m_forget_overdue(m);
     script_events(&m->script, m->events, m->n_events);
     m_follow(m);
     if (m->judge)

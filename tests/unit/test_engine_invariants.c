@@ -172,7 +172,14 @@ static void make_fact(struct chaos *c, struct event *e)
     case EVENT_HOST_SILENT:
     case EVENT_HOST_LOST:
     case EVENT_HOST_BACK:
+    case EVENT_HOST_FORGET:
         e->host.host = host;
+        break;
+    case EVENT_SOURCE_STALLED:
+    case EVENT_SOURCE_FLOWS:
+        e->source.attempt = some_attempt(c);
+        e->source.host = host;
+        e->source.others = (uint32_t)any(c, 2);
         break;
     default:
         e->attempt.attempt = some_attempt(c);
@@ -216,7 +223,7 @@ static void check_sums(struct chaos *c)
         if (engine_host(c->script.engine, h, &host) < 0)
             continue;
         assert_int_equal(host.running, running[h]);
-        if (!host.joined || host.silent || host.lost || host.draining)
+        if (!host.joined || host.silent || host.lost || host.draining || host.suspect)
             continue;
         total += (uint64_t)host.total.amount[RES_SLOTS];
         free_slots += (uint64_t)host.free.amount[RES_SLOTS];
@@ -239,14 +246,14 @@ static void check_sums(struct chaos *c)
 static void check_answers(const struct chaos *c, const struct event *e)
 {
     size_t rejects = script_count(&c->script, DECISION_REJECT);
-    assert_true(rejects <= (e->kind < EVENT_HOST_JOIN));
+    assert_true(rejects <= (e->kind < EVENT_HOST_JOIN || e->kind == EVENT_HOST_FORGET));
     const struct decision *d = script_decision(&c->script, DECISION_REJECT, 0);
     assert_true(!d || (d->reject.request == e->request && d->reject.event == e->kind &&
                        d->reason != REASON_NONE));
     for (size_t i = 0; (d = script_decision(&c->script, DECISION_START, i)); i++) {
         struct host_view host;
         assert_int_equal(engine_host(c->script.engine, d->start.host, &host), 0);
-        assert_true(host.joined && !host.silent && !host.lost && !host.draining &&
+        assert_true(host.joined && !host.silent && !host.lost && !host.draining && !host.suspect &&
                     d->start.unit < host.units);
     }
     bool answered = e->kind == EVENT_ASK || e->kind == EVENT_LOCK || e->kind == EVENT_UNLOCK ||

@@ -374,7 +374,7 @@ static void pick(struct model *m, struct offers *offers)
         offer_late(m, jobs, offers);
 }
 
-static uint64_t seen_reasons[REASONS], starved_starts, congested_starts;
+static uint64_t seen_reasons[REASONS], starved_starts, congested_starts, suspicions;
 
 static void judge_start(struct model *m, const struct decision *start)
 {
@@ -435,6 +435,7 @@ static void run(const char *turn, const char *network, int64_t dwell_ns, bool mo
         for (int step = 0; step < STEPS; step++)
             model_step(&m);
         starts += m.starts;
+        suspicions += m.suspicions;
         model_end(&m);
     }
     assert_true(starts > (uint64_t)RUNS * STEPS / 20);
@@ -488,6 +489,7 @@ static void test_every_branch_was_taken(void **state)
             fail_msg("no start was %s", reason_name(reasons[i]));
     assert_true(starved_starts > 100);
     assert_true(congested_starts > 100);
+    assert_true(suspicions > 100);
 }
 
 int main(void)
