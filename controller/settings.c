@@ -156,7 +156,7 @@ static const struct conf_section timer_section = {timer_fields, sizeof(struct se
                                                   timers_check};
 
 static const struct conf_field log_fields[] = {
-    STRING(settings_log, folder, "folder", ""),
+    STRING(settings_log, folder, "folder", "log"),
     BYTES(settings_log, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40),
     NUMBER(settings_log, files, "files", "4", 1, 1000),
     END,
@@ -329,6 +329,23 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->shapes_max = (uint32_t)bounds->shapes;
 }
 
+/* A name stands for a folder in `state`. */
+static int log_folder_resolve(struct settings *settings, struct err *err)
+{
+    struct settings_log *log = &settings->log;
+    char folder[sizeof(log->folder) + sizeof(settings->state) + 1];
+    if (strcmp(log->folder, "none") == 0)
+        strcpy(log->folder, "");
+    if (!*log->folder || *log->folder == '/')
+        return 0;
+    snprintf(folder, sizeof(folder), "%s/%s", settings->state, log->folder);
+    if (strlen(folder) >= sizeof(log->folder))
+        return err_set(err, EINVAL, "log: folder: %s is longer than %zu bytes", folder,
+                       sizeof(log->folder) - 1);
+    strcpy(log->folder, folder);
+    return 0;
+}
+
 int settings_load(const char *path, struct settings *ret_settings, struct err *err)
 {
     struct engine_config config;
@@ -338,6 +355,8 @@ int settings_load(const char *path, struct settings *ret_settings, struct err *e
                  : conf_defaults(&settings_section, &settings, err);
     if (r < 0)
         return r;
+    if ((r = log_folder_resolve(&settings, err)) < 0)
+        return path ? err_prefix(err, "%s", path) : r;
     settings_engine(&settings, 1, &config);
     if ((r = engine_create(&config, &engine, err)) < 0)
         return path ? err_prefix(err, "%s", path) : r;

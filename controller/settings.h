@@ -16,7 +16,7 @@ struct settings_timers {
 };
 
 struct settings_log {
-    char folder[256]; /* empty: no log */
+    char folder[256]; /* empty: nothing is recorded */
     int64_t max_bytes, files;
 };
 

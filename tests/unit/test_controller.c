@@ -272,6 +272,27 @@ static void presets_are_what_they_say(void **state)
     }
 }
 
+static void the_recording_is_in_the_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *folder;
+    } cases[] = {
+        {"state: /s\n", "/s/log"},
+        {"{state: /s, log: {folder: a/b}}\n", "/s/a/b"},
+        {"{state: /s, log: {folder: /elsewhere}}\n", "/elsewhere"},
+        {"{state: /s, log: {folder: none}}\n", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct settings settings;
+        struct err err;
+        file_write("conf", cases[i].text);
+        if (settings_load(path_of("conf"), &settings, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_string_equal(settings.log.folder, cases[i].folder);
+    }
+}
+
 static void settings_reach_the_engine(void **state)
 {
     (void)state;
@@ -308,6 +329,7 @@ int main(void)
         CASE(wrong_settings_are_refused),
         CASE(presets_are_what_they_say),
         CASE(settings_reach_the_engine),
+        CASE(the_recording_is_in_the_state),
     };
     return cmocka_run_group_tests_name("controller", tests, NULL, NULL);
 }
