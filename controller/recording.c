@@ -181,12 +181,11 @@ static int tell(struct recording *recording, struct err *err)
 
 int recording_flush(struct recording *recording, struct err *err)
 {
-    uint64_t length, enough = recording->max_bytes;
+    file_ordered(recording, false);
+    uint64_t length = recording->ring.end - recording->begin, enough = recording->max_bytes;
     if (enough < recording->state_bytes)
         enough = recording->state_bytes;
-    file_ordered(recording, false);
     int failure = recording->ordered ? 0 : recording_writer_failure(recording->writer);
-    length = recording->ring.end - recording->begin;
     if (failure || (length >= OVERLONG * enough && length >= OVERLONG_MIN))
         drop_from_here(recording, failure ? failure : EFBIG);
     if (file_due(recording, length, enough))

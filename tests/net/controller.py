@@ -68,9 +68,9 @@ class Clock:
 
 
 class Daemon:
-    """duopolyd with a folder of its own; `scripted` gives its time to the test."""
+    """duopolyd with a folder of its own; `scripted` gives its time to the test. `log`: more of that section, None: nothing of it."""
 
-    def __init__(self, scripted=False, config=""):
+    def __init__(self, scripted=False, config="", log=""):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="duopoly-"))
         self.socket = self.folder / "s"
         self.scripted = scripted
@@ -78,12 +78,14 @@ class Daemon:
         self.process = None
         self.started = 0  # how often it said before that it listens
         self.extra = config
+        if log is not None:
+            folder = "" if "folder:" in log else f"folder: {self.folder}/log"
+            self.extra = "log: {%s}\n%s" % (", ".join(filter(None, [folder, log])), config)
         self.start()
 
     def start(self):
         config = self.folder / "duopolyd.yaml"
-        config.write_text(f"listen: tcp://127.0.0.1:*\nsocket: {self.socket}\nstate: {self.folder}/state\n"
-                          f"log: {{folder: {self.folder}/log}}\n{self.extra}")
+        config.write_text(f"listen: tcp://127.0.0.1:*\nsocket: {self.socket}\nstate: {self.folder}/state\n{self.extra}")
         command = [BUILD / "duopolyd", "--config", config]
         if self.scripted:
             (self.folder / "clock").unlink(missing_ok=True)

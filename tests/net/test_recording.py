@@ -1,0 +1,149 @@
+"""The recording of a real duopolyd: bounded whatever is submitted, never in the way, whole after a kill and on again after a full disk."""
+import resource
+import subprocess
+
+import pytest
+
+from controller import BUILD, Agent, Daemon, pb, wait_until, workload
+
+
+@pytest.fixture
+def made():
+    """What is made is gone when the test is over."""
+    things = []
+    yield things
+    for thing in reversed(things):
+        thing.remove() if isinstance(thing, Daemon) else thing.close()
+
+
+def daemon_of(made, max_bytes, **more):
+    made.append(Daemon(log="max_bytes: %s" % max_bytes, **more))
+    return made[-1]
+
+
+def agent_of(made, daemon, **more):
+    made.append(Agent(daemon, "h1", **more))
+    made[-1].join()
+    return made[-1]
+
+
+def round_trip(agent):
+    """An empty one: a numbered heartbeat and its acknowledgement."""
+    agent.acknowledged(agent.send(numbered=True, agent_heartbeat=pb.AgentHeartbeat()))
+
+
+def small_jobs(n):
+    return [{"id": i, "stages": [{"tasks": 1, "compute_ms": 1}]} for i in range(1, n + 1)]
+
+
+def files_of(daemon):
+    return sorted((daemon.folder / "log").glob("duopoly.log*"))
+
+
+def replay_all(daemon):
+    for path in files_of(daemon):
+        done = subprocess.run([BUILD / "duopoly-sim", "replay", "--quiet", path], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def parts(path):
+    """Bytes of a file's state, and of what follows."""
+    lines = path.read_text().splitlines(keepends=True)
+    state = sum(len(l) for l in lines if l.startswith("dump "))
+    return state, sum(len(l) for l in lines) - state
+
+
+def test_many_small_jobs_do_not_turn_the_files_over(made):
+    daemon = daemon_of(made, "16 kB")
+    agent = agent_of(made, daemon, slots=1)
+    daemon.ctl("drain", "h1")
+    daemon.ctl("submit", workload(daemon.folder, small_jobs(1500)))
+    round_trip(agent)
+    before = daemon.counters()
+    for _ in range(10):
+        daemon.ctl("status")
+        round_trip(agent)
+    after = daemon.counters()
+    assert after["log.files"] - before["log.files"] <= 1, "one may have been on its way"
+    assert after["log.dropped"] == 0 and after["log.steps"] >= 1500
+    assert after["log.files"] <= 12, "each is about twice as long as the one before"
+    assert daemon.stop() == 0
+    finished = [parts(path) for path in files_of(daemon)[1:]]
+    assert finished and all(follows >= max(state, 16000) for state, follows in finished)
+    replay_all(daemon)
+
+
+def test_a_job_of_a_million_tasks_is_in_nobodys_way(made):
+    daemon = daemon_of(made, "1 MB")
+    agent = agent_of(made, daemon, slots=1)
+    daemon.ctl("drain", "h1")
+    daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "stages": [{"tasks": 1000000, "compute_ms": 1}]}]))
+    for _ in range(100):
+        round_trip(agent)
+    assert daemon.ctl("job", 1)["task_count"] == 1000000
+    counters = wait_until(lambda: settled(daemon), "no file is on its way")
+    assert counters["log.files"] <= 8 and counters["log.dropped"] == 0
+    for _ in range(100):
+        round_trip(agent)
+        daemon.ctl("status")
+    assert daemon.counters()["log.files"] == counters["log.files"], "the state alone fills no file"
+
+
+def settled(daemon):
+    return None if (daemon.folder / "log" / "duopoly.next").exists() else daemon.counters()
+
+
+def test_reports_of_unknown_attempts_are_not_recorded(made):
+    daemon = daemon_of(made, "16 kB")
+    agent = agent_of(made, daemon)
+    before = daemon.counters()
+    for attempt in range(1000):
+        last = agent.state((1 << 32) + 5000 + attempt, "DONE")
+    agent.acknowledged(last)
+    after = daemon.counters()
+    assert after["log.idle"] - before["log.idle"] >= 1000
+    assert after["log.bytes"] - before["log.bytes"] < 1000
+    assert daemon.stop() == 0
+    replay_all(daemon)
+
+
+def test_a_killed_controllers_recording_is_whole(made):
+    daemon = daemon_of(made, "16 kB")
+    agent_of(made, daemon)
+    daemon.ctl("submit", workload(daemon.folder, small_jobs(300)))
+    daemon.kill()
+    replay_all(daemon)
+    assert not [l for l in daemon.log() if l.startswith("end ")]
+    daemon.start()
+    assert daemon.stop() == 0
+    assert daemon.log()[-1] == "end stopped" and len(files_of(daemon)) > 1
+    replay_all(daemon)
+
+
+def test_after_a_full_disk_it_goes_on(made):
+    daemon = daemon_of(made, "64 kB")
+    agent = agent_of(made, daemon)
+    unlimited = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (8000, unlimited[1]))
+    daemon.ctl("submit", workload(daemon.folder, small_jobs(100)))
+    wait_until(lambda: daemon.ctl("status") and "steps are left out" in daemon.words(), "the operator is told")
+    round_trip(agent)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, unlimited)
+    wait_until(lambda: daemon.ctl("status") and "goes on in a new file" in daemon.words(), "it goes on")
+    dropped = daemon.counters()["log.dropped"]
+    assert dropped > 0 and daemon.words().count("steps are left out") == 1
+    daemon.ctl("cancel", 1)
+    assert daemon.stop() == 0
+    replay_all(daemon)
+    assert "dropped %d" % dropped in daemon.log()
+    assert [l for l in daemon.log() if l.startswith("e job_cancel")]
+
+
+def test_it_is_on_by_default_and_can_be_switched_off(made):
+    made.append(Daemon(log=None))
+    assert made[0].counters()["log.files"] == 1
+    assert made[0].stop() == 0
+    assert (made[0].folder / "state" / "log" / "duopoly.log").read_text().endswith("end stopped\n")
+    made.append(Daemon(log="folder: none"))
+    assert "log.files" not in made[1].counters()
+    assert not (made[1].folder / "state" / "log").exists()
