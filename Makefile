@@ -22,6 +22,13 @@ GENFLAGS := $(filter-out $(WARN),$(CFLAGS)) -w
 # ---- what must be installed ------------------------------------------------------------------------------------------------
 PACKAGES := $(shell sed 's/\#.*//' packages.txt)
 
+# Whatever is built needs them: said in one sentence instead of by the first program that is not there.
+DEPS_FOUND := $(BUILD)/deps-found
+$(DEPS_FOUND): packages.txt
+	@NO_INSTALL=1 ./install-packages $(PACKAGES)
+	@mkdir -p $(dir $@)
+	@touch $@
+
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
 ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay verify workload
 DIRS_lib       := lib
@@ -76,7 +83,7 @@ programs: $(PROGRAMS)
 # ---- generated code ----------------------------------------------------------------------------------------------------------
 PROTO_GEN := $(BUILD)/gen/schemas/duopoly.pb
 ifneq ($(wildcard schemas/duopoly.proto),)
-$(PROTO_GEN).c $(PROTO_GEN).h &: schemas/duopoly.proto $(wildcard schemas/duopoly.options)
+$(PROTO_GEN).c $(PROTO_GEN).h &: schemas/duopoly.proto $(wildcard schemas/duopoly.options) | $(DEPS_FOUND)
 	@mkdir -p $(dir $@)
 	nanopb_generator.py -q -D $(BUILD)/gen schemas/duopoly.proto
 $(BUILD)/obj/duopoly.pb.o: $(PROTO_GEN).c
@@ -89,7 +96,7 @@ GENERATED += $(PROTO_GEN).h
 endif
 BPF_SRC := $(wildcard hostagent/*.bpf.c)
 GENERATED += $(BPF_SRC:hostagent/%.bpf.c=$(BUILD)/gen/hostagent/%.skel.h)
-$(BUILD)/gen/hostagent/%.bpf.o: hostagent/%.bpf.c $(wildcard hostagent/*.h)
+$(BUILD)/gen/hostagent/%.bpf.o: hostagent/%.bpf.c $(wildcard hostagent/*.h) | $(DEPS_FOUND)
 	@mkdir -p $(dir $@)
 	$(CLANG) -target bpf -O2 -g -Wall -Werror -I. -I/usr/include/$(shell gcc -dumpmachine) -c -o $@ $<
 $(BUILD)/gen/hostagent/%.skel.h: $(BUILD)/gen/hostagent/%.bpf.o
@@ -100,7 +107,7 @@ $(BUILD)/gen/hostagent/%.skel.h: $(BUILD)/gen/hostagent/%.bpf.o
 # ---- objects and archives ----------------------------------------------------------------------------------------------------
 # Vectors wider than the processor's are passed between inlined functions only.
 $(patsubst %,$(BUILD)/obj/testbed/sim/network/%.o,dense dense_fill dense_avx2): CFLAGS += -Wno-psabi
-$(BUILD)/obj/%.o: %.c | $(GENERATED)
+$(BUILD)/obj/%.o: %.c | $(DEPS_FOUND) $(GENERATED)
 	@mkdir -p $(dir $@)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 define archive_rule
@@ -119,7 +126,7 @@ TEST_ARCHIVES := $(foreach a,controller cli agent task sim replay verify workloa
 TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.
 LEMON := $(BUILD)/obj/tests/mincost/lemon.o
-$(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h
+$(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h | $(DEPS_FOUND)
 	@mkdir -p $(dir $@)
 	$(CXX) -I. -O2 -DNDEBUG -g -c -o $@ $<
 PLAINFLOW := $(call archive,plainflow) $(LEMON)

@@ -9,6 +9,19 @@ from testbed.net import cluster
 BUILD = os.environ.get("BUILD", "build")
 
 
+def test_a_build_without_its_packages_says_what_to_do(tmp_path):
+    """`make` before `make deps`: one sentence, and nothing is built."""
+    nothing = tmp_path / "dpkg-query"
+    nothing.write_text("#!/bin/sh\nexit 1\n")
+    nothing.chmod(0o755)
+    made = subprocess.run(["make", "BUILD=%s" % (tmp_path / "build")], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, PATH="%s:%s" % (tmp_path, os.environ["PATH"])))
+    assert made.returncode != 0
+    ours = [line for line in made.stderr.splitlines() if not line.startswith("make")]
+    assert len(ours) == 1 and "missing Debian packages: " in ours[0] and "make deps" in ours[0], made.stderr
+    assert not (tmp_path / "build").exists()
+
+
 def test_the_table_of_policies_is_the_daemons():
     with open("README.md", encoding="utf-8") as readme:
         table = readme.read().split("| policy | jobs | tasks | wire |\n", 1)[1].split("\n\n", 1)[0]
