@@ -60,10 +60,12 @@ $(BUILD)/$(1): $(BUILD)/obj/$(2:.c=.o) $(foreach a,$(3),$(call archive,$(a)))
 endif
 endef
 WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
+# Started for each attempt, so loading them must cost little; the sanitizers' libraries cannot be linked in.
+STATIC := $(if $(SAN),,-static)
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lbpf -lnl-route-3 -lnl-3))
-$(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,-lsystemd))
+$(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC)))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
 $(eval $(call program,duopoly-workload,testbed/workload/main.c,workload lib,-ljansson -lm))
 $(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mcmf mincost lib,))

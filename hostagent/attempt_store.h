@@ -1,14 +1,15 @@
 /* What is on disk of attempts and outputs, so that a new agent finds it.
  *
- *   DIR/attempts/ATTEMPT/start    what was asked for (ATTEMPT: 16 hexadecimal digits)
- *                       /input    for the command (schemas/task.md)
- *                       /s        the parent's socket
- *                       /stopped  somebody asked for its end
- *                       /status   it has ended (lib/attempt.h)
- *                       /counted  its cgroup's id and received bytes, when its end was seen
- *   DIR/outputs/JOB-STAGE-TASK-ATTEMPT/out   what the command left: an output held
- * An attempt's directory goes when the controller has its result; an output when its job is
- * forgotten or its attempt did not succeed. Nothing is synced (files.h). Blocking. */
+ *   DIR/attempts/ATTEMPT      its record (ATTEMPT: 16 hexadecimal digits): what was asked for, the
+ *                             command's input, and what has become of it (lib/attempt.h)
+ *   DIR/attempts/ATTEMPT.s    its parent's socket, while the parent has no agent
+ *   DIR/outputs/JOB-STAGE-TASK-ATTEMPT   what the command left: an output held
+ *
+ * A record goes when the controller has the result; an output when its job is forgotten or its
+ * attempt did not succeed. All of it belongs to the boot, as attempts do: DIR should be a tmpfs,
+ * where making a record takes a tenth of the time that a disk's file system takes. Nothing is
+ * synced (files.h). A full file system refuses a new record with a sentence; one that stands needs
+ * no more room. Blocking. */
 #pragma once
 
 #include "hostagent/files.h"
@@ -21,25 +22,25 @@
 
 struct attempt_store {
     char directory[FILES_PATH];
-    uint32_t uid, gid; /* whose the output directories are */
 };
 
-/* Makes the directories that are missing. */
+/* Makes the directories that are missing; `outputs` is the commands' user's, who makes entries
+ * there and is not kept from removing them. */
 int attempt_store_init(struct attempt_store *store, const char *directory, uint32_t uid,
                        uint32_t gid, struct err *err);
 
-/* An attempt's directory with `start` and `input`, and the place of its output. */
+/* An attempt's record. −EEXIST if it has one. O(inputs). */
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
                        const duopoly_Input *inputs, uint32_t n, struct err *err);
 
-/* `start` again, after its levels changed. */
-int attempt_store_write_start(const struct attempt_store *store, const duopoly_Start *start,
-                              struct err *err);
-int attempt_store_read_start(const struct attempt_store *store, uint64_t attempt,
-                             duopoly_Start *ret_start, struct err *err);
+/* Who was asked for with which levels, and whether somebody asked for its end. */
+int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
+                       duopoly_Start *ret_start, bool *ret_stopped, struct err *err);
 
+/* The levels, or the stop, into its record. */
+int attempt_store_write_levels(const struct attempt_store *store, const duopoly_Start *start,
+                               struct err *err);
 void attempt_store_set_stopped(const struct attempt_store *store, uint64_t attempt);
-bool attempt_store_stopped(const struct attempt_store *store, uint64_t attempt);
 
 /* −ENOENT while it has not ended. */
 int attempt_store_status(const struct attempt_store *store, uint64_t attempt,
@@ -48,15 +49,8 @@ int attempt_store_status(const struct attempt_store *store, uint64_t attempt,
 int attempt_store_write_status(const struct attempt_store *store, uint64_t attempt,
                                const struct attempt_status *status, struct err *err);
 
-/* What the attempt's end leaves of its cgroup. Reading gives zeros where nothing was written. */
-void attempt_store_write_counted(const struct attempt_store *store, uint64_t attempt,
-                                 uint64_t cgroup, uint64_t received_bytes);
-void attempt_store_read_counted(const struct attempt_store *store, uint64_t attempt,
-                                uint64_t *ret_cgroup, uint64_t *ret_received_bytes);
-
-/* Paths; `name` is a file in the attempt's directory, "" the directory. */
-void attempt_store_path(const struct attempt_store *store, uint64_t attempt, const char *name,
-                        char path[FILES_PATH]);
+/* Paths of its record and of its output, which is not made here. */
+void attempt_store_path(const struct attempt_store *store, uint64_t attempt, char path[FILES_PATH]);
 void attempt_store_output_path(const struct attempt_store *store, const duopoly_Start *start,
                                char path[FILES_PATH]);
 
@@ -64,8 +58,8 @@ void attempt_store_remove(const struct attempt_store *store, uint64_t attempt);
 int attempt_store_list(const struct attempt_store *store,
                        void (*each)(void *user, uint64_t attempt), void *user, struct err *err);
 
-/* Keeps the output of a successful attempt if there is one, else removes its place. Whether one is
- * held. */
+/* Keeps the output of a successful attempt if there is one, else removes it. Whether one is held.
+ */
 bool attempt_store_settle_output(const struct attempt_store *store, const duopoly_Start *start,
                                  bool success);
 int attempt_store_list_outputs(const struct attempt_store *store,

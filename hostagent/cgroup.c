@@ -77,6 +77,18 @@ uint64_t cgroup_id(const char *subtree, uint64_t attempt)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
+bool cgroup_has_parent(const char *subtree, uint64_t attempt)
+{
+    char path[FILES_PATH], text[16];
+    path_of(subtree, attempt, "/cgroup.procs", path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool found = read(fd, text, sizeof(text)) > 0;
+    close(fd);
+    return found;
+}
+
 void cgroup_kill(const char *subtree, uint64_t attempt)
 {
     char path[FILES_PATH];

@@ -25,6 +25,9 @@ int cgroup_make(const char *subtree, uint64_t attempt, int *ret_parent_fd, int *
 /* The id of an attempt's command cgroup; 0 if it is gone. */
 uint64_t cgroup_id(const char *subtree, uint64_t attempt);
 
+/* Whether a process is in the parent's cgroup. */
+bool cgroup_has_parent(const char *subtree, uint64_t attempt);
+
 /* SIGKILL to everything in both cgroups; none is fine. */
 void cgroup_kill(const char *subtree, uint64_t attempt);
 

@@ -3,7 +3,8 @@
  * Not a log for people (lib/log.h) and not needed for anything to work: the demo and the benchmark
  * read their latencies from it. Times are CLOCK_MONOTONIC in nanoseconds:
  *
- * - begin ATTEMPT REQUEST_NS BEFORE_NS AFTER_NS: start asked for; clone3 called and returned
+ * - begin ATTEMPT REQUEST_NS BEFORE_NS AFTER_NS: start asked for; duopoly-task came to it; the
+ *   command's process was there
  * - end ATTEMPT NS: the agent saw the attempt's end
  * - mode MODE SEQUENCE NS: after the write to the map
  * - levels ATTEMPT COFLOW MACROFLOW NS: after the write to the map

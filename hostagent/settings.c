@@ -136,7 +136,7 @@ static const struct conf_field command_fields[] = {
      .offset = offsetof(struct settings_command, words),
      .size = 256,
      .min = 1,
-     .max = SPAWN_ARGUMENTS,
+     .max = ATTEMPT_ARGUMENTS,
      .item = &word_item,
      .count_offset = offsetof(struct settings_command, words_n)},
     END,

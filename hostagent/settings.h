@@ -38,7 +38,7 @@ struct settings_marks {
 
 struct settings_command {
     char name[64];
-    char words[SPAWN_ARGUMENTS][256];
+    char words[ATTEMPT_ARGUMENTS][256];
     uint32_t words_n;
 };
 

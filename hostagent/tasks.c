@@ -33,7 +33,7 @@ struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start)
         return NULL;
     attempt->tasks = tasks;
     attempt->start = *start;
-    attempt->pidfd = attempt->socket = -1;
+    attempt->socket = -1;
     RB_INSERT(attempt_tree, &tasks->attempts, attempt);
     tasks->attempts_n++;
     return attempt;
@@ -41,14 +41,11 @@ struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start)
 
 void attempt_release(struct attempt *attempt)
 {
-    attempt->end_source = sd_event_source_disable_unref(attempt->end_source);
     attempt->socket_source = sd_event_source_disable_unref(attempt->socket_source);
     attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
-    if (attempt->pidfd >= 0)
-        close(attempt->pidfd);
     if (attempt->socket >= 0)
         close(attempt->socket);
-    attempt->pidfd = attempt->socket = -1;
+    attempt->socket = -1;
     free(attempt->inputs);
     attempt->inputs = NULL;
 }
@@ -128,6 +125,7 @@ static void on_found_cgroup(void *user, uint64_t id)
     if (tasks_find_attempt(tasks, id))
         return;
     cgroup_kill(tasks->cgroup, id);
+    tasks->config.mark_driver->task_forget(tasks->config.mark, cgroup_id(tasks->cgroup, id), NULL);
     cgroup_remove(tasks->cgroup, id);
 }
 
@@ -147,6 +145,8 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
     slots_init(&tasks->slots, config->units, config->units_n);
     int r = attempt_store_init(&tasks->store, config->state_dir, config->uid, config->gid, err);
     if (r >= 0)
+        r = starter_open(tasks->program, event, &tasks->starter, err);
+    if (r >= 0)
         r = attempt_store_list(&tasks->store, on_found, tasks, err);
     if (r >= 0)
         r = cgroup_list(tasks->cgroup, on_found_cgroup, tasks, err);
@@ -165,6 +165,7 @@ void tasks_close(struct tasks *tasks)
         return;
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next)
         attempt_drop(attempt);
+    starter_close(tasks->starter);
     sd_event_unref(tasks->event);
     free(tasks);
 }
@@ -242,7 +243,7 @@ void tasks_stop(struct tasks *tasks, uint64_t id, uint32_t grace_ms)
         tasks_ask(tasks, id);
         return;
     }
-    if (attempt_runs(attempt)) {
+    if (attempt->begun) {
         stop_running(attempt, grace_ms);
         return;
     }
@@ -275,25 +276,30 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
     uint64_t now = journal_now_ns();
     for (pb_size_t i = 0; r >= 0 && i < levels->levels_count; i++) {
         struct attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);
-        if (!attempt || !attempt_runs(attempt))
+        if (!attempt || !attempt->begun || attempt_ended(attempt))
             continue;
         journal_line(tasks->config.journal, "levels %llu %u %u %llu",
                      (unsigned long long)attempt->start.attempt, attempt->start.coflow_level,
                      attempt->start.macroflow_level, (unsigned long long)now);
-        attempt_store_write_start(&tasks->store, &attempt->start, NULL);
+        attempt_store_write_levels(&tasks->store, &attempt->start, NULL);
     }
     return r;
 }
 
-static void forget_attempt(struct attempt *attempt)
+void attempt_forget(struct attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
+    uint64_t id = attempt->start.attempt;
+    /* The record first: a cgroup without one is nobody's to a new agent. */
+    if (!attempt->acknowledged)
+        attempt_store_remove(&tasks->store, id);
     attempt->acknowledged = true;
-    if (attempt->cgroup_left)
-        return; /* tasks_tick tries again */
+    if (!cgroup_remove(tasks->cgroup, id)) {
+        cgroup_kill(tasks->cgroup, id);
+        return;
+    }
     if (attempt->cgroup)
         tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
-    attempt_store_remove(&tasks->store, attempt->start.attempt);
     attempt_drop(attempt);
 }
 
@@ -301,7 +307,7 @@ void tasks_acknowledge(struct tasks *tasks, uint64_t id)
 {
     struct attempt *attempt = tasks_find_attempt(tasks, id);
     if (attempt && attempt_ended(attempt))
-        forget_attempt(attempt);
+        attempt_forget(attempt);
 }
 
 int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err)
@@ -309,7 +315,7 @@ int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err)
     struct attempt *attempt, *next;
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
         if (attempt->start.job == job && attempt_ended(attempt))
-            forget_attempt(attempt);
+            attempt_forget(attempt);
     }
     return attempt_store_forget_job(&tasks->store, job, err);
 }
@@ -335,10 +341,8 @@ void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, 
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
         if (attempt_runs(attempt))
             read_bytes(attempt, each, user);
-        if (attempt->cgroup_left)
-            attempt->cgroup_left = !cgroup_remove(tasks->cgroup, attempt->start.attempt);
         if (attempt->acknowledged)
-            forget_attempt(attempt);
+            attempt_forget(attempt);
     }
 }
 

@@ -1,18 +1,20 @@
 /* Attempts on this host: started in slots, watched, stopped, kept until the controller has their
  * result.
  *
- * An attempt goes through these phases (duopoly_AttemptPhase): SENT while inputs are on their way
- * or QUEUED while no slot is free, STARTED when its process exists, COMPUTING when all its input
- * has arrived, then DONE, FAILED or KILLED, which stay on disk until tasks_acknowledge. One that
- * cannot be started is REFUSED and forgotten at once. Each change is told by on_state, at once. A
- * new agent finds the attempts of the one before it: tasks_open asks the parents of those that run.
+ * An attempt goes through these phases (duopoly_AttemptPhase): SENT while inputs or its process are
+ * on their way or QUEUED while no slot is free, STARTED when its process exists, COMPUTING when all
+ * its input has arrived, then DONE, FAILED or KILLED, which stay on disk until tasks_acknowledge.
+ * One that cannot be started is REFUSED and forgotten at once. Each change is told by on_state, at
+ * once. A new agent finds the attempts of the one before it: tasks_open asks the parents of those
+ * that run.
  *
  * Every attempt has its cgroup and its levels in the marks before its process exists, and is
  * unmarked when it ends. A slot is free when everything of the attempt is dead.
  *
  * Bounds: TASKS_MAX attempts of all phases, TASKS_INPUTS inputs of one; more is refused with a
- * sentence. Starting costs a dozen file operations and one clone3 (under a millisecond); everything
- * else O(log attempts), save what says otherwise. One thread; handlers are called from the event
+ * sentence. Starting costs a dozen system calls (a fifth of a millisecond): the process is made by
+ * another one (hostagent/starter.h), so whoever obeys never waits for a process; everything else
+ * O(log attempts), save what says otherwise. One thread; handlers are called from the event
  * loop or from within the call that caused them, and must not call back into starting, stopping or
  * forgetting. */
 #pragma once
@@ -22,7 +24,7 @@
 #include "hostagent/mark.h"
 #include "hostagent/nudge.h"
 #include "hostagent/slots.h"
-#include "hostagent/spawn.h"
+#include "lib/attempt.h"
 #include "schemas/duopoly.pb.h"
 
 #include <systemd/sd-event.h>
@@ -34,7 +36,7 @@
 
 struct tasks_command {
     char name[64];
-    char words[SPAWN_ARGUMENTS][256]; /* ends with "" */
+    char words[ATTEMPT_ARGUMENTS][256]; /* ends with "" */
 };
 
 struct tasks_config {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "hostagent/attempt_store.h"
+#include "hostagent/starter.h"
 #include "hostagent/tasks.h"
 
 #include <bsd/sys/tree.h>
@@ -20,10 +21,10 @@ struct attempt {
     sd_event_source *inputs_timer;
     duopoly_AttemptPhase phase;
     bool holds_slot, stopped;
-    int pidfd, socket;
-    sd_event_source *end_source, *socket_source;
+    bool begun; /* it was ordered from duopoly-task: there may be a process */
+    int socket; /* to its parent */
+    sd_event_source *socket_source;
     uint64_t cgroup;   /* id; 0: none */
-    bool cgroup_left;  /* something was still dying in it */
     bool acknowledged; /* gone as soon as the cgroup is */
     uint64_t received_bytes;
     uint64_t request_ns;
@@ -40,6 +41,7 @@ struct tasks {
     struct tasks_config config;
     struct tasks_handler handler;
     struct attempt_store store;
+    struct starter *starter;
     sd_event *event;
     struct slots slots;
     struct attempt_tree attempts;
@@ -71,14 +73,21 @@ void attempt_tell(struct attempt *attempt, const char *text);
 /* Its levels into the marks. */
 int attempt_mark(struct attempt *attempt, struct err *err);
 void attempt_release(struct attempt *attempt); /* descriptors and sources */
+/* The controller has its result, or needs none: off the disk, then its cgroup, then the table. What
+ * is still dying there is tried again by tasks_tick. */
+void attempt_forget(struct attempt *attempt);
 
 /* tasks_start.c */
 void attempt_refuse(struct attempt *attempt, const char *why); /* tells and drops */
 void tasks_run_queued(struct tasks *tasks);
+/* Its process exists; times as the parent says them. */
+void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t after_ns);
+/* It never will. */
+void attempt_on_no_start(struct attempt *attempt, const char *why);
 
 /* tasks_watch.c */
-/* Takes the descriptors. */
-int attempt_watch(struct attempt *attempt, int pidfd, int socket, struct err *err);
+/* Takes the descriptor. */
+int attempt_watch(struct attempt *attempt, int socket, struct err *err);
 void attempt_finish(struct attempt *attempt); /* its parent has ended: result, slot, marks */
 /* Finds a former agent's attempt: running, or ended. */
 void attempt_take_over(struct tasks *tasks, uint64_t id);

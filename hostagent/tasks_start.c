@@ -2,7 +2,7 @@
 #include "hostagent/tasks_attempt.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,43 +29,38 @@ void attempt_refuse(struct attempt *attempt, const char *why)
         tasks_run_queued(tasks);
 }
 
-static int spawn(struct attempt *attempt, const struct tasks_command *command, int parent_fd,
-                 int task_fd, struct err *err)
+static int order(struct attempt *attempt, int parent_fd, int task_fd, struct err *err)
 {
     struct tasks *tasks = attempt->tasks;
-    char directory[FILES_PATH], input[FILES_PATH], output[FILES_PATH];
-    char *argv[SPAWN_ARGUMENTS + 1];
-    size_t n = 0;
-    attempt_store_path(&tasks->store, attempt->start.attempt, "", directory);
-    attempt_store_path(&tasks->store, attempt->start.attempt, "input", input);
+    const struct tasks_command *command = find_command(tasks, attempt->start.command);
+    char record[FILES_PATH], output[FILES_PATH];
+    int socket = -1;
+    attempt_store_path(&tasks->store, attempt->start.attempt, record);
     attempt_store_output_path(&tasks->store, &attempt->start, output);
-    for (; n < SPAWN_ARGUMENTS && command->words[n][0]; n++)
-        argv[n] = (char *)(uintptr_t)command->words[n];
-    argv[n] = NULL;
-    const struct spawn_config config = {.program = tasks->program,
-                                        .directory = directory,
-                                        .uid = tasks->config.uid,
-                                        .gid = tasks->config.gid,
-                                        .argv = argv,
-                                        .input = input,
-                                        .output = output,
-                                        .parent_cgroup_fd = parent_fd,
-                                        .task_cgroup_fd = task_fd};
-    struct spawned spawned;
-    int r = spawn_task(&config, &spawned, err);
-    if (r < 0)
-        return r;
-    journal_line(tasks->config.journal, "begin %llu %llu %llu %llu",
-                 (unsigned long long)attempt->start.attempt,
-                 (unsigned long long)attempt->request_ns, (unsigned long long)spawned.before_ns,
-                 (unsigned long long)spawned.after_ns);
-    return attempt_watch(attempt, spawned.pidfd, spawned.socket, err);
+    struct attempt_order one = {
+        .uid = tasks->config.uid, .gid = tasks->config.gid, .record = record, .output = output};
+    for (size_t n = 0; n < ATTEMPT_ARGUMENTS && command->words[n][0]; n++)
+        one.argv[n] = command->words[n];
+    int r = starter_start(tasks->starter, &one, parent_fd, task_fd, &socket, err);
+    return r < 0 ? r : attempt_watch(attempt, socket, err);
+}
+
+/* What was made for it. */
+static void take_back(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    uint64_t id = attempt->start.attempt;
+    tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
+    nudge_forget(tasks->config.nudge, attempt->cgroup);
+    cgroup_kill(tasks->cgroup, id);
+    cgroup_remove(tasks->cgroup, id);
+    attempt_store_settle_output(&tasks->store, &attempt->start, false);
+    attempt_store_remove(&tasks->store, id);
 }
 
 static int run(struct attempt *attempt, struct err *err)
 {
     struct tasks *tasks = attempt->tasks;
-    const struct tasks_command *command = find_command(tasks, attempt->start.command);
     int parent_fd = -1, task_fd = -1;
     int r = cgroup_make(tasks->cgroup, attempt->start.attempt, &parent_fd, &task_fd,
                         &attempt->cgroup, err);
@@ -75,17 +70,11 @@ static int run(struct attempt *attempt, struct err *err)
     if (r >= 0)
         r = attempt_mark(attempt, err); /* before the process exists: its first packet is marked */
     if (r >= 0)
-        r = spawn(attempt, command, parent_fd, task_fd, err);
+        r = order(attempt, parent_fd, task_fd, err);
     close(parent_fd);
     close(task_fd);
-    if (r < 0) {
-        tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
-        nudge_forget(tasks->config.nudge, attempt->cgroup);
-        cgroup_kill(tasks->cgroup, attempt->start.attempt);
-        cgroup_remove(tasks->cgroup, attempt->start.attempt);
-        attempt_store_settle_output(&tasks->store, &attempt->start, false);
-        attempt_store_remove(&tasks->store, attempt->start.attempt);
-    }
+    if (r < 0)
+        take_back(attempt);
     return r;
 }
 
@@ -98,11 +87,25 @@ static void begin(struct attempt *attempt)
         attempt_refuse(attempt, err.text);
         return;
     }
+    attempt->begun = true;
     free(attempt->inputs);
     attempt->inputs = NULL;
+}
+
+void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t after_ns)
+{
+    journal_line(attempt->tasks->config.journal,
+                 "begin %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, attempt->start.attempt,
+                 attempt->request_ns, before_ns, after_ns);
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
     attempt->tasks->counters.started++;
     attempt_tell(attempt, NULL);
+}
+
+void attempt_on_no_start(struct attempt *attempt, const char *why)
+{
+    take_back(attempt);
+    attempt_refuse(attempt, why);
 }
 
 static void take_slot(struct attempt *attempt)
@@ -226,7 +229,7 @@ void tasks_start(struct tasks *tasks, const duopoly_Start *start)
 void tasks_add_inputs(struct tasks *tasks, const duopoly_StartInputs *part)
 {
     struct attempt *attempt = tasks_find_attempt(tasks, part->attempt);
-    if (!attempt || attempt->phase != duopoly_AttemptPhase_PHASE_SENT)
+    if (!attempt || attempt->phase != duopoly_AttemptPhase_PHASE_SENT || attempt->begun)
         return; /* refused meanwhile, or said twice */
     if (part->inputs_count > attempt->start.inputs - attempt->inputs_n) {
         attempt_refuse(attempt, "more inputs than it was said to have");

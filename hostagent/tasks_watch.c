@@ -4,17 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define ANSWER_MS 1000 /* a parent's first word to a new agent */
+#define ANSWER_MS 1000 /* for a parent that lives to listen to a new agent */
 
 /* ---- what the parent says ---- */
 
@@ -59,30 +57,6 @@ static void on_said(struct attempt *attempt, const char *text)
     }
 }
 
-/* One datagram; false at the end of the connection. */
-static bool read_parent(struct attempt *attempt)
-{
-    char text[ATTEMPT_MESSAGE];
-    ssize_t n = recv(attempt->socket, text, sizeof(text) - 1, MSG_DONTWAIT);
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR;
-    if (n == 0)
-        return false;
-    text[n] = 0;
-    if (strncmp(text, "said ", 5) == 0)
-        on_said(attempt, text + 5);
-    return true;
-}
-
-static int on_socket(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-    (void)fd;
-    (void)events;
-    if (!read_parent(arg))
-        sd_event_source_set_enabled(source, SD_EVENT_OFF); /* the pidfd tells the rest */
-    return 0;
-}
-
 /* ---- the end ---- */
 
 static void read_result(struct attempt *attempt)
@@ -95,7 +69,6 @@ static void read_result(struct attempt *attempt)
         attempt_store_write_status(&tasks->store, id, &attempt->status, NULL);
         cgroup_kill(tasks->cgroup, id);
     }
-    attempt->stopped = attempt->stopped || attempt_store_stopped(&tasks->store, id);
     attempt->phase = attempt->status.exit_status == 0 ? duopoly_AttemptPhase_PHASE_DONE
                      : attempt->stopped               ? duopoly_AttemptPhase_PHASE_KILLED
                                                       : duopoly_AttemptPhase_PHASE_FAILED;
@@ -105,7 +78,6 @@ void attempt_finish(struct attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     const struct mark_driver *driver = tasks->config.mark_driver;
-    uint64_t id = attempt->start.attempt;
     read_result(attempt);
     if (attempt->cgroup) {
         driver->received(tasks->config.mark, attempt->cgroup, &attempt->received_bytes, NULL);
@@ -117,57 +89,82 @@ void attempt_finish(struct attempt *attempt)
     if (attempt->holds_slot)
         slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt->holds_slot = false;
-    attempt_tell(attempt, NULL);
-    /* What only the next agent needs is done while the message is on its way. As long as the cgroup
-     * stands, another agent would count and tell again. */
-    if (attempt->cgroup)
-        attempt_store_write_counted(&tasks->store, id, attempt->cgroup, attempt->received_bytes);
-    attempt->cgroup_left = !cgroup_remove(tasks->cgroup, id);
     attempt_release(attempt);
+    /* The cgroup stands until the result is acknowledged: its count stays where a new agent finds
+     * it. */
+    attempt_tell(attempt, NULL);
 }
 
-static int on_end(sd_event_source *source, int fd, uint32_t events, void *arg)
+/* Its parent has gone, and with it all of the attempt. */
+static void on_end(struct attempt *attempt)
 {
-    struct attempt *attempt = arg;
     struct tasks *tasks = attempt->tasks;
-    siginfo_t info;
-    (void)source;
-    (void)events;
+    if (attempt->phase == duopoly_AttemptPhase_PHASE_SENT) {
+        attempt_on_no_start(attempt, "duopoly-task died before it came to this start");
+        return;
+    }
     journal_line(tasks->config.journal, "end %" PRIu64 " %" PRIu64, attempt->start.attempt,
                  journal_now_ns());
-    waitid(P_PIDFD, (id_t)fd, &info,
-           WEXITED | WNOHANG); /* fails for a former agent's child, which init reaps */
-    while (attempt->socket >= 0 &&
-           recv(attempt->socket, &(char){0}, 1, MSG_PEEK | MSG_DONTWAIT) > 0 &&
-           read_parent(attempt))
-        ;
     attempt_finish(attempt);
     tasks_run_queued(tasks);
+}
+
+/* ---- the parent's socket ---- */
+
+/* One datagram of the parent; returns whether the attempt is still in the table. */
+static bool on_parent(struct attempt *attempt, const char *text)
+{
+    uint64_t before_ns, after_ns;
+    bool waits = attempt->phase == duopoly_AttemptPhase_PHASE_SENT;
+    if (strncmp(text, "said ", 5) == 0) {
+        on_said(attempt, text + 5);
+    } else if (waits && sscanf(text, "parent %" SCNu64 " %" SCNu64, &before_ns, &after_ns) == 2) {
+        attempt_on_start(attempt, before_ns, after_ns);
+    } else if (waits && strncmp(text, "failed ", 7) == 0) {
+        attempt_on_no_start(attempt, text + 7);
+        return false;
+    }
+    return true;
+}
+
+/* All that has come by now, then perhaps the end. */
+static int on_socket(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct attempt *attempt = arg;
+    char text[ATTEMPT_MESSAGE];
+    ssize_t n;
+    (void)source;
+    (void)events;
+    while ((n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0) {
+        text[n] = 0;
+        if (!on_parent(attempt, text))
+            return 0;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        on_end(attempt);
     return 0;
 }
 
-int attempt_watch(struct attempt *attempt, int pidfd, int socket_fd, struct err *err)
+int attempt_watch(struct attempt *attempt, int socket_fd, struct err *err)
 {
-    sd_event *event = attempt->tasks->event;
-    attempt->pidfd = pidfd;
     attempt->socket = socket_fd;
-    int r = sd_event_add_io(event, &attempt->end_source, pidfd, EPOLLIN, on_end, attempt);
-    if (r >= 0)
-        r = sd_event_add_io(event, &attempt->socket_source, socket_fd, EPOLLIN, on_socket, attempt);
+    int r = sd_event_add_io(attempt->tasks->event, &attempt->socket_source, socket_fd, EPOLLIN,
+                            on_socket, attempt);
     return r < 0 ? err_sys(err, -r, "watching an attempt") : 0;
 }
 
 /* ---- taking over ---- */
 
-static int connect_parent(struct attempt *attempt)
+static int connect_parent(const char *record)
 {
     char directory[FILES_PATH];
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    attempt_store_path(&attempt->tasks->store, attempt->start.attempt, "", directory);
+    const char *name = strrchr(record, '/') + 1;
+    files_path(directory, "%.*s", (int)(name - record), record);
     int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir,
-             ATTEMPT_SOCKET_FILE);
+    snprintf(address.sun_path, sizeof(address.sun_path),
+             "/proc/self/fd/%d/%.64s" ATTEMPT_SOCKET_END, dir, name);
     int r = dir < 0 || fd < 0 ? -1 : connect(fd, (void *)&address, sizeof(address));
     if (dir >= 0)
         close(dir);
@@ -176,79 +173,55 @@ static int connect_parent(struct attempt *attempt)
     return r < 0 ? -1 : fd;
 }
 
-/* The parent's process: who listens there, and answers as the parent of a process that is the one
- * it says. */
-static int ask_parent(int fd, int *ret_pidfd)
+/* It listens as soon as it has seen that its agent went. */
+static int find_parent(const struct attempt *attempt)
 {
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    char text[ATTEMPT_MESSAGE];
-    int pid;
-    uint64_t ticks;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return -errno;
-    int pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
-    if (pidfd < 0)
-        return -errno;
-    ssize_t n =
-        poll(&wait, 1, ANSWER_MS) == 1 ? recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) : -1;
-    text[n > 0 ? n : 0] = 0;
-    /* The command itself may have ended meanwhile; if its number lives, it must be the same
-     * process. */
-    if (sscanf(text, "parent %d %" SCNu64, &pid, &ticks) != 2 ||
-        (attempt_start_ticks(pid) != 0 && attempt_start_ticks(pid) != ticks)) {
-        close(pidfd);
-        return -ESRCH;
+    const struct tasks *tasks = attempt->tasks;
+    const struct timespec pause = {.tv_nsec = 2000000};
+    char record[FILES_PATH];
+    uint64_t id = attempt->start.attempt;
+    attempt_store_path(&tasks->store, id, record);
+    int fd = connect_parent(record);
+    for (int waited_ms = 0; fd < 0 && cgroup_has_parent(tasks->cgroup, id) && waited_ms < ANSWER_MS;
+         waited_ms += 2) {
+        nanosleep(&pause, NULL);
+        fd = connect_parent(record);
     }
-    *ret_pidfd = pidfd;
-    return 0;
+    return fd;
 }
 
 static void resume(struct attempt *attempt)
 {
-    int pidfd = -1, fd = connect_parent(attempt);
     struct tasks *tasks = attempt->tasks;
+    int fd = find_parent(attempt);
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
     if (attempt->cgroup)
         attempt_mark(attempt, NULL);
-    if (fd < 0 || ask_parent(fd, &pidfd) < 0 || attempt_watch(attempt, pidfd, fd, NULL) < 0) {
-        if (fd >= 0 && attempt->socket < 0)
-            close(fd);
+    if (fd < 0 || attempt_watch(attempt, fd, NULL) < 0) {
         attempt_finish(attempt); /* with its status if it has one, else as lost with its parent */
         return;
     }
     slots_take(&tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt->holds_slot = true;
-    attempt->stopped = attempt_store_stopped(&tasks->store, attempt->start.attempt);
-}
-
-/* An end that the agent before us saw: its result waits for the controller. */
-static void take_over_ended(struct attempt *attempt)
-{
-    struct tasks *tasks = attempt->tasks;
-    uint64_t id = attempt->start.attempt;
-    read_result(attempt);
-    attempt_store_read_counted(&tasks->store, id, &attempt->cgroup, &attempt->received_bytes);
-    attempt->cgroup_left = !cgroup_remove(tasks->cgroup, id);
 }
 
 void attempt_take_over(struct tasks *tasks, uint64_t id)
 {
     duopoly_Start start;
     struct attempt_status status;
-    if (attempt_store_read_start(&tasks->store, id, &start, NULL) < 0) {
+    bool stopped = false;
+    if (attempt_store_read(&tasks->store, id, &start, &stopped, NULL) < 0) {
         attempt_store_remove(&tasks->store, id); /* its making was interrupted: nothing ever ran */
         return;
     }
     struct attempt *attempt = attempt_add(tasks, &start);
     if (!attempt)
         return;
+    attempt->begun = true;
+    attempt->stopped = stopped;
     attempt->cgroup = cgroup_id(tasks->cgroup, id);
     if (attempt_store_status(&tasks->store, id, &status, NULL) < 0)
         resume(attempt);
-    else if (attempt->cgroup)
-        attempt_finish(attempt);
     else
-        take_over_ended(attempt);
+        attempt_finish(attempt); /* its result waits for the controller */
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int parse_missing(const char *rest, struct attempt_said *said)
@@ -50,28 +51,77 @@ int attempt_parse_said(const char *text, struct attempt_said *ret_said)
     return r;
 }
 
-size_t attempt_format_status(const struct attempt_status *status, char *text, size_t size)
+void attempt_format_status(const struct attempt_status *status,
+                           char ret_text[ATTEMPT_STATUS_SIZE + 1])
 {
-    int n = snprintf(text, size, "duopoly-task-status 1\nexit %" PRId32 "\nline %s\n",
-                     status->exit_status, status->last_line);
-    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+    char words[ATTEMPT_LINE + 16] = "";
+    if (status)
+        snprintf(words, sizeof(words), " %" PRId32 " %s", status->exit_status, status->last_line);
+    snprintf(ret_text, ATTEMPT_STATUS_SIZE + 1, "status%-*s\n", ATTEMPT_STATUS_SIZE - 7, words);
 }
 
 int attempt_parse_status(const char *text, struct attempt_status *ret_status)
 {
     struct attempt_status status = {0};
-    int at = 0;
-    if (sscanf(text, "duopoly-task-status 1\nexit %" SCNd32 "\nline%n", &status.exit_status, &at) !=
-            1 ||
-        !at)
-        return -EINVAL;
-    text += at + (text[at] == ' ');
     size_t n = strcspn(text, "\n");
-    if (text[n] != '\n')
-        return -EINVAL; /* cut short */
-    n = n < ATTEMPT_LINE ? n : ATTEMPT_LINE - 1;
-    memcpy(status.last_line, text, n);
+    int at = 0;
+    if (strncmp(text, "status", 6) != 0 || text[n] != '\n')
+        return -EINVAL; /* none, or cut short */
+    while (n > 6 && text[n - 1] == ' ')
+        n--;
+    if (n == 6)
+        return -ENOENT;
+    if (sscanf(text, "status %" SCNd32 "%n", &status.exit_status, &at) != 1 || (size_t)at > n)
+        return -EINVAL;
+    at += text[at] == ' ' && (size_t)at < n;
+    snprintf(status.last_line, sizeof(status.last_line), "%.*s", (int)(n - (size_t)at), text + at);
     *ret_status = status;
+    return 0;
+}
+
+/* Words that each end with a NUL: ids, paths, then the command's. */
+int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_ORDER])
+{
+    int used = snprintf(text, ATTEMPT_ORDER, "%" PRIu32 "%c%" PRIu32 "%c%s%c%s", order->uid, 0,
+                        order->gid, 0, order->record, 0, order->output);
+    for (size_t i = 0; order->argv[i]; i++) {
+        if (i == ATTEMPT_ARGUMENTS || used >= ATTEMPT_ORDER - 1)
+            return -E2BIG;
+        used++;
+        used += snprintf(text + used, (size_t)(ATTEMPT_ORDER - used), "%s", order->argv[i]);
+    }
+    return used < ATTEMPT_ORDER ? used + 1 : -E2BIG;
+}
+
+static int parse_id(const char *text, uint32_t *ret_id)
+{
+    char *end;
+    errno = 0;
+    unsigned long id = strtoul(text, &end, 10);
+    if (errno || end == text || *end || id == 0 || id > INT32_MAX)
+        return -EINVAL;
+    *ret_id = (uint32_t)id;
+    return 0;
+}
+
+int attempt_parse_order(const char *text, size_t n, struct attempt_order *ret_order)
+{
+    const char *words[ATTEMPT_ARGUMENTS + 4] = {0}, *end = text + n;
+    struct attempt_order order = {0};
+    size_t count = 0;
+    if (n == 0 || text[n - 1])
+        return -EINVAL;
+    for (; text < end; text += strlen(text) + 1) {
+        if (count == sizeof(words) / sizeof(words[0]))
+            return -EINVAL;
+        words[count++] = text;
+    }
+    if (count < 5 || parse_id(words[0], &order.uid) < 0 || parse_id(words[1], &order.gid) < 0)
+        return -EINVAL;
+    order.record = words[2];
+    order.output = words[3];
+    memcpy(order.argv, words + 4, (count - 4) * sizeof(words[0]));
+    *ret_order = order;
     return 0;
 }
 
@@ -91,23 +141,4 @@ void attempt_tail_add(struct attempt_tail *tail, const char *bytes, size_t n)
             tail->line[tail->used++] = c >= ' ' && c < 127 ? (char)c : '?';
         tail->line[tail->used] = 0;
     }
-}
-
-uint64_t attempt_start_ticks(int32_t pid)
-{
-    char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%" PRId32 "/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    size_t n = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[n] = 0;
-    /* The command's name, in brackets, may hold anything; the fields after the last one are
-     * numbers. */
-    const char *field = strrchr(text, ')');
-    for (int i = 2; field && i < 22; i++)
-        field = strchr(field + 1, ' ');
-    uint64_t ticks = 0;
-    return field && sscanf(field, " %" SCNu64, &ticks) == 1 ? ticks : 0;
 }

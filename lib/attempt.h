@@ -1,16 +1,30 @@
-/* What duopoly-task, the parent of one attempt, and duopoly-agent tell each other (pure, but for
- * the two calls on the status file).
+/* What duopoly-task, which starts attempts and is the parent of each, and duopoly-agent tell each
+ * other (pure).
  *
- * The attempt's directory holds `input` (schemas/task.md), `s` (the parent's listening Unix socket,
- * SOCK_SEQPACKET) and, once the command has ended, `status`. The agent that starts the parent hands
- * it one connection; a later agent connects to `s`, and the newest connection wins. On each
- * connection the parent says first who it is, then everything that the command has said so far (so
- * a new agent misses nothing; what it knows already is harmless), then what comes. Text datagrams
- * of at most ATTEMPT_MESSAGE bytes: parent to agent   "parent PID START_TICKS"       of the
- * command, as in /proc/PID/stat "said TEXT"                    what the command wrote to its socket
- *   agent to parent   "stop GRACE_MS"                SIGTERM to the command's process group,
- * SIGKILL to all that is left of the attempt after the grace The end is told by the status file and
- * the parent's own end. */
+ * The agent starts duopoly-task once, with a Unix SOCK_SEQPACKET socket, and orders each attempt by
+ * one datagram (struct attempt_order) that carries three descriptors: the attempt's own socket
+ * (SOCK_SEQPACKET), the cgroup of its parent, the cgroup of its command. duopoly-task forks, and
+ * the fork is the attempt's parent. All else goes over the attempt's socket, in text datagrams of
+ * at most ATTEMPT_MESSAGE bytes. To the agent:
+ *
+ * - parent BEFORE_NS AFTER_NS: the command's process exists; CLOCK_MONOTONIC before the fork of its
+ *   parent, and when it was there
+ * - said TEXT: what the command wrote to its socket
+ * - failed TEXT: there will be no command, and why
+ *
+ * To the parent:
+ *
+ * - stop GRACE_MS: SIGTERM to the command's process group, SIGKILL to all that is left of the
+ *   attempt after the grace
+ *
+ * The end of the connection is the end of the parent, and of all of the attempt: its status is in
+ * its record by then. A parent whose agent goes listens at its record's path with ".s" at its end;
+ * to an agent that connects there it says "parent" again, then everything that the command has said
+ * so far (so a new agent misses nothing; what it knows already is harmless), then what comes.
+ *
+ * The record of an attempt is one file, the command's input (schemas/task.md). It begins with lines
+ * that a command does not know, at fixed places, which are written over: nothing that has to be
+ * kept of an attempt needs room that may be lacking later. */
 #pragma once
 
 #include "lib/err.h"
@@ -19,11 +33,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ATTEMPT_MESSAGE     640 /* bytes of a datagram between parent and agent */
-#define ATTEMPT_SAID        512 /* bytes of what a command says (schemas/task.md) */
-#define ATTEMPT_LINE        256 /* of the last line on standard error, with its NUL */
-#define ATTEMPT_STATUS_FILE "status"
-#define ATTEMPT_SOCKET_FILE "s"
+#define ATTEMPT_MESSAGE     640   /* bytes of a datagram between parent and agent */
+#define ATTEMPT_SAID        512   /* bytes of what a command says (schemas/task.md) */
+#define ATTEMPT_LINE        256   /* of the last line on standard error, with its NUL */
+#define ATTEMPT_ORDER       16384 /* bytes of an order, at most */
+#define ATTEMPT_ARGUMENTS   32
+#define ATTEMPT_RECORD      "duopoly-task-input 1\n" /* the first line of a record */
+#define ATTEMPT_STATUS_AT   21                       /* where its second line is */
+#define ATTEMPT_STATUS_SIZE 280                      /* with its newline */
+#define ATTEMPT_SOCKET_END  ".s"
 
 struct attempt_status {
     int32_t exit_status;          /* ≥ 0 exit code, < 0 −signal */
@@ -43,9 +61,31 @@ struct attempt_said {
 /* −EINVAL for words that are not in schemas/task.md: they are ignored and counted. */
 int attempt_parse_said(const char *text, struct attempt_said *ret_said);
 
-/* Text of a status file; returns its length, always < size for size ≥ 512. */
-size_t attempt_format_status(const struct attempt_status *status, char *text, size_t size);
+/* The line of a record that tells the end, of ATTEMPT_STATUS_SIZE bytes and a NUL; NULL: not ended.
+ * Blanks at the end of last_line are lost. */
+void attempt_format_status(const struct attempt_status *status,
+                           char ret_text[ATTEMPT_STATUS_SIZE + 1]);
+/* −ENOENT of one that has not ended, −EINVAL of what is no such line. */
 int attempt_parse_status(const char *text, struct attempt_status *ret_status);
+
+/* What to start: paths and words of any length that fit in ATTEMPT_ORDER together. */
+struct attempt_order {
+    uint32_t uid, gid;                       /* of the command, never 0 */
+    const char *record;                      /* its path; DUOPOLY_TASK_INPUT */
+    const char *output;                      /* DUOPOLY_TASK_OUTPUT */
+    const char *argv[ATTEMPT_ARGUMENTS + 1]; /* ends with NULL; argv[0] is looked up in PATH */
+};
+enum {
+    ATTEMPT_ORDER_SOCKET,
+    ATTEMPT_ORDER_PARENT_CGROUP,
+    ATTEMPT_ORDER_TASK_CGROUP,
+    ATTEMPT_ORDER_FDS
+};
+
+/* Returns the length, or −E2BIG. */
+int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_ORDER]);
+/* The strings point into `text`, which ends with a NUL. −EINVAL. */
+int attempt_parse_order(const char *text, size_t n, struct attempt_order *ret_order);
 
 /* Keeps the last line of a stream of bytes: `line` holds what is known so far, to be zeroed at
  * first. Bytes that are not printable become '?'. O(n). */
@@ -55,7 +95,3 @@ struct attempt_tail {
     bool ended; /* a newline came: the next byte begins another line */
 };
 void attempt_tail_add(struct attempt_tail *tail, const char *bytes, size_t n);
-
-/* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is
- * none. */
-uint64_t attempt_start_ticks(int32_t pid);

@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,22 +33,37 @@ static void place_descriptors(const struct child_config *config)
     close_range(SAY_FD + 1, ~0u, 0);
 }
 
+/* What the command finds in its environment, and nothing else. */
+static void set_environment(const struct attempt_order *order)
+{
+    const char *path = getenv("PATH");
+    char *kept = path ? strdup(path) : NULL;
+    clearenv();
+    setenv("PATH", kept ? kept : "/usr/bin:/bin", 1);
+    setenv("LANG", "C.UTF-8", 1);
+    setenv("HOME", "/", 1);
+    setenv("DUOPOLY_TASK_INPUT", order->record, 1);
+    setenv("DUOPOLY_TASK_OUTPUT", order->output, 1);
+    setenv("DUOPOLY_TASK_SOCKET", "3", 1);
+}
+
 _Noreturn static void become(const struct child_config *config)
 {
+    const struct attempt_order *order = config->order;
     sigset_t none;
     sigemptyset(&none);
     place_descriptors(config);
     if (setpgid(0, 0) < 0 || chdir("/") < 0)
         give_up("setting up the command");
-    if (setgroups(0, NULL) < 0 || setresgid(config->gid, config->gid, config->gid) < 0 ||
-        setresuid(config->uid, config->uid, config->uid) < 0 ||
+    if (setgroups(0, NULL) < 0 || setresgid(order->gid, order->gid, order->gid) < 0 ||
+        setresuid(order->uid, order->uid, order->uid) < 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         give_up("changing to the command's user");
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    setenv("DUOPOLY_TASK_SOCKET", "3", 1);
-    execvp(config->argv[0], config->argv);
-    give_up(config->argv[0]);
+    set_environment(order);
+    execvp(order->argv[0], (char *const *)(uintptr_t)order->argv);
+    give_up(order->argv[0]);
 }
 
 int child_start(const struct child_config *config, pid_t *ret_pid, struct err *err)

@@ -4,14 +4,13 @@
  * have been anywhere else. Needs Linux 5.7 (CLONE_INTO_CGROUP) and the right to change user. */
 #pragma once
 
+#include "lib/attempt.h"
 #include "lib/err.h"
 
-#include <stdint.h>
 #include <sys/types.h>
 
 struct child_config {
-    uint32_t uid, gid;
-    char **argv;
+    const struct attempt_order *order;
     int cgroup_fd;
     int say_fd;   /* becomes descriptor 3, named in DUOPOLY_TASK_SOCKET */
     int error_fd; /* becomes standard error; input and output are /dev/null */

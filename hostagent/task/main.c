@@ -1,51 +1,41 @@
-/* duopoly-task: the parent of one attempt.
+/* duopoly-task: starts attempts, and is the parent of each.
  *
- *   duopoly-task DIRECTORY UID GID COMMAND [ARGUMENT…]
+ * duopoly-agent starts it with a socket as descriptor 3 and orders attempts there (lib/attempt.h).
+ * For each it forks; the fork is the attempt's parent: it runs the command as another user in its
+ * cgroup, passes on what the command says, keeps the last line of its standard error, stops it when
+ * told, and at its end writes its status into the attempt's record and goes. It needs no agent: one
+ * may die, and another connect later. Whatever of the attempt is still there when the command has
+ * ended is killed, so a slot is free when it is said to be. The first process goes with its agent.
  *
- * Descriptor 3 is a connected socket to the agent, 4 the cgroup in which the command shall live. It
- * runs the command there as UID and GID, passes on what the command says, keeps the last line of
- * its standard error, stops it when told, and at its end writes its status by rename into DIRECTORY
- * and goes. It needs no agent: one may die, and another connect later (lib/attempt.h). Whatever of
- * the attempt is still there when the command has ended is killed, so a slot is free when it is
- * said to be. */
-#include "hostagent/task/parent.h"
+ * Linked statically, without more libraries than the C library. */
+#include "hostagent/task/orders.h"
 #include "lib/program.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
-static int parse_id(const char *text, uint32_t *ret_id)
-{
-    char *end;
-    errno = 0;
-    unsigned long id = strtoul(text, &end, 10);
-    if (errno || end == text || *end || id == 0 || id > INT_MAX)
-        return -EINVAL;
-    *ret_id = (uint32_t)id;
-    return 0;
-}
+#define ORDERS_FD 3
 
 int main(int argc, char **argv)
 {
-    struct parent_config config = {.agent_fd = 3, .cgroup_fd = 4};
-    struct err err = {0};
+    int type = 0;
+    socklen_t size = sizeof(type);
     program_begin();
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         puts("duopoly-task " DUOPOLY_VERSION);
         return 0;
     }
-    if (argc < 5 || parse_id(argv[2], &config.uid) < 0 || parse_id(argv[3], &config.gid) < 0) {
-        fprintf(stderr, "usage: duopoly-task DIRECTORY UID GID COMMAND [ARGUMENT...] (started by "
-                        "duopoly-agent; UID and GID are not 0)\n");
+    if (argc != 1 || getsockopt(ORDERS_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
+        type != SOCK_SEQPACKET) {
+        fprintf(stderr,
+                "duopoly-task: duopoly-agent starts this program, with a socket as descriptor %d "
+                "and no arguments\n",
+                ORDERS_FD);
         return 2;
     }
-    config.directory = argv[1];
-    config.argv = argv + 4;
-    int r = parent_run(&config, &err);
-    if (r < 0)
-        fprintf(stderr, "duopoly-task: %s\n", err.text);
-    return r < 0;
+    fcntl(ORDERS_FD, F_SETFD, FD_CLOEXEC);
+    orders_serve(ORDERS_FD);
+    return 0;
 }

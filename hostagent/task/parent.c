@@ -1,11 +1,13 @@
 #include "hostagent/task/parent.h"
 
 #include "hostagent/task/child.h"
-#include "lib/attempt.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,52 +19,100 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <systemd/sd-event.h>
+#include <time.h>
 #include <unistd.h>
 
 struct parent {
-    int directory_fd, cgroup_fd;
-    int agent_fd, listen_fd, say_fd, error_fd;
+    const char *record;
+    int cgroup_fd;
+    int agent_fd, listen_fd, say_fd, error_fd, signal_fd;
     pid_t child;
-    uint64_t start_ticks;
-    sd_event *event;
-    sd_event_source *agent_source, *grace_source;
+    bool ended;
+    uint64_t before_ns, after_ns;
+    uint64_t kill_ns; /* when the grace is over; 0: nobody has asked for its end */
     struct attempt_tail tail;
     struct attempt_status status;
     uint32_t said_n;
     char *said[PARENT_SAID];
 };
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
 /* ---- the agent ---- */
+
+/* Through the directory's descriptor: a path of its own may be longer than an address. */
+static int bind_beside_record(const struct parent *parent)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s", parent->record);
+    int dir = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *name = strrchr(parent->record, '/');
+    snprintf(address.sun_path, sizeof(address.sun_path),
+             "/proc/self/fd/%d/%.64s" ATTEMPT_SOCKET_END, dir, name ? name + 1 : parent->record);
+    mode_t old = umask(0077);
+    int r = dir < 0 ? -1 : bind(parent->listen_fd, (void *)&address, sizeof(address));
+    umask(old);
+    close_fd(&dir);
+    return r;
+}
+
+/* The next agent connects there. Without it that one takes us for dead, and ends the command. */
+static void listen_for_agents(struct parent *parent)
+{
+    if (parent->listen_fd >= 0)
+        return;
+    parent->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (parent->listen_fd >= 0 &&
+        (bind_beside_record(parent) < 0 || listen(parent->listen_fd, 4) < 0))
+        close_fd(&parent->listen_fd);
+}
+
+static void stop_listening(struct parent *parent)
+{
+    char path[PATH_MAX];
+    if (parent->listen_fd < 0)
+        return;
+    close_fd(&parent->listen_fd);
+    snprintf(path, sizeof(path), "%s" ATTEMPT_SOCKET_END, parent->record);
+    unlink(path);
+}
 
 static void drop_agent(struct parent *parent)
 {
-    parent->agent_source = sd_event_source_disable_unref(parent->agent_source);
-    if (parent->agent_fd >= 0)
-        close(parent->agent_fd);
-    parent->agent_fd = -1;
+    close_fd(&parent->agent_fd);
+    listen_for_agents(parent);
 }
 
-/* An agent that does not take it in loses its connection: it will connect again and hear all. */
-static void tell_agent(struct parent *parent, const char *text)
+static void tell_agent(const struct parent *parent, const char *text)
 {
-    if (parent->agent_fd < 0)
-        return;
-    if (send(parent->agent_fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
-        errno != EINTR)
-        drop_agent(parent);
+    if (parent->agent_fd >= 0)
+        send(parent->agent_fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void introduce(struct parent *parent)
+static void introduce(const struct parent *parent)
 {
     char text[ATTEMPT_MESSAGE];
-    snprintf(text, sizeof(text), "parent %d %" PRIu64, (int)parent->child, parent->start_ticks);
+    snprintf(text, sizeof(text), "parent %" PRIu64 " %" PRIu64, parent->before_ns,
+             parent->after_ns);
     tell_agent(parent, text);
     for (uint32_t i = 0; i < parent->said_n; i++)
         tell_agent(parent, parent->said[i]);
 }
 
-static void kill_all(struct parent *parent)
+static void kill_all(const struct parent *parent)
 {
     int fd = openat(parent->cgroup_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "1", 1) != 1)
@@ -71,64 +121,37 @@ static void kill_all(struct parent *parent)
         close(fd);
 }
 
-static int on_grace_over(sd_event_source *source, uint64_t usec, void *arg)
-{
-    (void)source;
-    (void)usec;
-    kill_all(arg);
-    return 0;
-}
-
 static void stop(struct parent *parent, uint32_t grace_ms)
 {
     kill(-parent->child, SIGTERM);
-    if (parent->grace_source)
-        return;
-    if (grace_ms == 0 ||
-        sd_event_add_time_relative(parent->event, &parent->grace_source, CLOCK_MONOTONIC,
-                                   grace_ms * 1000ull, 1000, on_grace_over, parent) < 0)
-        kill_all(parent);
+    if (!parent->kill_ns)
+        parent->kill_ns = now_ns() + grace_ms * UINT64_C(1000000);
 }
 
-static int on_agent(sd_event_source *source, int fd, uint32_t events, void *arg)
+static void hear_agent(struct parent *parent)
 {
-    struct parent *parent = arg;
     char text[ATTEMPT_MESSAGE];
     uint32_t grace_ms;
-    (void)source;
-    (void)events;
-    ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+    ssize_t n = recv(parent->agent_fd, text, sizeof(text) - 1, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
+        return;
     if (n <= 0) {
         drop_agent(parent);
-        return 0;
+        return;
     }
     text[n] = 0;
     if (sscanf(text, "stop %" SCNu32, &grace_ms) == 1)
         stop(parent, grace_ms);
-    return 0;
 }
 
-static void take_agent(struct parent *parent, int fd)
+static void take_agent(struct parent *parent)
 {
-    drop_agent(parent);
-    if (sd_event_add_io(parent->event, &parent->agent_source, fd, EPOLLIN, on_agent, parent) < 0) {
-        close(fd);
+    int agent = accept4(parent->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (agent < 0)
         return;
-    }
-    parent->agent_fd = fd;
+    close_fd(&parent->agent_fd);
+    parent->agent_fd = agent;
     introduce(parent);
-}
-
-static int on_connect(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-    (void)source;
-    (void)events;
-    int agent = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (agent >= 0)
-        take_agent(arg, agent);
-    return 0;
 }
 
 /* ---- the command ---- */
@@ -142,123 +165,120 @@ static void keep(struct parent *parent, const char *text)
         parent->said_n++;
 }
 
-static int on_said(sd_event_source *source, int fd, uint32_t events, void *arg)
+/* One message; false when there is none now. */
+static bool hear_command(struct parent *parent)
 {
-    struct parent *parent = arg;
     char text[ATTEMPT_MESSAGE] = "said ";
-    (void)events;
-    ssize_t n = recv(fd, text + 5, ATTEMPT_SAID, MSG_DONTWAIT);
+    ssize_t n = recv(parent->say_fd, text + 5, ATTEMPT_SAID, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
+        return false;
     if (n <= 0) {
-        sd_event_source_set_enabled(source, SD_EVENT_OFF);
-        return 0;
+        close_fd(&parent->say_fd);
+        return false;
     }
     text[5 + n] = 0;
     keep(parent, text);
     tell_agent(parent, text);
-    return 0;
+    return true;
 }
 
-static bool read_error(struct parent *parent)
+static bool hear_error(struct parent *parent)
 {
     char bytes[4096];
     ssize_t n = read(parent->error_fd, bytes, sizeof(bytes));
     if (n > 0)
         attempt_tail_add(&parent->tail, bytes, (size_t)n);
-    return n > 0 || (n < 0 && errno == EINTR);
+    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        close_fd(&parent->error_fd);
+    return n > 0;
 }
 
-static int on_error_output(sd_event_source *source, int fd, uint32_t events, void *arg)
+/* The command, or what it left to us: we are the subreaper. */
+static void reap(struct parent *parent)
 {
-    (void)fd;
-    (void)events;
-    if (!read_error(arg) && errno != EAGAIN)
-        sd_event_source_set_enabled(source, SD_EVENT_OFF);
-    return 0;
-}
-
-static int on_end(sd_event_source *source, const siginfo_t *info, void *arg)
-{
-    struct parent *parent = arg;
-    (void)source;
-    parent->status.exit_status = info->si_code == CLD_EXITED ? info->si_status : -info->si_status;
-    return sd_event_exit(parent->event, 0);
-}
-
-/* Processes that the command left to us: they are taken away as they end. */
-static int on_child_signal(sd_event_source *source, const struct signalfd_siginfo *signal_info,
-                           void *arg)
-{
-    const struct parent *parent = arg;
+    struct signalfd_siginfo signals;
     siginfo_t info = {0};
-    (void)source;
-    (void)signal_info;
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid &&
-           info.si_pid != parent->child) {
-        waitpid(info.si_pid, NULL, WNOHANG);
+    if (read(parent->signal_fd, &signals, sizeof(signals)) < 0 && errno != EAGAIN)
+        return;
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid) {
+        if (info.si_pid == parent->child) {
+            parent->status.exit_status =
+                info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
+            parent->ended = true;
+        }
         info.si_pid = 0;
     }
-    return 0;
+}
+
+/* ---- until the command's end ---- */
+
+static int wait_ms(const struct parent *parent)
+{
+    if (!parent->kill_ns)
+        return -1;
+    uint64_t now = now_ns();
+    return now >= parent->kill_ns ? 0 : (int)((parent->kill_ns - now) / 1000000 % INT_MAX) + 1;
+}
+
+static void serve(struct parent *parent)
+{
+    enum { AGENT, LISTEN, SAY, ERROR, SIGNAL, N };
+    while (!parent->ended) {
+        struct pollfd fds[N] = {[AGENT] = {.fd = parent->agent_fd, .events = POLLIN},
+                                [LISTEN] = {.fd = parent->listen_fd, .events = POLLIN},
+                                [SAY] = {.fd = parent->say_fd, .events = POLLIN},
+                                [ERROR] = {.fd = parent->error_fd, .events = POLLIN},
+                                [SIGNAL] = {.fd = parent->signal_fd, .events = POLLIN}};
+        poll(fds, N, wait_ms(parent));
+        if (fds[AGENT].revents)
+            hear_agent(parent);
+        if (fds[LISTEN].revents)
+            take_agent(parent);
+        if (fds[SAY].revents)
+            hear_command(parent);
+        if (fds[ERROR].revents)
+            hear_error(parent);
+        if (fds[SIGNAL].revents)
+            reap(parent);
+        if (parent->kill_ns && now_ns() >= parent->kill_ns) {
+            kill_all(parent);
+            parent->kill_ns = UINT64_MAX;
+        }
+    }
 }
 
 /* ---- the end ---- */
 
-static void drain(struct parent *parent)
-{
-    char text[ATTEMPT_MESSAGE] = "said ";
-    ssize_t n;
-    while (read_error(parent))
-        ;
-    while ((n = recv(parent->say_fd, text + 5, ATTEMPT_SAID, MSG_DONTWAIT)) > 0) {
-        text[5 + n] = 0;
-        tell_agent(parent, text);
-    }
-}
-
-/* Everything that the command left behind; it is our child since we are the subreaper. */
-static void bury(struct parent *parent)
+/* Everything that the command left behind. */
+static void bury(const struct parent *parent)
 {
     kill_all(parent);
     while (waitpid(-1, NULL, 0) >= 0 || errno == EINTR)
         ;
 }
 
+static void drain(struct parent *parent)
+{
+    while (parent->error_fd >= 0 && hear_error(parent))
+        ;
+    while (parent->say_fd >= 0 && hear_command(parent))
+        ;
+}
+
 static int write_status(struct parent *parent, struct err *err)
 {
-    char text[1024];
+    char text[ATTEMPT_STATUS_SIZE + 1];
     snprintf(parent->status.last_line, ATTEMPT_LINE, "%s", parent->tail.line);
-    size_t n = attempt_format_status(&parent->status, text, sizeof(text));
-    int fd = openat(parent->directory_fd, ATTEMPT_STATUS_FILE ".new",
-                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_sys(err, errno, "writing the status");
-    ssize_t done = write(fd, text, n);
-    close(fd);
-    if (done != (ssize_t)n || renameat(parent->directory_fd, ATTEMPT_STATUS_FILE ".new",
-                                       parent->directory_fd, ATTEMPT_STATUS_FILE) < 0)
-        return err_sys(err, errno ? errno : ENOSPC, "writing the status");
+    attempt_format_status(&parent->status, text);
+    int fd = open(parent->record, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || pwrite(fd, text, ATTEMPT_STATUS_SIZE, ATTEMPT_STATUS_AT) != ATTEMPT_STATUS_SIZE)
+        return err_sys(err, errno, "writing the status into %s", parent->record);
     return 0;
 }
 
 /* ---- the beginning ---- */
 
-static int listen_here(struct parent *parent, struct err *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    /* Through the descriptor: a path of its own may be longer than an address. */
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
-             parent->directory_fd, ATTEMPT_SOCKET_FILE);
-    parent->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    mode_t old = umask(0077);
-    int r = parent->listen_fd < 0 ? -1 : bind(parent->listen_fd, (void *)&address, sizeof(address));
-    umask(old);
-    if (r < 0 || listen(parent->listen_fd, 4) < 0)
-        return err_sys(err, errno, "listening in the attempt's directory");
-    return 0;
-}
-
-static int start_command(struct parent *parent, const struct parent_config *config, struct err *err)
+static int start_command(struct parent *parent, const struct attempt_order *order, struct err *err)
 {
     int say[2] = {-1, -1}, error[2] = {-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, say) < 0)
@@ -271,92 +291,62 @@ static int start_command(struct parent *parent, const struct parent_config *conf
     fcntl(error[0], F_SETFL, O_NONBLOCK);
     parent->say_fd = say[0];
     parent->error_fd = error[0];
-    struct child_config child = {.uid = config->uid,
-                                 .gid = config->gid,
-                                 .argv = config->argv,
-                                 .cgroup_fd = parent->cgroup_fd,
-                                 .say_fd = say[1],
-                                 .error_fd = error[1]};
+    struct child_config child = {
+        .order = order, .cgroup_fd = parent->cgroup_fd, .say_fd = say[1], .error_fd = error[1]};
     int r = child_start(&child, &parent->child, err);
     close(say[1]);
     close(error[1]);
-    if (r >= 0)
-        parent->start_ticks = attempt_start_ticks(parent->child);
+    parent->after_ns = now_ns();
     return r;
 }
 
-static int add_sources(struct parent *parent, struct err *err)
-{
-    int r = sd_event_add_child(parent->event, NULL, parent->child, WEXITED, on_end, parent);
-    if (r >= 0)
-        r = sd_event_add_signal(parent->event, NULL, SIGCHLD, on_child_signal, parent);
-    if (r >= 0)
-        r = sd_event_add_io(parent->event, NULL, parent->listen_fd, EPOLLIN, on_connect, parent);
-    if (r >= 0)
-        r = sd_event_add_io(parent->event, NULL, parent->say_fd, EPOLLIN, on_said, parent);
-    if (r >= 0)
-        r = sd_event_add_io(parent->event, NULL, parent->error_fd, EPOLLIN, on_error_output,
-                            parent);
-    return r < 0 ? err_sys(err, -r, "watching the command") : 0;
-}
-
-static int set_up(struct parent *parent, const struct parent_config *config, struct err *err)
+static int set_up(struct parent *parent, const struct attempt_order *order, struct err *err)
 {
     sigset_t blocked;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
+    signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    fcntl(config->agent_fd, F_SETFD, FD_CLOEXEC);
-    fcntl(config->cgroup_fd, F_SETFD, FD_CLOEXEC);
-    parent->directory_fd = open(config->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (parent->directory_fd < 0)
-        return err_sys(err, errno, "opening %s", config->directory);
-    int r = sd_event_new(&parent->event);
-    if (r < 0)
-        return err_sys(err, -r, "an event loop");
-    r = listen_here(parent, err);
-    if (r >= 0)
-        r = start_command(parent, config, err);
-    return r >= 0 ? add_sources(parent, err) : r;
+    parent->signal_fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+    return parent->signal_fd < 0 ? err_sys(err, errno, "a descriptor for signals")
+                                 : start_command(parent, order, err);
 }
 
 static void clean_up(struct parent *parent)
 {
-    drop_agent(parent);
-    sd_event_source_disable_unref(parent->grace_source);
-    sd_event_unref(parent->event);
-    const int fds[] = {parent->directory_fd, parent->cgroup_fd, parent->listen_fd, parent->say_fd,
-                       parent->error_fd};
+    stop_listening(parent);
+    int *const fds[] = {&parent->cgroup_fd, &parent->agent_fd, &parent->say_fd, &parent->error_fd,
+                        &parent->signal_fd};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+        close_fd(fds[i]);
     for (uint32_t i = 0; i < parent->said_n; i++)
         free(parent->said[i]);
 }
 
 int parent_run(const struct parent_config *config, struct err *err)
 {
-    struct parent parent = {.directory_fd = -1,
+    struct parent parent = {.record = config->order.record,
                             .cgroup_fd = config->cgroup_fd,
-                            .agent_fd = -1,
+                            .agent_fd = config->agent_fd,
+                            .before_ns = config->before_ns,
                             .listen_fd = -1,
                             .say_fd = -1,
-                            .error_fd = -1};
-    int r = set_up(&parent, config, err);
+                            .error_fd = -1,
+                            .signal_fd = -1};
+    char text[ATTEMPT_MESSAGE];
+    int r = set_up(&parent, &config->order, err);
     if (r >= 0) {
-        if (config->agent_fd >= 0)
-            take_agent(&parent, config->agent_fd);
-        r = sd_event_loop(parent.event);
-        if (r < 0)
-            err_sys(err, -r, "the event loop");
-    }
-    if (parent.child > 0) {
+        introduce(&parent);
+        serve(&parent);
         bury(&parent);
         drain(&parent);
         r = write_status(&parent, err);
+    } else {
+        snprintf(text, sizeof(text), "failed %s", err->text);
+        tell_agent(&parent, text);
     }
     clean_up(&parent);
     return r;

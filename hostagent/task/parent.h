@@ -1,11 +1,14 @@
 /* The life of one attempt's parent: start the command, serve the agent, write the status.
  *
  * One thread; parent_run returns when the command has ended, everything else in the cgroup is dead
- * and the status is on disk. Bounds: one agent connection at a time; PARENT_SAID different things
- * that a command says are kept for a later agent, more are passed on but not kept; standard error
- * is read to the end and only its last line kept. */
+ * and the status is in the record. Bounds: one agent connection at a time, the newest; PARENT_SAID
+ * different things that a command says are kept for a later agent; what the present one does not
+ * take in, because it hangs, is not said to it again; standard error is read to the end and only
+ * its last line kept. Lives in a fork of duopoly-task, so that no program has to be loaded for it.
+ */
 #pragma once
 
+#include "lib/attempt.h"
 #include "lib/err.h"
 
 #include <stdint.h>
@@ -13,13 +16,13 @@
 #define PARENT_SAID 256
 
 struct parent_config {
-    const char *directory; /* of the attempt */
-    uint32_t uid, gid;     /* of the command, never 0 */
-    char **argv;           /* ends with NULL; argv[0] is looked up in PATH */
-    int agent_fd;          /* a connected SOCK_SEQPACKET socket, taken; −1: none */
-    int cgroup_fd;         /* directory of the command's cgroup, taken */
+    struct attempt_order order; /* borrowed */
+    int agent_fd;               /* to the agent, taken */
+    int cgroup_fd;              /* directory of the command's cgroup, taken */
+    uint64_t before_ns;         /* CLOCK_MONOTONIC before this process was forked */
 };
 
 /* A command that cannot be run is no failure of the parent: its status is 127 and the sentence its
- * last line. */
+ * last line. Else −errno with a sentence, which the agent has been told, unless the command was
+ * there already. */
 int parent_run(const struct parent_config *config, struct err *err);

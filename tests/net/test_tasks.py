@@ -130,7 +130,16 @@ class Agent:
             return []
 
     def attempts_on_disk(self):
+        """Records, and the sockets of parents that have no agent."""
         return sorted(os.listdir(self.state + "/attempts")) if os.path.isdir(self.state + "/attempts") else []
+
+    def starter(self):
+        """duopoly-task, which the agent's first start brought up."""
+        return wait_for("duopoly-task", lambda: [int(pid) for thread in os.listdir(f"/proc/{self.process.pid}/task") for pid in
+                                                 open(f"/proc/{self.process.pid}/task/{thread}/children").read().split()])[0]
+
+    def records(self):
+        return [name for name in self.attempts_on_disk() if not name.endswith(".s")]
 
     def cgroups(self):
         return [d for d in os.listdir(self.cgroup) if os.path.isdir(os.path.join(self.cgroup, d))]
@@ -198,7 +207,7 @@ def test_an_attempt_from_start_to_result(site):
         "reduce": command("""
 assert os.getuid() != 0 and os.getpgid(0) == os.getpid()
 text = open(os.environ["DUOPOLY_TASK_INPUT"]).read()
-assert text == "duopoly-task-input 1\\njob 12\\nstage 1\\ntask 3\\nattempt %d\\ncompute_ns 25500000\\noutput_bytes 0\\ninput 10.99.0.2 1500000 map 0 7 99\\n" % (FIRST + 1), text
+assert text.startswith("duopoly-task-input 1\\n") and text[text.index("job "):] == "job 12\\nstage 1\\ntask 3\\nattempt %d\\ncompute_ns 25500000\\noutput_bytes 0\\ninput 10.99.0.2 1500000 map 0 7 99\\n" % (FIRST + 1), text
 say.send(b"received")
 os.makedirs(os.environ["DUOPOLY_TASK_OUTPUT"])
 say.send(b"done")
@@ -274,7 +283,8 @@ def test_stop_sends_term_then_kills_everything_after_the_grace(site):
     controller, agent = site.begin(commands={
         "stubborn": command("""
 import signal, subprocess, time
-signal.signal(signal.SIGTERM, lambda *a: open(os.environ["DUOPOLY_TASK_OUTPUT"] + ".term", "w"))
+signal.signal(signal.SIGTERM, lambda *a: open(os.environ["DUOPOLY_TASK_OUTPUT"] + "/term", "w"))
+os.mkdir(os.environ["DUOPOLY_TASK_OUTPUT"])
 subprocess.Popen(["setsid", "sleep", "1000"])
 say.send(b"received")
 while True: time.sleep(0.01)
@@ -285,7 +295,7 @@ while True: time.sleep(0.01)
     pids = agent.pids(FIRST + 1)
     start = time.monotonic()
     controller.do(f"stop {FIRST + 1} 500")
-    wait_for("SIGTERM", lambda: glob.glob(agent.state + "/outputs/*/out.term"))
+    wait_for("SIGTERM", lambda: glob.glob(agent.state + "/outputs/*/term"))
     killed = controller.wait_phase(FIRST + 1, KILLED)
     assert killed["exit"] == -signal.SIGKILL and time.monotonic() - start > 0.45
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
@@ -438,14 +448,14 @@ os.makedirs(os.environ["DUOPOLY_TASK_OUTPUT"])
     running = listed[FIRST + 1]
     assert running["phase"] in (STARTED, COMPUTING)
     assert (running["job"], running["stage"], running["task"], running["coflow"], running["macroflow"]) == (12, 1, 3, 2, 5)
-    assert agent.attempts_on_disk() == [f"{FIRST + 1:016x}", f"{FIRST + 2:016x}"], "not acknowledged: kept"
+    assert agent.records() == [f"{FIRST + 1:016x}", f"{FIRST + 2:016x}"], "not acknowledged: kept"
     wait_for("what it said before, again", lambda: [m for m in controller.messages[before:] if m["kind"] == "output_lost"])
     # The slot is still taken, and its end is seen.
     controller.do(f"start {FIRST + 3} 1 0 0 sleep 2")
     controller.wait_phase(FIRST + 3, REFUSED)
     open(site.net.dir + "/go", "w").close()
     controller.wait_phase(FIRST + 1, DONE)
-    assert os.path.isdir(f"{agent.state}/outputs/12-1-3-{FIRST + 1}/out")
+    assert os.path.isdir(f"{agent.state}/outputs/12-1-3-{FIRST + 1}")
     controller.do("acknowledge 1")
     agent.kill()
     agent.start()
@@ -485,6 +495,104 @@ def test_a_parent_that_dies_is_a_failed_attempt_and_nothing_survives(site):
     wait_for("the command to die", lambda: not agent.pids(FIRST + 1))
     wait_for("cgroup and directory to go", lambda: agent.cgroups() == [] and agent.attempts_on_disk() == [])
     assert not os.path.exists(f"/proc/{pid}/exe") or "sleep" not in os.readlink(f"/proc/{pid}/exe")
+
+
+def test_what_starts_attempts_may_die_and_attempts_live_on(site):
+    controller, agent = site.begin()
+    controller.do(f"start {FIRST + 1} 1 0 0 sleep")
+    controller.wait_phase(FIRST + 1, STARTED)
+    pids = wait_for("its process", lambda: agent.pids(FIRST + 1))
+    first = agent.starter()
+    os.kill(first, signal.SIGKILL)
+    wait_for("the agent to notice", lambda: "started again" in open(agent.log).read())
+    controller.do(f"start {FIRST + 2} 1 0 0 true")
+    controller.wait_phase(FIRST + 2, DONE)
+    assert agent.starter() != first and agent.pids(FIRST + 1) == pids
+    controller.do(f"stop {FIRST + 1} 0")
+    controller.wait_phase(FIRST + 1, KILLED)
+    wait_for("all to be gone", lambda: agent.cgroups() == [] and agent.attempts_on_disk() == [])
+
+
+def test_a_start_that_is_stuck_keeps_nobody_waiting_and_is_refused_when_its_starter_dies(site):
+    controller, agent = site.begin()
+    controller.do(f"start {FIRST + 1} 1 0 0 true")
+    controller.wait_phase(FIRST + 1, DONE)
+    starter = agent.starter()
+    os.kill(starter, signal.SIGSTOP)
+    try:
+        controller.do(f"start {FIRST + 2} 1 0 0 sleep")
+        controller.do(f"start {FIRST + 3} 1 0 1 sleep")
+        controller.do("mode 1 1")
+        wait_for("the mode", lambda: any(line.startswith("mode 1 1 ") for line in open(agent.journal)))
+        controller.do(f"start {FIRST + 4} 1 0 2 sleep")
+        assert "room" in controller.wait_phase(FIRST + 4, REFUSED)["text"], "both slots are taken"
+        assert not controller.states(FIRST + 2)
+    finally:
+        os.kill(starter, signal.SIGKILL)
+    for i in (2, 3):
+        assert "duopoly-task died" in controller.wait_phase(FIRST + i, REFUSED)["text"]
+    wait_for("all to be gone", lambda: agent.cgroups() == [] and agent.attempts_on_disk() == [])
+    for i in (5, 6):
+        controller.do(f"start {FIRST + i} 1 0 {i} sleep")
+        controller.wait_phase(FIRST + i, STARTED)
+
+
+def test_a_stop_overtakes_a_start(site):
+    controller, agent = site.begin()
+    controller.do(f"start {FIRST + 1} 1 0 0 true")
+    controller.wait_phase(FIRST + 1, DONE)
+    starter = agent.starter()
+    os.kill(starter, signal.SIGSTOP)
+    try:
+        controller.do(f"start {FIRST + 2} 1 0 0 sleep 1 0 0 0")
+        controller.do(f"stop {FIRST + 2} 0")
+    finally:
+        os.kill(starter, signal.SIGCONT)
+    controller.wait_phase(FIRST + 2, KILLED)
+    wait_for("all to be gone", lambda: agent.cgroups() == [] and agent.attempts_on_disk() == [])
+
+
+def test_starts_that_an_agent_left_waiting_never_run(site):
+    """An agent dies with an order under way: the next one knows of the attempt, and says that it is none."""
+    controller, agent = site.begin()
+    controller.do(f"start {FIRST + 1} 1 0 0 true")
+    controller.wait_phase(FIRST + 1, DONE)
+    starter = agent.starter()
+    os.kill(starter, signal.SIGSTOP)
+    try:
+        controller.do(f"start {FIRST + 2} 1 0 0 sleep")
+        wait_for("its record", lambda: len(agent.records()) == 1)
+        agent.kill()
+    finally:
+        os.kill(starter, signal.SIGCONT)
+    wait_for("the starter to go with its agent", lambda: not os.path.exists(f"/proc/{starter}/exe"))
+    agent.start()
+    site.wait_session(2)
+    listed = controller.of("inventory_part")[-1]["attempts"]
+    assert [(a["attempt"], a["phase"]) for a in listed] == [(FIRST + 2, FAILED)]
+    wait_for("all to be gone", lambda: agent.cgroups() == [] and agent.attempts_on_disk() == [])
+
+
+def test_a_full_file_system_refuses_with_a_sentence(site):
+    small = os.path.join(site.net.dir, "h1")
+    os.mkdir(small)
+    run("mount", "-t", "tmpfs", "-o", "size=256k", "none", small)
+    try:
+        controller, agent = site.begin()
+        with open(small + "/filler", "wb", buffering=0) as filler:
+            with pytest.raises(OSError):
+                while True:
+                    filler.write(b"x" * 4096)
+        controller.do(f"start {FIRST + 1} 1 0 0 true")
+        assert "No space left" in controller.wait_phase(FIRST + 1, REFUSED)["text"]
+        assert agent.cgroups() == [] and agent.attempts_on_disk() == []
+        os.unlink(small + "/filler")
+        controller.do(f"start {FIRST + 2} 1 0 0 true")
+        controller.wait_phase(FIRST + 2, DONE)
+        site.end()
+        site.agent = site.controller = None
+    finally:
+        run("umount", "-l", small)
 
 
 def test_questions_repetitions_and_old_epochs(site):

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static void test_what_a_command_says(void **state)
 {
@@ -46,8 +45,7 @@ static void test_random_bytes(void **state)
 {
     (void)state;
     uint64_t stream = test_seed();
-    static const char *const heads[] = {"", "missing ", "connection ",
-                                        "duopoly-task-status 1\nexit ", "received"};
+    static const char *const heads[] = {"", "missing ", "connection ", "status ", "received"};
     for (int round = 0; round < 20000; round++) {
         const char *head = heads[test_random(&stream) % 5];
         size_t at = strlen(head), n = at + test_random(&stream) % 300;
@@ -61,6 +59,10 @@ static void test_random_bytes(void **state)
         struct attempt_status status;
         attempt_parse_said(text, &said);
         attempt_parse_status(text, &status);
+        struct attempt_order order;
+        for (char *c = text; *c; c++)
+            *c = *c == ' ' ? 0 : *c;
+        attempt_parse_order(text, n + 1, &order);
         free(text);
     }
 }
@@ -70,18 +72,51 @@ static void test_a_status_comes_back(void **state)
     (void)state;
     static const struct attempt_status cases[] = {{.exit_status = 0},
                                                   {.exit_status = -9, .last_line = "killed"},
-                                                  {.exit_status = 255, .last_line = " a  b "}};
-    char text[1024];
-    for (size_t i = 0; i < 3; i++) {
-        struct attempt_status back;
-        size_t n = attempt_format_status(&cases[i], text, sizeof(text));
-        assert_int_equal(n, strlen(text));
+                                                  {.exit_status = 255, .last_line = " a  b"},
+                                                  {.exit_status = 1, .last_line = "7"}};
+    char text[ATTEMPT_STATUS_SIZE + 1];
+    struct attempt_status back;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        attempt_format_status(&cases[i], text);
+        assert_int_equal(strlen(text), ATTEMPT_STATUS_SIZE);
         assert_int_equal(attempt_parse_status(text, &back), 0);
         assert_int_equal(back.exit_status, cases[i].exit_status);
         assert_string_equal(back.last_line, cases[i].last_line);
-        text[n - 1] = 0; /* cut short: without its end it is none */
+        text[ATTEMPT_STATUS_SIZE - 1] = 0; /* cut short: without its end it is none */
         assert_int_equal(attempt_parse_status(text, &back), -EINVAL);
     }
+    attempt_format_status(NULL, text);
+    assert_int_equal(strlen(text), ATTEMPT_STATUS_SIZE);
+    assert_int_equal(attempt_parse_status(text, &back), -ENOENT);
+    assert_int_equal(strlen(ATTEMPT_RECORD), ATTEMPT_STATUS_AT);
+}
+
+static void test_an_order_comes_back(void **state)
+{
+    (void)state;
+    struct attempt_order order = {.uid = 65534, .gid = 7, .record = "/run/a", .output = "/run/o"};
+    struct attempt_order back;
+    char text[ATTEMPT_ORDER], word[ATTEMPT_ORDER / 2];
+    for (int i = 0; i < ATTEMPT_ARGUMENTS; i++)
+        order.argv[i] = i % 2 ? "" : "word";
+    int n = attempt_format_order(&order, text);
+    assert_true(n > 0);
+    assert_int_equal(attempt_parse_order(text, (size_t)n, &back), 0);
+    assert_int_equal(back.uid, 65534);
+    assert_int_equal(back.gid, 7);
+    assert_string_equal(back.record, "/run/a");
+    assert_string_equal(back.output, "/run/o");
+    for (int i = 0; i < ATTEMPT_ARGUMENTS; i++)
+        assert_string_equal(back.argv[i], order.argv[i]);
+    assert_null(back.argv[ATTEMPT_ARGUMENTS]);
+    assert_int_equal(attempt_parse_order(text, 12, &back), -EINVAL); /* cut short */
+    order.uid = 0;
+    n = attempt_format_order(&order, text);
+    assert_int_equal(attempt_parse_order(text, (size_t)n, &back), -EINVAL);
+    memset(word, 'x', sizeof(word));
+    word[sizeof(word) - 1] = 0;
+    order.argv[0] = order.argv[1] = word;
+    assert_int_equal(attempt_format_order(&order, text), -E2BIG);
 }
 
 static void test_the_last_line_of_a_stream(void **state)
@@ -102,15 +137,6 @@ static void test_the_last_line_of_a_stream(void **state)
     assert_int_equal(strlen(tail.line), ATTEMPT_LINE - 1);
 }
 
-static void test_start_ticks_are_of_the_process(void **state)
-{
-    (void)state;
-    uint64_t own = attempt_start_ticks(getpid());
-    assert_true(own > 0);
-    assert_int_equal(attempt_start_ticks(getpid()), own);
-    assert_int_equal(attempt_start_ticks(-1), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,7 +145,7 @@ int main(void)
         cmocka_unit_test(test_random_bytes),
         cmocka_unit_test(test_a_status_comes_back),
         cmocka_unit_test(test_the_last_line_of_a_stream),
-        cmocka_unit_test(test_start_ticks_are_of_the_process),
+        cmocka_unit_test(test_an_order_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

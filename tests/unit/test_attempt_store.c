@@ -3,7 +3,9 @@
 #include "hostagent/attempt_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,13 +52,15 @@ static void test_input_is_the_schema_s_example(void **state)
     char path[FILES_PATH], text[1024];
     struct stat st;
     assert_int_equal(attempt_store_make(&store, &start, inputs, 3, NULL), 0);
-    attempt_store_path(&store, start.attempt, "input", path);
+    attempt_store_path(&store, start.attempt, path);
     assert_int_equal(files_read(path, text, sizeof(text), NULL, NULL), 0);
-    assert_string_equal(text, "duopoly-task-input 1\njob 12\nstage 1\ntask 3\nattempt 4294967297\n"
-                              "compute_ns 25500000\noutput_bytes 4000000\n"
-                              "input 10.77.0.3 1500000 map 0 2 4294967290\n"
-                              "input 10.77.0.5 4000000 block\n"
-                              "input fd00::1 9 map 1 0 5\n");
+    assert_memory_equal(text, ATTEMPT_RECORD, strlen(ATTEMPT_RECORD));
+    assert_non_null(strstr(text, "\njob 12\n"));
+    assert_string_equal(strstr(text, "job 12"), "job 12\nstage 1\ntask 3\nattempt 4294967297\n"
+                                                "compute_ns 25500000\noutput_bytes 4000000\n"
+                                                "input 10.77.0.3 1500000 map 0 2 4294967290\n"
+                                                "input 10.77.0.5 4000000 block\n"
+                                                "input fd00::1 9 map 1 0 5\n");
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0644);
     assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), -EEXIST);
@@ -68,41 +72,73 @@ static void test_an_attempt_comes_back(void **state)
     (void)state;
     duopoly_Start start = start_of(77, 12), back;
     struct attempt_status status = {.exit_status = 3, .last_line = "no luck"}, read;
-    uint64_t sum = 0, cgroup, bytes;
+    uint64_t sum = 0;
+    bool stopped = true;
     assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), 0);
-    start.coflow_level = 5;
-    assert_int_equal(attempt_store_write_start(&store, &start, NULL), 0);
-    assert_int_equal(attempt_store_read_start(&store, 77, &back, NULL), 0);
-    start.compute_ns = start.output_bytes = 0; /* the command's affair: in its input only */
-    assert_memory_equal(&start.resources, &back.resources, sizeof(back.resources));
-    assert_int_equal(back.coflow_level, 5);
-    assert_string_equal(back.command, "reduce");
-    assert_int_equal(attempt_store_status(&store, 77, &read, NULL), -ENOENT);
-    assert_false(attempt_store_stopped(&store, 77));
+    assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), 0);
+    assert_memory_equal(&start, &back, sizeof(back));
+    assert_false(stopped);
+    start.coflow_level = UINT32_MAX;
+    assert_int_equal(attempt_store_write_levels(&store, &start, NULL), 0);
     attempt_store_set_stopped(&store, 77);
-    assert_true(attempt_store_stopped(&store, 77));
+    assert_int_equal(attempt_store_status(&store, 77, &read, NULL), -ENOENT);
     assert_int_equal(attempt_store_write_status(&store, 77, &status, NULL), 0);
     assert_int_equal(attempt_store_status(&store, 77, &read, NULL), 0);
     assert_int_equal(read.exit_status, 3);
     assert_string_equal(read.last_line, "no luck");
-    attempt_store_read_counted(&store, 77, &cgroup, &bytes);
-    assert_int_equal(cgroup + bytes, 0);
-    attempt_store_write_counted(&store, 77, 5, 1ull << 40);
-    attempt_store_read_counted(&store, 77, &cgroup, &bytes);
-    assert_int_equal(cgroup, 5);
-    assert_int_equal(bytes, 1ull << 40);
+    assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), 0);
+    assert_memory_equal(&start, &back, sizeof(back));
+    assert_true(stopped);
     assert_int_equal(attempt_store_list(&store, count_one, &sum, NULL), 0);
     assert_int_equal(sum, 77);
     attempt_store_remove(&store, 77);
     sum = 0;
     attempt_store_list(&store, count_one, &sum, NULL);
     assert_int_equal(sum, 0);
+    assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), -ENOENT);
+}
+
+/* What is written later has its place from the beginning: a full file system refuses a new record
+ * with a sentence, and takes a status. */
+static void test_a_full_file_system(void **state)
+{
+    (void)state;
+    char small[FILES_PATH], filler[FILES_PATH], bytes[4096] = "";
+    struct attempt_store on_small;
+    struct err err = {0};
+    duopoly_Start start = start_of(7, 1), next = start_of(8, 1);
+    struct attempt_status status = {.exit_status = 1}, back;
+    memset(status.last_line, 'x', sizeof(status.last_line) - 1);
+    if (getuid() != 0)
+        skip();
+    files_path(small, "%s/small", directory);
+    files_path(filler, "%s/filler", small);
+    assert_int_equal(mkdir(small, 0755), 0);
+    assert_int_equal(mount("none", small, "tmpfs", 0, "size=64k"), 0);
+    int made = attempt_store_init(&on_small, small, getuid(), getgid(), NULL);
+    made = made < 0 ? made : attempt_store_make(&on_small, &start, NULL, 0, NULL);
+    int fd = open(filler, O_WRONLY | O_CREAT, 0600);
+    while (write(fd, bytes, sizeof(bytes)) > 0)
+        ;
+    close(fd);
+    int refused = attempt_store_make(&on_small, &next, NULL, 0, &err);
+    int written = attempt_store_write_status(&on_small, 7, &status, NULL);
+    int read = attempt_store_status(&on_small, 7, &back, NULL);
+    uint64_t sum = 0;
+    attempt_store_list(&on_small, count_one, &sum, NULL);
+    umount(small);
+    assert_int_equal(made, 0);
+    assert_int_equal(refused, -ENOSPC);
+    assert_non_null(strstr(err.text, "No space left"));
+    assert_int_equal(sum, 7);
+    assert_int_equal(written, 0);
+    assert_int_equal(read, 0);
+    assert_string_equal(back.last_line, status.last_line);
 }
 
 static void make_output(const duopoly_Start *start)
 {
     char path[FILES_PATH];
-    assert_int_equal(attempt_store_make(&store, start, NULL, 0, NULL), 0);
     attempt_store_output_path(&store, start, path);
     assert_int_equal(mkdir(path, 0755), 0);
 }
@@ -122,7 +158,6 @@ static void test_outputs_are_held_until_their_job_is_forgotten(void **state)
     make_output(&good);
     make_output(&bad);
     make_output(&other);
-    assert_int_equal(attempt_store_make(&store, &none, NULL, 0, NULL), 0);
     assert_true(attempt_store_settle_output(&store, &good, true));
     assert_false(attempt_store_settle_output(&store, &bad, false));
     assert_true(attempt_store_settle_output(&store, &other, true));
@@ -142,7 +177,6 @@ static void test_a_link_is_no_output_and_is_not_followed(void **state)
     char path[FILES_PATH], precious[FILES_PATH];
     files_path(precious, "%s/precious", directory);
     assert_int_equal(mkdir(precious, 0755), 0);
-    assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), 0);
     attempt_store_output_path(&store, &start, path);
     assert_int_equal(symlink(precious, path), 0);
     assert_false(attempt_store_settle_output(&store, &start, true));
@@ -168,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_input_is_the_schema_s_example),
         cmocka_unit_test(test_an_attempt_comes_back),
+        cmocka_unit_test(test_a_full_file_system),
         cmocka_unit_test(test_outputs_are_held_until_their_job_is_forgotten),
         cmocka_unit_test(test_a_link_is_no_output_and_is_not_followed),
     };

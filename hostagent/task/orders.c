@@ -1,0 +1,128 @@
+#include "hostagent/task/orders.h"
+
+#include "hostagent/task/parent.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct received {
+    char text[ATTEMPT_ORDER];
+    size_t n;
+    int fds[ATTEMPT_ORDER_FDS];
+    size_t fds_n;
+};
+
+/* Takes the descriptors that came, all of them or fewer. */
+static void take_descriptors(struct msghdr *message, struct received *received)
+{
+    received->fds_n = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        received->fds_n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(received->fds, CMSG_DATA(c), received->fds_n * sizeof(int));
+    }
+}
+
+/* The length of an order, 0 at the end of the connection, −errno. */
+static ssize_t receive(int fd, struct received *received)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(received->fds))];
+    } control;
+    struct iovec vector = {.iov_base = received->text, .iov_len = sizeof(received->text)};
+    struct msghdr message = {.msg_iov = &vector,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    if (n < 0)
+        return -errno;
+    take_descriptors(&message, received);
+    received->n = (size_t)n;
+    return n;
+}
+
+static void refuse(const struct received *received, const char *why)
+{
+    char text[ATTEMPT_MESSAGE];
+    int n = snprintf(text, sizeof(text), "failed %s", why);
+    if (received->fds_n > ATTEMPT_ORDER_SOCKET)
+        send(received->fds[ATTEMPT_ORDER_SOCKET], text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+_Noreturn static void be_parent(int fd, const struct received *received,
+                                struct parent_config *config)
+{
+    struct err err = {0};
+    close(fd);
+    close(received->fds[ATTEMPT_ORDER_PARENT_CGROUP]);
+    /* However urgent the agent is, its attempts are not. */
+    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+    setpriority(PRIO_PROCESS, 0, 0);
+    int r = parent_run(config, &err);
+    if (r < 0)
+        fprintf(stderr, "duopoly-task: %s\n", err.text);
+    _exit(r < 0);
+}
+
+static void obey(int fd, const struct received *received)
+{
+    struct parent_config config;
+    struct err err = {0};
+    char byte;
+    if (received->fds_n != ATTEMPT_ORDER_FDS ||
+        attempt_parse_order(received->text, received->n, &config.order) < 0) {
+        refuse(received, "an order that duopoly-task does not understand");
+        return;
+    }
+    config.agent_fd = received->fds[ATTEMPT_ORDER_SOCKET];
+    config.cgroup_fd = received->fds[ATTEMPT_ORDER_TASK_CGROUP];
+    config.before_ns = now_ns();
+    if (recv(config.agent_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        return; /* the agent has gone: nobody would know of it */
+    struct clone_args args = {.flags = CLONE_INTO_CGROUP,
+                              .exit_signal = SIGCHLD,
+                              .cgroup = (__u64)received->fds[ATTEMPT_ORDER_PARENT_CGROUP]};
+    long pid = syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0)
+        be_parent(fd, received, &config);
+    if (pid < 0) {
+        err_sys(&err, errno, "clone3 into the attempt's cgroup");
+        refuse(received, err.text);
+    }
+}
+
+void orders_serve(int fd)
+{
+    static struct received received;
+    signal(SIGCHLD, SIG_IGN); /* nobody waits for parents */
+    for (;;) {
+        ssize_t n = receive(fd, &received);
+        if (n == -EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        obey(fd, &received);
+        for (size_t i = 0; i < received.fds_n; i++)
+            close(received.fds[i]);
+    }
+}
