@@ -21,14 +21,14 @@ static void on_malformed(void *user, uint64_t peer, const struct err *err)
     conductor_malformed(door->conductor, peer, err->text);
 }
 
-int agents_zmq_open(sd_event *loop, const char *address, struct agents_zmq **ret_door,
-                    struct err *err)
+int agents_zmq_open(sd_event *loop, const char *address, const struct wire_zmq_limits *limits,
+                    struct agents_zmq **ret_door, struct err *err)
 {
     struct agents_zmq *door = calloc(1, sizeof(*door));
     if (!door)
         return err_sys(err, ENOMEM, "%s", address);
     const struct wire_zmq_handler handler = {on_message, on_malformed, NULL, NULL, door};
-    int r = wire_zmq_listen(loop, address, &handler, &door->endpoint, err);
+    int r = wire_zmq_listen(loop, address, limits, &handler, &door->endpoint, err);
     if (r < 0) {
         free(door);
         return r;
@@ -56,6 +56,11 @@ const char *agents_zmq_address(const struct agents_zmq *door)
 const struct wire_zmq_counters *agents_zmq_counters(const struct agents_zmq *door)
 {
     return wire_zmq_counters(door->endpoint);
+}
+
+const struct wire_zmq_door_counters *agents_zmq_connections(const struct agents_zmq *door)
+{
+    return wire_zmq_connections(door->endpoint);
 }
 
 void agents_zmq_close(struct agents_zmq *door)

@@ -194,6 +194,7 @@ static void status_answer(struct control *control)
 static void watch_answer(struct control *control, struct guest *guest, uint64_t job)
 {
     guest->watching = true;
+    wire_unix_watch(control->server, guest->client);
     guest->watched = job;
     if (job)
         accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
@@ -290,8 +291,9 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     if (!control)
         return err_sys(err, ENOMEM, "%s", settings->socket);
     const struct wire_unix_handler handler = {on_message, on_close, control};
-    int r =
-        wire_unix_listen(loop, settings->socket, settings->group, &handler, &control->server, err);
+    int r = wire_unix_listen(loop, settings->socket, settings->group,
+                             (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
+                             err);
     if (r < 0) {
         free(control);
         return r;

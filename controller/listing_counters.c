@@ -90,11 +90,17 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "agents.received", agents->received);
     tell(telling, "agents.sent", agents->sent);
     tell(telling, "agents.unreachable", agents->unreachable);
+    tell(telling, "agents.connections", agents_zmq_connections(sources->door)->connections);
+    tell(telling, "agents.idle", agents_zmq_connections(sources->door)->idle);
+    tell(telling, "agents.refused", agents_zmq_connections(sources->door)->refused);
+    tell(telling, "agents.pauses", agents_zmq_connections(sources->door)->pauses);
     tell(telling, "clients.received", sources->clients->received);
     tell(telling, "clients.sent", sources->clients->sent);
     tell(telling, "clients.malformed", sources->clients->malformed);
     tell(telling, "clients.refused", sources->clients->refused_clients);
     tell(telling, "clients.slow", sources->clients->slow_clients);
+    tell(telling, "clients.idle", sources->clients->idle_clients);
+    tell(telling, "clients.pauses", sources->clients->pauses);
     if (!recording)
         return;
     struct recording_counters written;

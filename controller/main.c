@@ -3,6 +3,7 @@
 #include "controller/agents_zmq.h"
 #include "controller/conductor.h"
 #include "controller/control.h"
+#include "controller/descriptors.h"
 #include "controller/engine/presets.h"
 #include "controller/settings.h"
 #include "controller/state.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
@@ -38,6 +38,7 @@ struct controller {
     struct agents_zmq *door;
     struct control *control;
     struct conductor *conductor;
+    struct descriptors descriptors;
 };
 
 static const struct argp_option options[] = {
@@ -91,16 +92,6 @@ static void presets_print(void)
 
 /* ---- the process ------------------------------------------------------------------------ */
 
-/* An agent is a connection: the default of 1024 open files would be the bound. */
-static void files_allow(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == files.rlim_max)
-        return;
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-}
-
 /* /run is empty after a boot: the socket's folder is made, not its parents. */
 static int folder_make(const char *path, struct err *err)
 {
@@ -118,7 +109,12 @@ static int controller_open(struct controller *controller, const struct settings 
                            const char *clock, struct err *err)
 {
     struct conductor_hooks hooks = {agents_zmq_send, control_job_ended, NULL, NULL};
-    int r = loop_open(&controller->loop, err);
+    struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
+                                     .pressed_ns = (uint64_t)settings->timers.silent_ns};
+    int r = descriptors_take(&controller->descriptors, err);
+    limits.most = controller->descriptors.agents;
+    if (r == 0)
+        r = loop_open(&controller->loop, err);
     int watched = r == 0 ? sd_event_set_watchdog(controller->loop, true) : 0;
     if (watched < 0)
         r = err_sys(err, -watched, "no watchdog");
@@ -129,7 +125,7 @@ static int controller_open(struct controller *controller, const struct settings 
     if (r == 0)
         r = control_open(controller->loop, settings, &controller->control, err);
     if (r == 0)
-        r = agents_zmq_open(controller->loop, settings->listen, &controller->door, err);
+        r = agents_zmq_open(controller->loop, settings->listen, &limits, &controller->door, err);
     if (r < 0)
         return r;
     hooks.send_user = controller->door;
@@ -152,10 +148,22 @@ static void controller_close(struct controller *controller)
     sd_event_unref(controller->loop);
 }
 
+static void descriptors_say(const struct descriptors *descriptors, const struct settings *settings)
+{
+    log_note("%" PRIu64 " files may be open: %" PRIu32 " connections of agents, %" PRIu32
+             " of clients",
+             descriptors->limit, descriptors->agents, descriptors->clients);
+    if (descriptors->agents < settings->bounds.hosts)
+        log_note("fewer agents can connect than bounds.hosts (%" PRId64
+                 ") has room for: allow more files for more than %" PRIu32 " (LimitNOFILE=)",
+                 settings->bounds.hosts, descriptors->agents);
+}
+
 static int controller_run(struct controller *controller, const struct settings *settings)
 {
     log_note("epoch %" PRIu32 ", agents on %s, clients on %s", state_epoch(controller->state),
              agents_zmq_address(controller->door), settings->socket);
+    descriptors_say(&controller->descriptors, settings);
     sd_notify(0, "READY=1");
     int r = sd_event_loop(controller->loop);
     sd_notify(0, "STOPPING=1");
@@ -186,7 +194,6 @@ int main(int argc, char **argv)
     }
     if (arguments.check)
         return EXIT_SUCCESS;
-    files_allow();
     int status = EXIT_FAILURE;
     if (controller_open(&controller, &settings, arguments.clock, &err) < 0)
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);

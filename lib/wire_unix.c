@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define GROUPS_MAX 1024
+#define TICK_USEC  1000000u /* at most */
 
 struct packet {
     STAILQ_ENTRY(packet) link;
@@ -28,6 +29,8 @@ struct client {
     STAILQ_HEAD(, packet) queue;
     size_t queued;
     bool ending; /* to be closed when the queue is empty */
+    bool watching;
+    uint64_t moved_usec; /* when it last asked or took something */
 };
 
 struct wire_unix {
@@ -39,8 +42,10 @@ struct wire_unix {
     gid_t group; /* (gid_t)-1: none */
     int fd;
     bool bound;
-    sd_event_source *io;
+    sd_event_source *io, *tick;
+    uint64_t idle_usec, tick_usec;
     struct client *clients[UNIX_CLIENTS];
+    int n_clients;
     uint64_t generation;
     duopoly_Envelope incoming, refusal;
     uint8_t buffer[WIRE_MAX_BYTES + 1];
@@ -64,6 +69,7 @@ static void client_free(struct client *client)
     sd_event_source_disable_unref(client->io);
     close(client->fd);
     client->server->clients[client->id % UNIX_CLIENTS] = NULL;
+    client->server->n_clients--;
     free(client);
 }
 
@@ -73,6 +79,11 @@ static void client_end(struct client *client)
     uint64_t id = client->id;
     client_free(client);
     server->handler.on_close(server->handler.user, id);
+}
+
+static void client_moved(struct client *client)
+{
+    sd_event_now(client->server->loop, CLOCK_MONOTONIC, &client->moved_usec);
 }
 
 /* While answers wait only room for them is waited for. */
@@ -141,6 +152,13 @@ int wire_unix_send(struct wire_unix *server, uint64_t id, const duopoly_Envelope
     return r;
 }
 
+void wire_unix_watch(struct wire_unix *server, uint64_t id)
+{
+    struct client *client = client_find(server, id);
+    if (client)
+        client->watching = true;
+}
+
 void wire_unix_disconnect(struct wire_unix *server, uint64_t id)
 {
     struct client *client = client_find(server, id);
@@ -173,6 +191,7 @@ static void client_flush(struct client *client)
         }
         STAILQ_REMOVE_HEAD(&client->queue, link);
         client->queued--;
+        client_moved(client);
         free(packet);
     }
     client_rearm(client);
@@ -192,6 +211,7 @@ static void client_read(struct client *client)
         return;
     }
     server->counters.received++;
+    client_moved(client);
     if (wire_decode(server->buffer, (size_t)length, &server->incoming, &err) < 0) {
         server->counters.malformed++;
         client_refuse(client, duopoly_Reason_REASON_MALFORMED, err.text);
@@ -227,22 +247,25 @@ static bool in_group(int fd, gid_t group)
     return false;
 }
 
-static bool permitted(const struct wire_unix *server, int fd)
+/* How many clients there may be already for this one to be served; 0: it is not permitted. */
+static int places_for(const struct wire_unix *server, int fd)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return false;
-    return peer.uid == 0 || peer.uid == server->owner || peer.gid == server->group ||
-           in_group(fd, server->group);
+        return 0;
+    if (peer.uid == 0 || peer.uid == server->owner)
+        return UNIX_CLIENTS;
+    return peer.gid == server->group || in_group(fd, server->group) ? UNIX_CLIENTS - UNIX_FOR_ROOT
+                                                                    : 0;
 }
 
-static int place_find(const struct wire_unix *server)
+static int free_place(const struct wire_unix *server)
 {
     int place = 0;
-    while (place < UNIX_CLIENTS && server->clients[place])
+    while (server->clients[place])
         place++;
-    return place < UNIX_CLIENTS ? place : -1;
+    return place;
 }
 
 /* Told directly: there is no client to queue for. The socket's buffer has room for one packet. */
@@ -259,7 +282,7 @@ static void stranger_refuse(struct wire_unix *server, int fd, duopoly_Reason rea
     close(fd);
 }
 
-static void client_add(struct wire_unix *server, int fd, int place)
+static void client_add(struct wire_unix *server, int fd)
 {
     struct client *client = calloc(1, sizeof(*client));
     if (!client) {
@@ -267,12 +290,23 @@ static void client_add(struct wire_unix *server, int fd, int place)
         return;
     }
     client->server = server;
-    client->id = ++server->generation * UNIX_CLIENTS + (uint64_t)place;
+    client->id = ++server->generation * UNIX_CLIENTS + (uint64_t)free_place(server);
     client->fd = fd;
     STAILQ_INIT(&client->queue);
-    server->clients[place] = client;
+    client_moved(client);
+    server->clients[client->id % UNIX_CLIENTS] = client;
+    server->n_clients++;
     if (sd_event_add_io(server->loop, &client->io, fd, EPOLLIN, on_client, client) < 0)
         client_free(client);
+}
+
+/* Asked again at once, a listener without descriptors would take the whole processor. */
+static void listening_pause(struct wire_unix *server, int code)
+{
+    if (code != EMFILE && code != ENFILE && code != ENOBUFS && code != ENOMEM)
+        return;
+    server->counters.pauses++;
+    sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
 }
 
 static int on_connection(sd_event_source *source, int listener, uint32_t revents, void *user)
@@ -280,18 +314,43 @@ static int on_connection(sd_event_source *source, int listener, uint32_t revents
     struct wire_unix *server = user;
     (void)source, (void)revents;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
+    if (fd < 0) {
+        listening_pause(server, errno);
         return 0;
-    int place = place_find(server);
-    if (!permitted(server, fd))
+    }
+    int places = places_for(server, fd);
+    if (!places)
         stranger_refuse(server, fd, duopoly_Reason_REASON_PERMISSION,
                         "only root and members of the socket's group may talk to this program");
-    else if (place < 0)
+    else if (server->n_clients >= places)
         stranger_refuse(server, fd, duopoly_Reason_REASON_LIMIT,
                         "too many clients are connected; try again when one has gone");
     else
-        client_add(server, fd, place);
+        client_add(server, fd);
     return 0;
+}
+
+static void idle_end(struct client *client, uint64_t now_usec)
+{
+    struct wire_unix *server = client->server;
+    if (client->ending || (client->watching && !client->queued) ||
+        now_usec - client->moved_usec < server->idle_usec)
+        return;
+    server->counters.idle_clients++;
+    client_break(client);
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *user)
+{
+    struct wire_unix *server = user;
+    uint64_t now_usec;
+    (void)usec;
+    sd_event_now(server->loop, CLOCK_MONOTONIC, &now_usec);
+    sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+    for (int i = 0; i < UNIX_CLIENTS; i++)
+        if (server->clients[i])
+            idle_end(server->clients[i], now_usec);
+    return sd_event_source_set_time_relative(source, server->tick_usec);
 }
 
 /* ---- opening and closing ---------------------------------------------------------------- */
@@ -336,7 +395,16 @@ static int socket_bind(struct wire_unix *server, struct err *err)
     return 0;
 }
 
-int wire_unix_listen(sd_event *loop, const char *path, const char *group,
+static int loop_join(struct wire_unix *server)
+{
+    int r = sd_event_add_io(server->loop, &server->io, server->fd, EPOLLIN, on_connection, server);
+    if (r >= 0)
+        r = sd_event_add_time_relative(server->loop, &server->tick, CLOCK_MONOTONIC,
+                                       server->tick_usec, 0, on_tick, server);
+    return r < 0 ? r : sd_event_source_set_enabled(server->tick, SD_EVENT_ON);
+}
+
+int wire_unix_listen(sd_event *loop, const char *path, const char *group, uint64_t idle_ns,
                      const struct wire_unix_handler *handler, struct wire_unix **ret_server,
                      struct err *err)
 {
@@ -348,6 +416,8 @@ int wire_unix_listen(sd_event *loop, const char *path, const char *group,
     server->handler = *handler;
     server->owner = geteuid();
     server->group = entry ? entry->gr_gid : (gid_t)-1;
+    server->idle_usec = idle_ns / 1000;
+    server->tick_usec = server->idle_usec / 4 < TICK_USEC ? server->idle_usec / 4 : TICK_USEC;
     server->fd = -1;
     server->address.sun_family = AF_UNIX;
     int r = 0;
@@ -359,7 +429,7 @@ int wire_unix_listen(sd_event *loop, const char *path, const char *group,
     if (r < 0 || (r = leftover_remove(&server->address, err)) < 0 ||
         (r = socket_bind(server, err)) < 0)
         goto fail;
-    r = sd_event_add_io(loop, &server->io, server->fd, EPOLLIN, on_connection, server);
+    r = loop_join(server);
     if (r < 0) {
         err_sys(err, -r, "cannot listen on %s", path);
         goto fail;
@@ -384,6 +454,7 @@ void wire_unix_close(struct wire_unix *server)
         if (server->clients[i])
             client_free(server->clients[i]);
     sd_event_source_disable_unref(server->io);
+    sd_event_source_disable_unref(server->tick);
     if (server->fd >= 0)
         close(server->fd);
     if (server->bound)

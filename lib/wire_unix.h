@@ -3,11 +3,14 @@
  *
  * Who may: root, the user that the listener runs as, and members of one group, by the kernel's word
  * (SO_PEERCRED, SO_PEERGROUPS), besides the socket file's mode (0660, 0600 without a group). Others
- * are told so (Refused) and closed. Requests are answered in order. A client that has answers
- * waiting is not read until it has taken them, so it can never have more than UNIX_QUEUE of them
- * but by watching; one that lets that many pile up is closed. At most UNIX_CLIENTS are served at
- * once, further ones are told so and closed. A malformed message is answered with Refused and the
- * client closed.
+ * are told so (Refused) and closed. One that asks nothing and takes nothing for the time given to
+ * wire_unix_listen is closed; those that watch may be quiet while nothing waits for them. Requests
+ * are answered in order. A client that has answers waiting is not read until it has taken them, so
+ * it can never have more than UNIX_QUEUE of them but by watching; one that lets that many pile up
+ * is closed. At most UNIX_CLIENTS are served at once, further ones are told so and closed; the last
+ * UNIX_FOR_ROOT places are root's and the own user's, so that nobody else can lock them out. A
+ * malformed message is answered with Refused and the client closed. Without a descriptor for the
+ * next client it listens no more until the next second.
  *
  * Threads: all calls in the loop's thread. Nothing blocks. Handlers may send and disconnect; a
  * client's end is always told by on_close, from the loop, never from within a call. */
@@ -18,8 +21,9 @@
 
 #include <systemd/sd-event.h>
 
-#define UNIX_CLIENTS 256
-#define UNIX_QUEUE   1024
+#define UNIX_CLIENTS  256
+#define UNIX_FOR_ROOT 16
+#define UNIX_QUEUE    1024
 
 struct wire_unix;
 
@@ -37,11 +41,13 @@ struct wire_unix_counters {
     uint64_t malformed;
     uint64_t refused_clients; /* not permitted, or too many */
     uint64_t slow_clients;    /* closed because they did not read */
+    uint64_t idle_clients;    /* closed because they asked nothing */
+    uint64_t pauses;          /* no descriptor for the next client */
 };
 
 /* Listens at `path`, replacing a socket there that nobody listens on; −EADDRINUSE if somebody does.
- * `group` may not exist: then root only. `handler` is copied. */
-int wire_unix_listen(sd_event *loop, const char *path, const char *group,
+ * `group` may not exist: then root only. `idle_ns`: see above. `handler` is copied. */
+int wire_unix_listen(sd_event *loop, const char *path, const char *group, uint64_t idle_ns,
                      const struct wire_unix_handler *handler, struct wire_unix **ret_server,
                      struct err *err);
 
@@ -52,6 +58,9 @@ struct wire_unix_peer {
 };
 int wire_unix_peer(const struct wire_unix *server, uint64_t client,
                    struct wire_unix_peer *ret_peer);
+
+/* This client watches: from now on it may be quiet. */
+void wire_unix_watch(struct wire_unix *server, uint64_t client);
 
 /* Sends or queues; `envelope` is borrowed for the call. −EHOSTUNREACH: no such client; −ENOBUFS: it
  * did not read and is being closed. */

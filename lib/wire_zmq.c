@@ -38,8 +38,10 @@ struct wire_zmq {
     void *context;
     int type; /* ZMQ_ROUTER or ZMQ_DEALER */
     struct edge data;
-    struct edge monitor; /* DEALER: connection events */
-    unsigned generation; /* of the DEALER's socket, names its monitor */
+    struct edge monitor;        /* connection events; at a ROUTER for its door */
+    unsigned generation;        /* of the socket, names its monitor */
+    struct wire_zmq_door *door; /* ROUTER with limits */
+    sd_event_source *tick;
     bool up;
     struct queued_list queue;
     size_t reports, results; /* in the queue */
@@ -54,6 +56,13 @@ static int zmq_fail(struct err *err, const char *what, const char *address)
 }
 
 /* ---- the loop --------------------------------------------------------------------------- */
+
+static uint64_t now_usec(const struct wire_zmq *endpoint)
+{
+    uint64_t usec = 0;
+    sd_event_now(endpoint->loop, CLOCK_MONOTONIC, &usec);
+    return usec;
+}
 
 static int socket_events(void *socket)
 {
@@ -159,6 +168,8 @@ static void message_hand_over(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_
         endpoint->handler.on_malformed(endpoint->handler.user, peer, &err);
         return;
     }
+    if (endpoint->door)
+        wire_zmq_door_heard(endpoint->door, zmq_msg_get(message, ZMQ_SRCFD), now_usec(endpoint));
     endpoint->handler.on_message(endpoint->handler.user, peer,
                                  identity && *identity ? identity : NULL, &endpoint->incoming);
 }
@@ -296,25 +307,37 @@ int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class clas
                                         : dealer_send(endpoint, class, length);
 }
 
-/* ---- connection events of a DEALER ------------------------------------------------------ */
+/* ---- connection events ------------------------------------------------------------------ */
 
-/* Reads one event: a frame with its number, a frame with the address. 0 if there was none. */
-static int monitor_event(void *socket)
+/* Reads one event: a frame with its number and value, a frame with the address. 0 if there was
+ * none. */
+static int monitor_event(void *socket, int32_t *ret_value)
 {
     zmq_msg_t frame;
     uint16_t event = 0;
     zmq_msg_init(&frame);
-    if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) >= (int)sizeof(event))
+    if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) >= (int)(sizeof(event) + sizeof(*ret_value))) {
         memcpy(&event, zmq_msg_data(&frame), sizeof(event));
+        memcpy(ret_value, (char *)zmq_msg_data(&frame) + sizeof(event), sizeof(*ret_value));
+    }
     zmq_msg_close(&frame);
     rest_drop(socket);
     return event;
 }
 
+static void door_drain(struct wire_zmq *endpoint)
+{
+    int event;
+    int32_t value;
+    while ((event = monitor_event(endpoint->monitor.socket, &value)))
+        wire_zmq_door_event(endpoint->door, event, value, now_usec(endpoint));
+}
+
 static void monitor_drain(struct wire_zmq *endpoint)
 {
     int event;
-    while ((event = monitor_event(endpoint->monitor.socket))) {
+    int32_t value;
+    while ((event = monitor_event(endpoint->monitor.socket, &value))) {
         bool up = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
         if (up == endpoint->up)
             continue;
@@ -327,15 +350,18 @@ static void monitor_drain(struct wire_zmq *endpoint)
     }
 }
 
-static int monitor_open(struct wire_zmq *endpoint)
+/* Without a high-water mark: at one, ZeroMQ's own thread would wait for us. */
+static int monitor_open(struct wire_zmq *endpoint, int events,
+                        void (*drain)(struct wire_zmq *endpoint))
 {
+    const int unlimited = 0;
     char name[64];
     snprintf(name, sizeof(name), "inproc://connection-%u", endpoint->generation++);
-    endpoint->monitor.drain = monitor_drain;
+    endpoint->monitor.drain = drain;
     endpoint->monitor.socket = zmq_socket(endpoint->context, ZMQ_PAIR);
     if (!endpoint->monitor.socket ||
-        zmq_socket_monitor(endpoint->data.socket, name,
-                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) < 0 ||
+        zmq_setsockopt(endpoint->monitor.socket, ZMQ_RCVHWM, &unlimited, sizeof(unlimited)) < 0 ||
+        zmq_socket_monitor(endpoint->data.socket, name, events) < 0 ||
         zmq_connect(endpoint->monitor.socket, name) < 0)
         return -zmq_errno();
     return edge_add(endpoint, &endpoint->monitor);
@@ -410,14 +436,41 @@ static int endpoint_create(sd_event *loop, int type, const char *address,
     return 0;
 }
 
-int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_handler *handler,
-                    struct wire_zmq **ret_endpoint, struct err *err)
+static int on_tick(sd_event_source *source, uint64_t usec, void *user)
+{
+    const struct wire_zmq *endpoint = user;
+    (void)usec;
+    wire_zmq_door_tick(endpoint->door, now_usec(endpoint));
+    return sd_event_source_set_time_relative(source, DOOR_TICK_USEC);
+}
+
+static int door_open(struct wire_zmq *endpoint, const struct wire_zmq_limits *limits)
+{
+    endpoint->door = wire_zmq_door_open(limits);
+    int r = endpoint->door ? 0 : -ENOMEM;
+    if (r == 0)
+        r = monitor_open(endpoint,
+                         ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED,
+                         door_drain);
+    if (r >= 0)
+        r = sd_event_add_time_relative(endpoint->loop, &endpoint->tick, CLOCK_MONOTONIC,
+                                       DOOR_TICK_USEC, 0, on_tick, endpoint);
+    return r < 0 ? r : sd_event_source_set_enabled(endpoint->tick, SD_EVENT_ON);
+}
+
+int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_limits *limits,
+                    const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
+                    struct err *err)
 {
     struct wire_zmq *endpoint;
     size_t size = ADDRESS_SIZE;
     int r = endpoint_create(loop, ZMQ_ROUTER, address, handler, &endpoint, err);
     if (r < 0)
         return r;
+    if (limits && (r = door_open(endpoint, limits)) < 0) {
+        wire_zmq_close(endpoint);
+        return err_sys(err, -r, "cannot watch the connections of %s", address);
+    }
     if (zmq_bind(endpoint->data.socket, address) < 0 ||
         zmq_getsockopt(endpoint->data.socket, ZMQ_LAST_ENDPOINT, endpoint->address, &size) < 0) {
         r = zmq_fail(err, "cannot listen on", address);
@@ -430,7 +483,8 @@ int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_h
 
 static int dealer_connect(struct wire_zmq *endpoint, struct err *err)
 {
-    int r = monitor_open(endpoint);
+    int r = monitor_open(endpoint, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED,
+                         monitor_drain);
     if (r < 0)
         return err_sys(err, -r, "cannot watch the connection to %s", endpoint->address);
     if (zmq_connect(endpoint->data.socket, endpoint->address) < 0)
@@ -482,11 +536,18 @@ const struct wire_zmq_counters *wire_zmq_counters(const struct wire_zmq *endpoin
     return &endpoint->counters;
 }
 
+const struct wire_zmq_door_counters *wire_zmq_connections(const struct wire_zmq *endpoint)
+{
+    return wire_zmq_door_counters(endpoint->door);
+}
+
 void wire_zmq_close(struct wire_zmq *endpoint)
 {
     if (!endpoint)
         return;
+    sd_event_source_disable_unref(endpoint->tick);
     sockets_close(endpoint);
+    wire_zmq_door_close(endpoint->door);
     if (endpoint->context)
         zmq_ctx_term(endpoint->context);
     sd_event_unref(endpoint->loop);

@@ -26,6 +26,7 @@
 
 #include "lib/err.h"
 #include "lib/wire.h"
+#include "lib/wire_zmq_door.h"
 
 #include <systemd/sd-event.h>
 
@@ -60,10 +61,11 @@ struct wire_zmq_counters {
     uint64_t unreachable;     /* sends refused because the peer is gone or does not read */
 };
 
-/* Listens as ROUTER on `address` ("tcp://10.77.0.1:7600"; port * takes a free one). `handler` is
- * copied. */
-int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_handler *handler,
-                    struct wire_zmq **ret_endpoint, struct err *err);
+/* Listens as ROUTER on `address` ("tcp://10.77.0.1:7600"; port * takes a free one). `limits` (see
+ * wire_zmq_door.h; NULL: none) and `handler` are copied. */
+int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_limits *limits,
+                    const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
+                    struct err *err);
 
 /* Connects as DEALER and keeps trying, every 100 ms to 2 s, until closed. Never fails because
  * nobody listens. */
@@ -85,6 +87,9 @@ int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class clas
 const char *wire_zmq_address(const struct wire_zmq *endpoint);
 
 const struct wire_zmq_counters *wire_zmq_counters(const struct wire_zmq *endpoint);
+
+/* ROUTER with limits: its connections. */
+const struct wire_zmq_door_counters *wire_zmq_connections(const struct wire_zmq *endpoint);
 
 /* Ends the endpoint at once; NULL is fine. */
 void wire_zmq_close(struct wire_zmq *endpoint);

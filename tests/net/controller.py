@@ -4,6 +4,7 @@ Nothing here needs root. Waiting is on conditions with a deadline."""
 import json
 import os
 import pathlib
+import resource
 import shutil
 import socket
 import subprocess
@@ -70,7 +71,7 @@ class Clock:
 class Daemon:
     """duopolyd with a folder of its own; `scripted` gives its time to the test. `log`: more of that section, None: nothing of it."""
 
-    def __init__(self, scripted=False, config="", log=""):
+    def __init__(self, scripted=False, config="", log="", files=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="duopoly-"))
         self.socket = self.folder / "s"
         self.scripted = scripted
@@ -81,6 +82,7 @@ class Daemon:
         if log is not None:
             folder = "" if "folder:" in log else f"folder: {self.folder}/log"
             self.extra = "log: {%s}\n%s" % (", ".join(filter(None, [folder, log])), config)
+        self.files = files  # how many may be open, None: as here
         self.start()
 
     def start(self):
@@ -91,7 +93,8 @@ class Daemon:
             (self.folder / "clock").unlink(missing_ok=True)
             command += ["--clock", self.folder / "clock"]
         self.stderr = open(self.folder / "stderr", "ab")
-        self.process = subprocess.Popen(command, stderr=self.stderr)
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (self.files, self.files))) if self.files else None
+        self.process = subprocess.Popen(command, stderr=self.stderr, preexec_fn=limit)
         said = wait_until(self.address_said, "duopolyd says where it listens")
         self.address = said
         if self.scripted:

@@ -4,26 +4,7 @@ import subprocess
 
 import pytest
 
-from controller import BUILD, SECOND, Agent, Daemon, pb, wait_until, workload
-
-
-@pytest.fixture
-def cluster():
-    """Makes daemons and agents that are gone when the test is over."""
-    made = []
-
-    class Cluster:
-        def daemon(self, **arguments):
-            made.append(Daemon(**arguments))
-            return made[-1]
-
-        def agent(self, *words, **arguments):
-            made.append(Agent(*words, **arguments))
-            return made[-1]
-
-    yield Cluster()
-    for thing in reversed(made):
-        thing.remove() if isinstance(thing, Daemon) else thing.close()
+from controller import BUILD, SECOND, pb, wait_until, workload
 
 
 def one_job(name="j", maps=1, reduces=1):

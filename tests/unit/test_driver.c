@@ -147,7 +147,8 @@ static void set_up(struct scene *scene, const char *workload)
     assert_int_equal(sd_event_new(&scene->event), 0);
     assert_true(sd_event_add_time_relative(scene->event, NULL, CLOCK_MONOTONIC, DEADLINE_USEC, 1,
                                            on_deadline, NULL) >= 0);
-    if (wire_unix_listen(scene->event, scene->socket, "", &handler, &scene->server, &err) < 0)
+    if (wire_unix_listen(scene->event, scene->socket, "", UINT64_C(60000000000), &handler,
+                         &scene->server, &err) < 0)
         fail_msg("%s", err.text);
 }
 

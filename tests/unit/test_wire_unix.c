@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define IDLE_NS UINT64_C(60000000000)
+
 /* The server runs its loop in a thread of its own; the test is the client. */
 static struct {
     sd_event *loop;
@@ -38,6 +40,7 @@ static void on_message(void *user, uint64_t client, const duopoly_Envelope *requ
         wire_begin(answer, duopoly_Envelope_status_tag)->body.status.epoch = 7;
         break;
     case duopoly_Envelope_watch_tag:
+        wire_unix_watch(fixture.server, client);
         wire_begin(answer, duopoly_Envelope_accepted_tag);
         break;
     case duopoly_Envelope_cancel_job_tag:
@@ -72,9 +75,8 @@ static void *run(void *user)
     return NULL;
 }
 
-static int server_open(void **state)
+static int server_open_with(const char *group, uint64_t idle_ns)
 {
-    (void)state;
     struct wire_unix_handler handler = {on_message, on_close, NULL};
     struct err err;
     strcpy(fixture.folder, "/tmp/duopoly-unix-XXXXXX");
@@ -83,13 +85,31 @@ static int server_open(void **state)
     fixture.flood = 0;
     fixture.closed = 0;
     assert_true(sd_event_new(&fixture.loop) >= 0);
-    if (wire_unix_listen(fixture.loop, fixture.path, "duopoly", &handler, &fixture.server, &err) <
-        0)
+    if (wire_unix_listen(fixture.loop, fixture.path, group, idle_ns, &handler, &fixture.server,
+                         &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(pipe(fixture.stop), 0);
     assert_true(sd_event_add_io(fixture.loop, NULL, fixture.stop[0], EPOLLIN, on_stop, NULL) >= 0);
     assert_int_equal(pthread_create(&fixture.thread, NULL, run, NULL), 0);
     return 0;
+}
+
+static int server_open(void **state)
+{
+    (void)state;
+    return server_open_with("duopoly", IDLE_NS);
+}
+
+static int impatient_server_open(void **state)
+{
+    (void)state;
+    return server_open_with("duopoly", IDLE_NS / 300);
+}
+
+static int server_of_nogroup_open(void **state)
+{
+    (void)state;
+    return server_open_with("nogroup", IDLE_NS);
 }
 
 static int server_close(void **state)
@@ -226,6 +246,67 @@ static void clients_are_bounded(void **state)
     closed_wait(UNIX_CLIENTS);
 }
 
+static bool is_served(struct client *client)
+{
+    const duopoly_Envelope *answer;
+    client_request(client, duopoly_Envelope_get_status_tag);
+    return client_call(client, duopoly_Envelope_status_tag, &answer, NULL) == 0;
+}
+
+static void idle_clients_are_closed_and_watchers_are_not(void **state)
+{
+    (void)state;
+    struct err err;
+    struct client *idle = client_new(), *busy = client_new(), *watcher = client_new();
+    assert_int_equal(client_watch(watcher, 0, &err), 0);
+    for (int i = 0; i < 1000 && __atomic_load_n(&fixture.closed, __ATOMIC_SEQ_CST) < 1; i++) {
+        assert_true(is_served(busy));
+        usleep(10000);
+    }
+    assert_int_equal(wire_unix_counters(fixture.server)->idle_clients, 1);
+    assert_false(is_served(idle));
+    assert_true(is_served(busy));
+    assert_true(is_served(watcher));
+    client_close(idle);
+    client_close(busy);
+    client_close(watcher);
+    closed_wait(3);
+}
+
+/* As somebody of the socket's group who is not root. */
+static struct client *member_new(void)
+{
+    struct client *client = NULL;
+    gid_t group = getgrnam("nogroup")->gr_gid;
+    assert_int_equal(setegid(group), 0);
+    assert_int_equal(seteuid(65534), 0);
+    int r = client_open(fixture.path, &client, NULL);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(setegid(0), 0);
+    return r < 0 ? NULL : client;
+}
+
+static void the_last_places_are_roots(void **state)
+{
+    (void)state;
+    static struct client *members[UNIX_CLIENTS];
+    int served = 0;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(fixture.folder, 0755), 0);
+    for (int i = 0; i < UNIX_CLIENTS; i++) {
+        assert_non_null(members[i] = member_new());
+        served += is_served(members[i]);
+    }
+    assert_int_equal(served, UNIX_CLIENTS - UNIX_FOR_ROOT);
+    struct client *root = client_new();
+    assert_true(is_served(root));
+    client_close(root);
+    for (int i = 0; i < UNIX_CLIENTS; i++)
+        client_close(members[i]);
+    closed_wait(served + 1);
+}
+
 static void strangers_are_refused(void **state)
 {
     (void)state;
@@ -257,10 +338,12 @@ static void a_socket_in_use_is_not_taken(void **state)
     struct err err;
     sd_event *loop;
     assert_true(sd_event_new(&loop) >= 0);
-    assert_int_equal(wire_unix_listen(loop, fixture.path, "duopoly", &handler, &second, &err),
-                     -EADDRINUSE);
-    assert_int_equal(wire_unix_listen(loop, fixture.folder, "duopoly", &handler, &second, &err),
-                     -EADDRINUSE);
+    assert_int_equal(
+        wire_unix_listen(loop, fixture.path, "duopoly", IDLE_NS, &handler, &second, &err),
+        -EADDRINUSE);
+    assert_int_equal(
+        wire_unix_listen(loop, fixture.folder, "duopoly", IDLE_NS, &handler, &second, &err),
+        -EADDRINUSE);
     assert_int_equal(access(fixture.path, F_OK), 0);
 
     char left[64];
@@ -270,7 +353,7 @@ static void a_socket_in_use_is_not_taken(void **state)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     close(fd);
-    assert_int_equal(wire_unix_listen(loop, left, "duopoly", &handler, &second, &err), 0);
+    assert_int_equal(wire_unix_listen(loop, left, "duopoly", IDLE_NS, &handler, &second, &err), 0);
     wire_unix_close(second);
     sd_event_unref(loop);
 }
@@ -295,6 +378,10 @@ int main(void)
         CASE(disconnected_clients_get_the_last_answer),
         CASE(garbage_is_refused),
         CASE(clients_are_bounded),
+        cmocka_unit_test_setup_teardown(idle_clients_are_closed_and_watchers_are_not,
+                                        impatient_server_open, server_close),
+        cmocka_unit_test_setup_teardown(the_last_places_are_roots, server_of_nogroup_open,
+                                        server_close),
         CASE(strangers_are_refused),
         CASE(a_socket_in_use_is_not_taken),
         cmocka_unit_test(absent_controllers_are_told),

@@ -3,7 +3,11 @@
 #include "lib/wire_zmq.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <zmq.h>
 
 /* One end under test, and what it has seen. */
@@ -65,11 +69,11 @@ static void end_init(struct end *end)
     *end = (struct end){.in_order = true};
 }
 
-static int router_open(const char *address)
+static int router_open(const char *address, const struct wire_zmq_limits *limits)
 {
     struct wire_zmq_handler handler = {on_message, on_malformed, NULL, NULL, &router};
     end_init(&router);
-    return wire_zmq_listen(loop, address, &handler, &router.endpoint, NULL);
+    return wire_zmq_listen(loop, address, limits, &handler, &router.endpoint, NULL);
 }
 
 static void dealer_open(const char *address)
@@ -89,7 +93,7 @@ static int both_open(void **state)
 {
     (void)state;
     assert_true(sd_event_new(&loop) >= 0);
-    assert_int_equal(router_open("tcp://127.0.0.1:*"), 0);
+    assert_int_equal(router_open("tcp://127.0.0.1:*", NULL), 0);
     dealer_open(wire_zmq_address(router.endpoint));
     return 0;
 }
@@ -183,7 +187,7 @@ static void a_broken_connection_is_told_and_stands_again(void **state)
     router.endpoint = NULL;
     wait_for(&dealer.downs, 1);
     assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), -ENOTCONN);
-    assert_int_equal(router_open(address), 0);
+    assert_int_equal(router_open(address, NULL), 0);
     wait_for(&dealer.ups, 2);
     assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
     wait_for(&router.messages, 1);
@@ -222,16 +226,110 @@ static void strangers_are_survived(void **state)
     zmq_ctx_term(context);
 }
 
+/* ---- silent and too many connections ---- */
+
+enum { ROOM = 8 };
+
+static int limited_open(uint64_t idle_ns)
+{
+    const struct wire_zmq_limits limits = {
+        .most = ROOM, .idle_ns = idle_ns, .pressed_ns = UINT64_C(300000000)};
+    dealer = (struct end){0};
+    assert_true(sd_event_new(&loop) >= 0);
+    assert_int_equal(router_open("tcp://127.0.0.1:*", &limits), 0);
+    return 0;
+}
+
+static int patient_open(void **state)
+{
+    (void)state;
+    return limited_open(UINT64_C(60000000000));
+}
+
+static int impatient_open(void **state)
+{
+    (void)state;
+    return limited_open(UINT64_C(1000000000));
+}
+
+/* A TCP connection that says nothing; it need not stand yet. */
+static int silent_open(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const char *port = strrchr(wire_zmq_address(router.endpoint), ':') + 1;
+    address.sin_port = htons((uint16_t)atoi(port));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_true(fd >= 0);
+    assert_true(connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ||
+                errno == EINPROGRESS);
+    return fd;
+}
+
+static const struct wire_zmq_door_counters *connections(void)
+{
+    return wire_zmq_connections(router.endpoint);
+}
+
+/* Runs the loop until a counter has reached `wanted`. */
+static void wait_for_count(const uint64_t *count, uint64_t wanted)
+{
+    uint64_t now, deadline;
+    sd_event_now(loop, CLOCK_MONOTONIC, &deadline);
+    deadline += 20000000;
+    do {
+        assert_true(sd_event_run(loop, 100000) >= 0);
+        sd_event_now(loop, CLOCK_MONOTONIC, &now);
+    } while (*count < wanted && now < deadline);
+    assert_true(*count >= wanted);
+}
+
+/* The talkative one's messages go on while silent ones come, are too many, and are ended; then new
+ * ones get in. */
+static void silent_peers_cannot_keep_others_out(void **state)
+{
+    (void)state;
+    int silent[4 * ROOM];
+    dealer_open(wire_zmq_address(router.endpoint));
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+    for (int i = 0; i < 4 * ROOM; i++)
+        silent[i] = silent_open();
+    wait_for_count(&connections()->pauses, 1);
+    wait_for_count(&connections()->idle, ROOM - 1);
+    struct wire_zmq *first = dealer.endpoint;
+    dealer_open(wire_zmq_address(router.endpoint));
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 2), 0);
+    wait_for(&router.messages, 2);
+    assert_int_equal(dealer.downs, 0);
+    wire_zmq_close(first);
+    for (int i = 0; i < 4 * ROOM; i++)
+        close(silent[i]);
+}
+
+static void peers_that_fell_silent_are_ended(void **state)
+{
+    (void)state;
+    dealer_open(wire_zmq_address(router.endpoint));
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&dealer.downs, 1);
+    assert_int_equal(connections()->idle, 1);
+    assert_int_equal(connections()->pauses, 0);
+    wait_for(&dealer.ups, 2);
+}
+
 static void addresses_are_checked(void **state)
 {
     (void)state;
     struct err err;
     struct wire_zmq *none;
     struct wire_zmq_handler handler = {on_message, on_malformed, on_up, on_down, &dealer};
-    assert_true(wire_zmq_listen(loop, "nonsense", &handler, &none, &err) < 0);
+    assert_true(wire_zmq_listen(loop, "nonsense", NULL, &handler, &none, &err) < 0);
     assert_non_null(strstr(err.text, "nonsense"));
     assert_int_equal(
-        wire_zmq_listen(loop, wire_zmq_address(router.endpoint), &handler, &none, &err),
+        wire_zmq_listen(loop, wire_zmq_address(router.endpoint), NULL, &handler, &none, &err),
         -EADDRINUSE);
     assert_true(wire_zmq_connect(loop, "tcp://nowhere", &handler, &none, &err) < 0);
 }
@@ -247,6 +345,10 @@ int main(void)
         CASE(queues_answer_when_they_are_full),
         CASE(a_broken_connection_is_told_and_stands_again),
         CASE(strangers_are_survived),
+        cmocka_unit_test_setup_teardown(silent_peers_cannot_keep_others_out, patient_open,
+                                        both_close),
+        cmocka_unit_test_setup_teardown(peers_that_fell_silent_are_ended, impatient_open,
+                                        both_close),
         CASE(addresses_are_checked),
     };
     return cmocka_run_group_tests_name("wire_zmq", tests, NULL, NULL);

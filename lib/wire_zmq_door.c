@@ -1,0 +1,170 @@
+#include "lib/wire_zmq_door.h"
+
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <zmq.h>
+
+struct connection {
+    bool open, spoke;
+    struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
+    uint64_t heard_usec;
+};
+
+struct wire_zmq_door {
+    struct wire_zmq_limits limits;
+    struct wire_zmq_door_counters counters;
+    struct connection *connections; /* by descriptor */
+    int n;
+    int listener; /* −1: not known */
+    bool paused;
+};
+
+/* The peer's address; all zero if there is none. */
+static struct sockaddr_in6 peer_of(int fd)
+{
+    struct sockaddr_in6 peer;
+    socklen_t size = sizeof(peer);
+    memset(&peer, 0, sizeof(peer));
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0 || size > sizeof(peer))
+        memset(&peer, 0, sizeof(peer));
+    return peer;
+}
+
+static bool peer_is_known(const struct sockaddr_in6 *peer)
+{
+    return peer->sin6_family == AF_INET || peer->sin6_family == AF_INET6;
+}
+
+static struct connection *connection_at(struct wire_zmq_door *door, int fd)
+{
+    return fd >= 0 && fd < door->n && door->connections[fd].open ? &door->connections[fd] : NULL;
+}
+
+static bool room_make(struct wire_zmq_door *door, int fd)
+{
+    int n = door->n ? door->n : 64;
+    while (n <= fd)
+        n *= 2;
+    if (n == door->n)
+        return true;
+    struct connection *more = reallocarray(door->connections, (size_t)n, sizeof(*more));
+    if (!more)
+        return false;
+    memset(more + door->n, 0, (size_t)(n - door->n) * sizeof(*more));
+    door->connections = more;
+    door->n = n;
+    return true;
+}
+
+/* ---- the listener ------------------------------------------------------------------------- */
+
+static void pause_set(struct wire_zmq_door *door, bool pause)
+{
+    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    const struct sock_fprog filter = {.len = 1, .filter = &nothing};
+    const int none = 0;
+    if (pause == door->paused || door->listener < 0)
+        return;
+    int r = pause
+                ? setsockopt(door->listener, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter))
+                : setsockopt(door->listener, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof(none));
+    if (r < 0)
+        return;
+    door->paused = pause;
+    door->counters.pauses += pause;
+}
+
+/* ---- connections -------------------------------------------------------------------------- */
+
+static void connection_end(struct wire_zmq_door *door, int fd)
+{
+    struct connection *connection = connection_at(door, fd);
+    if (!connection)
+        return;
+    connection->open = false;
+    door->counters.connections--;
+}
+
+/* Its end is told by ZeroMQ, as that of any other. */
+static bool connection_break(const struct wire_zmq_door *door, int fd)
+{
+    struct sockaddr_in6 peer = peer_of(fd);
+    return peer_is_known(&peer) && memcmp(&peer, &door->connections[fd].peer, sizeof(peer)) == 0 &&
+           shutdown(fd, SHUT_RDWR) == 0;
+}
+
+static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_usec)
+{
+    if (fd < 0 || !room_make(door, fd))
+        return;
+    door->counters.connections += !door->connections[fd].open;
+    door->connections[fd] =
+        (struct connection){.open = true, .peer = peer_of(fd), .heard_usec = now_usec};
+    if (door->counters.connections < door->limits.most)
+        return;
+    pause_set(door, true);
+    if (door->counters.connections > door->limits.most)
+        door->counters.refused += connection_break(door, fd);
+}
+
+void wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec)
+{
+    if (event == ZMQ_EVENT_LISTENING)
+        door->listener = value;
+    else if (event == ZMQ_EVENT_ACCEPTED)
+        connection_begin(door, value, now_usec);
+    else if (event == ZMQ_EVENT_DISCONNECTED)
+        connection_end(door, value);
+}
+
+void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t now_usec)
+{
+    struct connection *connection = connection_at(door, fd);
+    if (!connection)
+        return;
+    connection->heard_usec = now_usec;
+    connection->spoke = true;
+}
+
+void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec)
+{
+    for (int fd = 0; fd < door->n; fd++) {
+        struct connection *connection = &door->connections[fd];
+        uint64_t allowed_ns =
+            door->paused && !connection->spoke ? door->limits.pressed_ns : door->limits.idle_ns;
+        if (!connection->open || now_usec - connection->heard_usec <= allowed_ns / 1000)
+            continue;
+        connection->heard_usec = now_usec;
+        door->counters.idle += connection_break(door, fd);
+    }
+    pause_set(door, door->counters.connections >= door->limits.most);
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+struct wire_zmq_door *wire_zmq_door_open(const struct wire_zmq_limits *limits)
+{
+    struct wire_zmq_door *door = calloc(1, sizeof(*door));
+    if (door) {
+        door->limits = *limits;
+        door->listener = -1;
+    }
+    return door;
+}
+
+const struct wire_zmq_door_counters *wire_zmq_door_counters(const struct wire_zmq_door *door)
+{
+    return &door->counters;
+}
+
+void wire_zmq_door_close(struct wire_zmq_door *door)
+{
+    if (!door)
+        return;
+    free(door->connections);
+    free(door);
+}

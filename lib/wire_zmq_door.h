@@ -1,0 +1,54 @@
+/* The connections behind a ROUTER, which ZeroMQ itself neither counts nor bounds: how many there
+ * are, which of them say nothing, and when no more are taken.
+ *
+ * ZeroMQ tells of a connection's coming and going by its descriptor (ZMQ_EVENT_ACCEPTED,
+ * ZMQ_EVENT_DISCONNECTED), and with each message over which descriptor it came. A connection is
+ * ended by shutting its descriptor down: ZeroMQ then sees the peer's end. What is told is late, so
+ * a descriptor may be another connection's by now: the peer's address must still be the one that
+ * was seen.
+ *
+ *  - One that has said nothing for `idle_ns` is ended; at the bound those are that have never said
+ *    anything for `pressed_ns`, so that silent ones cannot keep others out.
+ *  - At `most` connections the listener pauses: a filter on its socket drops what arrives for it,
+ *    and peers try again by themselves. (Unbinding would end all connections that it has accepted.)
+ *    What was accepted before we heard of it is ended at once. Leave descriptors spare for that:
+ *    without any, libzmq 4.3.4 asks for the next connection without a pause.
+ *
+ * Memory: 48 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
+ * addresses other than TCP's; such connections are counted and never ended. One thread. */
+#pragma once
+
+#include <stdint.h>
+
+#define DOOR_TICK_USEC 250000u
+
+struct wire_zmq_limits {
+    uint32_t most; /* connections; from 1 */
+    uint64_t idle_ns, pressed_ns;
+};
+
+struct wire_zmq_door_counters {
+    uint64_t connections; /* at the moment */
+    uint64_t idle;        /* ended because they said nothing */
+    uint64_t refused;     /* ended because they were too many */
+    uint64_t pauses;
+};
+
+struct wire_zmq_door;
+
+/* NULL: out of memory. `limits` is copied. */
+struct wire_zmq_door *wire_zmq_door_open(const struct wire_zmq_limits *limits);
+
+/* An event of the socket's monitor, with its value. */
+void wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec);
+
+/* A well-formed message came over the descriptor. */
+void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t now_usec);
+
+/* Every DOOR_TICK_USEC. */
+void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec);
+
+const struct wire_zmq_door_counters *wire_zmq_door_counters(const struct wire_zmq_door *door);
+
+/* NULL is fine. Closes no descriptor: they are ZeroMQ's. */
+void wire_zmq_door_close(struct wire_zmq_door *door);
