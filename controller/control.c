@@ -213,7 +213,12 @@ static void request_answer(struct control *control, struct guest *guest,
     case duopoly_Envelope_submit_tasks_tag:
     case duopoly_Envelope_submit_bytes_tag:
     case duopoly_Envelope_submit_end_tag:
+    case duopoly_Envelope_submit_prepare_tag:
         submission_part(&guest->submission, control->conductor, request, &control->answer);
+        break;
+    case duopoly_Envelope_submit_commit_tag:
+        submission_commit(&guest->submission, control->conductor, request->body.submit_commit.most,
+                          &control->answer);
         break;
     case duopoly_Envelope_cancel_job_tag:
         cancel_answer(control, guest->client, request->body.cancel_job.job);
@@ -264,7 +269,7 @@ static void on_close(void *user, uint64_t client)
 {
     struct control *control = user;
     struct guest *guest = guest_of(control, client);
-    submission_drop(&guest->submission, control->conductor);
+    submission_close(&guest->submission, control->conductor);
     *guest = (struct guest){.client = 0};
 }
 
@@ -314,5 +319,7 @@ void control_close(struct control *control)
     if (!control)
         return;
     wire_unix_close(control->server);
+    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++)
+        submission_free(&guest->submission);
     free(control);
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TASKS_MAX   (sizeof(((duopoly_SubmitTasks *)0)->tasks) / sizeof(duopoly_TaskInput))
@@ -48,6 +49,14 @@ static duopoly_Reason reason_on_wire(enum reason reason)
     }
 }
 
+static const char *bound_name(uint32_t event)
+{
+    return event == EVENT_JOB_BEGIN   ? "jobs"
+           : event == EVENT_JOB_STAGE ? "stages, tasks or kinds of demand"
+           : event == EVENT_JOB_BYTES ? "a job's matrix of bytes"
+                                      : "its tables";
+}
+
 void rejection_answer(const struct decision *rejection, duopoly_Envelope *answer)
 {
     duopoly_Reason reason = reason_on_wire(rejection->reason);
@@ -67,13 +76,9 @@ void rejection_answer(const struct decision *rejection, duopoly_Envelope *answer
                        "the job is not complete: stage %" PRId64 " lacks tasks or bytes",
                        rejection->left);
         break;
-    case REASON_NEVER_FITS:
-        refused_answer(answer, reason, "no known host could ever run a task of stage %" PRId64,
-                       rejection->left);
-        break;
     case REASON_TABLE_FULL:
-        refused_answer(answer, reason, "a bound of the controller is reached: %" PRId64,
-                       rejection->right);
+        refused_answer(answer, reason, "a bound of the controller on %s is reached: %" PRId64,
+                       bound_name(rejection->reject.event), rejection->right);
         break;
     case REASON_BAD_VALUE:
         refused_answer(answer, reason, "a value is out of range: %" PRId64, rejection->left);
@@ -81,6 +86,20 @@ void rejection_answer(const struct decision *rejection, duopoly_Envelope *answer
     default:
         refused_answer(answer, reason, "%s", reason_name(rejection->reason));
     }
+}
+
+/* Why a whole job cannot begin. */
+static void obstacle_answer(const struct conductor *conductor, uint64_t job, enum reason reason,
+                            int64_t stage, duopoly_Envelope *answer)
+{
+    const struct decision rejection = {.reason = reason, .left = stage};
+    char text[512];
+    if (reason != REASON_NEVER_FITS) {
+        rejection_answer(&rejection, answer);
+        return;
+    }
+    engine_say_never_fits(conductor_engine(conductor), job, (uint32_t)stage, text, sizeof(text));
+    refused_answer(answer, reason_on_wire(reason), "%s", text);
 }
 
 /* Asks the engine; a rejection becomes the answer. */
@@ -94,6 +113,26 @@ static bool asked(struct conductor *conductor, struct event *event, duopoly_Enve
 }
 
 /* ---- parts ------------------------------------------------------------------------------ */
+
+/* The job is there already. One that another client has not finished submitting may still come to
+ * nothing: nobody can be promised that it is there. */
+static bool known_take(struct submission *submission, const struct conductor *conductor,
+                       uint64_t job, duopoly_Envelope *answer)
+{
+    struct job_view view;
+    uint32_t i = submission->begun;
+    bool known = engine_job(conductor_engine(conductor), job, &view) == 0;
+    while (i < submission->end && submission->prepared[i] != job)
+        i++;
+    if (known && view.state == JOB_ARRIVING && i == submission->end) {
+        refused_answer(answer, duopoly_Reason_REASON_STATE,
+                       "another client is just submitting it, as job %" PRIu64 "; try again", job);
+        return false;
+    }
+    submission->open = submission->known = true;
+    submission->job = job;
+    return true;
+}
 
 static bool begin_take(struct submission *submission, struct conductor *conductor,
                        const duopoly_SubmitBegin *begin, duopoly_Envelope *answer)
@@ -128,15 +167,15 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     event.job_begin.deadline_ns = (int64_t)begin->deadline_ns;
     event.job_begin.estimate_bytes = begin->estimate_bytes;
     event.job_begin.estimate_ns = begin->estimate_ns;
-    *submission = (struct submission){.open = true, .job = job};
+    submission->job = job;
+    submission->parts = 0;
+    submission->known = false;
+    submission->open = true;
     if (conductor_request(conductor, &event, &rejection) == 0)
         return true;
-    if (rejection.reason == REASON_SAME_JOB) {
-        submission->known = true;
-        submission->job = (uint64_t)rejection.left;
-        return true;
-    }
     submission->open = false;
+    if (rejection.reason == REASON_SAME_JOB)
+        return known_take(submission, conductor, (uint64_t)rejection.left, answer);
     rejection_answer(&rejection, answer);
     return false;
 }
@@ -217,26 +256,129 @@ static bool bytes_take(struct submission *submission, struct conductor *conducto
     return asked(conductor, &event, answer);
 }
 
+static bool parts_counted(const struct submission *submission, uint32_t sent,
+                          duopoly_Envelope *answer)
+{
+    if (sent == submission->parts)
+        return true;
+    refused_answer(answer, duopoly_Reason_REASON_STATE,
+                   "%" PRIu32 " parts of the job came, %" PRIu32 " were sent", submission->parts,
+                   sent);
+    return false;
+}
+
+/* How a job stands that was there before. */
+static void known_answer(const struct conductor *conductor, uint64_t job, duopoly_Accepted *ret)
+{
+    const struct job_ending *end = history_job(conductor_history(conductor), job);
+    struct job_view view;
+    char text[HISTORY_WORDS + 64];
+    if (engine_job(conductor_engine(conductor), job, &view) < 0)
+        return;
+    ret->before = true;
+    wire_copy(ret->state, sizeof(ret->state), job_state_name(view.state));
+    if (view.state == JOB_ARRIVING)
+        snprintf(text, sizeof(text), "is job %" PRIu64 ", submitted with it", job);
+    else
+        snprintf(text, sizeof(text), "is job %" PRIu64 ", %s%s%s", job, job_state_name(view.state),
+                 end && *end->reason ? ": " : "", end ? end->reason : "");
+    wire_copy(ret->text, sizeof(ret->text), text);
+}
+
+static void accepted_fill(struct submission *submission, const struct conductor *conductor,
+                          const char *text, duopoly_Envelope *answer)
+{
+    duopoly_Accepted *accepted = &wire_begin(answer, duopoly_Envelope_accepted_tag)->body.accepted;
+    accepted->job = submission->job;
+    accepted->left = submission->end - submission->begun;
+    wire_copy(accepted->text, sizeof(accepted->text), text);
+    if (submission->known)
+        known_answer(conductor, submission->job, accepted);
+    submission->open = false;
+}
+
 static bool end_take(struct submission *submission, struct conductor *conductor,
                      const duopoly_SubmitEnd *end, duopoly_Envelope *answer)
 {
     struct event event = {.kind = EVENT_JOB_END};
+    struct decision rejection;
     event.job_end.job = submission->job;
-    if (end->parts != submission->parts) {
-        refused_answer(answer, duopoly_Reason_REASON_STATE,
-                       "%" PRIu32 " parts of the job came, %" PRIu32 " were sent",
-                       submission->parts, end->parts);
+    if (!parts_counted(submission, end->parts, answer))
+        return false;
+    if (!submission->known && conductor_request(conductor, &event, &rejection) < 0) {
+        obstacle_answer(conductor, submission->job, rejection.reason, rejection.left, answer);
         return false;
     }
-    if (!submission->known && !asked(conductor, &event, answer))
-        return false;
-    duopoly_Accepted *accepted = &wire_begin(answer, duopoly_Envelope_accepted_tag)->body.accepted;
-    accepted->job = submission->job;
-    wire_copy(accepted->text, sizeof(accepted->text),
-              submission->known ? "accepted before, not durable" : "accepted, not durable");
-    submission->open = false;
+    accepted_fill(submission, conductor, "accepted, not durable", answer);
     return true;
 }
+
+/* ---- several jobs as one ---------------------------------------------------------------- */
+
+static bool prepared_add(struct submission *submission)
+{
+    if (submission->begun == submission->end)
+        submission->begun = submission->end = 0;
+    if (submission->end == submission->room) {
+        uint32_t room = submission->room ? 2 * submission->room : 16;
+        uint64_t *prepared = reallocarray(submission->prepared, room, sizeof(*prepared));
+        if (!prepared)
+            return false;
+        submission->prepared = prepared;
+        submission->room = room;
+    }
+    submission->prepared[submission->end++] = submission->job;
+    return true;
+}
+
+static bool startable(const struct conductor *conductor, uint64_t job, duopoly_Envelope *answer)
+{
+    uint32_t stage = 0;
+    enum reason reason = engine_job_obstacle(conductor_engine(conductor), job, &stage);
+    if (reason != REASON_NONE)
+        obstacle_answer(conductor, job, reason, stage, answer);
+    return reason == REASON_NONE;
+}
+
+static bool prepare_take(struct submission *submission, struct conductor *conductor,
+                         const duopoly_SubmitPrepare *prepare, duopoly_Envelope *answer)
+{
+    if (!parts_counted(submission, prepare->parts, answer))
+        return false;
+    if (!submission->known && !startable(conductor, submission->job, answer))
+        return false;
+    if (!submission->known && !prepared_add(submission)) {
+        refused_answer(answer, duopoly_Reason_REASON_LIMIT, "the controller is out of memory");
+        return false;
+    }
+    accepted_fill(submission, conductor, "checked", answer);
+    return true;
+}
+
+void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
+                       duopoly_Envelope *answer)
+{
+    uint32_t left = submission->end - submission->begun;
+    uint32_t n = most && most < SUBMISSION_COMMIT ? most : SUBMISSION_COMMIT;
+    struct decision rejection;
+    n = n < left ? n : left;
+    for (uint32_t i = 0; i < n; i++)
+        if (!startable(conductor, submission->prepared[submission->begun + i], answer))
+            return;
+    for (; n > 0; n--) {
+        struct event event = {.kind = EVENT_JOB_END};
+        event.job_end.job = submission->job = submission->prepared[submission->begun];
+        if (conductor_request(conductor, &event, &rejection) < 0) {
+            rejection_answer(&rejection, answer);
+            return;
+        }
+        submission->begun++;
+    }
+    submission->known = false;
+    accepted_fill(submission, conductor, "accepted, not durable", answer);
+}
+
+/* ---- parts in their order --------------------------------------------------------------- */
 
 static bool part_take(struct submission *submission, struct conductor *conductor,
                       const duopoly_Envelope *part, duopoly_Envelope *answer)
@@ -246,6 +388,8 @@ static bool part_take(struct submission *submission, struct conductor *conductor
         return begin_take(submission, conductor, &part->body.submit_begin, answer);
     case duopoly_Envelope_submit_end_tag:
         return end_take(submission, conductor, &part->body.submit_end, answer);
+    case duopoly_Envelope_submit_prepare_tag:
+        return prepare_take(submission, conductor, &part->body.submit_prepare, answer);
     case duopoly_Envelope_submit_stage_tag:
         return submission->known ||
                stage_take(submission, conductor, &part->body.submit_stage, answer);
@@ -256,6 +400,22 @@ static bool part_take(struct submission *submission, struct conductor *conductor
         return submission->known ||
                bytes_take(submission, conductor, &part->body.submit_bytes, answer);
     }
+}
+
+static void arriving_cancel(struct conductor *conductor, uint64_t job)
+{
+    struct event event = {.kind = EVENT_JOB_CANCEL};
+    struct decision rejection;
+    event.job_cancel.job = job;
+    conductor_request(conductor, &event, &rejection);
+}
+
+/* The open one comes to nothing. */
+static void submission_drop(struct submission *submission, struct conductor *conductor)
+{
+    if (submission->open && !submission->known)
+        arriving_cancel(conductor, submission->job);
+    submission->open = false;
 }
 
 void submission_part(struct submission *submission, struct conductor *conductor,
@@ -274,17 +434,21 @@ void submission_part(struct submission *submission, struct conductor *conductor,
         return;
     }
     submission->parts++;
-    if (part->which_body != duopoly_Envelope_submit_end_tag)
+    if (submission->open)
         wire_begin(answer, duopoly_Envelope_submit_credit_tag)->body.submit_credit.parts =
             submission->parts;
 }
 
-void submission_drop(struct submission *submission, struct conductor *conductor)
+void submission_close(struct submission *submission, struct conductor *conductor)
 {
-    struct event event = {.kind = EVENT_JOB_CANCEL};
-    struct decision rejection;
-    event.job_cancel.job = submission->job;
-    if (submission->open && !submission->known)
-        conductor_request(conductor, &event, &rejection);
-    submission->open = false;
+    submission_drop(submission, conductor);
+    for (; submission->begun < submission->end; submission->begun++)
+        arriving_cancel(conductor, submission->prepared[submission->begun]);
+    submission_free(submission);
+}
+
+void submission_free(struct submission *submission)
+{
+    free(submission->prepared);
+    *submission = (struct submission){.open = false};
 }

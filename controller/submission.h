@@ -1,9 +1,14 @@
-/* A job that arrives in parts from one client: wire parts become the engine's requests, one by one.
+/* Jobs that arrive in parts from one client: wire parts become the engine's requests, one by one.
  *
  * Parts come in the order begin, stages, tasks and bytes, end; each is answered once, by
- * SubmitCredit or Refused. When one is refused what came of the job is cancelled, and the client
+ * SubmitCredit or Refused. When one is refused what came of that job is cancelled, and the client
  * may begin another. A job that is there already (same name, same content) takes all its parts
- * without looking and ends with that job's number.
+ * without looking and ends with that job's number and how it stands.
+ *
+ * Several jobs as one: each ends with SubmitPrepare, which checks all that SubmitEnd would be
+ * refused for, and waits in the engine as arriving. SubmitCommit then begins the oldest of them,
+ * all of its at most SUBMISSION_COMMIT or none. What has not begun when the client goes is
+ * cancelled. As many may wait as the engine has room for jobs.
  *
  * Replicas speak of hosts in the natural order of their names; they are folded onto the hosts that
  * are known now. What stays in memory between parts is this structure; parts are in the engine as
@@ -12,19 +17,31 @@
 
 #include "controller/conductor.h"
 
+/* Jobs that one message begins at most: a turn of the loop is to be short. */
+#define SUBMISSION_COMMIT 64
+
 struct submission {
     bool open;
     bool known; /* the job is there already: `job` is its number */
     uint64_t job;
-    uint32_t parts; /* taken so far */
+    uint32_t parts;      /* taken so far */
+    uint64_t *prepared;  /* jobs, in order; owned */
+    uint32_t begun, end; /* those before `begun` run */
+    uint32_t room;
 };
 
 /* Takes one part and fills `answer` (SubmitCredit, Accepted or Refused). */
 void submission_part(struct submission *submission, struct conductor *conductor,
                      const duopoly_Envelope *part, duopoly_Envelope *answer);
 
-/* The client is gone: cancels what came of a job that has not ended. */
-void submission_drop(struct submission *submission, struct conductor *conductor);
+/* Begins prepared jobs (0: as many as may be) and fills `answer` (Accepted or Refused). */
+void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
+                       duopoly_Envelope *answer);
+
+/* The client is gone: cancels what came of jobs that have not begun. */
+void submission_close(struct submission *submission, struct conductor *conductor);
+/* Only frees what it owns. */
+void submission_free(struct submission *submission);
 
 /* Fills a Refused for the engine's rejection of a request. */
 void rejection_answer(const struct decision *rejection, duopoly_Envelope *answer);

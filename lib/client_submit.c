@@ -196,21 +196,40 @@ static int content_hash(struct walk *walk, uint64_t *ret_content, struct err *er
     return r;
 }
 
-static int end_send(struct walk *walk, uint64_t *ret_job, bool *ret_durable, struct err *err)
+/* Sends the request as it is filled in; `ret_left` may be NULL. */
+static int accepted_take(struct client *client, struct client_submitted *ret_submitted,
+                         uint32_t *ret_left, struct err *err)
 {
     const duopoly_Envelope *answer;
-    client_request(walk->client, duopoly_Envelope_submit_end_tag)->body.submit_end.parts =
-        walk->sent;
-    int r = client_call(walk->client, duopoly_Envelope_accepted_tag, &answer, err);
-    if (r == 0) {
-        *ret_job = answer->body.accepted.job;
-        *ret_durable = answer->body.accepted.durable;
-    }
-    return r;
+    int r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
+    if (r < 0)
+        return r;
+    const duopoly_Accepted *accepted = &answer->body.accepted;
+    ret_submitted->job = accepted->job;
+    ret_submitted->durable = accepted->durable;
+    ret_submitted->before = accepted->before;
+    wire_copy(ret_submitted->text, sizeof(ret_submitted->text), accepted->text);
+    if (ret_left)
+        *ret_left = accepted->left;
+    return 0;
 }
 
-int client_submit(struct client *client, const struct workload_job *job, uint64_t *ret_job,
-                  bool *ret_durable, struct err *err)
+/* Sends what ends a job and takes the answer to it. */
+static int end_send(struct walk *walk, bool prepare, struct client_submitted *ret_submitted,
+                    struct err *err)
+{
+    duopoly_Envelope *request =
+        client_request(walk->client, prepare ? duopoly_Envelope_submit_prepare_tag
+                                             : duopoly_Envelope_submit_end_tag);
+    if (prepare)
+        request->body.submit_prepare.parts = walk->sent;
+    else
+        request->body.submit_end.parts = walk->sent;
+    return accepted_take(walk->client, ret_submitted, NULL, err);
+}
+
+static int job_send(struct client *client, const struct workload_job *job, bool prepare,
+                    struct client_submitted *ret_submitted, struct err *err)
 {
     struct walk walk = {.client = client, .job = job};
     uint64_t content = 0;
@@ -223,6 +242,25 @@ int client_submit(struct client *client, const struct workload_job *job, uint64_
     if ((r = part_send(&walk, err)) == 0)
         r = all_parts(&walk, err);
     if ((r = answers_take(&walk, r, err)) == 0)
-        r = end_send(&walk, ret_job, ret_durable, err);
+        r = end_send(&walk, prepare, ret_submitted, err);
     return r < 0 ? err_prefix(err, "job '%s'", job->name) : 0;
+}
+
+int client_submit(struct client *client, const struct workload_job *job,
+                  struct client_submitted *ret_submitted, struct err *err)
+{
+    return job_send(client, job, false, ret_submitted, err);
+}
+
+int client_prepare(struct client *client, const struct workload_job *job,
+                   struct client_submitted *ret_submitted, struct err *err)
+{
+    return job_send(client, job, true, ret_submitted, err);
+}
+
+int client_commit(struct client *client, struct client_submitted *ret_last, uint32_t *ret_left,
+                  struct err *err)
+{
+    client_request(client, duopoly_Envelope_submit_commit_tag);
+    return accepted_take(client, ret_last, ret_left, err);
 }

@@ -11,8 +11,26 @@
 #include "lib/client.h"
 #include "lib/workload.h"
 
-/* Submits `job` (it passed workload_job_check). The number that the controller gave it, and its
- * word on durability in `ret_durable`. Errors as client_call's; after a refusal the connection is
- * good for further calls. */
-int client_submit(struct client *client, const struct workload_job *job, uint64_t *ret_job,
-                  bool *ret_durable, struct err *err);
+/* What the controller said of a job. */
+struct client_submitted {
+    uint64_t job; /* the number that it gave */
+    bool durable;
+    bool before;    /* the job was there already and nothing new runs: `text` says how it stands */
+    char text[256]; /* the controller's words */
+};
+
+/* Submits `job` (it passed workload_job_check); it begins at once. Errors as client_call's; after a
+ * refusal the connection is good for further calls. */
+int client_submit(struct client *client, const struct workload_job *job,
+                  struct client_submitted *ret_submitted, struct err *err);
+
+/* Several as one: client_prepare hands a job over and has it checked; nothing begins before
+ * client_commit, and what has not begun when the connection ends is dropped.
+ *
+ * client_commit begins the oldest of those that were prepared (and not there `before`), as many as
+ * the controller takes in one go, all of these or, with an error, none of these; `ret_left` more
+ * wait for another call. */
+int client_prepare(struct client *client, const struct workload_job *job,
+                   struct client_submitted *ret_submitted, struct err *err);
+int client_commit(struct client *client, struct client_submitted *ret_last, uint32_t *ret_left,
+                  struct err *err);

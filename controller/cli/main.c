@@ -104,8 +104,11 @@ static int command_run(const struct command *command, const struct arguments *ar
         return r;
     struct writer *writer = writer_new(arguments->form);
     r = command->run(client, &arguments->request, writer, err);
+    struct err later;
     if (r == 0)
         r = writer_end(writer, stdout, err);
+    else if (writer_kept(writer))
+        writer_end(writer, stdout, &later);
     else
         writer_drop(writer);
     client_close(client);

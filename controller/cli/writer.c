@@ -14,6 +14,7 @@ struct writer {
     void *state;
     const struct column *columns; /* NULL outside a table */
     const struct column *next;    /* the column of the next cell */
+    bool kept;
 };
 
 struct writer *writer_new(const struct writer_form *form)
@@ -52,6 +53,16 @@ void writer_table_end(struct writer *writer)
     assert(writer->columns && writer->next == writer->columns);
     writer->form->table_end(writer->state);
     writer->columns = NULL;
+}
+
+void writer_keep(struct writer *writer)
+{
+    writer->kept = true;
+}
+
+bool writer_kept(const struct writer *writer)
+{
+    return writer->kept;
 }
 
 int writer_end(struct writer *writer, FILE *out, struct err *err)

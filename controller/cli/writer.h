@@ -7,8 +7,8 @@
  * ("1.5 s", "4.0 MB"). Absent values are null, or "-".
  *
  * A writer owns what it collects and writes all of it at writer_end, so that a command that fails
- * half-way prints nothing. Out of memory ends the program: a command line tool has nothing better
- * to do. */
+ * half-way prints nothing, unless it said writer_keep. Out of memory ends the program: a command
+ * line tool has nothing better to do. */
 #pragma once
 
 #include "lib/err.h"
@@ -81,6 +81,10 @@ void writer_field(struct writer *writer, const char *key, const char *heading, s
 void writer_table(struct writer *writer, const char *key, const struct column *columns);
 void writer_cell(struct writer *writer, struct value value);
 void writer_table_end(struct writer *writer);
+
+/* What was told so far is to be written also if the command fails. */
+void writer_keep(struct writer *writer);
+bool writer_kept(const struct writer *writer);
 
 /* Writes all of it to `out` and ends the writer. */
 int writer_end(struct writer *writer, FILE *out, struct err *err);

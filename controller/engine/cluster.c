@@ -28,8 +28,7 @@ static void copy_word(char *to, size_t size, const char *from)
     to[length] = 0;
 }
 
-/* Is `label` one of the comma-separated labels? The empty label is everybody's. */
-static bool has_label(const char *labels, const char *label)
+bool cluster_has_label(const char *labels, const char *label)
 {
     size_t length = strlen(label);
     if (!length)
@@ -83,7 +82,8 @@ void host_shape_update(struct shape *shape, struct host_shape *host_shape)
 static void shape_refit(struct engine *engine, struct shape *shape, struct host *host)
 {
     struct host_shape *here = host->shapes[shape->index];
-    bool labelled = has_label(host->labels, shape->constraint), usable = labelled && host_up(host);
+    bool labelled = cluster_has_label(host->labels, shape->constraint),
+         usable = labelled && host_up(host);
     bool was_capable = here->capable, was_fitting = here->fitting > 0;
     here->fitting = 0;
     here->capable = false;

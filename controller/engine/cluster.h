@@ -33,6 +33,8 @@ struct host *cluster_host(const struct engine *engine, uint32_t index);
  * NULL beyond hosts_max. */
 struct host *cluster_adopt(struct engine *engine, uint32_t index);
 bool host_up(const struct host *host);
+/* Is `label` one of the comma-separated labels? The empty label is everybody's. */
+bool cluster_has_label(const char *labels, const char *label);
 void host_touch(struct engine *engine, struct host *host);
 /* Draws the host's random place among equals anew; the next host_touch applies it. */
 void host_draw_tie(struct engine *engine, struct host *host);

@@ -249,6 +249,14 @@ struct engine_explanation {
     uint32_t facts; /* the numbers behind it */
     struct engine_fact fact[24];
 };
+/* What EVENT_JOB_END would be rejected for now: REASON_NONE, or the reason and the stage that it is
+ * about. O(stages). */
+enum reason engine_job_obstacle(const struct engine *engine, uint64_t job, uint32_t *ret_stage);
+/* For REASON_NEVER_FITS: what the stage demands, and what the largest unit of a known host has. A
+ * sentence without a full stop; "" for an unknown stage. O(units of all hosts). */
+void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
+                           size_t size);
+
 /* Why this task runs where it runs with the level that it has, or why it waits. Computed when
  * asked; changes nothing. −ENOENT: no such task. */
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,

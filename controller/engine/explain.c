@@ -43,6 +43,70 @@ __attribute__((format(printf, 2, 3))) static void say(struct engine_explanation 
     va_end(ap);
 }
 
+/* ---- what can never run ----------------------------------------------------------------- */
+
+/* Of what a demand asks for, the most that one unit of a known host has. */
+static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *shape,
+                               struct resources *ret_most)
+{
+    uint32_t hosts = 0;
+    *ret_most = (struct resources){0};
+    for (uint32_t h = 0; h < engine->n_hosts; h++) {
+        const struct host *host = engine->hosts[h];
+        if (!host || !host->joined || !cluster_has_label(host->labels, shape->constraint))
+            continue;
+        hosts++;
+        for (uint32_t u = 0; u < host->n_units; u++)
+            for (int r = 0; r < ENGINE_RESOURCES; r++)
+                if (host->units[u].total.amount[r] > ret_most->amount[r])
+                    ret_most->amount[r] = host->units[u].total.amount[r];
+    }
+    return hosts;
+}
+
+/* "slots 4, mem_bytes 1000": the amounts of what is demanded. */
+static void resources_say(const struct resources *demand, const struct resources *amounts,
+                          char *text, size_t size)
+{
+    static const char *const names[ENGINE_RESOURCES] = {[RES_SLOTS] = "slots",
+                                                        [RES_CPU_MILLI] = "cpu_milli",
+                                                        [RES_MEM_BYTES] = "mem_bytes",
+                                                        [RES_GPU_MILLI] = "gpu_milli",
+                                                        [RES_GPU_MEM_BYTES] = "gpu_mem_bytes",
+                                                        [RES_IO_BYTES_S] = "io_bytes_s"};
+    *text = '\0';
+    for (int r = 0; r < ENGINE_RESOURCES; r++) {
+        size_t used = strlen(text);
+        if (demand->amount[r] > 0)
+            snprintf(text + used, size - used, "%s%s %" PRId64, used ? ", " : "", names[r],
+                     amounts->amount[r]);
+    }
+}
+
+void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
+                           size_t size)
+{
+    const struct task *task = job_find_task(engine, job, stage, 0);
+    char needs[160], has[160];
+    struct resources most;
+    *text = '\0';
+    if (!task)
+        return;
+    const struct shape *shape = task->stage->bucket->shape;
+    const char *label = shape->constraint;
+    uint32_t hosts = most_of_a_unit(engine, shape, &most);
+    resources_say(&shape->demand, &shape->demand, needs, sizeof(needs));
+    resources_say(&shape->demand, &most, has, sizeof(has));
+    if (!hosts)
+        snprintf(text, size, "no known host could ever run a task of stage %u: none has label '%s'",
+                 stage, label);
+    else
+        snprintf(text, size,
+                 "no known host could ever run a task of stage %u: it needs %s in one unit; the "
+                 "most that a unit%s%s%s has is %s",
+                 stage, needs, *label ? " with label '" : "", label, *label ? "'" : "", has);
+}
+
 static const char *host_name(const struct host *host)
 {
     return host && host->name[0] ? host->name : "?";

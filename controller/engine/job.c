@@ -384,21 +384,35 @@ void job_activate(struct engine *engine, struct job *job)
     order_add(engine, job);
 }
 
+/* Why an arriving job cannot begin; REASON_NONE: it can. */
+static enum reason obstacle(const struct engine *engine, const struct job *job, uint32_t *ret_stage)
+{
+    *ret_stage = incomplete_stage(job);
+    if (!job->n_stages || *ret_stage < job->n_stages)
+        return REASON_INCOMPLETE;
+    for (*ret_stage = 0; engine->joined && *ret_stage < job->n_stages; ++*ret_stage)
+        if (!job->stages[*ret_stage]->bucket->shape->possible)
+            return REASON_NEVER_FITS;
+    return REASON_NONE;
+}
+
+enum reason engine_job_obstacle(const struct engine *engine, uint64_t number, uint32_t *ret_stage)
+{
+    const struct job *job = job_find(engine, number);
+    if (!job || job->state != JOB_ARRIVING)
+        return job ? REASON_BAD_STATE : REASON_UNKNOWN_JOB;
+    return obstacle(engine, job, ret_stage);
+}
+
 void job_end(struct engine *engine, const struct event *event)
 {
     struct job *job = arriving(engine, event, event->job_end.job);
-    if (!job)
+    uint32_t stage;
+    enum reason reason = job ? obstacle(engine, job, &stage) : REASON_NONE;
+    if (reason != REASON_NONE)
+        engine_reject(engine, event, reason, stage, 0);
+    if (!job || reason != REASON_NONE)
         return;
-    uint32_t missing = incomplete_stage(job);
-    if (!job->n_stages || missing < job->n_stages) {
-        engine_reject(engine, event, REASON_INCOMPLETE, missing, 0);
-        return;
-    }
-    for (uint32_t s = 0; engine->joined && s < job->n_stages; s++)
-        if (!job->stages[s]->bucket->shape->possible) {
-            engine_reject(engine, event, REASON_NEVER_FITS, s, 0);
-            return;
-        }
     job_assemble(engine, job);
     job->submitted_ns = engine->now_ns;
     estimate_submitted(engine, job);

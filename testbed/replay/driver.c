@@ -117,7 +117,7 @@ static uint64_t count_tasks(const struct workload_job *job)
 static int submit(struct driver *driver, struct workload_job *job, uint64_t planned_ns,
                   struct err *err)
 {
-    bool durable;
+    struct client_submitted submitted;
     if (driver->n_open == OPEN_JOBS_MAX)
         return err_set(err, ENOBUFS, "%d jobs are submitted and have not ended", OPEN_JOBS_MAX);
     struct open_job *open = calloc(1, sizeof(*open));
@@ -129,11 +129,17 @@ static int submit(struct driver *driver, struct workload_job *job, uint64_t plan
         snprintf(name, sizeof(name), "%.40s.%" PRIu64, job->name, driver->round + 1);
         memcpy(job->name, name, sizeof(name));
     }
-    int r = client_submit(driver->client, job, &open->job, &durable, err);
+    int r = client_submit(driver->client, job, &submitted, err);
+    if (r == 0 && submitted.before)
+        r = err_set(err, EEXIST,
+                    "the controller knows job '%s' already (it %s): a replay runs once under one "
+                    "controller",
+                    job->name, submitted.text);
     if (r < 0) {
         free(open);
         return r;
     }
+    open->job = submitted.job;
     open->id = job->id;
     open->planned_ns = planned_ns;
     open->bytes = workload_job_shuffle_bytes(job);

@@ -1,5 +1,6 @@
 """duopolyd as a whole: real sockets, real messages, a real engine; agents are played by the test."""
 import os
+import socket
 import subprocess
 
 import pytest
@@ -200,12 +201,17 @@ def test_submissions_are_judged(cluster):
         {"tasks": 700, "parents": [{"stage": 0, "matrix": [[1] * 700 for _ in range(500)]}]}]}
     path = workload(daemon.folder, [big, dict(one_job(), id=2)])
     assert [j["job"] for j in daemon.ctl("submit", path)["jobs"]] == [1, 2]
-    assert [j["job"] for j in daemon.ctl("submit", path)["jobs"]] == [1, 2], "same name and content is one job"
+    again = daemon.ctl("submit", path)["jobs"]
+    assert [(j["job"], j["answer"]) for j in again] == [(1, "is job 1, active"), (2, "is job 2, active")], "same name and content is one job"
     assert len(daemon.ctl("tasks", 1, "-a")["tasks"]) == 1200
     path = workload(daemon.folder, [dict(big, stages=big["stages"][:1])])
     assert "another content" in daemon.ctl("submit", path, expect=1)
     path = workload(daemon.folder, [dict(one_job("huge"), id=7, stages=[{"tasks": 1, "demand": {"slots": 99}}])])
-    assert "no known host could ever run" in daemon.ctl("submit", path, "--id", 7, expect=1)
+    assert ("no known host could ever run a task of stage 0: it needs slots 99 in one unit; the most that a unit has is slots 1"
+            in daemon.ctl("submit", path, "--id", 7, expect=1))
+    path = workload(daemon.folder, [dict(one_job("odd"), id=7, stages=[{"tasks": 1, "constraint": "ssd"}])])
+    assert "none has label 'ssd'" in daemon.ctl("submit", path, expect=1)
+    path = workload(daemon.folder, [dict(one_job("huge"), id=7, stages=[{"tasks": 1, "demand": {"slots": 99}}])])
     assert "no job with id 8" in daemon.ctl("submit", path, "--id", 8, expect=1)
     assert "cancelled" in daemon.ctl("cancel", 1)["text"]
     assert "no such job" in daemon.ctl("cancel", 1, expect=1)
@@ -324,7 +330,6 @@ class Watcher:
     """A client of the Unix socket by the schema alone."""
 
     def __init__(self, daemon):
-        import socket
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(20)
         self.socket.connect(str(daemon.socket))
@@ -436,3 +441,144 @@ def test_one_version_everywhere(program):
     done = subprocess.run([BUILD / program, "--version"], capture_output=True, text=True, check=True)
     version = subprocess.run([BUILD / "duopolyd", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     assert program in done.stdout and done.stdout.split()[-1] == version and done.stderr == ""
+
+
+def text_of(daemon, *words, expect=0):
+    """What duopolyctl writes for people; its two streams."""
+    done = subprocess.run([BUILD / "duopolyctl", "-s", daemon.socket, *map(str, words)], capture_output=True, text=True, timeout=20,
+                          check=False)
+    assert done.returncode == expect, done
+    return done.stdout, done.stderr
+
+
+def named(*names, **changes):
+    return [dict(one_job(name), id=i, **changes) for i, name in enumerate(names, 1)]
+
+
+@pytest.mark.parametrize("bad, sentence", [
+    ({"stages": [{"tasks": 1, "demand": {"slots": 99}}]}, "job 'b': no known host could ever run a task of stage 0: it needs slots 99"),
+    ({"stages": [{"tasks": 1, "constraint": "ssd"}]}, "job 'b': no known host could ever run a task of stage 0: none has label 'ssd'"),
+    ({"name": "taken"}, "job 'taken': job 1 has that name and another content"),
+    ({"stages": []}, "workload.jsonl:3: "),
+])
+def test_several_jobs_are_checked_before_the_first_begins(cluster, bad, sentence):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1", slots=1)
+    h1.join()
+    taken = dict(one_job("taken"), stages=[{"tasks": 1, "compute_ms": 9}])
+    daemon.ctl("submit", workload(daemon.folder, [taken]))
+    run_attempt(h1, h1.expect("start").start)
+    jobs = named("a", "b", "c")
+    jobs[1].update(bad)
+    out, err = text_of(daemon, "submit", workload(daemon.folder, jobs), expect=1)
+    assert out == "" and err.startswith("duopolyctl: nothing was submitted: ") and sentence in err and len(err.splitlines()) == 1
+    wait_until(lambda: daemon.ctl("jobs")["jobs"] == [], "what was checked is dropped")
+    assert not h1.running and daemon.ctl("tasks")["tasks"] == [], "nothing began"
+    assert [j["state"] for j in daemon.ctl("jobs", "-a")["jobs"]] == ["done"]
+
+
+def test_a_full_table_is_known_before_the_first_begins(cluster):
+    daemon = cluster.daemon(config="bounds: {jobs: 2}\n")
+    err = text_of(daemon, "submit", workload(daemon.folder, named("a", "b", "c")), expect=1)[1]
+    assert "nothing was submitted: job 'c': a bound of the controller on jobs is reached: 2" in err
+    wait_until(lambda: daemon.ctl("jobs")["jobs"] == [], "what was checked is dropped")
+    assert len(daemon.ctl("submit", workload(daemon.folder, named("a", "b")))["jobs"]) == 2
+
+
+def test_many_jobs_begin_in_their_order(cluster):
+    daemon = cluster.daemon()
+    jobs = named(*(f"j{i}" for i in range(150)))
+    rows = daemon.ctl("submit", workload(daemon.folder, jobs))["jobs"]
+    assert [(r["job"], r["name"], r["answer"]) for r in rows] == [(i + 1, f"j{i}", "accepted, not durable") for i in range(150)]
+    assert [j["state"] for j in daemon.ctl("jobs")["jobs"]] == ["active"] * 150
+
+
+def test_what_ran_before_is_said(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1", slots=1)
+    h1.join()
+    path = workload(daemon.folder, [dict(j, stages=[{"tasks": 1, "compute_ms": 1}]) for j in named("a", "b")])
+    out, _ = text_of(daemon, "submit", path)
+    assert out == ("JOB NAME ID IN FILE ANSWER\n"
+                   "  1 a             1 accepted, not durable\n"
+                   "  2 b             2 accepted, not durable\n")
+    run_attempt(h1, next_start(h1)[1])
+    for _ in range(4):
+        attempt = next_start(h1)[1].attempt
+        h1.acknowledged(h1.state(attempt, "FAILED", exit_status=1, text="out of luck"))
+    out, _ = text_of(daemon, "submit", path)
+    assert out == ("JOB NAME ID IN FILE ANSWER\n"
+                   "  1 a             1 is job 1, done\n"
+                   f"  2 b             2 is job 2, failed: task 0/0 failed 4 times; attempt {attempt} ('map') on h1 ended with exit code 1: "
+                   "out of luck\n")
+    job = one_job("twice")
+    rows = daemon.ctl("submit", workload(daemon.folder, [dict(job, id=1), dict(job, id=2)]))["jobs"]
+    assert [r["answer"] for r in rows] == ["accepted, not durable", f"is job {rows[0]['job']}, submitted with it"]
+
+
+def test_of_two_that_submit_the_same_one_waits(cluster):
+    daemon = cluster.daemon()
+    first, second = Watcher(daemon), Watcher(daemon)
+    begin = pb.SubmitBegin(name="same", content=1)
+    stage = pb.SubmitStage(tasks=1, demand=pb.Resources(slots=1), command="map")
+    assert first.ask(submit_begin=begin).submit_credit.parts == 1
+    assert "another client is just submitting it" in second.ask(submit_begin=begin).refused.text
+    assert first.ask(submit_stage=stage).submit_credit.parts == 2
+    assert first.ask(submit_prepare=pb.SubmitPrepare(parts=9)).refused.text == "2 parts of the job came, 9 were sent"
+    assert first.ask(submit_begin=begin).submit_credit.parts == 1
+    assert "not complete" in first.ask(submit_prepare=pb.SubmitPrepare(parts=1)).refused.text
+    first.ask(submit_begin=begin), first.ask(submit_stage=stage)
+    prepared = first.ask(submit_prepare=pb.SubmitPrepare(parts=2)).accepted
+    assert (prepared.left, prepared.text) == (1, "checked")
+    assert "another client is just submitting it" in second.ask(submit_begin=begin).refused.text
+    first.close()
+    wait_until(lambda: daemon.ctl("jobs")["jobs"] == [], "it is dropped with its client")
+    assert second.ask(submit_begin=begin).submit_credit.parts == 1
+    second.ask(submit_stage=stage), second.ask(submit_prepare=pb.SubmitPrepare(parts=2))
+    assert second.ask(submit_commit=pb.SubmitCommit()).accepted.left == 0
+    assert [j["state"] for j in daemon.ctl("jobs")["jobs"]] == ["active"]
+    assert second.ask(submit_commit=pb.SubmitCommit()).accepted.left == 0, "nothing is left: nothing happens"
+    second.close()
+
+
+@pytest.mark.parametrize("end", ["refuse", "close"])
+def test_a_submission_that_breaks_off_shows_what_began(tmp_path, end):
+    """The controller is played: it takes three jobs, begins one, and goes or refuses the rest."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(tmp_path / "s"))
+    listener.listen()
+    listener.settimeout(20)
+    path = workload(tmp_path, named("a", "b", "c"))
+    ctl = subprocess.Popen([BUILD / "duopolyctl", "-s", tmp_path / "s", "submit", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    client = listener.accept()[0]
+    client.settimeout(20)
+    parts = prepared = committed = 0
+    while True:
+        kind = pb.Envelope.FromString(client.recv(65536)).WhichOneof("body")
+        parts = 0 if kind == "submit_begin" else parts + 1
+        answer = pb.Envelope(version=1)
+        if kind == "submit_prepare":
+            prepared += 1
+            answer.accepted.CopyFrom(pb.Accepted(job=10 + prepared, text="checked", left=prepared))
+        elif kind == "submit_commit" and not committed:
+            committed += 1
+            answer.accepted.CopyFrom(pb.Accepted(job=11, text="accepted, not durable", left=2))
+        elif kind == "submit_commit" and end == "close":
+            break
+        elif kind == "submit_commit":
+            answer.refused.CopyFrom(pb.Refused(text="the hosts have gone"))
+        else:
+            answer.submit_credit.parts = parts + 1
+        client.send(answer.SerializeToString())
+        if answer.HasField("refused"):
+            break
+    client.close()
+    listener.close()
+    out, err = ctl.communicate(timeout=20)
+    rest = "not begun" if end == "refuse" else "not answered: submit it again to learn whether it has begun"
+    assert ctl.returncode == 1 and len(err.splitlines()) == 1
+    assert ("the hosts have gone" if end == "refuse" else "closed the connection") in err
+    assert out == ("JOB NAME ID IN FILE ANSWER\n"
+                   " 11 a             1 accepted, not durable\n"
+                   f" 12 b             2 {rest}\n"
+                   f" 13 c             3 {rest}\n")

@@ -304,6 +304,16 @@ static void test_never_fits_names_the_stage(void **state)
     script_job_end(&s, 1);
     assert_int_equal(script_rejection(&s), REASON_NEVER_FITS);
     assert_int_equal(script_decision(&s, DECISION_REJECT, 0)->left, 2);
+    char text[256];
+    engine_say_never_fits(s.engine, 1, 2, text, sizeof(text));
+    assert_string_equal(text, "no known host could ever run a task of stage 2: it needs slots 2 in "
+                              "one unit; the most that a unit has is slots 1");
+    engine_say_never_fits(s.engine, 1, 3, text, sizeof(text));
+    assert_string_equal(text, "");
+    uint32_t stage;
+    assert_int_equal(engine_job_obstacle(s.engine, 1, &stage), REASON_NEVER_FITS);
+    assert_int_equal(stage, 2);
+    assert_int_equal(engine_job_obstacle(s.engine, 9, &stage), REASON_UNKNOWN_JOB);
     script_end(&s);
 }
 

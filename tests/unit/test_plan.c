@@ -397,8 +397,7 @@ static uint32_t ends_take(double *jct_s)
 static void daemon_run(double *jct_s)
 {
     uint32_t submitted = 0, ended = 0;
-    uint64_t number;
-    bool durable;
+    struct client_submitted answer;
     while ((ended += ends_take(jct_s)) < JOBS) {
         int64_t next_ns = next_instant(submitted);
         assert_true(next_ns < INT64_MAX && next_ns < INT64_C(600000000000));
@@ -409,9 +408,8 @@ static void daemon_run(double *jct_s)
         take_computing();
         for (; submitted < JOBS && (int64_t)jobs[submitted].arrival_ns <= live.now_ns;
              submitted++) {
-            assert_int_equal(client_submit(live.client, &jobs[submitted], &number, &durable, NULL),
-                             0);
-            assert_int_equal(number, submitted + 1);
+            assert_int_equal(client_submit(live.client, &jobs[submitted], &answer, NULL), 0);
+            assert_int_equal(answer.job, submitted + 1);
             settle();
         }
     }

@@ -219,6 +219,10 @@ static void test_refuses_what_it_cannot_simulate(void **state)
     struct workload_job job =
         job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"demand\":{\"slots\":7}}]}");
     assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
+    assert_string_equal(err.text,
+                        "the engine refuses job 1: no known host could ever run a task of "
+                        "stage 0: it needs slots 7 in one unit; the most that a unit has "
+                        "is slots 1");
     workload_job_done(&job);
     job = job_of("{\"id\":1,\"arrival_ms\":9000000000,\"stages\":[{\"tasks\":1,\"compute_ms\":"
                  "8000000}]}");

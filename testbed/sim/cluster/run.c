@@ -183,6 +183,18 @@ static int job_done(struct run *r, const struct decision *d)
     return 0;
 }
 
+static int job_refused(struct run *r, const struct decision *d)
+{
+    char text[512];
+    if (d->reason != REASON_NEVER_FITS)
+        return err_set(r->err, EINVAL,
+                       "the engine refuses job %" PRIu64 ": %s (%" PRId64 ", %" PRId64 ")",
+                       d->reject.request, reason_name(d->reason), d->left, d->right);
+    engine_say_never_fits(r->engine, d->reject.request, (uint32_t)d->left, text, sizeof(text));
+    return err_set(r->err, EINVAL, "the engine refuses job %" PRIu64 ": %s", d->reject.request,
+                   text);
+}
+
 static int take_decision(struct run *r, const struct decision *d)
 {
     struct order order = {.decision = *d};
@@ -195,9 +207,7 @@ static int take_decision(struct run *r, const struct decision *d)
         return err_set(r->err, EINVAL, "job %" PRIu64 " failed: %s", d->job_failed.job,
                        reason_name(d->reason));
     case DECISION_REJECT:
-        return err_set(r->err, EINVAL,
-                       "the engine refuses job %" PRIu64 ": %s (%" PRId64 ", %" PRId64 ")",
-                       d->reject.request, reason_name(d->reason), d->left, d->right);
+        return job_refused(r, d);
     default:
         return send(r, &order);
     }
