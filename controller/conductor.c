@@ -42,7 +42,10 @@ struct conductor {
     uint64_t version;
     struct history *history;
     struct last_words words;
-    const char *asker; /* who asks for what is being stepped */
+    const char *asker;                     /* who asks for what is being stepped */
+    struct mode_change mode_change;        /* at_ns 0 and no rule: none yet */
+    uint64_t orphans, lost[LOST_JOBS_MAX]; /* lost: job numbers */
+    uint32_t n_lost;
 };
 
 /* ---- facts ------------------------------------------------------------------------------ */
@@ -112,6 +115,42 @@ static void job_tell(struct conductor *conductor, const struct decision *decisio
     conductor->hooks.job_ended(conductor->hooks.ended_user, &event);
 }
 
+static void orphan_note(struct conductor *conductor, uint64_t attempt)
+{
+    struct attempt_view view;
+    struct job_view job;
+    uint32_t i = 0;
+    if (engine_attempt(conductor->engine, attempt, &view) < 0 ||
+        engine_job(conductor->engine, view.job, &job) == 0)
+        return;
+    conductor->orphans++;
+    while (i < conductor->n_lost && conductor->lost[i] != view.job)
+        i++;
+    if (i == conductor->n_lost && i < LOST_JOBS_MAX)
+        conductor->lost[conductor->n_lost++] = view.job;
+}
+
+/* One line for what the inventories of one step brought; more of the same jobs are counted only. */
+static void orphans_log(const struct conductor *conductor, uint64_t orphans_before,
+                        uint32_t lost_before)
+{
+    uint64_t orphans = conductor->orphans - orphans_before;
+    uint32_t lost = conductor->n_lost - lost_before;
+    if (lost)
+        log_warning(LOG_FAULT_US,
+                    "%" PRIu64 " attempt%s of %" PRIu32 " job%s not known here %s stopped: jobs "
+                    "end with the controller, submit them again",
+                    orphans, orphans == 1 ? "" : "s", lost, lost == 1 ? " that is" : "s that are",
+                    orphans == 1 ? "is" : "are");
+}
+
+static void mode_note(struct conductor *conductor, int64_t now_ns, const struct decision *decision)
+{
+    struct mode_change *change = &conductor->mode_change;
+    *change = (struct mode_change){now_ns, decision->left, decision->right, ""};
+    wire_copy(change->rule, sizeof(change->rule), engine_policy(conductor->engine, "mode"));
+}
+
 static void decision_take(struct conductor *conductor, int64_t now_ns,
                           const struct decision *decision)
 {
@@ -126,6 +165,10 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
             conductor->rejected = true;
         }
         break;
+    case DECISION_STOP:
+        if (decision->reason == REASON_ORPHAN)
+            orphan_note(conductor, decision->stop.attempt);
+        /* fallthrough */
     default:
         dispatch_decision(conductor->engine, conductor->agents, now_ns, decision, &conductor->room);
     }
@@ -136,8 +179,10 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
 static void modes_take(struct conductor *conductor, int64_t now_ns)
 {
     for (size_t i = 0; i < conductor->decisions.n; i++)
-        if (conductor->decisions.at[i].kind == DECISION_MODE)
+        if (conductor->decisions.at[i].kind == DECISION_MODE) {
+            mode_note(conductor, now_ns, &conductor->decisions.at[i]);
             decision_take(conductor, now_ns, &conductor->decisions.at[i]);
+        }
 }
 
 static void step(struct conductor *conductor)
@@ -157,11 +202,14 @@ static void step(struct conductor *conductor)
     conductor->version++;
     if (conductor->recording)
         recording_step(conductor->recording, now_ns, events, n, &conductor->decisions);
+    const uint64_t orphans = conductor->orphans;
+    const uint32_t lost = conductor->n_lost;
     modes_take(conductor, now_ns);
     for (size_t i = 0; i < conductor->decisions.n; i++)
         if (conductor->decisions.at[i].kind != DECISION_MODE)
             decision_take(conductor, now_ns, &conductor->decisions.at[i]);
     agents_levels_flush(conductor->agents);
+    orphans_log(conductor, orphans, lost);
 }
 
 static void rearm(struct conductor *conductor)
@@ -329,6 +377,23 @@ const struct settings *conductor_settings(const struct conductor *conductor)
 struct state *conductor_state(struct conductor *conductor)
 {
     return conductor->state;
+}
+
+uint32_t conductor_epoch(const struct conductor *conductor)
+{
+    return state_epoch(conductor->state);
+}
+
+const struct mode_change *conductor_mode_change(const struct conductor *conductor)
+{
+    return *conductor->mode_change.rule ? &conductor->mode_change : NULL;
+}
+
+void conductor_orphans(const struct conductor *conductor, uint64_t *ret_attempts,
+                       uint32_t *ret_jobs)
+{
+    *ret_attempts = conductor->orphans;
+    *ret_jobs = conductor->n_lost;
 }
 
 const struct recording *conductor_recording(const struct conductor *conductor)

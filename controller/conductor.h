@@ -60,6 +60,19 @@ const struct engine *conductor_engine(const struct conductor *conductor);
 const struct agents *conductor_agents(const struct conductor *conductor);
 const struct settings *conductor_settings(const struct conductor *conductor);
 struct state *conductor_state(struct conductor *conductor);
+uint32_t conductor_epoch(const struct conductor *conductor);
+/* The last change of the mode, with the rule and the numbers that it followed from; NULL: none. */
+struct mode_change {
+    int64_t at_ns, ready, free;
+    char rule[16];
+};
+const struct mode_change *conductor_mode_change(const struct conductor *conductor);
+/* Attempts that agents had of jobs that are not known here, and were told to stop: the controller
+ * keeps jobs in memory, so these are what ran when it ended. Beyond LOST_JOBS_MAX jobs are not
+ * told apart. */
+#define LOST_JOBS_MAX 1024
+void conductor_orphans(const struct conductor *conductor, uint64_t *ret_attempts,
+                       uint32_t *ret_jobs);
 /* NULL: no log is written. */
 const struct recording *conductor_recording(const struct conductor *conductor);
 /* How attempts and jobs ended. */

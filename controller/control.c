@@ -2,6 +2,7 @@
 
 #include "controller/explanation.h"
 #include "controller/listing.h"
+#include "controller/status.h"
 #include "controller/submission.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
@@ -154,43 +155,6 @@ static void policy_answer(struct control *control, uint64_t client, const duopol
     change_log(control, client, "policy %s %s", set->question, set->name);
 }
 
-static void status_answer(struct control *control)
-{
-    const struct conductor *conductor = control->conductor;
-    const struct engine *engine = conductor_engine(conductor);
-    duopoly_Status *out = &wire_begin(&control->answer, duopoly_Envelope_status_tag)->body.status;
-    struct engine_status status;
-    struct engine_counters counters;
-    engine_status(engine, &status);
-    engine_counters(engine, &counters);
-    out->epoch = state_epoch(conductor_state(control->conductor));
-    out->uptime_ns = (uint64_t)(conductor_now_ns(conductor) - conductor_started_ns(conductor));
-    out->mode = (uint32_t)status.mode;
-    out->mode_sequence = status.mode_sequence;
-    out->congested = status.congested;
-    snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
-             engine_policy(engine, "turn"), engine_policy(engine, "place"),
-             engine_policy(engine, "commit"), engine_policy(engine, "network"));
-    out->hosts_up = status.hosts_up;
-    out->hosts = status.hosts;
-    out->jobs_active = (uint32_t)status.jobs_active;
-    out->jobs_done = counters.jobs_done;
-    out->jobs_failed = counters.jobs_failed;
-    out->tasks_ready = (uint32_t)status.tasks_ready;
-    out->attempts = (uint32_t)status.attempts;
-    out->slots_free = status.slots_free;
-    out->slots = status.slots;
-    out->held_stages = status.held_stages;
-    out->mode_switches = counters.mode_switches;
-    out->holds = counters.holds;
-    out->first_ready = (uint32_t)status.first_ready;
-    out->first_free = status.first_free;
-    out->first_job = status.first_job;
-    if (agents_resyncing(conductor_agents(conductor)))
-        wire_copy(out->text, sizeof(out->text),
-                  "waits for the hosts that were known before the restart");
-}
-
 static void watch_answer(struct control *control, struct guest *guest, uint64_t job)
 {
     guest->watching = true;
@@ -236,7 +200,7 @@ static void request_answer(struct control *control, struct guest *guest,
         explanation_answer(control->conductor, &request->body.explain, &control->answer);
         break;
     case duopoly_Envelope_get_status_tag:
-        status_answer(control);
+        status_answer(control->conductor, &control->answer);
         break;
     case duopoly_Envelope_watch_tag:
         watch_answer(control, guest, request->body.watch.job);

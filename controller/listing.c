@@ -5,12 +5,19 @@
 #include "controller/resources_wire.h"
 #include "controller/submission.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FINISHED   (UINT64_C(1) << 63) /* in a cursor of jobs: the finished ones have begun */
 #define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* A cursor of jobs: in its two highest bits which of three lists; then the last one's number, and
+ * of active ones above it the place in turn, to go on from when that job has ended. */
+enum job_list { JOBS_IN_TURN, JOBS_ARRIVING, JOBS_FINISHED, JOBS_END };
+enum { LIST_SHIFT = 62, PLACE_SHIFT = 38 };
+#define CURSOR_MASK ((UINT64_C(1) << LIST_SHIFT) - 1)
+#define NUMBER_MASK ((UINT64_C(1) << PLACE_SHIFT) - 1)
 
 /* ---- jobs ------------------------------------------------------------------------------- */
 
@@ -37,7 +44,7 @@ static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *ro
     }
 }
 
-static void job_row(const struct conductor *conductor, const struct job_view *job,
+static void job_row(const struct conductor *conductor, const struct job_view *job, uint64_t place,
                     duopoly_JobRow *ret_row)
 {
     bool finished = job->state > JOB_ACTIVE;
@@ -53,43 +60,83 @@ static void job_row(const struct conductor *conductor, const struct job_view *jo
     ret_row->age_ns =
         (finished ? job->finished_ns : conductor_now_ns(conductor)) - job->submitted_ns;
     ret_row->key_ns = job->key;
-    ret_row->place = job->first ? 1 : 0;
+    ret_row->place = (uint32_t)place;
     ret_row->shuffle_bytes = job->shuffle_bytes;
     job_row_reason(conductor, ret_row);
 }
 
 static void one_job(const struct conductor *conductor, uint64_t number, duopoly_Page *page)
 {
+    const struct engine *engine = conductor_engine(conductor);
     struct job_view job;
-    if (engine_job(conductor_engine(conductor), number, &job) == 0)
-        job_row(conductor, &job, &page->jobs[page->jobs_count++]);
+    if (engine_job(engine, number, &job) == 0)
+        job_row(conductor, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
+}
+
+static uint64_t cursor_of(enum job_list list, uint64_t number, uint64_t place)
+{
+    return (uint64_t)list << LIST_SHIFT | place << PLACE_SHIFT | number;
+}
+
+/* The active jobs in turn, from a cursor on. */
+static uint64_t jobs_in_turn(const struct conductor *conductor, uint64_t cursor, duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    uint64_t after = cursor & NUMBER_MASK, place = cursor >> PLACE_SHIFT;
+    struct job_view job;
+    int r = engine_job_in_turn(engine, after, &job);
+    if (r == -ESRCH) {
+        r = engine_job_in_turn(engine, 0, &job);
+        for (uint64_t i = 1; r == 0 && i < place; i++)
+            r = engine_job_in_turn(engine, job.job, &job);
+    }
+    for (; r == 0; r = engine_job_in_turn(engine, after, &job)) {
+        if (page->jobs_count == MOST(page->jobs))
+            return cursor_of(JOBS_IN_TURN, after, place);
+        after = job.job;
+        job_row(conductor, &job, ++place, &page->jobs[page->jobs_count++]);
+    }
+    return cursor_of(JOBS_ARRIVING, 0, 0);
+}
+
+/* Those that are not complete yet, or the finished ones: by number. */
+static uint64_t jobs_by_number(const struct conductor *conductor, enum job_list list,
+                               uint64_t after, duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    struct job_view job;
+    for (int looks = 0;; looks++) {
+        if (page->jobs_count == MOST(page->jobs) || looks == LISTING_LOOKS)
+            return cursor_of(list, after, 0);
+        int r = list == JOBS_FINISHED ? engine_finished_after(engine, after, &job)
+                                      : engine_job_after(engine, after, &job);
+        if (r < 0)
+            return cursor_of(list + 1, 0, 0);
+        after = job.job;
+        if (job.state != JOB_ACTIVE)
+            job_row(conductor, &job, 0, &page->jobs[page->jobs_count++]);
+    }
 }
 
 static void jobs_page(const struct conductor *conductor, const duopoly_List *list,
                       duopoly_Page *page)
 {
-    const struct engine *engine = conductor_engine(conductor);
-    uint64_t after = list->cursor & ~FINISHED;
-    bool finished = list->cursor & FINISHED;
-    struct job_view job;
+    uint64_t cursor = list->cursor;
+    enum job_list of = (enum job_list)(cursor >> LIST_SHIFT), before, end = JOBS_END;
     if (list->job) {
         one_job(conductor, list->job, page);
         return;
     }
-    while (page->jobs_count < MOST(page->jobs)) {
-        int r = finished ? engine_finished_after(engine, after, &job)
-                         : engine_job_after(engine, after, &job);
-        if (r < 0 && (finished || !list->finished))
-            return;
-        if (r < 0) {
-            finished = true;
-            after = 0;
-            continue;
-        }
-        after = job.job;
-        job_row(conductor, &job, &page->jobs[page->jobs_count++]);
-    }
-    page->cursor = after | (finished ? FINISHED : 0);
+    if (!list->finished)
+        end = JOBS_FINISHED;
+    do {
+        before = of;
+        cursor &= CURSOR_MASK;
+        cursor = of == JOBS_IN_TURN ? jobs_in_turn(conductor, cursor, page)
+                                    : jobs_by_number(conductor, of, cursor, page);
+        of = (enum job_list)(cursor >> LIST_SHIFT);
+    } while (of != before && of < end);
+    page->cursor = of < end ? cursor : 0;
 }
 
 /* ---- tasks ------------------------------------------------------------------------------ */

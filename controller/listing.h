@@ -5,7 +5,8 @@
  * bounds, and looks at no more than LISTING_LOOKS things, so that one request never holds up the
  * controller: a page may then be short, or empty with a cursor. Rows come in order of their
  * identities, so none stands twice, and `changed` tells that the state moved on since the first
- * page. */
+ * page. Only active jobs come in turn, with their places as of their page: where turns changed
+ * meanwhile, one may stand twice or be missed. */
 #pragma once
 
 #include "controller/agents_zmq.h"

@@ -109,6 +109,12 @@ static const char *mode_word(uint32_t mode)
     return mode == 0 ? "slot-rich" : mode == 1 ? "slot-starved" : "unknown";
 }
 
+static void uplinks_write(const duopoly_Status *s, struct writer *writer)
+{
+    writer_field(writer, "congested_uplinks", "full uplinks",
+                 *s->congested_uplinks ? value_text(s->congested_uplinks) : value_absent());
+}
+
 static int run_status(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
@@ -123,6 +129,7 @@ static int run_status(struct client *client, const struct request *request, stru
     writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
     writer_field(writer, "mode_switches", "mode switches", value_number(s->mode_switches));
     writer_field(writer, "congested", "congested", value_bool(s->congested));
+    uplinks_write(s, writer);
     writer_field(writer, "hosts_up", "hosts up", value_number(s->hosts_up));
     writer_field(writer, "hosts", "hosts known", value_number(s->hosts));
     writer_field(writer, "slots_free", "slots free", value_signed(s->slots_free));
@@ -134,6 +141,10 @@ static int run_status(struct client *client, const struct request *request, stru
     writer_field(writer, "attempts", "tasks running", value_number(s->attempts));
     writer_field(writer, "held_stages", "stages held", value_number(s->held_stages));
     writer_field(writer, "holds", "holds so far", value_number(s->holds));
+    writer_field(writer, "orphans", s->orphans ? "orphans stopped" : NULL,
+                 value_number(s->orphans));
+    writer_field(writer, "lost_jobs", s->orphans ? "of jobs lost" : NULL,
+                 value_number(s->lost_jobs));
     if (*s->text)
         writer_field(writer, "text", "note", value_text(s->text));
     return 0;
@@ -148,9 +159,18 @@ static int run_mode(struct client *client, const struct request *request, struct
     if (r < 0)
         return r;
     writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
+    writer_field(writer, "mode_rule", "rule", value_text(s->mode_rule));
+    writer_field(
+        writer, "mode_forced", "forced",
+        value_bool(strcmp(s->mode_rule, "rich") == 0 || strcmp(s->mode_rule, "starved") == 0));
+    writer_field(writer, "mode_age_ns", "last changed",
+                 s->mode_age_ns < 0 ? value_absent() : value_duration(s->mode_age_ns));
+    writer_field(writer, "mode_why", "because",
+                 *s->mode_why ? value_text(s->mode_why) : value_absent());
     writer_field(writer, "mode_sequence", "sequence", value_number(s->mode_sequence));
     writer_field(writer, "mode_switches", "switches", value_number(s->mode_switches));
     writer_field(writer, "congested", "congested", value_bool(s->congested));
+    uplinks_write(s, writer);
     writer_field(writer, "first_job", "first job",
                  s->first_job ? value_number(s->first_job) : value_absent());
     writer_field(writer, "first_ready", "its ready tasks", value_number(s->first_ready));

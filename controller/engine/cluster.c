@@ -285,6 +285,13 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
     return host;
 }
 
+/* WHY a bound: so many hosts of so many units add up without passing INT64_MAX. Only a mistake is
+ * beyond it, at 57 TB with 10 000 hosts of 16. */
+static int64_t amount_max(const struct engine *engine)
+{
+    return INT64_MAX / ((int64_t)engine->config.hosts_max * engine->config.units_per_host_max);
+}
+
 /* Gives the host other units, with what runs there taken off them. */
 static void replace_units(struct engine *engine, struct host *host, const struct u64s *vectors)
 {
@@ -294,10 +301,12 @@ static void replace_units(struct engine *engine, struct host *host, const struct
     if (!n)
         return;
     struct unit *units = engine_allocate(engine, n, sizeof(*units));
+    const int64_t most = amount_max(engine);
     for (uint32_t i = 0; i < n; i++)
-        for (int r = 0; r < ENGINE_RESOURCES; r++)
-            units[i].total.amount[r] = units[i].free.amount[r] =
-                clamp_i64(vectors->at[i * ENGINE_RESOURCES + (uint32_t)r]);
+        for (int r = 0; r < ENGINE_RESOURCES; r++) {
+            int64_t amount = clamp_i64(vectors->at[i * ENGINE_RESOURCES + (uint32_t)r]);
+            units[i].total.amount[r] = units[i].free.amount[r] = amount < most ? amount : most;
+        }
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct host_shape *old = host->shapes[i];
         for (uint32_t u = 0; u < host->n_units; u++) {

@@ -197,6 +197,11 @@ int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt
 /* The one with the smallest number > after (≥ 1 for jobs and attempts), for cursors. 0 or −ENOENT
  * at the end. O(log n). */
 int engine_job_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);
+/* The active job whose turn comes after that of `after` (0: the first). −ENOENT at the end, −ESRCH
+ * when `after` is not active any more. O(log n). */
+int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_view *ret_view);
+/* From 1; 0: not active. O(place). */
+uint64_t engine_job_place(const struct engine *engine, uint64_t job);
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);
 int engine_attempt_after(const struct engine *engine, uint64_t after,
                          struct attempt_view *ret_view);

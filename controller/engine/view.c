@@ -121,6 +121,28 @@ int engine_job_after(const struct engine *engine, uint64_t after, struct job_vie
     return 0;
 }
 
+int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_view *ret_view)
+{
+    const struct job *job = after ? job_find(engine, after) : NULL;
+    if (after && (!job || !job->by_turn.in))
+        return -ESRCH;
+    struct sorted_node *node = job ? sorted_next(&job->by_turn) : sorted_first(&engine->active);
+    if (!node)
+        return -ENOENT;
+    view_job(engine, sorted_owner(node, struct job, by_turn), ret_view);
+    return 0;
+}
+
+uint64_t engine_job_place(const struct engine *engine, uint64_t number)
+{
+    const struct job *job = job_find(engine, number);
+    uint64_t place = 0;
+    for (const struct sorted_node *node = job && job->by_turn.in ? &job->by_turn : NULL; node;
+         node = sorted_previous(node))
+        place++;
+    return place;
+}
+
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view)
 {
     struct sorted_node *node = after_number(&engine->finished, after);

@@ -127,6 +127,9 @@ def test_kill_and_restart_raise_the_epoch(cluster):
     assert daemon.ctl("status")["hosts_up"] == 2
     stop = h1.expect("stop").stop
     assert stop.attempt == old.attempt, "nobody knows that attempt's job any more"
+    status = daemon.ctl("status")
+    assert (status["orphans"], status["lost_jobs"]) == (1, 1) and "submit them again" in status["text"]
+    assert "1 attempt of 1 job that is not known here is stopped" in daemon.words()
     assert next_start(h1, h2)[1].job == number
 
 
@@ -401,6 +404,50 @@ def test_wrong_arguments_are_told():
         assert done.returncode == 2 and done.stderr.startswith("duopolyctl: ") and len(done.stderr.splitlines()) == 1
     done = subprocess.run([BUILD / "duopolyctl", "-s", "/nowhere", "status"], capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 1 and "no controller listens on /nowhere" in done.stderr
+
+
+def test_jobs_stand_in_turn_with_their_places(cluster):
+    daemon = cluster.daemon()
+    jobs = [one_job(f"j{i}") for i in range(60)]
+    for i, job in enumerate(jobs):
+        job["id"] = i + 1
+        job["stages"][1]["parents"][0]["sums"] = [10_000_000 * (1 + i * 7 % 60)]
+    daemon.ctl("submit", workload(daemon.folder, jobs))
+    rows = daemon.ctl("jobs")["jobs"]
+    assert [r["place"] for r in rows] == list(range(1, 61)) and len({r["job"] for r in rows}) == 60
+    assert [r["shuffle_bytes"] for r in rows] == sorted(r["shuffle_bytes"] for r in rows)
+    assert daemon.ctl("job", rows[41]["job"])["place"] == 42
+    daemon.ctl("cancel", rows[0]["job"])
+    assert [r["job"] for r in daemon.ctl("jobs", "-a")["jobs"]] == [r["job"] for r in rows[1:] + rows[:1]]
+    assert daemon.ctl("job", rows[0]["job"])["place"] is None
+
+
+def test_the_mode_says_since_when_and_why(cluster):
+    daemon = cluster.daemon()
+    mode = daemon.ctl("mode")
+    assert (mode["mode_rule"], mode["mode_forced"], mode["mode_age_ns"], mode["mode_why"]) == ("first", False, None, None)
+    h1 = cluster.agent(daemon, "h1", slots=1)
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(maps=3)]))
+    h1.expect("mode")
+    assert daemon.ctl("mode")["mode_why"].startswith("the first job had 3 ready tasks for 1 free slot")
+    daemon.ctl("policy", "mode", "rich")
+    mode = wait_until(lambda: (m := daemon.ctl("mode"))["mode"] == "slot-rich" and m, "the mode changes")
+    assert mode["mode_forced"] and mode["mode_age_ns"] >= 0 and mode["mode_why"] == "the rule rich forces it"
+
+
+def test_full_uplinks_are_named(cluster):
+    daemon = cluster.daemon()
+    agents = [cluster.agent(daemon, f"h{i}", host=i) for i in range(10)]
+    for agent in agents:
+        agent.join()
+    assert daemon.ctl("status")["congested_uplinks"] is None
+    for agent in agents[:3]:
+        agent.acknowledged(agent.send(numbered=True, load=pb.Load(uplink_permille=950)))
+    assert daemon.ctl("status")["congested_uplinks"] == daemon.ctl("mode")["congested_uplinks"] == "h0, h1, h2"
+    for agent in agents[3:]:
+        agent.acknowledged(agent.send(numbered=True, load=pb.Load(uplink_permille=950)))
+    assert daemon.ctl("status")["congested_uplinks"] == "h0, h1, h2, h3, h4, h5, h6, h7 and 2 more"
 
 
 def test_who_changed_what_is_in_the_log(cluster):

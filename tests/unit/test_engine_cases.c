@@ -511,6 +511,10 @@ static void test_absurd_amounts(void **state)
         uint64_t vector[ENGINE_RESOURCES] = {INT64_MAX, UINT64_MAX, INT64_MAX, 1, 2, 3};
         script_event(&s, script_join(h, 0, vector));
     }
+    struct engine_status status;
+    engine_status(s.engine, &status);
+    assert_true(status.slots > INT64_C(1) << 40 && status.slots < INT64_MAX);
+    assert_true(status.slots_free == status.slots);
     two_stages(&s, 1, 4, 2, EDGE_BARRIER);
     struct event seen = script_seen_event(5, 99, 0, 0, 0);
     seen.attempt_seen.resources.amount[RES_SLOTS] = INT64_MAX;
