@@ -1,7 +1,5 @@
 #include "controller/engine/mincost/auction.h"
 
-#include "controller/engine/mincost/queue.h"
-
 #define TASK (UINT32_C(1) << 31) /* in the queue of a search: not a place but a task */
 
 static uint32_t links_end(const struct market *market, uint32_t p)
@@ -179,7 +177,7 @@ static void reach(struct quest *quest, uint32_t q, int64_t distance, uint32_t ta
         quest->bound = distance;
         quest->target = q;
     } else {
-        queue_put(m, distance, q);
+        queue_put(m, &m->queue, distance, q);
     }
 }
 
@@ -188,7 +186,7 @@ static void queue_task(struct quest *quest, uint32_t t, int64_t from, int64_t pr
     int64_t key = quest->market->tasks[t].key;
     int64_t distance = key < price ? from : from + (key - price);
     if (distance < quest->bound)
-        queue_put(quest->market->m, distance, t | TASK);
+        queue_put(quest->market->m, &quest->market->m->queue, distance, t | TASK);
 }
 
 static void scan_place(struct quest *quest, uint32_t p, int64_t distance)

@@ -4,16 +4,36 @@
  * but for DIAL_KEYS / 64 words to look at. */
 #pragma once
 
-#include "controller/engine/mincost/graph.h"
+#include "controller/engine/mincost/memory.h"
 
-static inline void dial_put(struct mincost *m, uint32_t key, uint32_t node)
+#include <stdbool.h>
+
+#define NO_NODE 0u
+
+enum { DIAL_KEYS = 1024 };
+
+struct dial_entry {
+    uint32_t node, next; /* index + 1 */
+};
+
+struct dial {
+    uint32_t first[DIAL_KEYS]; /* index + 1, or 0 */
+    uint64_t used[DIAL_KEYS / 64];
+    uint32_t word; /* no lower one is used */
+    struct dial_entry *items;
+    uint32_t spare; /* head of the list of entries that were taken, as in `first` */
+    uint32_t count, room;
+};
+
+/* `m` counts its memory. */
+static inline void dial_put(struct mincost *m, struct dial *dial, uint32_t key, uint32_t node)
 {
-    struct dial *dial = &m->dial;
     uint32_t i = dial->spare;
     if (i) {
         dial->spare = dial->items[i - 1].next;
     } else {
-        if (dial->count == dial->room && dial_grow(m))
+        if (dial->count == dial->room &&
+            memory_grow(m, (void **)&dial->items, &dial->room, sizeof *dial->items))
             return;
         i = ++dial->count;
     }
@@ -22,9 +42,8 @@ static inline void dial_put(struct mincost *m, uint32_t key, uint32_t node)
     dial->used[key / 64] |= UINT64_C(1) << key % 64;
 }
 
-static inline bool dial_take(struct mincost *m, uint32_t *ret_key, uint32_t *ret_node)
+static inline bool dial_take(struct dial *dial, uint32_t *ret_key, uint32_t *ret_node)
 {
-    struct dial *dial = &m->dial;
     while (dial->word < DIAL_KEYS / 64 && !dial->used[dial->word])
         dial->word++;
     if (dial->word == DIAL_KEYS / 64)
@@ -42,15 +61,14 @@ static inline bool dial_take(struct mincost *m, uint32_t *ret_key, uint32_t *ret
     return true;
 }
 
-static inline uint32_t dial_peek(const struct mincost *m, uint32_t key)
+static inline uint32_t dial_peek(const struct dial *dial, uint32_t key)
 {
-    uint32_t i = m->dial.first[key];
-    return i ? m->dial.items[i - 1].node : NO_NODE;
+    uint32_t i = dial->first[key];
+    return i ? dial->items[i - 1].node : NO_NODE;
 }
 
-static inline void dial_clear(struct mincost *m)
+static inline void dial_clear(struct dial *dial)
 {
-    struct dial *dial = &m->dial;
     for (uint32_t word = dial->word; word < DIAL_KEYS / 64; word++)
         for (; dial->used[word]; dial->used[word] &= dial->used[word] - 1)
             dial->first[word * 64 + (uint32_t)__builtin_ctzll(dial->used[word])] = 0;

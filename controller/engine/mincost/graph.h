@@ -28,10 +28,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/engine/mincost/dial.h"
+#include "controller/engine/mincost/memory.h"
 #include "controller/engine/mincost/mincost.h"
+#include "controller/engine/mincost/queue.h"
 
 #define NO_PRICE (-(INT64_C(1) << 61)) /* a fresh node, not priced yet: constrains nobody */
-#define NO_NODE  0u
 #define NO_ARC   0u
 
 enum half_bits {
@@ -83,39 +85,6 @@ struct label {
     uint32_t via; /* arc << 1 | which half, by which the search came */
     uint32_t stamp;
 };
-
-struct u32_list {
-    uint32_t *items;
-    uint32_t count, room;
-};
-
-struct queue_entry {
-    int64_t key;
-    uint32_t node;
-};
-
-struct queue {
-    struct queue_entry *items;
-    uint32_t count, room;
-};
-
-enum { DIAL_KEYS = 1024 };
-
-struct dial_entry {
-    uint32_t node, next; /* index + 1 */
-};
-
-/* See dial.h. */
-struct dial {
-    uint32_t first[DIAL_KEYS]; /* index + 1, or 0 */
-    uint64_t used[DIAL_KEYS / 64];
-    uint32_t word; /* no lower one is used */
-    struct dial_entry *items;
-    uint32_t spare; /* head of the list of entries that were taken, as in `first` */
-    uint32_t count, room;
-};
-
-enum { SIZE_CLASSES = 128 };
 
 struct mincost {
     struct half *halves;
@@ -293,29 +262,3 @@ void graph_touch(struct mincost *m, uint32_t arc);
 void graph_mark_node_dirty(struct mincost *m, uint32_t node);
 void graph_mark_arc_dirty(struct mincost *m, uint32_t arc);
 void graph_mark_unbalanced(struct mincost *m, uint32_t node);
-
-/* Blocks of the pool by size class. `ret_start` is set; 0 or −ENOMEM. */
-int block_take(struct mincost *m, uint8_t size_class, uint32_t *ret_start);
-void block_give(struct mincost *m, uint8_t size_class, uint32_t start);
-uint32_t block_size(uint8_t size_class);
-
-/* realloc that keeps m->bytes; NULL and the old array untouched when memory is short. */
-void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count,
-                    size_t size);
-
-/* Gives back what only a start from nothing needs; and once nobody asks what it changed any more,
- * the list of that. */
-void memory_trim(struct mincost *m);
-void memory_trim_touched(struct mincost *m);
-
-/* Room for one more item. 0, or −ENOMEM, which m->failed keeps. */
-int list_grow(struct mincost *m, struct u32_list *list);
-int queue_grow(struct mincost *m, struct queue *queue);
-int dial_grow(struct mincost *m);
-
-static inline void list_add(struct mincost *m, struct u32_list *list, uint32_t item)
-{
-    if (list->count == list->room && list_grow(m, list))
-        return;
-    list->items[list->count++] = item;
-}

@@ -6,7 +6,6 @@
 
 #include "controller/engine/mincost/algorithms.h"
 #include "controller/engine/mincost/hubs.h"
-#include "controller/engine/mincost/queue.h"
 #include "controller/engine/mincost/repair.h"
 
 #define NOWHERE_PRICE (NO_WAY + (INT64_C(1) << 61)) /* above every value that counts */
@@ -240,7 +239,8 @@ static void list_comer(struct market *market, uint32_t p, const struct half *hal
         (task->at = choice_of(market, t, p)) == NOBODY)
         return;
     int64_t other = task_look(market, t).value;
-    queue_put(market->m, other == NO_WAY ? -NO_WAY : choice_cost(market, task->at) - other, t);
+    queue_put(market->m, &market->m->queue,
+              other == NO_WAY ? -NO_WAY : choice_cost(market, task->at) - other, t);
     task->at = NOBODY;
 }
 

@@ -28,8 +28,7 @@ void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new
     return grown;
 }
 
-/* Half as much again. */
-static int grow(struct mincost *m, void **items, uint32_t *room, size_t size)
+int memory_grow(struct mincost *m, void **items, uint32_t *room, size_t size)
 {
     uint32_t wanted = *room + *room / 2 + 64;
     void *grown = memory_resize(m, *items, *room, wanted, size);
@@ -38,21 +37,6 @@ static int grow(struct mincost *m, void **items, uint32_t *room, size_t size)
     *items = grown;
     *room = wanted;
     return 0;
-}
-
-int list_grow(struct mincost *m, struct u32_list *list)
-{
-    return grow(m, (void **)&list->items, &list->room, sizeof *list->items);
-}
-
-int queue_grow(struct mincost *m, struct queue *queue)
-{
-    return grow(m, (void **)&queue->items, &queue->room, sizeof *queue->items);
-}
-
-int dial_grow(struct mincost *m)
-{
-    return grow(m, (void **)&m->dial.items, &m->dial.room, sizeof *m->dial.items);
 }
 
 static void trim(struct mincost *m, struct u32_list *list)

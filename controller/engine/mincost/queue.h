@@ -3,12 +3,23 @@
  * stale one is known by its key. Holds at most one entry for each improvement of a label. */
 #pragma once
 
-#include "controller/engine/mincost/graph.h"
+#include "controller/engine/mincost/memory.h"
 
-static inline void queue_put(struct mincost *m, int64_t key, uint32_t node)
+struct queue_entry {
+    int64_t key;
+    uint32_t node;
+};
+
+struct queue {
+    struct queue_entry *items;
+    uint32_t count, room;
+};
+
+/* `m` counts its memory. */
+static inline void queue_put(struct mincost *m, struct queue *queue, int64_t key, uint32_t node)
 {
-    struct queue *queue = &m->queue;
-    if (queue->count == queue->room && queue_grow(m, queue))
+    if (queue->count == queue->room &&
+        memory_grow(m, (void **)&queue->items, &queue->room, sizeof *queue->items))
         return;
     struct queue_entry *items = queue->items;
     uint32_t i = queue->count++;

@@ -1,8 +1,6 @@
 #include <errno.h>
 
-#include "controller/engine/mincost/dial.h"
 #include "controller/engine/mincost/hubs.h"
-#include "controller/engine/mincost/queue.h"
 #include "controller/engine/mincost/search.h"
 
 #define FAR INT64_MAX
@@ -43,9 +41,9 @@ INLINE bool is_counterpart(const struct mincost *m, enum direction direction, ui
 INLINE void enqueue(struct mincost *m, int64_t key, uint32_t node)
 {
     if (key < DIAL_KEYS)
-        dial_put(m, (uint32_t)key, node);
+        dial_put(m, &m->dial, (uint32_t)key, node);
     else
-        queue_put(m, key, node);
+        queue_put(m, &m->queue, key, node);
 }
 
 /* A shorter way to `w`. */
@@ -115,13 +113,13 @@ INLINE bool is_stale(const struct mincost *m, int64_t key, uint32_t v)
 INLINE uint32_t next_node(struct mincost *m, struct quest *quest)
 {
     uint32_t v, near;
-    while (dial_take(m, &near, &v)) {
+    while (dial_take(&m->dial, &near, &v)) {
         if (near >= quest->bound)
             return NO_NODE;
         if (!(v & MORE) && is_stale(m, near, v))
             continue;
         quest->distance = near;
-        uint32_t after = dial_peek(m, near);
+        uint32_t after = dial_peek(&m->dial, near);
         if (after != NO_NODE)
             graph_prefetch_halves(m, after & ~MORE);
         return v;
@@ -253,7 +251,7 @@ INLINE void visit_from(struct mincost *m, struct quest *quest, uint32_t v)
 INLINE void run(struct mincost *m, struct quest *quest, uint32_t start)
 {
     m->queue.count = m->settled.count = 0;
-    dial_clear(m);
+    dial_clear(&m->dial);
     m->stamp++;
     m->searches++;
     m->labels[start] = (struct label){0, 0, m->stamp};
