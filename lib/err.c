@@ -1,5 +1,7 @@
 #include "lib/err.h"
 
+#include "lib/printable.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@ int err_set(struct err *err, int code, const char *format, ...)
         err->code = code;
         vsnprintf(err->text, sizeof(err->text), format, ap);
         va_end(ap);
+        printable_clean(err->text);
     }
     return -code;
 }
@@ -27,6 +30,7 @@ int err_sys(struct err *err, int code, const char *format, ...)
         size_t used = strlen(err->text);
         snprintf(err->text + used, sizeof(err->text) - used, ": %s",
                  strerror_r(code, words, sizeof(words)));
+        printable_clean(err->text);
     }
     return -code;
 }
@@ -42,5 +46,6 @@ int err_prefix(struct err *err, const char *format, ...)
     va_end(ap);
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof(err->text) - used, ": %s", old.text);
+    printable_clean(err->text);
     return -err->code;
 }

@@ -1,5 +1,7 @@
 #include "lib/log.h"
 
+#include "lib/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,15 +78,6 @@ static uint64_t monotonic_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Peers' words end up in lines: a control character could forge another line or drive a terminal.
- */
-static void text_clean(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
-}
-
 void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
 {
     uint32_t left_out;
@@ -95,7 +88,7 @@ void log_line(enum log_level level, enum log_fault fault, const char *format, ..
     va_start(ap, format);
     vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    text_clean(text);
+    printable_clean(text);
     char more[48] = "";
     if (left_out)
         snprintf(more, sizeof(more), " (%u like it left out)", left_out);

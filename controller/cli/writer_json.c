@@ -114,8 +114,8 @@ static void drop(void *opaque)
 static int end(void *opaque, FILE *out)
 {
     struct json_state *state = opaque;
-    int r = json_dumpf(state->root, out, JSON_INDENT(2)) < 0 || fputc('\n', out) == EOF ||
-            fflush(out) != 0;
+    int r = json_dumpf(state->root, out, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0 ||
+            fputc('\n', out) == EOF || fflush(out) != 0;
     drop(state);
     return r ? -EIO : 0;
 }

@@ -37,7 +37,7 @@ class Report:
 
     def say(self, text):
         seconds = int(time.monotonic() - self.began)
-        print("%3d:%02d %s" % (seconds // 60, seconds % 60, text), flush=True)
+        print("%3d:%02d %s" % (seconds // 60, seconds % 60, system.printable(text)), flush=True)
 
     def fault(self, text):
         self.faults.append(text)

@@ -23,6 +23,11 @@ def run(*command, text=None):
     return done.stdout
 
 
+def printable(text):
+    """Words of others for a terminal: what is not printable becomes '?'."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def start_time(pid):
     """When the process was started, in clock ticks since boot; None when there is none (a zombie is none)."""
     try:

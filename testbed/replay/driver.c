@@ -12,6 +12,7 @@
 
 #include "lib/client.h"
 #include "lib/client_submit.h"
+#include "lib/printable.h"
 #include "lib/workload_input.h"
 #include "testbed/replay/progress.h"
 
@@ -154,6 +155,16 @@ static int submit(struct driver *driver, struct workload_job *job, uint64_t plan
     return 0;
 }
 
+static void say_failure(const struct driver *driver, const struct open_job *job,
+                        const duopoly_JobEvent *event)
+{
+    char text[sizeof(job->name) + sizeof(event->state) + sizeof(event->text) + 64];
+    snprintf(text, sizeof(text), "job %" PRIu64 " (%s) %s: %s", job->job, job->name, event->state,
+             event->text);
+    printable_clean(text);
+    fprintf(driver->options->words, "%s%s\n", driver->options->terminal ? "\r\033[K" : "", text);
+}
+
 static int take_event(struct driver *driver, const duopoly_JobEvent *event, struct err *err)
 {
     struct open_job key = {.job = event->job};
@@ -162,9 +173,7 @@ static int take_event(struct driver *driver, const duopoly_JobEvent *event, stru
         return 0; /* somebody else's */
     int r = write_end(driver, job, event, err);
     if (strcmp(event->state, "done") != 0)
-        fprintf(driver->options->words, "%sjob %" PRIu64 " (%s) %s: %s\n",
-                driver->options->terminal ? "\r\033[K" : "", job->job, job->name, event->state,
-                event->text);
+        say_failure(driver, job, event);
     driver->failed += strcmp(event->state, "done") != 0;
     driver->progress.jobs_done++;
     driver->progress.bytes_done += job->bytes;

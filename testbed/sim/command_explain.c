@@ -1,5 +1,6 @@
 /* duopoly-sim explain: what the engine decided about a task of a recorded run, or when it changed
  * the mode, and why. */
+#include "lib/printable.h"
 #include "testbed/sim/cluster/log_replay.h"
 #include "testbed/sim/commands.h"
 
@@ -31,9 +32,12 @@ static void explain(struct question *q, int64_t now_ns, const struct engine *eng
     if (engine_explain(engine, q->job, q->stage, q->task, &e))
         return;
     say_when(q, now_ns);
-    printf("%s\n", e.text);
-    for (uint32_t i = 0; i < e.facts; i++)
+    printable_put(e.text, stdout);
+    putchar('\n');
+    for (uint32_t i = 0; i < e.facts; i++) {
+        printable_clean(e.fact[i].value);
         printf("  %-32s %s\n", e.fact[i].name, e.fact[i].value);
+    }
 }
 
 static bool is_attempt(const struct question *q, uint64_t attempt)

@@ -1,4 +1,5 @@
 /* duopoly-sim run: the engine under virtual time on a workload or a trace. */
+#include "lib/printable.h"
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figure.h"
 #include "testbed/sim/job_classes.h"
@@ -108,7 +109,8 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
                         const struct stats *jct)
 {
     printf("%s: %s\n", a->policy->name, a->policy->what);
-    printf("%s\n", in->header.description);
+    printable_put(in->header.description, stdout);
+    putchar('\n');
     printf("%zu jobs, %" PRIu64
            " tasks, %u hosts of %u slots, links of %.6g Mbit/s (10^6), seed %" PRIu64 "\n\n",
            in->n, result->tasks, config->hosts, config->slots, (double)config->link_bps * 1e-6,

@@ -1,5 +1,7 @@
 #include "testbed/workload/describe.h"
 
+#include "lib/printable.h"
+
 #include <inttypes.h>
 
 static const struct {
@@ -48,7 +50,8 @@ void describe_print(const struct describe *describe, const struct workload_heade
 {
     const struct describe_class *all = &describe->total;
     double slot_s = (double)describe->compute_ns / 1e9, span_s = (double)describe->arrival_ns / 1e9;
-    fprintf(out, "%s\n", header->description[0] ? header->description : "(no description)");
+    printable_put(header->description[0] ? header->description : "(no description)", out);
+    fputc('\n', out);
     fprintf(out, "%-12s %9s %10s %10s %14s %8s\n", header->scale > 1 ? "unscaled" : "class", "jobs",
             "maps", "reduces", "shuffle MB", "share");
     for (unsigned i = 0; i < DESCRIBE_CLASSES; i++)

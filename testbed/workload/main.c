@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/printable.h"
 #include "lib/program.h"
 #include "lib/workload_input.h"
 #include "testbed/workload/describe.h"
@@ -112,8 +113,10 @@ static int run_convert(const struct arguments *arguments, FILE *out, struct err 
         r = err_set(err, EINVAL, "%s is a workload already", arguments->input);
     if (r == 0)
         r = copy_jobs(&input, out, err);
-    if (r == 0)
-        fprintf(stderr, "%s\n", input.header.description);
+    if (r == 0) {
+        printable_put(input.header.description, stderr);
+        fputc('\n', stderr);
+    }
     workload_input_done(&input);
     return r;
 }
