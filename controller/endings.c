@@ -152,6 +152,16 @@ static void failed_say(const struct history *history, const struct engine *engin
         snprintf(ending->host, sizeof(ending->host), "%s", host_name(engine, last->host));
 }
 
+void endings_say_state(const struct job_view *job, const struct job_ending *ending, char *text,
+                       size_t size)
+{
+    const char *state = job_state_name(job->state), *reason = ending ? ending->reason : "";
+    if (job->state == JOB_CANCELLED && *reason)
+        snprintf(text, size, "%s", reason);
+    else
+        snprintf(text, size, "%s%s%s", state, *reason ? ": " : "", reason);
+}
+
 void endings_of_job(const struct history *history, const struct engine *engine,
                     const struct decision *decision, const char *asker,
                     struct job_ending *ret_ending)

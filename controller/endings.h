@@ -16,6 +16,10 @@ void endings_words(const char *peers_words, char *ret_words, size_t size);
 void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
                   const struct event *event, const char *words);
 
+/* "active", "done", "failed: WHY", "cancelled by WHOM"; `ending` may be NULL. */
+void endings_say_state(const struct job_view *job, const struct job_ending *ending, char *text,
+                       size_t size);
+
 /* Why the job of DECISION_JOB_DONE or DECISION_JOB_FAILED ended; `asker` says who asked for its
  * cancellation. */
 void endings_of_job(const struct history *history, const struct engine *engine,

@@ -1,5 +1,6 @@
 #include "controller/explanation.h"
 
+#include "controller/endings.h"
 #include "controller/submission.h"
 
 #include <inttypes.h>
@@ -61,10 +62,11 @@ static void say_ending(const struct conductor *conductor, const struct ending *e
                        duopoly_Explanation *out)
 {
     struct host_view host = {.name = "?"};
+    const struct job_ending *end = history_job(conductor_history(conductor), ending->job);
     engine_host(conductor_engine(conductor), ending->host, &host);
     if (ending->kind == ENDING_DONE)
         say(out, "Done by attempt %" PRIu64 " on %s.", ending->attempt, host.name);
-    else
+    else if (!end || end->attempt != ending->attempt) /* else the job's reason says it */
         say(out, "Its last attempt that is known: %s.", ending->words);
     add_fact(out, "attempt", "%" PRIu64, ending->attempt);
     add_fact(out, "host", "%s", host.name);
@@ -78,8 +80,9 @@ static void say_job(const struct conductor *conductor, const struct job_view *jo
                     duopoly_Explanation *out)
 {
     const struct job_ending *end = history_job(conductor_history(conductor), job->job);
-    say(out, " Job %" PRIu64 " (%s) is %s%s%s.", job->job, job->name, job_state_name(job->state),
-        end && *end->reason ? ": " : "", end ? end->reason : "");
+    char state[HISTORY_WORDS + 64];
+    endings_say_state(job, end, state, sizeof(state));
+    say(out, "%sJob %" PRIu64 " (%s) is %s.", *out->text ? " " : "", job->job, job->name, state);
     add_fact(out, "job_state", "%s", job_state_name(job->state));
 }
 
@@ -123,28 +126,28 @@ static bool attempt_resolve(const struct conductor *conductor, duopoly_Explain *
 static void unknown_answer(const struct conductor *conductor, const duopoly_Explain *subject,
                            duopoly_Envelope *answer)
 {
+    const struct engine *engine = conductor_engine(conductor);
     struct job_view job;
     struct stage_view stage;
-    const struct engine *engine = conductor_engine(conductor);
-    if (engine_job(engine, subject->job, &job) < 0)
+    char why[96];
+    if (engine_job(engine, subject->job, &job) < 0) {
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
                        "there is no job %" PRIu64 ", or it ended so long ago that nothing is kept",
                        subject->job);
-    else if (subject->stage >= job.stages)
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
-                       "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32 ": job %" PRIu64
-                       " has %" PRIu32 " stages, counted from 0",
-                       subject->job, subject->stage, subject->task, subject->job, job.stages);
+        return;
+    }
+    if (subject->stage >= job.stages)
+        snprintf(why, sizeof(why), "its job has %" PRIu32 " stage%s, counted from 0", job.stages,
+                 job.stages == 1 ? "" : "s");
     else if (engine_stage(engine, subject->job, subject->stage, &stage) == 0)
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
-                       "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32
-                       ": the stage has %" PRIu32 " tasks, counted from 0",
-                       subject->job, subject->stage, subject->task, stage.tasks);
+        snprintf(why, sizeof(why), "its stage has %" PRIu32 " task%s, counted from 0", stage.tasks,
+                 stage.tasks == 1 ? "" : "s");
     else
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
-                       "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32 ": job %" PRIu64
-                       " had %" PRIu64 " tasks in all",
-                       subject->job, subject->stage, subject->task, subject->job, job.tasks);
+        snprintf(why, sizeof(why), "its job had %" PRIu64 " task%s in all", job.tasks,
+                 job.tasks == 1 ? "" : "s");
+    refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
+                   "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32 ": %s", subject->job,
+                   subject->stage, subject->task, why);
 }
 
 void explanation_answer(const struct conductor *conductor, const duopoly_Explain *explain,

@@ -1,5 +1,6 @@
 #include "controller/submission.h"
 
+#include "controller/endings.h"
 #include "controller/resources_wire.h"
 
 #include "lib/log.h"
@@ -270,18 +271,15 @@ static bool parts_counted(const struct submission *submission, uint32_t sent,
 /* How a job stands that was there before. */
 static void known_answer(const struct conductor *conductor, uint64_t job, duopoly_Accepted *ret)
 {
-    const struct job_ending *end = history_job(conductor_history(conductor), job);
+    char state[HISTORY_WORDS + 64], text[sizeof(state) + 64];
     struct job_view view;
-    char text[HISTORY_WORDS + 64];
     if (engine_job(conductor_engine(conductor), job, &view) < 0)
         return;
     ret->before = true;
     wire_copy(ret->state, sizeof(ret->state), job_state_name(view.state));
-    if (view.state == JOB_ARRIVING)
-        snprintf(text, sizeof(text), "is job %" PRIu64 ", submitted with it", job);
-    else
-        snprintf(text, sizeof(text), "is job %" PRIu64 ", %s%s%s", job, job_state_name(view.state),
-                 end && *end->reason ? ": " : "", end ? end->reason : "");
+    endings_say_state(&view, history_job(conductor_history(conductor), job), state, sizeof(state));
+    snprintf(text, sizeof(text), "is job %" PRIu64 ", %s", job,
+             view.state == JOB_ARRIVING ? "submitted with it" : state);
     wire_copy(ret->text, sizeof(ret->text), text);
 }
 

@@ -125,7 +125,7 @@ static void task_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, level_or_none(row->macroflow_level));
         writer_cell(writer, duration_or_none(row->age_ns));
         writer_cell(writer, row->attempt ? value_number(row->attempt) : value_absent());
-        writer_cell(writer, value_number(row->failures));
+        writer_cell(writer, row->failures ? value_number(row->failures) : value_absent());
         writer_cell(writer, text_or_none(row->text));
     }
 }

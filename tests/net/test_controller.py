@@ -281,7 +281,7 @@ def test_a_failing_task_fails_its_job_with_its_last_words(cluster):
         assert explained["text"].endswith(f"Job 1 (j) is failed: {reason}.")
         assert {"name": "exit_status", "value": "3"} in explained["facts"]
     assert "Job 1 (j) is failed" in daemon.ctl("explain", "1/1/0")["text"], "one that never began"
-    assert "counted from 0" in daemon.ctl("explain", "1/2/0", expect=1)
+    assert "there is no task 1/2/0: its job has 2 stages, counted from 0" in daemon.ctl("explain", "1/2/0", expect=1)
     assert "no job 2" in daemon.ctl("explain", "2/0/0", expect=1)
     assert f"job 1 (j) failed: {reason}" in daemon.words()
 
@@ -315,6 +315,8 @@ def test_a_cancelled_job_says_by_whom(cluster):
     assert event.state == "cancelled" and event.text.startswith("cancelled by ") and f"uid {os.getuid()} (process " in event.text
     watcher.close()
     assert daemon.ctl("jobs", "-a")["jobs"][0]["text"] == event.text
+    assert daemon.ctl("submit", daemon.folder / "workload.jsonl")["jobs"][0]["answer"] == f"is job 1, {event.text}"
+    assert daemon.ctl("explain", "1/0/0")["text"].endswith(f" Job 1 (j) is {event.text}.")
     assert f"job 1 (j): {event.text}" in daemon.words()
 
 
