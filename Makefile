@@ -171,7 +171,7 @@ bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which t
 	$(BUILD)/bench-mcmf
 
 .PHONY: bench-live
-bench-live: deps ## strictness, slot latency, CPU time of starts and mode switches on this machine beside their bars, misses marked (root, 4 minutes; PARTS= names some)
+bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches on this machine beside their bars, misses marked (root, 6 minutes; PARTS= names some)
 	@$(MAKE) -s --no-print-directory programs
 	@exec tests/bench/live $(BUILD) $(PARTS)
 

@@ -80,7 +80,7 @@ def test_a_job_of_a_million_tasks_is_in_nobodys_way(made):
     daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "stages": [{"tasks": 1000000, "compute_ms": 1}]}]))
     for _ in range(100):
         round_trip(agent)
-    assert daemon.ctl("job", 1)["task_count"] == 1000000
+    assert daemon.ctl("jobs")["jobs"][0]["task_count"] == 1000000
     counters = wait_until(lambda: settled(daemon), "no file is on its way")
     assert counters["log.files"] <= 8 and counters["log.dropped"] == 0
     for _ in range(100):
