@@ -30,7 +30,7 @@ $(DEPS_FOUND): packages.txt
 	@touch $@
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
-ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay verify workload
+ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay taskloop verify workload
 DIRS_lib       := lib
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
@@ -42,6 +42,7 @@ DIRS_agent     := hostagent hostagent/queues
 DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster
 DIRS_replay    := testbed/replay
+DIRS_taskloop  := testbed/replay/task_loop
 DIRS_verify    := testbed/verify
 DIRS_workload  := testbed/workload
 # A program's entry (main.c, *_main.c) and kernel code (*.bpf.c) stay out of the archives.
@@ -70,8 +71,8 @@ $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljan
 $(eval $(call program,duopoly-workload,testbed/workload/main.c,workload lib,-ljansson -lm))
 $(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mcmf mincost lib,))
 $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib proto,$(WIRE_LIBS) -ljansson -lxxhash -lm))
-$(eval $(call program,replay-map,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
-$(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay lib,-lsystemd -lxxhash))
+$(eval $(call program,replay-map,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
+$(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsystemd -lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
@@ -146,6 +147,11 @@ $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_mincost_*.
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
 	$(CC) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
+
+# In the place of libsystemd's.
+TASKLOOP := $(call archive,taskloop)
+$(BUILD)/tests/test_task_loop: EXTRA = $(TASKLOOP)
+$(BUILD)/tests/test_task_loop: $(TASKLOOP)
 
 .PHONY: unit-programs
 unit-programs: $(UNIT)

@@ -51,7 +51,7 @@ class Cluster:
         self.scale, self.seed, self.logs = scale, seed, logs
         # What knows one level has one queue, as long as the eight together.
         self.queue_levels = 1 if policies(build)[policy] == "none" else 8
-        self.directory = net.instance.path(policy)
+        self.directory = os.path.join(net.instance.memory(), policy)
         self.socket = os.path.join(self.directory, "duopolyd.sock")
         self.ports = os.path.join(self.directory, "ports")
         self.log_folder = os.path.join(logs, "log")
@@ -76,7 +76,7 @@ class Cluster:
     def start(self, program, host):
         """Starts a worker's agent or server: at first, and again after its kill."""
         if program == "replay-serve":
-            self._start(host, program, "--port", str(SERVE_PORT), "--registry", self._registry(host))
+            self._start(host, program, "--port", str(SERVE_PORT), "--registry", self._outputs(host))
         else:
             self._start(host, program, "--replace", "--config",
                         self._write("agent-%s.yaml" % host, self._agent_yaml(host)))
@@ -143,16 +143,16 @@ class Cluster:
         shutil.rmtree(self.directory, ignore_errors=True)
         shutil.rmtree(self.logs, ignore_errors=True)
         os.makedirs(self.log_folder)
-        for folder in [self.ports] + [self._registry(host) for host in self.net.hosts]:
-            os.makedirs(folder)
-            os.chown(folder, user.pw_uid, user.pw_gid)
+        os.makedirs(self.ports)
+        os.chown(self.ports, user.pw_uid, user.pw_gid)
         for host in self.net.hosts + [network.SWITCH]:
             os.makedirs(os.path.join(self.directory, "state", host))
         os.makedirs(os.path.join(self.directory, "state", network.CONTROLLER))
         os.makedirs(self.net.instance.state["cgroup"], exist_ok=True)
 
-    def _registry(self, host):
-        return os.path.join(self.directory, "registry", host)
+    def _outputs(self, host):
+        """Where its agent keeps what attempts left."""
+        return os.path.join(self.directory, "state", host, "outputs")
 
     def _log(self, program, name):
         return os.path.join(self.logs, "%s-%s.log" % (program, name))
@@ -225,8 +225,7 @@ class Cluster:
         if not is_switch:
             lines.append("  commands:")
             for command in ("map", "reduce"):
-                words = [self.program("replay-" + command), "--port", str(SERVE_PORT), "--registry",
-                         self._registry(name), "--ports", self.ports]
+                words = [self.program("replay-" + command), "--port", str(SERVE_PORT), "--ports", self.ports]
                 lines.append("    - {name: %s, argv: [%s]}" % (command, ", ".join(words)))
             lines += ["units:", "  - {slots: %d}" % self.slots]
         return "\n".join(lines) + "\n"

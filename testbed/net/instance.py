@@ -4,7 +4,8 @@ Several can stand beside each other (two checkouts, a test and a demo). Each has
 uses outside its own namespaces follows from N and is written to its state file before it is made:
 
     /var/lib/duopoly-testbed/N/state.json   owner, processes, namespaces, cgroups
-    /var/lib/duopoly-testbed/N/…            programs, configurations, sockets, state and outputs of this instance
+    /var/lib/duopoly-testbed/N/…            programs and logs of this instance
+    /var/lib/duopoly-testbed/N/memory/…     configurations, sockets, state and outputs, on a tmpfs of its own
     dtbN-NAME                               network namespaces
     CGROUP2/duopoly-testbed-N               cgroups
 
@@ -62,6 +63,15 @@ class Instance:
 
     def path(self, *parts):
         return os.path.join(self.directory, *parts)
+
+    def memory(self):
+        """A folder on a tmpfs of its own, for what belongs to the boot and is made and removed all the time: on a disk's
+        file system the inodes of short-lived files alone cost more than the tasks do."""
+        folder = self.path("memory")
+        if not os.path.ismount(folder):
+            os.makedirs(folder, exist_ok=True)
+            system.run("mount", "-t", "tmpfs", "-o", "mode=755", "duopoly-testbed", folder)
+        return folder
 
     # ---- the state file ----
 

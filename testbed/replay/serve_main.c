@@ -19,7 +19,7 @@ const char *argp_program_version = "replay-serve " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "port to listen on", 0},
-    {"registry", 'r', "DIR", 0, "directory in which this host's tasks register their outputs", 0},
+    {"registry", 'r', "DIR", 0, "directory of this host's outputs: the agent's STATE/outputs", 0},
     {0},
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <systemd/sd-event.h>
@@ -14,7 +15,6 @@
 #include "testbed/replay/fetch.h"
 #include "testbed/replay/input.h"
 #include "testbed/replay/ports.h"
-#include "testbed/replay/registry.h"
 
 enum { MESSAGE_MAX = 512 };
 
@@ -162,17 +162,18 @@ static int task_loop(struct task *task, struct err *err)
     return r;
 }
 
+/* Its own folder among the outputs that the host's server looks for (registry.h). */
 static int task_leave_output(struct task *task, struct err *err)
 {
     const char *path = getenv("DUOPOLY_TASK_OUTPUT");
-    const struct registry_output output = {task->input.job, task->input.stage, task->input.task,
-                                           task->input.attempt};
     if (task->input.output_bytes == 0)
         return 0;
     if (!path || *path != '/')
         return err_set(err, EINVAL,
                        "DUOPOLY_TASK_OUTPUT is no absolute path, but there is output to leave");
-    return registry_add(task->options->registry, &output, path, err);
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make the output directory %s", path);
+    return 0;
 }
 
 int replay_task_run(const struct task_options *options, struct err *err)

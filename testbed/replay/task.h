@@ -9,9 +9,8 @@
 #include "lib/err.h"
 
 struct task_options {
-    uint16_t port;        /* of every host's replay server */
-    const char *registry; /* directory of this host's outputs (registry.h) */
-    const char *ports;    /* directory for schemas/ports.md; NULL: nothing is written down */
+    uint16_t port;     /* of every host's replay server */
+    const char *ports; /* directory for schemas/ports.md; NULL: nothing is written down */
 };
 
 /* Does the task that the environment describes (DUOPOLY_TASK_…) from beginning to end; blocks. 0 or

@@ -13,7 +13,6 @@ const char *argp_program_version = "replay-map, replay-reduce " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "port of every host's replay server", 0},
-    {"registry", 'r', "DIR", 0, "directory of this host's outputs, the server's too", 0},
     {"ports", 'P', "DIR", 0, "write connections down there (schemas/ports.md)", 0},
     {0},
 };
@@ -25,15 +24,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'p':
         options->port = option_port(state, value);
         return 0;
-    case 'r':
-        options->registry = value;
-        return 0;
     case 'P':
         options->ports = value;
         return 0;
     case ARGP_KEY_END:
-        if (!options->port || !options->registry)
-            argp_failure(state, 2, 0, "--port and --registry are needed");
+        if (!options->port)
+            argp_failure(state, 2, 0, "--port is needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -55,7 +55,7 @@ def measure_starts(table):
     net = Net(2)
     site = Site(net)
     try:
-        replay = [os.path.join(BUILD, "replay-map"), "--port", "7070", "--registry", net.dir]
+        replay = [os.path.join(BUILD, "replay-map"), "--port", "7070"]
         controller, agent = site.begin(commands={"replay": replay})
         for command, what in (("true", "the command /bin/true"), ("replay", "a task of the replay that reads and computes nothing")):
             best = min(burst(controller, agent, command, FIRST + 1 + i * ATTEMPTS) for i in range(REPEATS))

@@ -149,8 +149,7 @@ def run_reduce(net, attempt, size):
                   "input 10.77.0.2 %d map 0 0 3\n" % (attempt, size))
     environment = dict(os.environ, DUOPOLY_TASK_INPUT=net.instance.path("input"),
                        DUOPOLY_TASK_SOCKET=str(theirs.fileno()))
-    done = subprocess.run(net.enter("w1", os.path.join(BUILD, "replay-reduce"), "--port", str(PORT), "--registry",
-                                    net.instance.path("w1"), "--ports", net.instance.path("ports")),
+    done = subprocess.run(net.enter("w1", os.path.join(BUILD, "replay-reduce"), "--port", str(PORT), "--ports", net.instance.path("ports")),
                           env=environment, pass_fds=[theirs.fileno()], timeout=30, check=False)
     assert done.returncode == 0
     theirs.close()
@@ -162,8 +161,7 @@ def run_reduce(net, attempt, size):
 
 def test_the_replays_own_connections_are_all_attributed(net):
     registry = net.instance.path("w2")
-    os.makedirs(os.path.join(registry, "held"))
-    os.symlink(os.path.join(registry, "held"), os.path.join(registry, "1-0-0-3"))
+    os.makedirs(os.path.join(registry, "1-0-0-3"))
     net.start("w2", [os.path.join(BUILD, "replay-serve"), "--port", str(PORT), "--registry", registry],
               net.instance.path("serve.log"))
     size = 2_000_000
