@@ -1,6 +1,7 @@
-/* What a simulated run consists of. Private to run*.c: run.c is the clock and the way to and from
- * the engine, run_attempts.c what happens to attempts on hosts and wire, run_hosts.c failures,
- * run_reports.c what agents say of bytes received, run_copies.c second attempts.
+/* What a simulated run consists of. Private to run*.c: run.c is the clock, run_engine.c the way to
+ * and from the engine, run_attempts.c what happens to attempts on hosts and wire, run_hosts.c
+ * failures, run_reports.c what agents say of bytes received, run_copies.c second attempts,
+ * run_state.c what all of them lean on. run.c calls the others, never the other way round.
  *
  * Two sides: what is so (attempts, transfers, hosts) and what the engine was told. They differ by
  * the delays: a report leaves by run_report and reaches the engine report_delay_ns later, a
@@ -175,11 +176,18 @@ struct run {
     uint32_t copies;
 };
 
-/* ---- run.c ---- */
+/* ---- run_state.c ---- */
 
 int run_out_of_memory(struct run *r);
 /* Doubles an array (to ≥ n places) whose present length is *room. −ENOMEM changes nothing. */
 int run_grow(void **array, size_t *room, size_t n, size_t size);
+/* Of the attempt's stage. */
+struct run_coflow *run_coflow(struct run *r, const struct attempt *a);
+size_t run_job_index(const struct run *r, uint64_t job);
+void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host);
+
+/* ---- run_engine.c ---- */
+
 /* A fact that the engine learns after the delay of reports. */
 int run_report(struct run *r, const struct event *event);
 int run_report_attempt(struct run *r, enum event_kind kind, uint64_t number, uint64_t received);
@@ -187,10 +195,8 @@ int run_report_attempt(struct run *r, enum event_kind kind, uint64_t number, uin
 int run_tell(struct run *r, const struct event *event);
 /* A step of the engine with these events, and what it decides. */
 int run_step(struct run *r, const struct event *events, size_t n);
-/* Of the attempt's stage. */
-struct run_coflow *run_coflow(struct run *r, const struct attempt *a);
-size_t run_job_index(const struct run *r, uint64_t job);
-void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host);
+/* Orders and reports whose delay is over. */
+int run_take_delayed(struct run *r);
 
 /* ---- run_attempts.c ---- */
 

@@ -1,0 +1,50 @@
+/* What all files of a run lean on: memory, and finding what belongs to an attempt. */
+#include "testbed/sim/cluster/run_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int run_out_of_memory(struct run *r)
+{
+    return err_set(r->err, ENOMEM, "not enough memory for this simulation");
+}
+
+int run_grow(void **array, size_t *room, size_t n, size_t size)
+{
+    if (n <= *room)
+        return 0;
+    size_t more = *room ? 2 * *room : 64;
+    more = more < n ? n : more;
+    void *grown = realloc(*array, more * size);
+    if (!grown)
+        return -ENOMEM;
+    *array = grown;
+    *room = more;
+    return 0;
+}
+
+size_t run_job_index(const struct run *r, uint64_t job)
+{
+    struct arrival *arrival;
+    HASH_FIND(hh, r->arrivals, &job, sizeof(job), arrival);
+    return arrival->index;
+}
+
+struct run_coflow *run_coflow(struct run *r, const struct attempt *a)
+{
+    return &r->coflows[r->first_coflow[run_job_index(r, a->job)] + a->stage];
+}
+
+void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host)
+{
+    struct run_news news = {.moment = moment, .now_ns = r->now_ns, .host = host, .mode = r->mode};
+    if (!r->config->watch)
+        return;
+    if (a) {
+        news.job = a->job;
+        news.attempt = a->number;
+        news.stage = a->stage;
+        news.task = a->task;
+    }
+    r->config->watch(r->config->watcher, &news);
+}
