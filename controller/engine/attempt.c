@@ -158,6 +158,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
         join_task(attempt, task);
         local_recount(engine, task->stage->job, host);
     }
+    policy_begin_attempt(engine, attempt);
     return attempt;
 }
 
@@ -190,6 +191,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
 
 void attempt_destroy(struct engine *engine, struct attempt *attempt)
 {
+    policy_end_attempt(engine, attempt);
     attempt_orphan(engine, attempt);
     attempt_set_receiving(attempt, false);
     host_occupy(engine, attempt->host, attempt->unit, &attempt->resources, false);
@@ -214,7 +216,6 @@ static void set_sizes(struct engine *engine, struct attempt *attempt)
                                                : 0;
     attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
     engine->network->levels(engine, stage, attempt);
-    stage->one_level &= attempt->level[ORDER_COFLOW] == stage->common_level;
     attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
 }
 
@@ -319,10 +320,8 @@ static void count_bytes(struct engine *engine, struct attempt *attempt, uint64_t
     attempt->received_bytes = total;
     if (!attempt->task)
         return;
-    struct stage *stage = attempt->task->stage;
-    stage->received_bytes += more;
-    if (engine->network->received)
-        engine->network->received(engine, stage);
+    attempt->task->stage->received_bytes += more;
+    policy_received(engine, attempt);
 }
 
 /* Only phases that a running attempt can have are believed. */

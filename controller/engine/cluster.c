@@ -4,6 +4,7 @@
 
 #include "controller/engine/attempt.h"
 #include "controller/engine/estimate.h"
+#include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
 #include "controller/engine/source.h"
 
@@ -282,6 +283,7 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
     for (uint32_t i = 0; i < engine->n_shapes; i++)
         host->shapes[i] = host_shape_create(engine, host);
     engine->hosts[index] = host;
+    policy_begin_host(engine, host);
     return host;
 }
 
@@ -521,6 +523,7 @@ void cluster_done(struct engine *engine)
         struct host *host = engine->hosts[i];
         if (!host)
             continue;
+        policy_end_host(engine, host);
         for (uint32_t s = 0; s < engine->n_shapes; s++)
             free(host->shapes[s]);
         free(host->shapes);

@@ -5,8 +5,10 @@
 #include "controller/engine/field.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
+#include "controller/engine/local.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
+#include "controller/engine/policy.h"
 #include "controller/engine/source.h"
 
 #include <errno.h>
@@ -19,7 +21,8 @@
 
 struct clock_record {
     int64_t now_ns, mode_since_ns;
-    uint64_t mode_sequence, attempt_counter, draws, keyed_slots, keyed_bps;
+    uint64_t mode_sequence, attempt_counter, keyed_slots, keyed_bps;
+    uint64_t draws; /* former */
     uint32_t mode;
     bool congested;
 };
@@ -55,13 +58,16 @@ struct job_record {
     uint64_t job;
     uint32_t state;
     int64_t submitted_ns, slot_wait_ns;
-    uint64_t estimate_key, map_share;
+    uint64_t estimate_key;
+    uint64_t map_share; /* former */
+    uint32_t hosts;
 };
 struct stage_record {
     uint64_t job;
     uint32_t stage;
     bool open, coflow_fixed, held, overdue;
-    uint64_t coflow_bytes, received_bytes, received_level;
+    uint64_t coflow_bytes, received_bytes;
+    uint64_t received_level; /* former */
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns, held_until_ns, hold_due_ns;
 };
@@ -82,6 +88,9 @@ struct attempt_record {
     enum reason reason;
 };
 
+/* Dumps of before kept a policy's count of draws with the clock. */
+#define NO_DRAWS UINT64_MAX
+
 enum {
     RECORD_CONFIG,
     RECORD_CLOCK,
@@ -100,16 +109,9 @@ enum {
     RECORDS
 };
 
-#define F(type, member, kind)                                                                      \
-    {                                                                                              \
-#member, FIELD_##kind, offsetof(struct type, member), false                                \
-    }
-
-/* A field that dumps of before do not have: 0 then. */
-#define ADDED(type, member, kind)                                                                  \
-    {                                                                                              \
-#member, FIELD_##kind, offsetof(struct type, member), true                                 \
-    }
+#define F      FIELD_OF
+#define ADDED  FIELD_ADDED
+#define FORMER FIELD_FORMER
 
 static const struct record_kind kinds[RECORDS] = {
     [RECORD_CONFIG] = {"config",
@@ -144,7 +146,7 @@ static const struct record_kind kinds[RECORDS] = {
     [RECORD_CLOCK] = {"clock",
                       {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64),
                        F(clock_record, mode_sequence, U64), F(clock_record, attempt_counter, U64),
-                       F(clock_record, draws, U64), F(clock_record, keyed_slots, U64),
+                       FORMER(clock_record, draws, U64), F(clock_record, keyed_slots, U64),
                        F(clock_record, keyed_bps, U64), F(clock_record, mode, U32),
                        F(clock_record, congested, BOOL)}},
     [RECORD_SHAPE] = {"shape",
@@ -157,16 +159,17 @@ static const struct record_kind kinds[RECORDS] = {
     [RECORD_JOB] = {"job",
                     {F(job_record, job, U64), F(job_record, state, U32),
                      F(job_record, submitted_ns, I64), F(job_record, slot_wait_ns, I64),
-                     F(job_record, estimate_key, U64), F(job_record, map_share, U64)}},
+                     F(job_record, estimate_key, U64), FORMER(job_record, map_share, U64),
+                     ADDED(job_record, hosts, U32)}},
     [RECORD_STAGE] = {"stage",
                       {F(stage_record, job, U64), F(stage_record, stage, U32),
                        F(stage_record, open, BOOL), F(stage_record, coflow_fixed, BOOL),
                        F(stage_record, held, BOOL), F(stage_record, overdue, BOOL),
                        F(stage_record, coflow_bytes, U64), F(stage_record, received_bytes, U64),
-                       F(stage_record, received_level, U64), F(stage_record, hold_reason, REASON),
-                       F(stage_record, hold_left, I64), F(stage_record, hold_right, I64),
-                       F(stage_record, held_since_ns, I64), F(stage_record, held_until_ns, I64),
-                       ADDED(stage_record, hold_due_ns, I64)}},
+                       FORMER(stage_record, received_level, U64),
+                       F(stage_record, hold_reason, REASON), F(stage_record, hold_left, I64),
+                       F(stage_record, hold_right, I64), F(stage_record, held_since_ns, I64),
+                       F(stage_record, held_until_ns, I64), ADDED(stage_record, hold_due_ns, I64)}},
     [RECORD_TASK] = {"task",
                      {F(task_record, job, U64), F(task_record, stage, U32),
                       F(task_record, task, U32), F(task_record, state, U32),
@@ -241,6 +244,13 @@ static void send_line(struct dumper *d, int length)
 static void put_record(struct dumper *d, int kind, const void *object)
 {
     send_line(d, field_encode(&kinds[kind], object, d->buffer, RECORD_MAX));
+}
+
+static int put_line(void *context, const char *line, size_t length)
+{
+    struct dumper *d = context;
+    d->error = d->error ? d->error : d->sink(d->context, line, length);
+    return d->error;
 }
 
 static void put_event(struct dumper *d, const struct event *event)
@@ -410,7 +420,6 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         .overdue = stage->overdue,
         .coflow_bytes = stage->coflow_bytes,
         .received_bytes = stage->received_bytes,
-        .received_level = stage->received_level,
         .hold_reason = stage->hold_reason,
         .hold_left = stage->hold_left,
         .hold_right = stage->hold_right,
@@ -438,8 +447,14 @@ static void dump_job(struct dumper *d, const struct job *job)
     put_event(d, &begin);
     for (uint32_t s = 0; s < job->n_stages; s++)
         dump_stage_given(d, job->stages[s]);
-    struct job_record record = {job->number,       job->state,        job->submitted_ns,
-                                job->slot_wait_ns, job->estimate_key, job->map_share};
+    struct job_record record = {
+        .job = job->number,
+        .state = job->state,
+        .submitted_ns = job->submitted_ns,
+        .slot_wait_ns = job->slot_wait_ns,
+        .estimate_key = job->estimate_key,
+        .hosts = job->hosts,
+    };
     put_record(d, RECORD_JOB, &record);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);
@@ -502,7 +517,6 @@ int engine_dump_in(const struct engine *engine, void *room,
         .mode_since_ns = engine->mode_since_ns,
         .mode_sequence = engine->mode_sequence,
         .attempt_counter = engine->attempt_counter,
-        .draws = engine->draws,
         .keyed_slots = engine->keyed_slots,
         .keyed_bps = engine->keyed_bps,
         .mode = engine->mode,
@@ -524,6 +538,8 @@ int engine_dump_in(const struct engine *engine, void *room,
         dump_attempt(&d, sorted_owner(node, struct attempt, by_number));
     for (node = sorted_first(&engine->blind); node; node = sorted_next(node))
         dump_blind(&d, sorted_owner(node, struct blind, by_source));
+    int r = policy_dump(engine, d.buffer, put_line, &d);
+    d.error = d.error ? d.error : r;
     put_record(&d, RECORD_END, NULL);
     return d.error;
 }
@@ -598,8 +614,10 @@ static int load_job(struct engine *engine, const struct job_record *record, stru
     job->submitted_ns = record->submitted_ns;
     job->slot_wait_ns = record->slot_wait_ns;
     job->estimate_key = record->estimate_key;
-    job->map_share = record->map_share;
+    job->hosts = record->hosts;
     if (record->state == JOB_ACTIVE) {
+        if (!job->hosts)
+            job->hosts = local_hosts_of_share(job, record->map_share);
         job_assemble(engine, job);
         job_activate(engine, job);
     }
@@ -617,7 +635,6 @@ static int load_stage(struct engine *engine, const struct stage_record *record, 
     stage->coflow_fixed = record->coflow_fixed;
     stage->coflow_bytes = record->coflow_bytes;
     stage->received_bytes = record->received_bytes;
-    stage->received_level = record->received_level;
     stage->held = record->held;
     stage->overdue = record->overdue;
     stage->hold_reason = record->hold_reason;
@@ -739,7 +756,6 @@ static void load_clock(struct engine *engine, const struct clock_record *record)
     engine->mode_since_ns = record->mode_since_ns;
     engine->mode_sequence = record->mode_sequence;
     engine->attempt_counter = record->attempt_counter;
-    engine->draws = record->draws;
     engine->mode = record->mode ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
@@ -759,6 +775,16 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
     engine->keyed_bps = clock->keyed_bps;
     mode_restore(engine);
     memset(&engine->counters, 0, sizeof(engine->counters));
+}
+
+/* All facts are there: policies make their states of them. */
+static void load_policies(struct engine *engine, const struct clock_record *clock)
+{
+    if (!engine->suspended)
+        return;
+    policy_begin(engine);
+    if (clock->draws != NO_DRAWS)
+        policy_load_former(engine, "draws", clock->draws);
 }
 
 struct loader {
@@ -785,6 +811,8 @@ static int load_event(struct loader *l, const char *line, struct err *err)
 static int load_record(struct loader *l, int kind, const char *line, struct err *err)
 {
     union record record = {0};
+    if (kind == RECORD_CLOCK)
+        record.clock.draws = NO_DRAWS;
     int r = field_decode(&kinds[kind], line, NULL, &record, err);
     if (r < 0)
         return r;
@@ -820,6 +848,7 @@ static int load_record(struct loader *l, int kind, const char *line, struct err 
         return load_stall(l->engine, &record.stall, err);
     case RECORD_END:
         l->ended = true;
+        load_policies(l->engine, &l->clock);
         load_end(l->engine, &l->clock);
         return 0;
     default:
@@ -834,7 +863,10 @@ static int load_first(struct loader *l, const char *line, struct err *err)
     if (kind != RECORD_CONFIG)
         return err_set(err, EINVAL, "a dump begins with its configuration");
     int r = field_decode(&kinds[RECORD_CONFIG], line, NULL, &config, err);
-    return r < 0 ? r : engine_create(&config, &l->engine, err);
+    r = r < 0 ? r : engine_create(&config, &l->engine, err);
+    if (r == 0)
+        policy_suspend(l->engine);
+    return r;
 }
 
 static int load_line(struct loader *l, const char *line, struct err *err)
@@ -845,6 +877,10 @@ static int load_line(struct loader *l, const char *line, struct err *err)
     l->engine->out = &l->decisions;
     if (setjmp(l->engine->no_memory))
         return err_set(err, ENOMEM, "no memory");
+    if (policy_is_record(line)) {
+        load_policies(l->engine, &l->clock);
+        return policy_load(l->engine, line, err);
+    }
     int kind = field_kind(kinds, RECORDS, line, NULL);
     return kind < 0 ? load_event(l, line, err) : load_record(l, kind, line, err);
 }

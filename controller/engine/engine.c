@@ -101,6 +101,10 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
     r = policy_choose(engine, err);
     if (!engine->hosts || !engine->shapes)
         r = err_set(err, ENOMEM, "no memory for tables of %u hosts", config->hosts_max);
+    else if (r == 0 && setjmp(engine->no_memory) == 0)
+        policy_begin(engine);
+    else if (r == 0)
+        r = err_set(err, ENOMEM, "no memory for what policies keep");
     if (r < 0) {
         engine_destroy(engine);
         return r;
@@ -125,6 +129,7 @@ void engine_destroy(struct engine *engine)
     }
     source_done(engine);
     cluster_done(engine);
+    policy_end(engine);
     free(engine);
 }
 
@@ -259,15 +264,19 @@ static void pass_time(struct engine *engine, int64_t now_ns)
     engine->now_ns = now_ns;
 }
 
-static void place_all(struct engine *engine)
+/* True: claims were proposed, whatever became of them. */
+static bool place_all(struct engine *engine)
 {
     struct claim claim;
+    bool proposed = false;
     while (engine->n_ready && engine->place->pick(engine, &claim)) {
+        proposed = true;
         if (!engine->commit->admits(engine, &claim))
             break;
         attempt_start(engine, &claim);
         mode_update(engine);
     }
+    return proposed;
 }
 
 /* Applies the events; true when every one was ignored. */
@@ -286,7 +295,6 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
                 struct decisions *decisions)
 {
     int64_t deadline_ns = engine_deadline_ns(engine);
-    uint64_t draws = engine->draws;
     decisions->n = 0;
     decisions->idle = false;
     engine->out = decisions;
@@ -301,12 +309,12 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     source_expire(engine);
     hold_expire(engine);
     mode_update(engine);
-    place_all(engine);
+    bool proposed = place_all(engine);
     while (hold_mark(engine))
-        place_all(engine);
+        proposed |= place_all(engine);
     engine->out = NULL;
     decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
-                      engine_deadline_ns(engine) == deadline_ns && engine->draws == draws;
+                      engine_deadline_ns(engine) == deadline_ns && !proposed;
     return 0;
 }
 

@@ -180,7 +180,7 @@ static void say_level(const struct engine *engine, struct engine_explanation *e,
     const char *unit = order == ORDER_COFLOW ? "Coflow" : "Macroflow";
     if (strcmp(engine->network->policy.name, "none") == 0)
         say(e, "The network policy \"none\" gives every transfer level 0.");
-    else if (engine->network->received)
+    else if (engine->network->policy.received)
         say(e,
             "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64
             " bytes that its Coflow has received pass thresholds.",

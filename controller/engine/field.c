@@ -131,17 +131,39 @@ static void put_value(struct writer *w, const struct field *field, const void *a
     }
 }
 
+static void put_fields(struct writer *w, const struct field *fields, const void *object)
+{
+    for (const struct field *field = fields; field->type; field++) {
+        if (field->former)
+            continue;
+        put_text(w, " ");
+        put_text(w, field_name(field));
+        put_text(w, "=");
+        put_value(w, field, (const char *)object + field->offset);
+    }
+}
+
+static int length_of(const struct writer *w)
+{
+    return w->full || w->used > RECORD_MAX ? -ENOSPC : (int)w->used;
+}
+
 int field_encode(const struct record_kind *kind, const void *object, char *buffer, size_t size)
 {
     struct writer w = {buffer, size, 0, false};
     put_text(&w, kind->name);
-    for (const struct field *field = kind->fields; field->type; field++) {
-        put_text(&w, " ");
-        put_text(&w, field_name(field));
-        put_text(&w, "=");
-        put_value(&w, field, (const char *)object + field->offset);
-    }
-    return w.full || w.used > RECORD_MAX ? -ENOSPC : (int)w.used;
+    put_fields(&w, kind->fields, object);
+    return length_of(&w);
+}
+
+int field_encode_more(const struct field *fields, const void *object, char *buffer, size_t size,
+                      int length)
+{
+    if (length < 0)
+        return length;
+    struct writer w = {buffer, size, (size_t)length, false};
+    put_fields(&w, fields, object);
+    return length_of(&w);
 }
 
 /* ---- reading
@@ -375,21 +397,33 @@ int field_decode(const struct record_kind *kind, const char *line, struct record
     if (room && prepare_room(room, length) < 0)
         return err_set(err, ENOMEM, "no memory for a record of %zu bytes", length);
     const char *at = line + strlen(kind->name);
-    for (const struct field *field = kind->fields; field->type; field++) {
+    int r = field_decode_some(kind->name, kind->fields, &at, room, object, err);
+    return r < 0 ? r : field_decode_end(kind->name, at, err);
+}
+
+int field_decode_some(const char *kind, const struct field *fields, const char **at,
+                      struct record_room *room, void *object, struct err *err)
+{
+    for (const struct field *field = fields; field->type; field++) {
         const char *name = field_name(field);
         size_t n = strlen(name);
-        bool there = *at == ' ' && strncmp(at + 1, name, n) == 0 && at[1 + n] == '=';
-        if (!there && field->added)
-            continue;
-        if (!there)
-            return err_set(err, EINVAL, "%s: field %s is missing", kind->name, name);
-        at += n + 2;
-        int r = take_value(&at, field, room, (char *)object + field->offset);
+        if (**at != ' ' || strncmp(*at + 1, name, n) != 0 || (*at)[1 + n] != '=') {
+            if (field->added || field->former)
+                continue;
+            return err_set(err, EINVAL, "%s: field %s is missing", kind, name);
+        }
+        *at += n + 2;
+        int r = take_value(at, field, room, (char *)object + field->offset);
         if (r == -ENOMEM)
-            return err_set(err, ENOMEM, "no memory for a record of %zu bytes", length);
-        if (r < 0 || (!at_end(*at) && *at != ' '))
-            return err_set(err, EINVAL, "%s: field %s has a value that is %s", kind->name, name,
+            return err_set(err, ENOMEM, "no memory for field %s of a record", name);
+        if (r < 0 || (!at_end(**at) && **at != ' '))
+            return err_set(err, EINVAL, "%s: field %s has a value that is %s", kind, name,
                            r == -ERANGE ? "out of range" : "malformed");
     }
-    return at_end(*at) ? 0 : err_set(err, EINVAL, "%s: more than its fields", kind->name);
+    return 0;
+}
+
+int field_decode_end(const char *kind, const char *at, struct err *err)
+{
+    return at_end(*at) ? 0 : err_set(err, EINVAL, "%s: more than its fields", kind);
 }

@@ -6,6 +6,7 @@
 #include "controller/engine/hold.h"
 #include "controller/engine/local.h"
 #include "controller/engine/order.h"
+#include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
 
 #include <stdlib.h>
@@ -381,6 +382,7 @@ void job_assemble(struct engine *engine, struct job *job)
 void job_activate(struct engine *engine, struct job *job)
 {
     job->state = JOB_ACTIVE;
+    policy_begin_job(engine, job);
     order_add(engine, job);
 }
 
@@ -416,7 +418,7 @@ void job_end(struct engine *engine, const struct event *event)
     job_assemble(engine, job);
     job->submitted_ns = engine->now_ns;
     estimate_submitted(engine, job);
-    job->map_share = local_share(engine, job);
+    job->hosts = engine->joined ? engine->joined : 1;
     job_activate(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_open_if_due(engine, job->stages[s]);
@@ -508,7 +510,7 @@ void job_destroy(struct engine *engine, struct job *job)
         sorted_remove(&output->host->outputs, &output->by_job);
         free(output);
     }
-    free(job->spread);
+    policy_end_job(engine, job);
     sorted_remove(&engine->jobs, &job->by_number);
     sorted_remove(&engine->names, &job->by_name);
     engine->n_tasks -= job->n_tasks;

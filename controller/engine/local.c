@@ -2,6 +2,7 @@
 
 #include "controller/engine/cluster.h"
 #include "controller/engine/job.h"
+#include "controller/engine/place/place.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,24 +14,34 @@ enum { PLACING = 8, TELLING = 3 };
 _Static_assert(ENGINE_REPLICAS_MAX < 1 << (PLACED_AT - CANDIDATES_AT),
                "candidates need their bits");
 
-uint64_t local_share(const struct engine *engine, const struct job *job)
+static uint64_t maps_of(const struct job *job)
 {
-    uint64_t maps = 0, hosts = engine->joined ? engine->joined : 1;
-    if (!engine->config.even_wait_ns)
-        return UINT64_MAX;
+    uint64_t maps = 0;
     for (uint32_t s = 0; s < job->n_stages; s++)
         maps += job->stages[s]->n_edges ? 0 : job->stages[s]->n_tasks;
-    return (maps + hosts - 1) / hosts;
+    return maps;
 }
 
-static bool is_even(const struct job *job)
+uint32_t local_hosts_of_share(const struct job *job, uint64_t share)
 {
-    return job->map_share != UINT64_MAX;
+    uint64_t maps = maps_of(job);
+    return maps && share ? (uint32_t)(maps / share + (maps % share > 0)) : 1;
 }
 
-uint64_t local_placed(const struct job *job, const struct host *host)
+static uint64_t share_of(const struct engine *engine, const struct job *job)
 {
-    if (!is_even(job))
+    const struct local_job *kept = engine->place->even ? job->kept[QUESTION_PLACE] : NULL;
+    return kept ? kept->share : UINT64_MAX;
+}
+
+bool local_is_even(const struct engine *engine, const struct job *job)
+{
+    return share_of(engine, job) != UINT64_MAX;
+}
+
+uint64_t local_placed(const struct engine *engine, const struct job *job, const struct host *host)
+{
+    if (!local_is_even(engine, job))
         return 0;
     struct sorted_key key = {host->index, 0, 0};
     struct sorted_node *node = sorted_find(&job->outputs, key);
@@ -41,9 +52,10 @@ uint64_t local_placed(const struct job *job, const struct host *host)
     return here;
 }
 
-bool local_anywhere(const struct bucket *bucket)
+bool local_anywhere(const struct engine *engine, const struct bucket *bucket)
 {
-    return bucket->unlocated.n || (is_even(bucket->job) && bucket->ready_maps.n && !bucket->n_up);
+    return bucket->unlocated.n ||
+           (bucket->ready_maps.n && !bucket->n_up && local_is_even(engine, bucket->job));
 }
 
 static bool refused(const struct local *local)
@@ -67,7 +79,7 @@ static struct sorted_key pair_key(const struct engine *engine, const struct loca
 }
 
 /* Puts the local's best pair where it belongs among the bucket's pairs. */
-static void place_pair(struct engine *engine, struct local *local)
+static void sort_pair(struct engine *engine, struct local *local)
 {
     struct bucket *bucket = local->bucket;
     uint32_t fewest = 1;
@@ -120,9 +132,25 @@ static void count(struct engine *engine, struct local *local, bool up, bool unde
 static void recount(struct engine *engine, struct local *local)
 {
     const struct job *job = local->bucket->job;
-    bool up = is_even(job) && local->host->shapes[local->bucket->shape->index]->capable;
-    local->placed = local_placed(job, local->host);
-    count(engine, local, up, up && local->placed < job->map_share);
+    uint64_t share = share_of(engine, job);
+    bool up = share != UINT64_MAX && local->host->shapes[local->bucket->shape->index]->capable;
+    local->placed = local_placed(engine, job, local->host);
+    count(engine, local, up, up && local->placed < share);
+}
+
+void local_job_init(struct engine *engine, union policy_of of, void *state)
+{
+    struct local_job *kept = state;
+    struct job *job = of.job;
+    kept->share =
+        engine->config.even_wait_ns ? (maps_of(job) + job->hosts - 1) / job->hosts : UINT64_MAX;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct sorted_node *node = sorted_first(&job->buckets[i]->locals);
+        for (; node; node = sorted_next(node))
+            recount(engine, sorted_owner(node, struct local, by_host));
+        job->buckets[i]->synced = false;
+        bucket_update(engine, job->buckets[i]);
+    }
 }
 
 void local_host_changed(struct engine *engine, struct host *host)
@@ -143,7 +171,7 @@ static struct local *find_local(const struct bucket *bucket, uint32_t host)
 
 void local_recount(struct engine *engine, const struct job *job, struct host *host)
 {
-    if (!is_even(job))
+    if (!local_is_even(engine, job))
         return;
     engine->changes[engine->n_changes++ % CHANGES] = host->index;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
@@ -180,7 +208,7 @@ static void set_candidates(struct engine *engine, struct task *task, uint32_t ca
         local->with_candidates[candidates]++;
         engine->counters.visits++;
         if (candidates < local->fewest || !local->with_candidates[local->fewest])
-            place_pair(engine, local);
+            sort_pair(engine, local);
     }
     task->candidates = candidates;
 }
@@ -241,7 +269,7 @@ void local_add(struct engine *engine, struct task *task)
         return;
     set_candidates(engine, task, fitting_refs(task));
     for (uint32_t i = 0; i < task->n_refs; i++)
-        place_pair(engine, task->refs[i].local);
+        sort_pair(engine, task->refs[i].local);
 }
 
 void local_remove(struct engine *engine, struct task *task)
@@ -255,7 +283,7 @@ void local_remove(struct engine *engine, struct task *task)
         place_waiting(local);
         if (local->n) {
             if (local->bucket->synced)
-                place_pair(engine, local);
+                sort_pair(engine, local);
             continue;
         }
         sorted_remove(&local->bucket->pairs, &local->pair);
@@ -280,7 +308,7 @@ static void refresh(struct engine *engine, struct local *local)
         TAILQ_FOREACH (ref, &local->refs, link)
             set_candidates(engine, ref->task, ref->task->candidates + (fit ? 1 : -1u));
     }
-    place_pair(engine, local);
+    sort_pair(engine, local);
 }
 
 static void look_at_all(struct engine *engine, struct bucket *bucket)

@@ -18,15 +18,22 @@
  * ready tasks on those hosts. */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/policy.h"
 
-/* One host's part of the job's maps: an even part over the hosts that are joined, rounded up; what
- * runs in turn (a map that failed) may take it one further. UINT64_MAX where they are not kept
- * even. O(stages). */
-uint64_t local_share(const struct engine *engine, const struct job *job);
+/* What a placement policy keeps per job (place_policy.even): one host's part of the job's maps, an
+ * even part over the hosts that were joined when it was submitted, rounded up; what runs in turn (a
+ * map that failed) may take it one further. UINT64_MAX where they are not kept even. */
+struct local_job {
+    uint64_t share;
+};
+policy_state_hook local_job_init; /* O(stages), and the hosts of the job's ready maps */
+/* How many hosts must have been joined for that share; 1 where it tells nothing. */
+uint32_t local_hosts_of_share(const struct job *job, uint64_t share);
+/* Are the job's maps kept even? */
+bool local_is_even(const struct engine *engine, const struct job *job);
 /* The job's outputs on the host and its tasks that run there; 0 where its maps are not kept even.
  * O(log n) plus the host's attempts. */
-uint64_t local_placed(const struct job *job, const struct host *host);
+uint64_t local_placed(const struct engine *engine, const struct job *job, const struct host *host);
 /* The job's tasks on the host became more or fewer. O(log n) per bucket, plus the bucket's hosts
  * when the last host below its part is reached; nothing where maps are not kept even. */
 void local_recount(struct engine *engine, const struct job *job, struct host *host);
@@ -35,7 +42,7 @@ void local_recount(struct engine *engine, const struct job *job, struct host *ho
 void local_host_changed(struct engine *engine, struct host *host);
 /* Is there a ready map that no place is to be waited for: without a block, or (where maps are kept
  * even) none whose block is on a host that is up? */
-bool local_anywhere(const struct bucket *bucket);
+bool local_anywhere(const struct engine *engine, const struct bucket *bucket);
 
 /* A map with a block became ready, or stopped being ready. O(replicas · log). */
 void local_add(struct engine *engine, struct task *task);

@@ -5,7 +5,8 @@
 
 static struct sorted_key key_of(const struct engine *engine, const struct job *job)
 {
-    return (struct sorted_key){engine->turn->number(job), job->number, 0};
+    uint64_t number = engine->suspended ? 0 : engine->turn->number(job);
+    return (struct sorted_key){number, job->number, 0};
 }
 
 void order_add(struct engine *engine, struct job *job)

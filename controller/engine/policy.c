@@ -1,3 +1,4 @@
+/* Policies by name, and the life of what they keep. */
 #include "controller/engine/policies.h"
 
 #include "controller/engine/job.h"
@@ -5,6 +6,7 @@
 #include "controller/engine/order.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A question's word, its table and where the configuration names the one in force. */
@@ -23,7 +25,12 @@ static const struct {
                           offsetof(struct engine_config, network)},
 };
 
-static enum question question_of(const char *word)
+const char *policy_question_name(enum question question)
+{
+    return questions[question].word;
+}
+
+enum question policy_question(const char *word)
 {
     enum question q = 0;
     while (q < QUESTIONS && strcmp(questions[q].word, word) != 0)
@@ -52,7 +59,7 @@ const char *engine_policy_name(const char *word, unsigned index)
 {
     if (strcmp(word, "mode") == 0)
         return mode_rule_name(index);
-    enum question q = question_of(word);
+    enum question q = policy_question(word);
     for (unsigned i = 0; q < QUESTIONS && policy_at(q, i); i++)
         if (i == index)
             return policy_at(q, i)->name;
@@ -63,7 +70,7 @@ const char *engine_policy(const struct engine *engine, const char *word)
 {
     if (strcmp(word, "mode") == 0)
         return mode_rule_name(engine->config.mode_rule);
-    enum question q = question_of(word);
+    enum question q = policy_question(word);
     return q < QUESTIONS ? engine->policies[q]->name : NULL;
 }
 
@@ -92,19 +99,208 @@ int policy_choose(struct engine *engine, struct err *err)
     return 0;
 }
 
+/* ---- state ---- */
+
+static void **kept_with(enum policy_thing thing, union policy_of of)
+{
+    switch (thing) {
+    case POLICY_ENGINE:
+        return of.engine->kept;
+    case POLICY_JOB:
+        return of.job->kept;
+    case POLICY_STAGE:
+        return of.stage->kept;
+    case POLICY_HOST:
+        return of.host->kept;
+    default:
+        return of.attempt->kept;
+    }
+}
+
+static void begin_one(struct engine *engine, enum question q, enum policy_thing thing,
+                      union policy_of of)
+{
+    const struct policy_state *state = &engine->policies[q]->state[thing];
+    if (!state->size || engine->suspended)
+        return;
+    void *kept = kept_with(thing, of)[q] = engine_allocate(engine, 1, state->size);
+    if (state->init)
+        state->init(engine, of, kept);
+}
+
+static void end_one(struct engine *engine, enum question q, enum policy_thing thing,
+                    union policy_of of)
+{
+    const struct policy *policy = engine->policies[q];
+    void **kept = &kept_with(thing, of)[q];
+    if (*kept && policy->state[thing].done)
+        policy->state[thing].done(engine, of, *kept);
+    free(*kept);
+    *kept = NULL;
+}
+
+static void begin_tasks(struct engine *engine, enum question q, struct stage *stage)
+{
+    const struct policy_state *state = &engine->policies[q]->state[POLICY_TASK];
+    if (!state->size || engine->suspended)
+        return;
+    stage->kept_tasks[q] = engine_allocate(engine, stage->n_tasks, state->size);
+    for (uint32_t t = 0; state->init && t < stage->n_tasks; t++)
+        state->init(engine, (union policy_of){.task = &stage->tasks[t]},
+                    policy_of_task(&stage->tasks[t], q, state->size));
+}
+
+static void end_tasks(struct engine *engine, enum question q, struct stage *stage)
+{
+    const struct policy_state *state = &engine->policies[q]->state[POLICY_TASK];
+    for (uint32_t t = 0; stage->kept_tasks[q] && state->done && t < stage->n_tasks; t++)
+        state->done(engine, (union policy_of){.task = &stage->tasks[t]},
+                    policy_of_task(&stage->tasks[t], q, state->size));
+    free(stage->kept_tasks[q]);
+    stage->kept_tasks[q] = NULL;
+}
+
+static void begin_job(struct engine *engine, enum question q, struct job *job)
+{
+    begin_one(engine, q, POLICY_JOB, (union policy_of){.job = job});
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        begin_one(engine, q, POLICY_STAGE, (union policy_of){.stage = job->stages[s]});
+        begin_tasks(engine, q, job->stages[s]);
+    }
+}
+
+static void end_job(struct engine *engine, enum question q, struct job *job)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        end_tasks(engine, q, job->stages[s]);
+        end_one(engine, q, POLICY_STAGE, (union policy_of){.stage = job->stages[s]});
+    }
+    end_one(engine, q, POLICY_JOB, (union policy_of){.job = job});
+}
+
+void policy_begin_job(struct engine *engine, struct job *job)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_job(engine, q, job);
+}
+
+void policy_end_job(struct engine *engine, struct job *job)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_job(engine, q, job);
+}
+
+void policy_begin_host(struct engine *engine, struct host *host)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_one(engine, q, POLICY_HOST, (union policy_of){.host = host});
+}
+
+void policy_end_host(struct engine *engine, struct host *host)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_one(engine, q, POLICY_HOST, (union policy_of){.host = host});
+}
+
+void policy_begin_attempt(struct engine *engine, struct attempt *attempt)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+}
+
+void policy_end_attempt(struct engine *engine, struct attempt *attempt)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+}
+
+/* A question's policy comes, or goes, with all that it keeps. */
+static void begin_policy(struct engine *engine, enum question q)
+{
+    struct sorted_node *node;
+    begin_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        if (engine->hosts[i])
+            begin_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
+    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
+        struct job *job = sorted_owner(node, struct job, by_number);
+        if (job->state == JOB_ACTIVE)
+            begin_job(engine, q, job);
+    }
+    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
+        struct attempt *attempt = sorted_owner(node, struct attempt, by_number);
+        begin_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+    }
+}
+
+static void end_policy(struct engine *engine, enum question q)
+{
+    struct sorted_node *node;
+    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
+        struct attempt *attempt = sorted_owner(node, struct attempt, by_number);
+        end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+    }
+    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
+        end_job(engine, q, sorted_owner(node, struct job, by_number));
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        if (engine->hosts[i])
+            end_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
+    end_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
+}
+
+static void list_told(struct engine *engine)
+{
+    int received = 0, outputs_moved = 0;
+    memset(&engine->told, 0, sizeof(engine->told));
+    for (enum question q = 0; q < QUESTIONS && !engine->suspended; q++) {
+        const struct policy *policy = engine->policies[q];
+        if (policy->received)
+            engine->told.received[received++] = policy->received;
+        if (policy->outputs_moved)
+            engine->told.outputs_moved[outputs_moved++] = policy->outputs_moved;
+    }
+}
+
+void policy_begin(struct engine *engine)
+{
+    engine->suspended = false;
+    list_told(engine);
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_policy(engine, q);
+}
+
+void policy_suspend(struct engine *engine)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_policy(engine, q);
+    engine->suspended = true;
+    list_told(engine);
+}
+
+void policy_end(struct engine *engine)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
+}
+
 void policy_set(struct engine *engine, const struct event *event)
 {
     const char *name = event->policy_set.name;
     if (strcmp(event->policy_set.question, "mode") == 0 && mode_set_rule(engine, name))
         return;
-    enum question q = question_of(event->policy_set.question);
+    enum question q = policy_question(event->policy_set.question);
     const struct policy *policy = q < QUESTIONS ? find_policy(q, name, NULL) : NULL;
     if (!policy) {
         engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
         return;
     }
+    if (policy == engine->policies[q])
+        return;
+    end_policy(engine, q);
     strcpy(config_name(&engine->config, q), policy->name);
     engine->policies[q] = policy;
+    list_told(engine);
+    begin_policy(engine, q);
     order_rebuild(engine);
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
         job_reorder(engine, sorted_owner(node, struct job, by_turn));

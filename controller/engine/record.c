@@ -6,14 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define E(member, type)                                                                            \
-    {                                                                                              \
-#member, FIELD_##type, offsetof(struct event, member), false                               \
-    }
-#define D(member, type)                                                                            \
-    {                                                                                              \
-#member, FIELD_##type, offsetof(struct decision, member), false                            \
-    }
+#define E(name, kind) FIELD_OF(event, name, kind)
+#define D(name, kind) FIELD_OF(decision, name, kind)
 
 static const struct record_kind event_kinds[EVENT_KINDS] = {
     [EVENT_JOB_BEGIN] = {"job_begin",

@@ -50,7 +50,7 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
     place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0, 0);
     place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
-                  local_anywhere(bucket), 0);
+                  local_anywhere(engine, bucket), 0);
     place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
                   reduces ? smallest_unit(engine, bucket) : 0);
 }
@@ -222,7 +222,6 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
 {
     struct job *job = task->stage->job;
     struct sorted_key by_host = {host->index, 0, 0}, by_job = {job->number, 0, 0};
-    job->spread_valid = false;
     struct sorted_node *node = sorted_find(&job->outputs, by_host);
     struct output_host *output = node ? sorted_owner(node, struct output_host, by_host) : NULL;
     if (!output && add) {
@@ -240,6 +239,7 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
         free(output);
     }
     local_recount(engine, job, host);
+    policy_outputs_moved(engine, job);
 }
 
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host)

@@ -35,6 +35,7 @@ struct attempt {
     bool receiving, stopping;
     enum reason reason; /* of its start, for explain */
     int64_t left, right;
+    void *kept[QUESTIONS];                  /* by policies: policy.h */
     struct sorted_node by_number;           /* engine->attempts */
     struct sorted_node by_size[ORDERS];     /* host->receiving, while it receives */
     TAILQ_ENTRY(attempt) on_host, of_stage; /* of_stage only with a task */
@@ -116,9 +117,8 @@ struct stage {
     uint64_t total_bytes; /* into the stage */
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
-    uint64_t received_bytes, received_level; /* D-CLAS */
-    bool one_level; /* index: all its attempts' Coflow level is common_level; false: who knows */
-    uint64_t common_level;
+    uint64_t received_bytes;                       /* by all its attempts that there were */
+    void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
     struct sorted ready_reduces;  /* (bytes, index) */
     TAILQ_ENTRY(stage) of_bucket; /* bucket->reduce_stages while ready_reduces.n */
@@ -161,12 +161,6 @@ struct output_host {
     struct sorted_node by_job;  /* host->outputs */
 };
 
-/* As many of a job's outputs are on that host. */
-struct spread {
-    struct host *host;
-    uint64_t outputs;
-};
-
 struct job {
     uint64_t number, content;
     char name[ENGINE_NAME_MAX];
@@ -183,14 +177,10 @@ struct job {
     uint64_t shuffle_bytes;
     int64_t submitted_ns, finished_ns, slot_wait_ns;
     uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
-    uint64_t map_share;    /* an even part of its maps on one host, fixed at submission; UINT64_MAX:
-                              they are not kept even */
+    uint32_t hosts;        /* that were joined when it was submitted, at least 1 */
+    void *kept[QUESTIONS]; /* by policies: policy.h */
     struct sorted_key turn;
     struct sorted outputs;
-    struct spread *spread; /* index of place/neat.c: the same as a list, with its sum; owned */
-    uint32_t n_spread, spread_room;
-    uint64_t n_outputs;
-    bool spread_valid;
     struct sorted_node by_number, by_turn, by_name;
 };
 
@@ -257,10 +247,8 @@ struct host {
     TAILQ_HEAD(, local) locals;      /* index */
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
-    uint64_t neat_up,
-        neat_down;              /* scratch of one pick of place/neat.c: bytes ahead on its links, */
-    uint64_t neat_own;          /* and what the task itself would read from here */
     struct host_shape **shapes; /* index: one per engine shape */
+    void *kept[QUESTIONS];      /* by policies: policy.h */
 };
 
 /* One (demand, constraint): index over hosts and jobs. */
@@ -295,8 +283,14 @@ struct engine {
         };
         const struct policy *policies[QUESTIONS];
     };
+    void *kept[QUESTIONS]; /* by policies: policy.h */
+    bool suspended;        /* policies keep nothing yet: it is being loaded */
+    struct {               /* index: who is told what; each ends with NULL */
+        void (*received[QUESTIONS + 1])(struct engine *, struct attempt *);
+        void (*outputs_moved[QUESTIONS + 1])(struct engine *, struct job *);
+    } told;
     int64_t now_ns;
-    uint64_t attempt_counter, draws;
+    uint64_t attempt_counter;
     struct decisions *out;
     jmp_buf no_memory;
 

@@ -348,6 +348,18 @@ static inline void m_compare(struct model *m)
     assert_int_equal(status.slots_free, free_slots);
 }
 
+/* The configuration names other policies than before. */
+static inline void m_take_policies(struct model *m)
+{
+    for (int i = 0; place_policies[i]; i++)
+        if (strcmp(m->config.place, place_policies[i]->policy.name) == 0)
+            m->holds = place_policies[i]->holds;
+    m->order[MODE_SLOT_RICH] =
+        strcmp(m->config.network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
+    m->order[MODE_SLOT_STARVED] =
+        strcmp(m->config.network, "cans-coflow") == 0 ? M_COFLOW : M_MACROFLOW;
+}
+
 static inline void model_begin(struct model *m, const struct engine_config *config, uint64_t stream)
 {
     memset(m, 0, sizeof(*m));
@@ -355,13 +367,7 @@ static inline void model_begin(struct model *m, const struct engine_config *conf
     m->stream = stream;
     m->next_job = m->next_foreign = 1;
     m->mode_since = INT64_MIN / 2;
-    for (int i = 0; place_policies[i]; i++)
-        if (strcmp(config->place, place_policies[i]->policy.name) == 0)
-            m->holds = place_policies[i]->holds;
-    m->order[MODE_SLOT_RICH] =
-        strcmp(config->network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
-    m->order[MODE_SLOT_STARVED] =
-        strcmp(config->network, "cans-coflow") == 0 ? M_COFLOW : M_MACROFLOW;
+    m_take_policies(m);
     m->config.source_lost_ns = 3 * SECOND;
     script_begin(&m->script, &m->config);
 }

@@ -137,6 +137,31 @@ static void test_a_torn_last_line_is_ignored(void **state)
     free(text);
 }
 
+/* Recorded when dumps had a policy's state among the engine's own (map_share, received_level and
+ * draws); each begins in the middle of a run. */
+static void test_logs_of_before_are_decided_again(void **state)
+{
+    (void)state;
+    static const char *const logs[] = {"tests/logs/nats-cans-even.log",
+                                       "tests/logs/greedy-dclas-fair.log",
+                                       "tests/logs/random-none-fifo.log"};
+    for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
+        struct log_replay_result result;
+        struct err err = {0};
+        FILE *file = fopen(logs[i], "r");
+        if (!file)
+            fail_msg("%s cannot be read: run the test from the top of the tree", logs[i]);
+        if (log_replay(file, NULL, &result, &err) < 0)
+            fail_msg("%s: %s", logs[i], err.text);
+        fclose(file);
+        if (result.first_difference_line)
+            fail_msg("%s, line %d: %s / %s", logs[i], (int)result.first_difference_line,
+                     result.recorded, result.decided);
+        assert_int_equal(result.steps, 60);
+        assert_int_equal(result.decisions, 48);
+    }
+}
+
 static void test_what_is_not_a_log_is_refused(void **state)
 {
     (void)state;
@@ -161,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_a_changed_decision_is_found),
         cmocka_unit_test(test_a_missing_decision_is_found),
         cmocka_unit_test(test_a_torn_last_line_is_ignored),
+        cmocka_unit_test(test_logs_of_before_are_decided_again),
         cmocka_unit_test(test_what_is_not_a_log_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

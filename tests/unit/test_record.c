@@ -499,10 +499,8 @@ struct piece {
 };
 static const struct record_kind piece_kind = {
     "piece",
-    {{"flag", FIELD_BOOL, offsetof(struct piece, flag), false},
-     {"word", FIELD_CHARS, offsetof(struct piece, word), false},
-     {"late", FIELD_U64, offsetof(struct piece, late), true},
-     {"table", FIELD_TABLE, offsetof(struct piece, table), false}},
+    {FIELD_OF(piece, flag, BOOL), FIELD_OF(piece, word, CHARS), FIELD_ADDED(piece, late, U64),
+     FIELD_OF(piece, table, TABLE)},
 };
 
 static void test_pieces_of_state(void **state)

@@ -10,10 +10,28 @@ struct network_policy {
     enum unit_order (*order)(enum mode mode);
     /* The levels of a new attempt from its two sizes (attempt->bytes). */
     void (*levels)(const struct engine *engine, const struct stage *stage, struct attempt *attempt);
-    /* The stage's attempts received more bytes (stage->received_bytes); may change levels. NULL:
-     * nothing to do. */
-    void (*received)(struct engine *engine, struct stage *stage);
 };
+
+/* For policies under which all attempts of a stage have one level that follows the bytes received:
+ * what they keep per stage, and how they tell a new level. */
+struct network_stage {
+    bool told; /* every attempt has the level; false: who knows */
+    uint64_t level;
+};
+#define NETWORK_STAGE_STATE                                                                        \
+    {                                                                                              \
+        .size = sizeof(struct network_stage)                                                       \
+    }
+void network_tell(struct engine *engine, struct stage *stage, uint64_t level, int64_t left,
+                  int64_t right);
+/* Attempts that have another level are told. O(1) when the level is what it was. */
+static inline void network_follow(struct engine *engine, struct stage *stage, uint64_t level,
+                                  int64_t left, int64_t right)
+{
+    const struct network_stage *kept = stage->kept[QUESTION_NETWORK];
+    if (!kept->told || kept->level != level)
+        network_tell(engine, stage, level, left, right);
+}
 
 extern const struct network_policy network_cans;        /* by mode: Duopoly, seed 002 section 4 */
 extern const struct network_policy network_cans_coflow; /* ablation (C) */

@@ -20,30 +20,14 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
     attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level_now(engine, stage);
 }
 
-static void received(struct engine *engine, struct stage *stage)
+static void received(struct engine *engine, struct attempt *attempt)
 {
-    uint64_t level = level_now(engine, stage);
-    if (stage->one_level && level == stage->common_level)
-        return;
-    stage->one_level = true;
-    stage->common_level = level;
-    struct attempt *attempt;
-    TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {
-        if (attempt->level[ORDER_COFLOW] == level)
-            continue;
-        attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level;
-        struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_RECEIVED,
-                                                  clamp_i64(stage->received_bytes), 0);
-        decision->level.attempt = attempt->number;
-        decision->level.host = attempt->host->index;
-        decision->level.coflow_level = decision->level.macroflow_level = level;
-        engine->counters.level_changes++;
-    }
+    struct stage *stage = attempt->task->stage;
+    network_follow(engine, stage, level_now(engine, stage), clamp_i64(stage->received_bytes), 0);
 }
 
 const struct network_policy network_scf = {
-    .policy = {.name = "scf"},
+    .policy = {.name = "scf", .state[POLICY_STAGE] = NETWORK_STAGE_STATE, .received = received},
     .order = order,
     .levels = levels,
-    .received = received,
 };

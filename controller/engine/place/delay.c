@@ -57,7 +57,9 @@ static bool delay_pick(struct engine *engine, struct claim *ret_claim)
 }
 
 const struct place_policy place_delay = {
-    .policy = {.name = "delay"},
+    .policy = {.name = "delay",
+               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init}},
     .pick = delay_pick,
+    .even = true,
     .holds = true,
 };

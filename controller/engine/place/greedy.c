@@ -1,7 +1,5 @@
 #include "controller/engine/place/place.h"
 
-#include "controller/engine/local.h"
-
 struct fit *place_least_loaded(const struct shape *shape)
 {
     return sorted_owner(sorted_first(&shape->by_load), struct fit, by_load);
@@ -25,9 +23,10 @@ static bool local_pair(struct engine *engine, struct bucket *bucket, bool even,
     return true;
 }
 
-static bool any_pair(struct bucket *bucket, bool local_only, struct claim *ret_claim)
+static bool any_pair(const struct engine *engine, struct bucket *bucket, bool local_only,
+                     struct claim *ret_claim)
 {
-    if (local_only && !local_anywhere(bucket))
+    if (local_only && !local_anywhere(engine, bucket))
         return false;
     struct task *task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated),
                                                            struct task, ready_unlocated)
@@ -41,15 +40,16 @@ static bool any_pair(struct bucket *bucket, bool local_only, struct claim *ret_c
 bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
                 struct claim *ret_claim)
 {
-    return local_pair(engine, bucket, false, ret_claim) || any_pair(bucket, local_only, ret_claim);
+    return local_pair(engine, bucket, false, ret_claim) ||
+           any_pair(engine, bucket, local_only, ret_claim);
 }
 
 /* Fewest of the job's maps placed there (where they are kept even), then fewest candidate servers,
  * then fewest local tasks, then fewest tasks. */
-static bool is_better(const struct claim *a, const struct claim *b)
+static bool is_better(const struct engine *engine, const struct claim *a, const struct claim *b)
 {
-    uint64_t a_placed = local_placed(a->task->stage->job, a->fit->host),
-             b_placed = local_placed(b->task->stage->job, b->fit->host);
+    uint64_t a_placed = local_placed(engine, a->task->stage->job, a->fit->host),
+             b_placed = local_placed(engine, b->task->stage->job, b->fit->host);
     if (a_placed != b_placed)
         return a_placed < b_placed;
     if (a->left != b->left)
@@ -68,18 +68,18 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
                        struct claim *ret_claim)
 {
     struct claim claim;
-    bool found = false, even = job->map_share != UINT64_MAX;
+    bool found = false, even = local_is_even(engine, job);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         engine->counters.visits++;
         if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], even, &claim))
             continue;
-        if (!found || is_better(&claim, ret_claim))
+        if (!found || is_better(engine, &claim, ret_claim))
             *ret_claim = claim;
         found = true;
     }
     for (uint32_t i = 0; !found && i < job->n_buckets; i++)
-        found =
-            has_map(job->buckets[i]) && any_pair(job->buckets[i], local_only || even, ret_claim);
+        found = has_map(job->buckets[i]) &&
+                any_pair(engine, job->buckets[i], local_only || even, ret_claim);
     return found;
 }
 
@@ -150,4 +150,9 @@ struct bucket *place_first_local(struct engine *engine)
     return best;
 }
 
-const struct place_policy place_greedy = {.policy = {.name = "greedy"}, .pick = greedy_pick};
+const struct place_policy place_greedy = {
+    .policy = {.name = "greedy",
+               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init}},
+    .pick = greedy_pick,
+    .even = true,
+};

@@ -200,7 +200,9 @@ static bool nats_pick(struct engine *engine, struct claim *ret_claim)
 }
 
 const struct place_policy place_nats = {
-    .policy = {.name = "nats"},
+    .policy = {.name = "nats",
+               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init}},
     .pick = nats_pick,
+    .even = true,
     .holds = true,
 };

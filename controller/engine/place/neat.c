@@ -25,26 +25,76 @@ struct neat {
     bool fair;
 };
 
-/* Brings the job's list of outputs up to date. WHY a list beside the tree: each pick reads those of
- * all jobs that receive, while outputs change only as maps end. */
-static void list_outputs(struct engine *engine, struct job *job)
+/* Of one pick: bytes ahead on the host's links, and what the task itself would read from there. */
+struct neat_host {
+    const struct host *host;
+    uint64_t up, down, own;
+};
+
+/* As many of a job's outputs are on that host. */
+struct spread {
+    struct neat_host *at;
+    uint64_t outputs;
+};
+
+/* A list of the job's outputs. WHY beside the engine's tree: each pick reads those of all jobs that
+ * receive, while outputs change only as maps end. */
+struct neat_job {
+    struct local_job local;
+    struct spread *spread; /* owned */
+    uint32_t n, room;
+    uint64_t outputs; /* the sum */
+    bool valid;
+};
+
+static struct neat_host *neat_host(const struct host *host)
 {
-    if (job->spread_valid)
-        return;
-    if (job->outputs.n > job->spread_room) {
-        free(job->spread);
-        job->spread_room = 0;
-        job->spread = engine_allocate(engine, 2 * job->outputs.n, sizeof(*job->spread));
-        job->spread_room = 2 * (uint32_t)job->outputs.n;
+    return host->kept[QUESTION_PLACE];
+}
+
+static void host_init(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine;
+    struct neat_host *kept = state;
+    kept->host = of.host;
+}
+
+static void job_done(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine;
+    (void)of;
+    struct neat_job *kept = state;
+    free(kept->spread);
+}
+
+static void outputs_moved(struct engine *engine, struct job *job)
+{
+    (void)engine;
+    struct neat_job *kept = job->kept[QUESTION_PLACE];
+    kept->valid = false;
+}
+
+static struct neat_job *outputs_of(struct engine *engine, struct job *job)
+{
+    struct neat_job *list = job->kept[QUESTION_PLACE];
+    if (list->valid)
+        return list;
+    if (job->outputs.n > list->room) {
+        free(list->spread);
+        list->spread = NULL;
+        list->room = 0;
+        list->spread = engine_allocate(engine, 2 * job->outputs.n, sizeof(*list->spread));
+        list->room = 2 * (uint32_t)job->outputs.n;
     }
-    job->n_spread = 0;
-    job->n_outputs = 0;
+    list->n = 0;
+    list->outputs = 0;
     for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
         const struct output_host *output = sorted_owner(node, struct output_host, by_host);
-        job->spread[job->n_spread++] = (struct spread){output->host, output->outputs};
-        job->n_outputs += output->outputs;
+        list->spread[list->n++] = (struct spread){neat_host(output->host), output->outputs};
+        list->outputs += output->outputs;
     }
-    job->spread_valid = true;
+    list->valid = true;
+    return list;
 }
 
 static uint64_t part(uint64_t bytes, uint64_t outputs, uint64_t of)
@@ -70,24 +120,24 @@ static uint64_t ahead(const struct neat *n, uint64_t coflow, uint64_t left, uint
     return !n->fair ? 0 : left < own ? left : own;
 }
 
-/* Adds what is ahead on all links: into hosts' neat_down and neat_up. */
+/* Adds what is ahead on all links. */
 static void weigh(const struct neat *n, const struct attempt *attempt)
 {
     uint64_t left = left_of(attempt), coflow = attempt->bytes[ORDER_COFLOW];
     if (!attempt->task || !left || (coflow > n->coflow && !n->fair))
         return;
-    struct job *job = attempt->task->stage->job;
+    const struct neat_job *list = outputs_of(n->engine, attempt->task->stage->job);
     uint64_t outputs = 0, from_host = 0;
-    list_outputs(n->engine, job);
-    attempt->host->neat_down += ahead(n, coflow, left, n->task->bytes);
-    for (uint32_t i = 0; i < job->n_spread; i++) {
-        struct host *host = job->spread[i].host;
-        if (job->spread[i].outputs != outputs) {
-            outputs = job->spread[i].outputs;
-            from_host = part(left, outputs, job->n_outputs);
+    struct neat_host *own = neat_host(attempt->host);
+    own->down += ahead(n, coflow, left, n->task->bytes);
+    for (uint32_t i = 0; i < list->n; i++) {
+        struct neat_host *at = list->spread[i].at;
+        if (list->spread[i].outputs != outputs) {
+            outputs = list->spread[i].outputs;
+            from_host = part(left, outputs, list->outputs);
         }
-        if (host != attempt->host)
-            host->neat_up += ahead(n, coflow, from_host, host->neat_own);
+        if (at != own)
+            at->up += ahead(n, coflow, from_host, at->own);
     }
 }
 
@@ -99,60 +149,65 @@ static uint64_t time_of(uint64_t bytes, uint64_t bps)
 
 /* The two latest of the uplinks that the task's inputs leave by: without its own host the other one
  * counts. */
-static void latest_uplinks(const struct neat *n, uint64_t ret_ns[2], const struct host **ret_first)
+static void latest_uplinks(const struct neat_job *list, uint64_t ret_ns[2],
+                           const struct neat_host **ret_first)
 {
     ret_ns[0] = ret_ns[1] = 0;
     *ret_first = NULL;
-    const struct job *job = n->task->stage->job;
-    for (uint32_t i = 0; i < job->n_spread; i++) {
-        const struct host *host = job->spread[i].host;
-        uint64_t ns = time_of(host->neat_own + host->neat_up, host->uplink_bps);
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct neat_host *at = list->spread[i].at;
+        uint64_t ns = time_of(at->own + at->up, at->host->uplink_bps);
         if (ns > ret_ns[0] || !*ret_first) {
             ret_ns[1] = ret_ns[0];
             ret_ns[0] = ns;
-            *ret_first = host;
+            *ret_first = at;
         } else if (ns > ret_ns[1]) {
             ret_ns[1] = ns;
         }
     }
 }
 
-static uint64_t cost_on(const struct neat *n, const struct host *host, const uint64_t latest_ns[2],
-                        const struct host *first)
+static uint64_t cost_on(const struct neat *n, const struct neat_host *at,
+                        const uint64_t latest_ns[2], const struct neat_host *first)
 {
-    uint64_t remote = n->task->bytes - host->neat_own;
-    uint64_t down_ns = time_of(remote + host->neat_down, host->downlink_bps),
-             up_ns = latest_ns[host == first];
+    uint64_t remote = n->task->bytes - at->own;
+    uint64_t down_ns = time_of(remote + at->down, at->host->downlink_bps),
+             up_ns = latest_ns[at == first];
     return remote ? down_ns > up_ns ? down_ns : up_ns : 0;
+}
+
+static void clear_hosts(const struct engine *engine)
+{
+    for (uint32_t h = 0; h < engine->n_hosts; h++)
+        if (engine->hosts[h]) {
+            struct neat_host *at = neat_host(engine->hosts[h]);
+            at->up = at->down = at->own = 0;
+        }
 }
 
 static struct claim choose(struct engine *engine, struct bucket *bucket, bool fair)
 {
     struct neat n = {engine, place_largest(engine, bucket), 0, fair};
-    struct job *job = n.task->stage->job;
     n.coflow =
         n.task->stage->coflow_fixed ? n.task->stage->coflow_bytes : n.task->stage->total_bytes;
-    for (uint32_t h = 0; h < engine->n_hosts; h++)
-        if (engine->hosts[h])
-            engine->hosts[h]->neat_up = engine->hosts[h]->neat_down = engine->hosts[h]->neat_own =
-                0;
-    list_outputs(engine, job);
-    for (uint32_t i = 0; i < job->n_spread; i++)
-        job->spread[i].host->neat_own = part(n.task->bytes, job->spread[i].outputs, job->n_outputs);
+    clear_hosts(engine);
+    const struct neat_job *list = outputs_of(engine, n.task->stage->job);
+    for (uint32_t i = 0; i < list->n; i++)
+        list->spread[i].at->own = part(n.task->bytes, list->spread[i].outputs, list->outputs);
     for (uint32_t h = 0; h < engine->n_hosts; h++)
         for (struct sorted_node *node =
                  engine->hosts[h] ? sorted_first(&engine->hosts[h]->receiving[ORDER_COFLOW]) : NULL;
              node; node = sorted_next(node))
             weigh(&n, sorted_owner(node, struct attempt, by_size[ORDER_COFLOW]));
     uint64_t latest_ns[2], best_ns = UINT64_MAX;
-    const struct host *first;
+    const struct neat_host *first;
     struct fit *best = NULL;
-    latest_uplinks(&n, latest_ns, &first);
+    latest_uplinks(list, latest_ns, &first);
     for (uint32_t h = 0; h < engine->n_hosts; h++) {
         struct host *host = engine->hosts[h];
         if (!host || !host->shapes[bucket->shape->index]->fitting)
             continue;
-        uint64_t ns = cost_on(&n, host, latest_ns, first);
+        uint64_t ns = cost_on(&n, neat_host(host), latest_ns, first);
         engine->counters.visits++;
         if (!best || ns < best_ns) {
             best = host_fit(host, bucket->shape);
@@ -160,7 +215,7 @@ static struct claim choose(struct engine *engine, struct bucket *bucket, bool fa
         }
     }
     return (struct claim){n.task, best, REASON_ENDS_FIRST, clamp_i64(best_ns),
-                          clamp_i64(best->host->neat_down)};
+                          clamp_i64(neat_host(best->host)->down)};
 }
 
 static struct claim choose_ordered(struct engine *engine, struct bucket *bucket)
@@ -183,13 +238,23 @@ static bool neat_fair_pick(struct engine *engine, struct claim *ret_claim)
     return place_delayed(engine, choose_fair, ret_claim);
 }
 
+#define STATE                                                                                      \
+    {                                                                                              \
+        [POLICY_JOB] = {.size = sizeof(struct neat_job),                                           \
+                        .init = local_job_init,                                                    \
+                        .done = job_done},                                                         \
+        [POLICY_HOST] = {.size = sizeof(struct neat_host), .init = host_init},                     \
+    }
+
 const struct place_policy place_neat = {
-    .policy = {.name = "neat"},
+    .policy = {.name = "neat", .state = STATE, .outputs_moved = outputs_moved},
     .pick = neat_pick,
+    .even = true,
     .holds = true,
 };
 const struct place_policy place_neat_fair = {
-    .policy = {.name = "neat-fair"},
+    .policy = {.name = "neat-fair", .state = STATE, .outputs_moved = outputs_moved},
     .pick = neat_fair_pick,
+    .even = true,
     .holds = true,
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/engine/attempt.h"
+#include "controller/engine/local.h"
 #include "controller/engine/policy.h"
 
 struct place_policy {
@@ -9,6 +10,7 @@ struct place_policy {
     /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
      * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
+    bool even;  /* its state per job begins with struct local_job */
     bool holds; /* what it leaves although a slot is free is held back on purpose */
 };
 

@@ -1,10 +1,24 @@
 #include "controller/engine/place/place.h"
 
+struct random_engine {
+    uint64_t draws;
+};
+static const struct field fields[] = {FIELD_OF(random_engine, draws, U64), {0}};
+
+/* WHY that: under this policy each start took one draw. */
+static void init(struct engine *engine, union policy_of of, void *state)
+{
+    (void)of;
+    struct random_engine *kept = state;
+    kept->draws = engine->attempt_counter;
+}
+
 /* Hosts draw a new random place at each start, so the first one from a random point on is a random
  * one. */
 static struct fit *random_fit(struct engine *engine, struct shape *shape)
 {
-    struct sorted_key from = {engine_mix(engine->config.seed, ~engine->draws++, 0), 0, 0};
+    struct random_engine *kept = engine->kept[QUESTION_PLACE];
+    struct sorted_key from = {engine_mix(engine->config.seed, ~kept->draws++, 0), 0, 0};
     struct sorted_node *node = sorted_from(&shape->by_tie, from);
     return sorted_owner(node ? node : sorted_first(&shape->by_tie), struct fit, by_tie);
 }
@@ -21,4 +35,10 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     return true;
 }
 
-const struct place_policy place_random = {.policy = {.name = "random"}, .pick = random_pick};
+const struct place_policy place_random = {
+    .policy = {.name = "random",
+               .state[POLICY_ENGINE] = {.size = sizeof(struct random_engine),
+                                        .init = init,
+                                        .fields = fields}},
+    .pick = random_pick,
+};

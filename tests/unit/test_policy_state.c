@@ -1,0 +1,258 @@
+/* What policies keep: made of facts whenever it is made, so that neither a dump nor a switch to
+ * another policy and back changes the plan; and nothing is kept for a policy that is not in force.
+ */
+#include "tests/unit/model_step.h"
+#include "tests/unit/script_dump.h"
+
+#include "controller/engine/record.h"
+
+#include <errno.h>
+
+enum { CHOSEN = 3 };
+static const char *const chosen[CHOSEN] = {"turn", "place", "network"};
+
+static char *name_in(struct engine_config *config, int question)
+{
+    return question == 0 ? config->turn : question == 1 ? config->place : config->network;
+}
+
+static const char *any_policy(const char *question, uint64_t *stream)
+{
+    unsigned n = 0;
+    while (engine_policy_name(question, n))
+        n++;
+    return engine_policy_name(question, (unsigned)(test_random(stream) % n));
+}
+
+static struct event setting(int question, const char *name)
+{
+    struct event event = {.kind = EVENT_POLICY_SET};
+    event.policy_set.question = chosen[question];
+    event.policy_set.name = name;
+    return event;
+}
+
+static struct engine_config any_config(uint64_t *stream, unsigned place)
+{
+    struct engine_config config = script_config();
+    config.hosts_max = M_HOSTS;
+    config.epoch = 7;
+    config.seed = test_random(stream);
+    config.even_wait_ns = test_random(stream) % 2 ? SECOND : 0;
+    level_table_exponential(&config.dclas, 50000, 4, 8);
+    for (int q = 0; q < CHOSEN; q++)
+        strcpy(name_in(&config, q), any_policy(chosen[q], stream));
+    strcpy(config.place, engine_policy_name("place", place));
+    return config;
+}
+
+static void same_decisions(const struct decisions *a, const struct decisions *b)
+{
+    char left[1024], right[1024];
+    assert_int_equal(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++) {
+        record_encode_decision(&a->at[i], left, sizeof(left));
+        record_encode_decision(&b->at[i], right, sizeof(right));
+        assert_string_equal(left, right);
+    }
+}
+
+/* ---- who keeps something ---- */
+
+static void check_kept(const struct engine *engine, enum policy_thing thing, void *const *kept)
+{
+    for (int q = 0; q < QUESTIONS; q++)
+        assert_int_equal(kept[q] != NULL, engine->policies[q]->state[thing].size > 0);
+}
+
+static void check_all_kept(const struct engine *engine)
+{
+    const struct sorted_node *node;
+    static void *const nothing[QUESTIONS];
+    check_kept(engine, POLICY_ENGINE, engine->kept);
+    for (uint32_t h = 0; h < engine->n_hosts; h++)
+        if (engine->hosts[h])
+            check_kept(engine, POLICY_HOST, engine->hosts[h]->kept);
+    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
+        check_kept(engine, POLICY_ATTEMPT, sorted_owner(node, struct attempt, by_number)->kept);
+    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
+        const struct job *job = sorted_owner(node, struct job, by_number);
+        if (job->state != JOB_ACTIVE) {
+            assert_memory_equal(job->kept, nothing, sizeof(nothing));
+            continue;
+        }
+        check_kept(engine, POLICY_JOB, job->kept);
+        for (uint32_t s = 0; s < job->n_stages; s++) {
+            check_kept(engine, POLICY_STAGE, job->stages[s]->kept);
+            check_kept(engine, POLICY_TASK, job->stages[s]->kept_tasks);
+        }
+    }
+}
+
+/* ---- there and back ---- */
+
+/* Each question's policy is switched to every other one and back, within one step. */
+static void switch_there_and_back(struct model *m)
+{
+    struct decisions decisions = {0};
+    struct event events[64];
+    size_t n = 0;
+    for (int q = 0; q < CHOSEN; q++) {
+        const char *name;
+        for (unsigned i = 0; (name = engine_policy_name(chosen[q], i)); i++)
+            events[n++] = setting(q, name);
+        events[n++] = setting(q, name_in(&m->config, q));
+    }
+    assert_int_equal(engine_step(m->script.engine, m->script.now_ns, events, n, &decisions), 0);
+    assert_int_equal(decisions.n, 0);
+    check_all_kept(m->script.engine);
+    decisions_done(&decisions);
+}
+
+static void check_there_and_back(const struct engine_config *config, uint64_t stream)
+{
+    static struct model m;
+    struct decisions decisions = {0};
+    struct engine *twin = NULL;
+    model_begin(&m, config, stream);
+    m.mode_events = true;
+    for (int step = 0; step < 120; step++) {
+        if (step == 8)
+            twin = load_dump_of(m.script.engine);
+        if (step % 3 == 0)
+            switch_there_and_back(&m);
+        model_step(&m);
+        if (!twin)
+            continue;
+        assert_int_equal(engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions), 0);
+        same_decisions(&m.script.decisions, &decisions);
+        assert_true(engine_digest(twin) == engine_digest(m.script.engine));
+    }
+    engine_destroy(twin);
+    decisions_done(&decisions);
+    model_end(&m);
+}
+
+static void test_there_and_back_is_the_same_plan(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    for (int round = 0; round < 4; round++)
+        for (unsigned place = 0; engine_policy_name("place", place); place++) {
+            struct engine_config config = any_config(&stream, place);
+            check_there_and_back(&config, test_random(&stream));
+        }
+}
+
+/* ---- another policy for good ---- */
+
+/* As model_step, with one event: another policy. */
+static void switch_one(struct model *m, uint64_t *stream)
+{
+    int question = (int)(test_random(stream) % CHOSEN);
+    const char *name = any_policy(chosen[question], stream);
+    strcpy(name_in(&m->config, question), name);
+    m_take_policies(m);
+    m->events[0] = setting(question, name);
+    m->n_events = 1;
+    script_events(&m->script, m->events, m->n_events);
+    m_follow(m);
+    m_compare(m);
+}
+
+static void check_switches(const struct engine_config *config, uint64_t stream)
+{
+    static struct model m;
+    struct decisions decisions = {0};
+    struct engine *twin = NULL;
+    model_begin(&m, config, stream);
+    for (int step = 0; step < 160; step++) {
+        if (step % 8 == 7)
+            switch_one(&m, &stream);
+        else
+            model_step(&m);
+        check_all_kept(m.script.engine);
+        if (twin) {
+            assert_int_equal(engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions),
+                             0);
+            same_decisions(&m.script.decisions, &decisions);
+            assert_true(engine_digest(twin) == engine_digest(m.script.engine));
+        }
+        if (step % 16 == 5) {
+            engine_destroy(twin);
+            twin = load_dump_of(m.script.engine);
+            check_all_kept(twin);
+        }
+    }
+    engine_destroy(twin);
+    decisions_done(&decisions);
+    model_end(&m);
+}
+
+static void test_a_switch_is_planned_on_alike_after_load(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    for (int round = 0; round < 4; round++)
+        for (unsigned place = 0; engine_policy_name("place", place); place++) {
+            struct engine_config config = any_config(&stream, place);
+            check_switches(&config, test_random(&stream));
+        }
+}
+
+/* ---- the records of a dump ---- */
+
+static int refusal(const char *config_line, const char *record, struct err *err)
+{
+    struct lines lines = {0};
+    struct engine *engine = NULL;
+    keep_line(&lines, config_line, strlen(config_line));
+    keep_line(&lines, record, strlen(record));
+    int r = engine_load(next_line, &lines, &engine, err);
+    engine_destroy(engine);
+    free(lines.text);
+    return r;
+}
+
+static void test_records_name_the_policy(void **state)
+{
+    (void)state;
+    struct lines lines = {0};
+    struct script s;
+    struct err err = {0};
+    struct engine_config config = script_config();
+    strcpy(config.place, "random");
+    script_begin(&s, &config);
+    script_host(&s, 0, 3);
+    script_submit(&s, &(struct script_job){.number = 1, .maps = 2, .map_ns = SECOND});
+    assert_int_equal(engine_dump(s.engine, keep_line, &lines), 0);
+    assert_non_null(
+        strstr(lines.text, "\npolicy question=place name=random of=engine draws=2\nend\n"));
+    *strchr(lines.text, '\n') = 0;
+    static const struct {
+        const char *record, *words;
+    } wrong[] = {
+        {"policy question=place name=nats of=engine draws=2", "no policy nats is in force"},
+        {"policy question=colour name=random of=engine draws=2", "the question \"colour\""},
+        {"policy question=place name=random of=job job=1 draws=2", "keeps nothing of \"job\""},
+        {"policy question=place name=random of=engine", "field draws is missing"},
+        {"policy question=place name=random of=engine draws=2 more=1", "more than its fields"},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        assert_int_equal(refusal(lines.text, wrong[i].record, &err), -EINVAL);
+        if (!strstr(err.text, wrong[i].words) || !strstr(err.text, "line 2"))
+            fail_msg("\"%s\" does not say \"%s\"", err.text, wrong[i].words);
+    }
+    free(lines.text);
+    script_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_and_back_is_the_same_plan),
+        cmocka_unit_test(test_a_switch_is_planned_on_alike_after_load),
+        cmocka_unit_test(test_records_name_the_policy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
