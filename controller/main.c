@@ -13,6 +13,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -159,11 +160,19 @@ static void descriptors_say(const struct descriptors *descriptors, const struct 
                  settings->bounds.hosts, descriptors->agents);
 }
 
+static void group_say(const struct settings *settings)
+{
+    if (!getgrnam(settings->group))
+        log_note("there is no group %s: only root may talk to %s", settings->group,
+                 settings->socket);
+}
+
 static int controller_run(struct controller *controller, const struct settings *settings)
 {
     log_note("epoch %" PRIu32 ", agents on %s, clients on %s", state_epoch(controller->state),
              agents_zmq_address(controller->door), settings->socket);
     descriptors_say(&controller->descriptors, settings);
+    group_say(settings);
     sd_notify(0, "READY=1");
     int r = sd_event_loop(controller->loop);
     sd_notify(0, "STOPPING=1");

@@ -2,7 +2,10 @@
 
 #include "controller/engine/presets.h"
 
+#include "lib/conf_check.h"
+
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,6 +117,11 @@ static int even_wait_parse(const char *text, void *target, struct err *err)
         .name = (name_), .type = CONF_STRING, .offset = offsetof(struct s, member),                \
         .size = sizeof(((struct s *)0)->member), .preset = (preset_)                               \
     }
+#define CHECKED(s, member, name_, preset_, check_)                                                 \
+    {                                                                                              \
+        .name = (name_), .type = CONF_STRING, .offset = offsetof(struct s, member),                \
+        .size = sizeof(((struct s *)0)->member), .preset = (preset_), .check = (check_)            \
+    }
 #define POLICY(s, member, name_, preset_)                                                          \
     {                                                                                              \
         .name = (name_), .type = CONF_PARSED, .offset = offsetof(struct s, member),                \
@@ -156,8 +164,18 @@ static int timers_check(const void *structure, struct err *err)
 static const struct conf_section timer_section = {timer_fields, sizeof(struct settings_timers),
                                                   timers_check};
 
+/* A path, or a name in `state`. */
+static int log_folder_check(const char *text, struct err *err)
+{
+    if (*text == '/')
+        return conf_check_folder(text, err);
+    if (strchr(text, '/') || strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+        return err_set(err, EINVAL, "'%s' is neither a path from / on nor a name", text);
+    return 0;
+}
+
 static const struct conf_field log_fields[] = {
-    STRING(settings_log, folder, "folder", "log"),
+    CHECKED(settings_log, folder, "folder", "log", log_folder_check),
     BYTES(settings_log, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40),
     NUMBER(settings_log, files, "files", "4", 1, 1000),
     END,
@@ -258,11 +276,19 @@ static const struct conf_field bound_fields[] = {
 static const struct conf_section bound_section = {bound_fields, sizeof(struct settings_bounds),
                                                   NULL};
 
+/* The default group need not be there: then only root may talk to the daemon. */
+static int group_check(const char *text, struct err *err)
+{
+    if (strcmp(text, SETTINGS_GROUP) != 0 && !getgrnam(text))
+        return err_set(err, EINVAL, "there is no group '%s' on this host", text);
+    return 0;
+}
+
 static const struct conf_field settings_fields[] = {
-    STRING(settings, listen, "listen", "tcp://127.0.0.1:7600"),
-    STRING(settings, socket, "socket", "/run/duopoly/duopolyd.sock"),
-    STRING(settings, group, "group", "duopoly"),
-    STRING(settings, state, "state", "/var/lib/duopoly"),
+    CHECKED(settings, listen, "listen", "tcp://127.0.0.1:7600", conf_check_listen),
+    CHECKED(settings, socket, "socket", "/run/duopoly/duopolyd.sock", conf_check_file),
+    CHECKED(settings, group, "group", SETTINGS_GROUP, group_check),
+    CHECKED(settings, state, "state", "/var/lib/duopoly", conf_check_folder),
     SECTION(settings, timers, "timers", &timer_section),
     SECTION(settings, log, "log", &log_section),
     SECTION(settings, policy, "policy", &policy_section),

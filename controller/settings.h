@@ -11,6 +11,8 @@
 
 #define SETTINGS_RULE_OF_PRESET (MODE_RULE_STARVED + 1)
 
+#define SETTINGS_GROUP "duopoly"
+
 struct settings_timers {
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
     int64_t client_idle_ns;

@@ -1,10 +1,12 @@
 #include "hostagent/settings.h"
 
 #include "lib/conf.h"
+#include "lib/conf_check.h"
 #include "lib/wire.h"
 #include "schemas/duopoly.pb.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,11 @@
     {                                                                                              \
         .name = #member, .type = CONF_STRING, .offset = offsetof(struct s, member),                \
         .size = sizeof(((struct s *)0)->member), .preset = (preset_)                               \
+    }
+#define CHECKED(s, member, preset_, check_)                                                        \
+    {                                                                                              \
+        .name = #member, .type = CONF_STRING, .offset = offsetof(struct s, member),                \
+        .size = sizeof(((struct s *)0)->member), .preset = (preset_), .check = (check_)            \
     }
 #define VALUE(s, member, name_, type_, preset_, min_, max_)                                        \
     {                                                                                              \
@@ -55,6 +62,32 @@ static int parse_address(const char *text, void *target, struct err *err)
     return 0;
 }
 
+static int name_check(const char *text, struct err *err)
+{
+    return wire_name_valid(text)
+               ? 0
+               : err_set(err, EINVAL, "'%s' is not printable without spaces, slashes and quotes",
+                         text);
+}
+
+static int user_check(const char *text, struct err *err)
+{
+    const struct passwd *user = getpwnam(text);
+    if (!user)
+        return err_set(err, EINVAL, "there is no user '%s' on this host", text);
+    if (user->pw_uid == 0 || user->pw_gid == 0)
+        return err_set(err, EINVAL,
+                       "commands never run as root: name another user, such as nobody");
+    return 0;
+}
+
+static int cgroup_check(const char *text, struct err *err)
+{
+    if (strchr(text, '/') || text[0] == '.')
+        return err_set(err, EINVAL, "'%s' is not the name of one directory, without slashes", text);
+    return 0;
+}
+
 /* ---- tables ---- */
 
 static const struct conf_field unit_fields[] = {
@@ -70,8 +103,8 @@ static const struct conf_section unit_section = {unit_fields, sizeof(struct sett
 static const struct conf_field unit_item = {.type = CONF_SECTION, .section = &unit_section};
 
 static const struct conf_field link_fields[] = {
-    STRING(settings_link, uplink, ""),
-    STRING(settings_link, bridge, ""),
+    CHECKED(settings_link, uplink, "", conf_check_interface),
+    CHECKED(settings_link, bridge, "", conf_check_interface),
     VALUE(settings_link, rate_bps, "rate", CONF_RATE, NULL, 1000000, INT64_C(1) << 50),
     END,
 };
@@ -104,7 +137,7 @@ static const struct conf_field marks_fields[] = {
     LIST(settings_marks, dscp, dscp_n, &dscp_item, 0),
     VALUE(settings_marks, lease_ns, "lease", CONF_DURATION, "5 s", SECOND / 2, 600 * SECOND),
     VALUE(settings_marks, flows, "flows", CONF_INT, "16384", 64, 10000000),
-    STRING(settings_marks, bpffs, ""),
+    CHECKED(settings_marks, bpffs, "", conf_check_path),
     VALUE(settings_marks, nudge, "nudge", CONF_BOOL, "yes", 0, 0),
     END,
 };
@@ -153,34 +186,27 @@ static const struct conf_section command_section = {command_fields, sizeof(struc
                                                     command_check};
 static const struct conf_field command_item = {.type = CONF_SECTION, .section = &command_section};
 static const struct conf_field tasks_fields[] = {
-    STRING(settings_tasks, user, "nobody"),
-    STRING(settings_tasks, program, ""),
-    STRING(settings_tasks, cgroup_root, ""),
-    STRING(settings_tasks, cgroup, "duopoly-agent"),
+    CHECKED(settings_tasks, user, "nobody", user_check),
+    CHECKED(settings_tasks, program, "", conf_check_program),
+    CHECKED(settings_tasks, cgroup_root, "", conf_check_folder),
+    CHECKED(settings_tasks, cgroup, "duopoly-agent", cgroup_check),
     LIST(settings_tasks, commands, commands_n, &command_item, 0),
     END,
 };
-static int tasks_check(const void *structure, struct err *err)
-{
-    const struct settings_tasks *tasks = structure;
-    if (strchr(tasks->cgroup, '/') || tasks->cgroup[0] == '.')
-        return err_set(err, EINVAL, "cgroup is the name of one directory, without slashes");
-    return 0;
-}
 static const struct conf_section tasks_section = {tasks_fields, sizeof(struct settings_tasks),
-                                                  tasks_check};
+                                                  NULL};
 
 static const char *const roles[] = {"host", "switch", NULL};
 static const char *const exits[] = {"restore", "keep", NULL};
 static const struct conf_field label_item = {.type = CONF_STRING, .size = 32};
 static const struct conf_field settings_fields[] = {
-    STRING(settings, name, NULL),
+    CHECKED(settings, name, NULL, name_check),
     {.name = "role",
      .type = CONF_CHOICE,
      .offset = offsetof(struct settings, role),
      .choices = roles,
      .preset = "host"},
-    STRING(settings, controller, "tcp://127.0.0.1:7600"),
+    CHECKED(settings, controller, "tcp://127.0.0.1:7600", conf_check_connect),
     {.name = "address",
      .type = CONF_PARSED,
      .offset = offsetof(struct settings, address),
@@ -189,8 +215,8 @@ static const struct conf_field settings_fields[] = {
     STRING(settings, rack, ""),
     LIST(settings, labels, labels_n, &label_item, 0),
     LIST(settings, units, units_n, &unit_item, 0),
-    STRING(settings, state, "/run/duopoly-agent"),
-    STRING(settings, journal, ""),
+    CHECKED(settings, state, "/run/duopoly-agent", conf_check_path),
+    CHECKED(settings, journal, "", conf_check_file),
     {.name = "on_exit",
      .type = CONF_CHOICE,
      .offset = offsetof(struct settings, on_exit),
@@ -207,8 +233,6 @@ static int settings_check(const void *structure, struct err *err)
 {
     const struct settings *settings = structure;
     bool is_switch = settings->role == duopoly_Role_ROLE_SWITCH;
-    if (!wire_name_valid(settings->name))
-        return err_set(err, EINVAL, "name is printable, without spaces, slashes and quotes");
     if (is_switch && (!settings->link.bridge[0] || settings->link.uplink[0] || settings->units_n))
         return err_set(err, EINVAL,
                        "a switch names its link.bridge, and neither link.uplink nor units");
@@ -216,8 +240,6 @@ static int settings_check(const void *structure, struct err *err)
         return err_set(err, EINVAL, "a host names its link.uplink, and no link.bridge");
     if (!is_switch && !settings->units_n)
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
-    if (settings->state[0] != '/')
-        return err_set(err, EINVAL, "state is an absolute path");
     return 0;
 }
 static const struct conf_section section = {settings_fields, sizeof(struct settings),

@@ -1,7 +1,8 @@
 /* The agent's configuration: schemas/duopoly-agent.yaml is its manual, lib/conf.h its reader.
  *
- * A configuration is taken whole or refused with FILE:LINE:COLUMN. What needs the machine (whether
- * a port exists, the user's number) is found out later, by settings_resolve. Everything is inline:
+ * A configuration is taken whole or refused with FILE:LINE:COLUMN. So is what this
+ * host has not got: an interface, a user, a program. Numbers and whole paths are found out by
+ * settings_resolve. Everything is inline:
  * nothing to free. */
 #pragma once
 

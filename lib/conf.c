@@ -147,7 +147,7 @@ static int string_set(const struct conf_field *field, const char *text, char *ta
     if (!length && !(field->preset && !*field->preset))
         return err_set(err, EINVAL, "must not be empty");
     memcpy(target, text, length + 1);
-    return 0;
+    return field->check ? field->check(text, err) : 0;
 }
 
 static int choice_set(const struct conf_field *field, const char *text, int *target,

@@ -722,9 +722,14 @@ def test_term_restores_queues_and_marks_and_restore_ends_all(site):
 
 
 @pytest.mark.parametrize("change,words", [
-    (("up0", "nowhere0"), ["nowhere0"]), (("units: [{slots: 2}]", ""), ["units"]), (("rate: 100 Mbps", "rate: 100"), [":8:", "100"]),
-    (("name: h1", "name: h1\nnome: h2"), [":2:", "nome", "name"]), (("tcp://", "udp://"), ["udp://"]),
-    (("10.99.0.0/24", "10.99.0.0/33"), ["10.99.0.0/33"])])
+    (("up0", "nowhere0"), [":8:16:", "nowhere0"]), (("units: [{slots: 2}]", ""), ["units"]), (("rate: 100 Mbps", "rate: 100"), [":8:", "100"]),
+    (("name: h1", "name: h1\nnome: h2"), [":2:", "nome", "name"]), (("tcp://", "udp://"), [":2:13:", "udp://"]),
+    (("10.99.0.0/24", "10.99.0.0/33"), ["10.99.0.0/33"]), ((":7000", ":70000"), [":2:13:", "'70000'"]), (("name: h1", "name: h/1"), [":1:7:", "h/1"]),
+    (("state: /", "state: "), [":3:8:", "absolute"]), (("journal: /", "journal: "), [":4:10:", "absolute"]),
+    (("journal: /", "journal: /no/such/"), [":4:10:", "not on this host"]),
+    (("tasks:\n", "tasks:\n  user: no-such-user\n"), [":10:9:", "no-such-user", "on this host"]),
+    (("tasks:\n", "tasks:\n  program: /etc/passwd\n"), [":10:12:", "no program that this host can run"]),
+    (("tasks:\n", "tasks:\n  cgroup_root: /no/such/root\n"), [":10:16:", "/no/such/root"])])
 def test_bad_configurations_get_one_sentence_and_change_nothing(site, change, words):
     site.begin()
     site.agent.terminate()

@@ -233,6 +233,24 @@ static void wrong_settings_are_refused(void **state)
         {"levels: {coflow: {levels: 9}}\n", ":1:27: levels: '9' is out of range: from 0 to 8"},
         {"listen: ''\n", ":1:9: listen: must not be empty"},
         {"bounds: {hosts: -1}\n", ":1:17: hosts: '-1' is out of range"},
+        {"listen: 5\n", ":1:9: listen: '5' is no address such as tcp://10.0.0.1:7600"},
+        {"listen: http://x\n", ":1:9: listen: 'http://x' is no address"},
+        {"listen: tcp://127.0.0.1\n", ":1:9: listen: 'tcp://127.0.0.1' is no address"},
+        {"listen: 'tcp://*:99999'\n", ":1:9: listen: '99999' is no port"},
+        {"listen: 'tcp://*:0'\n", ":1:9: listen: '0' is no port"},
+        {"listen: 'tcp://*:76 '\n", ":1:9: listen: '76 ' is no port"},
+        {"listen: tcp://10.0.0.300:7600\n", ":1:9: listen: '10.0.0.300' is neither"},
+        {"listen: 'tcp://[::g]:7600'\n", ":1:9: listen: '::g' is neither"},
+        {"listen: tcp://192.0.2.1:7600\n", ":1:9: listen: this host has no address 192.0.2.1"},
+        {"listen: tcp://nosuch0:7600\n", ":1:9: listen: this host has no interface nosuch0"},
+        {"socket: duopolyd.sock\n", ":1:9: socket: 'duopolyd.sock' is no absolute path"},
+        {"socket: /tmp\n", ":1:9: socket: /tmp is a folder on this host"},
+        {"socket: /no/such/place/s\n", ":1:9: socket: /no/such/place is not on this host"},
+        {"group: no-such-group\n", ":1:8: group: there is no group 'no-such-group'"},
+        {"state: here\n", ":1:8: state: 'here' is no absolute path"},
+        {"state: /etc/passwd\n", ":1:8: state: /etc/passwd is no folder on this host"},
+        {"log: {folder: /no/such}\n", ":1:15: folder: /no/such is not on this host, nor /no,"},
+        {"log:\n  folder: a/b\n", ":2:11: folder: 'a/b' is neither a path from / on nor"},
         {"log: {max_bytes: 1 B}\n", ":1:18: max_bytes: '1 B' is out of range"},
     };
     struct settings settings;
@@ -279,7 +297,7 @@ static void the_recording_is_in_the_state(void **state)
         const char *text, *folder;
     } cases[] = {
         {"state: /s\n", "/s/log"},
-        {"{state: /s, log: {folder: a/b}}\n", "/s/a/b"},
+        {"{state: /s, log: {folder: steps}}\n", "/s/steps"},
         {"{state: /s, log: {folder: /elsewhere}}\n", "/elsewhere"},
         {"{state: /s, log: {folder: none}}\n", ""},
     };

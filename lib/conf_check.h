@@ -1,0 +1,28 @@
+/* Checks of words that configurations share, for conf_field.check: addresses, paths, names of the
+ * host. The empty word passes (a field without a default refuses it itself). What only this host
+ * can know is said so. Each returns 0, or −EINVAL with a sentence that names no position. */
+#pragma once
+
+#include "lib/err.h"
+
+/* tcp://HOST:PORT to listen on: HOST is *, an address or an interface of this host; PORT is 1 to
+ * 65535, or * for a free one. */
+int conf_check_listen(const char *text, struct err *err);
+
+/* tcp://HOST:PORT to connect to: HOST is an address or a name, not asked for here. */
+int conf_check_connect(const char *text, struct err *err);
+
+/* An absolute path. */
+int conf_check_path(const char *text, struct err *err);
+
+/* A folder of this host by an absolute path, or one that can be made: its parent is there. */
+int conf_check_folder(const char *text, struct err *err);
+
+/* A file in such a folder. */
+int conf_check_file(const char *text, struct err *err);
+
+/* A program that this host can run, by an absolute path. */
+int conf_check_program(const char *text, struct err *err);
+
+/* A network interface of this network namespace. */
+int conf_check_interface(const char *text, struct err *err);
