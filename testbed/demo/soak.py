@@ -143,7 +143,7 @@ class Soak:
                 next_kill += kill_every
         self._run_out()
         self._calm_down()
-        self._judge_jobs()
+        self.judge_jobs()
 
     def _tick(self):
         time.sleep(0.1)
@@ -193,9 +193,9 @@ class Soak:
 
     def _left(self):
         """What must not be there without a job, in words."""
-        status, tasks = self.running.ask("status"), victims.TASKS + ("duopoly-task",)
+        status = self.running.ask("status")
         words = ["%s %d" % (name, pid) for pid, name in victims.programs(os.path.dirname(self.running.program("")))
-                 if name in tasks]
+                 if name in victims.TASKS]
         words += ["cgroup %s" % folder for folder in self._attempt_cgroups()]
         if status["attempts"]:
             words.append("%d attempts in the controller" % status["attempts"])
@@ -206,12 +206,12 @@ class Soak:
         return words
 
     def _attempt_cgroups(self):
-        """One level below the hosts' own."""
+        """One level below the hosts' own: an attempt's parent is in it too."""
         top = self.running.net.instance.state["cgroup"]
         return [os.path.join(host, name) for host in self.running.net.hosts for name in listed(os.path.join(top, host))
                 if os.path.isdir(os.path.join(top, host, name))]
 
-    def _judge_jobs(self):
+    def judge_jobs(self):
         jobs = self.running.ask("jobs", "-a")["jobs"]
         failed = [job for job in jobs if job["state"] == "failed"]
         silent = ["%d %s" % (job["job"], job["name"]) for job in failed if not job["text"]]

@@ -130,6 +130,7 @@ class Victims:
                             between(seconds * 4 - 3, 60, 90))
 
     def _parent(self, where, _seconds):
+        """An attempt's, or the one of an agent's that begins them."""
         pid = self._process(where, ("duopoly-task",))
         return pid and "kill duopoly-task %d" % pid
 
