@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,8 @@ static int begin(struct recording *recording, uint32_t files, const struct engin
                  struct err *err)
 {
     const char *folder = recording->folder;
+    /* Whoever starts us may ignore it, and then nobody could wait for a dump's child. */
+    signal(SIGCHLD, SIG_DFL);
     int r = recording_ring_init(&recording->ring, RING);
     if (r == 0)
         r = recording_dump_init(&recording->dump, engine);

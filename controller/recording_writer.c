@@ -348,6 +348,7 @@ int recording_writer_open(const char *folder, uint32_t files, struct recording_r
         return err_sys(err, ENOMEM, "the recording in %s", folder);
     snprintf(writer->folder, sizeof(writer->folder), "%s", folder);
     snprintf(writer->next, sizeof(writer->next), "%s/duopoly.next", folder);
+    unlink(writer->next); /* of a controller that was killed meanwhile */
     writer->files = files;
     writer->ring = ring;
     writer->fd = -1;

@@ -19,7 +19,8 @@
 
 struct recording_writer;
 
-/* Borrows the ring until close; `folder` exists. Writes the name that the child shall write. */
+/* Borrows the ring until close; `folder` exists. What a killed controller left unfinished there is
+ * removed. */
 int recording_writer_open(const char *folder, uint32_t files, struct recording_ring *ring,
                           struct recording_writer **ret_writer, struct err *err);
 /* Writes what is in the ring, then the last line (`end stopped`; `end dropped` when steps were

@@ -1,4 +1,6 @@
 """The recording of a real duopolyd: bounded whatever is submitted, never in the way, whole after a kill and on again after a full disk."""
+import os
+import pathlib
 import resource
 import subprocess
 
@@ -118,6 +120,31 @@ def test_a_killed_controllers_recording_is_whole(made):
     assert daemon.stop() == 0
     assert daemon.log()[-1] == "end stopped" and len(files_of(daemon)) > 1
     replay_all(daemon)
+
+
+def children_of(pid):
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def alive(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_controller_killed_while_a_file_begins_leaves_the_one_before(made):
+    daemon = daemon_of(made, "16 kB")
+    agent_of(made, daemon)
+    os.mkfifo(daemon.folder / "log" / "duopoly.next")  # nobody reads: the state is never written
+    daemon.ctl("submit", workload(daemon.folder, small_jobs(300)))
+    child, = wait_until(lambda: children_of(daemon.process.pid), "a dump is under way")
+    daemon.ctl("cancel", 1)
+    wait_until(lambda: any(l.startswith("e job_cancel") for l in daemon.log()), "the file before goes on")
+    daemon.kill()
+    wait_until(lambda: not alive(child), "the dump's child ends with the controller")
+    replay_all(daemon)
+    daemon.start()
+    assert daemon.stop() == 0
+    assert daemon.log()[-1] == "end stopped" and not (daemon.folder / "log" / "duopoly.next").exists()
 
 
 def test_after_a_full_disk_it_goes_on(made):

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -417,6 +418,20 @@ static void a_file_that_cannot_be_begun_is_tried_again(void **state)
     replayed("duopoly.log");
 }
 
+/* A program that ignores SIGCHLD starts us, and one that was killed left its dump behind. */
+static void it_begins_whatever_was_before(void **state)
+{
+    (void)state;
+    struct controller c;
+    signal(SIGCHLD, SIG_IGN);
+    assert_int_equal(mkfifo(path_of("duopoly.next"), 0600), 0);
+    begin(&c, 4096, 2);
+    assert_int_equal(counters(&c).files, 1);
+    end(&c);
+    assert_string_equal(replayed("duopoly.log").end, "stopped");
+    nothing_else_is_left();
+}
+
 static void a_folder_that_cannot_be_written_is_refused(void **state)
 {
     (void)state;
@@ -445,6 +460,7 @@ int main(void)
         CASE(after_a_refusing_disk_it_goes_on),
         CASE(a_full_disk_is_waited_for),
         CASE(a_file_that_cannot_be_begun_is_tried_again),
+        CASE(it_begins_whatever_was_before),
         CASE(a_folder_that_cannot_be_written_is_refused),
     };
     return cmocka_run_group_tests_name("recording", tests, NULL, NULL);
