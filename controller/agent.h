@@ -20,10 +20,11 @@ struct agent_attempt {
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
 
 struct agent {
-    UT_hash_handle by_name, by_peer;
+    UT_hash_handle by_name, by_peer, by_address;
     struct agents *agents;
     char name[64], rack[32], labels[ENGINE_LABELS_MAX];
     uint8_t address[16];
+    bool addressed; /* found by its address */
     bool is_switch;
     uint32_t host;
     uint64_t boot, hello_sequence;
@@ -63,10 +64,10 @@ struct agents {
     struct agents_hooks hooks;
     struct timers *timers;
     struct agents_counters counters;
-    struct agent *names, *peers; /* hashes */
-    struct agent **order;        /* all, in the natural order of names */
-    struct agent **hosts;        /* by index */
-    uint32_t *host_order;        /* indexes, in the natural order of names */
+    struct agent *names, *peers, *addresses; /* hashes */
+    struct agent **order;                    /* all, in the natural order of names */
+    struct agent **hosts;                    /* by index */
+    uint32_t *host_order;                    /* indexes, in the natural order of names */
     uint32_t n, n_hosts, n_switches;
     bool resyncing;
     uint32_t awaited; /* known hosts whose inventories are not in */
@@ -88,6 +89,11 @@ struct agent_refusal {
 struct agent *agent_find(const struct agents *agents, const char *name);
 /* A new one in the table; NULL when memory is short. */
 struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello);
+
+/* The host whose outputs are served at that address; NULL: nobody's. */
+struct agent *agent_at_address(const struct agents *agents, const uint8_t *address);
+/* From now on the agent has this address, which nobody else has then; all zeros: none. */
+void agent_set_address(struct agent *agent, const uint8_t *address);
 
 /* agent_hello.c: judges a HELLO and begins its session. */
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,

@@ -123,6 +123,7 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
     if (r == 0) {
         wire_begin(&agents->out, duopoly_Envelope_start_tag)->body.start = *start;
         agents->out.body.start.inputs = n_inputs;
+        agents->out.body.start.stall_ms = (uint32_t)(agents->config.fetch_stall_ns / 1000000);
         r = agent_send(agent, &agents->out, true);
     }
     if (r == 0)

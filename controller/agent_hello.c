@@ -120,7 +120,7 @@ static void description_take(struct agent *agent, const duopoly_Hello *hello)
     agent->n_units = hello->units_count;
     strcpy(agent->labels, labels);
     wire_copy(agent->rack, sizeof(agent->rack), hello->rack);
-    memcpy(agent->address, hello->address, sizeof(agent->address));
+    agent_set_address(agent, hello->address);
     agent->uplink_bps = hello->uplink_bps;
     agent->downlink_bps = hello->downlink_bps;
 }

@@ -179,6 +179,20 @@ static void output_lost_take(struct agent *agent, const duopoly_OutputLost *lost
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
 }
 
+static void source_state_take(struct agent *agent, const duopoly_SourceState *state)
+{
+    const struct agent *source = agent_at_address(agent->agents, state->address);
+    struct event event = {.kind = state->flows ? EVENT_SOURCE_FLOWS : EVENT_SOURCE_STALLED};
+    if (!source || agent->is_switch) {
+        agent->agents->counters.sources_unknown++;
+        return;
+    }
+    event.source.attempt = state->attempt;
+    event.source.host = source->host;
+    event.source.others = state->others;
+    agent->agents->hooks.event(agent->agents->hooks.user, &event);
+}
+
 static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     switch (envelope->which_body) {
@@ -199,6 +213,9 @@ static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
         break;
     case duopoly_Envelope_output_lost_tag:
         output_lost_take(agent, &envelope->body.output_lost);
+        break;
+    case duopoly_Envelope_source_state_tag:
+        source_state_take(agent, &envelope->body.source_state);
         break;
     case duopoly_Envelope_agent_counters_tag:
         agent->counters = envelope->body.agent_counters;

@@ -65,6 +65,35 @@ struct agent *agent_find(const struct agents *agents, const char *name)
     return agent;
 }
 
+struct agent *agent_at_address(const struct agents *agents, const uint8_t *address)
+{
+    struct agent *agent;
+    HASH_FIND(by_address, agents->addresses, address, sizeof(agent->address), agent);
+    return agent;
+}
+
+static void address_drop(struct agent *agent)
+{
+    if (agent->addressed)
+        HASH_DELETE(by_address, agent->agents->addresses, agent);
+    agent->addressed = false;
+}
+
+void agent_set_address(struct agent *agent, const uint8_t *address)
+{
+    static const uint8_t none[sizeof(agent->address)];
+    struct agents *agents = agent->agents;
+    struct agent *other = agent_at_address(agents, address);
+    address_drop(agent);
+    memcpy(agent->address, address, sizeof(agent->address));
+    if (agent->is_switch || memcmp(address, none, sizeof(none)) == 0)
+        return;
+    if (other && other != agent)
+        address_drop(other);
+    HASH_ADD(by_address, agents->addresses, address, sizeof(agent->address), agent);
+    agent->addressed = true;
+}
+
 struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello)
 {
     struct agent *agent = calloc(1, sizeof(*agent));
@@ -291,6 +320,7 @@ void agents_destroy(struct agents *agents)
     if (!agents)
         return;
     HASH_CLEAR(by_peer, agents->peers);
+    HASH_CLEAR(by_address, agents->addresses);
     HASH_CLEAR(by_name, agents->names);
     for (uint32_t i = 0; i < agents->n; i++)
         agent_free(agents->order[i]);

@@ -41,6 +41,7 @@
 struct agents_config {
     uint32_t epoch, hosts_max;
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
+    int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is told of */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
     uint32_t resync_hosts; /* how many hosts the controller knew before; 0: nothing to wait for */
 };
@@ -137,6 +138,7 @@ struct agents_counters {
     uint64_t duplicates, gaps, old_epochs, nonsense;
     uint64_t malformed, ignored_kinds;
     uint64_t starts_asked, starts_lost;
+    uint64_t sources_unknown;      /* words on sources whose address is no host's */
     uint64_t refused[AGENT_KINDS]; /* by kind */
 };
 const struct agents_counters *agents_counters(const struct agents *agents);

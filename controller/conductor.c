@@ -425,6 +425,7 @@ static int agents_begin(struct conductor *conductor)
         .lease_ns = settings->timers.lease_ns,
         .resync_wait_ns = settings->timers.resync_wait_ns,
         .start_timeout_ns = settings->timers.start_timeout_ns,
+        .fetch_stall_ns = settings->timers.fetch_stall_ns,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
         .resync_hosts = state_hosts(conductor->state),

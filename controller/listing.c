@@ -271,7 +271,32 @@ static const char *state_name(const struct agent_view *agent, const struct host_
                                         [AGENT_UP] = "up",
                                         [AGENT_SILENT] = "silent",
                                         [AGENT_LOST] = "lost"};
-    return host && host->draining && agent->state == AGENT_UP ? "draining" : names[agent->state];
+    if (!host || agent->state != AGENT_UP)
+        return names[agent->state];
+    return host->draining ? "draining" : host->suspect ? "suspect" : names[AGENT_UP];
+}
+
+/* What is known of reading from there, and of it as a reader. */
+static void host_note(const struct conductor *conductor, const struct host_view *host,
+                      duopoly_HostRow *row)
+{
+    double since_s = (double)(conductor_now_ns(conductor) - host->suspect_since_ns) / 1e9;
+    if (host->mute)
+        snprintf(row->text, sizeof(row->text),
+                 "%" PRIu32 " host%s cannot read from it: suspect for %.0f s", host->readers,
+                 host->readers == 1 ? "" : "s", since_s);
+    else if (host->suspect)
+        snprintf(row->text, sizeof(row->text),
+                 "cannot read from %" PRIu32 " hosts, which others can: suspect for %.0f s",
+                 host->sources, since_s);
+    else if (host->readers)
+        snprintf(row->text, sizeof(row->text), "%" PRIu32 " host%s cannot read from it",
+                 host->readers, host->readers == 1 ? "" : "s");
+    else if (host->trial)
+        wire_copy(row->text, sizeof(row->text),
+                  "was suspect; nobody has read from it since: on trial");
+    row->readers = host->readers;
+    row->sources = host->sources;
 }
 
 static void host_row(const struct conductor *conductor, const struct agent_view *agent,
@@ -294,6 +319,7 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->receiving = host.receiving;
     row->uplink_permille = host.uplink_permille;
     row->downlink_permille = host.downlink_permille;
+    host_note(conductor, &host, row);
 }
 
 /* The cursor is the place in the order of names. A host that joins meanwhile may shift it by one:

@@ -61,6 +61,9 @@ static void engine_tell(struct telling *telling, const struct engine *engine)
     tell(telling, "engine.starved_ns", (uint64_t)c.starved_ns);
     tell(telling, "engine.jobs_done", c.jobs_done);
     tell(telling, "engine.jobs_failed", c.jobs_failed);
+    tell(telling, "engine.stalls", c.stalls);
+    tell(telling, "engine.suspicions", c.suspicions);
+    tell(telling, "engine.sources_replaced", c.sources_replaced);
     tell(telling, "engine.visits", c.visits);
 }
 
@@ -77,6 +80,7 @@ static void sessions_tell(struct telling *telling, const struct agents_counters 
     tell(telling, "messages.ignored_kinds", c->ignored_kinds);
     tell(telling, "starts.asked", c->starts_asked);
     tell(telling, "starts.lost", c->starts_lost);
+    tell(telling, "sources.unknown", c->sources_unknown);
     tell_kinds(telling, "refused", c->refused);
 }
 

@@ -145,6 +145,7 @@ static const struct conf_field timer_fields[] = {
     DURATION(settings_timers, resync_wait_ns, "resync_wait", "5 s", 0, 600 * SECOND),
     DURATION(settings_timers, start_timeout_ns, "start_timeout", "5 s", SECOND / 100, 600 * SECOND),
     DURATION(settings_timers, client_idle_ns, "client_idle", "60 s", SECOND, 86400 * SECOND),
+    DURATION(settings_timers, fetch_stall_ns, "fetch_stall", "10 s", SECOND / 10, 3600 * SECOND),
     END,
 };
 
@@ -343,6 +344,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->hold_max_ns = policy->hold_max_ns;
     ret_config->stop_grace_ns = policy->stop_grace_ns;
     ret_config->failures_max = (uint32_t)policy->failures_max;
+    ret_config->source_lost_ns = settings->timers.host_lost_ns;
     levels_fill(&settings->levels.coflow, &ret_config->coflow);
     levels_fill(&settings->levels.macroflow, &ret_config->macroflow);
     levels_fill(&settings->levels.dclas, &ret_config->dclas);

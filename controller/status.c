@@ -86,6 +86,8 @@ static void counts_fill(const struct engine_status *status, const struct engine_
     out->first_ready = (uint32_t)status->first_ready;
     out->first_free = status->first_free;
     out->first_job = status->first_job;
+    out->hosts_suspect = status->hosts_suspect;
+    out->sources_replaced = counters->sources_replaced;
 }
 
 void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
@@ -110,6 +112,11 @@ void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
     if (agents_resyncing(conductor_agents(conductor)))
         wire_copy(out->text, sizeof(out->text),
                   "waits for the hosts that were known before the restart");
+    else if (status.hosts_suspect)
+        snprintf(out->text, sizeof(out->text),
+                 "%" PRIu32 " suspect host%s no new work, because others cannot read from there or "
+                 "it from them (duopolyctl hosts)",
+                 status.hosts_suspect, status.hosts_suspect == 1 ? " gets" : "s get");
     else if (out->lost_jobs)
         say(out->text, sizeof(out->text),
             "%" PRIu64 " attempt%s of %" PRIu32 " job%s that are not known here were stopped: jobs "

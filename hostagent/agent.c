@@ -48,6 +48,13 @@ static void on_state(void *user, const duopoly_AttemptState *state)
         uplink_tell_state(agent->uplink, state);
 }
 
+static void on_source(void *user, const duopoly_SourceState *source)
+{
+    struct agent *agent = user;
+    if (agent->uplink)
+        uplink_tell_source(agent->uplink, source);
+}
+
 static void on_output_lost(void *user, const duopoly_OutputLost *lost)
 {
     struct agent *agent = user;
@@ -210,8 +217,10 @@ static int open_host(struct agent *agent, struct err *err)
     const struct settings_link *link = &agent->settings->link;
     open_nudge(agent);
     const struct tasks_config config = tasks_config_of(agent);
-    const struct tasks_handler handler = {
-        .on_state = on_state, .on_output_lost = on_output_lost, .user = agent};
+    const struct tasks_handler handler = {.on_state = on_state,
+                                          .on_output_lost = on_output_lost,
+                                          .on_source = on_source,
+                                          .user = agent};
     links_init(&agent->links, (uint64_t)link->rate_bps);
     int r = links_nl_open(link->uplink, &agent->links_nl, err);
     return r < 0 ? r : tasks_open(&config, agent->event, &handler, &agent->tasks, err);

@@ -86,9 +86,9 @@ static void print_start(FILE *file, const duopoly_Start *start)
             r->io_bytes_s, start->command);
     fprintf(file,
             "job %" PRIu64 "\nstage %" PRIu32 "\ntask %" PRIu32 "\nattempt %" PRIu64
-            "\ncompute_ns %" PRIu64 "\noutput_bytes %" PRIu64 "\n",
+            "\ncompute_ns %" PRIu64 "\noutput_bytes %" PRIu64 "\nstall_ms %" PRIu32 "\n",
             start->job, start->stage, start->task, start->attempt, start->compute_ns,
-            start->output_bytes);
+            start->output_bytes, start->stall_ms);
 }
 
 /* All of it by one write where that is possible: a record that was cut short in its head is none.
@@ -162,11 +162,11 @@ int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
                "stopped %u\nlevels %" SCNu32 " %" SCNu32 "\nunit %" SCNu32 " %" SCNd64 " %" SCNd64
                " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "\ncommand %63s\njob %" SCNu64
                "\nstage %" SCNu32 "\ntask %" SCNu32 "\nattempt %" SCNu64 "\ncompute_ns %" SCNu64
-               "\noutput_bytes %" SCNu64,
+               "\noutput_bytes %" SCNu64 "\nstall_ms %" SCNu32,
                &stopped, &start.coflow_level, &start.macroflow_level, &start.unit, &r->slots,
                &r->cpu_milli, &r->mem_bytes, &r->gpu_milli, &r->gpu_mem_bytes, &r->io_bytes_s,
                start.command, &start.job, &start.stage, &start.task, &start.attempt,
-               &start.compute_ns, &start.output_bytes) != 17 ||
+               &start.compute_ns, &start.output_bytes, &start.stall_ms) != 18 ||
         start.attempt != attempt)
         return err_set(err, EBADMSG, "%s is not an attempt's", path);
     start.has_resources = true;

@@ -57,6 +57,7 @@ struct tasks_config {
 struct tasks_handler {
     void (*on_state)(void *user, const duopoly_AttemptState *state);
     void (*on_output_lost)(void *user, const duopoly_OutputLost *lost);
+    void (*on_source)(void *user, const duopoly_SourceState *source);
     void *user;
 };
 

@@ -1,6 +1,7 @@
 #include "hostagent/cgroup.h"
 #include "hostagent/tasks_attempt.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +17,19 @@
 
 /* ---- what the parent says ---- */
 
+/* 16 bytes, IPv4 mapped. */
+static int address_parse(const char *text, uint8_t *ret_address)
+{
+    struct in_addr v4;
+    if (inet_pton(AF_INET, text, &v4) == 1) {
+        memset(ret_address, 0, 10);
+        memset(ret_address + 10, 0xff, 2);
+        memcpy(ret_address + 12, &v4, 4);
+        return 0;
+    }
+    return inet_pton(AF_INET6, text, ret_address) == 1 ? 0 : -EINVAL;
+}
+
 static void on_missing(struct attempt *attempt, const struct attempt_said *said)
 {
     struct tasks *tasks = attempt->tasks;
@@ -26,6 +40,18 @@ static void on_missing(struct attempt *attempt, const struct attempt_said *said)
     if (attempt->lost_n < ATTEMPT_LOST)
         attempt->lost[attempt->lost_n++] = lost;
     tasks->handler.on_output_lost(tasks->handler.user, &lost);
+}
+
+static void on_source(struct attempt *attempt, const struct attempt_said *said)
+{
+    struct tasks *tasks = attempt->tasks;
+    duopoly_SourceState source = {.attempt = attempt->start.attempt,
+                                  .flows = said->word == ATTEMPT_FLOWS,
+                                  .others = said->others};
+    if (address_parse(said->addresses, source.address) < 0)
+        tasks->counters.ignored_words++;
+    else if (attempt->phase == duopoly_AttemptPhase_PHASE_STARTED)
+        tasks->handler.on_source(tasks->handler.user, &source);
 }
 
 static void on_said(struct attempt *attempt, const char *text)
@@ -51,6 +77,10 @@ static void on_said(struct attempt *attempt, const char *text)
     case ATTEMPT_CONNECTION:
         journal_line(tasks->config.journal, "connection %" PRIu64 " %s %" PRIu64,
                      attempt->start.attempt, said.addresses, journal_now_ns());
+        return;
+    case ATTEMPT_STALLED:
+    case ATTEMPT_FLOWS:
+        on_source(attempt, &said);
         return;
     case ATTEMPT_DONE:
         return; /* its exit status follows and counts */

@@ -95,6 +95,15 @@ void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lo
     uplink_send(uplink, WIRE_RESULT, true);
 }
 
+/* A lost one is no loss: it is said again while it lasts. */
+void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_source_state_tag)->body.source_state = *source;
+    uplink_send(uplink, WIRE_RESULT, true);
+}
+
 void uplink_report_load(struct uplink *uplink, const duopoly_Load *load)
 {
     if (!uplink->open)

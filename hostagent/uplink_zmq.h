@@ -50,6 +50,7 @@ void uplink_set_tasks(struct uplink *uplink, struct tasks *tasks);
 /* Results and changes; what happens without a session is in the next inventory. */
 void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state);
 void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost);
+void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source);
 
 /* Reports. */
 void uplink_report_load(struct uplink *uplink, const duopoly_Load *load);

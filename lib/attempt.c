@@ -29,6 +29,16 @@ static int parse_connection(const char *rest, struct attempt_said *said)
     return 0;
 }
 
+static int parse_source(const char *rest, bool flows, struct attempt_said *said)
+{
+    int end = 0;
+    if (sscanf(rest, "%63s%n", said->addresses, &end) != 1)
+        return -EINVAL;
+    if (!flows && sscanf(rest, "%63s %" SCNu32 "%n", said->addresses, &said->others, &end) != 2)
+        return -EINVAL;
+    return rest[end] ? -EINVAL : 0;
+}
+
 int attempt_parse_said(const char *text, struct attempt_said *ret_said)
 {
     struct attempt_said said = {0};
@@ -43,6 +53,12 @@ int attempt_parse_said(const char *text, struct attempt_said *ret_said)
     } else if (strncmp(text, "connection ", 11) == 0) {
         said.word = ATTEMPT_CONNECTION;
         r = parse_connection(text + 11, &said);
+    } else if (strncmp(text, "stalled ", 8) == 0) {
+        said.word = ATTEMPT_STALLED;
+        r = parse_source(text + 8, false, &said);
+    } else if (strncmp(text, "flows ", 6) == 0) {
+        said.word = ATTEMPT_FLOWS;
+        r = parse_source(text + 6, true, &said);
     } else {
         r = -EINVAL;
     }

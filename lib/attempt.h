@@ -49,13 +49,21 @@ struct attempt_status {
 };
 
 /* What a command says. */
-enum attempt_word { ATTEMPT_RECEIVED, ATTEMPT_MISSING, ATTEMPT_CONNECTION, ATTEMPT_DONE };
+enum attempt_word {
+    ATTEMPT_RECEIVED,
+    ATTEMPT_MISSING,
+    ATTEMPT_CONNECTION,
+    ATTEMPT_DONE,
+    ATTEMPT_STALLED,
+    ATTEMPT_FLOWS
+};
 
 struct attempt_said {
     enum attempt_word word;
     uint32_t stage, task; /* MISSING: whose output */
     uint64_t attempt;
-    char addresses[128]; /* CONNECTION: the four words; MISSING: the source's address */
+    uint32_t others;     /* STALLED: sources that gave something meanwhile */
+    char addresses[128]; /* CONNECTION: the four words; MISSING, STALLED, FLOWS: the source's */
 };
 
 /* −EINVAL for words that are not in schemas/task.md: they are ignored and counted. */

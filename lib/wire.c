@@ -59,6 +59,7 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(progress);
         KIND(attempt_state);
         KIND(output_lost);
+        KIND(source_state);
         KIND(agent_counters);
         KIND(welcome);
         KIND(refused);

@@ -132,6 +132,7 @@ static int run_status(struct client *client, const struct request *request, stru
     uplinks_write(s, writer);
     writer_field(writer, "hosts_up", "hosts up", value_number(s->hosts_up));
     writer_field(writer, "hosts", "hosts known", value_number(s->hosts));
+    writer_field(writer, "hosts_suspect", "hosts suspect", value_number(s->hosts_suspect));
     writer_field(writer, "slots_free", "slots free", value_signed(s->slots_free));
     writer_field(writer, "slots", "slots", value_signed(s->slots));
     writer_field(writer, "jobs_active", "jobs active", value_number(s->jobs_active));
@@ -145,6 +146,7 @@ static int run_status(struct client *client, const struct request *request, stru
                  value_number(s->orphans));
     writer_field(writer, "lost_jobs", s->orphans ? "of jobs lost" : NULL,
                  value_number(s->lost_jobs));
+    writer_field(writer, "sources_replaced", "sources replaced", value_number(s->sources_replaced));
     if (*s->text)
         writer_field(writer, "text", "note", value_text(s->text));
     return 0;

@@ -145,6 +145,9 @@ static const struct column host_columns[] = {
     {"downlink_permille", "DOWNLINK"},
     {"silent_ns", "LAST HEARD"},
     {"boot", NULL},
+    {"readers", NULL},
+    {"sources", NULL},
+    {"text", "NOTE"},
     {NULL, NULL},
 };
 
@@ -164,6 +167,9 @@ static void host_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_permille(row->downlink_permille));
         writer_cell(writer, duration_or_none(row->silent_ns));
         writer_cell(writer, value_number(row->boot));
+        writer_cell(writer, value_number(row->readers));
+        writer_cell(writer, value_number(row->sources));
+        writer_cell(writer, text_or_none(row->text));
     }
 }
 

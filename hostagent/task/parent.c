@@ -156,8 +156,16 @@ static void take_agent(struct parent *parent)
 
 /* ---- the command ---- */
 
+/* What is said of a source changes, and is said again while it lasts. */
+static bool is_passing(const char *text)
+{
+    return strncmp(text, "said stalled ", 13) == 0 || strncmp(text, "said flows ", 11) == 0;
+}
+
 static void keep(struct parent *parent, const char *text)
 {
+    if (is_passing(text))
+        return;
     for (uint32_t i = 0; i < parent->said_n; i++)
         if (strcmp(parent->said[i], text) == 0)
             return;

@@ -44,11 +44,11 @@ def check_policies(build, names):
 
 class Cluster:
     """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a directory
-    for what the daemons write."""
+    for what the daemons write; timers: the controller's that are not its defaults, as its configuration has them."""
 
-    def __init__(self, net, build, policy, slots, scale, seed, logs):
+    def __init__(self, net, build, policy, slots, scale, seed, logs, timers=None):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
-        self.scale, self.seed, self.logs = scale, seed, logs
+        self.scale, self.seed, self.logs, self.timers = scale, seed, logs, timers or {}
         # What knows one level has one queue, as long as the eight together.
         self.queue_levels = 1 if policies(build)[policy] == "none" else 8
         self.directory = os.path.join(net.instance.memory(), policy)
@@ -192,6 +192,7 @@ class Cluster:
                  "socket: %s" % self.socket,
                  "group: root",
                  "state: %s" % os.path.join(self.directory, "state", network.CONTROLLER),
+                 *(["timers:"] + ["  %s: %s" % timer for timer in self.timers.items()] if self.timers else []),
                  "log:",
                  "  folder: %s" % self.log_folder,
                  "policy:",

@@ -18,7 +18,9 @@ enum {
     RECEIVE_SIZE = 256 << 10,
     BACKOFF_FIRST_MS = 50,
     BACKOFF_LAST_MS = 1000,
-    MISSING_GRACE_MS = 500
+    MISSING_GRACE_MS = 500,
+    STALL_LOOKS = 4,  /* in stall_ms */
+    STALL_LONGEST = 4 /* stall_ms between two words on one source */
 };
 
 struct source {
@@ -42,6 +44,10 @@ struct source {
     size_t answer_have;
     bool in_body;
     bool probed, missing;
+
+    uint64_t moved_us; /* when the last byte came, or the fetch began */
+    uint64_t told_us;  /* when its stall was told; 0: it has none */
+    uint64_t again_us; /* after so long it is told again */
 };
 
 struct fetch {
@@ -50,6 +56,7 @@ struct fetch {
     struct fetch_listener listener;
     uint16_t port;
     sd_event_source *grace; /* also the one call of an empty fetch */
+    sd_event_source *look;  /* for stalled sources */
     size_t n_sources, n_left;
     bool any_missing, any_content, finished;
     struct source *sources;
@@ -261,6 +268,22 @@ static int take_bytes(struct source *source, const uint8_t *bytes, size_t size)
     return r;
 }
 
+static uint64_t now_us(const struct fetch *fetch)
+{
+    uint64_t now = 0;
+    sd_event_now(fetch->event, CLOCK_MONOTONIC, &now);
+    return now;
+}
+
+static void source_moved(struct source *source)
+{
+    source->moved_us = now_us(source->fetch);
+    if (!source->told_us)
+        return;
+    source->told_us = 0;
+    source->fetch->listener.flows(source->fetch->listener.context, source->parts[0].address);
+}
+
 static int source_read(struct source *source)
 {
     ssize_t n = recv(source->fd, source->fetch->received, RECEIVE_SIZE, 0);
@@ -269,6 +292,7 @@ static int source_read(struct source *source)
     if (n <= 0)
         return source_retry(source);
     source->backoff_ms = BACKOFF_FIRST_MS;
+    source_moved(source);
     return take_bytes(source, source->fetch->received, (size_t)n);
 }
 
@@ -415,6 +439,57 @@ static int source_connect(struct source *source)
                            on_socket, source);
 }
 
+/* ---- sources that give nothing ---- */
+
+static bool source_waits(const struct source *source)
+{
+    return source->current < source->n && !source->missing;
+}
+
+static unsigned count_moved_since(const struct fetch *fetch, uint64_t us)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < fetch->n_sources; i++)
+        n += fetch->sources[i].moved_us > us;
+    return n;
+}
+
+static void source_look(struct source *source, uint64_t now, uint64_t stall_us)
+{
+    struct fetch *fetch = source->fetch;
+    bool due = source->told_us ? now - source->told_us >= source->again_us
+                               : now - source->moved_us >= stall_us;
+    if (!source_waits(source) || !due)
+        return;
+    source->again_us = source->told_us ? 2 * source->again_us : stall_us;
+    if (source->again_us > STALL_LONGEST * stall_us)
+        source->again_us = STALL_LONGEST * stall_us;
+    source->told_us = now;
+    fetch->listener.stalled(fetch->listener.context, source->parts[0].address,
+                            count_moved_since(fetch, source->moved_us));
+}
+
+static int on_look(sd_event_source *s, uint64_t usec, void *context)
+{
+    struct fetch *fetch = context;
+    uint64_t now = now_us(fetch), stall_us = fetch->input->stall_ms * (uint64_t)1000;
+    (void)usec;
+    for (size_t i = 0; i < fetch->n_sources && !fetch->finished; i++)
+        source_look(&fetch->sources[i], now, stall_us);
+    if (fetch->n_left == 0 || fetch->finished)
+        return sd_event_source_set_enabled(s, SD_EVENT_OFF);
+    int r = sd_event_source_set_time(s, now + stall_us / STALL_LOOKS);
+    return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+}
+
+static int begin_looking(struct fetch *fetch)
+{
+    unsigned stall_ms = fetch->input->stall_ms;
+    if (!stall_ms || !fetch->n_left)
+        return 0;
+    return add_timer(fetch, &fetch->look, stall_ms / STALL_LOOKS, on_look, fetch);
+}
+
 /* ---- the whole ---- */
 
 /* `parts` has n entries at one address, `first` of the input's. */
@@ -423,6 +498,7 @@ static int add_source(struct fetch *fetch, const struct input_part *parts, size_
     struct source *source = &fetch->sources[fetch->n_sources++];
     *source = (struct source){
         .fetch = fetch, .parts = parts, .n = n, .fd = -1, .backoff_ms = BACKOFF_FIRST_MS};
+    source->moved_us = now_us(fetch);
     fetch->n_left++;
     source->got = XXH3_createState();
     source->want = XXH3_createState();
@@ -479,7 +555,7 @@ int fetch_create(sd_event *event, const struct input *input, uint16_t port,
         goto fail;
     *fetch = (struct fetch){
         .event = sd_event_ref(event), .input = input, .port = port, .listener = *listener};
-    if ((r = add_sources(fetch)) < 0)
+    if ((r = add_sources(fetch)) < 0 || (r = begin_looking(fetch)) < 0)
         goto fail;
     if (fetch->n_left == 0 && (r = add_timer(fetch, &fetch->grace, 0, on_grace, fetch)) < 0)
         goto fail;
@@ -505,6 +581,7 @@ void fetch_destroy(struct fetch *fetch)
         free(source->out);
     }
     sd_event_source_disable_unref(fetch->grace);
+    sd_event_source_disable_unref(fetch->look);
     sd_event_unref(fetch->event);
     free(fetch->sources);
     free(fetch);

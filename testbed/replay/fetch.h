@@ -3,7 +3,8 @@
  *
  * Each part's content is checked by hash against the stream that it must be (stream.h). A
  * connection that breaks, or cannot be opened, is tried again for ever, from the offset that was
- * reached, after 50 ms, then twice as long each time up to 1 s: only a source that answers can say
+ * reached, after 50 ms, then twice as long each time up to 1 s; after stall_ms without a byte the
+ * owner hears of it, but it is tried on: only a source that answers can say
  * that an output is missing. The scheduler ends attempts whose source is gone. When something is
  * missing, half a second is left to hear of all else that is, then the fetch fails: so a scheduler
  * learns of a whole lost host from one attempt.
@@ -33,6 +34,11 @@ struct fetch_listener {
     /* Once: the first byte of content has arrived, over this connection. */
     void (*first)(void *context, const struct ports_connection *connection);
     void (*missing)(void *context, const struct input_part *part);
+    /* This address gave nothing for input->stall_ms, while `others` other ones gave something; told
+     * again while it lasts, each time after twice as long, up to STALL_LONGEST times stall_ms. */
+    void (*stalled)(void *context, const char *address, unsigned others);
+    /* It gives something again. */
+    void (*flows)(void *context, const char *address);
     /* Once: err is NULL when all has arrived; else −ENOENT (parts are missing), −EBADMSG (wrong
      * content), −errno. */
     void (*finished)(void *context, const struct err *err);

@@ -91,7 +91,8 @@ static int read_line(struct input *input, char *line, unsigned *version)
                 {"task", NULL, &input->task},
                 {"attempt", &input->attempt, NULL},
                 {"compute_ns", &input->compute_ns, NULL},
-                {"output_bytes", &input->output_bytes, NULL}};
+                {"output_bytes", &input->output_bytes, NULL},
+                {"stall_ms", NULL, &input->stall_ms}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(words[0], rows[i].name) != 0)
             continue;

@@ -29,6 +29,7 @@ struct input {
     uint64_t attempt;
     uint64_t compute_ns;
     uint64_t output_bytes;
+    uint32_t stall_ms; /* 0: nothing is said of sources that give nothing */
     size_t n_parts;
     struct input_part *parts;
 };

@@ -112,6 +112,16 @@ static void on_missing(void *context, const struct input_part *part)
              part->address);
 }
 
+static void on_stalled(void *context, const char *address, unsigned others)
+{
+    task_say(context, "stalled %s %u", address, others);
+}
+
+static void on_flows(void *context, const char *address)
+{
+    task_say(context, "flows %s", address);
+}
+
 static void on_fetched(void *context, const struct err *err)
 {
     if (err)
@@ -149,8 +159,9 @@ static int task_prepare(struct task *task, struct err *err)
 
 static int task_loop(struct task *task, struct err *err)
 {
-    const struct fetch_listener listener = {task,     on_connecting, on_opened, on_closed,
-                                            on_first, on_missing,    on_fetched};
+    const struct fetch_listener listener = {task,       on_connecting, on_opened,
+                                            on_closed,  on_first,      on_missing,
+                                            on_stalled, on_flows,      on_fetched};
     int r =
         fetch_create(task->event, &task->input, task->options->port, &listener, &task->fetch, err);
     if (r == 0 && (r = sd_event_loop(task->event)) < 0)

@@ -61,9 +61,12 @@ static void on_event(void *user, const struct event *event)
     assert_non_null(kind_end);
     /* The kind and the first field say enough here. */
     bool of_attempt = event->kind >= EVENT_ATTEMPT_SEEN && event->kind <= EVENT_ATTEMPT_LOST;
+    bool of_source = event->kind == EVENT_SOURCE_STALLED || event->kind == EVENT_SOURCE_FLOWS;
     *kind_end = '\0';
     line_add(world.facts, "%s(%d) ", record,
-             of_attempt ? (int)event->attempt.attempt : (int)event->host.host);
+             of_attempt  ? (int)event->attempt.attempt
+             : of_source ? (int)event->source.host
+                         : (int)event->host.host);
 }
 
 static void on_failed(void *user, uint64_t attempt, const char *words)
@@ -208,6 +211,16 @@ static void start(uint32_t host, uint64_t attempt, uint32_t inputs)
     agents_start(world.agents, world.now_ns, host, &s, input, inputs);
 }
 
+static void source_send(uint64_t peer, uint8_t address, bool flows)
+{
+    duopoly_SourceState *s =
+        &message(peer, duopoly_Envelope_source_state_tag, true)->body.source_state;
+    s->attempt = 11;
+    s->address[15] = address;
+    s->flows = flows;
+    deliver(peer);
+}
+
 static void heartbeats(uint64_t peer, int64_t until_ns)
 {
     while (world.now_ns < until_ns) {
@@ -215,6 +228,33 @@ static void heartbeats(uint64_t peer, int64_t until_ns)
         message(peer, duopoly_Envelope_agent_heartbeat_tag, false);
         deliver(peer);
     }
+}
+
+/* What an attempt says of an address becomes a fact about the host that has it now. */
+static void sources_are_known_by_their_address(void **state)
+{
+    (void)state;
+    hello(1, "h1", 7, 1)->address[15] = 21;
+    deliver(1);
+    inventory_end(1, 0);
+    hello(2, "h2", 7, 1)->address[15] = 22;
+    deliver(2);
+    inventory_end(2, 0);
+    *world.facts = *world.sent = '\0';
+    source_send(1, 22, false);
+    source_send(1, 21, true);
+    expect_facts("source_stalled(1) source_flows(0) ");
+    expect_sent("1:acknowledge(2) 1:acknowledge(3) ");
+    source_send(1, 23, false);
+    source_send(1, 0, false);
+    expect_facts("");
+    assert_int_equal(agents_counters(world.agents)->sources_unknown, 2);
+    hello(3, "h3", 7, 1)->address[15] = 22;
+    deliver(3);
+    inventory_end(3, 0);
+    *world.facts = '\0';
+    source_send(1, 22, false);
+    expect_facts("source_stalled(2) ");
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */
@@ -667,6 +707,7 @@ static void random_messages_are_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(sources_are_known_by_their_address),
         CASE(an_agent_joins_with_its_inventory),
         CASE(wrong_hellos_are_refused),
         CASE(the_newest_session_wins),

@@ -18,6 +18,13 @@ static void test_what_a_command_says(void **state)
     assert_int_equal(said.stage, 1);
     assert_int_equal(said.task, 2);
     assert_int_equal(said.attempt, 4294967297);
+    assert_int_equal(attempt_parse_said("stalled 10.77.0.5 3", &said), 0);
+    assert_int_equal(said.word, ATTEMPT_STALLED);
+    assert_string_equal(said.addresses, "10.77.0.5");
+    assert_int_equal(said.others, 3);
+    assert_int_equal(attempt_parse_said("flows fd00::5", &said), 0);
+    assert_int_equal(said.word, ATTEMPT_FLOWS);
+    assert_string_equal(said.addresses, "fd00::5");
     assert_int_equal(attempt_parse_said("connection 10.0.0.1 40000 fd00::2 7700", &said), 0);
     assert_string_equal(said.addresses, "10.0.0.1 40000 fd00::2 7700");
 }
@@ -32,6 +39,10 @@ static void test_nonsense_is_refused(void **state)
                                            "missing",
                                            "missing 1 2 3 4 5",
                                            "done!",
+                                           "stalled 10.77.0.5",
+                                           "stalled 10.77.0.5 1 2",
+                                           "flows",
+                                           "flows 10.77.0.5 1",
                                            "connection 1.2.3.4 70000 1.2.3.4 5",
                                            "missing a b c d"};
     struct attempt_said said = {.stage = 77};
@@ -45,9 +56,10 @@ static void test_random_bytes(void **state)
 {
     (void)state;
     uint64_t stream = test_seed();
-    static const char *const heads[] = {"", "missing ", "connection ", "status ", "received"};
+    static const char *const heads[] = {"",         "missing ", "connection ", "status ",
+                                        "received", "stalled ", "flows "};
     for (int round = 0; round < 20000; round++) {
-        const char *head = heads[test_random(&stream) % 5];
+        const char *head = heads[test_random(&stream) % 7];
         size_t at = strlen(head), n = at + test_random(&stream) % 300;
         char *text = malloc(n + 1);
         memcpy(text, head, at);

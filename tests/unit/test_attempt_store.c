@@ -24,7 +24,8 @@ static duopoly_Start start_of(uint64_t attempt, uint64_t job)
                            .coflow_level = 2,
                            .macroflow_level = 7,
                            .compute_ns = 25500000,
-                           .output_bytes = 4000000};
+                           .output_bytes = 4000000,
+                           .stall_ms = 10000};
     strcpy(start.command, "reduce");
     return start;
 }
@@ -58,6 +59,7 @@ static void test_input_is_the_schema_s_example(void **state)
     assert_non_null(strstr(text, "\njob 12\n"));
     assert_string_equal(strstr(text, "job 12"), "job 12\nstage 1\ntask 3\nattempt 4294967297\n"
                                                 "compute_ns 25500000\noutput_bytes 4000000\n"
+                                                "stall_ms 10000\n"
                                                 "input 10.77.0.3 1500000 map 0 2 4294967290\n"
                                                 "input 10.77.0.5 4000000 block\n"
                                                 "input fd00::1 9 map 1 0 5\n");

@@ -167,7 +167,7 @@ struct scene {
     uint16_t port;
     struct input input;
     struct fetch *fetch;
-    unsigned n_connecting, n_opened, n_closed, n_first, n_missing, n_finished;
+    unsigned n_connecting, n_opened, n_closed, n_first, n_missing, n_finished, n_stalled, n_flows;
     struct err err;
     int socket, child_status;
 };
@@ -215,6 +215,26 @@ static void count_missing(void *context, const struct input_part *part)
 {
     (void)part;
     ((struct scene *)context)->n_missing++;
+}
+
+/* The second time the server comes up. */
+static void on_stalled(void *context, const char *address, unsigned others)
+{
+    struct scene *scene = context;
+    struct err err = {0};
+    assert_string_equal(address, "127.0.0.1");
+    assert_int_equal(others, 0);
+    if (++scene->n_stalled == 2 &&
+        serve_create(scene->event, scene->port, scene->directory, &scene->serve, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void on_flows(void *context, const char *address)
+{
+    struct scene *scene = context;
+    assert_string_equal(address, "127.0.0.1");
+    assert_int_equal(scene->n_stalled, 2);
+    scene->n_flows++;
 }
 
 static void on_finished(void *context, const struct err *err)
@@ -265,7 +285,7 @@ static void start_fetch(struct scene *scene)
 {
     const struct fetch_listener listener = {scene,        count_connecting, count_opened,
                                             count_closed, count_first,      count_missing,
-                                            on_finished};
+                                            on_stalled,   on_flows,         on_finished};
     struct err err = {0};
     if (fetch_create(scene->event, &scene->input, scene->port, &listener, &scene->fetch, &err) < 0)
         fail_msg("%s", err.text);
@@ -291,6 +311,23 @@ static void test_all_parts_arrive_over_one_connection_a_source(void **state)
     assert_int_equal(scene.n_opened, 2);
     assert_int_equal(scene.n_closed, 2);
     assert_int_equal(scene.n_first, 1);
+    tear_down(&scene);
+}
+
+/* Nobody listens there: that is told, and again after a while; and when the source speaks. */
+static void test_a_source_that_gives_nothing_is_told_of(void **state)
+{
+    (void)state;
+    struct scene scene;
+    set_up(&scene, TASK "stall_ms 60\ninput 127.0.0.1 30001 map 0 0 1\n");
+    hold_output(&scene, 0, 1);
+    serve_destroy(scene.serve);
+    scene.serve = NULL;
+    start_fetch(&scene);
+    assert_true(sd_event_loop(scene.event) >= 0);
+    assert_int_equal(scene.err.code, 0);
+    assert_int_equal(scene.n_stalled, 2);
+    assert_int_equal(scene.n_flows, 1);
     tear_down(&scene);
 }
 
@@ -519,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_damaged_input_files_are_refused_or_read),
         cmocka_unit_test(test_the_time_left_is_a_guess_from_pace_and_arrivals),
         cmocka_unit_test(test_all_parts_arrive_over_one_connection_a_source),
+        cmocka_unit_test(test_a_source_that_gives_nothing_is_told_of),
         cmocka_unit_test(test_an_empty_input_is_finished_at_once),
         cmocka_unit_test(test_only_the_exact_attempt_that_ran_here_is_served),
         cmocka_unit_test(test_a_broken_transfer_goes_on_where_it_was),
