@@ -28,7 +28,9 @@ struct agent {
     bool is_switch;
     uint32_t host;
     uint64_t boot, hello_sequence;
-    bool rival_told; /* the log says that another agent claims this name */
+    bool used;           /* something ran there, or an output of a job lies there */
+    uint64_t newest_job; /* when its name came */
+    bool rival_told;     /* the log says that another agent claims this name */
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
     uint32_t n_units;
     uint64_t uplink_bps, downlink_bps;
@@ -59,6 +61,12 @@ struct agent {
     duopoly_AgentCounters counters;
 };
 
+/* Of a forgotten host: jobs with these numbers may mean it. */
+struct agent_index {
+    uint32_t host;
+    uint64_t after, until;
+};
+
 struct agents {
     struct agents_config config;
     struct agents_hooks hooks;
@@ -69,6 +77,10 @@ struct agents {
     struct agent **hosts;                    /* by index */
     uint32_t *host_order;                    /* indexes, in the natural order of names */
     uint32_t n, n_hosts, n_switches;
+    uint32_t n_indexes; /* given so far: those in use, free and resting */
+    uint32_t *free, n_free;
+    struct agent_index *resting; /* a ring, in order of forgetting */
+    uint32_t first_resting, n_resting;
     bool resyncing;
     uint32_t awaited; /* known hosts whose inventories are not in */
     struct timer resync;
@@ -94,6 +106,18 @@ struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello);
 struct agent *agent_at_address(const struct agents *agents, const uint8_t *address);
 /* From now on the agent has this address, which nobody else has then; all zeros: none. */
 void agent_set_address(struct agent *agent, const uint8_t *address);
+
+/* Out of the table and gone, with what it owns; it has no session. */
+void agent_remove(struct agent *agent);
+
+/* agent_forget.c: names that go, and indexes that come back. An index is given again when no job
+ * lives that may mean the host which had it: none that was submitted while the name was known, and
+ * none at all that is as old or older if something ran there. */
+bool agent_index_left(const struct agents *agents);
+uint32_t agent_index_take(struct agents *agents); /* one is left */
+/* It is lost: unless it ever brought something its name goes when its time is over. */
+void agent_watch_forgetting(struct agent *agent, int64_t now_ns);
+void agent_forget_unused(struct agent *agent);
 
 /* agent_hello.c: judges a HELLO and begins its session. */
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,

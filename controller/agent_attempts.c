@@ -118,6 +118,7 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
                   const duopoly_Input *inputs, uint32_t n_inputs)
 {
     struct agent *agent = agents->hosts[host];
+    agent->used = true;
     struct agent_attempt *entry = entry_add(agent, start->attempt);
     int r = entry ? 0 : -ENOMEM;
     if (r == 0) {
@@ -208,6 +209,7 @@ void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
     struct agent_attempt *entry = entry_find(agent, state->attempt);
     if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch)
         return;
+    agent->used = true;
     if (!is_running(state->phase)) {
         end_tell(agent, state);
         return;
@@ -279,6 +281,7 @@ static void outputs_check(struct agent *agent, const duopoly_InventoryPart *part
 void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope)
 {
     const duopoly_InventoryPart *part = &envelope->body.inventory_part;
+    agent->used |= part->attempts_count || part->outputs_count;
     if (agent->inventory != INVENTORY_COMING || part->part != agent->parts) {
         inventory_refuse(agent, envelope, duopoly_Reason_REASON_STATE,
                          "an inventory part is out of turn");

@@ -74,7 +74,7 @@ static struct agent_refusal hello_refusal(const struct agents *agents, int64_t n
     agent = agent_find(agents, hello->name);
     if (!agent) {
         bool is_switch = hello->role == duopoly_Role_ROLE_SWITCH;
-        if ((is_switch ? agents->n_switches : agents->n_hosts) >= agents->config.hosts_max)
+        if (is_switch ? agents->n_switches >= agents->config.hosts_max : !agent_index_left(agents))
             return (struct agent_refusal){duopoly_Reason_REASON_LIMIT,
                                           "the controller's bound on hosts is reached"};
         return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};

@@ -114,6 +114,10 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
     struct agent *agent = container(timer, struct agent, watch);
     const struct agents_config *config = &agent->agents->config;
     int64_t quiet_ns = now_ns - agent->heard_ns;
+    if (agent->lost && !agent->open) {
+        agent_forget_unused(agent);
+        return;
+    }
     if (quiet_ns >= config->host_lost_ns) {
         log_warning(LOG_FAULT_PEER, "agent %s was silent for %" PRId64 " s and counts as lost",
                     agent->name, config->host_lost_ns / 1000000000);
@@ -122,6 +126,7 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
             agent_tell_host(agent, EVENT_HOST_LOST);
         agent->lost = true;
         agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+        agent_watch_forgetting(agent, now_ns);
         return;
     }
     if (quiet_ns >= config->silent_ns && agent->joined && !agent->silent)

@@ -54,8 +54,26 @@ static void table_insert(struct agents *agents, struct agent *agent)
     place = host_place(agents, agent->name);
     memmove(&agents->host_order[place + 1], &agents->host_order[place],
             (agents->n_hosts - place) * sizeof(agents->host_order[0]));
-    agents->host_order[place] = agent->host = agents->n_hosts;
-    agents->hosts[agents->n_hosts++] = agent;
+    agents->host_order[place] = agent->host = agent_index_take(agents);
+    agents->hosts[agent->host] = agent;
+    agents->n_hosts++;
+}
+
+static void table_remove(struct agent *agent)
+{
+    struct agents *agents = agent->agents;
+    uint32_t place = order_place(agents, agent->name);
+    memmove(&agents->order[place], &agents->order[place + 1],
+            (--agents->n - place) * sizeof(agents->order[0]));
+    HASH_DELETE(by_name, agents->names, agent);
+    if (agent->is_switch) {
+        agents->n_switches--;
+        return;
+    }
+    place = host_place(agents, agent->name);
+    memmove(&agents->host_order[place], &agents->host_order[place + 1],
+            (--agents->n_hosts - place) * sizeof(agents->host_order[0]));
+    agents->hosts[agent->host] = NULL;
 }
 
 struct agent *agent_find(const struct agents *agents, const char *name)
@@ -105,6 +123,7 @@ struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello)
     agent->host = ENGINE_NONE;
     agent->watch.fire = agent_watch_fire;
     agent->beat.fire = agent_beat_fire;
+    agent->newest_job = agents->hooks.newest_job(agents->hooks.user);
     table_insert(agents, agent);
     if (!agent->is_switch) {
         agent->awaited =
@@ -138,7 +157,8 @@ static void resync_fire(struct timer *timer, int64_t now_ns)
 
 static struct agent *agent_of_host(const struct agents *agents, uint32_t host)
 {
-    return host < agents->n_hosts && agents->hosts[host]->open ? agents->hosts[host] : NULL;
+    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    return agent && agent->open ? agent : NULL;
 }
 
 void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const char *why,
@@ -242,7 +262,7 @@ int agents_at(const struct agents *agents, uint32_t place, struct agent_view *re
 
 int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view *ret_view)
 {
-    return view_fill(host < agents->n_hosts ? agents->hosts[host] : NULL, ret_view);
+    return view_fill(host < agents->n_indexes ? agents->hosts[host] : NULL, ret_view);
 }
 
 int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view)
@@ -286,7 +306,10 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
     agents->order = calloc(2 * (size_t)config->hosts_max, sizeof(agents->order[0]));
     agents->hosts = calloc(config->hosts_max, sizeof(agents->hosts[0]));
     agents->host_order = calloc(config->hosts_max, sizeof(agents->host_order[0]));
-    if (!agents->order || !agents->hosts || !agents->host_order) {
+    agents->free = calloc(config->hosts_max, sizeof(agents->free[0]));
+    agents->resting = calloc(config->hosts_max, sizeof(agents->resting[0]));
+    if (!agents->order || !agents->hosts || !agents->host_order || !agents->free ||
+        !agents->resting) {
         agents_destroy(agents);
         return -ENOMEM;
     }
@@ -315,6 +338,16 @@ static void agent_free(struct agent *agent)
     free(agent);
 }
 
+void agent_remove(struct agent *agent)
+{
+    struct agents *agents = agent->agents;
+    address_drop(agent);
+    table_remove(agent);
+    if (agent->settling)
+        STAILQ_REMOVE(&agents->settle, agent, agent, settle_link);
+    agent_free(agent);
+}
+
 void agents_destroy(struct agents *agents)
 {
     if (!agents)
@@ -328,5 +361,7 @@ void agents_destroy(struct agents *agents)
     free(agents->order);
     free(agents->hosts);
     free(agents->host_order);
+    free(agents->free);
+    free(agents->resting);
     free(agents);
 }

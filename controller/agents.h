@@ -1,8 +1,8 @@
 /* The agents that the controller knows, and its session with each: who is there, what runs there,
  * what was promised.
  *
- * A name is one agent for ever (hosts get dense indexes in order of their first HELLO; switches get
- * none). At most one session per agent: of one boot the newest HELLO wins; one of another boot
+ * A name is one agent (hosts get dense indexes in order of their first HELLO; switches get none)
+ * until it is forgotten: by order, or, if nothing ever ran there, after `forget` without a word. At most one session per agent: of one boot the newest HELLO wins; one of another boot
  * waits until the session that stands is silent, so that two hosts with one name are stable (and
  * said in the log, once a session). A session goes HELLO → WELCOME → inventory → deltas, each
  * state-changing message numbered (lib/wire.h) and acknowledged when it is in the engine. What
@@ -41,6 +41,7 @@
 struct agents_config {
     uint32_t epoch, hosts_max;
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
+    int64_t forget_ns;      /* a lost agent that never brought anything is forgotten then */
     int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is told of */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
     uint32_t resync_hosts; /* how many hosts the controller knew before; 0: nothing to wait for */
@@ -60,6 +61,10 @@ struct agents_hooks {
     /* The disk's view: whether the host was known before the restart; remember it. */
     bool (*host_known)(void *user, const char *name);
     void (*host_new)(void *user, const char *name);
+    void (*host_forgotten)(void *user, const char *name);
+    /* The highest number that a job has; whether a job lives with after < number ≤ until. */
+    uint64_t (*newest_job)(void *user);
+    bool (*jobs_between)(void *user, uint64_t after, uint64_t until);
     void *user;
 };
 
@@ -100,6 +105,10 @@ void agents_levels_flush(struct agents *agents);
 void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence);
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 
+/* Forgets a host or switch that has no session: its attempts and outputs are lost, its index may be
+ * another's when no job can mean it any more. −ENOENT, or −EBUSY while it has a session. */
+int agents_forget_name(struct agents *agents, const char *name);
+
 /* ---- views ------------------------------------------------------------------------------ */
 
 enum agent_state {
@@ -138,6 +147,7 @@ struct agents_counters {
     uint64_t duplicates, gaps, old_epochs, nonsense;
     uint64_t malformed, ignored_kinds;
     uint64_t starts_asked, starts_lost;
+    uint64_t forgotten;            /* names */
     uint64_t sources_unknown;      /* words on sources whose address is no host's */
     uint64_t refused[AGENT_KINDS]; /* by kind */
 };

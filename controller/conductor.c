@@ -347,6 +347,38 @@ static void on_host_new(void *user, const char *name)
         log_error(LOG_FAULT_US, "%s", err.text);
 }
 
+static void on_host_forgotten(void *user, const char *name)
+{
+    const struct conductor *conductor = user;
+    struct err err;
+    if (state_host_remove(conductor->state, name, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+}
+
+int conductor_forget_host(struct conductor *conductor, const char *name)
+{
+    int r = agents_forget_name(conductor->agents, name);
+    if (r == -ENOENT && state_host_known(conductor->state, name)) {
+        on_host_forgotten(conductor, name);
+        return 0;
+    }
+    run(conductor, false);
+    return r;
+}
+
+static uint64_t on_newest_job(void *user)
+{
+    const struct conductor *conductor = user;
+    return state_newest_job(conductor->state);
+}
+
+static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
+{
+    const struct conductor *conductor = user;
+    struct job_view job;
+    return engine_job_after(conductor->engine, after, &job) == 0 && job.job <= until;
+}
+
 /* ---- views ------------------------------------------------------------------------------ */
 
 int64_t conductor_now_ns(const struct conductor *conductor)
@@ -425,13 +457,16 @@ static int agents_begin(struct conductor *conductor)
         .lease_ns = settings->timers.lease_ns,
         .resync_wait_ns = settings->timers.resync_wait_ns,
         .start_timeout_ns = settings->timers.start_timeout_ns,
+        .forget_ns = settings->timers.forget_ns,
         .fetch_stall_ns = settings->timers.fetch_stall_ns,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
         .resync_hosts = state_hosts(conductor->state),
     };
-    const struct agents_hooks hooks = {on_send,       on_event,      on_failed,   on_levels,
-                                       on_job_wanted, on_host_known, on_host_new, conductor};
+    const struct agents_hooks hooks = {on_send,         on_event,          on_failed,
+                                       on_levels,       on_job_wanted,     on_host_known,
+                                       on_host_new,     on_host_forgotten, on_newest_job,
+                                       on_jobs_between, conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, conductor->started_ns,
                           &conductor->agents);

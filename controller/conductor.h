@@ -52,6 +52,9 @@ int conductor_request(struct conductor *conductor, struct event *request,
 int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
                      struct decision *ret_rejection);
 
+/* Forgets a name, with all that is known of it. −ENOENT: nobody has it; −EBUSY: it has a session. */
+int conductor_forget_host(struct conductor *conductor, const char *name);
+
 /* ---- views ------------------------------------------------------------------------------ */
 
 int64_t conductor_now_ns(const struct conductor *conductor);

@@ -122,6 +122,20 @@ static void drain_answer(struct control *control, uint64_t client, const duopoly
     change_log(control, client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
 }
 
+static void forget_answer(struct control *control, const char *name)
+{
+    int r = conductor_forget_host(control->conductor, name);
+    if (r == -ENOENT)
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
+                       name);
+    else if (r < 0)
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE,
+                       "host %s is up: stop its agent first, and this when it is silent", name);
+    else
+        accepted_answer(&control->answer,
+                        "%s is forgotten; if its agent comes back it is a new host", name);
+}
+
 /* The names that answer a question, or, where there is no such question, the questions. */
 static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set)
 {
@@ -189,6 +203,9 @@ static void request_answer(struct control *control, struct guest *guest,
         break;
     case duopoly_Envelope_drain_host_tag:
         drain_answer(control, guest->client, &request->body.drain_host);
+        break;
+    case duopoly_Envelope_forget_host_tag:
+        forget_answer(control, request->body.forget_host.name);
         break;
     case duopoly_Envelope_set_policy_tag:
         policy_answer(control, guest->client, &request->body.set_policy);

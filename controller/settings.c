@@ -145,6 +145,7 @@ static const struct conf_field timer_fields[] = {
     DURATION(settings_timers, resync_wait_ns, "resync_wait", "5 s", 0, 600 * SECOND),
     DURATION(settings_timers, start_timeout_ns, "start_timeout", "5 s", SECOND / 100, 600 * SECOND),
     DURATION(settings_timers, client_idle_ns, "client_idle", "60 s", SECOND, 86400 * SECOND),
+    DURATION(settings_timers, forget_ns, "forget", "10 min", SECOND, 86400 * SECOND),
     DURATION(settings_timers, fetch_stall_ns, "fetch_stall", "10 s", SECOND / 10, 3600 * SECOND),
     END,
 };

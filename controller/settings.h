@@ -16,7 +16,7 @@
 struct settings_timers {
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
     int64_t client_idle_ns;
-    int64_t fetch_stall_ns;
+    int64_t fetch_stall_ns, forget_ns;
 };
 
 struct settings_log {

@@ -17,6 +17,8 @@ struct known_host {
     char name[64];
 };
 
+#define DROPPED_MAX 1000 /* names in the file that are forgotten, beside as many as are known */
+
 struct state {
     char folder[PATH_MAX];
     int fd; /* of the folder; carries the lock */
@@ -24,6 +26,7 @@ struct state {
     uint64_t jobs_used, jobs_reserved;
     struct known_host *hosts;
     FILE *hosts_file;
+    uint32_t dropped; /* in the file */
 };
 
 static int read_fail(const struct state *state, const char *name, struct err *err)
@@ -121,9 +124,20 @@ static int host_remember(struct state *state, const char *name)
     return 0;
 }
 
+static void host_drop(struct state *state, const char *name)
+{
+    struct known_host *host;
+    HASH_FIND_STR(state->hosts, name, host);
+    if (!host)
+        return;
+    HASH_DEL(state->hosts, host);
+    free(host);
+    state->dropped++;
+}
+
 static int hosts_read(struct state *state, struct err *err)
 {
-    char name[64], line[80];
+    char name[64], word[16], line[96];
     int r = 0, fd = openat(state->fd, "hosts", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fd < 0 || !(state->hosts_file = fdopen(fd, "a+"))) {
         r = err_sys(err, errno, "%s/hosts", state->folder);
@@ -136,8 +150,11 @@ static int hosts_read(struct state *state, struct err *err)
         /* A last line without its end was never finished: its host says HELLO again anyway. */
         if (!strchr(line, '\n') && feof(state->hosts_file))
             break;
-        if (sscanf(line, "%63s", name) != 1)
+        int words = sscanf(line, "%63s %15s", name, word);
+        if (words < 1 || (words == 2 && strcmp(word, "forgotten") != 0))
             r = read_fail(state, "hosts", err);
+        else if (words == 2)
+            host_drop(state, name);
         else if (!state_host_known(state, name) && host_remember(state, name) < 0)
             r = err_sys(err, ENOMEM, "%s/hosts", state->folder);
     }
@@ -153,6 +170,50 @@ int state_host_add(struct state *state, const char *name, struct err *err)
     if (fprintf(state->hosts_file, "%s\n", name) < 0 || fflush(state->hosts_file) != 0)
         return err_sys(err, errno, "%s/hosts cannot be written", state->folder);
     return 0;
+}
+
+/* Only those that are known: a new file, which takes the place of the old one. */
+static int hosts_rewrite(struct state *state, struct err *err)
+{
+    const struct known_host *host;
+    int fd =
+        openat(state->fd, "hosts.new", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "a");
+    if (!out) {
+        int code = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_sys(err, code, "%s/hosts.new", state->folder);
+    }
+    for (host = state->hosts; host; host = host->hh.next)
+        fprintf(out, "%s\n", host->name);
+    if (fflush(out) != 0 || ferror(out) ||
+        renameat(state->fd, "hosts.new", state->fd, "hosts") < 0) {
+        int code = errno;
+        fclose(out);
+        return err_sys(err, code, "%s/hosts cannot be written", state->folder);
+    }
+    fclose(state->hosts_file);
+    state->hosts_file = out;
+    state->dropped = 0;
+    return 0;
+}
+
+int state_host_remove(struct state *state, const char *name, struct err *err)
+{
+    if (!state_host_known(state, name))
+        return 0;
+    host_drop(state, name);
+    if (state->dropped > DROPPED_MAX + HASH_COUNT(state->hosts))
+        return hosts_rewrite(state, err);
+    if (fprintf(state->hosts_file, "%s forgotten\n", name) < 0 || fflush(state->hosts_file) != 0)
+        return err_sys(err, errno, "%s/hosts cannot be written", state->folder);
+    return 0;
+}
+
+uint64_t state_newest_job(const struct state *state)
+{
+    return state->jobs_used;
 }
 
 /* ---- the folder ------------------------------------------------------------------------- */

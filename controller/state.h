@@ -38,5 +38,11 @@ uint32_t state_hosts(const struct state *state);
 /* Remembers a name for the next start; does nothing if it is known. */
 int state_host_add(struct state *state, const char *name, struct err *err);
 
+/* Forgets one; does nothing if it is not known. */
+int state_host_remove(struct state *state, const char *name, struct err *err);
+
+/* The last number that was given to a job, by whatever controller; 0: none was. It may also be greater. */
+uint64_t state_newest_job(const struct state *state);
+
 /* NULL is fine. */
 void state_close(struct state *state);

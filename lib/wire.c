@@ -84,6 +84,7 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(get_status);
         KIND(watch);
         KIND(set_policy);
+        KIND(forget_host);
         KIND(submit_prepare);
         KIND(submit_commit);
         KIND(submit_credit);

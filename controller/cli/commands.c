@@ -71,6 +71,15 @@ static int host_check(const struct request *request, struct err *err)
                : err_set(err, EINVAL, "'%s' cannot be a host's name", request->words[0]);
 }
 
+static int forget_check(const struct request *request, struct err *err)
+{
+    if (strcmp(request->words[0], "forget") != 0)
+        return err_set(err, EINVAL, "a host can be told to: forget, not '%s'", request->words[0]);
+    return wire_name_valid(request->words[1])
+               ? 0
+               : err_set(err, EINVAL, "'%s' cannot be a host's name", request->words[1]);
+}
+
 /* Which policies there are is the controller's to say; a word that the message cannot carry is not
  * sent cut. */
 static int policy_check(const struct request *request, struct err *err)
@@ -248,6 +257,15 @@ static int run_drain(struct client *client, const struct request *request, struc
         &client_request(client, duopoly_Envelope_drain_host_tag)->body.drain_host;
     wire_copy(drain->name, sizeof(drain->name), request->words[0]);
     drain->undo = request->undo;
+    return accepted_write(client, writer, err);
+}
+
+static int run_host(struct client *client, const struct request *request, struct writer *writer,
+                    struct err *err)
+{
+    duopoly_ForgetHost *forget =
+        &client_request(client, duopoly_Envelope_forget_host_tag)->body.forget_host;
+    wire_copy(forget->name, sizeof(forget->name), request->words[1]);
     return accepted_write(client, writer, err);
 }
 
@@ -452,6 +470,8 @@ const struct command cli_commands[] = {
      1, "i", NULL, run_submit},
     {"cancel", "JOB", "ends a job", 1, 1, "", job_check, run_cancel},
     {"drain", "HOST [--undo]", "starts nothing there any more", 1, 1, "u", host_check, run_drain},
+    {"host", "forget HOST", "forgets a name that is not up any more", 2, 2, "", forget_check,
+     run_host},
     {"policy", "QUESTION NAME", "sets turn, place, network or mode until the controller ends", 2, 2,
      "", policy_check, run_policy},
     {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",

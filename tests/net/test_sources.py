@@ -119,3 +119,17 @@ def test_a_restarted_data_server_is_read_from_at_once(site):
     site.wait_done(job)
     assert site.counter("engine.sources_replaced") == 0
     assert not site.host("w2")["text"]
+
+
+def test_a_host_is_forgotten_by_order(site):
+    """Not while it is up; then its name is gone, and jobs do without it."""
+    with pytest.raises(system.Failure, match="host w1 is up: stop its agent first"):
+        site.running.ask("host", "forget", "w1")
+    with pytest.raises(system.Failure, match="there is no host w9"):
+        site.running.ask("host", "forget", "w9")
+    site.cut_off("w4")
+    system.wait_for(lambda: site.host("w4")["state"] == "lost", 20, "the loss of w4")
+    site.running.ask("host", "forget", "w4")
+    assert [row["name"] for row in site.running.ask("hosts")["hosts"] if row["role"] == "host"] == ["w1", "w2", "w3"]
+    assert site.running.ask("status")["hosts"] == 3
+    site.wait_done(site.submit(4, {"tasks": 8, "input_bytes": 1000, "replicas": [[3]] * 8, "compute_ms": 1}))

@@ -20,6 +20,7 @@ static struct {
     uint32_t coflow_level, macroflow_level;
     char words[256];
     uint64_t sequence[8]; /* of each peer */
+    uint64_t newest_job, live_job;
     duopoly_Envelope envelope;
     duopoly_Welcome welcome;
 } world;
@@ -100,6 +101,24 @@ static void on_host_new(void *user, const char *name)
     (void)user, (void)name;
 }
 
+static void on_host_forgotten(void *user, const char *name)
+{
+    (void)user;
+    line_add(world.facts, "forgotten(%s) ", name);
+}
+
+static uint64_t on_newest_job(void *user)
+{
+    (void)user;
+    return world.newest_job;
+}
+
+static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
+{
+    (void)user;
+    return world.live_job > after && world.live_job <= until;
+}
+
 static void world_begin(uint32_t resync_hosts)
 {
     const struct agents_config config = {.epoch = 3,
@@ -110,11 +129,14 @@ static void world_begin(uint32_t resync_hosts)
                                          .lease_ns = 10 * S,
                                          .resync_wait_ns = 5 * S,
                                          .start_timeout_ns = 5 * S,
+                                         .forget_ns = 600 * S,
                                          .congested_permille = 900,
                                          .cleared_permille = 800,
                                          .resync_hosts = resync_hosts};
-    const struct agents_hooks hooks = {on_send,       on_event,      on_failed,   on_levels,
-                                       on_job_wanted, on_host_known, on_host_new, NULL};
+    const struct agents_hooks hooks = {
+        on_send,       on_event,        on_failed,   on_levels,
+        on_job_wanted, on_host_known,   on_host_new, on_host_forgotten,
+        on_newest_job, on_jobs_between, NULL};
     memset(&world, 0, sizeof(world));
     world.known = resync_hosts > 0;
     timers_init(&world.timers);
@@ -255,6 +277,103 @@ static void sources_are_known_by_their_address(void **state)
     *world.facts = '\0';
     source_send(1, 22, false);
     expect_facts("source_stalled(2) ");
+}
+
+/* ---- names that go ----------------------------------------------------------------------- */
+
+/* The connection of a peer is gone; its session ends with the next message to it. */
+static void hang_up(uint64_t peer)
+{
+    world.deaf = peer;
+    until(world.now_ns + S);
+    world.deaf = 0;
+}
+
+static void names_that_brought_nothing_are_forgotten(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    join(2, "h2");
+    start(1, 5, 0);
+    hello(3, "h3", 7, 1); /* without an inventory */
+    deliver(3);
+    *world.facts = '\0';
+    until(29 * S);
+    assert_int_equal(agents_hosts(world.agents), 3);
+    until(30 * S);
+    assert_int_equal(agents_hosts(world.agents), 2);
+    until(599 * S);
+    assert_int_equal(agents_hosts(world.agents), 2);
+    *world.facts = '\0';
+    until(600 * S);
+    expect_facts("host_forget(0) forgotten(h1) ");
+    assert_int_equal(agents_hosts(world.agents), 1);
+    assert_int_equal(agents_host_at(world.agents, 0), 1);
+    until(100000 * S);
+    assert_int_equal(agents_count(world.agents), 1);
+    assert_int_equal(agents_counters(world.agents)->forgotten, 2);
+}
+
+static void a_flood_of_names_makes_room_again(void **state)
+{
+    (void)state;
+    char name[16];
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "x%d", i);
+        hello(1 + (uint64_t)i % 7, name, 7, 1);
+        deliver(1 + (uint64_t)i % 7);
+    }
+    assert_int_equal(agents_hosts(world.agents), 3);
+    until(31 * S);
+    assert_int_equal(agents_hosts(world.agents), 0);
+    join(1, "h1");
+    assert_int_equal(agents_hosts(world.agents), 1);
+}
+
+/* Not while it is up; then at once. Who comes back under the name is another host. */
+static void a_name_is_forgotten_by_order(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    join(2, "h2");
+    assert_int_equal(agents_forget_name(world.agents, "h9"), -ENOENT);
+    assert_int_equal(agents_forget_name(world.agents, "h1"), -EBUSY);
+    hang_up(1);
+    *world.facts = '\0';
+    assert_int_equal(agents_forget_name(world.agents, "h1"), 0);
+    expect_facts("host_forget(0) forgotten(h1) ");
+    assert_int_equal(agents_forget_name(world.agents, "h1"), -ENOENT);
+    join(3, "h1");
+    struct agent_view view;
+    assert_int_equal(agents_named(world.agents, "h1", &view), 0);
+    assert_int_equal(view.state, AGENT_UP);
+}
+
+/* Replicas of a live job are indexes: that of a forgotten host is nobody's until the job is over. */
+static void indexes_rest_while_a_job_may_mean_them(void **state)
+{
+    (void)state;
+    struct agent_view view;
+    join(1, "h1");
+    join(2, "h2");
+    world.newest_job = world.live_job = 4; /* submitted while both were known */
+    hang_up(1);
+    assert_int_equal(agents_forget_name(world.agents, "h1"), 0);
+    assert_int_equal(agents_hosts(world.agents), 1);
+    assert_int_equal(agents_host_at(world.agents, 0), 1);
+    assert_int_equal(agents_of_host(world.agents, 0, &view), -ENOENT);
+    join(3, "h3");
+    assert_int_equal(agents_named(world.agents, "h3", &view), 0);
+    assert_int_equal(view.host, 2);
+    hello(4, "h4", 7, 1);
+    *world.sent = '\0';
+    deliver(4);
+    expect_sent("4:refused(5) ");
+    world.live_job = 5; /* a later job cannot mean it */
+    world.newest_job = 5;
+    join(4, "h4");
+    assert_int_equal(agents_named(world.agents, "h4", &view), 0);
+    assert_int_equal(view.host, 0);
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */
@@ -687,8 +806,8 @@ static void random_messages_are_survived(void **state)
             state_send(peer, test_random(&stream) % 9,
                        (duopoly_AttemptPhase)(test_random(&stream) % 12));
         } else if (choice < 11 && agents_hosts(world.agents)) {
-            start((uint32_t)(test_random(&stream) % agents_hosts(world.agents)),
-                  test_random(&stream) % 9, 2);
+            uint32_t place = (uint32_t)(test_random(&stream) % agents_hosts(world.agents));
+            start(agents_host_at(world.agents, place), test_random(&stream) % 9, 2);
         } else if (choice < 12) {
             agents_mode(world.agents, 1, (uint64_t)i);
         } else if (choice < 13) {
@@ -708,6 +827,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(sources_are_known_by_their_address),
+        CASE(names_that_brought_nothing_are_forgotten),
+        CASE(a_flood_of_names_makes_room_again),
+        CASE(a_name_is_forgotten_by_order),
+        CASE(indexes_rest_while_a_job_may_mean_them),
         CASE(an_agent_joins_with_its_inventory),
         CASE(wrong_hellos_are_refused),
         CASE(the_newest_session_wins),

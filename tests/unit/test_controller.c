@@ -136,6 +136,39 @@ static void epochs_grow_and_numbers_are_not_reused(void **state)
     }
 }
 
+/* Forgotten names stay forgotten, and a flood of them does not stay in the file. */
+static void forgotten_hosts_are_not_waited_for(void **state)
+{
+    (void)state;
+    struct state *s;
+    struct err err;
+    struct stat st;
+    char name[16];
+    assert_int_equal(state_open(folder, &s, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(state_host_add(s, i ? "h1" : "h2", &err), 0);
+        assert_int_equal(state_host_remove(s, "h1", &err), 0);
+    }
+    assert_int_equal(state_host_remove(s, "h7", &err), 0);
+    state_close(s);
+    assert_int_equal(state_open(folder, &s, &err), 0);
+    assert_int_equal(state_hosts(s), 1);
+    assert_true(state_host_known(s, "h2") && !state_host_known(s, "h1"));
+    for (int i = 0; i < 5000; i++) {
+        snprintf(name, sizeof(name), "x%d", i);
+        assert_int_equal(state_host_add(s, name, &err), 0);
+        assert_int_equal(state_host_remove(s, name, &err), 0);
+    }
+    assert_int_equal(state_host_add(s, "h3", &err), 0);
+    state_close(s);
+    assert_int_equal(stat(path_of("hosts"), &st), 0);
+    assert_true(st.st_size < 50000);
+    assert_int_equal(state_open(folder, &s, &err), 0);
+    assert_int_equal(state_hosts(s), 2);
+    assert_true(state_host_known(s, "h2") && state_host_known(s, "h3"));
+    state_close(s);
+}
+
 static void a_folder_has_one_controller(void **state)
 {
     (void)state;
@@ -340,6 +373,7 @@ int main(void)
         cmocka_unit_test(timers_fire_in_order),
         cmocka_unit_test(many_timers_fire_once_each),
         CASE(epochs_grow_and_numbers_are_not_reused),
+        CASE(forgotten_hosts_are_not_waited_for),
         CASE(a_folder_has_one_controller),
         CASE(broken_state_is_not_overwritten),
         cmocka_unit_test(the_manual_is_the_default),
