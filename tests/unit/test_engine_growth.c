@@ -9,7 +9,7 @@ struct size {
 };
 struct scene {
     const char *name, *turn, *place, *network;
-    bool blocks, starved, even_maps;
+    bool blocks, starved, even_maps, stalls;
 };
 
 /* Maps wait next to blocks that are spread so that each host holds as many per job in the small and
@@ -46,14 +46,28 @@ static uint64_t newest_attempt(const struct script *s, uint64_t after)
     return engine_attempt_after(s->engine, after, &view) == 0 ? view.attempt : 0;
 }
 
+/* A few hosts cannot be read from, now and then for good. */
+static void stall(struct script *s, uint64_t attempt, uint32_t i)
+{
+    struct event event = {.kind = EVENT_SOURCE_STALLED};
+    event.source.attempt = attempt;
+    event.source.host = i % 3;
+    script_event(s, event);
+    event.kind = EVENT_SOURCE_FLOWS;
+    if (i % 4 != 0)
+        script_event(s, event);
+}
+
 /* A number of events of each kind that happen all the time. */
-static void probe(struct script *s, const struct size *size)
+static void probe(struct script *s, const struct scene *scene, const struct size *size)
 {
     uint64_t attempt = 0;
     for (uint32_t i = 0; i < PROBES; i++) {
         s->now_ns += SECOND / 100;
         attempt = newest_attempt(s, attempt);
         assert_true(attempt > 0);
+        if (scene->stalls)
+            stall(s, attempt, i);
         script_attempt(s, EVENT_ATTEMPT_STARTED, attempt, 0);
         script_attempt(s, EVENT_ATTEMPT_RECEIVED, attempt, MEGABYTE);
         script_attempt(s, i % 8 == 7 ? EVENT_ATTEMPT_FAILED : EVENT_ATTEMPT_DONE, attempt,
@@ -80,9 +94,9 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
         script_host(&s, h, 2);
     for (uint32_t j = 1; j <= size->jobs; j++)
         submit(&s, scene, size, j);
-    probe(&s, size);
+    probe(&s, scene, size);
     uint64_t before = visits(&s);
-    probe(&s, size);
+    probe(&s, scene, size);
     uint64_t looked_at = visits(&s) - before;
     script_end(&s);
     return looked_at;
@@ -114,35 +128,59 @@ static void all_sizes(const struct scene *scene)
 static void test_maps_without_blocks(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats", "sjf", "nats", "cans", false, false, false});
-    all_sizes(&(struct scene){"nats, starved", "sjf", "nats", "cans", false, true, false});
+    all_sizes(&(struct scene){"nats", "sjf", "nats", "cans", false, false, false, false});
+    all_sizes(&(struct scene){"nats, starved", "sjf", "nats", "cans", false, true, false, false});
 }
 
 static void test_maps_next_to_blocks(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats, blocks", "sjf", "nats", "cans", true, false, false});
-    all_sizes(&(struct scene){"nats, blocks, starved", "sjf", "nats", "cans", true, true, false});
-    all_sizes(&(struct scene){"nats, even", "sjf", "nats", "cans", true, false, true});
+    all_sizes(&(struct scene){"nats, blocks", "sjf", "nats", "cans", true, false, false, false});
+    all_sizes(
+        &(struct scene){"nats, blocks, starved", "sjf", "nats", "cans", true, true, false, false});
+    all_sizes(&(struct scene){"nats, even", "sjf", "nats", "cans", true, false, true, false});
+}
+
+static void test_stalls(void **state)
+{
+    (void)state;
+    const struct scene plain = {.name = "stalls",
+                                .turn = "sjf",
+                                .place = "nats",
+                                .network = "cans",
+                                .stalls = true},
+                       blocks = {.name = "stalls, blocks",
+                                 .turn = "sjf",
+                                 .place = "nats",
+                                 .network = "cans",
+                                 .blocks = true,
+                                 .stalls = true};
+    all_sizes(&plain);
+    all_sizes(&blocks);
 }
 
 static void test_baselines(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"greedy, fifo", "fifo", "greedy", "none", false, false, false});
-    all_sizes(&(struct scene){"greedy, blocks", "sjf", "greedy", "none", true, false, false});
-    all_sizes(&(struct scene){"random, dclas", "sjf", "random", "dclas", false, false, false});
+    all_sizes(
+        &(struct scene){"greedy, fifo", "fifo", "greedy", "none", false, false, false, false});
+    all_sizes(
+        &(struct scene){"greedy, blocks", "sjf", "greedy", "none", true, false, false, false});
+    all_sizes(
+        &(struct scene){"random, dclas", "sjf", "random", "dclas", false, false, false, false});
 }
 
 static void test_fair(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats, fair", "fair", "nats", "cans", false, false, false});
-    all_sizes(&(struct scene){"nats, fair, blocks", "fair", "nats", "cans", true, false, false});
+    all_sizes(&(struct scene){"nats, fair", "fair", "nats", "cans", false, false, false, false});
+    all_sizes(
+        &(struct scene){"nats, fair, blocks", "fair", "nats", "cans", true, false, false, false});
     /* Each start and end moves a fair job on the hosts of its maps, which delay scheduling asks
      * each time: the fewer of those hosts and of the jobs that wait where there is room (local.h).
      */
-    struct scene delay = {"delay, fair, blocks", "fair", "delay", "none", true, false, false};
+    struct scene delay = {
+        "delay, fair, blocks", "fair", "delay", "none", true, false, false, false};
     check(&delay, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});
     check(&delay, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
 }
@@ -192,8 +230,11 @@ static void test_held_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maps_without_blocks), cmocka_unit_test(test_maps_next_to_blocks),
-        cmocka_unit_test(test_baselines),           cmocka_unit_test(test_fair),
+        cmocka_unit_test(test_maps_without_blocks),
+        cmocka_unit_test(test_maps_next_to_blocks),
+        cmocka_unit_test(test_stalls),
+        cmocka_unit_test(test_baselines),
+        cmocka_unit_test(test_fair),
         cmocka_unit_test(test_held_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
