@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,11 +48,18 @@ static void set_environment(const struct attempt_order *order)
     setenv("DUOPOLY_TASK_SOCKET", "3", 1);
 }
 
+void child_be_ordinary(void)
+{
+    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+    setpriority(PRIO_PROCESS, 0, 0);
+}
+
 _Noreturn static void become(const struct child_config *config)
 {
     const struct attempt_order *order = config->order;
     sigset_t none;
     sigemptyset(&none);
+    child_be_ordinary();
     place_descriptors(config);
     if (setpgid(0, 0) < 0 || chdir("/") < 0)
         give_up("setting up the command");

@@ -16,5 +16,8 @@ struct child_config {
     int error_fd; /* becomes standard error; input and output are /dev/null */
 };
 
-/* Descriptors are borrowed. A command that cannot be run says so on error_fd and ends with 127. */
+/* However urgent the agent is, its attempts are not: this process gets the priority of anybody. */
+void child_be_ordinary(void);
+
+/* Descriptors are borrowed. The command is ordinary; whoever calls should be so afterwards. A command that cannot be run says so on error_fd and ends with 127. */
 int child_start(const struct child_config *config, pid_t *ret_pid, struct err *err);

@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <linux/sched.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -75,9 +73,6 @@ _Noreturn static void be_parent(int fd, const struct received *received,
     struct err err = {0};
     close(fd);
     close(received->fds[ATTEMPT_ORDER_PARENT_CGROUP]);
-    /* However urgent the agent is, its attempts are not. */
-    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
-    setpriority(PRIO_PROCESS, 0, 0);
     int r = parent_run(config, &err);
     if (r < 0)
         fprintf(stderr, "duopoly-task: %s\n", err.text);

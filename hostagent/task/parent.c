@@ -305,6 +305,7 @@ static int start_command(struct parent *parent, const struct attempt_order *orde
     close(say[1]);
     close(error[1]);
     parent->after_ns = now_ns();
+    child_be_ordinary(); /* not before: a slot waits for the command */
     return r;
 }
 
