@@ -40,20 +40,23 @@ static void copy(const struct engine_explanation *explanation, duopoly_Explanati
         add_fact(out, explanation->fact[i].name, "%s", explanation->fact[i].value);
 }
 
-/* What happened to it before. */
+/* What happened to it before: the attempt that was asked for, else the newest that ended. */
 static void say_before(const struct conductor *conductor, const duopoly_Explain *subject,
                        duopoly_Explanation *out)
 {
-    const struct ending *last =
-        history_task(conductor_history(conductor), subject->job, subject->stage, subject->task);
+    const struct history *history = conductor_history(conductor);
+    const struct ending *ending =
+        subject->attempt ? history_attempt(history, subject->attempt) : NULL;
     struct task_view task;
-    if (!last || last->kind == ENDING_DONE ||
+    if (!ending)
+        ending = history_task(history, subject->job, subject->stage, subject->task);
+    if (!ending || ending->kind == ENDING_DONE ||
         engine_task(conductor_engine(conductor), subject->job, subject->stage, subject->task,
                     &task) < 0)
         return;
-    say(out, " Before, %s.", last->words);
+    say(out, " Before, %s.", ending->words);
     add_fact(out, "failures", "%" PRIu32, task.failures);
-    add_fact(out, "last_ended_attempt", "%" PRIu64, last->attempt);
+    add_fact(out, "ended_attempt", "%" PRIu64, ending->attempt);
 }
 
 /* ---- a task of a job that has ended ----------------------------------------------------- */

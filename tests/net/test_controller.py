@@ -296,8 +296,13 @@ def test_a_task_that_runs_again_says_what_went_before(cluster):
     second = h1.expect("start").start
     words = f"attempt {first} ('map') on h1 was refused: no such?[2Jcommand"
     assert f"Before, {words}." in daemon.ctl("explain", "1/0/0")["text"]
-    assert [(t["failures"], t["text"]) for t in daemon.ctl("tasks")["tasks"]] == [(1, words)]
-    assert daemon.ctl("jobs")["jobs"][0]["text"] == words
+    h1.state(second.attempt, "FAILED", exit_status=5)
+    second = h1.expect("start").start
+    again = f"attempt {second.attempt - 1} ('map') on h1 ended with exit code 5 and wrote nothing to standard error"
+    assert f"Before, {again}." in daemon.ctl("explain", "1/0/0")["text"]
+    assert f"Before, {words}." in daemon.ctl("explain", first)["text"], "the attempt that was asked for"
+    assert [(t["failures"], t["text"]) for t in daemon.ctl("tasks")["tasks"]] == [(2, again)]
+    assert daemon.ctl("jobs")["jobs"][0]["text"] == again
     run_attempt(h1, second)
     run_attempt(*next_start(h1))
     assert daemon.ctl("job", 1)["text"] is None, "it is done all the same"

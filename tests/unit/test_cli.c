@@ -1,6 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "controller/cli/commands.h"
+#include "controller/cli/lists.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -160,6 +161,44 @@ static void every_form_keeps_the_contract(void **state)
     writer_drop(NULL);
 }
 
+/* Why a job failed stands in its note, whole, for people and for programs. */
+static void a_failed_job_shows_its_reason(void **state)
+{
+    (void)state;
+    static const char golden[] = "job           7\n"
+                                 "name          sort\n"
+                                 "user          0\n"
+                                 "state         failed\n";
+    static const char note[] = "\nnote          task 1/3 failed 4 times; attempt 42 ('map') on w3 "
+                               "ended with exit code 1: disk is full\n";
+    duopoly_JobRow row = {.job = 7, .failed_attempt = 42, .failed_stage = 1, .failed_task = 3};
+    strcpy(row.name, "sort");
+    strcpy(row.state, "failed");
+    strcpy(row.failed_host, "w3");
+    strcpy(row.reason, "task 1/3 failed 4 times; attempt 42 ('map') on w3 ended with exit code 1: "
+                       "disk is full");
+    for (const struct writer_form *const *form = writer_forms; *form; form++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        struct writer *writer = writer_new(*form);
+        job_fields_write(&row, writer);
+        assert_int_equal(writer_end(writer, out, NULL), 0);
+        fclose(out);
+        if (*form == &writer_form_text) {
+            assert_int_equal(strncmp(text, golden, sizeof(golden) - 1), 0);
+            assert_non_null(strstr(text, note));
+        } else {
+            json_t *answer = json_loads(text, 0, NULL);
+            assert_string_equal(json_string_value(json_object_get(answer, "text")), row.reason);
+            assert_string_equal(json_string_value(json_object_get(answer, "failed_host")), "w3");
+            assert_int_equal(json_integer_value(json_object_get(answer, "failed_task")), 3);
+            json_decref(answer);
+        }
+        free(text);
+    }
+}
+
 static void values_have_words(void **state)
 {
     (void)state;
@@ -190,7 +229,7 @@ int main(void)
         cmocka_unit_test(tasks_are_read),       cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(the_table_is_whole),   cmocka_unit_test(text_is_for_people),
         cmocka_unit_test(json_is_for_programs), cmocka_unit_test(every_form_keeps_the_contract),
-        cmocka_unit_test(values_have_words),
+        cmocka_unit_test(values_have_words),    cmocka_unit_test(a_failed_job_shows_its_reason),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }
