@@ -40,6 +40,8 @@
 #define FLAG_SYN         0x02
 #define FLAG_RST         0x04
 #define FLAG_ACK         0x10
+#define TIMESTAMP_BYTES  12 /* of the option, with the two NOPs before it (RFC 7323 appendix A) */
+#define TIMESTAMP_HEAD   0x0101080a
 
 const volatile struct mark_settings settings;
 
@@ -101,6 +103,7 @@ struct packet {
     struct mark_flow_key key; /* source in `local`, destination in `peer`, until turned round */
     __u32 payload;
     __u32 sequence;
+    __u32 options;      /* where TCP's are, if there is room for a timestamp; else 0 */
     __u8 version;       /* 4, 6; 0: neither */
     __u8 traffic_class; /* DSCP and ECN */
     __u8 protocol;
@@ -129,6 +132,7 @@ static __always_inline void parse_transport(struct __sk_buff *skb, __u32 offset,
         __builtin_memcpy(&packet->sequence, tcp + 4, 4);
         packet->sequence = bpf_ntohl(packet->sequence);
         packet->flags = tcp[13];
+        packet->options = header >= sizeof(tcp) + TIMESTAMP_BYTES ? offset + sizeof(tcp) : 0;
         packet->payload = bytes > header ? bytes - header : 0;
         packet->has_ports = true;
     } else if (packet->protocol == IPPROTO_UDP) {
@@ -394,7 +398,12 @@ static __always_inline __u8 level_out(struct __sk_buff *skb, struct mark_flow *f
         flow->sent_ns = now;
     if (flow->role == MARK_ROLE_ACCEPTER)
         return flow->followed;
-    return flow->owner ? level_of_word(flow->word) : level_of_socket(skb);
+    __u8 level = flow->owner ? level_of_word(flow->word) : level_of_socket(skb);
+    if (level != flow->followed) {
+        flow->answered = 0;
+        flow->followed = level;
+    }
+    return level;
 }
 
 static __always_inline void send_unmarked(struct __sk_buff *skb, const struct packet *packet)
@@ -478,6 +487,44 @@ int mark(struct __sk_buff *skb)
     return TC_ACT_UNSPEC;
 }
 
+/* ---- what was overtaken ---- */
+
+static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct packet *packet,
+                                         __u32 *ret_tsval)
+{
+    __be32 option[TIMESTAMP_BYTES / 4];
+    if (!packet->options || bpf_skb_load_bytes(skb, packet->options, option, sizeof(option)) < 0 ||
+        option[0] != bpf_htonl(TIMESTAMP_HEAD))
+        return false;
+    *ret_tsval = bpf_ntohl(option[1]);
+    return true;
+}
+
+/* After a promotion, what is sent under the new mark overtakes what still waits under the old.
+ *
+ * Its sender takes all of that for lost and sends it again. When the first of it arrives after all,
+ * the sender hears by its timestamp that nothing was lost (RFC 3522), undoes its recovery, and never
+ * takes the rest for lost again, neither by time nor by selective acknowledgements (Linux 6.18); but
+ * the rest is no longer taken either, its timestamps being older than that of the segment sent again
+ * (RFC 7323 §5). Nothing moves until a retransmission time-out, a second after a long starvation.
+ *
+ * So such content is dropped here: less urgent than what this end asks for, and older than the
+ * first that came as urgent as that. By the mark alone it could not be told: a request that was
+ * overtaken itself brings the sender back to the old mark for a while. The drops are clsact's on
+ * the uplink. */
+static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct packet *packet,
+                                         struct mark_flow *flow)
+{
+    __u8 level = level_of(packet);
+    __u32 tsval;
+    if (level == flow->followed && !flow->answered && timestamp_of(skb, packet, &tsval)) {
+        flow->answered_tsval = tsval;
+        flow->answered = 1;
+    }
+    return level != MARK_UNMARKED && level > flow->followed && flow->answered &&
+           timestamp_of(skb, packet, &tsval) && (__s32)(tsval - flow->answered_tsval) < 0;
+}
+
 SEC("tc")
 int follow(struct __sk_buff *skb)
 {
@@ -494,6 +541,8 @@ int follow(struct __sk_buff *skb)
         flow->received_ns = now;
     if (flow->role == MARK_ROLE_ACCEPTER)
         flow->followed = level_of(&packet);
+    else if (packet.payload && is_overtaken(skb, &packet, flow))
+        return TC_ACT_SHOT;
     end_flow(flow, &packet, &packet.key, MARK_FIN_RECEIVED);
     return TC_ACT_UNSPEC;
 }

@@ -45,9 +45,10 @@ struct mark_flow {
     __u64 word;                 /* opener: levels of this very flow; valid with `owner` ≠ 0 */
     __u64 owner;                /* who set `word` last; 0: the cgroup's levels count */
     __u8 role;
-    __u8 followed; /* accepter: the level that arrived last */
+    __u8 followed; /* accepter: the level that arrived last; opener: the one that was sent last */
     __u8 fins;
-    __u8 zero[5];
+    __u8 answered;        /* opener: content with that level has come, … */
+    __u32 answered_tsval; /* … the first with this timestamp (RFC 7323) */
 };
 
 enum mark_counter { /* per CPU, since the maps were made */

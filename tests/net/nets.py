@@ -277,15 +277,15 @@ class Packet:
 
 
 class Capture:
-    """All frames that pass `dev` of a namespace in one direction (default: that arrive there)."""
+    """All frames that pass `dev` of a namespace in one direction (default: that arrive there); `raw`: as bytes."""
 
-    def __init__(self, ns, dev, outgoing=False):
+    def __init__(self, ns, dev, outgoing=False, raw=False):
         with ns.inside():
             self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
             self.sock.bind((dev, 0))
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         self.sock.setblocking(False)
-        self.outgoing = outgoing
+        self.outgoing, self.raw = outgoing, raw
         self.packets = []
 
     def read(self):
@@ -295,8 +295,8 @@ class Capture:
             except BlockingIOError:
                 return self.packets
             if (address[2] == 4) == self.outgoing:
-                packet = Packet(frame)
-                if packet.version:
+                packet = frame if self.raw else Packet(frame)
+                if self.raw or packet.version:
                     self.packets.append(packet)
 
     def clear(self):

@@ -1,6 +1,7 @@
 """Marks on real packets: hostagent/mark.bpf.c behind its driver, between namespaces."""
 
 import os
+import re
 import socket
 import struct
 import threading
@@ -87,6 +88,63 @@ def test_opener_marks_by_cgroup_and_accepter_follows(net, family, mapped):
     assert sum(stats1["marked"]) == stats1["marked"][2] + stats1["marked"][0] and stats1["marked"][0] < 100
     assert stats2["followed"] == 1 and stats1["followed"] == 0
     for s in (here, there, listener):
+        s.close()
+
+
+def changed(frame, level, older):
+    """The frame of an IPv4 segment with another mark (None: none), its timestamp (RFC 7323) `older` ms older."""
+    frame = bytearray(frame)
+    frame[15] = 0 if level is None else dscp(level) << 2
+    frame[24:26] = bytes(2)
+    total = sum(struct.unpack("!10H", frame[14:34]))
+    total = (total & 0xffff) + (total >> 16)
+    frame[24:26] = struct.pack("!H", 0xffff - ((total & 0xffff) + (total >> 16)))
+    assert bytes(frame[54:58]) == b"\x01\x01\x08\x0a", "timestamps come first"
+    tsval, = struct.unpack("!I", frame[58:62])
+    frame[58:62] = struct.pack("!I", (tsval - older) % 2 ** 32)
+    return bytes(frame)
+
+
+def test_what_a_promotion_overtook_is_dropped(net):
+    """Content that waited under the old mark would tell its sender that nothing was lost, and then be too old to be taken."""
+    pair = Pair(net)
+    pair.levels(pair.a, 4, 0)
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    with net.sw.inside():
+        late = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        late.bind(("p1", 0))
+    frames = Capture(pair.h1, "up0", raw=True)
+
+    def dropped():
+        return int(re.search(r"clsact.*?dropped (\d+)", pair.h1.tc("-s", "qdisc", "show", "dev", "up0"), re.S)[1])
+
+    def drops(level, older):
+        before, heard = dropped(), len(frames.read())
+        late.send(changed(content, level, older))
+        wait_for("the packet or its drop", lambda: len(frames.read()) > heard)
+        return dropped() - before
+
+    def comes():
+        """Content under the level in force; its frame."""
+        pass_bytes(here, there, 10)
+        frames.clear()
+        pass_bytes(there, here, 1000)
+        return next(f for f in frames.read() if len(f) > 1000)
+
+    content = comes()
+    assert content[15] >> 2 == dscp(4) and drops(4, 1000) == 0
+    pair.agent1.do("mode 1")
+    assert drops(4, 1000) == 0, "nothing has overtaken it yet"
+    content = comes()
+    assert content[15] >> 2 == dscp(0)
+    assert drops(4, 1000) == 1
+    assert drops(4, -1000) == 0, "it left later, under an old mark that came back"
+    assert drops(0, 1000) == 0, "its own mark"
+    assert drops(None, 1000) == 0, "no mark"
+    pair.agent1.do("mode 0")
+    content = comes()
+    assert content[15] >> 2 == dscp(4) and drops(0, 1000) == 0, "a demotion overtakes nothing"
+    for s in (here, there, listener, late):
         s.close()
 
 
