@@ -1,4 +1,5 @@
 /* Why a task runs where it runs with the level that it has, or why it waits. */
+#include "controller/engine/explain.h"
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/commit/commit.h"
@@ -33,8 +34,7 @@ add_fact(struct engine_explanation *e, const char *name, const char *format, ...
     va_end(ap);
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct engine_explanation *e,
-                                                      const char *format, ...)
+void explain_say(struct engine_explanation *e, const char *format, ...)
 {
     size_t used = strlen(e->text);
     va_list ap;
@@ -112,84 +112,89 @@ static const char *host_name(const struct host *host)
     return host && host->name[0] ? host->name : "?";
 }
 
-static void say_start(struct engine_explanation *e, const struct attempt *a)
+/* The hosts whose uplinks are at or above cleared_permille, a few of them by name. */
+static void say_uplinks(const struct engine *engine, struct engine_explanation *e)
 {
-    const char *host = host_name(a->host);
-    switch (a->reason) {
-    case REASON_LOCAL_BLOCK:
-        say(e,
-            "Runs on %s because its block is there: %" PRId64
-            " hosts with a free slot had it, and %" PRId64
-            " of the job's ready tasks were local there. ",
-            host, a->left, a->right);
-        break;
-    case REASON_NO_LOCAL_SLOT:
-        say(e,
-            "Runs on %s, the least loaded host (%" PRId64
-            " tasks), because no host that has its block had a free slot. ",
-            host, a->right);
-        break;
-    case REASON_NO_BLOCK:
-        say(e,
-            "Runs on %s, the least loaded host (%" PRId64 " tasks); it reads no block of its own. ",
-            host, a->right);
-        break;
-    case REASON_LINK_UNUSED:
-        say(e,
-            "Runs on %s because nobody received over its downlink (rule \"link unused\", algorithm "
-            "2). ",
-            host);
-        break;
-    case REASON_FIRST_ON_LINK:
-        say(e,
-            "Runs on %s because it is first on its downlink: its own unit of %" PRId64
-            " bytes is smaller than the smallest one that received there, %" PRId64 " bytes. ",
-            host, a->left, a->right);
-        break;
-    case REASON_HOLD_EXPIRED:
-        say(e,
-            "Runs on %s because slots had been kept from its stage for %.1f s: after hold_max any "
-            "host takes it. ",
-            host, (double)a->left / 1e9);
-        break;
-    case REASON_IDLE_CLUSTER:
-        say(e,
-            "Runs on %s because nothing else ran: the only work of an idle cluster is never held. ",
-            host);
-        break;
-    case REASON_RANDOM:
-        say(e, "Runs on %s, one of %" PRId64 " fitting hosts at random. ", host, a->right);
-        break;
-    case REASON_ENDS_FIRST:
-        say(e, "Runs on %s, where its transfers would end first, after %.3f s. ", host,
-            (double)a->left * 1e-9);
-        break;
-    case REASON_CLAIMED:
-        say(e, "Runs on %s because scheduler %" PRId64 " claimed it there and it fitted. ", host,
-            a->left);
-        break;
-    default:
-        say(e, "Runs on %s, the least loaded host (%" PRId64 " tasks). ", host, a->right);
+    uint32_t said = 0;
+    explain_say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
+    for (uint32_t h = 0; h < engine->n_hosts && said < UPLINKS_NAMED; h++) {
+        const struct host *host = engine->hosts[h];
+        if (!host || host->uplink_permille < engine->config.cleared_permille)
+            continue;
+        bool last = said + 1 == engine->warm;
+        explain_say(e, "%s %s", !said ? "" : last ? " and" : ",", host_name(host));
+        said++;
+    }
+    if (engine->warm > said)
+        explain_say(e, " and %u %s", engine->warm - said,
+                    engine->warm - said == 1 ? "other" : "others");
+    explain_say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
+                engine->config.cleared_permille);
+}
+
+static void say_word(const struct engine *engine, struct engine_explanation *e, const char *word,
+                     const struct host *host, int64_t left, int64_t right)
+{
+    const struct job *first = order_first(engine);
+    if (strcmp(word, "host") == 0)
+        explain_say(e, "%s", host_name(host));
+    else if (strcmp(word, "left") == 0)
+        explain_say(e, "%" PRId64, left);
+    else if (strcmp(word, "right") == 0)
+        explain_say(e, "%" PRId64, right);
+    else if (strcmp(word, "left.1s") == 0)
+        explain_say(e, "%.1f", (double)left * 1e-9);
+    else if (strcmp(word, "left.3s") == 0)
+        explain_say(e, "%.3f", (double)left * 1e-9);
+    else if (strcmp(word, "unit") == 0)
+        explain_say(e, "%s",
+                    engine->network->order(engine->mode) == ORDER_COFLOW ? "Coflow" : "Macroflow");
+    else if (strcmp(word, "first") == 0)
+        explain_say(e, "%" PRIu64, first ? first->number : 0);
+    else if (strcmp(word, "uplinks") == 0)
+        say_uplinks(engine, e);
+}
+
+void explain_sentence(const struct engine *engine, struct engine_explanation *e,
+                      const char *sentence, const struct host *host, int64_t left, int64_t right)
+{
+    char word[16];
+    for (const char *at = sentence; *at;) {
+        int text = (int)strcspn(at, "{"), length = 0;
+        explain_say(e, "%.*s", text, at);
+        at += text;
+        if (sscanf(at, "{%15[^}]}%n", word, &length) == 1 && length)
+            say_word(engine, e, word, host, left, right);
+        at += length;
+        if (*at == '{' && !length)
+            explain_say(e, "%c", *at++);
     }
 }
 
+static void say_start(const struct engine *engine, struct engine_explanation *e,
+                      const struct attempt *a)
+{
+    const struct policy_reason *entry = policy_reason(engine, DECISION_START, a->reason);
+    if (entry)
+        explain_sentence(engine, e, entry->sentence, a->host, a->left, a->right);
+    else
+        explain_say(e, "Runs on %s, where it was found running. ", host_name(a->host));
+}
+
+/* Levels are given at the start and told anew by those that follow what is received, so an attempt
+ * may still have one of a policy that was in force before. */
 static void say_level(const struct engine *engine, struct engine_explanation *e,
                       const struct attempt *a)
 {
     enum unit_order order = engine->network->order(engine->mode);
-    const char *unit = order == ORDER_COFLOW ? "Coflow" : "Macroflow";
-    if (strcmp(engine->network->policy.name, "none") == 0)
-        say(e, "The network policy \"none\" gives every transfer level 0.");
-    else if (engine->network->policy.received)
-        say(e,
-            "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64
-            " bytes that its Coflow has received pass thresholds.",
-            a->level[order], a->task ? a->task->stage->received_bytes : 0);
+    struct attempt now = *a;
+    if (a->task)
+        engine->network->levels(engine, a->task->stage, &now);
+    if (a->task && now.level[order] == a->level[order])
+        engine->network->explain(engine, a, e);
     else
-        say(e,
-            "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64
-            " bytes), because the mode is %s.",
-            a->level[order], unit, a->bytes[order], mode_name(engine->mode));
+        explain_say(e, "It keeps level %" PRIu64 " from before the network policy \"%s\" was set.",
+                    a->level[order], engine->network->policy.name);
 }
 
 /* Who gives it nothing, since when. */
@@ -200,12 +205,12 @@ static void say_stalls(const struct engine *engine, struct engine_explanation *e
     if (!stall)
         return;
     const struct blind *blind = stall->blind;
-    say(e, " It gets nothing from %s", host_name(blind->source));
+    explain_say(e, " It gets nothing from %s", host_name(blind->source));
     if (a->n_stalls > 1)
-        say(e, " and %u other hosts", a->n_stalls - 1);
-    say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
-        host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
-        (double)engine->config.source_lost_ns / 1e9);
+        explain_say(e, " and %u other hosts", a->n_stalls - 1);
+    explain_say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
+                host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
+                (double)engine->config.source_lost_ns / 1e9);
     add_fact(e, "stalled_sources", "%u", a->n_stalls);
     add_fact(e, "stalled_source", "%s", host_name(blind->source));
     add_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
@@ -215,11 +220,11 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
                             const struct attempt *a)
 {
     enum unit_order order = engine->network->order(engine->mode);
-    say_start(e, a);
+    say_start(engine, e, a);
     if (a->remote_bytes)
         say_level(engine, e, a);
     else
-        say(e, "It reads nothing over the network, so its level does not matter.");
+        explain_say(e, "It reads nothing over the network, so its level does not matter.");
     say_stalls(engine, e, a);
     add_fact(e, "attempt", "%" PRIu64, a->number);
     add_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
@@ -241,71 +246,37 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
 static void explain_blocked(struct engine_explanation *e, const struct task *task)
 {
     const struct stage *stage = task->stage;
-    say(e, "Waits for other stages:");
+    explain_say(e, "Waits for other stages:");
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct stage *parent = stage->job->stages[stage->edges[i].parent];
         if (stage->edges[i].kind == EDGE_PIPELINED)
-            say(e, " stage %u has started %u of %u tasks;", parent->index, parent->n_started,
-                parent->n_tasks);
+            explain_say(e, " stage %u has started %u of %u tasks;", parent->index,
+                        parent->n_started, parent->n_tasks);
         else
-            say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done,
-                parent->n_tasks);
+            explain_say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done,
+                        parent->n_tasks);
     }
     if (stage->job->state == JOB_ARRIVING)
-        say(e, " its job has not arrived completely");
-}
-
-/* The hosts whose uplinks are at or above cleared_permille, a few of them by name. */
-static void say_uplinks(const struct engine *engine, struct engine_explanation *e)
-{
-    uint32_t said = 0;
-    say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
-    for (uint32_t h = 0; h < engine->n_hosts && said < UPLINKS_NAMED; h++) {
-        const struct host *host = engine->hosts[h];
-        if (!host || host->uplink_permille < engine->config.cleared_permille)
-            continue;
-        bool last = said + 1 == engine->warm;
-        say(e, "%s %s", !said ? "" : last ? " and" : ",", host_name(host));
-        said++;
-    }
-    if (engine->warm > said)
-        say(e, " and %u %s", engine->warm - said, engine->warm - said == 1 ? "other" : "others");
-    say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
-        engine->config.cleared_permille);
+        explain_say(e, " its job has not arrived completely");
 }
 
 /* Which rule holds it now, with the numbers of now. */
 static void say_hold(const struct engine *engine, struct engine_explanation *e,
                      const struct task *task)
 {
-    const struct job *first = order_first(engine);
-    const struct shape *shape = task->stage->bucket->shape;
-    enum unit_order order = engine->network->order(engine->mode);
-    uint64_t own = order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes,
-             limit = ~sorted_least(&shape->by_receivers[order]);
-    if (engine->mode == MODE_SLOT_STARVED && task->stage->job != first)
-        say(e,
-            "Held back: the mode is slot-starved, so only the first job (%" PRIu64
-            ") is served, and the free slots are kept for it.",
-            first->number);
-    else if (engine->congested && task->stage->job != first) {
-        say(e,
-            "Held back: while the network is congested other jobs than the first (%" PRIu64
-            ") start only tasks next to their blocks. ",
-            first->number);
-        say_uplinks(engine, e);
-        say(e, ".");
-    } else if (!task->bytes)
-        say(e, "Held back: it waits for a slot next to its block, on a host that has not had its "
-               "even part of the job's maps.");
+    const struct policy_reason *entry = NULL;
+    struct policy_why why = {0};
+    if (engine->place->held) {
+        why = engine->place->held(engine, task->stage, task);
+        entry = policy_reason(engine, DECISION_HOLD, why.reason);
+    }
+    explain_say(e, "Held back: ");
+    if (entry)
+        explain_sentence(engine, e, entry->sentence, NULL, why.left, why.right);
     else
-        say(e,
-            "Held back: its %s of %" PRIu64
-            " bytes would be first on no downlink with a free slot: "
-            "on each, one that is not larger receives (the largest of these: %" PRIu64 " bytes).",
-            order == ORDER_COFLOW ? "Coflow" : "Macroflow", own, limit);
-    say(e, " The hold ends after %.1f s at the latest.",
-        (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
+        explain_say(e, "the placement policy before \"%s\" left it.", engine->place->policy.name);
+    explain_say(e, " The hold ends after %.1f s at the latest.",
+                (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
 }
 
 static void explain_ready(const struct engine *engine, struct engine_explanation *e,
@@ -315,15 +286,17 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     if (engine->suspects)
         add_fact(e, "suspect_hosts", "%u", engine->suspects);
     if (!shape->capable)
-        say(e, "Waits: no host that is up can hold it (%u known ones could).", shape->possible);
+        explain_say(e, "Waits: no host that is up can hold it (%u known ones could).",
+                    shape->possible);
     else if (shape->times <= 0)
-        say(e, "Waits for a slot: none that it may use is free.");
+        explain_say(e, "Waits for a slot: none that it may use is free.");
     else if (task->stage->held)
         say_hold(engine, e, task);
     else
-        say(e, "Ready: it is placed at the next decision.");
+        explain_say(e, "Ready: it is placed at the next decision.");
     if (engine->suspects && shape->times <= 0)
-        say(e,
+        explain_say(
+            e,
             " %u suspect host%s no new work, because others cannot read from %s or it from them "
             "(duopolyctl hosts).",
             engine->suspects, engine->suspects == 1 ? " gets" : "s get",
@@ -374,8 +347,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         return -ENOENT;
     memset(e, 0, sizeof(*e));
     if (task->state == TASK_DONE)
-        say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
-            host_name(cluster_host(engine, task->done_host)));
+        explain_say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
+                    host_name(cluster_host(engine, task->done_host)));
     else if (task->attempts)
         explain_attempt(engine, e, task->attempts);
     else if (task->state == TASK_READY)

@@ -1,8 +1,5 @@
 #include "controller/engine/hold.h"
 
-#include "controller/engine/job.h"
-#include "controller/engine/network/network.h"
-#include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
 
 static struct sorted_key waiting_key(const struct stage *stage)
@@ -115,41 +112,16 @@ void hold_reorder(struct engine *engine, struct stage *stage)
                 stage);
 }
 
-/* Why nothing took the stage's tasks. */
-static void explain_hold(struct engine *engine, struct stage *stage)
-{
-    const struct job *first = order_first(engine);
-    bool other = stage->job != first;
-    if (engine->mode == MODE_SLOT_STARVED && other) {
-        stage->hold_reason = REASON_NOT_FIRST;
-        stage->hold_left = clamp_i64(first->number);
-        stage->hold_right = 0;
-    } else if (engine->congested && other) {
-        stage->hold_reason = REASON_CONGESTED;
-        stage->hold_left = engine->warm;
-        stage->hold_right = 0;
-    } else if (!stage->ready_reduces.n) {
-        stage->hold_reason = REASON_NO_LOCAL_SLOT;
-        stage->hold_left = clamp_i64(stage->n_ready);
-        stage->hold_right = 0;
-    } else {
-        enum unit_order order = engine->network->order(engine->mode);
-        const struct sorted_node *smallest = sorted_first(&stage->ready_reduces);
-        uint64_t own =
-            order == ORDER_COFLOW || !smallest ? stage_coflow_bytes(stage) : smallest->key.a;
-        stage->hold_reason = REASON_WOULD_STALL;
-        stage->hold_left = clamp_i64(own);
-        stage->hold_right = clamp_i64(~sorted_least(&stage->bucket->shape->by_receivers[order]));
-    }
-}
-
 static void begin_hold(struct engine *engine, struct stage *stage)
 {
     stage->held_since_ns = engine->now_ns;
     stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
     if (!stage->hold_due_ns)
         stage->hold_due_ns = engine->now_ns + engine->config.hold_max_ns;
-    explain_hold(engine, stage);
+    struct policy_why why = engine->place->held(engine, stage, NULL);
+    stage->hold_reason = why.reason;
+    stage->hold_left = why.left;
+    stage->hold_right = why.right;
     struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason,
                                               stage->hold_left, stage->hold_right);
     decision->hold.job = stage->job->number;
@@ -163,7 +135,7 @@ static void begin_hold(struct engine *engine, struct stage *stage)
 
 bool hold_mark(struct engine *engine)
 {
-    if (!engine->place->holds)
+    if (!engine->place->held)
         return false;
     engine->late = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {

@@ -99,6 +99,27 @@ int policy_choose(struct engine *engine, struct err *err)
     return 0;
 }
 
+static const struct policy_reason *reason_of(const struct policy *policy, enum decision_kind kind,
+                                             enum reason reason)
+{
+    const struct policy_reason *entry = policy->reasons;
+    while (entry && entry->reason && (entry->kind != kind || entry->reason != reason))
+        entry++;
+    return entry && entry->reason ? entry : NULL;
+}
+
+const struct policy_reason *policy_reason(const struct engine *engine, enum decision_kind kind,
+                                          enum reason reason)
+{
+    const struct policy_reason *entry = NULL;
+    for (enum question q = 0; q < QUESTIONS && !entry; q++)
+        entry = reason_of(engine->policies[q], kind, reason);
+    for (enum question q = 0; q < QUESTIONS; q++)
+        for (unsigned i = 0; policy_at(q, i) && !entry; i++)
+            entry = reason_of(policy_at(q, i), kind, reason);
+    return entry;
+}
+
 /* ---- state ---- */
 
 static void **kept_with(enum policy_thing thing, union policy_of of)

@@ -49,9 +49,25 @@ struct policy_state {
     policy_state_hook *load;    /* the fields were read; NULL: that is all */
 };
 
+/* One reason of one kind of decision, as this policy gives it. In all tables that have it with the
+ * same kind its numbers are the same. */
+struct policy_reason {
+    enum decision_kind kind; /* START, HOLD or LEVEL */
+    enum reason reason;
+    const char *left, *right; /* what the decision's two numbers are; NULL: always 0 */
+    const char *sentence;     /* for people: explain.h; NULL: LEVEL, of which explain says more */
+};
+
+/* Why, as a decision has it. */
+struct policy_why {
+    enum reason reason;
+    int64_t left, right;
+};
+
 struct policy {
     const char *name; /* a word that fits the configuration, unlike all others of the question */
     struct policy_state state[POLICY_THINGS];
+    const struct policy_reason *reasons; /* each that it gives; ends with REASON_NONE; NULL: none */
     /* Facts; NULL: of no concern. */
     void (*received)(struct engine *engine,
                      struct attempt *attempt);                     /* more bytes; it has a task */
@@ -78,6 +94,11 @@ void policy_begin_host(struct engine *engine, struct host *host);
 void policy_end_host(struct engine *engine, struct host *host);
 void policy_begin_attempt(struct engine *engine, struct attempt *attempt);
 void policy_end_attempt(struct engine *engine, struct attempt *attempt);
+/* The entry of a reason: of the policies in force, else of any that has it (who gave it may have
+ * been replaced since). NULL: no policy's. */
+const struct policy_reason *policy_reason(const struct engine *engine, enum decision_kind kind,
+                                          enum reason reason);
+
 /* All states from facts: of a new engine, or after policy_suspend and what came since. */
 void policy_begin(struct engine *engine);
 /* No policy has any state or is told anything until policy_begin; whose turn it is, is undefined.

@@ -353,7 +353,7 @@ static inline void m_take_policies(struct model *m)
 {
     for (int i = 0; place_policies[i]; i++)
         if (strcmp(m->config.place, place_policies[i]->policy.name) == 0)
-            m->holds = place_policies[i]->holds;
+            m->holds = place_policies[i]->held != NULL;
     m->order[MODE_SLOT_RICH] =
         strcmp(m->config.network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
     m->order[MODE_SLOT_STARVED] =

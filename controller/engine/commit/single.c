@@ -9,7 +9,13 @@ static bool fits(const struct engine *engine, const struct claim *claim)
     return claim->fit->times > 0;
 }
 
-const struct commit_policy commit_single = {.policy = {.name = "single"}, .admits = fits};
+static const struct policy_reason reasons[] = {
+    {DECISION_START, REASON_CLAIMED, "the scheduler's number", NULL,
+     "Runs on {host} because scheduler {left} claimed it there and it fitted. "},
+    {0}};
+
+const struct commit_policy commit_single = {.policy = {.name = "single", .reasons = reasons},
+                                            .admits = fits};
 
 /* The claim behind item i; false when there is no such ready task or unit. */
 static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i,

@@ -1,5 +1,7 @@
 #include "controller/engine/network/network.h"
 
+#include <inttypes.h>
+
 static enum unit_order order_by_mode(enum mode mode)
 {
     return mode == MODE_SLOT_RICH ? ORDER_COFLOW : ORDER_MACROFLOW;
@@ -48,18 +50,52 @@ static void levels_macroflow(const struct engine *engine, const struct stage *st
     set_levels(engine, attempt, false, true);
 }
 
+static void explain_by_mode(const struct engine *engine, const struct attempt *attempt,
+                            struct engine_explanation *e)
+{
+    enum unit_order order = order_by_mode(engine->mode);
+    explain_say(e,
+                "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64
+                " bytes), because the mode is %s.",
+                attempt->level[order], order == ORDER_COFLOW ? "Coflow" : "Macroflow",
+                attempt->bytes[order], mode_name(engine->mode));
+}
+
+static void explain_coflow(const struct engine *engine, const struct attempt *attempt,
+                           struct engine_explanation *e)
+{
+    (void)engine;
+    explain_say(e,
+                "On the wire it has level %" PRIu64 ", that of its Coflow (%" PRIu64
+                " bytes), in either mode.",
+                attempt->level[ORDER_COFLOW], attempt->bytes[ORDER_COFLOW]);
+}
+
+static void explain_macroflow(const struct engine *engine, const struct attempt *attempt,
+                              struct engine_explanation *e)
+{
+    (void)engine;
+    explain_say(e,
+                "On the wire it has level %" PRIu64 ", that of its Macroflow (%" PRIu64
+                " bytes), in either mode.",
+                attempt->level[ORDER_MACROFLOW], attempt->bytes[ORDER_MACROFLOW]);
+}
+
 const struct network_policy network_cans = {
     .policy = {.name = "cans"},
     .order = order_by_mode,
     .levels = levels_both,
+    .explain = explain_by_mode,
 };
 const struct network_policy network_cans_coflow = {
     .policy = {.name = "cans-coflow"},
     .order = order_coflow,
     .levels = levels_coflow,
+    .explain = explain_coflow,
 };
 const struct network_policy network_cans_macroflow = {
     .policy = {.name = "cans-macroflow"},
     .order = order_macroflow,
     .levels = levels_macroflow,
+    .explain = explain_macroflow,
 };

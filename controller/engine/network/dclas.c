@@ -1,5 +1,7 @@
 #include "controller/engine/network/network.h"
 
+#include <inttypes.h>
+
 static enum unit_order order(enum mode mode)
 {
     return mode == MODE_SLOT_RICH ? ORDER_COFLOW : ORDER_MACROFLOW;
@@ -25,8 +27,27 @@ static void received(struct engine *engine, struct attempt *attempt)
                    passed ? clamp_i64(table->threshold_bytes[level - 1]) : 0);
 }
 
+static void explain(const struct engine *engine, const struct attempt *attempt,
+                    struct engine_explanation *e)
+{
+    (void)engine;
+    explain_say(e,
+                "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64
+                " bytes that its Coflow has received pass thresholds.",
+                attempt->level[ORDER_COFLOW], attempt->task->stage->received_bytes);
+}
+
+static const struct policy_reason reasons[] = {{DECISION_LEVEL, REASON_RECEIVED,
+                                                "bytes that its Coflow has received",
+                                                "threshold that they passed", NULL},
+                                               {0}};
+
 const struct network_policy network_dclas = {
-    .policy = {.name = "dclas", .state[POLICY_STAGE] = NETWORK_STAGE_STATE, .received = received},
+    .policy = {.name = "dclas",
+               .state[POLICY_STAGE] = NETWORK_STAGE_STATE,
+               .reasons = reasons,
+               .received = received},
     .order = order,
     .levels = levels,
+    .explain = explain,
 };

@@ -1,7 +1,7 @@
 /* How urgent on the wire: the two levels of a transfer, and by which size the network serves. */
 #pragma once
 
-#include "controller/engine/policy.h"
+#include "controller/engine/explain.h"
 
 struct network_policy {
     struct policy policy;
@@ -10,6 +10,9 @@ struct network_policy {
     enum unit_order (*order)(enum mode mode);
     /* The levels of a new attempt from its two sizes (attempt->bytes). */
     void (*levels)(const struct engine *engine, const struct stage *stage, struct attempt *attempt);
+    /* Says why an attempt that receives has the level that `levels` gives it now. */
+    void (*explain)(const struct engine *engine, const struct attempt *attempt,
+                    struct engine_explanation *e);
 };
 
 /* For policies under which all attempts of a stage have one level that follows the bytes received:

@@ -12,8 +12,17 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
     attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = 0;
 }
 
+static void explain(const struct engine *engine, const struct attempt *attempt,
+                    struct engine_explanation *e)
+{
+    (void)engine;
+    (void)attempt;
+    explain_say(e, "The network policy \"none\" gives every transfer level 0.");
+}
+
 const struct network_policy network_none = {
     .policy = {.name = "none"},
     .order = order,
     .levels = levels,
+    .explain = explain,
 };

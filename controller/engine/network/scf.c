@@ -2,17 +2,23 @@
  * NEAT's simulations run on. */
 #include "controller/engine/network/network.h"
 
+#include <inttypes.h>
+
 static enum unit_order order(enum mode mode)
 {
     (void)mode;
     return ORDER_COFLOW;
 }
 
-static uint64_t level_now(const struct engine *engine, const struct stage *stage)
+static uint64_t left_of(const struct stage *stage)
 {
     uint64_t all = stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;
-    uint64_t left = all > stage->received_bytes ? all - stage->received_bytes : 0;
-    return level_table_level(&engine->config.coflow, left);
+    return all > stage->received_bytes ? all - stage->received_bytes : 0;
+}
+
+static uint64_t level_now(const struct engine *engine, const struct stage *stage)
+{
+    return level_table_level(&engine->config.coflow, left_of(stage));
 }
 
 static void levels(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
@@ -26,8 +32,28 @@ static void received(struct engine *engine, struct attempt *attempt)
     network_follow(engine, stage, level_now(engine, stage), clamp_i64(stage->received_bytes), 0);
 }
 
+static void explain(const struct engine *engine, const struct attempt *attempt,
+                    struct engine_explanation *e)
+{
+    (void)engine;
+    const struct stage *stage = attempt->task->stage;
+    explain_say(e,
+                "Its level is %" PRIu64 ", by the %" PRIu64
+                " bytes that are left of its Coflow: the fewer, the sooner.",
+                attempt->level[ORDER_COFLOW], left_of(stage));
+}
+
+static const struct policy_reason reasons[] = {{DECISION_LEVEL, REASON_RECEIVED,
+                                                "bytes that its Coflow has received",
+                                                "threshold that they passed", NULL},
+                                               {0}};
+
 const struct network_policy network_scf = {
-    .policy = {.name = "scf", .state[POLICY_STAGE] = NETWORK_STAGE_STATE, .received = received},
+    .policy = {.name = "scf",
+               .state[POLICY_STAGE] = NETWORK_STAGE_STATE,
+               .reasons = reasons,
+               .received = received},
     .order = order,
     .levels = levels,
+    .explain = explain,
 };

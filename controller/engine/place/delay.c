@@ -56,10 +56,22 @@ static bool delay_pick(struct engine *engine, struct claim *ret_claim)
     return place_delayed(engine, least_loaded, ret_claim);
 }
 
+struct policy_why place_held_map(const struct engine *engine, const struct stage *stage,
+                                 const struct task *task)
+{
+    (void)engine;
+    (void)task;
+    return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
+}
+
+static const struct policy_reason reasons[] = {
+    PLACE_PAIR_REASONS, PLACE_GREEDY_REASON, PLACE_HELD_MAP_REASON, {0}};
+
 const struct place_policy place_delay = {
     .policy = {.name = "delay",
-               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init}},
+               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init},
+               .reasons = reasons},
     .pick = delay_pick,
     .even = true,
-    .holds = true,
+    .held = place_held_map,
 };

@@ -150,9 +150,12 @@ struct bucket *place_first_local(struct engine *engine)
     return best;
 }
 
+static const struct policy_reason reasons[] = {PLACE_PAIR_REASONS, PLACE_GREEDY_REASON, {0}};
+
 const struct place_policy place_greedy = {
     .policy = {.name = "greedy",
-               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init}},
+               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init},
+               .reasons = reasons},
     .pick = greedy_pick,
     .even = true,
 };

@@ -199,10 +199,61 @@ static bool nats_pick(struct engine *engine, struct claim *ret_claim)
     return pick_for_idle_cluster(engine, ret_claim);
 }
 
+/* Which rule holds the stage. */
+static struct policy_why held(const struct engine *engine, const struct stage *stage,
+                              const struct task *task)
+{
+    const struct job *first = order_first(engine);
+    const struct sorted_node *smallest = sorted_first(&stage->ready_reduces);
+    enum unit_order order = engine->network->order(engine->mode);
+    if (engine->mode == MODE_SLOT_STARVED && stage->job != first)
+        return (struct policy_why){REASON_NOT_FIRST, clamp_i64(first->number), 0};
+    if (engine->congested && stage->job != first)
+        return (struct policy_why){REASON_CONGESTED, engine->warm, 0};
+    if (!smallest || (task && !task->bytes))
+        return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
+    uint64_t own = order == ORDER_COFLOW ? stage_coflow_bytes(stage)
+                   : task                ? task->bytes
+                                         : smallest->key.a;
+    return (struct policy_why){REASON_WOULD_STALL, clamp_i64(own),
+                               clamp_i64(passing_limit(stage->bucket->shape, order))};
+}
+
+static const struct policy_reason reasons[] = {
+    PLACE_PAIR_REASONS,
+    {DECISION_START, REASON_LINK_UNUSED, "bytes of its own unit", NULL,
+     "Runs on {host} because nobody received over its downlink (rule \"link unused\", algorithm "
+     "2). "},
+    {DECISION_START, REASON_FIRST_ON_LINK, "bytes of its own unit",
+     "bytes of the smallest unit that received there",
+     "Runs on {host} because it is first on its downlink: its own unit of {left} bytes is smaller "
+     "than the smallest one that received there, {right} bytes. "},
+    {DECISION_START, REASON_HOLD_EXPIRED, "ns since slots were kept from its stage", NULL,
+     "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "
+     "any "
+     "host takes it. "},
+    {DECISION_START, REASON_IDLE_CLUSTER, NULL, NULL,
+     "Runs on {host} because nothing else ran: the only work of an idle cluster is never held. "},
+    {DECISION_HOLD, REASON_NOT_FIRST, "the first job's number", NULL,
+     "the mode is slot-starved, so only the first job ({left}) is served, and the free slots are "
+     "kept for it."},
+    {DECISION_HOLD, REASON_CONGESTED, "uplinks that are still busy", NULL,
+     "while the network is congested other jobs than the first ({first}) start only tasks next to "
+     "their blocks. {uplinks}."},
+    {DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,
+     "it waits for a slot next to its block, on a host that has not had its even part of the job's "
+     "maps."},
+    {DECISION_HOLD, REASON_WOULD_STALL, "bytes of its own unit",
+     "the size below which a unit would be first on some downlink with a free slot",
+     "its {unit} of {left} bytes would be first on no downlink with a free slot: on each, one that "
+     "is not larger receives (the largest of these: {right} bytes)."},
+    {0}};
+
 const struct place_policy place_nats = {
     .policy = {.name = "nats",
-               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init}},
+               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init},
+               .reasons = reasons},
     .pick = nats_pick,
     .even = true,
-    .holds = true,
+    .held = held,
 };

@@ -246,15 +246,26 @@ static bool neat_fair_pick(struct engine *engine, struct claim *ret_claim)
         [POLICY_HOST] = {.size = sizeof(struct neat_host), .init = host_init},                     \
     }
 
+static const struct policy_reason reasons[] = {
+    PLACE_PAIR_REASONS,
+    PLACE_HELD_MAP_REASON,
+    {DECISION_START, REASON_ENDS_FIRST, "ns until its transfers would end",
+     "bytes ahead of them on the downlink",
+     "Runs on {host}, where its transfers would end first, after {left.3s} s. "},
+    {0}};
+
 const struct place_policy place_neat = {
-    .policy = {.name = "neat", .state = STATE, .outputs_moved = outputs_moved},
+    .policy = {.name = "neat", .state = STATE, .reasons = reasons, .outputs_moved = outputs_moved},
     .pick = neat_pick,
     .even = true,
-    .holds = true,
+    .held = place_held_map,
 };
 const struct place_policy place_neat_fair = {
-    .policy = {.name = "neat-fair", .state = STATE, .outputs_moved = outputs_moved},
+    .policy = {.name = "neat-fair",
+               .state = STATE,
+               .reasons = reasons,
+               .outputs_moved = outputs_moved},
     .pick = neat_fair_pick,
     .even = true,
-    .holds = true,
+    .held = place_held_map,
 };

@@ -10,8 +10,11 @@ struct place_policy {
     /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
      * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
-    bool even;  /* its state per job begins with struct local_job */
-    bool holds; /* what it leaves although a slot is free is held back on purpose */
+    bool even; /* its state per job begins with struct local_job */
+    /* Why the stage's tasks are left although a slot is free: they are held back. `task` is the one
+     * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
+    struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
+                              const struct task *task);
 };
 
 extern const struct place_policy place_nats; /* Duopoly, seed 002 section 5, algorithms 1–4 */
@@ -49,3 +52,32 @@ bool place_delayed(struct engine *engine,
                    struct claim *ret_claim);
 /* Largest ready reduce task of the bucket; NULL: none. */
 struct task *place_largest(struct engine *engine, const struct bucket *bucket);
+/* Why maps wait where they only wait for a slot next to their block. */
+struct policy_why place_held_map(const struct engine *engine, const struct stage *stage,
+                                 const struct task *task);
+
+/* Reasons of these shared steps, for tables. */
+#define PLACE_PAIR_REASONS                                                                         \
+    {DECISION_START, REASON_LOCAL_BLOCK, "hosts with a free slot that had its block",              \
+     "ready tasks of the job that were local there",                                               \
+     "Runs on {host} because its block is there: {left} hosts with a free slot had it, and "       \
+     "{right} of the job's ready tasks were local there. "},                                       \
+        {DECISION_START, REASON_NO_LOCAL_SLOT, NULL, "tasks that ran there",                       \
+         "Runs on {host}, the least loaded host ({right} tasks), because no host that has its "    \
+         "block "                                                                                  \
+         "had a free slot. "},                                                                     \
+    {                                                                                              \
+        DECISION_START, REASON_NO_BLOCK, NULL, "tasks that ran there",                             \
+            "Runs on {host}, the least loaded host ({right} tasks); it reads no block of its "     \
+            "own. "                                                                                \
+    }
+#define PLACE_GREEDY_REASON                                                                        \
+    {                                                                                              \
+        DECISION_START, REASON_GREEDY, NULL, "tasks that ran there",                               \
+            "Runs on {host}, the least loaded host ({right} tasks). "                              \
+    }
+#define PLACE_HELD_MAP_REASON                                                                      \
+    {                                                                                              \
+        DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,                     \
+            "it waits for a slot next to its block."                                               \
+    }

@@ -35,10 +35,16 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     return true;
 }
 
+static const struct policy_reason reasons[] = {
+    {DECISION_START, REASON_RANDOM, NULL, "fitting units",
+     "Runs on {host}, one of {right} fitting hosts at random. "},
+    {0}};
+
 const struct place_policy place_random = {
     .policy = {.name = "random",
                .state[POLICY_ENGINE] = {.size = sizeof(struct random_engine),
                                         .init = init,
-                                        .fields = fields}},
+                                        .fields = fields},
+               .reasons = reasons},
     .pick = random_pick,
 };
