@@ -357,7 +357,9 @@ static inline void m_take_policies(struct model *m)
     m->order[MODE_SLOT_RICH] =
         strcmp(m->config.network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
     m->order[MODE_SLOT_STARVED] =
-        strcmp(m->config.network, "cans-coflow") == 0 ? M_COFLOW : M_MACROFLOW;
+        strcmp(m->config.network, "cans-coflow") == 0 || strcmp(m->config.network, "scf") == 0
+            ? M_COFLOW
+            : M_MACROFLOW;
 }
 
 static inline void model_begin(struct model *m, const struct engine_config *config, uint64_t stream)

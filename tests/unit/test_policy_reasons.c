@@ -1,0 +1,417 @@
+/* Why: each policy gives only reasons that its table has, each of them occurs, and what is said of
+ * them is true of the literal model. */
+#include "tests/unit/model_step.h"
+
+#include <stdarg.h>
+
+enum { SEEN = 64 };
+
+static struct {
+    const struct policy *policy;
+    enum decision_kind kind;
+    enum reason reason;
+} seen[SEEN];
+static size_t n_seen;
+
+static const struct policy_reason *entry_of(const struct policy *policy, enum decision_kind kind,
+                                            enum reason reason)
+{
+    for (const struct policy_reason *r = policy->reasons; r && r->reason; r++)
+        if (r->kind == kind && r->reason == reason)
+            return r;
+    return NULL;
+}
+
+static bool was_seen(const struct policy *policy, enum decision_kind kind, enum reason reason)
+{
+    for (size_t i = 0; i < n_seen; i++)
+        if (seen[i].policy == policy && seen[i].kind == kind && seen[i].reason == reason)
+            return true;
+    return false;
+}
+
+/* A decision that this policy took. */
+static void see(const struct policy *policy, const struct decision *d)
+{
+    const struct policy_reason *entry = entry_of(policy, d->kind, d->reason);
+    if (!entry)
+        fail_msg("%s gives a reason that its table has not: %s", policy->name,
+                 reason_name(d->reason));
+    assert_true(entry->left || d->left == 0);
+    assert_true(entry->right || d->right == 0);
+    if (was_seen(policy, d->kind, d->reason))
+        return;
+    assert_true(n_seen < SEEN);
+    seen[n_seen].policy = policy;
+    seen[n_seen].kind = d->kind;
+    seen[n_seen++].reason = d->reason;
+}
+
+static const struct policy *engine_place(const struct model *m)
+{
+    return m->script.engine->policies[QUESTION_PLACE];
+}
+
+static const struct policy *engine_network(const struct model *m)
+{
+    return m->script.engine->policies[QUESTION_NETWORK];
+}
+
+/* ---- what is true of a start, before it ---- */
+
+static bool has_block_on(const struct m_stage *s, const struct m_task *t, uint32_t host)
+{
+    for (uint32_t i = 0; t->input && i < s->n_replicas; i++)
+        if (t->replicas[i] == host)
+            return true;
+    return false;
+}
+
+static bool has_block(const struct m_stage *s, const struct m_task *t)
+{
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        if (has_block_on(s, t, h))
+            return true;
+    return false;
+}
+
+static uint32_t hosts_with_block_and_room(const struct model *m, const struct m_stage *s,
+                                          const struct m_task *t)
+{
+    uint32_t n = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        n += has_block_on(s, t, h) && m_times_host(m, h, s->demand) > 0;
+    return n;
+}
+
+static uint32_t local_tasks(const struct m_job *j, struct m_demand demand, uint32_t host)
+{
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            n += m_same_demand(j->stage[s].demand, demand) && m_ready(j, s, t) &&
+                 !j->stage[s].task[t].bytes &&
+                 has_block_on(&j->stage[s], &j->stage[s].task[t], host);
+    return n;
+}
+
+static bool is_least_loaded(const struct model *m, uint32_t host, struct m_demand demand)
+{
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        if (m_times_host(m, h, demand) > 0 && m_running_on(m, h) < m_running_on(m, host))
+            return false;
+    return true;
+}
+
+static uint32_t fitting_units(const struct model *m, struct m_demand demand)
+{
+    uint32_t n = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        for (uint32_t u = 0; u < m->host[h].n_units; u++)
+            n += m_times_unit(m, h, u, demand) > 0;
+    return n;
+}
+
+static void check_start(struct model *m, const struct decision *d)
+{
+    struct m_job *j = m_find_job(m, d->start.job);
+    struct m_stage *s = &j->stage[d->start.stage];
+    struct m_task *t = &s->task[d->start.task];
+    enum unit_kind unit = m->order[m->mode];
+    uint64_t smallest, own = unit == M_COFLOW ? m_coflow(s) : t->bytes;
+    uint32_t host = d->start.host, receiving = m_receiving_on(m, host, unit, &smallest);
+    see(engine_place(m), d);
+    switch (d->reason) {
+    case REASON_LOCAL_BLOCK:
+        assert_true(has_block_on(s, t, host));
+        assert_int_equal(d->left, hosts_with_block_and_room(m, s, t));
+        assert_int_equal(d->right, local_tasks(j, s->demand, host));
+        break;
+    case REASON_NO_LOCAL_SLOT:
+        assert_int_equal(hosts_with_block_and_room(m, s, t), 0);
+        assert_true(has_block(s, t));
+        assert_int_equal(d->right, m_running_on(m, host));
+        assert_true(is_least_loaded(m, host, s->demand));
+        break;
+    case REASON_NO_BLOCK:
+        assert_false(has_block(s, t));
+        assert_int_equal(d->right, m_running_on(m, host));
+        assert_true(is_least_loaded(m, host, s->demand));
+        break;
+    case REASON_LINK_UNUSED:
+        assert_int_equal(receiving, 0);
+        assert_int_equal(d->left, own);
+        break;
+    case REASON_FIRST_ON_LINK:
+        assert_int_equal(d->left, own);
+        assert_int_equal(d->right, smallest);
+        assert_true(own < smallest);
+        break;
+    case REASON_HOLD_EXPIRED:
+        assert_true(s->overdue || (s->due && s->due <= m->script.now_ns));
+        assert_true(d->left > 0);
+        break;
+    case REASON_IDLE_CLUSTER:
+        for (int i = 0; i < M_ATTEMPTS; i++)
+            assert_int_equal(m->attempt[i].number, 0);
+        break;
+    case REASON_GREEDY:
+        assert_int_equal(d->right, m_running_on(m, host));
+        assert_true(is_least_loaded(m, host, s->demand));
+        break;
+    case REASON_RANDOM:
+        assert_int_equal(d->right, fitting_units(m, s->demand));
+        break;
+    case REASON_ENDS_FIRST:
+        assert_true(t->bytes > 0);
+        assert_true(d->left >= 0 && d->right >= 0); /* the sums themselves: test_baselines.c */
+        break;
+    default:
+        fail_msg("nothing is known here of %s: add what is true of it", reason_name(d->reason));
+    }
+}
+
+/* ---- what is said ---- */
+
+static void says(const struct engine_explanation *e, const char *format, ...)
+{
+    char words[256];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(words, sizeof(words), format, ap);
+    va_end(ap);
+    if (!strstr(e->text, words))
+        fail_msg("\"%s\" does not say \"%s\"", e->text, words);
+}
+
+static void check_sentence(struct model *m, const struct decision *d)
+{
+    struct engine_explanation e;
+    struct attempt_view attempt;
+    struct host_view host;
+    const char *network = m->config.network;
+    if (engine_attempt(m->script.engine, d->start.attempt, &attempt) < 0 ||
+        engine_explain(m->script.engine, d->start.job, d->start.stage, d->start.task, &e) < 0)
+        return;
+    assert_int_equal(engine_host(m->script.engine, d->start.host, &host), 0);
+    says(&e, "Runs on %s", host.name[0] ? host.name : "?");
+    assert_null(strpbrk(e.text, "{}"));
+    if (d->reason == REASON_LOCAL_BLOCK)
+        says(&e, "%lld hosts with a free slot had it, and %lld of", (long long)d->left,
+             (long long)d->right);
+    if (d->reason == REASON_FIRST_ON_LINK)
+        says(&e, "of %lld bytes is smaller than the smallest one that received there, %lld bytes",
+             (long long)d->left, (long long)d->right);
+    if (d->reason == REASON_RANDOM)
+        says(&e, "one of %lld fitting hosts", (long long)d->right);
+    if (!d->start.input_bytes)
+        says(&e, "It reads nothing over the network");
+    else if (strcmp(network, "none") == 0)
+        says(&e, "gives every transfer level 0");
+    else if (strcmp(network, "dclas") == 0)
+        says(&e, "Its level is %llu: D-CLAS", (unsigned long long)attempt.coflow_level);
+    else if (strcmp(network, "scf") == 0)
+        says(&e, "Its level is %llu, by the", (unsigned long long)attempt.coflow_level);
+    else
+        says(&e, "that of its %s", m->order[m->mode] == M_COFLOW ? "Coflow" : "Macroflow");
+}
+
+/* Held with a slot free for it: which rule, by the literal model. */
+static void check_held(struct model *m, struct m_job *first, struct m_job *j, uint32_t s,
+                       uint32_t t)
+{
+    struct engine_explanation e;
+    struct m_stage *stage = &j->stage[s];
+    struct m_task *task = &stage->task[t];
+    enum unit_kind unit = m->order[m->mode];
+    uint64_t smallest, own = unit == M_COFLOW ? m_coflow(stage) : task->bytes;
+    assert_int_equal(engine_explain(m->script.engine, j->number, s, t, &e), 0);
+    says(&e, "Held back: ");
+    if (strcmp(m->config.place, "nats") != 0) {
+        says(&e, "it waits for a slot next to its block.");
+        assert_true(task->bytes == 0 && hosts_with_block_and_room(m, stage, task) == 0);
+    } else if (m->mode == MODE_SLOT_STARVED && j != first) {
+        says(&e, "only the first job (%llu) is served", (unsigned long long)first->number);
+    } else if (m->congested && j != first) {
+        says(&e, "while the network is congested other jobs than the first (%llu)",
+             (unsigned long long)first->number);
+    } else if (!task->bytes) {
+        says(&e, "on a host that has not had its even part of the job's maps");
+        assert_true(m->config.even_wait_ns > 0);
+    } else {
+        says(&e, "its %s of %llu bytes would be first on no downlink",
+             unit == M_COFLOW ? "Coflow" : "Macroflow", (unsigned long long)own);
+        for (uint32_t h = 0; h < M_HOSTS; h++)
+            if (m_times_host(m, h, stage->demand) > 0)
+                assert_true(m_receiving_on(m, h, unit, &smallest) > 0 && smallest <= own);
+    }
+}
+
+static void check_step(struct model *m)
+{
+    struct m_job *jobs[M_JOBS + 1];
+    m_in_turn(m, jobs);
+    for (size_t i = 0; i < m->script.decisions.n; i++) {
+        const struct decision *d = &m->script.decisions.at[i];
+        if (d->kind == DECISION_START)
+            check_sentence(m, d);
+        if (d->kind == DECISION_HOLD)
+            see(engine_place(m), d);
+        if (d->kind == DECISION_LEVEL && d->reason != REASON_ADOPTED)
+            see(engine_network(m), d);
+    }
+    for (int i = 0; jobs[i]; i++)
+        for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
+            for (uint32_t t = 0; t < jobs[i]->stage[s].n_tasks; t++)
+                if (jobs[i]->stage[s].held && m_ready(jobs[i], s, t) &&
+                    m_times(m, jobs[i]->stage[s].demand) > 0)
+                    check_held(m, jobs[0], jobs[i], s, t);
+}
+
+static const struct m_judge judge = {check_start, check_step};
+
+static void run(const char *place, const char *network, bool even, uint64_t seed)
+{
+    static struct model m;
+    struct engine_config config = script_config();
+    config.hosts_max = M_HOSTS;
+    config.epoch = 7;
+    config.even_wait_ns = even ? SECOND : 0;
+    level_table_exponential(&config.dclas, 50000, 4, 8);
+    level_table_exponential(&config.coflow, 50000, 4, 8);
+    strcpy(config.place, place);
+    strcpy(config.network, network);
+    model_begin(&m, &config, seed);
+    m.judge = &judge;
+    for (int step = 0; step < 400; step++)
+        model_step(&m);
+    model_end(&m);
+}
+
+/* Another scheduler's claim. */
+static void claim_one(void)
+{
+    static const uint64_t jobs[] = {1};
+    static const uint32_t zero[] = {0}, host[] = {0};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = script_config();
+    config.mode_rule = MODE_RULE_STARVED;
+    script_begin(&s, &config);
+    script_submit(&s, &(struct script_job){.number = 1, .maps = 1, .map_ns = SECOND});
+    uint64_t vector[ENGINE_RESOURCES] = {1};
+    struct event events[] = {script_join(0, 1, vector), {.kind = EVENT_CLAIM, .request = 5}};
+    events[1].claim.scheduler = 9;
+    events[1].claim.jobs = (struct u64s){jobs, 1};
+    events[1].claim.stages = events[1].claim.tasks = events[1].claim.units = (struct u32s){zero, 1};
+    events[1].claim.hosts = (struct u32s){host, 1};
+    script_events(&s, events, 2);
+    const struct decision *start = script_start(&s, 1, 0, 0);
+    assert_non_null(start);
+    see(s.engine->policies[QUESTION_COMMIT], start);
+    assert_int_equal(start->left, 9);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 0, &e), 0);
+    says(&e, "Runs on h0 because scheduler 9 claimed it there and it fitted.");
+    script_end(&s);
+}
+
+/* The first job waits for a host that is silent; in slot-starved mode nobody else is served, unless
+ * nothing runs at all. */
+static void idle_cluster(void)
+{
+    static const uint64_t sums[] = {1000};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = script_config();
+    config.mode_rule = MODE_RULE_STARVED;
+    script_begin(&s, &config);
+    script_host(&s, 0, 1);
+    script_host(&s, 1, 4);
+    script_host_event(&s, EVENT_HOST_SILENT, 1);
+    struct event stage = script_stage_event(1, 0, 1, NULL, NULL);
+    stage.job_stage.demand.amount[RES_SLOTS] = 4;
+    script_job_begin(&s, 1);
+    script_event(&s, stage);
+    script_job_end(&s, 1);
+    script_submit(&s, &(struct script_job){.number = 2, .maps = 1, .reduces = 1, .sums = sums});
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 2, 0, 0), 0);
+    const struct decision *start = script_start(&s, 2, 1, 0);
+    assert_non_null(start);
+    assert_int_equal(start->reason, REASON_IDLE_CLUSTER);
+    see(s.engine->policies[QUESTION_PLACE], start);
+    assert_int_equal(engine_explain(s.engine, 2, 1, 0, &e), 0);
+    says(&e, "Runs on h0 because nothing else ran: the only work of an idle cluster");
+    script_end(&s);
+}
+
+static const struct policy *policy_number(int n)
+{
+    for (int i = 0; turn_policies[i]; i++)
+        if (n-- == 0)
+            return &turn_policies[i]->policy;
+    for (int i = 0; place_policies[i]; i++)
+        if (n-- == 0)
+            return &place_policies[i]->policy;
+    for (int i = 0; commit_policies[i]; i++)
+        if (n-- == 0)
+            return &commit_policies[i]->policy;
+    for (int i = 0; network_policies[i]; i++)
+        if (n-- == 0)
+            return &network_policies[i]->policy;
+    return NULL;
+}
+
+/* The first reason of any table that has not occurred yet. */
+static const struct policy_reason *missing(const struct policy **ret_policy)
+{
+    for (int i = 0; (*ret_policy = policy_number(i)); i++)
+        for (const struct policy_reason *r = (*ret_policy)->reasons; r && r->reason; r++)
+            if (!was_seen(*ret_policy, r->kind, r->reason))
+                return r;
+    return NULL;
+}
+
+/* One reason's numbers mean the same in all tables that have it. */
+static void check_meanings(const struct policy *policy)
+{
+    for (const struct policy_reason *r = policy->reasons; r && r->reason; r++) {
+        assert_true(r->sentence || r->kind == DECISION_LEVEL);
+        for (int i = 0; policy_number(i); i++) {
+            const struct policy_reason *other = entry_of(policy_number(i), r->kind, r->reason);
+            if (other && other->left && r->left)
+                assert_string_equal(other->left, r->left);
+            if (other && other->right && r->right)
+                assert_string_equal(other->right, r->right);
+        }
+    }
+}
+
+static void run_all(uint64_t *stream, bool even)
+{
+    for (int p = 0; place_policies[p]; p++)
+        run(place_policies[p]->policy.name, "cans", false, test_random(stream));
+    for (int n = 0; network_policies[n]; n++)
+        run("nats", network_policies[n]->policy.name, even, test_random(stream));
+}
+
+static void test_every_reason_of_every_table(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    const struct policy *policy;
+    claim_one();
+    idle_cluster();
+    for (int round = 0; round < 3 || (round < 60 && missing(&policy)); round++)
+        run_all(&stream, round % 2);
+    if (missing(&policy))
+        fail_msg("%s never gave its reason %s", policy->name,
+                 reason_name(missing(&policy)->reason));
+    for (int i = 0; policy_number(i); i++)
+        check_meanings(policy_number(i));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_reason_of_every_table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
