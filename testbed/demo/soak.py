@@ -248,7 +248,7 @@ def standing(asked, folder):
         net = network.Network(own, asked.hosts, asked.link_bps)
         net.up()
         running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots, inputs.scale_of(path), asked.seed,
-                                  os.path.join(folder, "logs"))
+                                  os.path.join(folder, "logs"), ports=False)
         running.up()
         yield running, path
         running.down()

@@ -31,7 +31,7 @@ def up(environment):
         os.makedirs(folder)
         path = asked.workload(folder)
         running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots, inputs.scale_of(path), asked.seed,
-                                  os.path.join(folder, "logs"))
+                                  os.path.join(folder, "logs"), ports=False)
         running.up()
         with open(os.path.join(folder, "replay.log"), "ab") as out:
             driver = subprocess.Popen(

@@ -44,16 +44,17 @@ def check_policies(build, names):
 
 class Cluster:
     """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a directory
-    for what the daemons write; timers: the controller's that are not its defaults, as its configuration has them."""
+    for what the daemons write; timers: the controller's that are not its defaults, as its configuration has them; ports: whether each task
+    writes down its connections, a file that stays (not for a load without end)."""
 
-    def __init__(self, net, build, policy, slots, scale, seed, logs, timers=None):
+    def __init__(self, net, build, policy, slots, scale, seed, logs, timers=None, ports=True):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
         self.scale, self.seed, self.logs, self.timers = scale, seed, logs, timers or {}
         # What knows one level has one queue, as long as the eight together.
         self.queue_levels = 1 if policies(build)[policy] == "none" else 8
         self.directory = os.path.join(net.instance.memory(), policy)
         self.socket = os.path.join(self.directory, "duopolyd.sock")
-        self.ports = os.path.join(self.directory, "ports")
+        self.ports = os.path.join(self.directory, "ports") if ports else None
         self.log_folder = os.path.join(logs, "log")
         self.saved_ports = os.path.join(logs, "ports")  # when it is down
         self.processes = {}  # (program, name): what was started there, oldest first
@@ -92,7 +93,7 @@ class Cluster:
         for child in reversed(self.processes.values()):
             system.stop([system.identify(child.pid)])
         self.processes = {}
-        if os.path.isdir(self.ports):
+        if self.ports and os.path.isdir(self.ports):
             shutil.copytree(self.ports, self.saved_ports, dirs_exist_ok=True)
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -143,8 +144,9 @@ class Cluster:
         shutil.rmtree(self.directory, ignore_errors=True)
         shutil.rmtree(self.logs, ignore_errors=True)
         os.makedirs(self.log_folder)
-        os.makedirs(self.ports)
-        os.chown(self.ports, user.pw_uid, user.pw_gid)
+        if self.ports:
+            os.makedirs(self.ports)
+            os.chown(self.ports, user.pw_uid, user.pw_gid)
         for host in self.net.hosts + [network.SWITCH]:
             os.makedirs(os.path.join(self.directory, "state", host))
         os.makedirs(os.path.join(self.directory, "state", network.CONTROLLER))
@@ -226,7 +228,7 @@ class Cluster:
         if not is_switch:
             lines.append("  commands:")
             for command in ("map", "reduce"):
-                words = [self.program("replay-" + command), "--port", str(SERVE_PORT), "--ports", self.ports]
+                words = [self.program("replay-" + command), "--port", str(SERVE_PORT)] + (["--ports", self.ports] if self.ports else [])
                 lines.append("    - {name: %s, argv: [%s]}" % (command, ", ".join(words)))
             lines += ["units:", "  - {slots: %d}" % self.slots]
         return "\n".join(lines) + "\n"

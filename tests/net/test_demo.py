@@ -143,6 +143,7 @@ def test_up_stands_until_down():
         command = said.splitlines()[-1].split()
         assert command[-1] == "status"
         assert "hosts up" in system.run(*command)
+        assert os.listdir(os.path.dirname(command[2])) and "ports" not in os.listdir(os.path.dirname(command[2])), "a file per attempt"
         assert start("up", *SMALL).wait(60) != 0
     finally:
         assert start("down").wait(60) == 0

@@ -569,6 +569,22 @@ static void test_refuses_a_host_that_there_is_not(void **state)
     workload_job_done(&job);
 }
 
+/* A task of 100 s on hosts that fail every second: it would be tried for the rest of time. */
+static void test_gives_up_where_hosts_only_fail(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    double jct_s[1];
+    struct run_result result = {.jct_s = jct_s};
+    struct workload_job job = job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"compute_ms\":100000}]}");
+    struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
+    config.faults.mtbf_s = config.faults.repair_s = 1;
+    assert_int_equal(run_simulate(&config, &job, 1, &result, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "1 of 1 jobs do not end: after "));
+    assert_non_null(strstr(err.text, "hosts have failed 1000 times each"));
+    workload_job_done(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_reads_failures_and_stragglers),
         cmocka_unit_test(test_draws_have_their_means),
         cmocka_unit_test(test_refuses_a_host_that_there_is_not),
+        cmocka_unit_test(test_gives_up_where_hosts_only_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

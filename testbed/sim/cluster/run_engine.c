@@ -116,6 +116,7 @@ static int job_done(struct run *r, const struct decision *d)
     r->result->jct_s[index] = (double)(ended_ns - (int64_t)r->jobs[index].arrival_ns) * 1e-9;
     r->result->slot_wait_s += (double)d->job_done.slot_wait_ns * 1e-9;
     r->done++;
+    r->failures_at_end = r->result->host_failures;
     return 0;
 }
 

@@ -168,6 +168,7 @@ struct run {
     uint32_t *timers_where;
     struct delay_line unanswered; /* numbers of attempts that their host never took */
     uint64_t idle_faults;
+    uint64_t failures_at_end; /* of hosts, when the last job ended */
     uint64_t vector[ENGINE_RESOURCES];
     /* run_copies.c */
     struct heap suspects; /* attempts by when a copy is wanted */
