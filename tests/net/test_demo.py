@@ -85,6 +85,11 @@ def test_a_demo_ends_with_a_table_and_a_sentence():
     assert [line.split()[0] for line in lines[table + 1:table + 3]] == ["fair", "duopoly"]
     assert re.search(r"^fair +12 jobs in [0-9.]+ s$", said, re.MULTILINE)
     assert re.search(r"^duopoly: [0-9]+ payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
+    gaps = re.findall(r"^mean JCT .*? on the same input [0-9.]+ s: (\S+) s, .*? waited for last (.*)$", said, re.MULTILINE)
+    assert len(gaps) == 2
+    for gap, parts in gaps:
+        of_it = [float(part) for part in re.findall(r"[a-z] ([+-][0-9.]+)", parts)]
+        assert len(of_it) >= 4 and sum(of_it) == pytest.approx(float(gap), abs=0.035), "each is rounded, and all add up"
     assert lines[-1].startswith("duopoly's mean JCT")
 
 
