@@ -5,7 +5,9 @@
 #include "controller/engine/job.h"
 #include "controller/engine/local.h"
 #include "controller/engine/network/network.h"
+#include "controller/engine/order.h"
 #include "controller/engine/source.h"
+#include "controller/engine/turn/turn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -321,7 +323,9 @@ static void count_bytes(struct engine *engine, struct attempt *attempt, uint64_t
     if (!attempt->task)
         return;
     attempt->task->stage->received_bytes += more;
-    policy_received(engine, attempt);
+    policy_received(engine, attempt, more);
+    if (engine->turn->policy.received)
+        order_change(engine, attempt->task->stage->job);
 }
 
 /* Only phases that a running attempt can have are believed. */

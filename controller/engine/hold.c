@@ -9,7 +9,16 @@ static struct sorted_key waiting_key(const struct stage *stage)
 
 static void wait_in(struct sorted *set, struct stage *stage)
 {
+    if (!stage->waiting.in)
+        TAILQ_INSERT_TAIL(&stage->job->waiting, stage, of_job);
     sorted_place(set, &stage->waiting, waiting_key(stage), 0);
+}
+
+static void wait_no_more(struct sorted *set, struct stage *stage)
+{
+    if (stage->waiting.in)
+        TAILQ_REMOVE(&stage->job->waiting, stage, of_job);
+    sorted_remove(set, &stage->waiting);
 }
 
 static void start_timer(struct engine *engine, struct stage *stage)
@@ -75,8 +84,8 @@ void hold_stage_empty(struct engine *engine, struct stage *stage)
 {
     if (stage->held)
         end_hold(engine, stage, REASON_NONE);
-    sorted_remove(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
-                  &stage->waiting);
+    wait_no_more(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+                 stage);
     stage->overdue = false;
     stage->hold_due_ns = 0;
 }
@@ -85,7 +94,7 @@ static void end_overdue(struct stage *stage)
 {
     if (!stage->overdue)
         return;
-    sorted_remove(&stage->bucket->shape->overdue, &stage->waiting);
+    wait_no_more(&stage->bucket->shape->overdue, stage);
     stage->overdue = false;
     if (stage->n_ready)
         wait_in(&stage->bucket->shape->unheld, stage);
@@ -146,7 +155,7 @@ bool hold_mark(struct engine *engine)
              node = sorted_first(&shape->unheld)) {
             struct stage *stage = sorted_owner(node, struct stage, waiting);
             engine->counters.visits++;
-            sorted_remove(&shape->unheld, node);
+            wait_no_more(&shape->unheld, stage);
             if (is_late(engine, stage)) {
                 make_overdue(engine, stage);
                 engine->late = stage;
@@ -179,7 +188,7 @@ int64_t hold_deadline_ns(const struct engine *engine)
 
 void hold_restore(struct engine *engine, struct stage *stage)
 {
-    sorted_remove(&stage->bucket->shape->unheld, &stage->waiting);
+    wait_no_more(&stage->bucket->shape->unheld, stage);
     if (stage->overdue) {
         wait_in(&stage->bucket->shape->overdue, stage);
     } else {

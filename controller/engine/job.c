@@ -109,6 +109,7 @@ void job_begin(struct engine *engine, const struct event *event)
     job->estimate_bytes = event->job_begin.estimate_bytes;
     job->estimate_ns = event->job_begin.estimate_ns;
     job->submitted_ns = engine->now_ns;
+    TAILQ_INIT(&job->waiting);
     struct sorted_key by_number = {number, 0, 0}, by_name = {job_name_hash(job->name), number, 0};
     sorted_insert(&engine->jobs, &job->by_number, by_number, 0);
     sorted_insert(&engine->names, &job->by_name, by_name, 0);

@@ -1,8 +1,8 @@
 /* The order of active jobs ("whose turn"). Private to controller/engine.
  *
  * The turn policy gives each job a number, smaller is sooner, ties by job number; this module keeps
- * every index that is sorted by it. A job's place changes when its number does: O(log n), plus its
- * own ready queues. */
+ * every index that is sorted by it. A job's place changes when its number does: O(log n), for
+ * it and for each of its ready queues and waiting stages, which are sorted by it too. */
 #pragma once
 
 #include "controller/engine/state.h"

@@ -271,10 +271,12 @@ static void end_policy(struct engine *engine, enum question q)
 
 static void list_told(struct engine *engine)
 {
-    int received = 0, outputs_moved = 0;
+    int task_moved = 0, received = 0, outputs_moved = 0;
     memset(&engine->told, 0, sizeof(engine->told));
     for (enum question q = 0; q < QUESTIONS && !engine->suspended; q++) {
         const struct policy *policy = engine->policies[q];
+        if (policy->task_moved)
+            engine->told.task_moved[task_moved++] = policy->task_moved;
         if (policy->received)
             engine->told.received[received++] = policy->received;
         if (policy->outputs_moved)

@@ -69,10 +69,12 @@ struct policy {
     struct policy_state state[POLICY_THINGS];
     const struct policy_reason *reasons; /* each that it gives; ends with REASON_NONE; NULL: none */
     /* Facts; NULL: of no concern. */
-    void (*received)(struct engine *engine,
-                     struct attempt *attempt);                     /* more bytes; it has a task */
-    void (*outputs_moved)(struct engine *engine, struct job *job); /* they lie elsewhere, or are
-                                                                      more or fewer */
+    /* A task of an active job runs, is done, or is neither any more. */
+    void (*task_moved)(struct engine *engine, struct task *task, enum task_state before);
+    /* So many more bytes; the attempt has a task. */
+    void (*received)(struct engine *engine, struct attempt *attempt, uint64_t more_bytes);
+    /* The job's outputs lie elsewhere, or are more or fewer. */
+    void (*outputs_moved)(struct engine *engine, struct job *job);
 };
 
 /* A question's word; the question behind a word, QUESTIONS: none. */
@@ -107,10 +109,18 @@ void policy_suspend(struct engine *engine);
 /* The engine's own states, the last to go. */
 void policy_end(struct engine *engine);
 
-static inline void policy_received(struct engine *engine, struct attempt *attempt)
+static inline void policy_task_moved(struct engine *engine, struct task *task,
+                                     enum task_state before)
+{
+    for (int i = 0; engine->told.task_moved[i]; i++)
+        engine->told.task_moved[i](engine, task, before);
+}
+
+static inline void policy_received(struct engine *engine, struct attempt *attempt,
+                                   uint64_t more_bytes)
 {
     for (int i = 0; engine->told.received[i]; i++)
-        engine->told.received[i](engine, attempt);
+        engine->told.received[i](engine, attempt, more_bytes);
 }
 
 static inline void policy_outputs_moved(struct engine *engine, struct job *job)

@@ -6,6 +6,7 @@
 #include "controller/engine/local.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
+#include "controller/engine/policy.h"
 
 #include <stdlib.h>
 
@@ -61,8 +62,9 @@ void job_reorder(struct engine *engine, struct job *job)
         bucket_update(engine, job->buckets[i]);
         local_reorder(job->buckets[i]);
     }
-    for (uint32_t s = 0; s < job->n_stages; s++)
-        hold_reorder(engine, job->stages[s]);
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &job->waiting, of_job)
+        hold_reorder(engine, stage);
 }
 
 static void count_ready(struct engine *engine, struct stage *stage, int by)
@@ -185,9 +187,16 @@ static void children_wait(struct engine *engine, struct stage *stage)
  * ---------------------------------------------------------------------------------------------------------
  */
 
+static void moved(struct engine *engine, struct task *task, enum task_state before)
+{
+    policy_task_moved(engine, task, before);
+    order_change(engine, task->stage->job);
+}
+
 void task_run(struct engine *engine, struct task *task)
 {
     struct stage *stage = task->stage;
+    enum task_state before = task->state;
     if (task->state == TASK_RUNNING || task->state == TASK_DONE)
         return;
     if (task->state == TASK_READY) {
@@ -200,7 +209,7 @@ void task_run(struct engine *engine, struct task *task)
     stage->job->n_running++;
     if (++stage->n_started == stage->n_tasks)
         children_look(engine, stage);
-    order_change(engine, stage->job);
+    moved(engine, task, before);
 }
 
 void task_requeue(struct engine *engine, struct task *task)
@@ -215,7 +224,7 @@ void task_requeue(struct engine *engine, struct task *task)
         children_wait(engine, stage);
     if (stage->open)
         task_make_ready(engine, task);
-    order_change(engine, stage->job);
+    moved(engine, task, TASK_RUNNING);
 }
 
 static void hold_output(struct engine *engine, struct task *task, struct host *host, bool add)
@@ -246,6 +255,7 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
 {
     struct stage *stage = task->stage;
     struct job *job = stage->job;
+    enum task_state before = task->state;
     if (task->state == TASK_READY)
         leave_queue(engine, task, TASK_BLOCKED);
     if (task->state == TASK_RUNNING) {
@@ -261,7 +271,7 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
         hold_output(engine, task, host, true);
     stage->n_done++;
     job->n_done++;
-    order_change(engine, job);
+    moved(engine, task, before);
     if (stage->n_done < stage->n_tasks)
         return;
     job->stages_done++;
@@ -348,7 +358,7 @@ static void lose_output(struct engine *engine, struct task *task)
     stop_readers(engine, stage);
     if (stage->open)
         task_make_ready(engine, task);
-    order_change(engine, stage->job);
+    moved(engine, task, TASK_DONE);
 }
 
 void job_output_lost(struct engine *engine, const struct event *event)

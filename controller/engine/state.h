@@ -129,6 +129,7 @@ struct stage {
     int64_t hold_due_ns;           /* when it is late; 0: no slot was kept from it yet */
     struct sorted_node hold_timer; /* engine->hold_timers */
     struct sorted_node waiting;    /* shape->unheld or shape->overdue */
+    TAILQ_ENTRY(stage) of_job;     /* job->waiting while it stands in one of these */
 };
 
 /* Tasks of one job with the same demand and constraint. */
@@ -180,6 +181,7 @@ struct job {
     uint32_t hosts;        /* that were joined when it was submitted, at least 1 */
     void *kept[QUESTIONS]; /* by policies: policy.h */
     struct sorted_key turn;
+    TAILQ_HEAD(, stage) waiting; /* index: stages that stand in a set by turn */
     struct sorted outputs;
     struct sorted_node by_number, by_turn, by_name;
 };
@@ -286,7 +288,8 @@ struct engine {
     void *kept[QUESTIONS]; /* by policies: policy.h */
     bool suspended;        /* policies keep nothing yet: it is being loaded */
     struct {               /* index: who is told what; each ends with NULL */
-        void (*received[QUESTIONS + 1])(struct engine *, struct attempt *);
+        void (*task_moved[QUESTIONS + 1])(struct engine *, struct task *, enum task_state);
+        void (*received[QUESTIONS + 1])(struct engine *, struct attempt *, uint64_t);
         void (*outputs_moved[QUESTIONS + 1])(struct engine *, struct job *);
     } told;
     int64_t now_ns;

@@ -17,8 +17,9 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
     attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level_now(engine, stage);
 }
 
-static void received(struct engine *engine, struct attempt *attempt)
+static void received(struct engine *engine, struct attempt *attempt, uint64_t more_bytes)
 {
+    (void)more_bytes;
     const struct level_table *table = &engine->config.dclas;
     struct stage *stage = attempt->task->stage;
     uint64_t level = level_now(engine, stage);

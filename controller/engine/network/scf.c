@@ -26,8 +26,9 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
     attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level_now(engine, stage);
 }
 
-static void received(struct engine *engine, struct attempt *attempt)
+static void received(struct engine *engine, struct attempt *attempt, uint64_t more_bytes)
 {
+    (void)more_bytes;
     struct stage *stage = attempt->task->stage;
     network_follow(engine, stage, level_now(engine, stage), clamp_i64(stage->received_bytes), 0);
 }

@@ -5,8 +5,11 @@
 
 struct turn_policy {
     struct policy policy;
-    /* Smaller is sooner; ties go to the smaller job number. Pure; may look at the job only. */
-    uint64_t (*number)(const struct job *job);
+    /* Smaller is sooner; ties go to the smaller job number. Pure, O(1): looks at the job and at what
+     * the policy keeps with it. It is asked again whenever a task of the job runs, is done or waits
+     * anew, its estimate or priority changes, and (where the policy hears of them) bytes are
+     * received; the job moves when the number did. */
+    uint64_t (*number)(const struct engine *engine, const struct job *job);
 };
 
 extern const struct turn_policy turn_fifo; /* order of submission */
