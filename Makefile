@@ -144,6 +144,11 @@ $(BUILD)/obj/small-hubs/%.o: %.c
 $(BUILD)/tests/test_mincost_small_hubs: EXTRA = $(SMALL_HUBS) $(PLAINFLOW) -lstdc++
 $(BUILD)/tests/test_mincost_small_hubs: $(SMALL_HUBS)
 $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_mincost_*.c)): $(PLAINFLOW)
+# The example on this page is compiled as it stands.
+$(BUILD)/gen/docs/%.h: docs/%.md
+	@mkdir -p $(dir $@)
+	@sed -n '/^```c$$/,/^```$$/{/^```/d;p}' $< >$@
+$(BUILD)/obj/tests/unit/test_new_policy.o: $(BUILD)/gen/docs/adding-a-policy.h
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
 	$(CC) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
@@ -184,6 +189,7 @@ bench-live: deps ## strictness, slot latency, CPU time of starts and of the reco
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, format, one owner per symbol
 	tests/lint/includes
+	tests/lint/policies
 	tests/lint/format
 	tests/lint/symbols $(BUILD)/lib*.a
 

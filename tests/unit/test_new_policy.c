@@ -1,0 +1,132 @@
+/* The example of docs/adding-a-policy.md, which is compiled from that page: one file and one line
+ * make a policy. Its turn moves with what is done and received. */
+#include "tests/unit/script.h"
+#include "tests/unit/script_dump.h"
+
+#include "controller/engine/policies.h"
+
+#include "docs/adding-a-policy.h"
+
+/* In place of controller/engine/policies.c: the same with the new line. */
+const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, &turn_left,
+                                                   NULL};
+const struct place_policy *const place_policies[] = {&place_greedy, NULL};
+const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
+const struct network_policy *const network_policies[] = {&network_none, NULL};
+const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single", "none"};
+
+enum { MEGABYTE = 1000000 };
+
+static void set_turn(struct script *s, const char *name)
+{
+    struct event event = {.kind = EVENT_POLICY_SET};
+    event.policy_set.question = "turn";
+    event.policy_set.name = name;
+    script_event(s, event);
+    assert_int_equal(script_rejection(s), REASON_NONE);
+}
+
+static uint64_t first_job(const struct script *s)
+{
+    struct engine_status status;
+    engine_status(s->engine, &status);
+    return status.first_job;
+}
+
+static uint64_t key_of(const struct script *s, uint64_t job)
+{
+    struct job_view view;
+    assert_int_equal(engine_job(s->engine, job, &view), 0);
+    return view.key;
+}
+
+/* Nine maps of a second and 90 MB, beside five of a second: on one host with two slots. */
+static void begin(struct script *s, const char *turn)
+{
+    static const uint64_t sums[] = {90 * MEGABYTE};
+    struct engine_config config = script_config();
+    strcpy(config.turn, turn);
+    script_begin(s, &config);
+    s->reload = true;
+    script_host(s, 0, 9);
+    script_host(s, 1, 1);
+    script_submit(s, &(struct script_job){
+                         .number = 1, .maps = 9, .reduces = 1, .map_ns = SECOND, .sums = sums});
+    script_submit(s, &(struct script_job){.number = 2, .maps = 5, .map_ns = SECOND});
+}
+
+static void end_maps(struct script *s, uint32_t n)
+{
+    for (uint32_t t = 0; t < n; t++)
+        script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, 1, 0, t), 0);
+}
+
+/* What is done and what arrived bring a job forward; what was lost puts it back. */
+static void test_turn_moves_with_facts(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "left");
+    assert_int_equal(first_job(&s), 2);
+    uint64_t at_first = key_of(&s, 1);
+    end_maps(&s, 9);
+    uint64_t maps_done = key_of(&s, 1);
+    assert_true(maps_done < at_first);
+    assert_int_equal(first_job(&s), 2);
+    uint64_t reduce = script_attempt_of(&s, 1, 1, 0);
+    assert_true(reduce > 0);
+    script_attempt(&s, EVENT_ATTEMPT_PROGRESS, reduce, 80 * MEGABYTE);
+    assert_true(key_of(&s, 1) < maps_done);
+    assert_int_equal(first_job(&s), 1);
+    uint64_t before = key_of(&s, 1);
+    struct task_view map;
+    assert_int_equal(engine_task(s.engine, 1, 0, 3, &map), 0);
+    struct event lost = {.kind = EVENT_OUTPUT_LOST};
+    lost.output_lost.job = 1;
+    lost.output_lost.task = 3;
+    lost.output_lost.attempt = map.attempt;
+    script_event(&s, lost);
+    assert_true(key_of(&s, 1) > before);
+    script_end(&s);
+}
+
+/* Put in force in the middle, the policy knows what was done and received before. */
+static void test_put_in_force_it_knows_the_past(void **state)
+{
+    (void)state;
+    struct script s, other;
+    begin(&s, "left");
+    begin(&other, "fifo");
+    for (int i = 0; i < 2; i++) {
+        struct script *one = i ? &other : &s;
+        end_maps(one, 9);
+        script_attempt(one, EVENT_ATTEMPT_PROGRESS, script_attempt_of(one, 1, 1, 0), 80 * MEGABYTE);
+    }
+    set_turn(&other, "left");
+    assert_int_equal(first_job(&other), first_job(&s));
+    for (uint64_t job = 1; job <= 2; job++)
+        assert_int_equal(key_of(&other, job), key_of(&s, job));
+    uint64_t digest = engine_digest(s.engine);
+    set_turn(&s, "fair");
+    set_turn(&s, "left");
+    assert_true(engine_digest(s.engine) == digest);
+    script_end(&s);
+    script_end(&other);
+}
+
+static void test_it_is_listed(void **state)
+{
+    (void)state;
+    assert_string_equal(engine_policy_name("turn", 3), "left");
+    assert_null(engine_policy_name("turn", 4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_turn_moves_with_facts),
+        cmocka_unit_test(test_put_in_force_it_knows_the_past),
+        cmocka_unit_test(test_it_is_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
