@@ -310,7 +310,7 @@ def test_what_a_command_leaves_behind_dies_with_it(site):
 
 
 def test_marks_follow_levels_and_end_with_the_attempt(site):
-    """A command's connection carries the attempt's level from the SYN on; a new level and mode act at once."""
+    """A command's connection is marked from the SYN on, and carries the attempt's level after it; a new level and mode act at once."""
     net = site.net
     controller, agent = site.begin(commands={
         "fetch": command("""
@@ -335,7 +335,9 @@ while s.recv(65536): pass
         s.send(b"x" * 3000)
         return wait_for("packets", lambda: {p.dscp for p in out.read() if 5555 in (p.sport, p.dport)})
     wait_for("progress", lambda: any(m["bytes"].get(str(FIRST + 1)) == 10_000 for m in controller.of("progress")))
-    assert {p.dscp for p in out.read() if 5555 in (p.sport, p.dport)} == {4 * 2 + 3}
+    packets = [p for p in out.read() if 5555 in (p.sport, p.dport)]
+    assert {p.dscp for p in packets if p.flags & 2} == {3}, "a handshake waits for nobody's content"
+    assert {p.dscp for p in packets if not p.flags & 2} == {4 * 2 + 3}
     controller.do("mode 1 1")
     wait_for("the mode", lambda: marks() == {4 * 5 + 3})
     controller.do("mode 0 0")  # older: ignored
