@@ -31,14 +31,14 @@ $(DEPS_FOUND): packages.txt
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
 ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay taskloop verify workload
-DIRS_lib       := lib
+DIRS_lib       := lib lib/workload
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
 DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
-DIRS_controller := controller
+DIRS_controller := controller controller/agents controller/clients controller/recording
 DIRS_cli       := controller/cli
-DIRS_agent     := hostagent hostagent/queues
+DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links
 DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster
 DIRS_replay    := testbed/replay
@@ -97,12 +97,12 @@ $(call archive,proto): $(BUILD)/obj/duopoly.pb.o
 	$(AR) rcs $@ $^
 GENERATED += $(PROTO_GEN).h
 endif
-BPF_SRC := $(wildcard hostagent/*.bpf.c)
-GENERATED += $(BPF_SRC:hostagent/%.bpf.c=$(BUILD)/gen/hostagent/%.skel.h)
-$(BUILD)/gen/hostagent/%.bpf.o: hostagent/%.bpf.c $(wildcard hostagent/*.h) | $(DEPS_FOUND)
+BPF_SRC := $(wildcard hostagent/marks/*.bpf.c)
+GENERATED += $(BPF_SRC:%.bpf.c=$(BUILD)/gen/%.skel.h)
+$(BUILD)/gen/hostagent/marks/%.bpf.o: hostagent/marks/%.bpf.c $(wildcard hostagent/marks/*.h) | $(DEPS_FOUND)
 	@mkdir -p $(dir $@)
 	$(CLANG) -target bpf -O2 -g -Wall -Werror -I. -I/usr/include/$(shell gcc -dumpmachine) -c -o $@ $<
-$(BUILD)/gen/hostagent/%.skel.h: $(BUILD)/gen/hostagent/%.bpf.o
+$(BUILD)/gen/hostagent/marks/%.skel.h: $(BUILD)/gen/hostagent/marks/%.bpf.o
 	@echo '#pragma GCC system_header' >$@.tmp
 	$(BPFTOOL) gen skeleton $< name $*_bpf >>$@.tmp
 	@mv $@.tmp $@

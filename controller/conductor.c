@@ -1,7 +1,7 @@
 #include "controller/conductor.h"
 
+#include "controller/agents/dispatch.h"
 #include "controller/clock.h"
-#include "controller/dispatch.h"
 #include "controller/endings.h"
 #include "lib/log.h"
 

@@ -10,12 +10,12 @@
  * The engine's deadline is one timer among the others; nothing is polled. One thread. */
 #pragma once
 
-#include "controller/agents.h"
+#include "controller/agents/agents.h"
 #include "controller/engine/engine.h"
+#include "controller/epoch.h"
 #include "controller/history.h"
-#include "controller/recording.h"
+#include "controller/recording/recording.h"
 #include "controller/settings.h"
-#include "controller/state.h"
 
 #include <systemd/sd-event.h>
 

@@ -1,12 +1,12 @@
 /* duopolyd: the controller. What it does stands in conductor.h, whom it talks to in agents_zmq.h
  * and control.h. */
 #include "controller/agents_zmq.h"
+#include "controller/clients/control.h"
 #include "controller/conductor.h"
-#include "controller/control.h"
 #include "controller/descriptors.h"
 #include "controller/engine/presets.h"
+#include "controller/epoch.h"
 #include "controller/settings.h"
-#include "controller/state.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/program.h"

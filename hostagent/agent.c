@@ -1,7 +1,7 @@
 #include "hostagent/agent.h"
 
-#include "hostagent/links_nl.h"
-#include "hostagent/uplink_zmq.h"
+#include "hostagent/links/links_nl.h"
+#include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "hostagent/files.h"
-#include "hostagent/mark.h"
-#include "hostagent/tasks.h"
+#include "hostagent/marks/mark.h"
+#include "hostagent/tasks/tasks.h"
 #include "lib/err.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-#include "hostagent/cgroup.h"
 #include "hostagent/settings.h"
+#include "hostagent/tasks/cgroup.h"
 
 #include <errno.h>
 #include <pwd.h>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "lib/client.h"
-#include "lib/workload.h"
+#include "lib/workload/workload.h"
 
 /* What the controller said of a job. */
 struct client_submitted {

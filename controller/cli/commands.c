@@ -2,7 +2,7 @@
 
 #include "controller/cli/lists.h"
 #include "lib/client_submit.h"
-#include "lib/workload_file.h"
+#include "lib/workload/workload_file.h"
 
 #include <ctype.h>
 #include <errno.h>

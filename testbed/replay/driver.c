@@ -13,7 +13,7 @@
 #include "lib/client.h"
 #include "lib/client_submit.h"
 #include "lib/printable.h"
-#include "lib/workload_input.h"
+#include "lib/workload/workload_input.h"
 #include "testbed/replay/progress.h"
 
 #define NS_PER_S 1000000000u

@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "lib/err.h"
-#include "lib/workload_convert.h"
+#include "lib/workload/workload_convert.h"
 
 struct driver_options {
     const char *workload;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "lib/workload.h"
+#include "lib/workload/workload.h"
 
 enum { JOB_CLASSES = 7 };
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "controller/engine/presets.h"
-#include "lib/workload_input.h"
+#include "lib/workload/workload_input.h"
 #include "testbed/sim/cluster/run.h"
 
 struct run_setup {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "lib/workload.h"
+#include "lib/workload/workload.h"
 
 enum { DESCRIBE_CLASSES = 6 };
 

@@ -12,8 +12,8 @@
 #pragma once
 
 #include "lib/err.h"
-#include "lib/workload.h"
-#include "lib/workload_convert.h"
+#include "lib/workload/workload.h"
+#include "lib/workload/workload_convert.h"
 
 struct generator {
     struct workload_convert

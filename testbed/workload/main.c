@@ -6,7 +6,7 @@
 
 #include "lib/printable.h"
 #include "lib/program.h"
-#include "lib/workload_input.h"
+#include "lib/workload/workload_input.h"
 #include "testbed/workload/describe.h"
 #include "testbed/workload/generate.h"
 

@@ -9,8 +9,8 @@
  * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), NUDGE=1 nudges what is
  * promoted. */
 #include "hostagent/files.h"
-#include "hostagent/mark.h"
-#include "hostagent/nudge.h"
+#include "hostagent/marks/mark.h"
+#include "hostagent/marks/nudge.h"
 #include "hostagent/queues/queues.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-"""Marks on real packets: hostagent/mark.bpf.c behind its driver, between namespaces."""
+"""Marks on real packets: hostagent/marks/mark.bpf.c behind its driver, between namespaces."""
 
 import os
 import re

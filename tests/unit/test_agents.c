@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "controller/agents.h"
+#include "controller/agents/agents.h"
 #include "controller/engine/record.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "hostagent/attempt_store.h"
+#include "hostagent/tasks/attempt_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 #include "tests/unit/test.h"
 
 #include "controller/engine/presets.h"
+#include "controller/epoch.h"
 #include "controller/settings.h"
-#include "controller/state.h"
 #include "controller/timers.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include <systemd/sd-event.h>
 
 #include "lib/wire_unix.h"
-#include "lib/workload_file.h"
+#include "lib/workload/workload_file.h"
 #include "testbed/replay/driver.h"
 
 #define DEADLINE_USEC 20000000u

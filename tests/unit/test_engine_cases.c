@@ -1,5 +1,5 @@
 /* Named cases of the engine, most of them once wrong: each says what has to hold. */
-#include "tests/unit/script.h"
+#include "tests/model/script.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* Equal in, equal out, byte for byte: on every compiler (a golden hash), for a twin that was loaded
  * from a dump, and again. */
-#include "tests/unit/model_step.h"
-#include "tests/unit/script_dump.h"
+#include "tests/model/model_step.h"
+#include "tests/model/script_dump.h"
 
 #include "controller/engine/record.h"
 

@@ -1,6 +1,6 @@
 /* The specification's worked examples: mode switch, and example 2 (slots held back let another job
  * through). */
-#include "tests/unit/script.h"
+#include "tests/model/script.h"
 
 enum { UNIT = 1000000 };
 

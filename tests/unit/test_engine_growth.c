@@ -1,6 +1,6 @@
 /* The cost of an event does not grow with the cluster: objects looked at per event at n and at 10 n
  * tasks, jobs, hosts, and all together. */
-#include "tests/unit/script.h"
+#include "tests/model/script.h"
 
 enum { PROBES = 40, MEGABYTE = 1000000 };
 

@@ -1,6 +1,6 @@
 /* Whatever comes, in whatever order: nothing crashes, facts are adopted, requests get their answer,
  * sums stay right, bounds say so. */
-#include "tests/unit/script_dump.h"
+#include "tests/model/script_dump.h"
 
 enum { CHAOS_HOSTS = 6, CHAOS_JOBS = 8, LIST = 24, MEGABYTE = 1000000 };
 

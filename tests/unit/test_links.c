@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "hostagent/links.h"
+#include "hostagent/links/links.h"
 
 #include <string.h>
 

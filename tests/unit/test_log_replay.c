@@ -1,5 +1,5 @@
 /* duopoly-sim replay: a recorded run is decided again, and a changed record is found. */
-#include "tests/unit/script.h"
+#include "tests/model/script.h"
 
 #include "controller/engine/record.h"
 #include "testbed/sim/cluster/log_replay.h"

@@ -1,7 +1,7 @@
 /* The example of docs/adding-a-policy.md, which is compiled from that page: one file and one line
  * make a policy. Its turn moves with what is done and received. */
-#include "tests/unit/script.h"
-#include "tests/unit/script_dump.h"
+#include "tests/model/script.h"
+#include "tests/model/script_dump.h"
 
 #include "controller/engine/policies.h"
 

@@ -2,7 +2,7 @@
  * That a kernel acts on them is shown in tests/net/test_nudge.py. */
 #include "tests/unit/test.h"
 
-#include "hostagent/nudge_packet.h"
+#include "hostagent/marks/nudge_packet.h"
 
 #include <arpa/inet.h>
 #include <netinet/icmp6.h>

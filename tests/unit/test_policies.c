@@ -1,5 +1,5 @@
 /* Every entry of every policy table, held to its contract. */
-#include "tests/unit/model_step.h"
+#include "tests/model/model_step.h"
 
 enum { MEGABYTE = 1000000 };
 

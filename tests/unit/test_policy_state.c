@@ -1,8 +1,8 @@
 /* What policies keep: made of facts whenever it is made, so that neither a dump nor a switch to
  * another policy and back changes the plan; and nothing is kept for a policy that is not in force.
  */
-#include "tests/unit/model_step.h"
-#include "tests/unit/script_dump.h"
+#include "tests/model/model_step.h"
+#include "tests/model/script_dump.h"
 
 #include "controller/engine/record.h"
 

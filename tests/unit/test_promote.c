@@ -1,7 +1,7 @@
 /* What a change of levels or mode promotes: the named cases, then against the definition. */
 #include "tests/unit/test.h"
 
-#include "hostagent/promote.h"
+#include "hostagent/marks/promote.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The recording: every file whole and bounded by what follows its state, nothing waited for, and on
  * again after whatever stopped it. */
-#include "tests/unit/script.h"
+#include "tests/model/script.h"
 
-#include "controller/recording.h"
+#include "controller/recording/recording.h"
 #include "testbed/sim/cluster/log_replay.h"
 
 #include <errno.h>

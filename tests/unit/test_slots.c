@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "hostagent/slots.h"
+#include "hostagent/tasks/slots.h"
 
 /* Property: what fits is taken, never beyond the total, and giving all back leaves the unit as it
  * was. */

@@ -1,5 +1,5 @@
 /* Hosts that others cannot read from: whose fault it is, what runs again, how they come back. */
-#include "tests/unit/script.h"
+#include "tests/model/script.h"
 
 enum { MEGABYTE = 1000000 };
 

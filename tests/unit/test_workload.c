@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/workload.h"
-#include "lib/workload_convert.h"
-#include "lib/workload_file.h"
-#include "lib/workload_input.h"
+#include "lib/workload/workload.h"
+#include "lib/workload/workload_convert.h"
+#include "lib/workload/workload_file.h"
+#include "lib/workload/workload_input.h"
 #include "testbed/workload/generate.h"
 
 /* ---- random jobs ---- */

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "lib/workload_fb.h"
+#include "lib/workload/workload_fb.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "testbed/sim/cluster/faults.h"
 
-#include "lib/workload_convert.h"
+#include "lib/workload/workload_convert.h"
 
 #include <errno.h>
 #include <math.h>

@@ -33,7 +33,7 @@
 #pragma once
 
 #include "controller/engine/engine.h"
-#include "lib/workload.h"
+#include "lib/workload/workload.h"
 #include "testbed/sim/cluster/faults.h"
 #include "testbed/sim/stats.h"
 

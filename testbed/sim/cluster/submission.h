@@ -5,7 +5,7 @@
 #pragma once
 
 #include "controller/engine/event.h"
-#include "lib/workload.h"
+#include "lib/workload/workload.h"
 
 #include <stddef.h>
 

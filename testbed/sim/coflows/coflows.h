@@ -23,7 +23,7 @@
 #pragma once
 
 #include "lib/err.h"
-#include "lib/workload_fb.h"
+#include "lib/workload/workload_fb.h"
 
 #include <stdbool.h>
 

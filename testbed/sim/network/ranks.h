@@ -6,7 +6,7 @@
 #pragma once
 
 #include "lib/err.h"
-#include "lib/workload.h"
+#include "lib/workload/workload.h"
 
 #include <stddef.h>
 

@@ -1,0 +1,155 @@
+/* One agent, as the files behind agents.h share it: agents.c (table, decisions), agent_hello.c,
+ * agent_session.c (messages, timers), agent_attempts.c (inventory, attempts). Not for others. */
+#pragma once
+
+#include "controller/agents/agents.h"
+
+#include <sys/queue.h>
+#include <uthash.h>
+
+/* An attempt that was sent to an agent, or seen there, and has not ended. */
+struct agent_attempt {
+    UT_hash_handle hh;
+    uint64_t attempt;
+    struct agent *agent;
+    struct timer timer; /* armed until the start is answered */
+    bool asked;
+    bool listed; /* in the inventory that has just come in */
+};
+
+enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
+
+struct agent {
+    UT_hash_handle by_name, by_peer, by_address;
+    struct agents *agents;
+    char name[64], rack[32], labels[ENGINE_LABELS_MAX];
+    uint8_t address[16];
+    bool addressed; /* found by its address */
+    bool is_switch;
+    uint32_t host;
+    uint64_t boot, hello_sequence;
+    bool used;           /* something ran there, or an output of a job lies there */
+    uint64_t newest_job; /* when its name came */
+    bool rival_told;     /* the log says that another agent claims this name */
+    uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
+    uint32_t n_units;
+    uint64_t uplink_bps, downlink_bps;
+
+    bool open; /* it has a session: */
+    uint64_t peer;
+    struct wire_session session;
+    int64_t heard_ns;
+    struct timer watch, beat;
+
+    enum inventory_state inventory;
+    uint32_t parts;
+    duopoly_AttemptState *seen;
+    uint32_t n_seen, seen_size;
+
+    /* What the engine was told. */
+    bool joined, silent, lost;
+    uint64_t joined_boot;
+    bool changed; /* its description differs from what the engine was told */
+    bool awaited; /* known before the restart, and its inventory is not in */
+
+    STAILQ_ENTRY(agent) settle_link;
+    bool settling; /* in the list */
+    uint64_t settle_sequence;
+    uint64_t inventory_sequence; /* of the end of a parked inventory */
+
+    struct agent_attempt *attempts;
+    duopoly_AgentCounters counters;
+};
+
+/* Of a forgotten host: jobs with these numbers may mean it. */
+struct agent_index {
+    uint32_t host;
+    uint64_t after, until;
+};
+
+struct agents {
+    struct agents_config config;
+    struct agents_hooks hooks;
+    struct timers *timers;
+    struct agents_counters counters;
+    struct agent *names, *peers, *addresses; /* hashes */
+    struct agent **order;                    /* all, in the natural order of names */
+    struct agent **hosts;                    /* by index */
+    uint32_t *host_order;                    /* indexes, in the natural order of names */
+    uint32_t n, n_hosts, n_switches;
+    uint32_t n_indexes; /* given so far: those in use, free and resting */
+    uint32_t *free, n_free;
+    struct agent_index *resting; /* a ring, in order of forgetting */
+    uint32_t first_resting, n_resting;
+    bool resyncing;
+    uint32_t awaited; /* known hosts whose inventories are not in */
+    struct timer resync;
+    uint32_t mode;
+    uint64_t mode_sequence;
+    STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
+    struct agent *levelled;      /* whose levels are in `levels` */
+    duopoly_Envelope out, levels;
+};
+
+/* Why something is refused; reason NONE: it is not. */
+struct agent_refusal {
+    duopoly_Reason reason;
+    const char *text;
+};
+
+/* agents.c */
+struct agent *agent_find(const struct agents *agents, const char *name);
+/* A new one in the table; NULL when memory is short. */
+struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello);
+
+/* The host whose outputs are served at that address; NULL: nobody's. */
+struct agent *agent_at_address(const struct agents *agents, const uint8_t *address);
+/* From now on the agent has this address, which nobody else has then; all zeros: none. */
+void agent_set_address(struct agent *agent, const uint8_t *address);
+
+/* Out of the table and gone, with what it owns; it has no session. */
+void agent_remove(struct agent *agent);
+
+/* agent_forget.c: names that go, and indexes that come back. An index is given again when no job
+ * lives that may mean the host which had it: none that was submitted while the name was known, and
+ * none at all that is as old or older if something ran there. */
+bool agent_index_left(const struct agents *agents);
+uint32_t agent_index_take(struct agents *agents); /* one is left */
+/* It is lost: unless it ever brought something its name goes when its time is over. */
+void agent_watch_forgetting(struct agent *agent, int64_t now_ns);
+void agent_forget_unused(struct agent *agent);
+
+/* agent_hello.c: judges a HELLO and begins its session. */
+void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
+                 const duopoly_Envelope *envelope);
+
+/* agent_session.c */
+/* Timers: nothing was heard for a while; a lease is due. */
+void agent_watch_fire(struct timer *timer, int64_t now_ns);
+void agent_beat_fire(struct timer *timer, int64_t now_ns);
+/* Sends within the session; a failure ends it. 0 or −errno. */
+int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state);
+/* Tells the peer why and ends the session; its host counts as silent from now. */
+void agent_end(struct agent *agent, duopoly_Reason reason, const char *text);
+/* Answers a message of this kind with Refused, and counts. */
+void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
+                  duopoly_Reason reason, const char *text);
+/* The message with this number is in the engine once agents_settle is called. */
+void agent_settle_later(struct agent *agent, uint64_t sequence);
+/* A fact about the host alone. */
+void agent_tell_host(struct agent *agent, enum event_kind kind);
+/* Gives the host to the engine: HOST_JOIN, CHANGE or BACK, whichever is due. */
+void agent_tell_join(struct agent *agent);
+
+/* One awaited inventory less: ends the resynchronisation when it was the last. */
+void agents_resync_done(struct agents *agents);
+
+/* agent_attempts.c */
+void agent_inventory_begin(struct agent *agent);
+void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope);
+/* The last part is in; parks it while resyncing, else admits the agent. */
+void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
+/* Gives host and inventory to the engine. */
+void agent_admit(struct agent *agent);
+void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state);
+void agent_attempts_drop(struct agent *agent);

@@ -1,0 +1,369 @@
+#include "controller/agents/agent.h"
+#include "controller/resources_wire.h"
+
+#include "lib/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define container(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+static void event_tell(struct agent *agent, const struct event *event)
+{
+    agent->agents->hooks.event(agent->agents->hooks.user, event);
+}
+
+static void attempt_tell(struct agent *agent, enum event_kind kind, uint64_t attempt,
+                         uint64_t received_bytes, int64_t exit_status)
+{
+    struct event event = {.kind = kind};
+    event.attempt.attempt = attempt;
+    event.attempt.received_bytes = received_bytes;
+    event.attempt.exit_status = exit_status;
+    event_tell(agent, &event);
+}
+
+/* ---- attempts that we know of ----------------------------------------------------------- */
+
+static struct agent_attempt *entry_find(struct agent *agent, uint64_t attempt)
+{
+    struct agent_attempt *entry;
+    HASH_FIND(hh, agent->attempts, &attempt, sizeof(attempt), entry);
+    return entry;
+}
+
+static void entry_remove(struct agent *agent, struct agent_attempt *entry)
+{
+    timers_disarm(agent->agents->timers, &entry->timer);
+    HASH_DEL(agent->attempts, entry);
+    free(entry);
+}
+
+void agent_attempts_drop(struct agent *agent)
+{
+    struct agent_attempt *entry, *next;
+    HASH_ITER (hh, agent->attempts, entry, next) {
+        entry_remove(agent, entry);
+    }
+}
+
+static void entry_lose(struct agent *agent, struct agent_attempt *entry)
+{
+    uint64_t attempt = entry->attempt;
+    entry_remove(agent, entry);
+    attempt_tell(agent, EVENT_ATTEMPT_LOST, attempt, 0, 0);
+}
+
+/* A start without an answer: ask once, then it is lost. Without a session the next inventory, or
+ * the host's loss, decides. */
+static void answer_fire(struct timer *timer, int64_t now_ns)
+{
+    struct agent_attempt *entry = container(timer, struct agent_attempt, timer);
+    struct agent *agent = entry->agent;
+    struct agents *agents = agent->agents;
+    uint64_t attempt = entry->attempt;
+    if (!agent->open)
+        return;
+    if (entry->asked) {
+        agents->counters.starts_lost++;
+        entry_lose(agent, entry);
+        agents_stop(agents, agent->host, attempt, "its start was not answered", 0, true);
+        return;
+    }
+    entry->asked = true;
+    agents->counters.starts_asked++;
+    timers_arm(agents->timers, timer, now_ns + agents->config.start_timeout_ns);
+    wire_begin(&agents->out, duopoly_Envelope_ask_attempt_tag)->body.ask_attempt.attempt = attempt;
+    agent_send(agent, &agents->out, true);
+}
+
+static struct agent_attempt *entry_add(struct agent *agent, uint64_t attempt)
+{
+    struct agent_attempt *entry = entry_find(agent, attempt);
+    if (entry)
+        return entry;
+    entry = calloc(1, sizeof(*entry));
+    if (!entry)
+        return NULL;
+    entry->attempt = attempt;
+    entry->agent = agent;
+    entry->timer.fire = answer_fire;
+    HASH_ADD(hh, agent->attempts, attempt, sizeof(entry->attempt), entry);
+    return entry;
+}
+
+/* ---- starts ----------------------------------------------------------------------------- */
+
+static int inputs_send(struct agent *agent, uint64_t attempt, const duopoly_Input *inputs,
+                       uint32_t n)
+{
+    struct agents *agents = agent->agents;
+    const uint32_t most = sizeof(((duopoly_StartInputs *)0)->inputs) / sizeof(inputs[0]);
+    int r = 0;
+    for (uint32_t first = 0, part = 0; first < n && r == 0; first += most, part++) {
+        duopoly_StartInputs *body =
+            &wire_begin(&agents->out, duopoly_Envelope_start_inputs_tag)->body.start_inputs;
+        body->attempt = attempt;
+        body->part = part;
+        body->inputs_count = (pb_size_t)(n - first < most ? n - first : most);
+        memcpy(body->inputs, inputs + first, body->inputs_count * sizeof(inputs[0]));
+        r = agent_send(agent, &agents->out, true);
+    }
+    return r;
+}
+
+void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const duopoly_Start *start,
+                  const duopoly_Input *inputs, uint32_t n_inputs)
+{
+    struct agent *agent = agents->hosts[host];
+    agent->used = true;
+    struct agent_attempt *entry = entry_add(agent, start->attempt);
+    int r = entry ? 0 : -ENOMEM;
+    if (r == 0) {
+        wire_begin(&agents->out, duopoly_Envelope_start_tag)->body.start = *start;
+        agents->out.body.start.inputs = n_inputs;
+        agents->out.body.start.stall_ms = (uint32_t)(agents->config.fetch_stall_ns / 1000000);
+        r = agent_send(agent, &agents->out, true);
+    }
+    if (r == 0)
+        r = inputs_send(agent, start->attempt, inputs, n_inputs);
+    if (r == 0)
+        timers_arm(agents->timers, &entry->timer, now_ns + agents->config.start_timeout_ns);
+    else if (entry)
+        entry_lose(agent, entry);
+    else
+        attempt_tell(agent, EVENT_ATTEMPT_LOST, start->attempt, 0, 0);
+}
+
+/* ---- what the agent says of an attempt -------------------------------------------------- */
+
+static bool is_running(duopoly_AttemptPhase phase)
+{
+    return phase <= duopoly_AttemptPhase_PHASE_COMPUTING;
+}
+
+static void seen_tell(struct agent *agent, const duopoly_AttemptState *state)
+{
+    static const enum attempt_state phases[] = {
+        [duopoly_AttemptPhase_PHASE_SENT] = ATTEMPT_QUEUED,
+        [duopoly_AttemptPhase_PHASE_QUEUED] = ATTEMPT_QUEUED,
+        [duopoly_AttemptPhase_PHASE_STARTED] = ATTEMPT_STARTED,
+        [duopoly_AttemptPhase_PHASE_RECEIVING] = ATTEMPT_RECEIVING,
+        [duopoly_AttemptPhase_PHASE_COMPUTING] = ATTEMPT_COMPUTING,
+    };
+    struct event event = {.kind = EVENT_ATTEMPT_SEEN};
+    event.attempt_seen.attempt = state->attempt;
+    event.attempt_seen.job = state->job;
+    event.attempt_seen.stage = state->stage;
+    event.attempt_seen.task = state->task;
+    event.attempt_seen.host = agent->host;
+    event.attempt_seen.unit = state->unit;
+    event.attempt_seen.phase = phases[state->phase];
+    event.attempt_seen.received_bytes = state->received_bytes;
+    struct resources *resources = &event.attempt_seen.resources;
+    *resources = resources_from_wire(&state->resources);
+    for (int i = 0; i < ENGINE_RESOURCES; i++)
+        if (resources->amount[i] < 0)
+            resources->amount[i] = 0;
+    event_tell(agent, &event);
+}
+
+static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
+{
+    static const enum event_kind kinds[] = {
+        [duopoly_AttemptPhase_PHASE_DONE] = EVENT_ATTEMPT_DONE,
+        [duopoly_AttemptPhase_PHASE_FAILED] = EVENT_ATTEMPT_FAILED,
+        [duopoly_AttemptPhase_PHASE_KILLED] = EVENT_ATTEMPT_KILLED,
+        [duopoly_AttemptPhase_PHASE_REFUSED] = EVENT_ATTEMPT_REFUSED,
+        [duopoly_AttemptPhase_PHASE_LOST] = EVENT_ATTEMPT_LOST,
+    };
+    struct agent_attempt *entry = entry_find(agent, state->attempt);
+    if (entry)
+        entry_remove(agent, entry);
+    bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
+    if ((state->phase == duopoly_AttemptPhase_PHASE_FAILED || refused) && *state->text)
+        agent->agents->hooks.failed(agent->agents->hooks.user, state->attempt, state->text);
+    if (refused)
+        log_warning(LOG_FAULT_PEER, "agent %s refused attempt %" PRIu64 ": %s", agent->name,
+                    state->attempt, state->text);
+    attempt_tell(agent, kinds[state->phase], state->attempt, state->received_bytes,
+                 state->exit_status);
+}
+
+/* A state of an attempt that we know of and that goes on. */
+static void progress_tell(struct agent *agent, const duopoly_AttemptState *state)
+{
+    static const enum event_kind kinds[] = {
+        [duopoly_AttemptPhase_PHASE_QUEUED] = EVENT_ATTEMPT_QUEUED,
+        [duopoly_AttemptPhase_PHASE_STARTED] = EVENT_ATTEMPT_STARTED,
+        [duopoly_AttemptPhase_PHASE_RECEIVING] = EVENT_ATTEMPT_PROGRESS,
+        [duopoly_AttemptPhase_PHASE_COMPUTING] = EVENT_ATTEMPT_RECEIVED,
+    };
+    attempt_tell(agent, kinds[state->phase], state->attempt, state->received_bytes, 0);
+}
+
+void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
+{
+    struct agent_attempt *entry = entry_find(agent, state->attempt);
+    if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch)
+        return;
+    agent->used = true;
+    if (!is_running(state->phase)) {
+        end_tell(agent, state);
+        return;
+    }
+    /* "Sent" is what an agent says that has taken the start and waits for its inputs: an answer,
+     * but no progress. */
+    if (entry) {
+        timers_disarm(agent->agents->timers, &entry->timer);
+        if (state->phase != duopoly_AttemptPhase_PHASE_SENT)
+            progress_tell(agent, state);
+        return;
+    }
+    if (entry_add(agent, state->attempt))
+        seen_tell(agent, state);
+}
+
+/* ---- inventories ------------------------------------------------------------------------ */
+
+void agent_inventory_begin(struct agent *agent)
+{
+    agent->inventory = INVENTORY_COMING;
+    agent->parts = 0;
+    agent->n_seen = 0;
+}
+
+static void inventory_refuse(struct agent *agent, const duopoly_Envelope *envelope,
+                             duopoly_Reason reason, const char *text)
+{
+    agent->agents->counters.refused[envelope->which_body]++;
+    agent->agents->counters.ended++;
+    log_warning(LOG_FAULT_PEER, "the inventory of agent %s is refused: %s", agent->name, text);
+    agent_end(agent, reason, text);
+}
+
+static int seen_append(struct agent *agent, const duopoly_AttemptState *states, uint32_t n)
+{
+    if (n == 0)
+        return 0;
+    if (agent->n_seen + n > AGENT_ATTEMPTS_MAX)
+        return -E2BIG;
+    if (agent->n_seen + n > agent->seen_size) {
+        uint32_t size = 2 * (agent->n_seen + n);
+        duopoly_AttemptState *seen = reallocarray(agent->seen, size, sizeof(*seen));
+        if (!seen)
+            return -ENOMEM;
+        agent->seen = seen;
+        agent->seen_size = size;
+    }
+    memcpy(agent->seen + agent->n_seen, states, n * sizeof(*states));
+    agent->n_seen += n;
+    return 0;
+}
+
+/* Outputs stand grouped by job, mostly: asking once per run of a job is enough to keep it short. */
+static void outputs_check(struct agent *agent, const duopoly_InventoryPart *part)
+{
+    struct agents *agents = agent->agents;
+    uint64_t asked = 0;
+    for (pb_size_t i = 0; i < part->outputs_count; i++) {
+        uint64_t job = part->outputs[i].job;
+        if (job == asked)
+            continue;
+        asked = job;
+        if (!agents->hooks.job_wanted(agents->hooks.user, job))
+            agents_forget(agents, agent->host, job);
+    }
+}
+
+void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope)
+{
+    const duopoly_InventoryPart *part = &envelope->body.inventory_part;
+    agent->used |= part->attempts_count || part->outputs_count;
+    if (agent->inventory != INVENTORY_COMING || part->part != agent->parts) {
+        inventory_refuse(agent, envelope, duopoly_Reason_REASON_STATE,
+                         "an inventory part is out of turn");
+        return;
+    }
+    agent->parts++;
+    if (seen_append(agent, part->attempts, part->attempts_count) < 0)
+        inventory_refuse(agent, envelope, duopoly_Reason_REASON_LIMIT,
+                         "an inventory has too many attempts");
+    else
+        outputs_check(agent, part);
+}
+
+/* Levels that were decided while nobody could be told. */
+static void levels_correct(struct agent *agent, const duopoly_AttemptState *state)
+{
+    struct agents *agents = agent->agents;
+    uint32_t coflow_level, macroflow_level;
+    if (!agents->hooks.levels(agents->hooks.user, state->attempt, &coflow_level, &macroflow_level))
+        return;
+    if (coflow_level != state->coflow_level || macroflow_level != state->macroflow_level)
+        agents_level(agents, agent->host, state->attempt, coflow_level, macroflow_level);
+}
+
+static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
+{
+    struct agent_attempt *entry;
+    if (state->phase > duopoly_AttemptPhase_PHASE_LOST)
+        return;
+    if (!is_running(state->phase)) {
+        end_tell(agent, state);
+        return;
+    }
+    if (!(entry = entry_add(agent, state->attempt)))
+        return;
+    entry->listed = true;
+    timers_disarm(agent->agents->timers, &entry->timer);
+    levels_correct(agent, state);
+    seen_tell(agent, state);
+}
+
+void agent_admit(struct agent *agent)
+{
+    struct agent_attempt *entry, *next;
+    if (agent->joined && agent->joined_boot != agent->boot)
+        agent_attempts_drop(
+            agent); /* a new boot: the engine knows that nothing of the old one runs */
+    agent_tell_join(agent);
+    agent->inventory = INVENTORY_IN;
+    if (!agent->is_switch) {
+        for (uint32_t i = 0; i < agent->n_seen; i++)
+            seen_admit(agent, &agent->seen[i]);
+        agents_levels_flush(agent->agents);
+    }
+    HASH_ITER (hh, agent->attempts, entry, next) {
+        if (!entry->listed)
+            entry_lose(agent, entry);
+        else
+            entry->listed = false;
+    }
+    agent->n_seen = 0;
+    agent_settle_later(agent, agent->inventory_sequence);
+}
+
+void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
+{
+    struct agents *agents = agent->agents;
+    if (agent->inventory != INVENTORY_COMING ||
+        envelope->body.inventory_end.parts != agent->parts) {
+        inventory_refuse(agent, envelope, duopoly_Reason_REASON_STATE,
+                         "an inventory ends with another number of parts");
+        return;
+    }
+    agent->inventory_sequence = envelope->sequence;
+    agent->inventory = INVENTORY_PARKED;
+    if (!agents->resyncing) {
+        agent_admit(agent);
+        return;
+    }
+    if (agent->awaited) {
+        agent->awaited = false;
+        agents->awaited--;
+    }
+    agents_resync_done(agents);
+}

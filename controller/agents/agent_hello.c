@@ -1,0 +1,208 @@
+#include "controller/agents/agent.h"
+#include "controller/resources_wire.h"
+
+#include "lib/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- HELLO ------------------------------------------------------------------------------ */
+
+static bool resources_valid(const duopoly_Resources *r)
+{
+    return r->slots >= 0 && r->cpu_milli >= 0 && r->mem_bytes >= 0 && r->gpu_milli >= 0 &&
+           r->gpu_mem_bytes >= 0 && r->io_bytes_s >= 0;
+}
+
+static const char *description_fault(const duopoly_Hello *hello)
+{
+    if (!wire_name_valid(hello->name))
+        return "a name has 1 to 63 printable characters without space, slash and quotes";
+    if (hello->role == duopoly_Role_ROLE_HOST && hello->units_count == 0)
+        return "a host must offer at least one unit";
+    for (pb_size_t i = 0; i < hello->units_count; i++)
+        if (!resources_valid(&hello->units[i]))
+            return "a unit's resources must not be negative";
+    for (pb_size_t i = 0; i < hello->labels_count; i++)
+        if (!wire_name_valid(hello->labels[i]) || strchr(hello->labels[i], ','))
+            return "a label is a name without a comma";
+    if (*hello->rack && !wire_name_valid(hello->rack))
+        return "a rack is a name";
+    return NULL;
+}
+
+/* WHY: of two boots none can be told to be the newer one. Two hosts with one name would displace
+ * each other for ever, and each time the engine would take all attempts for lost; a host that
+ * booted anew waits until its old session is silent. */
+static bool rival_is_alive(const struct agent *agent, int64_t now_ns, const duopoly_Hello *hello)
+{
+    return agent->boot != hello->boot && now_ns - agent->heard_ns < agent->agents->config.silent_ns;
+}
+
+static struct agent_refusal session_refusal(const struct agent *agent, int64_t now_ns,
+                                            const duopoly_Hello *hello)
+{
+    if (agent->open && rival_is_alive(agent, now_ns, hello))
+        return (struct agent_refusal){
+            duopoly_Reason_REASON_IDENTITY,
+            "another host of this name is alive: each host needs a name of its own"};
+    if (agent->open &&
+        !wire_hello_newer(agent->boot, agent->hello_sequence, hello->boot, hello->hello_sequence))
+        return (struct agent_refusal){duopoly_Reason_REASON_IDENTITY,
+                                      "a newer session of that name exists"};
+    return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
+}
+
+static struct agent_refusal hello_refusal(const struct agents *agents, int64_t now_ns,
+                                          const char *identity, const duopoly_Envelope *envelope)
+{
+    const duopoly_Hello *hello = &envelope->body.hello;
+    const char *fault = description_fault(hello);
+    const struct agent *agent;
+    if (!wire_version_agree(hello->version_min, hello->version_max))
+        return (struct agent_refusal){duopoly_Reason_REASON_VERSION,
+                                      "this controller speaks version 1 only"};
+    if (fault)
+        return (struct agent_refusal){duopoly_Reason_REASON_MALFORMED, fault};
+    if (identity && strcmp(identity, hello->name) != 0)
+        return (struct agent_refusal){duopoly_Reason_REASON_IDENTITY,
+                                      "that name belongs to another key"};
+    if (envelope->epoch > agents->config.epoch)
+        return (struct agent_refusal){
+            duopoly_Reason_REASON_EPOCH,
+            "this controller is older than one you knew: its state was lost, or a newer one runs"};
+    agent = agent_find(agents, hello->name);
+    if (!agent) {
+        bool is_switch = hello->role == duopoly_Role_ROLE_SWITCH;
+        if (is_switch ? agents->n_switches >= agents->config.hosts_max : !agent_index_left(agents))
+            return (struct agent_refusal){duopoly_Reason_REASON_LIMIT,
+                                          "the controller's bound on hosts is reached"};
+        return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
+    }
+    if (agent->is_switch != (hello->role == duopoly_Role_ROLE_SWITCH))
+        return (struct agent_refusal){duopoly_Reason_REASON_CONFLICT,
+                                      "that name is known in the other role"};
+    return session_refusal(agent, now_ns, hello);
+}
+
+static void units_fill(const duopoly_Hello *hello, uint64_t *ret_units)
+{
+    for (pb_size_t i = 0; i < hello->units_count; i++) {
+        struct resources unit = resources_from_wire(&hello->units[i]);
+        for (int r = 0; r < ENGINE_RESOURCES; r++)
+            ret_units[i * ENGINE_RESOURCES + r] = (uint64_t)unit.amount[r];
+    }
+}
+
+static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t size)
+{
+    *ret_labels = '\0';
+    for (pb_size_t i = 0; i < hello->labels_count; i++) {
+        size_t used = strlen(ret_labels);
+        /* Whole labels only: half a label would be another one. */
+        if (used + strlen(hello->labels[i]) + 2 > size)
+            return;
+        snprintf(ret_labels + used, size - used, "%s%s", used ? "," : "", hello->labels[i]);
+    }
+}
+
+static void description_take(struct agent *agent, const duopoly_Hello *hello)
+{
+    uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES] = {0};
+    char labels[ENGINE_LABELS_MAX];
+    units_fill(hello, units);
+    labels_fill(hello, labels, sizeof(labels));
+    agent->changed |=
+        memcmp(units, agent->units, sizeof(units)) != 0 || strcmp(labels, agent->labels) != 0 ||
+        strcmp(agent->rack, hello->rack) != 0 || agent->n_units != hello->units_count ||
+        agent->uplink_bps != hello->uplink_bps || agent->downlink_bps != hello->downlink_bps;
+    memcpy(agent->units, units, sizeof(units));
+    agent->n_units = hello->units_count;
+    strcpy(agent->labels, labels);
+    wire_copy(agent->rack, sizeof(agent->rack), hello->rack);
+    agent_set_address(agent, hello->address);
+    agent->uplink_bps = hello->uplink_bps;
+    agent->downlink_bps = hello->downlink_bps;
+}
+
+static void welcome_send(struct agent *agent)
+{
+    struct agents *agents = agent->agents;
+    duopoly_Welcome *welcome =
+        &wire_begin(&agents->out, duopoly_Envelope_welcome_tag)->body.welcome;
+    welcome->version = agent->session.version;
+    welcome->epoch = agents->config.epoch;
+    welcome->heartbeat_ms = (uint32_t)(agents->config.heartbeat_ns / 1000000);
+    welcome->silent_ms = (uint32_t)(agents->config.silent_ns / 1000000);
+    welcome->controller_lease_ms = (uint32_t)(agents->config.lease_ns / 1000000);
+    welcome->mode = agents->mode;
+    welcome->mode_sequence = agents->mode_sequence;
+    welcome->congested_permille = agents->config.congested_permille;
+    welcome->cleared_permille = agents->config.cleared_permille;
+    agent_send(agent, &agents->out, false);
+}
+
+static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
+                          const duopoly_Hello *hello)
+{
+    struct agents *agents = agent->agents;
+    agent->boot = hello->boot;
+    agent->hello_sequence = hello->hello_sequence;
+    description_take(agent, hello);
+    agent->peer = peer;
+    agent->open = true;
+    agent->rival_told = false;
+    agent->settle_sequence = 0; /* numbers of the old session mean nothing in this one */
+    HASH_ADD(by_peer, agents->peers, peer, sizeof(agent->peer), agent);
+    wire_session_init(&agent->session, wire_version_agree(hello->version_min, hello->version_max),
+                      agents->config.epoch);
+    agent->heard_ns = now_ns;
+    agent_inventory_begin(agent);
+    timers_arm(agents->timers, &agent->watch, now_ns + agents->config.silent_ns);
+    timers_arm(agents->timers, &agent->beat, now_ns + agents->config.heartbeat_ns);
+    agents->counters.sessions++;
+    welcome_send(agent);
+}
+
+/* An agent that another one keeps from its name says HELLO again and again: one sentence is enough.
+ */
+static void refusal_log(const struct agents *agents, const duopoly_Hello *hello,
+                        const struct agent_refusal *refusal)
+{
+    struct agent *agent = agent_find(agents, hello->name);
+    bool rival = agent && refusal->reason == duopoly_Reason_REASON_IDENTITY;
+    bool ours = refusal->reason == duopoly_Reason_REASON_EPOCH || rival;
+    if (rival && agent->rival_told)
+        return;
+    if (rival)
+        agent->rival_told = true;
+    log_warning(ours ? LOG_FAULT_CONFIGURATION : LOG_FAULT_PEER, "agent %s is refused: %s",
+                hello->name, refusal->text);
+}
+
+void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
+                 const duopoly_Envelope *envelope)
+{
+    const duopoly_Hello *hello = &envelope->body.hello;
+    struct agent_refusal refusal = hello_refusal(agents, now_ns, identity, envelope);
+    struct agent *agent = NULL, *other;
+    if (refusal.reason == duopoly_Reason_REASON_NONE &&
+        !(agent = agent_find(agents, hello->name)) && !(agent = agent_add(agents, hello)))
+        refusal =
+            (struct agent_refusal){duopoly_Reason_REASON_LIMIT, "the controller is out of memory"};
+    if (refusal.reason != duopoly_Reason_REASON_NONE) {
+        refusal_log(agents, hello, &refusal);
+        agent_refuse(agents, peer, envelope, refusal.reason, refusal.text);
+        return;
+    }
+    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), other);
+    if (other && other != agent)
+        agent_end(other, duopoly_Reason_REASON_NONE, NULL);
+    if (agent->open) {
+        agents->counters.replaced++;
+        agent_end(agent,
+                  other == agent ? duopoly_Reason_REASON_NONE : duopoly_Reason_REASON_IDENTITY,
+                  "a newer session of this name has begun");
+    }
+    session_begin(agent, now_ns, peer, hello);
+}

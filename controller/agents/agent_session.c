@@ -1,0 +1,330 @@
+#include "controller/agents/agent.h"
+
+#include "lib/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define container(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+/* ---- sending ---------------------------------------------------------------------------- */
+
+int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state)
+{
+    struct agents *agents = agent->agents;
+    if (!agent->open)
+        return -ENOTCONN;
+    int r = wire_session_stamp(&agent->session, envelope, changes_state);
+    if (r == 0)
+        r = agents->hooks.send(agents->hooks.user, agent->peer, envelope);
+    if (r < 0) {
+        log_warning(LOG_FAULT_PEER, "agent %s takes nothing in any more: its session ends",
+                    agent->name);
+        agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+    }
+    return r;
+}
+
+static void refused_send(struct agents *agents, uint64_t peer, uint64_t sequence,
+                         duopoly_Reason reason, const char *text)
+{
+    duopoly_Refused *refused =
+        &wire_begin(&agents->out, duopoly_Envelope_refused_tag)->body.refused;
+    agents->out.epoch = agents->config.epoch;
+    refused->reason = reason;
+    refused->sequence = sequence;
+    wire_copy(refused->text, sizeof(refused->text), text);
+    agents->hooks.send(agents->hooks.user, peer, &agents->out);
+}
+
+void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
+                  duopoly_Reason reason, const char *text)
+{
+    agents->counters.refused[refused->which_body % AGENT_KINDS]++;
+    refused_send(agents, peer, refused->sequence, reason, text);
+}
+
+void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
+{
+    struct agents *agents = agent->agents;
+    if (!agent->open)
+        return;
+    if (reason != duopoly_Reason_REASON_NONE)
+        refused_send(agents, agent->peer, 0, reason, text);
+    HASH_DELETE(by_peer, agents->peers, agent);
+    agent->open = false;
+    agent->inventory = INVENTORY_NONE;
+    agent->n_seen = 0;
+    timers_disarm(agents->timers, &agent->beat);
+    if (agent->joined && !agent->silent && !agent->lost)
+        agent_tell_host(agent, EVENT_HOST_SILENT);
+}
+
+/* ---- facts about hosts ------------------------------------------------------------------ */
+
+void agent_tell_host(struct agent *agent, enum event_kind kind)
+{
+    struct event event = {.kind = kind};
+    agent->silent = kind != EVENT_HOST_BACK;
+    agent->lost |= kind == EVENT_HOST_LOST;
+    if (agent->is_switch)
+        return;
+    event.host.host = agent->host;
+    agent->agents->hooks.event(agent->agents->hooks.user, &event);
+}
+
+static void join_tell(struct agent *agent, enum event_kind kind)
+{
+    struct event event = {.kind = kind};
+    agent->joined = true;
+    agent->joined_boot = agent->boot;
+    agent->changed = false;
+    if (agent->is_switch)
+        return;
+    event.host_join.host = agent->host;
+    event.host_join.generation = agent->boot;
+    event.host_join.name = agent->name;
+    event.host_join.rack = agent->rack;
+    event.host_join.labels = agent->labels;
+    event.host_join.uplink_bps = agent->uplink_bps;
+    event.host_join.downlink_bps = agent->downlink_bps;
+    event.host_join.units.at = agent->units;
+    event.host_join.units.n = agent->n_units * ENGINE_RESOURCES;
+    agent->agents->hooks.event(agent->agents->hooks.user, &event);
+}
+
+void agent_tell_join(struct agent *agent)
+{
+    if (!agent->joined || agent->lost || agent->joined_boot != agent->boot) {
+        join_tell(agent, EVENT_HOST_JOIN);
+        agent->silent = agent->lost = false;
+        return;
+    }
+    if (agent->changed)
+        join_tell(agent, EVENT_HOST_CHANGE);
+    if (agent->silent)
+        agent_tell_host(agent, EVENT_HOST_BACK);
+}
+
+/* ---- timers ----------------------------------------------------------------------------- */
+
+void agent_watch_fire(struct timer *timer, int64_t now_ns)
+{
+    struct agent *agent = container(timer, struct agent, watch);
+    const struct agents_config *config = &agent->agents->config;
+    int64_t quiet_ns = now_ns - agent->heard_ns;
+    if (agent->lost && !agent->open) {
+        agent_forget_unused(agent);
+        return;
+    }
+    if (quiet_ns >= config->host_lost_ns) {
+        log_warning(LOG_FAULT_PEER, "agent %s was silent for %" PRId64 " s and counts as lost",
+                    agent->name, config->host_lost_ns / 1000000000);
+        agent_attempts_drop(agent);
+        if (agent->joined)
+            agent_tell_host(agent, EVENT_HOST_LOST);
+        agent->lost = true;
+        agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+        agent_watch_forgetting(agent, now_ns);
+        return;
+    }
+    if (quiet_ns >= config->silent_ns && agent->joined && !agent->silent)
+        agent_tell_host(agent, EVENT_HOST_SILENT);
+    timers_arm(agent->agents->timers, timer,
+               agent->heard_ns +
+                   (quiet_ns >= config->silent_ns ? config->host_lost_ns : config->silent_ns));
+}
+
+void agent_beat_fire(struct timer *timer, int64_t now_ns)
+{
+    struct agent *agent = container(timer, struct agent, beat);
+    struct agents *agents = agent->agents;
+    timers_arm(agents->timers, timer, now_ns + agents->config.heartbeat_ns);
+    wire_begin(&agents->out, duopoly_Envelope_lease_tag)->body.lease.lease_ms =
+        (uint32_t)(agents->config.lease_ns / 1000000);
+    agent_send(agent, &agents->out, false);
+}
+
+/* ---- messages --------------------------------------------------------------------------- */
+
+static void load_take(struct agent *agent, const duopoly_Load *load)
+{
+    const uint32_t permille[] = {load->uplink_permille, load->downlink_permille};
+    const uint32_t users[] = {load->uplink_users, load->downlink_users};
+    if (agent->is_switch)
+        return;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct event event = {.kind = EVENT_HOST_LOAD};
+        event.host_load.host = agent->host;
+        event.host_load.resource = i == 0 ? LOAD_UPLINK : LOAD_DOWNLINK;
+        event.host_load.permille = permille[i] > 1000 ? 1000 : permille[i];
+        event.host_load.users = users[i];
+        agent->agents->hooks.event(agent->agents->hooks.user, &event);
+    }
+}
+
+static void progress_take(struct agent *agent, const duopoly_Progress *progress)
+{
+    for (pb_size_t i = 0; i < progress->attempts_count; i++) {
+        struct event event = {.kind = EVENT_ATTEMPT_PROGRESS};
+        event.attempt.attempt = progress->attempts[i].attempt;
+        event.attempt.received_bytes = progress->attempts[i].received_bytes;
+        agent->agents->hooks.event(agent->agents->hooks.user, &event);
+    }
+}
+
+static void output_lost_take(struct agent *agent, const duopoly_OutputLost *lost)
+{
+    struct event event = {.kind = EVENT_OUTPUT_LOST};
+    event.output_lost.job = lost->job;
+    event.output_lost.stage = lost->stage;
+    event.output_lost.task = lost->task;
+    event.output_lost.attempt = lost->attempt;
+    agent->agents->hooks.event(agent->agents->hooks.user, &event);
+}
+
+static void source_state_take(struct agent *agent, const duopoly_SourceState *state)
+{
+    const struct agent *source = agent_at_address(agent->agents, state->address);
+    struct event event = {.kind = state->flows ? EVENT_SOURCE_FLOWS : EVENT_SOURCE_STALLED};
+    if (!source || agent->is_switch) {
+        agent->agents->counters.sources_unknown++;
+        return;
+    }
+    event.source.attempt = state->attempt;
+    event.source.host = source->host;
+    event.source.others = state->others;
+    agent->agents->hooks.event(agent->agents->hooks.user, &event);
+}
+
+static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
+{
+    switch (envelope->which_body) {
+    case duopoly_Envelope_inventory_part_tag:
+        agent_inventory_part(agent, envelope);
+        break;
+    case duopoly_Envelope_inventory_end_tag:
+        agent_inventory_end(agent, envelope);
+        break;
+    case duopoly_Envelope_load_tag:
+        load_take(agent, &envelope->body.load);
+        break;
+    case duopoly_Envelope_progress_tag:
+        progress_take(agent, &envelope->body.progress);
+        break;
+    case duopoly_Envelope_attempt_state_tag:
+        agent_attempt_state(agent, &envelope->body.attempt_state);
+        break;
+    case duopoly_Envelope_output_lost_tag:
+        output_lost_take(agent, &envelope->body.output_lost);
+        break;
+    case duopoly_Envelope_source_state_tag:
+        source_state_take(agent, &envelope->body.source_state);
+        break;
+    case duopoly_Envelope_agent_counters_tag:
+        agent->counters = envelope->body.agent_counters;
+        break;
+    case duopoly_Envelope_agent_heartbeat_tag:
+    case duopoly_Envelope_acknowledge_tag:
+        break;
+    case 0:
+        agent->agents->counters.ignored_kinds++;
+        break;
+    default:
+        agent_refuse(agent->agents, agent->peer, envelope, duopoly_Reason_REASON_UNSUPPORTED,
+                     "agents do not send messages of this kind");
+    }
+}
+
+static void verdict_end(struct agent *agent, enum wire_verdict verdict)
+{
+    struct agents_counters *counters = &agent->agents->counters;
+    static const struct agent_refusal refusals[] = {
+        [WIRE_GAP] = {duopoly_Reason_REASON_STATE,
+                      "a message was lost on the way; say HELLO again"},
+        [WIRE_EPOCH] = {duopoly_Reason_REASON_EPOCH,
+                        "that is from an older controller's time; say HELLO again"},
+        [WIRE_NONSENSE] = {duopoly_Reason_REASON_MALFORMED,
+                           "version, epoch, sequence or acknowledgement do not fit this session; "
+                           "say HELLO again"},
+    };
+    *(verdict == WIRE_GAP     ? &counters->gaps
+      : verdict == WIRE_EPOCH ? &counters->old_epochs
+                              : &counters->nonsense) += 1;
+    counters->ended++;
+    log_warning(LOG_FAULT_PEER, "the session with agent %s ends: %s", agent->name,
+                refusals[verdict].text);
+    agent_end(agent, refusals[verdict].reason, refusals[verdict].text);
+}
+
+static void session_message(struct agent *agent, int64_t now_ns, const duopoly_Envelope *envelope)
+{
+    enum wire_verdict verdict = wire_session_accept(&agent->session, envelope);
+    agent->heard_ns = now_ns;
+    if (verdict == WIRE_DUPLICATE) {
+        agent->agents->counters.duplicates++;
+        return;
+    }
+    if (verdict != WIRE_TAKE) {
+        verdict_end(agent, verdict);
+        return;
+    }
+    if (agent->silent && agent->joined && agent->inventory == INVENTORY_IN)
+        agent_tell_host(agent, EVENT_HOST_BACK);
+    if (envelope->sequence && envelope->which_body != duopoly_Envelope_inventory_end_tag)
+        agent_settle_later(agent, envelope->sequence);
+    body_take(agent, envelope);
+}
+
+void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
+                    const duopoly_Envelope *envelope)
+{
+    struct agent *agent;
+    if (envelope->which_body == duopoly_Envelope_hello_tag) {
+        agent_hello(agents, now_ns, peer, identity, envelope);
+        return;
+    }
+    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
+    if (agent)
+        session_message(agent, now_ns, envelope);
+    else
+        agent_refuse(agents, peer, envelope, duopoly_Reason_REASON_STATE,
+                     "this connection has no session; say HELLO");
+}
+
+void agents_malformed(struct agents *agents, uint64_t peer, const char *why)
+{
+    struct agent *agent;
+    agents->counters.malformed++;
+    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
+    log_warning(LOG_FAULT_PEER, "%s sent a message that is none: %s",
+                agent ? agent->name : "a stranger", why);
+    if (agent) {
+        agents->counters.ended++;
+        agent_end(agent, duopoly_Reason_REASON_MALFORMED, why);
+    } else if (peer) {
+        refused_send(agents, peer, 0, duopoly_Reason_REASON_MALFORMED, why);
+    }
+}
+
+void agent_settle_later(struct agent *agent, uint64_t sequence)
+{
+    if (!agent->settling)
+        STAILQ_INSERT_TAIL(&agent->agents->settle, agent, settle_link);
+    agent->settling = true;
+    agent->settle_sequence = sequence;
+}
+
+void agents_settle(struct agents *agents)
+{
+    struct agent *agent;
+    while ((agent = STAILQ_FIRST(&agents->settle))) {
+        STAILQ_REMOVE_HEAD(&agents->settle, settle_link);
+        agent->settling = false;
+        wire_session_effected(&agent->session, agent->settle_sequence);
+        if (!agent->open || !wire_session_owes(&agent->session))
+            continue;
+        agent_send(agent, wire_begin(&agents->out, duopoly_Envelope_acknowledge_tag), false);
+    }
+}

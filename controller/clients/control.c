@@ -1,0 +1,306 @@
+#include "controller/clients/control.h"
+
+#include "controller/clients/explanation.h"
+#include "controller/clients/listing.h"
+#include "controller/clients/status.h"
+#include "controller/clients/submission.h"
+#include "lib/log.h"
+#include "lib/wire_unix.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct guest {
+    uint64_t client; /* 0: free */
+    bool watching;
+    uint64_t watched; /* job, 0: all */
+    struct submission submission;
+};
+
+struct control {
+    struct wire_unix *server;
+    struct conductor *conductor;
+    const struct agents_zmq *door;
+    struct guest guests[UNIX_CLIENTS]; /* by the client's place, as in wire_unix.h */
+    uint64_t refused[AGENT_KINDS];
+    duopoly_Envelope answer, event;
+};
+
+static struct guest *guest_of(struct control *control, uint64_t client)
+{
+    struct guest *guest = &control->guests[client % UNIX_CLIENTS];
+    if (guest->client != client)
+        *guest = (struct guest){.client = client};
+    return guest;
+}
+
+/* ---- requests --------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void accepted_answer(duopoly_Envelope *answer,
+                                                                  const char *format, ...)
+{
+    duopoly_Accepted *accepted = &wire_begin(answer, duopoly_Envelope_accepted_tag)->body.accepted;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(accepted->text, sizeof(accepted->text), format, ap);
+    va_end(ap);
+}
+
+/* Who a client is, in words. */
+static void client_say(const struct control *control, uint64_t client, char *text, size_t size)
+{
+    struct wire_unix_peer peer = {0};
+    if (wire_unix_peer(control->server, client, &peer) < 0)
+        snprintf(text, size, "a client that has gone");
+    else
+        snprintf(text, size, "%suid %" PRIu32 " (process %" PRId32 ")", peer.uid ? "" : "root, ",
+                 peer.uid, peer.pid);
+}
+
+/* One line in the log for each request that is to change something: who, what, the answer. */
+__attribute__((format(printf, 3, 4))) static void
+change_log(const struct control *control, uint64_t client, const char *format, ...)
+{
+    const duopoly_Envelope *answer = &control->answer;
+    bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
+    char asker[64], what[192];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(what, sizeof(what), format, ap);
+    va_end(ap);
+    client_say(control, client, asker, sizeof(asker));
+    log_note("%s: %s: %s%s", asker, what, taken ? "" : "refused, ",
+             taken ? answer->body.accepted.text : answer->body.refused.text);
+}
+
+static void cancel_answer(struct control *control, uint64_t client, uint64_t job)
+{
+    struct decision rejection;
+    char asker[64];
+    client_say(control, client, asker, sizeof(asker));
+    if (conductor_cancel(control->conductor, job, asker, &rejection) < 0) {
+        rejection_answer(&rejection, &control->answer);
+        change_log(control, client, "cancel %" PRIu64, job);
+        return;
+    }
+    /* The job's end says in the log by whom. */
+    accepted_answer(&control->answer, "job %" PRIu64 " is cancelled", job);
+    control->answer.body.accepted.job = job;
+}
+
+static void drain_try(struct control *control, const duopoly_DrainHost *drain)
+{
+    struct event event = {.kind = EVENT_HOST_DRAIN};
+    struct decision rejection;
+    struct agent_view agent;
+    if (agents_named(conductor_agents(control->conductor), drain->name, &agent) < 0) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
+                       drain->name);
+        return;
+    }
+    if (agent.is_switch) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "%s is a switch: nothing starts there", drain->name);
+        return;
+    }
+    event.host_drain.host = agent.host;
+    event.host_drain.undo = drain->undo;
+    if (conductor_request(control->conductor, &event, &rejection) < 0)
+        rejection_answer(&rejection, &control->answer);
+    else
+        accepted_answer(&control->answer,
+                        drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
+                        drain->name);
+}
+
+static void drain_answer(struct control *control, uint64_t client, const duopoly_DrainHost *drain)
+{
+    drain_try(control, drain);
+    change_log(control, client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
+}
+
+static void forget_answer(struct control *control, const char *name)
+{
+    int r = conductor_forget_host(control->conductor, name);
+    if (r == -ENOENT)
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
+                       name);
+    else if (r < 0)
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE,
+                       "host %s is up: stop its agent first, and this when it is silent", name);
+    else
+        accepted_answer(&control->answer,
+                        "%s is forgotten; if its agent comes back it is a new host", name);
+}
+
+/* The names that answer a question, or, where there is no such question, the questions. */
+static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set)
+{
+    char names[160] = "";
+    const char *name;
+    for (unsigned i = 0; (name = engine_policy_name(set->question, i)); i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
+    }
+    if (*names)
+        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "%s has no policy '%s'; there are: %s", set->question, set->name, names);
+    else
+        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "there is no question '%s'; there are: turn, place, commit, network, mode",
+                       set->question);
+}
+
+static void policy_answer(struct control *control, uint64_t client, const duopoly_SetPolicy *set)
+{
+    struct event event = {.kind = EVENT_POLICY_SET};
+    struct decision rejection;
+    event.policy_set.question = set->question;
+    event.policy_set.name = set->name;
+    if (conductor_request(control->conductor, &event, &rejection) < 0)
+        policies_refuse(&control->answer, set);
+    else
+        accepted_answer(&control->answer,
+                        "%s is %s from now on, until the controller ends or is told otherwise",
+                        set->question, set->name);
+    change_log(control, client, "policy %s %s", set->question, set->name);
+}
+
+static void watch_answer(struct control *control, struct guest *guest, uint64_t job)
+{
+    guest->watching = true;
+    wire_unix_watch(control->server, guest->client);
+    guest->watched = job;
+    if (job)
+        accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
+    else
+        accepted_answer(&control->answer, "the end of every job will be told");
+}
+
+static void request_answer(struct control *control, struct guest *guest,
+                           const duopoly_Envelope *request)
+{
+    const struct listing_sources sources = {control->conductor, control->door,
+                                            wire_unix_counters(control->server), control->refused};
+    switch (request->which_body) {
+    case duopoly_Envelope_submit_begin_tag:
+    case duopoly_Envelope_submit_stage_tag:
+    case duopoly_Envelope_submit_tasks_tag:
+    case duopoly_Envelope_submit_bytes_tag:
+    case duopoly_Envelope_submit_end_tag:
+    case duopoly_Envelope_submit_prepare_tag:
+        submission_part(&guest->submission, control->conductor, request, &control->answer);
+        break;
+    case duopoly_Envelope_submit_commit_tag:
+        submission_commit(&guest->submission, control->conductor, request->body.submit_commit.most,
+                          &control->answer);
+        break;
+    case duopoly_Envelope_cancel_job_tag:
+        cancel_answer(control, guest->client, request->body.cancel_job.job);
+        break;
+    case duopoly_Envelope_drain_host_tag:
+        drain_answer(control, guest->client, &request->body.drain_host);
+        break;
+    case duopoly_Envelope_forget_host_tag:
+        forget_answer(control, request->body.forget_host.name);
+        break;
+    case duopoly_Envelope_set_policy_tag:
+        policy_answer(control, guest->client, &request->body.set_policy);
+        break;
+    case duopoly_Envelope_list_tag:
+        listing_page(&sources, &request->body.list, &control->answer);
+        break;
+    case duopoly_Envelope_explain_tag:
+        explanation_answer(control->conductor, &request->body.explain, &control->answer);
+        break;
+    case duopoly_Envelope_get_status_tag:
+        status_answer(control->conductor, &control->answer);
+        break;
+    case duopoly_Envelope_watch_tag:
+        watch_answer(control, guest, request->body.watch.job);
+        break;
+    default:
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "clients cannot ask with a message of kind '%s'",
+                       wire_kind_name(request->which_body));
+    }
+}
+
+static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
+{
+    struct control *control = user;
+    if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX)
+        refused_answer(&control->answer, duopoly_Reason_REASON_VERSION,
+                       "this controller speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
+                       request->version);
+    else
+        request_answer(control, guest_of(control, client), request);
+    if (control->answer.which_body == duopoly_Envelope_refused_tag) {
+        control->refused[request->which_body % AGENT_KINDS]++;
+        control->answer.body.refused.sequence = request->sequence;
+    }
+    control->answer.epoch = state_epoch(conductor_state(control->conductor));
+    wire_unix_send(control->server, client, &control->answer);
+}
+
+static void on_close(void *user, uint64_t client)
+{
+    struct control *control = user;
+    struct guest *guest = guest_of(control, client);
+    submission_close(&guest->submission, control->conductor);
+    *guest = (struct guest){.client = 0};
+}
+
+/* ---- events ----------------------------------------------------------------------------- */
+
+void control_job_ended(void *user, const duopoly_JobEvent *event)
+{
+    struct control *control = user;
+    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++) {
+        if (!guest->watching || (guest->watched && guest->watched != event->job))
+            continue;
+        wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event = *event;
+        control->event.epoch = state_epoch(conductor_state(control->conductor));
+        wire_unix_send(control->server, guest->client, &control->event);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+int control_open(sd_event *loop, const struct settings *settings, struct control **ret_control,
+                 struct err *err)
+{
+    struct control *control = calloc(1, sizeof(*control));
+    if (!control)
+        return err_sys(err, ENOMEM, "%s", settings->socket);
+    const struct wire_unix_handler handler = {on_message, on_close, control};
+    int r = wire_unix_listen(loop, settings->socket, settings->group,
+                             (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
+                             err);
+    if (r < 0) {
+        free(control);
+        return r;
+    }
+    *ret_control = control;
+    return 0;
+}
+
+void control_attach(struct control *control, struct conductor *conductor,
+                    const struct agents_zmq *door)
+{
+    control->conductor = conductor;
+    control->door = door;
+}
+
+void control_close(struct control *control)
+{
+    if (!control)
+        return;
+    wire_unix_close(control->server);
+    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++)
+        submission_free(&guest->submission);
+    free(control);
+}

@@ -1,0 +1,187 @@
+#include "controller/clients/explanation.h"
+
+#include "controller/clients/submission.h"
+#include "controller/endings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void say(duopoly_Explanation *out, const char *format,
+                                                      ...)
+{
+    size_t used = strlen(out->text);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(out->text + used, sizeof(out->text) - used, format, ap);
+    va_end(ap);
+}
+
+__attribute__((format(printf, 3, 4))) static void
+add_fact(duopoly_Explanation *out, const char *name, const char *format, ...)
+{
+    if (out->facts_count == sizeof(out->facts) / sizeof(out->facts[0]))
+        return;
+    duopoly_Fact *fact = &out->facts[out->facts_count++];
+    va_list ap;
+    wire_copy(fact->name, sizeof(fact->name), name);
+    va_start(ap, format);
+    vsnprintf(fact->value, sizeof(fact->value), format, ap);
+    va_end(ap);
+}
+
+/* ---- a task that the engine knows ------------------------------------------------------- */
+
+static void copy(const struct engine_explanation *explanation, duopoly_Explanation *out)
+{
+    say(out, "%s", explanation->text);
+    for (uint32_t i = 0; i < explanation->facts; i++)
+        add_fact(out, explanation->fact[i].name, "%s", explanation->fact[i].value);
+}
+
+/* What happened to it before: the attempt that was asked for, else the newest that ended. */
+static void say_before(const struct conductor *conductor, const duopoly_Explain *subject,
+                       duopoly_Explanation *out)
+{
+    const struct history *history = conductor_history(conductor);
+    const struct ending *ending =
+        subject->attempt ? history_attempt(history, subject->attempt) : NULL;
+    struct task_view task;
+    if (!ending)
+        ending = history_task(history, subject->job, subject->stage, subject->task);
+    if (!ending || ending->kind == ENDING_DONE ||
+        engine_task(conductor_engine(conductor), subject->job, subject->stage, subject->task,
+                    &task) < 0)
+        return;
+    say(out, " Before, %s.", ending->words);
+    add_fact(out, "failures", "%" PRIu32, task.failures);
+    add_fact(out, "ended_attempt", "%" PRIu64, ending->attempt);
+}
+
+/* ---- a task of a job that has ended ----------------------------------------------------- */
+
+static void say_ending(const struct conductor *conductor, const struct ending *ending,
+                       duopoly_Explanation *out)
+{
+    struct host_view host = {.name = "?"};
+    const struct job_ending *end = history_job(conductor_history(conductor), ending->job);
+    engine_host(conductor_engine(conductor), ending->host, &host);
+    if (ending->kind == ENDING_DONE)
+        say(out, "Done by attempt %" PRIu64 " on %s.", ending->attempt, host.name);
+    else if (!end || end->attempt != ending->attempt) /* else the job's reason says it */
+        say(out, "Its last attempt that is known: %s.", ending->words);
+    add_fact(out, "attempt", "%" PRIu64, ending->attempt);
+    add_fact(out, "host", "%s", host.name);
+    if (ending->kind == ENDING_FAILED || ending->kind == ENDING_KILLED)
+        add_fact(out, "exit_status", "%" PRId64, ending->exit_status);
+    add_fact(out, "ended_s_ago", "%.3f",
+             (double)(conductor_now_ns(conductor) - ending->ended_ns) / 1e9);
+}
+
+static void say_job(const struct conductor *conductor, const struct job_view *job,
+                    duopoly_Explanation *out)
+{
+    const struct job_ending *end = history_job(conductor_history(conductor), job->job);
+    char state[HISTORY_WORDS + 64];
+    endings_say_state(job, end, state, sizeof(state));
+    say(out, "%sJob %" PRIu64 " (%s) is %s.", *out->text ? " " : "", job->job, job->name, state);
+    add_fact(out, "job_state", "%s", job_state_name(job->state));
+}
+
+/* `ending` NULL: nothing is kept of the task. */
+static void ended_answer(const struct conductor *conductor, const struct job_view *job,
+                         const struct ending *ending, duopoly_Envelope *answer)
+{
+    duopoly_Explanation *out =
+        &wire_begin(answer, duopoly_Envelope_explanation_tag)->body.explanation;
+    if (ending)
+        say_ending(conductor, ending, out);
+    else if (job->state == JOB_DONE)
+        say(out, "Done; where is not kept.");
+    else
+        say(out, "No attempt of it had ended before its job did, or it is not kept.");
+    say_job(conductor, job, out);
+}
+
+/* ---- who is meant ----------------------------------------------------------------------- */
+
+/* An attempt's number becomes its task; false when nobody knows it. */
+static bool attempt_resolve(const struct conductor *conductor, duopoly_Explain *subject)
+{
+    const struct ending *ending = history_attempt(conductor_history(conductor), subject->attempt);
+    struct attempt_view attempt;
+    if (engine_attempt(conductor_engine(conductor), subject->attempt, &attempt) == 0)
+        *subject = (duopoly_Explain){.job = attempt.job,
+                                     .stage = attempt.stage,
+                                     .task = attempt.task,
+                                     .attempt = subject->attempt};
+    else if (ending)
+        *subject = (duopoly_Explain){.job = ending->job,
+                                     .stage = ending->stage,
+                                     .task = ending->task,
+                                     .attempt = subject->attempt};
+    else
+        return false;
+    return true;
+}
+
+static void unknown_answer(const struct conductor *conductor, const duopoly_Explain *subject,
+                           duopoly_Envelope *answer)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    struct job_view job;
+    struct stage_view stage;
+    char why[96];
+    if (engine_job(engine, subject->job, &job) < 0) {
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
+                       "there is no job %" PRIu64 ", or it ended so long ago that nothing is kept",
+                       subject->job);
+        return;
+    }
+    if (subject->stage >= job.stages)
+        snprintf(why, sizeof(why), "its job has %" PRIu32 " stage%s, counted from 0", job.stages,
+                 job.stages == 1 ? "" : "s");
+    else if (engine_stage(engine, subject->job, subject->stage, &stage) == 0)
+        snprintf(why, sizeof(why), "its stage has %" PRIu32 " task%s, counted from 0", stage.tasks,
+                 stage.tasks == 1 ? "" : "s");
+    else
+        snprintf(why, sizeof(why), "its job had %" PRIu64 " task%s in all", job.tasks,
+                 job.tasks == 1 ? "" : "s");
+    refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
+                   "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32 ": %s", subject->job,
+                   subject->stage, subject->task, why);
+}
+
+void explanation_answer(const struct conductor *conductor, const duopoly_Explain *explain,
+                        duopoly_Envelope *answer)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    const struct history *history = conductor_history(conductor);
+    struct engine_explanation explanation;
+    duopoly_Explain subject = *explain;
+    struct job_view job;
+    if (subject.attempt && !attempt_resolve(conductor, &subject)) {
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
+                       "there is no attempt %" PRIu64 ", or it ended so long ago that nothing is "
+                       "kept",
+                       subject.attempt);
+        return;
+    }
+    if (engine_explain(engine, subject.job, subject.stage, subject.task, &explanation) == 0) {
+        duopoly_Explanation *out =
+            &wire_begin(answer, duopoly_Envelope_explanation_tag)->body.explanation;
+        copy(&explanation, out);
+        say_before(conductor, &subject, out);
+        return;
+    }
+    bool ended = engine_job(engine, subject.job, &job) == 0 && job.state > JOB_ACTIVE;
+    if (ended && subject.stage < job.stages && subject.task < job.tasks)
+        ended_answer(conductor, &job,
+                     subject.attempt
+                         ? history_attempt(history, subject.attempt)
+                         : history_task(history, subject.job, subject.stage, subject.task),
+                     answer);
+    else
+        unknown_answer(conductor, &subject, answer);
+}

@@ -1,0 +1,387 @@
+#include "controller/clients/listing.h"
+
+#include "controller/agents/dispatch.h"
+#include "controller/clients/listing_counters.h"
+#include "controller/clients/submission.h"
+#include "controller/resources_wire.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* A cursor of jobs: in its two highest bits which of three lists; then the last one's number, and
+ * of active ones above it the place in turn, to go on from when that job has ended. */
+enum job_list { JOBS_IN_TURN, JOBS_ARRIVING, JOBS_FINISHED, JOBS_END };
+enum { LIST_SHIFT = 62, PLACE_SHIFT = 38 };
+#define CURSOR_MASK ((UINT64_C(1) << LIST_SHIFT) - 1)
+#define NUMBER_MASK ((UINT64_C(1) << PLACE_SHIFT) - 1)
+
+/* ---- jobs ------------------------------------------------------------------------------- */
+
+/* Why it ended; of a job that goes on, what failed last. */
+static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *row)
+{
+    const struct history *history = conductor_history(conductor);
+    const struct job_ending *end = history_job(history, row->job);
+    const struct ending *failure = end ? NULL : history_failure(history, row->job);
+    struct host_view host;
+    if (end) {
+        wire_copy(row->reason, sizeof(row->reason), end->reason);
+        wire_copy(row->failed_host, sizeof(row->failed_host), end->host);
+        row->failed_attempt = end->attempt;
+        row->failed_stage = end->attempt ? end->stage : 0;
+        row->failed_task = end->attempt ? end->task : 0;
+    } else if (failure) {
+        wire_copy(row->reason, sizeof(row->reason), failure->words);
+        if (engine_host(conductor_engine(conductor), failure->host, &host) == 0)
+            wire_copy(row->failed_host, sizeof(row->failed_host), host.name);
+        row->failed_attempt = failure->attempt;
+        row->failed_stage = failure->stage;
+        row->failed_task = failure->task;
+    }
+}
+
+static void job_row(const struct conductor *conductor, const struct job_view *job, uint64_t place,
+                    duopoly_JobRow *ret_row)
+{
+    bool finished = job->state > JOB_ACTIVE;
+    ret_row->job = job->job;
+    wire_copy(ret_row->name, sizeof(ret_row->name), job->name);
+    ret_row->user = job->user;
+    wire_copy(ret_row->state, sizeof(ret_row->state), job_state_name(job->state));
+    ret_row->tasks = (uint32_t)job->tasks;
+    ret_row->ready = (uint32_t)job->ready;
+    ret_row->running = (uint32_t)job->running;
+    ret_row->done = (uint32_t)job->done;
+    ret_row->held = job->held_stages;
+    ret_row->age_ns =
+        (finished ? job->finished_ns : conductor_now_ns(conductor)) - job->submitted_ns;
+    ret_row->key_ns = job->key;
+    ret_row->place = (uint32_t)place;
+    ret_row->shuffle_bytes = job->shuffle_bytes;
+    job_row_reason(conductor, ret_row);
+}
+
+static void one_job(const struct conductor *conductor, uint64_t number, duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    struct job_view job;
+    if (engine_job(engine, number, &job) == 0)
+        job_row(conductor, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
+}
+
+static uint64_t cursor_of(enum job_list list, uint64_t number, uint64_t place)
+{
+    return (uint64_t)list << LIST_SHIFT | place << PLACE_SHIFT | number;
+}
+
+/* The active jobs in turn, from a cursor on. */
+static uint64_t jobs_in_turn(const struct conductor *conductor, uint64_t cursor, duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    uint64_t after = cursor & NUMBER_MASK, place = cursor >> PLACE_SHIFT;
+    struct job_view job;
+    int r = engine_job_in_turn(engine, after, &job);
+    if (r == -ESRCH) {
+        r = engine_job_in_turn(engine, 0, &job);
+        for (uint64_t i = 1; r == 0 && i < place; i++)
+            r = engine_job_in_turn(engine, job.job, &job);
+    }
+    for (; r == 0; r = engine_job_in_turn(engine, after, &job)) {
+        if (page->jobs_count == MOST(page->jobs))
+            return cursor_of(JOBS_IN_TURN, after, place);
+        after = job.job;
+        job_row(conductor, &job, ++place, &page->jobs[page->jobs_count++]);
+    }
+    return cursor_of(JOBS_ARRIVING, 0, 0);
+}
+
+/* Those that are not complete yet, or the finished ones: by number. */
+static uint64_t jobs_by_number(const struct conductor *conductor, enum job_list list,
+                               uint64_t after, duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    struct job_view job;
+    for (int looks = 0;; looks++) {
+        if (page->jobs_count == MOST(page->jobs) || looks == LISTING_LOOKS)
+            return cursor_of(list, after, 0);
+        int r = list == JOBS_FINISHED ? engine_finished_after(engine, after, &job)
+                                      : engine_job_after(engine, after, &job);
+        if (r < 0)
+            return cursor_of(list + 1, 0, 0);
+        after = job.job;
+        if (job.state != JOB_ACTIVE)
+            job_row(conductor, &job, 0, &page->jobs[page->jobs_count++]);
+    }
+}
+
+static void jobs_page(const struct conductor *conductor, const duopoly_List *list,
+                      duopoly_Page *page)
+{
+    uint64_t cursor = list->cursor;
+    enum job_list of = (enum job_list)(cursor >> LIST_SHIFT), before, end = JOBS_END;
+    if (list->job) {
+        one_job(conductor, list->job, page);
+        return;
+    }
+    if (!list->finished)
+        end = JOBS_FINISHED;
+    do {
+        before = of;
+        cursor &= CURSOR_MASK;
+        cursor = of == JOBS_IN_TURN ? jobs_in_turn(conductor, cursor, page)
+                                    : jobs_by_number(conductor, of, cursor, page);
+        of = (enum job_list)(cursor >> LIST_SHIFT);
+    } while (of != before && of < end);
+    page->cursor = of < end ? cursor : 0;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------ */
+
+static void attempt_fill(const struct conductor *conductor, const struct attempt_view *attempt,
+                         duopoly_TaskRow *row)
+{
+    struct engine_status status;
+    struct agent_view agent;
+    engine_status(conductor_engine(conductor), &status);
+    row->attempt = attempt->attempt;
+    if (agents_of_host(conductor_agents(conductor), attempt->host, &agent) == 0)
+        wire_copy(row->host, sizeof(row->host), agent.name);
+    row->received_bytes = attempt->received_bytes;
+    row->coflow_level = (int32_t)level_on_wire(attempt->coflow_level);
+    row->macroflow_level = (int32_t)level_on_wire(attempt->macroflow_level);
+    row->level = status.mode == MODE_SLOT_STARVED ? row->macroflow_level : row->coflow_level;
+    row->age_ns = conductor_now_ns(conductor) - attempt->started_ns;
+}
+
+static void task_row(const struct conductor *conductor, const struct task_view *task,
+                     duopoly_TaskRow *row)
+{
+    struct attempt_view attempt;
+    const char *state = task_state_name(task->state);
+    row->job = task->job;
+    row->stage = task->stage;
+    row->task = task->task;
+    row->bytes = task->bytes;
+    row->coflow_level = row->macroflow_level = row->level = -1;
+    row->age_ns = task->state == TASK_READY ? conductor_now_ns(conductor) - task->ready_ns : -1;
+    if (task->attempt &&
+        engine_attempt(conductor_engine(conductor), task->attempt, &attempt) == 0) {
+        attempt_fill(conductor, &attempt, row);
+        state = attempt_state_name(attempt.state);
+    }
+    wire_copy(row->state, sizeof(row->state), state);
+    row->failures = task->failures;
+    const struct ending *last =
+        history_task(conductor_history(conductor), task->job, task->stage, task->task);
+    if (last)
+        wire_copy(row->text, sizeof(row->text), last->words);
+}
+
+/* Of a task whose job has ended there is only what is kept. */
+static void ending_row(const struct conductor *conductor, const struct ending *ending,
+                       duopoly_TaskRow *row)
+{
+    static const char *const states[] = {[ENDING_DONE] = "done",
+                                         [ENDING_FAILED] = "failed",
+                                         [ENDING_REFUSED] = "refused",
+                                         [ENDING_KILLED] = "killed",
+                                         [ENDING_LOST] = "lost"};
+    struct host_view host;
+    row->job = ending->job;
+    row->stage = ending->stage;
+    row->task = ending->task;
+    row->attempt = ending->attempt;
+    row->coflow_level = row->macroflow_level = row->level = -1;
+    row->age_ns = conductor_now_ns(conductor) - ending->ended_ns;
+    if (engine_host(conductor_engine(conductor), ending->host, &host) == 0)
+        wire_copy(row->host, sizeof(row->host), host.name);
+    wire_copy(row->state, sizeof(row->state), states[ending->kind]);
+    wire_copy(row->text, sizeof(row->text), ending->words);
+}
+
+/* The cursor is the place in the history. */
+static void ended_tasks_page(const struct conductor *conductor, const duopoly_List *list,
+                             duopoly_Page *page)
+{
+    const struct history *history = conductor_history(conductor);
+    const struct ending *ending;
+    uint64_t place = list->cursor;
+    while (page->tasks_count < MOST(page->tasks)) {
+        if (!(ending = history_after(history, list->job, place, &place)))
+            return;
+        ending_row(conductor, ending, &page->tasks[page->tasks_count++]);
+    }
+    page->cursor = place;
+}
+
+static void running_page(const struct conductor *conductor, const duopoly_List *list,
+                         duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    uint64_t after = list->cursor;
+    struct attempt_view attempt;
+    struct task_view task;
+    while (engine_attempt_after(engine, after, &attempt) == 0) {
+        if (page->tasks_count == MOST(page->tasks)) {
+            page->cursor = after;
+            return;
+        }
+        after = attempt.attempt;
+        if (engine_task(engine, attempt.job, attempt.stage, attempt.task, &task) == 0) {
+            task.attempt = attempt.attempt; /* of several copies of a task each has its row */
+            task_row(conductor, &task, &page->tasks[page->tasks_count++]);
+        }
+    }
+}
+
+/* The cursor is stage : task + 1. */
+static void job_tasks_page(const struct conductor *conductor, const duopoly_List *list,
+                           duopoly_Page *page)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    uint32_t stage = (uint32_t)(list->cursor >> 32), index = (uint32_t)list->cursor;
+    struct stage_view view;
+    struct task_view task;
+    index -= index > 0;
+    for (int looks = 0; engine_stage(engine, list->job, stage, &view) == 0; looks++) {
+        if (page->tasks_count == MOST(page->tasks) || looks == LISTING_LOOKS) {
+            page->cursor = (uint64_t)stage << 32 | (index + 1);
+            return;
+        }
+        if (index >= view.tasks) {
+            stage++;
+            index = 0;
+            continue;
+        }
+        if (engine_task(engine, list->job, stage, index++, &task) == 0 &&
+            (list->finished || task.state == TASK_RUNNING))
+            task_row(conductor, &task, &page->tasks[page->tasks_count++]);
+    }
+}
+
+/* ---- hosts ------------------------------------------------------------------------------ */
+
+static const char *state_name(const struct agent_view *agent, const struct host_view *host)
+{
+    static const char *const names[] = {[AGENT_JOINING] = "joining",
+                                        [AGENT_UP] = "up",
+                                        [AGENT_SILENT] = "silent",
+                                        [AGENT_LOST] = "lost"};
+    if (!host || agent->state != AGENT_UP)
+        return names[agent->state];
+    return host->draining ? "draining" : host->suspect ? "suspect" : names[AGENT_UP];
+}
+
+/* What is known of reading from there, and of it as a reader. */
+static void host_note(const struct conductor *conductor, const struct host_view *host,
+                      duopoly_HostRow *row)
+{
+    double since_s = (double)(conductor_now_ns(conductor) - host->suspect_since_ns) / 1e9;
+    if (host->mute)
+        snprintf(row->text, sizeof(row->text),
+                 "%" PRIu32 " host%s cannot read from it: suspect for %.0f s", host->readers,
+                 host->readers == 1 ? "" : "s", since_s);
+    else if (host->suspect)
+        snprintf(row->text, sizeof(row->text),
+                 "cannot read from %" PRIu32 " hosts, which others can: suspect for %.0f s",
+                 host->sources, since_s);
+    else if (host->readers)
+        snprintf(row->text, sizeof(row->text), "%" PRIu32 " host%s cannot read from it",
+                 host->readers, host->readers == 1 ? "" : "s");
+    else if (host->trial)
+        wire_copy(row->text, sizeof(row->text),
+                  "was suspect; nobody has read from it since: on trial");
+    row->readers = host->readers;
+    row->sources = host->sources;
+}
+
+static void host_row(const struct conductor *conductor, const struct agent_view *agent,
+                     duopoly_HostRow *row)
+{
+    struct host_view host;
+    bool known = engine_host(conductor_engine(conductor), agent->host, &host) == 0;
+    wire_copy(row->name, sizeof(row->name), agent->name);
+    wire_copy(row->rack, sizeof(row->rack), agent->rack);
+    wire_copy(row->state, sizeof(row->state), state_name(agent, known ? &host : NULL));
+    row->boot = agent->boot;
+    row->role = agent->is_switch ? duopoly_Role_ROLE_SWITCH : duopoly_Role_ROLE_HOST;
+    row->silent_ns = conductor_now_ns(conductor) - agent->heard_ns;
+    if (!known)
+        return;
+    row->has_total = row->has_free = true;
+    row->total = resources_to_wire(&host.total);
+    row->free = resources_to_wire(&host.free);
+    row->running = host.running;
+    row->receiving = host.receiving;
+    row->uplink_permille = host.uplink_permille;
+    row->downlink_permille = host.downlink_permille;
+    host_note(conductor, &host, row);
+}
+
+/* The cursor is the place in the order of names. A host that joins meanwhile may shift it by one:
+ * `changed` says so. */
+static void hosts_page(const struct conductor *conductor, const duopoly_List *list,
+                       duopoly_Page *page)
+{
+    const struct agents *agents = conductor_agents(conductor);
+    uint32_t place = list->cursor > UINT32_MAX ? UINT32_MAX : (uint32_t)list->cursor;
+    struct agent_view agent;
+    for (; agents_at(agents, place, &agent) == 0; place++) {
+        if (page->hosts_count == MOST(page->hosts)) {
+            page->cursor = place;
+            return;
+        }
+        host_row(conductor, &agent, &page->hosts[page->hosts_count++]);
+    }
+}
+
+/* ---- pages ------------------------------------------------------------------------------ */
+
+/* A job that there is, or was not long ago. */
+static bool is_known(const struct conductor *conductor, uint64_t number)
+{
+    struct job_view job;
+    return engine_job(conductor_engine(conductor), number, &job) == 0 ||
+           history_job(conductor_history(conductor), number);
+}
+
+void listing_page(const struct listing_sources *sources, const duopoly_List *list,
+                  duopoly_Envelope *answer)
+{
+    const struct conductor *conductor = sources->conductor;
+    duopoly_Page *page = &wire_begin(answer, duopoly_Envelope_page_tag)->body.page;
+    page->version = list->cursor ? list->version : conductor_version(conductor);
+    page->changed = page->version != conductor_version(conductor);
+    bool of_job = list->of == duopoly_ListOf_LIST_JOBS || list->of == duopoly_ListOf_LIST_TASKS;
+    if (of_job && list->job && !is_known(conductor, list->job)) {
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no job %" PRIu64,
+                       list->job);
+        return;
+    }
+    switch (list->of) {
+    case duopoly_ListOf_LIST_JOBS:
+        jobs_page(conductor, list, page);
+        break;
+    case duopoly_ListOf_LIST_TASKS:
+        if (list->job && list->finished && history_job(conductor_history(conductor), list->job))
+            ended_tasks_page(conductor, list, page);
+        else if (list->job)
+            job_tasks_page(conductor, list, page);
+        else
+            running_page(conductor, list, page);
+        break;
+    case duopoly_ListOf_LIST_HOSTS:
+        hosts_page(conductor, list, page);
+        break;
+    case duopoly_ListOf_LIST_COUNTERS:
+        counters_page(sources, list, page);
+        break;
+    default:
+        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "this controller has no such list");
+    }
+}

@@ -1,0 +1,167 @@
+#include "controller/clients/listing_counters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* A source tells its counters one by one; those before the cursor are skipped, those that do not
+ * fit end the page. */
+struct telling {
+    duopoly_Page *page;
+    const char *source;
+    uint32_t source_place, index, first;
+    bool full;
+};
+
+static void tell(struct telling *telling, const char *name, uint64_t value)
+{
+    duopoly_Page *page = telling->page;
+    uint32_t index = telling->index++;
+    if (index < telling->first || telling->full)
+        return;
+    if (page->counters_count == MOST(page->counters)) {
+        page->cursor = (uint64_t)telling->source_place << 32 | index;
+        telling->full = true;
+        return;
+    }
+    duopoly_CounterRow *row = &page->counters[page->counters_count++];
+    wire_copy(row->source, sizeof(row->source), telling->source);
+    wire_copy(row->name, sizeof(row->name), name);
+    row->value = value;
+}
+
+static void tell_kinds(struct telling *telling, const char *what, const uint64_t *by_kind)
+{
+    char name[64];
+    for (pb_size_t kind = 0; kind < AGENT_KINDS; kind++) {
+        if (!by_kind[kind])
+            continue;
+        snprintf(name, sizeof(name), "%s.%s", what, wire_kind_name(kind));
+        tell(telling, name, by_kind[kind]);
+    }
+}
+
+static void engine_tell(struct telling *telling, const struct engine *engine)
+{
+    struct engine_counters c;
+    engine_counters(engine, &c);
+    tell(telling, "engine.steps", c.steps);
+    tell(telling, "engine.events", c.events);
+    tell(telling, "engine.decisions", c.decisions);
+    tell(telling, "engine.starts", c.starts);
+    tell(telling, "engine.stops", c.stops);
+    tell(telling, "engine.level_changes", c.level_changes);
+    tell(telling, "engine.rejects", c.rejects);
+    tell(telling, "engine.ignored_facts", c.ignored_facts);
+    tell(telling, "engine.mode_switches", c.mode_switches);
+    tell(telling, "engine.holds", c.holds);
+    tell(telling, "engine.holds_expired", c.holds_expired);
+    tell(telling, "engine.held_slot_ns", (uint64_t)c.held_slot_ns);
+    tell(telling, "engine.starved_ns", (uint64_t)c.starved_ns);
+    tell(telling, "engine.jobs_done", c.jobs_done);
+    tell(telling, "engine.jobs_failed", c.jobs_failed);
+    tell(telling, "engine.stalls", c.stalls);
+    tell(telling, "engine.suspicions", c.suspicions);
+    tell(telling, "engine.sources_replaced", c.sources_replaced);
+    tell(telling, "engine.visits", c.visits);
+}
+
+static void sessions_tell(struct telling *telling, const struct agents_counters *c)
+{
+    tell(telling, "sessions.begun", c->sessions);
+    tell(telling, "sessions.replaced", c->replaced);
+    tell(telling, "sessions.ended", c->ended);
+    tell(telling, "messages.duplicates", c->duplicates);
+    tell(telling, "messages.gaps", c->gaps);
+    tell(telling, "messages.old_epochs", c->old_epochs);
+    tell(telling, "messages.nonsense", c->nonsense);
+    tell(telling, "messages.malformed", c->malformed);
+    tell(telling, "messages.ignored_kinds", c->ignored_kinds);
+    tell(telling, "starts.asked", c->starts_asked);
+    tell(telling, "starts.lost", c->starts_lost);
+    tell(telling, "hosts.forgotten", c->forgotten);
+    tell(telling, "sources.unknown", c->sources_unknown);
+    tell_kinds(telling, "refused", c->refused);
+}
+
+static void controller_tell(struct telling *telling, const struct listing_sources *sources)
+{
+    const struct recording *recording = conductor_recording(sources->conductor);
+    const struct wire_zmq_counters *agents = agents_zmq_counters(sources->door);
+    engine_tell(telling, conductor_engine(sources->conductor));
+    sessions_tell(telling, agents_counters(conductor_agents(sources->conductor)));
+    tell_kinds(telling, "refused", sources->refused_requests);
+    tell(telling, "agents.received", agents->received);
+    tell(telling, "agents.sent", agents->sent);
+    tell(telling, "agents.unreachable", agents->unreachable);
+    tell(telling, "agents.connections", agents_zmq_connections(sources->door)->connections);
+    tell(telling, "agents.idle", agents_zmq_connections(sources->door)->idle);
+    tell(telling, "agents.refused", agents_zmq_connections(sources->door)->refused);
+    tell(telling, "agents.pauses", agents_zmq_connections(sources->door)->pauses);
+    tell(telling, "clients.received", sources->clients->received);
+    tell(telling, "clients.sent", sources->clients->sent);
+    tell(telling, "clients.malformed", sources->clients->malformed);
+    tell(telling, "clients.refused", sources->clients->refused_clients);
+    tell(telling, "clients.slow", sources->clients->slow_clients);
+    tell(telling, "clients.idle", sources->clients->idle_clients);
+    tell(telling, "clients.pauses", sources->clients->pauses);
+    if (!recording)
+        return;
+    struct recording_counters written;
+    recording_counters(recording, &written);
+    tell(telling, "log.bytes", written.bytes);
+    tell(telling, "log.steps", written.steps);
+    tell(telling, "log.files", written.files);
+    tell(telling, "log.idle", written.idle);
+    tell(telling, "log.dropped", written.dropped);
+}
+
+static void agent_tell(struct telling *telling, const duopoly_AgentCounters *c)
+{
+    char name[32];
+    for (pb_size_t i = 0; i < c->marked_bytes_count; i++) {
+        snprintf(name, sizeof(name), "marked_bytes.%u", i);
+        tell(telling, name, c->marked_bytes[i]);
+    }
+    tell(telling, "unmarked_bytes", c->unmarked_bytes);
+    tell(telling, "followed_flows", c->followed_flows);
+    tell(telling, "evictions", c->evictions);
+    tell(telling, "refused_messages", c->refused_messages);
+    tell(telling, "ignored_messages", c->ignored_messages);
+    tell(telling, "dropped_reports", c->dropped_reports);
+    tell(telling, "shared_connections", c->shared_connections);
+    tell(telling, "lease_expiries", c->lease_expiries);
+    tell(telling, "nudged_connections", c->nudged_connections);
+    tell(telling, "nudge_acknowledgements", c->nudge_acknowledgements);
+    tell(telling, "nudge_unreachables", c->nudge_unreachables);
+    tell(telling, "nudge_left_out", c->nudge_left_out);
+    tell(telling, "nudge_failures", c->nudge_failures);
+    for (pb_size_t i = 0; i < c->queue_drops_count; i++) {
+        snprintf(name, sizeof(name), "queue_drops.%u", i);
+        tell(telling, name, c->queue_drops[i]);
+    }
+}
+
+void counters_page(const struct listing_sources *sources, const duopoly_List *list,
+                   duopoly_Page *page)
+{
+    const struct agents *agents = conductor_agents(sources->conductor);
+    uint32_t source = (uint32_t)(list->cursor >> 32), first = (uint32_t)list->cursor;
+    struct agent_view agent;
+    if (source == 0) {
+        struct telling telling = {.page = page, .source = "controller", .first = first};
+        controller_tell(&telling, sources);
+        if (telling.full)
+            return;
+        source = 1;
+        first = 0;
+    }
+    for (; agents_at(agents, source - 1, &agent) == 0; source++, first = 0) {
+        struct telling telling = {
+            .page = page, .source = agent.name, .source_place = source, .first = first};
+        agent_tell(&telling, agent.counters);
+        if (telling.full)
+            return;
+    }
+}

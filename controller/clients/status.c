@@ -1,0 +1,125 @@
+#include "controller/clients/status.h"
+
+#include "lib/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { UPLINKS_NAMED = 8 };
+
+/* Appends, as far as there is room. */
+__attribute__((format(printf, 3, 4))) static void say(char *text, size_t size, const char *format,
+                                                      ...)
+{
+    size_t used = strlen(text);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text + used, size - used, format, ap);
+    va_end(ap);
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static bool is_forced(const char *rule)
+{
+    return strcmp(rule, "rich") == 0 || strcmp(rule, "starved") == 0;
+}
+
+static void mode_say(const struct conductor *conductor, duopoly_Status *out)
+{
+    const struct mode_change *last = conductor_mode_change(conductor);
+    wire_copy(out->mode_rule, sizeof(out->mode_rule),
+              engine_policy(conductor_engine(conductor), "mode"));
+    out->mode_age_ns = -1;
+    if (!last)
+        return;
+    out->mode_age_ns = conductor_now_ns(conductor) - last->at_ns;
+    if (is_forced(last->rule)) {
+        say(out->mode_why, sizeof(out->mode_why), "the rule %s forces it", last->rule);
+        return;
+    }
+    bool all = strcmp(last->rule, "all") == 0;
+    say(out->mode_why, sizeof(out->mode_why),
+        "%s had %" PRId64 " ready task%s for %" PRId64 " free slot%s",
+        all ? "all jobs" : "the first job", last->ready, plural((uint64_t)last->ready), last->free,
+        plural((uint64_t)last->free));
+}
+
+static void uplinks_say(const struct conductor *conductor, uint32_t n, char *text, size_t size)
+{
+    const int64_t most = conductor_settings(conductor)->policy.cleared_permille;
+    struct agent_view agent;
+    struct host_view host;
+    uint32_t said = 0;
+    for (uint32_t i = 0;
+         said < n && said < UPLINKS_NAMED && agents_at(conductor_agents(conductor), i, &agent) == 0;
+         i++)
+        if (engine_host(conductor_engine(conductor), agent.host, &host) == 0 &&
+            host.uplink_permille >= most)
+            say(text, size, "%s%s", said++ ? ", " : "", host.name);
+    if (n > said)
+        say(text, size, " and %" PRIu32 " more", n - said);
+}
+
+static void counts_fill(const struct engine_status *status, const struct engine_counters *counters,
+                        duopoly_Status *out)
+{
+    out->mode = (uint32_t)status->mode;
+    out->mode_sequence = status->mode_sequence;
+    out->mode_switches = counters->mode_switches;
+    out->congested = status->congested;
+    out->hosts_up = status->hosts_up;
+    out->hosts = status->hosts;
+    out->jobs_active = (uint32_t)status->jobs_active;
+    out->jobs_done = counters->jobs_done;
+    out->jobs_failed = counters->jobs_failed;
+    out->tasks_ready = (uint32_t)status->tasks_ready;
+    out->attempts = (uint32_t)status->attempts;
+    out->slots_free = status->slots_free;
+    out->slots = status->slots;
+    out->held_stages = status->held_stages;
+    out->holds = counters->holds;
+    out->first_ready = (uint32_t)status->first_ready;
+    out->first_free = status->first_free;
+    out->first_job = status->first_job;
+    out->hosts_suspect = status->hosts_suspect;
+    out->sources_replaced = counters->sources_replaced;
+}
+
+void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
+{
+    const struct engine *engine = conductor_engine(conductor);
+    duopoly_Status *out = &wire_begin(answer, duopoly_Envelope_status_tag)->body.status;
+    struct engine_status status;
+    struct engine_counters counters;
+    engine_status(engine, &status);
+    engine_counters(engine, &counters);
+    counts_fill(&status, &counters, out);
+    out->epoch = conductor_epoch(conductor);
+    out->uptime_ns = (uint64_t)(conductor_now_ns(conductor) - conductor_started_ns(conductor));
+    snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
+             engine_policy(engine, "turn"), engine_policy(engine, "place"),
+             engine_policy(engine, "commit"), engine_policy(engine, "network"));
+    mode_say(conductor, out);
+    if (status.hot_uplinks)
+        uplinks_say(conductor, status.hot_uplinks, out->congested_uplinks,
+                    sizeof(out->congested_uplinks));
+    conductor_orphans(conductor, &out->orphans, &out->lost_jobs);
+    if (agents_resyncing(conductor_agents(conductor)))
+        wire_copy(out->text, sizeof(out->text),
+                  "waits for the hosts that were known before the restart");
+    else if (status.hosts_suspect)
+        snprintf(out->text, sizeof(out->text),
+                 "%" PRIu32 " suspect host%s no new work, because others cannot read from there or "
+                 "it from them (duopolyctl hosts)",
+                 status.hosts_suspect, status.hosts_suspect == 1 ? " gets" : "s get");
+    else if (out->lost_jobs)
+        say(out->text, sizeof(out->text),
+            "%" PRIu64 " attempt%s of %" PRIu32 " job%s that are not known here were stopped: jobs "
+            "end with the controller, submit them again",
+            out->orphans, plural(out->orphans), out->lost_jobs, plural(out->lost_jobs));
+}

@@ -1,0 +1,452 @@
+#include "controller/clients/submission.h"
+
+#include "controller/endings.h"
+#include "controller/resources_wire.h"
+
+#include "lib/log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TASKS_MAX   (sizeof(((duopoly_SubmitTasks *)0)->tasks) / sizeof(duopoly_TaskInput))
+#define PARENTS_MAX (sizeof(((duopoly_SubmitStage *)0)->parents) / sizeof(duopoly_Edge))
+
+/* ---- answers ---------------------------------------------------------------------------- */
+
+void refused_answer(duopoly_Envelope *answer, duopoly_Reason reason, const char *format, ...)
+{
+    char text[sizeof(answer->body.refused.text)];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    wire_begin(answer, duopoly_Envelope_refused_tag)->body.refused.reason = reason;
+    wire_copy(answer->body.refused.text, sizeof(answer->body.refused.text), text);
+}
+
+static duopoly_Reason reason_on_wire(enum reason reason)
+{
+    switch (reason) {
+    case REASON_UNKNOWN_JOB:
+    case REASON_UNKNOWN_STAGE:
+    case REASON_UNKNOWN_TASK:
+    case REASON_UNKNOWN_HOST:
+        return duopoly_Reason_REASON_UNKNOWN;
+    case REASON_NAME_TAKEN:
+    case REASON_NUMBER_TAKEN:
+        return duopoly_Reason_REASON_CONFLICT;
+    case REASON_BAD_STATE:
+    case REASON_INCOMPLETE:
+        return duopoly_Reason_REASON_STATE;
+    case REASON_TABLE_FULL:
+        return duopoly_Reason_REASON_LIMIT;
+    case REASON_UNSUPPORTED:
+        return duopoly_Reason_REASON_UNSUPPORTED;
+    default:
+        return duopoly_Reason_REASON_MALFORMED;
+    }
+}
+
+static const char *bound_name(uint32_t event)
+{
+    return event == EVENT_JOB_BEGIN   ? "jobs"
+           : event == EVENT_JOB_STAGE ? "stages, tasks or kinds of demand"
+           : event == EVENT_JOB_BYTES ? "a job's matrix of bytes"
+                                      : "its tables";
+}
+
+void rejection_answer(const struct decision *rejection, duopoly_Envelope *answer)
+{
+    duopoly_Reason reason = reason_on_wire(rejection->reason);
+    switch (rejection->reason) {
+    case REASON_UNKNOWN_JOB:
+        refused_answer(answer, reason, "there is no such job, or it has ended");
+        break;
+    case REASON_UNKNOWN_HOST:
+        refused_answer(answer, reason, "there is no such host");
+        break;
+    case REASON_NAME_TAKEN:
+        refused_answer(answer, reason, "job %" PRId64 " has that name and another content",
+                       rejection->left);
+        break;
+    case REASON_INCOMPLETE:
+        refused_answer(answer, reason,
+                       "the job is not complete: stage %" PRId64 " lacks tasks or bytes",
+                       rejection->left);
+        break;
+    case REASON_TABLE_FULL:
+        refused_answer(answer, reason, "a bound of the controller on %s is reached: %" PRId64,
+                       bound_name(rejection->reject.event), rejection->right);
+        break;
+    case REASON_BAD_VALUE:
+        refused_answer(answer, reason, "a value is out of range: %" PRId64, rejection->left);
+        break;
+    default:
+        refused_answer(answer, reason, "%s", reason_name(rejection->reason));
+    }
+}
+
+/* Why a whole job cannot begin. */
+static void obstacle_answer(const struct conductor *conductor, uint64_t job, enum reason reason,
+                            int64_t stage, duopoly_Envelope *answer)
+{
+    const struct decision rejection = {.reason = reason, .left = stage};
+    char text[512];
+    if (reason != REASON_NEVER_FITS) {
+        rejection_answer(&rejection, answer);
+        return;
+    }
+    engine_say_never_fits(conductor_engine(conductor), job, (uint32_t)stage, text, sizeof(text));
+    refused_answer(answer, reason_on_wire(reason), "%s", text);
+}
+
+/* Asks the engine; a rejection becomes the answer. */
+static bool asked(struct conductor *conductor, struct event *event, duopoly_Envelope *answer)
+{
+    struct decision rejection;
+    if (conductor_request(conductor, event, &rejection) == 0)
+        return true;
+    rejection_answer(&rejection, answer);
+    return false;
+}
+
+/* ---- parts ------------------------------------------------------------------------------ */
+
+/* The job is there already. One that another client has not finished submitting may still come to
+ * nothing: nobody can be promised that it is there. */
+static bool known_take(struct submission *submission, const struct conductor *conductor,
+                       uint64_t job, duopoly_Envelope *answer)
+{
+    struct job_view view;
+    uint32_t i = submission->begun;
+    bool known = engine_job(conductor_engine(conductor), job, &view) == 0;
+    while (i < submission->end && submission->prepared[i] != job)
+        i++;
+    if (known && view.state == JOB_ARRIVING && i == submission->end) {
+        refused_answer(answer, duopoly_Reason_REASON_STATE,
+                       "another client is just submitting it, as job %" PRIu64 "; try again", job);
+        return false;
+    }
+    submission->open = submission->known = true;
+    submission->job = job;
+    return true;
+}
+
+static bool begin_take(struct submission *submission, struct conductor *conductor,
+                       const duopoly_SubmitBegin *begin, duopoly_Envelope *answer)
+{
+    struct event event = {.kind = EVENT_JOB_BEGIN};
+    struct decision rejection;
+    struct err err;
+    uint64_t job;
+    if (!wire_name_valid(begin->name)) {
+        refused_answer(
+            answer, duopoly_Reason_REASON_MALFORMED,
+            "a job's name has 1 to 63 printable characters without space, slash and quotes");
+        return false;
+    }
+    if (begin->deadline_ns > INT64_MAX || begin->kind > duopoly_JobKind_JOB_UNKNOWN) {
+        refused_answer(answer, duopoly_Reason_REASON_MALFORMED,
+                       "the deadline or the kind of the job is out of range");
+        return false;
+    }
+    if (state_job_number(conductor_state(conductor), &job, &err) < 0) {
+        log_error(LOG_FAULT_US, "%s", err.text);
+        refused_answer(answer, duopoly_Reason_REASON_STATE, "no job number can be given away: %s",
+                       err.text);
+        return false;
+    }
+    event.job_begin.job = job;
+    event.job_begin.name = begin->name;
+    event.job_begin.content = begin->content;
+    event.job_begin.user = begin->user;
+    event.job_begin.job_kind = (uint32_t)begin->kind;
+    event.job_begin.priority = begin->priority;
+    event.job_begin.deadline_ns = (int64_t)begin->deadline_ns;
+    event.job_begin.estimate_bytes = begin->estimate_bytes;
+    event.job_begin.estimate_ns = begin->estimate_ns;
+    submission->job = job;
+    submission->parts = 0;
+    submission->known = false;
+    submission->open = true;
+    if (conductor_request(conductor, &event, &rejection) == 0)
+        return true;
+    submission->open = false;
+    if (rejection.reason == REASON_SAME_JOB)
+        return known_take(submission, conductor, (uint64_t)rejection.left, answer);
+    rejection_answer(&rejection, answer);
+    return false;
+}
+
+static bool stage_take(struct submission *submission, struct conductor *conductor,
+                       const duopoly_SubmitStage *stage, duopoly_Envelope *answer)
+{
+    struct event event = {.kind = EVENT_JOB_STAGE};
+    uint32_t parents[PARENTS_MAX], edges[PARENTS_MAX];
+    for (pb_size_t i = 0; i < stage->parents_count; i++) {
+        parents[i] = stage->parents[i].parent;
+        edges[i] = stage->parents[i].kind == duopoly_EdgeKind_EDGE_PIPELINED ? EDGE_PIPELINED
+                                                                             : EDGE_BARRIER;
+    }
+    event.job_stage.job = submission->job;
+    event.job_stage.stage = stage->stage;
+    event.job_stage.tasks = stage->tasks;
+    event.job_stage.demand = resources_from_wire(&stage->demand);
+    event.job_stage.command = stage->command;
+    event.job_stage.constraint = stage->constraint;
+    event.job_stage.parents = (struct u32s){parents, stage->parents_count};
+    event.job_stage.edges = (struct u32s){edges, stage->parents_count};
+    return asked(conductor, &event, answer);
+}
+
+/* The hosts that hold a block, folded onto those that there are, each once. */
+static void replicas_fold(const struct agents *agents, const duopoly_TaskInput *task,
+                          uint32_t per_task, uint32_t *ret_hosts)
+{
+    uint32_t hosts = agents_hosts(agents), n = 0;
+    for (pb_size_t i = 0; i < task->replicas_count && hosts; i++) {
+        uint32_t host = agents_host_at(agents, task->replicas[i] % hosts), j = 0;
+        while (j < n && ret_hosts[j] != host)
+            j++;
+        if (j == n)
+            ret_hosts[n++] = host;
+    }
+    while (n < per_task)
+        ret_hosts[n++] = ENGINE_NONE;
+}
+
+static bool tasks_take(struct submission *submission, struct conductor *conductor,
+                       const duopoly_SubmitTasks *tasks, duopoly_Envelope *answer)
+{
+    uint32_t replicas[TASKS_MAX * ENGINE_REPLICAS_MAX];
+    uint64_t input_bytes[TASKS_MAX], compute_ns[TASKS_MAX];
+    struct event event = {.kind = EVENT_JOB_TASKS};
+    uint32_t per_task = 0;
+    for (pb_size_t i = 0; i < tasks->tasks_count; i++)
+        per_task =
+            tasks->tasks[i].replicas_count > per_task ? tasks->tasks[i].replicas_count : per_task;
+    for (pb_size_t i = 0; i < tasks->tasks_count; i++) {
+        input_bytes[i] = tasks->tasks[i].input_bytes;
+        compute_ns[i] = tasks->tasks[i].compute_ns;
+        replicas_fold(conductor_agents(conductor), &tasks->tasks[i], per_task,
+                      &replicas[i * per_task]);
+    }
+    event.job_tasks.job = submission->job;
+    event.job_tasks.stage = tasks->stage;
+    event.job_tasks.first = tasks->first;
+    event.job_tasks.replicas_per_task = per_task;
+    event.job_tasks.replicas = (struct u32s){replicas, tasks->tasks_count * per_task};
+    event.job_tasks.input_bytes = (struct u64s){input_bytes, tasks->tasks_count};
+    event.job_tasks.compute_ns = (struct u64s){compute_ns, tasks->tasks_count};
+    return asked(conductor, &event, answer);
+}
+
+static bool bytes_take(struct submission *submission, struct conductor *conductor,
+                       const duopoly_SubmitBytes *bytes, duopoly_Envelope *answer)
+{
+    struct event event = {.kind = EVENT_JOB_BYTES};
+    event.job_bytes.job = submission->job;
+    event.job_bytes.stage = bytes->stage;
+    event.job_bytes.parent = bytes->parent;
+    event.job_bytes.first = bytes->first;
+    event.job_bytes.matrix = bytes->matrix;
+    event.job_bytes.bytes = (struct u64s){bytes->bytes, bytes->bytes_count};
+    return asked(conductor, &event, answer);
+}
+
+static bool parts_counted(const struct submission *submission, uint32_t sent,
+                          duopoly_Envelope *answer)
+{
+    if (sent == submission->parts)
+        return true;
+    refused_answer(answer, duopoly_Reason_REASON_STATE,
+                   "%" PRIu32 " parts of the job came, %" PRIu32 " were sent", submission->parts,
+                   sent);
+    return false;
+}
+
+/* How a job stands that was there before. */
+static void known_answer(const struct conductor *conductor, uint64_t job, duopoly_Accepted *ret)
+{
+    char state[HISTORY_WORDS + 64], text[sizeof(state) + 64];
+    struct job_view view;
+    if (engine_job(conductor_engine(conductor), job, &view) < 0)
+        return;
+    ret->before = true;
+    wire_copy(ret->state, sizeof(ret->state), job_state_name(view.state));
+    endings_say_state(&view, history_job(conductor_history(conductor), job), state, sizeof(state));
+    snprintf(text, sizeof(text), "is job %" PRIu64 ", %s", job,
+             view.state == JOB_ARRIVING ? "submitted with it" : state);
+    wire_copy(ret->text, sizeof(ret->text), text);
+}
+
+static void accepted_fill(struct submission *submission, const struct conductor *conductor,
+                          const char *text, duopoly_Envelope *answer)
+{
+    duopoly_Accepted *accepted = &wire_begin(answer, duopoly_Envelope_accepted_tag)->body.accepted;
+    accepted->job = submission->job;
+    accepted->left = submission->end - submission->begun;
+    wire_copy(accepted->text, sizeof(accepted->text), text);
+    if (submission->known)
+        known_answer(conductor, submission->job, accepted);
+    submission->open = false;
+}
+
+static bool end_take(struct submission *submission, struct conductor *conductor,
+                     const duopoly_SubmitEnd *end, duopoly_Envelope *answer)
+{
+    struct event event = {.kind = EVENT_JOB_END};
+    struct decision rejection;
+    event.job_end.job = submission->job;
+    if (!parts_counted(submission, end->parts, answer))
+        return false;
+    if (!submission->known && conductor_request(conductor, &event, &rejection) < 0) {
+        obstacle_answer(conductor, submission->job, rejection.reason, rejection.left, answer);
+        return false;
+    }
+    accepted_fill(submission, conductor, "accepted, not durable", answer);
+    return true;
+}
+
+/* ---- several jobs as one ---------------------------------------------------------------- */
+
+static bool prepared_add(struct submission *submission)
+{
+    if (submission->begun == submission->end)
+        submission->begun = submission->end = 0;
+    if (submission->end == submission->room) {
+        uint32_t room = submission->room ? 2 * submission->room : 16;
+        uint64_t *prepared = reallocarray(submission->prepared, room, sizeof(*prepared));
+        if (!prepared)
+            return false;
+        submission->prepared = prepared;
+        submission->room = room;
+    }
+    submission->prepared[submission->end++] = submission->job;
+    return true;
+}
+
+static bool startable(const struct conductor *conductor, uint64_t job, duopoly_Envelope *answer)
+{
+    uint32_t stage = 0;
+    enum reason reason = engine_job_obstacle(conductor_engine(conductor), job, &stage);
+    if (reason != REASON_NONE)
+        obstacle_answer(conductor, job, reason, stage, answer);
+    return reason == REASON_NONE;
+}
+
+static bool prepare_take(struct submission *submission, struct conductor *conductor,
+                         const duopoly_SubmitPrepare *prepare, duopoly_Envelope *answer)
+{
+    if (!parts_counted(submission, prepare->parts, answer))
+        return false;
+    if (!submission->known && !startable(conductor, submission->job, answer))
+        return false;
+    if (!submission->known && !prepared_add(submission)) {
+        refused_answer(answer, duopoly_Reason_REASON_LIMIT, "the controller is out of memory");
+        return false;
+    }
+    accepted_fill(submission, conductor, "checked", answer);
+    return true;
+}
+
+void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
+                       duopoly_Envelope *answer)
+{
+    uint32_t left = submission->end - submission->begun;
+    uint32_t n = most && most < SUBMISSION_COMMIT ? most : SUBMISSION_COMMIT;
+    struct decision rejection;
+    n = n < left ? n : left;
+    for (uint32_t i = 0; i < n; i++)
+        if (!startable(conductor, submission->prepared[submission->begun + i], answer))
+            return;
+    for (; n > 0; n--) {
+        struct event event = {.kind = EVENT_JOB_END};
+        event.job_end.job = submission->job = submission->prepared[submission->begun];
+        if (conductor_request(conductor, &event, &rejection) < 0) {
+            rejection_answer(&rejection, answer);
+            return;
+        }
+        submission->begun++;
+    }
+    submission->known = false;
+    accepted_fill(submission, conductor, "accepted, not durable", answer);
+}
+
+/* ---- parts in their order --------------------------------------------------------------- */
+
+static bool part_take(struct submission *submission, struct conductor *conductor,
+                      const duopoly_Envelope *part, duopoly_Envelope *answer)
+{
+    switch (part->which_body) {
+    case duopoly_Envelope_submit_begin_tag:
+        return begin_take(submission, conductor, &part->body.submit_begin, answer);
+    case duopoly_Envelope_submit_end_tag:
+        return end_take(submission, conductor, &part->body.submit_end, answer);
+    case duopoly_Envelope_submit_prepare_tag:
+        return prepare_take(submission, conductor, &part->body.submit_prepare, answer);
+    case duopoly_Envelope_submit_stage_tag:
+        return submission->known ||
+               stage_take(submission, conductor, &part->body.submit_stage, answer);
+    case duopoly_Envelope_submit_tasks_tag:
+        return submission->known ||
+               tasks_take(submission, conductor, &part->body.submit_tasks, answer);
+    default:
+        return submission->known ||
+               bytes_take(submission, conductor, &part->body.submit_bytes, answer);
+    }
+}
+
+static void arriving_cancel(struct conductor *conductor, uint64_t job)
+{
+    struct event event = {.kind = EVENT_JOB_CANCEL};
+    struct decision rejection;
+    event.job_cancel.job = job;
+    conductor_request(conductor, &event, &rejection);
+}
+
+/* The open one comes to nothing. */
+static void submission_drop(struct submission *submission, struct conductor *conductor)
+{
+    if (submission->open && !submission->known)
+        arriving_cancel(conductor, submission->job);
+    submission->open = false;
+}
+
+void submission_part(struct submission *submission, struct conductor *conductor,
+                     const duopoly_Envelope *part, duopoly_Envelope *answer)
+{
+    bool begins = part->which_body == duopoly_Envelope_submit_begin_tag;
+    if (begins)
+        submission_drop(submission, conductor);
+    else if (!submission->open) {
+        refused_answer(answer, duopoly_Reason_REASON_STATE,
+                       "no job is being submitted here; begin one");
+        return;
+    }
+    if (!part_take(submission, conductor, part, answer)) {
+        submission_drop(submission, conductor);
+        return;
+    }
+    submission->parts++;
+    if (submission->open)
+        wire_begin(answer, duopoly_Envelope_submit_credit_tag)->body.submit_credit.parts =
+            submission->parts;
+}
+
+void submission_close(struct submission *submission, struct conductor *conductor)
+{
+    submission_drop(submission, conductor);
+    for (; submission->begun < submission->end; submission->begun++)
+        arriving_cancel(conductor, submission->prepared[submission->begun]);
+    submission_free(submission);
+}
+
+void submission_free(struct submission *submission)
+{
+    free(submission->prepared);
+    *submission = (struct submission){.open = false};
+}

@@ -1,0 +1,610 @@
+/* Marks on the wire: the DSCP of every packet of a task, and the class of every packet in the
+ * port's queues.
+ *
+ *   mark      egress of a host's uplink (clsact)
+ *   follow    ingress of a host's uplink (clsact)
+ *   classify  egress of a switch's port (clsact): the only thing here that touches forwarded
+ * packets count     receive path of the sockets in the agent's cgroup subtree
+ *
+ * The end that opened a connection marks by the socket's cgroup, the end that accepted it puts the
+ * mark that arrived last on what it sends: never both at one end, so two ends cannot echo each
+ * other for ever. Which end we are is decided once for each connection: by its SYN; for one that is
+ * older than its entry, by whether a listening socket has its local port. Only the six DSCP bits
+ * are ever written.
+ *
+ * What carries no content goes ahead of what does, or a host that serves at its uplink's rate would
+ * be slow to fetch at the same time: a marked SYN bears level 0's mark (and so does the answer to
+ * it), and marked segments without content bear their task's mark, which the other end follows, but
+ * wait in level 0's queue. That is a few per cent of the bytes of what they acknowledge.
+ *
+ * Without a lease (an expiry on CLOCK_BOOTTIME in a map) `mark` writes nothing, whether or not an
+ * agent lives. */
+#include "hostagent/marks/mark_abi.h"
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/pkt_cls.h>
+#include <linux/tcp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#define LOOPBACK_IFINDEX 1
+#define ND_FIRST         133 /* ICMPv6 types of neighbour discovery, RFC 4861 */
+#define ND_LAST          137
+#define FLAG_FIN         0x01
+#define FLAG_SYN         0x02
+#define FLAG_RST         0x04
+#define FLAG_ACK         0x10
+#define TIMESTAMP_BYTES  12 /* of the option, with the two NOPs before it (RFC 7323 appendix A) */
+#define TIMESTAMP_HEAD   0x0101080a
+
+const volatile struct mark_settings settings;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 4096);
+    __type(key, __u64); /* cgroup id */
+    __type(value, __u64);
+} tasks SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 4096);
+    __type(key, __u64);   /* cgroup id */
+    __type(value, __u64); /* payload bytes received */
+} received SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 16384);
+    __type(key, struct mark_flow_key);
+    __type(value, struct mark_flow);
+} flows SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, MARK_CONTROLS);
+    __type(key, __u32);
+    __type(value, __u64);
+} control SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, MARK_COUNTERS);
+    __type(key, __u32);
+    __type(value, __u64);
+} counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LPM_TRIE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 256);
+    __type(key, struct mark_member_key);
+    __type(value, __u8);
+} members SEC(".maps");
+
+static __always_inline void add(__u32 counter, __u64 n)
+{
+    __u64 *value = bpf_map_lookup_elem(&counters, &counter);
+    if (value)
+        *value += n;
+}
+
+/* ---- packets ---- */
+
+struct packet {
+    struct mark_flow_key key; /* source in `local`, destination in `peer`, until turned round */
+    __u32 payload;
+    __u32 sequence;
+    __u32 options;      /* where TCP's are, if there is room for a timestamp; else 0 */
+    __u8 version;       /* 4, 6; 0: neither */
+    __u8 traffic_class; /* DSCP and ECN */
+    __u8 protocol;
+    __u8 flags;
+    bool has_ports; /* TCP, first or only fragment */
+    bool neighbour; /* ARP or ND */
+};
+
+static __always_inline void map_v4(__u8 to[16], const __u8 *from)
+{
+    __builtin_memset(to, 0, 10);
+    to[10] = to[11] = 0xff;
+    __builtin_memcpy(to + 12, from, 4);
+}
+
+static __always_inline void parse_transport(struct __sk_buff *skb, __u32 offset, __u32 bytes,
+                                            struct packet *packet)
+{
+    if (packet->protocol == IPPROTO_TCP) {
+        __u8 tcp[20];
+        if (bpf_skb_load_bytes(skb, offset, tcp, sizeof(tcp)) < 0)
+            return;
+        __u32 header = (__u32)(tcp[12] >> 4) * 4;
+        __builtin_memcpy(&packet->key.local_port, tcp, 2);
+        __builtin_memcpy(&packet->key.peer_port, tcp + 2, 2);
+        __builtin_memcpy(&packet->sequence, tcp + 4, 4);
+        packet->sequence = bpf_ntohl(packet->sequence);
+        packet->flags = tcp[13];
+        packet->options = header >= sizeof(tcp) + TIMESTAMP_BYTES ? offset + sizeof(tcp) : 0;
+        packet->payload = bytes > header ? bytes - header : 0;
+        packet->has_ports = true;
+    } else if (packet->protocol == IPPROTO_UDP) {
+        packet->payload = bytes > 8 ? bytes - 8 : 0;
+    } else if (packet->protocol == IPPROTO_ICMPV6) {
+        __u8 type = 0;
+        if (bpf_skb_load_bytes(skb, offset, &type, 1) == 0)
+            packet->neighbour = type >= ND_FIRST && type <= ND_LAST;
+    }
+}
+
+static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset, struct packet *packet)
+{
+    __u8 ip[20];
+    if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
+        return;
+    __u32 header = (__u32)(ip[0] & 15) * 4, total = (__u32)ip[2] << 8 | ip[3];
+    packet->version = 4;
+    packet->traffic_class = ip[1];
+    packet->protocol = ip[9];
+    map_v4(packet->key.local, ip + 12);
+    map_v4(packet->key.peer, ip + 16);
+    if (skb->len > offset && skb->len - offset > 0xffff)
+        total = skb->len - offset; /* larger than its field: GRO or TSO */
+    bool later_fragment = (ip[6] & 0x1f) | ip[7];
+    if (!later_fragment && total > header)
+        parse_transport(skb, offset + header, total - header, packet);
+}
+
+static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset, struct packet *packet)
+{
+    __u8 ip[40];
+    if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
+        return;
+    __u32 bytes = (__u32)ip[4] << 8 | ip[5];
+    packet->version = 6;
+    packet->traffic_class = (__u8)(ip[0] << 4 | ip[1] >> 4);
+    packet->protocol = ip[6];
+    __builtin_memcpy(packet->key.local, ip + 8, 16);
+    __builtin_memcpy(packet->key.peer, ip + 24, 16);
+    if (bytes == 0 && skb->len > offset + 40)
+        bytes = skb->len - offset - 40;
+    parse_transport(skb, offset + 40, bytes, packet);
+}
+
+static __always_inline void parse(struct __sk_buff *skb, __u32 offset, struct packet *packet)
+{
+    __builtin_memset(packet, 0, sizeof(*packet));
+    if (skb->protocol == bpf_htons(ETH_P_IP))
+        parse_v4(skb, offset, packet);
+    else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+        parse_v6(skb, offset, packet);
+    else
+        packet->neighbour = skb->protocol == bpf_htons(ETH_P_ARP);
+}
+
+/* A received packet's key as this end sees it. */
+static __always_inline void turn_round(struct mark_flow_key *key)
+{
+    __u8 address[16];
+    __u16 port = key->local_port;
+    __builtin_memcpy(address, key->local, 16);
+    __builtin_memcpy(key->local, key->peer, 16);
+    __builtin_memcpy(key->peer, address, 16);
+    key->local_port = key->peer_port;
+    key->peer_port = port;
+}
+
+static __always_inline void write_v4(struct __sk_buff *skb, __u8 traffic_class)
+{
+    __u16 old, new;
+    __u8 bytes[2];
+    if (bpf_skb_load_bytes(skb, ETH_HLEN, bytes, 2) < 0)
+        return;
+    __builtin_memcpy(&old, bytes, 2);
+    bytes[1] = traffic_class;
+    __builtin_memcpy(&new, bytes, 2);
+    bpf_l3_csum_replace(skb, ETH_HLEN + 10, old, new, 2);
+    bpf_skb_store_bytes(skb, ETH_HLEN, bytes, 2, 0);
+}
+
+static __always_inline void write_v6(struct __sk_buff *skb, __u8 traffic_class)
+{
+    __u8 bytes[2];
+    if (bpf_skb_load_bytes(skb, ETH_HLEN, bytes, 2) < 0)
+        return;
+    bytes[0] = (__u8)(0x60 | traffic_class >> 4);
+    bytes[1] = (__u8)((traffic_class & 15) << 4 | (bytes[1] & 15));
+    bpf_skb_store_bytes(skb, ETH_HLEN, bytes, 2, 0);
+}
+
+static __always_inline void write_dscp(struct __sk_buff *skb, const struct packet *packet,
+                                       __u8 dscp)
+{
+    __u8 traffic_class = (__u8)(dscp << 2 | (packet->traffic_class & 3));
+    if (traffic_class == packet->traffic_class)
+        return;
+    if (packet->version == 4)
+        write_v4(skb, traffic_class);
+    else
+        write_v6(skb, traffic_class);
+}
+
+/* ---- who is who ---- */
+
+static __always_inline bool is_member(const __u8 address[16])
+{
+    if (settings.any_member)
+        return true;
+    struct mark_member_key key = {.prefix_bits = 128};
+    __builtin_memcpy(key.address, address, 16);
+    return bpf_map_lookup_elem(&members, &key) != NULL;
+}
+
+/* Control traffic is CS6 to or from the controllers' port: an application's own CS6 is unmanaged.
+ */
+static __always_inline bool is_control(const struct packet *packet)
+{
+    if (packet->neighbour)
+        return true;
+    return packet->version && packet->traffic_class >> 2 == settings.control_dscp &&
+           packet->has_ports && settings.control_port &&
+           (packet->key.local_port == settings.control_port ||
+            packet->key.peer_port == settings.control_port);
+}
+
+static __always_inline __u8 level_of(const struct packet *packet)
+{
+    return settings.level_of_dscp[(packet->traffic_class >> 2) & (MARK_DSCPS - 1)];
+}
+
+static __always_inline void set_class(struct __sk_buff *skb, __u32 class)
+{
+    if (class)
+        skb->priority = class;
+}
+
+/* The state of the socket that the packet's connection has here, 0 if none. With `listener` that of
+ * a listening socket on the local port (no peer has port 0). */
+static __always_inline __u32 socket_state(struct __sk_buff *skb, const struct packet *packet,
+                                          const struct mark_flow_key *key, bool listener)
+{
+    struct bpf_sock_tuple tuple = {0};
+    __u32 size = packet->version == 4 ? sizeof(tuple.ipv4) : sizeof(tuple.ipv6);
+    if (packet->version == 4) {
+        __builtin_memcpy(&tuple.ipv4.daddr, key->local + 12, 4);
+        tuple.ipv4.dport = key->local_port;
+        if (!listener) {
+            __builtin_memcpy(&tuple.ipv4.saddr, key->peer + 12, 4);
+            tuple.ipv4.sport = key->peer_port;
+        }
+    } else {
+        __builtin_memcpy(tuple.ipv6.daddr, key->local, 16);
+        tuple.ipv6.dport = key->local_port;
+        if (!listener) {
+            __builtin_memcpy(tuple.ipv6.saddr, key->peer, 16);
+            tuple.ipv6.sport = key->peer_port;
+        }
+    }
+    struct bpf_sock *sk = bpf_skc_lookup_tcp(skb, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+    if (!sk)
+        return 0;
+    __u32 state = sk->state;
+    bpf_sk_release(sk);
+    return state;
+}
+
+static __always_inline __u8 role_by_listener(struct __sk_buff *skb, const struct packet *packet,
+                                             const struct mark_flow_key *key)
+{
+    return socket_state(skb, packet, key, true) == BPF_TCP_LISTEN ? MARK_ROLE_ACCEPTER
+                                                                  : MARK_ROLE_OPENER;
+}
+
+/* ---- flows ---- */
+
+static __always_inline struct mark_flow *make_flow(const struct mark_flow_key *key, __u8 role,
+                                                   __u64 now, bool known)
+{
+    struct mark_flow flow = {.seen_ns = now, .role = role, .followed = MARK_UNMARKED};
+    if (bpf_map_update_elem(&flows, key, &flow, BPF_ANY) < 0)
+        return NULL;
+    if (!known)
+        add(MARK_COUNT_FLOWS_MADE, 1);
+    return bpf_map_lookup_elem(&flows, key);
+}
+
+/* Signed: another CPU may have seen a packet of this flow after we read the clock. */
+static __always_inline bool is_recent(const struct mark_flow *flow, __u64 now)
+{
+    return (__s64)(now - flow->seen_ns) <= (__s64)MARK_SILENT_NS;
+}
+
+/* The flow of a packet whose key is as this end sees it; NULL when it has none: the peer is no
+ * member, or the connection is on its way out. `syn_role` is what a SYN in this direction makes of
+ * us. */
+static __always_inline struct mark_flow *flow_of(struct __sk_buff *skb, const struct packet *packet,
+                                                 const struct mark_flow_key *key, __u8 syn_role,
+                                                 __u64 now)
+{
+    struct mark_flow *flow = bpf_map_lookup_elem(&flows, key);
+    bool known = flow != NULL;
+    bool opens = (packet->flags & (FLAG_SYN | FLAG_ACK)) == FLAG_SYN;
+    if (flow && !opens && is_recent(flow, now)) {
+        flow->seen_ns = now;
+        return flow;
+    }
+    if (opens && flow && flow->role == syn_role && !flow->fins && is_recent(flow, now))
+        return flow; /* its SYN once more */
+    if (!is_member(key->peer))
+        return NULL;
+    if (opens)
+        return make_flow(key, syn_role, now, known);
+    __u32 state = socket_state(skb, packet, key, false);
+    if (state != BPF_TCP_ESTABLISHED && state != BPF_TCP_CLOSE_WAIT)
+        return NULL;
+    return make_flow(key, role_by_listener(skb, packet, key), now, known);
+}
+
+/* FIN in both directions, or RST, ends a flow: after our own FIN alone, data that got lost are sent
+ * again. */
+static __always_inline void end_flow(struct mark_flow *flow, const struct packet *packet,
+                                     const struct mark_flow_key *key, __u8 fin)
+{
+    if (packet->flags & FLAG_FIN)
+        flow->fins |= fin;
+    if ((packet->flags & FLAG_RST) || flow->fins == (MARK_FIN_SENT | MARK_FIN_RECEIVED)) {
+        if (bpf_map_delete_elem(&flows, key) == 0)
+            add(MARK_COUNT_FLOWS_ENDED, 1);
+    }
+}
+
+/* ---- programs ---- */
+
+static __always_inline __u64 control_word(__u32 which)
+{
+    __u64 *value = bpf_map_lookup_elem(&control, &which);
+    return value ? *(volatile __u64 *)value : 0;
+}
+
+static __always_inline __u8 level_of_word(__u64 word)
+{
+    return (__u8)(control_word(MARK_CONTROL_MODE) == 1 ? word >> 8 : word);
+}
+
+static __always_inline __u8 level_of_socket(struct __sk_buff *skb)
+{
+    __u64 id = bpf_skb_cgroup_id(skb);
+    __u64 *word = id ? bpf_map_lookup_elem(&tasks, &id) : NULL;
+    return word ? level_of_word(*word) : MARK_UNMARKED;
+}
+
+/* The level that a packet to a member goes out with. */
+static __always_inline __u8 level_out(struct __sk_buff *skb, struct mark_flow *flow,
+                                      const struct packet *packet, __u64 now)
+{
+    if (!flow)
+        return packet->has_ports &&
+                       role_by_listener(skb, packet, &packet->key) == MARK_ROLE_ACCEPTER
+                   ? MARK_UNMARKED
+                   : level_of_socket(skb);
+    if (packet->payload)
+        flow->sent_ns = now;
+    if (flow->role == MARK_ROLE_ACCEPTER)
+        return flow->followed;
+    __u8 level = flow->owner ? level_of_word(flow->word) : level_of_socket(skb);
+    if (level != flow->followed) {
+        flow->answered = 0;
+        flow->followed = level;
+    }
+    return level;
+}
+
+static __always_inline void send_unmarked(struct __sk_buff *skb, const struct packet *packet)
+{
+    if (packet->version && level_of(packet) != MARK_UNMARKED) {
+        write_dscp(skb, packet, 0);
+        add(MARK_COUNT_BLEACHED, 1);
+    }
+    add(MARK_COUNT_UNMARKED, skb->len);
+    set_class(skb, settings.class_unmanaged);
+}
+
+/* A TCP segment that carries no content and does not end anything: those stay behind content. */
+static __always_inline bool is_bare(const struct packet *packet)
+{
+    return packet->has_ports && packet->payload == 0 && !(packet->flags & (FLAG_FIN | FLAG_RST));
+}
+
+static __always_inline void set_class_of_level(struct __sk_buff *skb, const struct packet *packet,
+                                               __u8 level)
+{
+    set_class(skb, settings.class_of_level[is_bare(packet) ? 0 : level & (MARK_LEVELS - 1)]);
+}
+
+static __always_inline void send_marked(struct __sk_buff *skb, const struct packet *packet,
+                                        __u8 level)
+{
+    level = packet->flags & FLAG_SYN ? 0 : level;
+    barrier_var(level); /* or the verifier does not see the bound below */
+    level &= MARK_LEVELS - 1;
+    write_dscp(skb, packet, settings.dscp_of_level[level]);
+    add(MARK_COUNT_LEVEL0 + level, skb->len);
+    set_class_of_level(skb, packet, level);
+}
+
+/* Our own agent has marked it (nudge.h): only a member gets to see that, and only under a lease. */
+static __always_inline void send_nudge(struct __sk_buff *skb, const struct packet *packet)
+{
+    __u8 level = level_of(packet);
+    bool valid = bpf_ktime_get_boot_ns() < control_word(MARK_CONTROL_EXPIRY);
+    skb->priority = 0;
+    if (valid && level < MARK_LEVELS && is_member(packet->key.peer))
+        send_marked(skb, packet, level);
+    else
+        send_unmarked(skb, packet);
+}
+
+SEC("tc")
+int mark(struct __sk_buff *skb)
+{
+    struct packet packet;
+    parse(skb, ETH_HLEN, &packet);
+    if (skb->priority == MARK_NUDGE) {
+        send_nudge(skb, &packet);
+        return TC_ACT_UNSPEC;
+    }
+    if (is_control(&packet)) {
+        add(MARK_COUNT_CONTROL, skb->len);
+        set_class(skb, settings.class_control);
+        return TC_ACT_UNSPEC;
+    }
+    __u64 now = bpf_ktime_get_boot_ns();
+    bool forwarded = skb->ingress_ifindex != 0;
+    if (!packet.version || forwarded || now >= control_word(MARK_CONTROL_EXPIRY)) {
+        add(MARK_COUNT_UNMARKED, skb->len);
+        set_class(skb, settings.class_unmanaged);
+        return TC_ACT_UNSPEC;
+    }
+    struct mark_flow *flow = NULL;
+    if (packet.has_ports)
+        flow = flow_of(skb, &packet, &packet.key, MARK_ROLE_OPENER, now);
+    __u8 level = MARK_UNMARKED;
+    if (flow || is_member(packet.key.peer))
+        level = level_out(skb, flow, &packet, now);
+    if (flow)
+        end_flow(flow, &packet, &packet.key, MARK_FIN_SENT);
+    if (level < MARK_LEVELS)
+        send_marked(skb, &packet, level);
+    else
+        send_unmarked(skb, &packet);
+    return TC_ACT_UNSPEC;
+}
+
+/* ---- what was overtaken ---- */
+
+static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct packet *packet,
+                                         __u32 *ret_tsval)
+{
+    __be32 option[TIMESTAMP_BYTES / 4];
+    if (!packet->options || bpf_skb_load_bytes(skb, packet->options, option, sizeof(option)) < 0 ||
+        option[0] != bpf_htonl(TIMESTAMP_HEAD))
+        return false;
+    *ret_tsval = bpf_ntohl(option[1]);
+    return true;
+}
+
+/* After a promotion, what is sent under the new mark overtakes what still waits under the old.
+ *
+ * Its sender takes all of that for lost and sends it again. When the first of it arrives after all,
+ * the sender hears by its timestamp that nothing was lost (RFC 3522), undoes its recovery, and never
+ * takes the rest for lost again, neither by time nor by selective acknowledgements (Linux 6.18); but
+ * the rest is no longer taken either, its timestamps being older than that of the segment sent again
+ * (RFC 7323 §5). Nothing moves until a retransmission time-out, a second after a long starvation.
+ *
+ * So such content is dropped here: less urgent than what this end asks for, and older than the
+ * first that came as urgent as that. By the mark alone it could not be told: a request that was
+ * overtaken itself brings the sender back to the old mark for a while. The drops are clsact's on
+ * the uplink. */
+static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct packet *packet,
+                                         struct mark_flow *flow)
+{
+    __u8 level = level_of(packet);
+    __u32 tsval;
+    if (level == flow->followed && !flow->answered && timestamp_of(skb, packet, &tsval)) {
+        flow->answered_tsval = tsval;
+        flow->answered = 1;
+    }
+    return level != MARK_UNMARKED && level > flow->followed && flow->answered &&
+           timestamp_of(skb, packet, &tsval) && (__s32)(tsval - flow->answered_tsval) < 0;
+}
+
+SEC("tc")
+int follow(struct __sk_buff *skb)
+{
+    struct packet packet;
+    parse(skb, ETH_HLEN, &packet);
+    if (!packet.has_ports)
+        return TC_ACT_UNSPEC;
+    turn_round(&packet.key);
+    __u64 now = bpf_ktime_get_boot_ns();
+    struct mark_flow *flow = flow_of(skb, &packet, &packet.key, MARK_ROLE_ACCEPTER, now);
+    if (!flow)
+        return TC_ACT_UNSPEC;
+    if (packet.payload)
+        flow->received_ns = now;
+    if (flow->role == MARK_ROLE_ACCEPTER)
+        flow->followed = level_of(&packet);
+    else if (packet.payload && is_overtaken(skb, &packet, flow))
+        return TC_ACT_SHOT;
+    end_flow(flow, &packet, &packet.key, MARK_FIN_RECEIVED);
+    return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int classify(struct __sk_buff *skb)
+{
+    struct packet packet;
+    parse(skb, ETH_HLEN, &packet);
+    if (is_control(&packet)) {
+        add(MARK_COUNT_CONTROL, skb->len);
+        set_class(skb, settings.class_control);
+        return TC_ACT_UNSPEC;
+    }
+    __u8 level = packet.version ? level_of(&packet) : MARK_UNMARKED;
+    bool leaves = level < MARK_LEVELS && !is_member(packet.key.peer);
+    if (level < MARK_LEVELS && !leaves && is_member(packet.key.local)) {
+        add(MARK_COUNT_LEVEL0 + (level & (MARK_LEVELS - 1)), skb->len);
+        set_class_of_level(skb, &packet, level);
+        return TC_ACT_UNSPEC;
+    }
+    if (leaves) {
+        write_dscp(skb, &packet, 0);
+        add(MARK_COUNT_BLEACHED, 1);
+    }
+    add(MARK_COUNT_UNMARKED, skb->len);
+    set_class(skb, settings.class_unmanaged);
+    return TC_ACT_UNSPEC;
+}
+
+/* What of the packet's payload the socket has not received yet: a segment sent again is counted
+ * once. */
+static __always_inline __u32 new_bytes(struct __sk_buff *skb, const struct packet *packet)
+{
+    struct bpf_sock *sk = skb->sk;
+    if (packet->protocol != IPPROTO_TCP || !sk)
+        return packet->payload;
+    sk = bpf_sk_fullsock(sk);
+    if (!sk)
+        return packet->payload;
+    struct bpf_tcp_sock *tcp = bpf_tcp_sock(sk);
+    if (!tcp)
+        return packet->payload;
+    __s32 before = (__s32)(tcp->rcv_nxt - packet->sequence);
+    if (before <= 0)
+        return packet->payload;
+    return (__u32)before < packet->payload ? packet->payload - (__u32)before : 0;
+}
+
+SEC("cgroup_skb/ingress")
+int count(struct __sk_buff *skb)
+{
+    if (skb->ifindex == LOOPBACK_IFINDEX)
+        return 1;
+    __u64 id = bpf_skb_cgroup_id(skb);
+    __u64 *bytes = id ? bpf_map_lookup_elem(&received, &id) : NULL;
+    if (bytes) {
+        struct packet packet;
+        parse(skb, 0, &packet);
+        __sync_fetch_and_add(bytes, new_bytes(skb, &packet));
+    }
+    return 1;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";

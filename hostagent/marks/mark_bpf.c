@@ -1,0 +1,531 @@
+#include "hostagent/files.h"
+#include "hostagent/marks/mark.h"
+#include "hostagent/marks/tc_bpf.h"
+
+#include "hostagent/marks/mark.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH     512
+#define RECENT_NS 1000000000ull
+
+struct mark {
+    struct mark_bpf *skel;
+    int cpus;
+    uint64_t shared_connections, lease_expiries;
+    uint64_t evicted;
+};
+
+static uint64_t boottime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+/* The agent's own counters stand on CPU 0. */
+static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
+{
+    uint64_t *values = calloc((size_t)libbpf_num_possible_cpus(), sizeof(*values));
+    int fd = bpf_map__fd(skel->maps.counters);
+    if (values && n && bpf_map_lookup_elem(fd, &which, values) == 0) {
+        values[0] += n;
+        bpf_map_update_elem(fd, &which, values, BPF_ANY);
+    }
+    free(values);
+}
+
+/* ---- the file system of pins ---- */
+
+static bool is_bpffs(const char *path)
+{
+    struct statfs fs;
+    return statfs(path, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
+}
+
+static int mount_bpffs(const char *path, struct err *err)
+{
+    int r = files_make_dirs(path, 0755, err);
+    if (r < 0 || is_bpffs(path))
+        return r;
+    if (mount("bpf", path, "bpf", 0, "mode=0700") < 0)
+        return err_sys(err, errno, "mounting a bpf file system on %s", path);
+    return 0;
+}
+
+static const char *const pins[] = {"tasks",    "received", "flows", "control",
+                                   "counters", "members",  "count"};
+
+static void unpin_all(const char *bpffs)
+{
+    for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]); i++) {
+        char path[FILES_PATH];
+        files_path(path, "%s/%s-%d", bpffs, pins[i], MARK_ABI);
+        unlink(path);
+    }
+}
+
+static int set_pin_paths(struct mark_bpf *skel, const char *bpffs)
+{
+    struct bpf_map *map;
+    bpf_object__for_each_map(map, skel->obj)
+    {
+        char path[FILES_PATH];
+        if (bpf_map__is_internal(map))
+            continue;
+        files_path(path, "%s/%s-%d", bpffs, bpf_map__name(map), MARK_ABI);
+        int r = bpf_map__set_pin_path(map, path);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* ---- loading ---- */
+
+static int load_once(const struct mark_config *config, struct mark_bpf **ret_skel)
+{
+    struct mark_bpf *skel = mark_bpf__open();
+    if (!skel)
+        return -errno;
+    struct mark_settings settings;
+    mark_settings_of(config, &settings);
+    memcpy((void *)&skel->rodata->settings, &settings, sizeof(settings));
+    int r = bpf_map__set_max_entries(skel->maps.flows, config->flows_max);
+    if (r >= 0)
+        r = bpf_map__set_max_entries(skel->maps.tasks, MARK_TASKS);
+    if (r >= 0)
+        r = bpf_map__set_max_entries(skel->maps.received, MARK_TASKS);
+    if (r >= 0)
+        r = set_pin_paths(skel, config->bpffs);
+    if (r >= 0)
+        r = mark_bpf__load(skel);
+    if (r < 0) {
+        mark_bpf__destroy(skel);
+        return r;
+    }
+    *ret_skel = skel;
+    return 0;
+}
+
+static int silent(enum libbpf_print_level level, const char *format, va_list ap)
+{
+    (void)level;
+    (void)format;
+    (void)ap;
+    return 0;
+}
+
+/* With the pinned maps if they are of this layout and size, else with new ones. */
+static int load(const struct mark_config *config, struct mark_bpf **ret_skel, struct err *err)
+{
+    libbpf_set_print(silent);
+    int r = load_once(config, ret_skel);
+    if (r < 0) {
+        unpin_all(config->bpffs);
+        r = load_once(config, ret_skel);
+    }
+    if (r == -EPERM)
+        return err_sys(err, EPERM,
+                       "loading the marking programs (root, or CAP_BPF and CAP_NET_ADMIN)");
+    return r < 0 ? err_sys(err, -r, "loading the marking programs") : 0;
+}
+
+/* Deletes everything; returns how many. */
+static int delete_keys(int fd, void *next)
+{
+    int n = 0;
+    while (bpf_map_get_next_key(fd, NULL, next) == 0) {
+        if (bpf_map_delete_elem(fd, next) < 0)
+            return -errno;
+        n++;
+    }
+    return n;
+}
+
+static bool is_configured(const struct mark_member_key *key, const struct mark_config *config)
+{
+    for (uint32_t i = 0; i < config->members_n; i++)
+        if (config->members[i].bits == key->prefix_bits &&
+            memcmp(config->members[i].address, key->address, sizeof(key->address)) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the map holds just the prefixes of the configuration. (Looking one up would find a
+ * shorter one, too.) */
+static bool same_members(int fd, const struct mark_config *config)
+{
+    struct mark_member_key key;
+    void *last = NULL;
+    uint32_t n = 0;
+    for (; bpf_map_get_next_key(fd, last, &key) == 0; last = &key, n++)
+        if (!is_configured(&key, config))
+            return false;
+    return n == config->members_n;
+}
+
+/* Flows were judged by the old prefixes: where these change, all are judged anew. */
+static int set_members(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
+{
+    int fd = bpf_map__fd(skel->maps.members);
+    struct mark_member_key member;
+    struct mark_flow_key flow;
+    const uint8_t one = 1;
+    if (same_members(fd, config))
+        return 0;
+    int r = delete_keys(fd, &member);
+    for (uint32_t i = 0; r >= 0 && i < config->members_n; i++) {
+        member.prefix_bits = config->members[i].bits;
+        memcpy(member.address, config->members[i].address, sizeof(member.address));
+        r = bpf_map_update_elem(fd, &member, &one, BPF_ANY) < 0 ? -errno : 0;
+    }
+    if (r >= 0)
+        r = delete_keys(bpf_map__fd(skel->maps.flows), &flow);
+    if (r > 0)
+        add(skel, MARK_COUNT_AGENT_ENDED, (uint64_t)r);
+    return r < 0 ? err_sys(err, -r, "setting the member prefixes") : 0;
+}
+
+/* ---- attaching ---- */
+
+static int attach_ports(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
+{
+    for (uint32_t i = 0; i < config->ports_n; i++) {
+        const char *port = config->ports[i];
+        int egress = bpf_program__fd(config->is_switch ? skel->progs.classify : skel->progs.mark);
+        int ingress = config->is_switch ? -1 : bpf_program__fd(skel->progs.follow);
+        int r = tc_bpf_attach(config->state_dir, port, ingress, egress, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* In the place of the program that an agent before us left there. */
+static int attach_cgroup(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
+{
+    char pin[FILES_PATH];
+    files_path(pin, "%s/count-%d", config->bpffs, MARK_ABI);
+    int cgroup = open(config->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cgroup < 0)
+        return err_sys(err, errno, "opening the cgroup %s", config->cgroup);
+    int fd = bpf_program__fd(skel->progs.count), old = bpf_obj_get(pin), r = -ENOENT;
+    if (old >= 0) {
+        LIBBPF_OPTS(bpf_prog_attach_opts, opts, .flags = BPF_F_ALLOW_MULTI | BPF_F_REPLACE,
+                    .replace_prog_fd = old);
+        r = bpf_prog_attach_opts(fd, cgroup, BPF_CGROUP_INET_INGRESS, &opts);
+        close(old);
+    }
+    if (r < 0)
+        r = bpf_prog_attach(fd, cgroup, BPF_CGROUP_INET_INGRESS, BPF_F_ALLOW_MULTI);
+    close(cgroup);
+    if (r < 0)
+        return err_sys(err, -r, "attaching to the cgroup %s", config->cgroup);
+    unlink(pin);
+    r = bpf_program__pin(skel->progs.count, pin);
+    return r < 0 ? err_sys(err, -r, "pinning %s", pin) : 0;
+}
+
+static void detach_cgroup(const struct mark_config *config)
+{
+    char pin[FILES_PATH];
+    files_path(pin, "%s/count-%d", config->bpffs, MARK_ABI);
+    int prog = bpf_obj_get(pin);
+    int cgroup = prog < 0 ? -1 : open(config->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cgroup >= 0) {
+        bpf_prog_detach2(prog, cgroup, BPF_CGROUP_INET_INGRESS);
+        close(cgroup);
+    }
+    if (prog >= 0)
+        close(prog);
+}
+
+static void ebpf_close(struct mark *mark)
+{
+    if (!mark)
+        return;
+    mark_bpf__destroy(mark->skel);
+    free(mark);
+}
+
+static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, struct err *err)
+{
+    struct mark *mark = calloc(1, sizeof(*mark));
+    if (!mark)
+        return err_sys(err, ENOMEM, "marks");
+    mark->cpus = libbpf_num_possible_cpus();
+    int r = mount_bpffs(config->bpffs, err);
+    if (r >= 0)
+        r = load(config, &mark->skel, err);
+    if (r >= 0)
+        r = set_members(mark->skel, config, err);
+    if (r >= 0 && !config->is_switch)
+        r = attach_cgroup(mark->skel, config, err);
+    if (r >= 0)
+        r = attach_ports(mark->skel, config, err);
+    if (r < 0) {
+        ebpf_close(mark);
+        return r;
+    }
+    *ret_mark = mark;
+    return 0;
+}
+
+static int ebpf_remove(const struct mark_config *config, struct err *err)
+{
+    int first = 0;
+    for (uint32_t i = 0; i < config->ports_n; i++) {
+        int r = tc_bpf_detach(config->state_dir, config->ports[i], first ? NULL : err);
+        first = first ? first : r;
+    }
+    if (!is_bpffs(config->bpffs)) {
+        rmdir(config->bpffs);
+        return first;
+    }
+    if (!config->is_switch)
+        detach_cgroup(config);
+    unpin_all(config->bpffs);
+    if (umount(config->bpffs) < 0 && !first)
+        first = err_sys(err, errno, "unmounting %s", config->bpffs);
+    rmdir(config->bpffs);
+    return first;
+}
+
+/* ---- levels, mode, lease ---- */
+
+static int ebpf_tasks_set(struct mark *mark, const struct mark_task_levels *levels, uint32_t n,
+                          struct err *err)
+{
+    int tasks = bpf_map__fd(mark->skel->maps.tasks),
+        received = bpf_map__fd(mark->skel->maps.received);
+    const uint64_t none = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t word = mark_word(levels[i].coflow, levels[i].macroflow);
+        if (bpf_map_update_elem(tasks, &levels[i].cgroup, &word, BPF_ANY) < 0 ||
+            (bpf_map_update_elem(received, &levels[i].cgroup, &none, BPF_NOEXIST) < 0 &&
+             errno != EEXIST))
+            return err_sys(err, errno, "setting the levels of a task (%d may have some)",
+                           MARK_TASKS);
+    }
+    return 0;
+}
+
+static int ebpf_task_end(struct mark *mark, uint64_t cgroup, struct err *err)
+{
+    uint64_t word = mark_word(MARK_UNMARKED, MARK_UNMARKED);
+    if (bpf_map_update_elem(bpf_map__fd(mark->skel->maps.tasks), &cgroup, &word, BPF_EXIST) < 0 &&
+        errno != ENOENT)
+        return err_sys(err, errno, "ending the marks of a task");
+    return 0;
+}
+
+static int ebpf_task_forget(struct mark *mark, uint64_t cgroup, struct err *err)
+{
+    (void)err;
+    bpf_map_delete_elem(bpf_map__fd(mark->skel->maps.tasks), &cgroup);
+    bpf_map_delete_elem(bpf_map__fd(mark->skel->maps.received), &cgroup);
+    return 0;
+}
+
+/* Whether the flow is new. */
+static bool change_flow(struct mark *mark, int fd, const struct mark_flow_levels *levels,
+                        struct mark_flow *flow)
+{
+    bool made = bpf_map_lookup_elem(fd, &levels->key, flow) < 0;
+    if (made)
+        *flow = (struct mark_flow){
+            .seen_ns = boottime_ns(), .role = MARK_ROLE_OPENER, .followed = MARK_UNMARKED};
+    if (flow->owner && levels->owner && flow->owner != levels->owner)
+        mark->shared_connections++;
+    flow->owner = levels->owner;
+    flow->word = mark_word(levels->coflow, levels->macroflow);
+    return made;
+}
+
+static int ebpf_flows_set(struct mark *mark, const struct mark_flow_levels *levels, uint32_t n,
+                          struct err *err)
+{
+    int fd = bpf_map__fd(mark->skel->maps.flows);
+    struct mark_flow_key keys[BATCH];
+    struct mark_flow values[BATCH];
+    for (uint32_t done = 0; done < n;) {
+        uint32_t part = 0, made = 0;
+        for (; part < BATCH && done + part < n; part++) {
+            keys[part] = levels[done + part].key;
+            made += change_flow(mark, fd, &levels[done + part], &values[part]);
+        }
+        uint32_t count = part;
+        LIBBPF_OPTS(bpf_map_batch_opts, opts);
+        if (bpf_map_update_batch(fd, keys, values, &count, &opts) < 0)
+            return err_sys(err, errno, "setting the levels of %u connections", part);
+        add(mark->skel, MARK_COUNT_AGENT_MADE, made);
+        done += part;
+    }
+    return 0;
+}
+
+static int control_set(struct mark *mark, uint32_t which, uint64_t value, struct err *err)
+{
+    if (bpf_map_update_elem(bpf_map__fd(mark->skel->maps.control), &which, &value, BPF_ANY) < 0)
+        return err_sys(err, errno, "writing the marks' mode or lease");
+    return 0;
+}
+
+static int control_get(struct mark *mark, uint32_t which, uint64_t *ret_value, struct err *err)
+{
+    if (bpf_map_lookup_elem(bpf_map__fd(mark->skel->maps.control), &which, ret_value) < 0)
+        return err_sys(err, errno, "reading the marks' mode or lease");
+    return 0;
+}
+
+static int ebpf_mode_set(struct mark *mark, uint32_t mode, struct err *err)
+{
+    if (mode > 1)
+        return err_set(err, EINVAL, "mode %u: there are 0 (Coflow) and 1 (Macroflow)", mode);
+    return control_set(mark, MARK_CONTROL_MODE, mode, err);
+}
+
+static int ebpf_mode_get(struct mark *mark, uint32_t *ret_mode, struct err *err)
+{
+    uint64_t mode;
+    int r = control_get(mark, MARK_CONTROL_MODE, &mode, err);
+    if (r >= 0)
+        *ret_mode = (uint32_t)mode;
+    return r;
+}
+
+static int ebpf_lease_renew(struct mark *mark, uint64_t lease_ns, struct err *err)
+{
+    uint64_t before, now = boottime_ns();
+    int r = control_get(mark, MARK_CONTROL_EXPIRY, &before, err);
+    if (r < 0)
+        return r;
+    if (before && before < now && lease_ns)
+        mark->lease_expiries++;
+    return control_set(mark, MARK_CONTROL_EXPIRY, lease_ns ? now + lease_ns : 0, err);
+}
+
+/* ---- counters ---- */
+
+static int ebpf_received(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes, struct err *err)
+{
+    uint64_t bytes = 0;
+    if (bpf_map_lookup_elem(bpf_map__fd(mark->skel->maps.received), &cgroup, &bytes) < 0 &&
+        errno != ENOENT)
+        return err_sys(err, errno, "reading the bytes of a task");
+    *ret_bytes = bytes;
+    return 0;
+}
+
+static int read_counters(struct mark *mark, uint64_t sums[MARK_COUNTERS], struct err *err)
+{
+    uint64_t *values = calloc((size_t)mark->cpus, sizeof(*values));
+    if (!values)
+        return err_sys(err, ENOMEM, "counters");
+    int r = 0;
+    for (uint32_t which = 0; r >= 0 && which < MARK_COUNTERS; which++) {
+        sums[which] = 0;
+        if (bpf_map_lookup_elem(bpf_map__fd(mark->skel->maps.counters), &which, values) < 0)
+            r = err_sys(err, errno, "reading the marks' counters");
+        for (int cpu = 0; r >= 0 && cpu < mark->cpus; cpu++)
+            sums[which] += values[cpu];
+    }
+    free(values);
+    return r;
+}
+
+static void count_flow(struct mark_stats *stats, const struct mark_flow *flow, uint64_t now)
+{
+    stats->flows++;
+    stats->followed_flows += flow->role == MARK_ROLE_ACCEPTER && flow->followed != MARK_UNMARKED;
+    stats->senders += flow->sent_ns + RECENT_NS > now;
+    stats->receivers += flow->received_ns + RECENT_NS > now;
+}
+
+/* Counts the flows and drops the silent ones; returns how many it dropped. */
+static uint64_t walk_flows(struct mark *mark, struct mark_stats *stats)
+{
+    int fd = bpf_map__fd(mark->skel->maps.flows);
+    struct mark_flow_key keys[BATCH];
+    struct mark_flow values[BATCH];
+    uint64_t cursor = 0, now = boottime_ns(), dropped = 0;
+    bool more = true, first = true;
+    while (more) {
+        uint32_t n = BATCH;
+        LIBBPF_OPTS(bpf_map_batch_opts, opts);
+        int r = bpf_map_lookup_batch(fd, first ? NULL : &cursor, &cursor, keys, values, &n, &opts);
+        if (r < 0 && errno != ENOENT)
+            break;
+        more = r == 0;
+        first = false;
+        for (uint32_t i = 0; i < n; i++) {
+            if (now > values[i].seen_ns + MARK_SILENT_NS)
+                dropped += bpf_map_delete_elem(fd, &keys[i]) == 0;
+            else
+                count_flow(stats, &values[i], now);
+        }
+    }
+    return dropped;
+}
+
+/* Made and neither ended nor alive: pushed out. Entries come and go while the flows are walked, so
+ * the figure can lag, but never falls. */
+static uint64_t evictions(struct mark *mark, const uint64_t sums[MARK_COUNTERS], uint64_t alive)
+{
+    uint64_t gone = sums[MARK_COUNT_FLOWS_ENDED] + sums[MARK_COUNT_AGENT_ENDED] + alive;
+    uint64_t made = sums[MARK_COUNT_FLOWS_MADE] + sums[MARK_COUNT_AGENT_MADE];
+    if (made > gone && made - gone > mark->evicted)
+        mark->evicted = made - gone;
+    return mark->evicted;
+}
+
+static int ebpf_stats(struct mark *mark, struct mark_stats *ret_stats, struct err *err)
+{
+    struct mark_stats stats = {.shared_connections = mark->shared_connections,
+                               .lease_expiries = mark->lease_expiries};
+    uint64_t sums[MARK_COUNTERS];
+    int r = read_counters(mark, sums,
+                          err); /* before the walk: what comes after it cannot look evicted */
+    if (r < 0)
+        return r;
+    uint64_t dropped = walk_flows(mark, &stats);
+    add(mark->skel, MARK_COUNT_AGENT_ENDED, dropped);
+    sums[MARK_COUNT_AGENT_ENDED] += dropped;
+    for (uint32_t level = 0; level < MARK_LEVELS; level++)
+        stats.marked_bytes[level] = sums[MARK_COUNT_LEVEL0 + level];
+    stats.unmarked_bytes = sums[MARK_COUNT_UNMARKED];
+    stats.control_bytes = sums[MARK_COUNT_CONTROL];
+    stats.bleached_packets = sums[MARK_COUNT_BLEACHED];
+    stats.evictions = evictions(mark, sums, stats.flows);
+    *ret_stats = stats;
+    return 0;
+}
+
+const struct mark_driver mark_ebpf = {
+    .name = "ebpf",
+    .open = ebpf_open,
+    .close = ebpf_close,
+    .remove = ebpf_remove,
+    .tasks_set = ebpf_tasks_set,
+    .task_end = ebpf_task_end,
+    .task_forget = ebpf_task_forget,
+    .flows_set = ebpf_flows_set,
+    .mode_set = ebpf_mode_set,
+    .mode_get = ebpf_mode_get,
+    .lease_renew = ebpf_lease_renew,
+    .received = ebpf_received,
+    .stats = ebpf_stats,
+};

@@ -1,0 +1,110 @@
+#include "hostagent/marks/tc_bpf.h"
+
+#include "hostagent/files.h"
+#include "hostagent/nl.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <net/if.h>
+#include <netlink/cache.h>
+#include <netlink/route/classifier.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+static void note_path(const char *state_dir, const char *port, char path[FILES_PATH])
+{
+    files_path(path, "%s/clsact-%s", state_dir, port);
+}
+
+static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_hook *hook,
+                       struct err *err)
+{
+    char note[FILES_PATH];
+    note_path(state_dir, port, note);
+    int r = bpf_tc_hook_create(hook);
+    if (r == -EEXIST)
+        return 0;
+    if (r < 0)
+        return err_sys(err, -r, "adding a clsact qdisc to %s", port);
+    return files_write(note, "", 0, 0600, err);
+}
+
+static int attach_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd,
+                      const char *port, struct err *err)
+{
+    if (fd < 0)
+        return 0;
+    LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = fd, .flags = BPF_TC_F_REPLACE,
+                .handle = TC_BPF_HANDLE, .priority = TC_BPF_PRIORITY);
+    hook->attach_point = point;
+    int r = bpf_tc_attach(hook, &opts);
+    return r < 0 ? err_sys(err, -r, "attaching a program to %s", port) : 0;
+}
+
+int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int egress_fd,
+                  struct err *err)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(port),
+                .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+    if (!hook.ifindex)
+        return err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
+    int r = make_clsact(state_dir, port, &hook, err);
+    if (r >= 0)
+        r = attach_one(&hook, BPF_TC_INGRESS, ingress_fd, port, err);
+    if (r >= 0)
+        r = attach_one(&hook, BPF_TC_EGRESS, egress_fd, port, err);
+    return r;
+}
+
+/* Whether anybody's filter is left on the port's clsact; yes when it cannot be told. */
+static bool has_filters(int ifindex)
+{
+    struct nl_sock *sock;
+    bool found = false;
+    if (netlink_open(&sock, NULL) < 0)
+        return true;
+    const uint32_t parents[] = {TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS),
+                                TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)};
+    for (int i = 0; i < 2 && !found; i++) {
+        struct nl_cache *filters;
+        if (rtnl_cls_alloc_cache(sock, ifindex, parents[i], &filters) < 0) {
+            found = true;
+            break;
+        }
+        found = nl_cache_nitems(filters) > 0;
+        nl_cache_free(filters);
+    }
+    nl_socket_free(sock);
+    return found;
+}
+
+static int detach_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point)
+{
+    LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_BPF_HANDLE, .priority = TC_BPF_PRIORITY);
+    hook->attach_point = point;
+    int r = bpf_tc_detach(hook, &opts);
+    return r == -ENOENT || r == -EINVAL ? 0 : r; /* EINVAL: there is no clsact */
+}
+
+int tc_bpf_detach(const char *state_dir, const char *port, struct err *err)
+{
+    char note[FILES_PATH];
+    note_path(state_dir, port, note);
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(port));
+    int r = 0;
+    if (hook.ifindex) {
+        r = detach_one(&hook, BPF_TC_INGRESS);
+        int other = detach_one(&hook, BPF_TC_EGRESS);
+        r = r < 0 ? r : other;
+        if (r >= 0 && access(note, F_OK) == 0 && !has_filters(hook.ifindex)) {
+            hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS;
+            r = bpf_tc_hook_destroy(&hook);
+            r = r == -ENOENT || r == -EINVAL ? 0 : r;
+        }
+    }
+    if (r < 0)
+        return err_sys(err, -r, "taking our programs off %s", port);
+    unlink(note);
+    return 0;
+}

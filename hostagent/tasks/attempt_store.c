@@ -1,0 +1,312 @@
+#include "hostagent/tasks/attempt_store.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A record's lines that are written over have the same length always. */
+#define STOPPED_AT   (ATTEMPT_STATUS_AT + ATTEMPT_STATUS_SIZE)
+#define STOPPED_SIZE 10 /* "stopped 0\n" */
+#define LEVELS_AT    (STOPPED_AT + STOPPED_SIZE)
+#define LEVELS_SIZE  29   /* "levels " and two numbers */
+#define HEAD_MAX     1536 /* all that comes before the inputs */
+
+static void outputs_path(const char *directory, char path[FILES_PATH])
+{
+    files_path(path, "%.*s/outputs", FILES_PATH - 16, directory);
+}
+
+int attempt_store_init(struct attempt_store *store, const char *directory, uint32_t uid,
+                       uint32_t gid, struct err *err)
+{
+    char path[FILES_PATH];
+    files_path(store->directory, "%s", directory);
+    files_path(path, "%s/attempts", directory);
+    int r = files_make_dirs(path, 0755, err);
+    if (r < 0)
+        return r;
+    outputs_path(directory, path);
+    r = files_make_dirs(path, 0755, err);
+    if (r >= 0 && chown(path, uid, gid) < 0)
+        r = err_sys(err, errno, "giving %s to the commands' user", path);
+    return r;
+}
+
+void attempt_store_path(const struct attempt_store *store, uint64_t attempt, char path[FILES_PATH])
+{
+    files_path(path, "%s/attempts/%016" PRIx64, store->directory, attempt);
+}
+
+void attempt_store_output_path(const struct attempt_store *store, const duopoly_Start *start,
+                               char path[FILES_PATH])
+{
+    files_path(path, "%s/outputs/%" PRIu64 "-%" PRIu32 "-%" PRIu32 "-%" PRIu64, store->directory,
+               start->job, start->stage, start->task, start->attempt);
+}
+
+/* ---- making ---- */
+
+static void print_input(FILE *file, const duopoly_Input *input)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char address[INET6_ADDRSTRLEN];
+    bool v4 = memcmp(input->address, mapped, sizeof(mapped)) == 0;
+    inet_ntop(v4 ? AF_INET : AF_INET6, input->address + (v4 ? 12 : 0), address, sizeof(address));
+    if (input->block)
+        fprintf(file, "input %s %" PRIu64 " block\n", address, input->bytes);
+    else
+        fprintf(file, "input %s %" PRIu64 " map %" PRIu32 " %" PRIu32 " %" PRIu64 "\n", address,
+                input->bytes, input->stage, input->task, input->attempt);
+}
+
+static void format_levels(const duopoly_Start *start, char text[LEVELS_SIZE + 1])
+{
+    snprintf(text, LEVELS_SIZE + 1, "levels %10" PRIu32 " %10" PRIu32 "\n", start->coflow_level,
+             start->macroflow_level);
+}
+
+static void print_start(FILE *file, const duopoly_Start *start)
+{
+    const duopoly_Resources *r = &start->resources;
+    char status[ATTEMPT_STATUS_SIZE + 1], levels[LEVELS_SIZE + 1];
+    attempt_format_status(NULL, status);
+    format_levels(start, levels);
+    fprintf(file, ATTEMPT_RECORD "%sstopped 0\n%s", status, levels);
+    fprintf(file,
+            "unit %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+            "\ncommand %s\n",
+            start->unit, r->slots, r->cpu_milli, r->mem_bytes, r->gpu_milli, r->gpu_mem_bytes,
+            r->io_bytes_s, start->command);
+    fprintf(file,
+            "job %" PRIu64 "\nstage %" PRIu32 "\ntask %" PRIu32 "\nattempt %" PRIu64
+            "\ncompute_ns %" PRIu64 "\noutput_bytes %" PRIu64 "\nstall_ms %" PRIu32 "\n",
+            start->job, start->stage, start->task, start->attempt, start->compute_ns,
+            start->output_bytes, start->stall_ms);
+}
+
+/* All of it by one write where that is possible: a record that was cut short in its head is none.
+ */
+static int write_new(const char *path, const char *text, size_t n, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return err_sys(err, errno, "making %s", path);
+    ssize_t done = 0;
+    for (size_t at = 0; at < n; at += (size_t)done)
+        if ((done = write(fd, text + at, n - at)) <= 0)
+            break;
+    int code = done > 0 ? 0 : done < 0 ? errno : ENOSPC;
+    close(fd);
+    if (code) {
+        unlink(path);
+        return err_sys(err, code, "writing %s", path);
+    }
+    return 0;
+}
+
+int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
+                       const duopoly_Input *inputs, uint32_t n, struct err *err)
+{
+    char path[FILES_PATH], *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return err_sys(err, errno, "an attempt's record");
+    print_start(file, start);
+    for (uint32_t i = 0; i < n; i++)
+        print_input(file, &inputs[i]);
+    attempt_store_path(store, start->attempt, path);
+    int r = fclose(file) == 0 ? write_new(path, text, size, err)
+                              : err_sys(err, ENOMEM, "an attempt's record");
+    free(text);
+    return r;
+}
+
+/* ---- reading and changing ---- */
+
+static int read_head(const char *path, char head[HEAD_MAX + 1], struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "reading %s", path);
+    ssize_t n = read(fd, head, HEAD_MAX);
+    int code = errno;
+    close(fd);
+    if (n < 0)
+        return err_sys(err, code, "reading %s", path);
+    head[n] = 0;
+    return n > LEVELS_AT && strncmp(head, ATTEMPT_RECORD, ATTEMPT_STATUS_AT) == 0
+               ? 0
+               : err_set(err, EBADMSG, "%s is not an attempt's", path);
+}
+
+int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
+                       duopoly_Start *ret_start, bool *ret_stopped, struct err *err)
+{
+    char path[FILES_PATH], head[HEAD_MAX + 1];
+    duopoly_Start start = duopoly_Start_init_zero;
+    duopoly_Resources *r = &start.resources;
+    unsigned stopped;
+    attempt_store_path(store, attempt, path);
+    int got = read_head(path, head, err);
+    if (got < 0)
+        return got;
+    if (sscanf(head + STOPPED_AT,
+               "stopped %u\nlevels %" SCNu32 " %" SCNu32 "\nunit %" SCNu32 " %" SCNd64 " %" SCNd64
+               " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "\ncommand %63s\njob %" SCNu64
+               "\nstage %" SCNu32 "\ntask %" SCNu32 "\nattempt %" SCNu64 "\ncompute_ns %" SCNu64
+               "\noutput_bytes %" SCNu64 "\nstall_ms %" SCNu32,
+               &stopped, &start.coflow_level, &start.macroflow_level, &start.unit, &r->slots,
+               &r->cpu_milli, &r->mem_bytes, &r->gpu_milli, &r->gpu_mem_bytes, &r->io_bytes_s,
+               start.command, &start.job, &start.stage, &start.task, &start.attempt,
+               &start.compute_ns, &start.output_bytes, &start.stall_ms) != 18 ||
+        start.attempt != attempt)
+        return err_set(err, EBADMSG, "%s is not an attempt's", path);
+    start.has_resources = true;
+    *ret_start = start;
+    *ret_stopped = stopped != 0;
+    return 0;
+}
+
+static int write_at(const struct attempt_store *store, uint64_t attempt, const char *text, size_t n,
+                    off_t at, struct err *err)
+{
+    char path[FILES_PATH];
+    attempt_store_path(store, attempt, path);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int r = fd < 0 || pwrite(fd, text, n, at) != (ssize_t)n ? -1 : 0;
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    return r < 0 ? err_sys(err, code, "writing %s", path) : 0;
+}
+
+int attempt_store_write_levels(const struct attempt_store *store, const duopoly_Start *start,
+                               struct err *err)
+{
+    char text[LEVELS_SIZE + 1];
+    format_levels(start, text);
+    return write_at(store, start->attempt, text, LEVELS_SIZE, LEVELS_AT, err);
+}
+
+void attempt_store_set_stopped(const struct attempt_store *store, uint64_t attempt)
+{
+    write_at(store, attempt, "stopped 1\n", STOPPED_SIZE, STOPPED_AT, NULL);
+}
+
+int attempt_store_status(const struct attempt_store *store, uint64_t attempt,
+                         struct attempt_status *ret_status, struct err *err)
+{
+    char path[FILES_PATH], head[HEAD_MAX + 1];
+    attempt_store_path(store, attempt, path);
+    int r = read_head(path, head, err);
+    if (r < 0)
+        return r;
+    r = attempt_parse_status(head + ATTEMPT_STATUS_AT, ret_status);
+    return r < 0 ? err_sys(err, -r, "the status in %s", path) : 0;
+}
+
+int attempt_store_write_status(const struct attempt_store *store, uint64_t attempt,
+                               const struct attempt_status *status, struct err *err)
+{
+    char text[ATTEMPT_STATUS_SIZE + 1];
+    attempt_format_status(status, text);
+    return write_at(store, attempt, text, ATTEMPT_STATUS_SIZE, ATTEMPT_STATUS_AT, err);
+}
+
+void attempt_store_remove(const struct attempt_store *store, uint64_t attempt)
+{
+    char path[FILES_PATH], listener[FILES_PATH];
+    attempt_store_path(store, attempt, path);
+    files_path(listener, "%.*s" ATTEMPT_SOCKET_END, FILES_PATH - 4, path);
+    unlink(listener);
+    unlink(path);
+}
+
+int attempt_store_list(const struct attempt_store *store,
+                       void (*each)(void *user, uint64_t attempt), void *user, struct err *err)
+{
+    char path[FILES_PATH];
+    files_path(path, "%.*s/attempts", FILES_PATH - 16, store->directory);
+    return files_each_attempt(path, each, user, err);
+}
+
+/* ---- outputs ---- */
+
+bool attempt_store_settle_output(const struct attempt_store *store, const duopoly_Start *start,
+                                 bool success)
+{
+    char path[FILES_PATH];
+    struct stat st;
+    attempt_store_output_path(store, start, path);
+    if (lstat(path, &st) < 0)
+        return false;
+    if (success && S_ISDIR(st.st_mode))
+        return true;
+    files_remove_tree(path, NULL);
+    return false;
+}
+
+static bool parse_output(const char *name, duopoly_OutputHeld *output)
+{
+    int end = 0;
+    return sscanf(name, "%" SCNu64 "-%" SCNu32 "-%" SCNu32 "-%" SCNu64 "%n", &output->job,
+                  &output->stage, &output->task, &output->attempt, &end) == 4 &&
+           !name[end];
+}
+
+static DIR *open_outputs(const struct attempt_store *store, char path[FILES_PATH], struct err *err)
+{
+    outputs_path(store->directory, path);
+    DIR *dir = opendir(path);
+    if (!dir)
+        err_sys(err, errno, "reading %s", path);
+    return dir;
+}
+
+int attempt_store_list_outputs(const struct attempt_store *store,
+                               void (*each)(void *user, const duopoly_OutputHeld *output),
+                               void *user, struct err *err)
+{
+    char path[FILES_PATH];
+    DIR *dir = open_outputs(store, path, err);
+    if (!dir)
+        return -EIO;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        duopoly_OutputHeld output;
+        struct stat st;
+        if (parse_output(entry->d_name, &output) &&
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(st.st_mode))
+            each(user, &output);
+    }
+    closedir(dir);
+    return 0;
+}
+
+int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, struct err *err)
+{
+    char path[FILES_PATH];
+    int r = 0;
+    DIR *dir = open_outputs(store, path, err);
+    if (!dir)
+        return -EIO;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        duopoly_OutputHeld output;
+        char place[FILES_PATH];
+        if (!parse_output(entry->d_name, &output) || output.job != job)
+            continue;
+        files_path(place, "%.200s/%.255s", path, entry->d_name);
+        int removed = files_remove_tree(place, err);
+        r = removed < 0 ? removed : r;
+    }
+    closedir(dir);
+    return r;
+}

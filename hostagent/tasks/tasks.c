@@ -1,0 +1,401 @@
+#include "hostagent/tasks/tasks.h"
+
+#include "hostagent/tasks/cgroup.h"
+#include "hostagent/tasks/tasks_attempt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REMOVE_WAIT_MS 5000
+
+static int attempt_compare(const struct attempt *a, const struct attempt *b)
+{
+    return a->start.attempt < b->start.attempt ? -1 : a->start.attempt > b->start.attempt;
+}
+
+RB_GENERATE(attempt_tree, attempt, by_id, attempt_compare)
+
+struct attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id)
+{
+    struct attempt key = {.start.attempt = id};
+    return RB_FIND(attempt_tree, &tasks->attempts, &key);
+}
+
+struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start)
+{
+    struct attempt *attempt = tasks->attempts_n < TASKS_MAX ? calloc(1, sizeof(*attempt)) : NULL;
+    if (!attempt)
+        return NULL;
+    attempt->tasks = tasks;
+    attempt->start = *start;
+    attempt->socket = -1;
+    RB_INSERT(attempt_tree, &tasks->attempts, attempt);
+    tasks->attempts_n++;
+    return attempt;
+}
+
+void attempt_release(struct attempt *attempt)
+{
+    attempt->socket_source = sd_event_source_disable_unref(attempt->socket_source);
+    attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
+    if (attempt->socket >= 0)
+        close(attempt->socket);
+    attempt->socket = -1;
+    free(attempt->inputs);
+    attempt->inputs = NULL;
+}
+
+void attempt_drop(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    if (attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED)
+        TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
+    if (attempt->holds_slot)
+        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
+    attempt_release(attempt);
+    RB_REMOVE(attempt_tree, &tasks->attempts, attempt);
+    tasks->attempts_n--;
+    free(attempt);
+}
+
+static duopoly_AttemptState state_of(const struct attempt *attempt)
+{
+    const duopoly_Start *start = &attempt->start;
+    duopoly_AttemptState state = {.attempt = start->attempt,
+                                  .phase = attempt->phase,
+                                  .received_bytes = attempt->received_bytes,
+                                  .exit_status = attempt->status.exit_status,
+                                  .job = start->job,
+                                  .stage = start->stage,
+                                  .task = start->task,
+                                  .unit = start->unit,
+                                  .coflow_level = start->coflow_level,
+                                  .macroflow_level = start->macroflow_level,
+                                  .has_resources = true,
+                                  .resources = start->resources};
+    if (attempt->phase == duopoly_AttemptPhase_PHASE_FAILED)
+        snprintf(state.text, sizeof(state.text), "%s", attempt->status.last_line);
+    return state;
+}
+
+void attempt_tell(struct attempt *attempt, const char *text)
+{
+    struct tasks *tasks = attempt->tasks;
+    duopoly_AttemptState state = state_of(attempt);
+    if (text)
+        snprintf(state.text, sizeof(state.text), "%s", text);
+    tasks->handler.on_state(tasks->handler.user, &state);
+}
+
+static struct mark_task_levels levels_of(const struct attempt *attempt)
+{
+    uint32_t coflow = attempt->start.coflow_level, macroflow = attempt->start.macroflow_level;
+    return (struct mark_task_levels){
+        .cgroup = attempt->cgroup,
+        .coflow = coflow < MARK_LEVELS ? (uint8_t)coflow : MARK_UNMARKED,
+        .macroflow = macroflow < MARK_LEVELS ? (uint8_t)macroflow : MARK_UNMARKED};
+}
+
+int attempt_mark(struct attempt *attempt, struct err *err)
+{
+    const struct tasks_config *config = &attempt->tasks->config;
+    const struct mark_task_levels levels = levels_of(attempt);
+    int r = config->mark_driver->tasks_set(config->mark, &levels, 1, err);
+    if (r >= 0)
+        nudge_levels(config->nudge, &levels, 1);
+    return r;
+}
+
+/* ---- opening and closing ---- */
+
+static void on_found(void *user, uint64_t id)
+{
+    attempt_take_over(user, id);
+}
+
+/* A cgroup of an attempt that nothing on disk knows: it cannot be reported, so it may not run. */
+static void on_found_cgroup(void *user, uint64_t id)
+{
+    struct tasks *tasks = user;
+    if (tasks_find_attempt(tasks, id))
+        return;
+    cgroup_kill(tasks->cgroup, id);
+    tasks->config.mark_driver->task_forget(tasks->config.mark, cgroup_id(tasks->cgroup, id), NULL);
+    cgroup_remove(tasks->cgroup, id);
+}
+
+int tasks_open(const struct tasks_config *config, sd_event *event,
+               const struct tasks_handler *handler, struct tasks **ret_tasks, struct err *err)
+{
+    struct tasks *tasks = calloc(1, sizeof(*tasks));
+    if (!tasks)
+        return err_sys(err, ENOMEM, "tasks");
+    tasks->config = *config;
+    tasks->handler = *handler;
+    tasks->event = sd_event_ref(event);
+    files_path(tasks->program, "%s", config->program);
+    files_path(tasks->cgroup, "%s", config->cgroup);
+    RB_INIT(&tasks->attempts);
+    TAILQ_INIT(&tasks->queue);
+    slots_init(&tasks->slots, config->units, config->units_n);
+    int r = attempt_store_init(&tasks->store, config->state_dir, config->uid, config->gid, err);
+    if (r >= 0)
+        r = starter_open(tasks->program, event, &tasks->starter, err);
+    if (r >= 0)
+        r = attempt_store_list(&tasks->store, on_found, tasks, err);
+    if (r >= 0)
+        r = cgroup_list(tasks->cgroup, on_found_cgroup, tasks, err);
+    if (r < 0) {
+        tasks_close(tasks);
+        return r;
+    }
+    *ret_tasks = tasks;
+    return 0;
+}
+
+void tasks_close(struct tasks *tasks)
+{
+    struct attempt *attempt, *next;
+    if (!tasks)
+        return;
+    RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next)
+        attempt_drop(attempt);
+    starter_close(tasks->starter);
+    sd_event_unref(tasks->event);
+    free(tasks);
+}
+
+struct removal {
+    const char *cgroup;
+    uint32_t left;
+};
+
+static void kill_one(void *user, uint64_t id)
+{
+    cgroup_kill(((struct removal *)user)->cgroup, id);
+}
+
+static void remove_one(void *user, uint64_t id)
+{
+    struct removal *removal = user;
+    removal->left += !cgroup_remove(removal->cgroup, id);
+}
+
+int tasks_remove(const struct tasks_config *config, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    struct removal removal = {.cgroup = config->cgroup};
+    char path[FILES_PATH];
+    int r = cgroup_list(config->cgroup, kill_one, &removal, err);
+    for (int waited_ms = 0; r >= 0 && waited_ms < REMOVE_WAIT_MS; waited_ms += 2) {
+        removal.left = 0;
+        r = cgroup_list(config->cgroup, remove_one, &removal, err);
+        if (removal.left == 0)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    if (r >= 0 && removal.left)
+        r = err_set(err, EBUSY, "%u attempts below %s do not die", removal.left, config->cgroup);
+    if (r < 0)
+        return r;
+    if (rmdir(config->cgroup) < 0 && errno != ENOENT)
+        return err_sys(err, errno, "removing the cgroup %s", config->cgroup);
+    files_path(path, "%s/attempts", config->state_dir);
+    r = files_remove_tree(path, err);
+    files_path(path, "%s/outputs", config->state_dir);
+    return r < 0 ? r : files_remove_tree(path, err);
+}
+
+/* ---- orders ---- */
+
+void tasks_ask(struct tasks *tasks, uint64_t id)
+{
+    struct attempt *attempt = tasks_find_attempt(tasks, id);
+    if (attempt) {
+        attempt_tell(attempt, NULL);
+        return;
+    }
+    const duopoly_AttemptState lost = {.attempt = id, .phase = duopoly_AttemptPhase_PHASE_LOST};
+    tasks->handler.on_state(tasks->handler.user, &lost);
+}
+
+static void stop_running(struct attempt *attempt, uint32_t grace_ms)
+{
+    char text[64];
+    attempt->stopped = true;
+    attempt_store_set_stopped(&attempt->tasks->store, attempt->start.attempt);
+    int n = snprintf(text, sizeof(text), "stop %u", grace_ms);
+    if (attempt->socket < 0 ||
+        send(attempt->socket, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        cgroup_kill(attempt->tasks->cgroup,
+                    attempt->start.attempt); /* its parent does not listen */
+}
+
+void tasks_stop(struct tasks *tasks, uint64_t id, uint32_t grace_ms)
+{
+    struct attempt *attempt = tasks_find_attempt(tasks, id);
+    if (!attempt || attempt_ended(attempt)) {
+        tasks_ask(tasks, id);
+        return;
+    }
+    if (attempt->begun) {
+        stop_running(attempt, grace_ms);
+        return;
+    }
+    /* Not begun: nothing is on disk, and nobody waits for an acknowledgement of it. */
+    duopoly_AttemptState state = state_of(attempt);
+    state.phase = duopoly_AttemptPhase_PHASE_KILLED;
+    attempt_drop(attempt);
+    tasks->handler.on_state(tasks->handler.user, &state);
+    tasks_run_queued(tasks);
+}
+
+int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct err *err)
+{
+    struct mark_task_levels marks[sizeof(levels->levels) / sizeof(levels->levels[0])];
+    uint32_t n = 0;
+    for (pb_size_t i = 0; i < levels->levels_count; i++) {
+        const duopoly_AttemptLevels *one = &levels->levels[i];
+        struct attempt *attempt = tasks_find_attempt(tasks, one->attempt);
+        if (!attempt || attempt_ended(attempt))
+            continue;
+        attempt->start.coflow_level = one->coflow_level;
+        attempt->start.macroflow_level = one->macroflow_level;
+        if (!attempt->cgroup)
+            continue;
+        marks[n++] = levels_of(attempt);
+    }
+    int r = tasks->config.mark_driver->tasks_set(tasks->config.mark, marks, n, err);
+    if (r >= 0)
+        nudge_levels(tasks->config.nudge, marks, n);
+    uint64_t now = journal_now_ns();
+    for (pb_size_t i = 0; r >= 0 && i < levels->levels_count; i++) {
+        struct attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);
+        if (!attempt || !attempt->begun || attempt_ended(attempt))
+            continue;
+        journal_line(tasks->config.journal, "levels %llu %u %u %llu",
+                     (unsigned long long)attempt->start.attempt, attempt->start.coflow_level,
+                     attempt->start.macroflow_level, (unsigned long long)now);
+        attempt_store_write_levels(&tasks->store, &attempt->start, NULL);
+    }
+    return r;
+}
+
+void attempt_forget(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    uint64_t id = attempt->start.attempt;
+    /* The record first: a cgroup without one is nobody's to a new agent. */
+    if (!attempt->acknowledged)
+        attempt_store_remove(&tasks->store, id);
+    attempt->acknowledged = true;
+    if (!cgroup_remove(tasks->cgroup, id)) {
+        cgroup_kill(tasks->cgroup, id);
+        return;
+    }
+    if (attempt->cgroup)
+        tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
+    attempt_drop(attempt);
+}
+
+void tasks_acknowledge(struct tasks *tasks, uint64_t id)
+{
+    struct attempt *attempt = tasks_find_attempt(tasks, id);
+    if (attempt && attempt_ended(attempt))
+        attempt_forget(attempt);
+}
+
+int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err)
+{
+    struct attempt *attempt, *next;
+    RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
+        if (attempt->start.job == job && attempt_ended(attempt))
+            attempt_forget(attempt);
+    }
+    return attempt_store_forget_job(&tasks->store, job, err);
+}
+
+/* ---- reading ---- */
+
+static void read_bytes(struct attempt *attempt,
+                       void (*each)(void *user, uint64_t attempt, uint64_t bytes), void *user)
+{
+    const struct tasks_config *config = &attempt->tasks->config;
+    uint64_t bytes;
+    if (config->mark_driver->received(config->mark, attempt->cgroup, &bytes, NULL) < 0 ||
+        bytes == attempt->received_bytes)
+        return;
+    attempt->received_bytes = bytes;
+    each(user, attempt->start.attempt, bytes);
+}
+
+void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, uint64_t bytes),
+                void *user)
+{
+    struct attempt *attempt, *next;
+    RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
+        if (attempt_runs(attempt))
+            read_bytes(attempt, each, user);
+        if (attempt->acknowledged)
+            attempt_forget(attempt);
+    }
+}
+
+void tasks_each(struct tasks *tasks, void (*each)(void *user, const duopoly_AttemptState *state),
+                void *user)
+{
+    struct attempt *attempt;
+    RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
+        duopoly_AttemptState state = state_of(attempt);
+        each(user, &state);
+    }
+}
+
+struct output_visit {
+    struct tasks *tasks;
+    void (*each)(void *user, const duopoly_OutputHeld *output);
+    void *user;
+};
+
+static void visit_output(void *user, const duopoly_OutputHeld *output)
+{
+    struct output_visit *visit = user;
+    struct attempt *attempt = tasks_find_attempt(visit->tasks, output->attempt);
+    if (!attempt || attempt->phase == duopoly_AttemptPhase_PHASE_DONE)
+        visit->each(visit->user, output);
+}
+
+int tasks_each_output(struct tasks *tasks,
+                      void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
+                      struct err *err)
+{
+    struct output_visit visit = {.tasks = tasks, .each = each, .user = user};
+    return attempt_store_list_outputs(&tasks->store, visit_output, &visit, err);
+}
+
+void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
+                     void *user)
+{
+    struct attempt *attempt;
+    RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
+        for (uint32_t i = 0; attempt_runs(attempt) && i < attempt->lost_n; i++)
+            each(user, &attempt->lost[i]);
+    }
+}
+
+void tasks_count(const struct tasks *tasks, struct tasks_counters *ret_counters)
+{
+    struct tasks_counters counters = tasks->counters;
+    struct attempt *attempt;
+    RB_FOREACH (attempt, attempt_tree, (struct attempt_tree *)(uintptr_t)&tasks->attempts) {
+        counters.running += attempt_runs(attempt);
+        counters.queued += attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED;
+        counters.unacknowledged += attempt_ended(attempt);
+    }
+    *ret_counters = counters;
+}

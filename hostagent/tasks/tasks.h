@@ -1,0 +1,109 @@
+/* Attempts on this host: started in slots, watched, stopped, kept until the controller has their
+ * result.
+ *
+ * An attempt goes through these phases (duopoly_AttemptPhase): SENT while inputs or its process are
+ * on their way or QUEUED while no slot is free, STARTED when its process exists, COMPUTING when all
+ * its input has arrived, then DONE, FAILED or KILLED, which stay on disk until tasks_acknowledge.
+ * One that cannot be started is REFUSED and forgotten at once. Each change is told by on_state, at
+ * once. A new agent finds the attempts of the one before it: tasks_open asks the parents of those
+ * that run.
+ *
+ * Every attempt has its cgroup and its levels in the marks before its process exists, and is
+ * unmarked when it ends. A slot is free when everything of the attempt is dead.
+ *
+ * Bounds: TASKS_MAX attempts of all phases, TASKS_INPUTS inputs of one; more is refused with a
+ * sentence. Starting costs a dozen system calls (a fifth of a millisecond): the process is made by
+ * another one (hostagent/tasks/starter.h), so whoever obeys never waits for a process; everything else
+ * O(log attempts), save what says otherwise. One thread; handlers are called from the event
+ * loop or from within the call that caused them, and must not call back into starting, stopping or
+ * forgetting. */
+#pragma once
+
+#include "hostagent/files.h"
+#include "hostagent/journal.h"
+#include "hostagent/marks/mark.h"
+#include "hostagent/marks/nudge.h"
+#include "hostagent/tasks/slots.h"
+#include "lib/attempt.h"
+#include "schemas/duopoly.pb.h"
+
+#include <systemd/sd-event.h>
+
+#define TASKS_MAX            4096
+#define TASKS_INPUTS         65536
+#define TASKS_COMMANDS       16
+#define TASKS_INPUTS_WAIT_MS 5000 /* for all StartInputs, then the start is refused */
+
+struct tasks_command {
+    char name[64];
+    char words[ATTEMPT_ARGUMENTS][256]; /* ends with "" */
+};
+
+struct tasks_config {
+    const char *state_dir;
+    const char *program; /* duopoly-task */
+    const char *cgroup;  /* subtree; exists */
+    uint32_t uid, gid;   /* of commands, never 0 */
+    const duopoly_Resources *units;
+    uint32_t units_n;
+    const struct tasks_command *commands; /* borrowed until tasks_close */
+    uint32_t commands_n;
+    const struct mark_driver *mark_driver;
+    struct mark *mark;
+    struct nudge *nudge; /* may be NULL */
+    struct journal *journal;
+};
+
+struct tasks_handler {
+    void (*on_state)(void *user, const duopoly_AttemptState *state);
+    void (*on_output_lost)(void *user, const duopoly_OutputLost *lost);
+    void (*on_source)(void *user, const duopoly_SourceState *source);
+    void *user;
+};
+
+struct tasks;
+
+int tasks_open(const struct tasks_config *config, sd_event *event,
+               const struct tasks_handler *handler, struct tasks **ret_tasks, struct err *err);
+void tasks_close(struct tasks *tasks); /* attempts run on; takes NULL */
+
+/* Kills everything of a former agent with this configuration, removes cgroups and state. Waits up
+ * to 5 s for the dying. */
+int tasks_remove(const struct tasks_config *config, struct err *err);
+
+/* A known attempt is answered by its state again. Whatever happens is told by on_state. */
+void tasks_start(struct tasks *tasks, const duopoly_Start *start);
+void tasks_add_inputs(struct tasks *tasks, const duopoly_StartInputs *part);
+/* An unknown attempt is answered by PHASE_LOST. */
+void tasks_stop(struct tasks *tasks, uint64_t attempt, uint32_t grace_ms);
+void tasks_ask(struct tasks *tasks, uint64_t attempt);
+/* Unknown attempts are skipped. Returns after all map writes. */
+int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct err *err);
+/* The controller has this attempt's result for good. */
+void tasks_acknowledge(struct tasks *tasks, uint64_t attempt);
+/* Outputs and finished attempts of the job go. O(attempts + outputs). */
+int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err);
+
+/* Every 100 ms: reads the received bytes of running attempts and calls `each` for those whose bytes
+ * changed; also removes what is left of ended ones. */
+void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, uint64_t bytes),
+                void *user);
+
+/* All attempts in order of ids, and all outputs held: O(n). */
+void tasks_each(struct tasks *tasks, void (*each)(void *user, const duopoly_AttemptState *state),
+                void *user);
+int tasks_each_output(struct tasks *tasks,
+                      void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
+                      struct err *err);
+
+/* The outputs that running attempts could not fetch: what a controller that missed it must hear
+ * again. O(n). */
+void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
+                     void *user);
+
+struct tasks_counters {
+    uint32_t running, queued, unacknowledged;
+    uint64_t started, refused;
+    uint64_t ignored_words; /* that commands said and nobody knows */
+};
+void tasks_count(const struct tasks *tasks, struct tasks_counters *ret_counters);

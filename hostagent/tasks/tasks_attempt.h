@@ -1,0 +1,93 @@
+/* What tasks.c, tasks_start.c and tasks_watch.c share: one attempt, and the table of them. Nobody
+ * else includes it. */
+#pragma once
+
+#include "hostagent/tasks/attempt_store.h"
+#include "hostagent/tasks/starter.h"
+#include "hostagent/tasks/tasks.h"
+
+#include <bsd/sys/tree.h>
+#include <sys/queue.h>
+
+#define ATTEMPT_LOST 64
+
+struct attempt {
+    RB_ENTRY(attempt) by_id;
+    TAILQ_ENTRY(attempt) in_queue; /* while QUEUED */
+    struct tasks *tasks;
+    duopoly_Start start;
+    duopoly_Input *inputs; /* owned, until the process starts */
+    uint32_t inputs_n;
+    sd_event_source *inputs_timer;
+    duopoly_AttemptPhase phase;
+    bool holds_slot, stopped;
+    bool begun; /* it was ordered from duopoly-task: there may be a process */
+    int socket; /* to its parent */
+    sd_event_source *socket_source;
+    uint64_t cgroup;   /* id; 0: none */
+    bool acknowledged; /* gone as soon as the cgroup is */
+    uint64_t received_bytes;
+    uint64_t request_ns;
+    struct attempt_status status;
+    uint32_t lost_n;
+    duopoly_OutputLost lost[ATTEMPT_LOST]; /* that it could not fetch; more are told but not kept */
+};
+
+RB_HEAD(attempt_tree, attempt);
+TAILQ_HEAD(attempt_queue, attempt);
+RB_PROTOTYPE(attempt_tree, attempt, by_id, attempt_compare)
+
+struct tasks {
+    struct tasks_config config;
+    struct tasks_handler handler;
+    struct attempt_store store;
+    struct starter *starter;
+    sd_event *event;
+    struct slots slots;
+    struct attempt_tree attempts;
+    struct attempt_queue queue; /* in order of arrival, all units */
+    uint32_t attempts_n;
+    char program[FILES_PATH], cgroup[FILES_PATH];
+    struct tasks_counters counters;
+};
+
+static inline bool attempt_ended(const struct attempt *attempt)
+{
+    return attempt->phase == duopoly_AttemptPhase_PHASE_DONE ||
+           attempt->phase == duopoly_AttemptPhase_PHASE_FAILED ||
+           attempt->phase == duopoly_AttemptPhase_PHASE_KILLED;
+}
+static inline bool attempt_runs(const struct attempt *attempt)
+{
+    return attempt->phase == duopoly_AttemptPhase_PHASE_STARTED ||
+           attempt->phase == duopoly_AttemptPhase_PHASE_COMPUTING;
+}
+
+/* tasks.c */
+struct attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id);
+/* NULL: no memory, or TASKS_MAX are there. */
+struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
+void attempt_drop(
+    struct attempt *attempt); /* from the table, with all that it owns; not from the disk */
+void attempt_tell(struct attempt *attempt, const char *text);
+/* Its levels into the marks. */
+int attempt_mark(struct attempt *attempt, struct err *err);
+void attempt_release(struct attempt *attempt); /* descriptors and sources */
+/* The controller has its result, or needs none: off the disk, then its cgroup, then the table. What
+ * is still dying there is tried again by tasks_tick. */
+void attempt_forget(struct attempt *attempt);
+
+/* tasks_start.c */
+void attempt_refuse(struct attempt *attempt, const char *why); /* tells and drops */
+void tasks_run_queued(struct tasks *tasks);
+/* Its process exists; times as the parent says them. */
+void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t after_ns);
+/* It never will. */
+void attempt_on_no_start(struct attempt *attempt, const char *why);
+
+/* tasks_watch.c */
+/* Takes the descriptor. */
+int attempt_watch(struct attempt *attempt, int socket, struct err *err);
+void attempt_finish(struct attempt *attempt); /* its parent has ended: result, slot, marks */
+/* Finds a former agent's attempt: running, or ended. */
+void attempt_take_over(struct tasks *tasks, uint64_t id);

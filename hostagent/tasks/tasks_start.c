@@ -1,0 +1,243 @@
+#include "hostagent/tasks/cgroup.h"
+#include "hostagent/tasks/tasks_attempt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct tasks_command *find_command(const struct tasks *tasks, const char *name)
+{
+    for (uint32_t i = 0; i < tasks->config.commands_n; i++)
+        if (strcmp(tasks->config.commands[i].name, name) == 0)
+            return &tasks->config.commands[i];
+    return NULL;
+}
+
+void attempt_refuse(struct attempt *attempt, const char *why)
+{
+    struct tasks *tasks = attempt->tasks;
+    bool held = attempt->holds_slot;
+    if (attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED)
+        TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
+    attempt->phase = duopoly_AttemptPhase_PHASE_REFUSED;
+    tasks->counters.refused++;
+    attempt_tell(attempt, why);
+    attempt_drop(attempt);
+    if (held)
+        tasks_run_queued(tasks);
+}
+
+static int order(struct attempt *attempt, int parent_fd, int task_fd, struct err *err)
+{
+    struct tasks *tasks = attempt->tasks;
+    const struct tasks_command *command = find_command(tasks, attempt->start.command);
+    char record[FILES_PATH], output[FILES_PATH];
+    int socket = -1;
+    attempt_store_path(&tasks->store, attempt->start.attempt, record);
+    attempt_store_output_path(&tasks->store, &attempt->start, output);
+    struct attempt_order one = {
+        .uid = tasks->config.uid, .gid = tasks->config.gid, .record = record, .output = output};
+    for (size_t n = 0; n < ATTEMPT_ARGUMENTS && command->words[n][0]; n++)
+        one.argv[n] = command->words[n];
+    int r = starter_start(tasks->starter, &one, parent_fd, task_fd, &socket, err);
+    return r < 0 ? r : attempt_watch(attempt, socket, err);
+}
+
+/* What was made for it. */
+static void take_back(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    uint64_t id = attempt->start.attempt;
+    tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
+    nudge_forget(tasks->config.nudge, attempt->cgroup);
+    cgroup_kill(tasks->cgroup, id);
+    cgroup_remove(tasks->cgroup, id);
+    attempt_store_settle_output(&tasks->store, &attempt->start, false);
+    attempt_store_remove(&tasks->store, id);
+}
+
+static int run(struct attempt *attempt, struct err *err)
+{
+    struct tasks *tasks = attempt->tasks;
+    int parent_fd = -1, task_fd = -1;
+    int r = cgroup_make(tasks->cgroup, attempt->start.attempt, &parent_fd, &task_fd,
+                        &attempt->cgroup, err);
+    if (r < 0)
+        return r;
+    r = attempt_store_make(&tasks->store, &attempt->start, attempt->inputs, attempt->inputs_n, err);
+    if (r >= 0)
+        r = attempt_mark(attempt, err); /* before the process exists: its first packet is marked */
+    if (r >= 0)
+        r = order(attempt, parent_fd, task_fd, err);
+    close(parent_fd);
+    close(task_fd);
+    if (r < 0)
+        take_back(attempt);
+    return r;
+}
+
+/* The slot is taken and the inputs are there. */
+static void begin(struct attempt *attempt)
+{
+    struct err err = {0};
+    attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
+    if (run(attempt, &err) < 0) {
+        attempt_refuse(attempt, err.text);
+        return;
+    }
+    attempt->begun = true;
+    free(attempt->inputs);
+    attempt->inputs = NULL;
+}
+
+void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t after_ns)
+{
+    journal_line(attempt->tasks->config.journal,
+                 "begin %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, attempt->start.attempt,
+                 attempt->request_ns, before_ns, after_ns);
+    attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
+    attempt->tasks->counters.started++;
+    attempt_tell(attempt, NULL);
+}
+
+void attempt_on_no_start(struct attempt *attempt, const char *why)
+{
+    take_back(attempt);
+    attempt_refuse(attempt, why);
+}
+
+static void take_slot(struct attempt *attempt)
+{
+    slots_take(&attempt->tasks->slots, attempt->start.unit, &attempt->start.resources);
+    attempt->holds_slot = true;
+}
+
+/* Everything is there: begin, wait in the queue, or be refused. */
+static void place(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    if (attempt->holds_slot) {
+        begin(attempt);
+    } else if (!attempt->start.queue) {
+        attempt_refuse(attempt, "no room in the unit");
+    } else {
+        attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
+        attempt->phase = duopoly_AttemptPhase_PHASE_QUEUED;
+        TAILQ_INSERT_TAIL(&tasks->queue, attempt, in_queue);
+        attempt_tell(attempt, NULL);
+        tasks_run_queued(tasks);
+    }
+}
+
+/* Units have queues of their own: who waits for one does not wait behind another's. */
+static struct attempt *next_queued(struct tasks *tasks)
+{
+    struct attempt *attempt;
+    bool blocked[SLOTS_UNITS] = {false};
+    TAILQ_FOREACH (attempt, &tasks->queue, in_queue) {
+        uint32_t unit = attempt->start.unit;
+        if (blocked[unit])
+            continue;
+        if (slots_fit(&tasks->slots, unit, &attempt->start.resources))
+            return attempt;
+        blocked[unit] = true;
+    }
+    return NULL;
+}
+
+void tasks_run_queued(struct tasks *tasks)
+{
+    struct attempt *attempt;
+    while ((attempt = next_queued(tasks))) {
+        TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
+        attempt->phase = duopoly_AttemptPhase_PHASE_SENT;
+        take_slot(attempt);
+        begin(attempt);
+    }
+}
+
+static int on_inputs_late(sd_event_source *source, uint64_t usec, void *arg)
+{
+    (void)source;
+    (void)usec;
+    attempt_refuse(arg, "its inputs did not come in time");
+    return 0;
+}
+
+/* NULL when the attempt may go on; else why not. */
+static const char *why_not(const struct tasks *tasks, const duopoly_Start *start)
+{
+    if (!find_command(tasks, start->command))
+        return "no such command in this agent's list";
+    if (!slots_possible(&tasks->slots, start->unit, &start->resources))
+        return "more than the unit has, or no such unit";
+    if (start->inputs > TASKS_INPUTS)
+        return "too many inputs";
+    return NULL;
+}
+
+static int await_inputs(struct attempt *attempt)
+{
+    attempt->inputs = calloc(attempt->start.inputs, sizeof(attempt->inputs[0]));
+    if (!attempt->inputs)
+        return -ENOMEM;
+    return sd_event_add_time_relative(attempt->tasks->event, &attempt->inputs_timer,
+                                      CLOCK_MONOTONIC, TASKS_INPUTS_WAIT_MS * 1000ull, 1000,
+                                      on_inputs_late, attempt);
+}
+
+void tasks_start(struct tasks *tasks, const duopoly_Start *start)
+{
+    struct attempt *attempt = tasks_find_attempt(tasks, start->attempt);
+    if (attempt) {
+        attempt_tell(attempt, NULL);
+        return;
+    }
+    attempt = attempt_add(tasks, start);
+    if (!attempt) {
+        const duopoly_AttemptState full = {.attempt = start->attempt,
+                                           .phase = duopoly_AttemptPhase_PHASE_REFUSED,
+                                           .job = start->job,
+                                           .stage = start->stage,
+                                           .task = start->task,
+                                           .text = "this agent's table of attempts is full"};
+        tasks->counters.refused++;
+        tasks->handler.on_state(tasks->handler.user, &full);
+        return;
+    }
+    attempt->request_ns = journal_now_ns();
+    attempt->phase = duopoly_AttemptPhase_PHASE_SENT;
+    const char *why = why_not(tasks, start);
+    if (why) {
+        attempt_refuse(attempt, why);
+        return;
+    }
+    if (slots_fit(&tasks->slots, start->unit, &start->resources) && TAILQ_EMPTY(&tasks->queue))
+        take_slot(attempt);
+    else if (!start->queue && slots_fit(&tasks->slots, start->unit, &start->resources))
+        take_slot(attempt); /* the controller knows of those that wait, and wants this one now */
+    if (start->inputs == 0)
+        place(attempt);
+    else if (!attempt->holds_slot && !start->queue)
+        attempt_refuse(attempt, "no room in the unit");
+    else if (await_inputs(attempt) < 0)
+        attempt_refuse(attempt, "no memory for its inputs");
+}
+
+void tasks_add_inputs(struct tasks *tasks, const duopoly_StartInputs *part)
+{
+    struct attempt *attempt = tasks_find_attempt(tasks, part->attempt);
+    if (!attempt || attempt->phase != duopoly_AttemptPhase_PHASE_SENT || attempt->begun)
+        return; /* refused meanwhile, or said twice */
+    if (part->inputs_count > attempt->start.inputs - attempt->inputs_n) {
+        attempt_refuse(attempt, "more inputs than it was said to have");
+        return;
+    }
+    memcpy(attempt->inputs + attempt->inputs_n, part->inputs,
+           part->inputs_count * sizeof(part->inputs[0]));
+    attempt->inputs_n += part->inputs_count;
+    if (attempt->inputs_n == attempt->start.inputs)
+        place(attempt);
+}

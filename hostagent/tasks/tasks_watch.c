@@ -1,0 +1,257 @@
+#include "hostagent/tasks/cgroup.h"
+#include "hostagent/tasks/tasks_attempt.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_MS 1000 /* for a parent that lives to listen to a new agent */
+
+/* ---- what the parent says ---- */
+
+/* 16 bytes, IPv4 mapped. */
+static int address_parse(const char *text, uint8_t *ret_address)
+{
+    struct in_addr v4;
+    if (inet_pton(AF_INET, text, &v4) == 1) {
+        memset(ret_address, 0, 10);
+        memset(ret_address + 10, 0xff, 2);
+        memcpy(ret_address + 12, &v4, 4);
+        return 0;
+    }
+    return inet_pton(AF_INET6, text, ret_address) == 1 ? 0 : -EINVAL;
+}
+
+static void on_missing(struct attempt *attempt, const struct attempt_said *said)
+{
+    struct tasks *tasks = attempt->tasks;
+    const duopoly_OutputLost lost = {.job = attempt->start.job,
+                                     .stage = said->stage,
+                                     .task = said->task,
+                                     .attempt = said->attempt};
+    if (attempt->lost_n < ATTEMPT_LOST)
+        attempt->lost[attempt->lost_n++] = lost;
+    tasks->handler.on_output_lost(tasks->handler.user, &lost);
+}
+
+static void on_source(struct attempt *attempt, const struct attempt_said *said)
+{
+    struct tasks *tasks = attempt->tasks;
+    duopoly_SourceState source = {.attempt = attempt->start.attempt,
+                                  .flows = said->word == ATTEMPT_FLOWS,
+                                  .others = said->others};
+    if (address_parse(said->addresses, source.address) < 0)
+        tasks->counters.ignored_words++;
+    else if (attempt->phase == duopoly_AttemptPhase_PHASE_STARTED)
+        tasks->handler.on_source(tasks->handler.user, &source);
+}
+
+static void on_said(struct attempt *attempt, const char *text)
+{
+    struct tasks *tasks = attempt->tasks;
+    struct attempt_said said;
+    if (attempt_parse_said(text, &said) < 0) {
+        tasks->counters.ignored_words++;
+        return;
+    }
+    switch (said.word) {
+    case ATTEMPT_RECEIVED:
+        if (attempt->phase != duopoly_AttemptPhase_PHASE_STARTED)
+            return;
+        attempt->phase = duopoly_AttemptPhase_PHASE_COMPUTING;
+        tasks->config.mark_driver->received(tasks->config.mark, attempt->cgroup,
+                                            &attempt->received_bytes, NULL);
+        attempt_tell(attempt, NULL);
+        return;
+    case ATTEMPT_MISSING:
+        on_missing(attempt, &said);
+        return;
+    case ATTEMPT_CONNECTION:
+        journal_line(tasks->config.journal, "connection %" PRIu64 " %s %" PRIu64,
+                     attempt->start.attempt, said.addresses, journal_now_ns());
+        return;
+    case ATTEMPT_STALLED:
+    case ATTEMPT_FLOWS:
+        on_source(attempt, &said);
+        return;
+    case ATTEMPT_DONE:
+        return; /* its exit status follows and counts */
+    }
+}
+
+/* ---- the end ---- */
+
+static void read_result(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    uint64_t id = attempt->start.attempt;
+    if (attempt_store_status(&tasks->store, id, &attempt->status, NULL) < 0) {
+        attempt->status = (struct attempt_status){.exit_status = -SIGKILL,
+                                                  .last_line = "its parent died without a status"};
+        attempt_store_write_status(&tasks->store, id, &attempt->status, NULL);
+        cgroup_kill(tasks->cgroup, id);
+    }
+    attempt->phase = attempt->status.exit_status == 0 ? duopoly_AttemptPhase_PHASE_DONE
+                     : attempt->stopped               ? duopoly_AttemptPhase_PHASE_KILLED
+                                                      : duopoly_AttemptPhase_PHASE_FAILED;
+}
+
+void attempt_finish(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    const struct mark_driver *driver = tasks->config.mark_driver;
+    read_result(attempt);
+    if (attempt->cgroup) {
+        driver->received(tasks->config.mark, attempt->cgroup, &attempt->received_bytes, NULL);
+        driver->task_end(tasks->config.mark, attempt->cgroup, NULL);
+        nudge_forget(tasks->config.nudge, attempt->cgroup);
+    }
+    attempt_store_settle_output(&tasks->store, &attempt->start,
+                                attempt->phase == duopoly_AttemptPhase_PHASE_DONE);
+    if (attempt->holds_slot)
+        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
+    attempt->holds_slot = false;
+    attempt_release(attempt);
+    /* The cgroup stands until the result is acknowledged: its count stays where a new agent finds
+     * it. */
+    attempt_tell(attempt, NULL);
+}
+
+/* Its parent has gone, and with it all of the attempt. */
+static void on_end(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    if (attempt->phase == duopoly_AttemptPhase_PHASE_SENT) {
+        attempt_on_no_start(attempt, "duopoly-task died before it came to this start");
+        return;
+    }
+    journal_line(tasks->config.journal, "end %" PRIu64 " %" PRIu64, attempt->start.attempt,
+                 journal_now_ns());
+    attempt_finish(attempt);
+    tasks_run_queued(tasks);
+}
+
+/* ---- the parent's socket ---- */
+
+/* One datagram of the parent; returns whether the attempt is still in the table. */
+static bool on_parent(struct attempt *attempt, const char *text)
+{
+    uint64_t before_ns, after_ns;
+    bool waits = attempt->phase == duopoly_AttemptPhase_PHASE_SENT;
+    if (strncmp(text, "said ", 5) == 0) {
+        on_said(attempt, text + 5);
+    } else if (waits && sscanf(text, "parent %" SCNu64 " %" SCNu64, &before_ns, &after_ns) == 2) {
+        attempt_on_start(attempt, before_ns, after_ns);
+    } else if (waits && strncmp(text, "failed ", 7) == 0) {
+        attempt_on_no_start(attempt, text + 7);
+        return false;
+    }
+    return true;
+}
+
+/* All that has come by now, then perhaps the end. */
+static int on_socket(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct attempt *attempt = arg;
+    char text[ATTEMPT_MESSAGE];
+    ssize_t n;
+    (void)source;
+    (void)events;
+    while ((n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0) {
+        text[n] = 0;
+        if (!on_parent(attempt, text))
+            return 0;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        on_end(attempt);
+    return 0;
+}
+
+int attempt_watch(struct attempt *attempt, int socket_fd, struct err *err)
+{
+    attempt->socket = socket_fd;
+    int r = sd_event_add_io(attempt->tasks->event, &attempt->socket_source, socket_fd, EPOLLIN,
+                            on_socket, attempt);
+    return r < 0 ? err_sys(err, -r, "watching an attempt") : 0;
+}
+
+/* ---- taking over ---- */
+
+static int connect_parent(const char *record)
+{
+    char directory[FILES_PATH];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *name = strrchr(record, '/') + 1;
+    files_path(directory, "%.*s", (int)(name - record), record);
+    int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    snprintf(address.sun_path, sizeof(address.sun_path),
+             "/proc/self/fd/%d/%.64s" ATTEMPT_SOCKET_END, dir, name);
+    int r = dir < 0 || fd < 0 ? -1 : connect(fd, (void *)&address, sizeof(address));
+    if (dir >= 0)
+        close(dir);
+    if (r < 0 && fd >= 0)
+        close(fd);
+    return r < 0 ? -1 : fd;
+}
+
+/* It listens as soon as it has seen that its agent went. */
+static int find_parent(const struct attempt *attempt)
+{
+    const struct tasks *tasks = attempt->tasks;
+    const struct timespec pause = {.tv_nsec = 2000000};
+    char record[FILES_PATH];
+    uint64_t id = attempt->start.attempt;
+    attempt_store_path(&tasks->store, id, record);
+    int fd = connect_parent(record);
+    for (int waited_ms = 0; fd < 0 && cgroup_has_parent(tasks->cgroup, id) && waited_ms < ANSWER_MS;
+         waited_ms += 2) {
+        nanosleep(&pause, NULL);
+        fd = connect_parent(record);
+    }
+    return fd;
+}
+
+static void resume(struct attempt *attempt)
+{
+    struct tasks *tasks = attempt->tasks;
+    int fd = find_parent(attempt);
+    attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
+    if (attempt->cgroup)
+        attempt_mark(attempt, NULL);
+    if (fd < 0 || attempt_watch(attempt, fd, NULL) < 0) {
+        attempt_finish(attempt); /* with its status if it has one, else as lost with its parent */
+        return;
+    }
+    slots_take(&tasks->slots, attempt->start.unit, &attempt->start.resources);
+    attempt->holds_slot = true;
+}
+
+void attempt_take_over(struct tasks *tasks, uint64_t id)
+{
+    duopoly_Start start;
+    struct attempt_status status;
+    bool stopped = false;
+    if (attempt_store_read(&tasks->store, id, &start, &stopped, NULL) < 0) {
+        attempt_store_remove(&tasks->store, id); /* its making was interrupted: nothing ever ran */
+        return;
+    }
+    struct attempt *attempt = attempt_add(tasks, &start);
+    if (!attempt)
+        return;
+    attempt->begun = true;
+    attempt->stopped = stopped;
+    attempt->cgroup = cgroup_id(tasks->cgroup, id);
+    if (attempt_store_status(&tasks->store, id, &status, NULL) < 0)
+        resume(attempt);
+    else
+        attempt_finish(attempt); /* its result waits for the controller */
+}

@@ -1,0 +1,333 @@
+#include "hostagent/uplink/uplink_session.h"
+#include "lib/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_ATTEMPTS                                                                              \
+    (sizeof(((duopoly_InventoryPart *)0)->attempts) / sizeof(duopoly_AttemptState))
+#define PART_OUTPUTS (sizeof(((duopoly_InventoryPart *)0)->outputs) / sizeof(duopoly_OutputHeld))
+
+static bool is_result(duopoly_AttemptPhase phase)
+{
+    return phase == duopoly_AttemptPhase_PHASE_DONE || phase == duopoly_AttemptPhase_PHASE_FAILED ||
+           phase == duopoly_AttemptPhase_PHASE_KILLED;
+}
+
+/* ---- notes ---- */
+
+static int note(struct uplink_notes *notes, uint64_t sequence, uint64_t attempt)
+{
+    struct uplink_note *one = calloc(1, sizeof(*one));
+    if (!one)
+        return -ENOMEM;
+    one->sequence = sequence;
+    one->attempt = attempt;
+    STAILQ_INSERT_TAIL(notes, one, next);
+    return 0;
+}
+
+static void forget_all(struct uplink_notes *notes)
+{
+    struct uplink_note *one;
+    while ((one = STAILQ_FIRST(notes))) {
+        STAILQ_REMOVE_HEAD(notes, next);
+        free(one);
+    }
+}
+
+void uplink_forget_results(struct uplink *uplink)
+{
+    forget_all(&uplink->results);
+}
+
+void uplink_forget_starts(struct uplink *uplink)
+{
+    forget_all(&uplink->starts);
+}
+
+void uplink_forget_answered(struct uplink *uplink)
+{
+    struct uplink_note *one;
+    while ((one = STAILQ_FIRST(&uplink->results)) && one->sequence <= uplink->session.answered) {
+        STAILQ_REMOVE_HEAD(&uplink->results, next);
+        tasks_acknowledge(uplink->tasks, one->attempt);
+        free(one);
+    }
+}
+
+/* A start took effect; its note goes before the answer is sent, which then carries the
+ * acknowledgement. */
+static void settle_start(struct uplink *uplink, uint64_t attempt)
+{
+    struct uplink_note *one;
+    STAILQ_FOREACH (one, &uplink->starts, next)
+        if (one->attempt == attempt)
+            break;
+    if (!one)
+        return;
+    wire_session_effected(&uplink->session, one->sequence);
+    STAILQ_REMOVE(&uplink->starts, one, uplink_note, next);
+    free(one);
+}
+
+/* ---- telling ---- */
+
+void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state)
+{
+    if (!uplink->open)
+        return;
+    if (state->phase != duopoly_AttemptPhase_PHASE_SENT)
+        settle_start(uplink, state->attempt);
+    wire_begin(&uplink->out, duopoly_Envelope_attempt_state_tag)->body.attempt_state = *state;
+    if (uplink_send(uplink, WIRE_RESULT, true) >= 0 && is_result(state->phase) &&
+        note(&uplink->results, uplink->session.sent, state->attempt) < 0)
+        uplink_end(uplink, "no memory"); /* the next inventory carries the result again */
+}
+
+void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_output_lost_tag)->body.output_lost = *lost;
+    uplink_send(uplink, WIRE_RESULT, true);
+}
+
+/* A lost one is no loss: it is said again while it lasts. */
+void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_source_state_tag)->body.source_state = *source;
+    uplink_send(uplink, WIRE_RESULT, true);
+}
+
+void uplink_report_load(struct uplink *uplink, const duopoly_Load *load)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_load_tag)->body.load = *load;
+    uplink_send(uplink, WIRE_REPORT, false);
+}
+
+void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_agent_counters_tag)->body.agent_counters = *counters;
+    uplink_send(uplink, WIRE_REPORT, false);
+}
+
+void uplink_flush(struct uplink *uplink)
+{
+    if (!uplink->progress_n || !uplink->open)
+        return;
+    duopoly_Progress *progress =
+        &wire_begin(&uplink->out, duopoly_Envelope_progress_tag)->body.progress;
+    progress->attempts_count = (pb_size_t)uplink->progress_n;
+    memcpy(progress->attempts, uplink->progress, uplink->progress_n * sizeof(uplink->progress[0]));
+    uplink->progress_n = 0;
+    uplink_send(uplink, WIRE_REPORT, false);
+}
+
+void uplink_report_bytes(struct uplink *uplink, uint64_t attempt, uint64_t received_bytes)
+{
+    if (!uplink->open)
+        return;
+    uplink->progress[uplink->progress_n++] =
+        (duopoly_AttemptBytes){.attempt = attempt, .received_bytes = received_bytes};
+    if (uplink->progress_n == sizeof(uplink->progress) / sizeof(uplink->progress[0]))
+        uplink_flush(uplink);
+}
+
+/* ---- the inventory ---- */
+
+struct inventory {
+    struct uplink *uplink;
+    duopoly_InventoryPart *part; /* in uplink->out */
+    uint32_t parts;
+    uint32_t results_n;
+    uint64_t results[TASKS_MAX];
+};
+
+static void begin_part(struct inventory *inventory)
+{
+    struct uplink *uplink = inventory->uplink;
+    inventory->part =
+        &wire_begin(&uplink->out, duopoly_Envelope_inventory_part_tag)->body.inventory_part;
+    inventory->part->part = inventory->parts;
+}
+
+static void send_part(struct inventory *inventory)
+{
+    if (inventory->uplink->open && uplink_send(inventory->uplink, WIRE_RESULT, true) >= 0)
+        inventory->parts++;
+    begin_part(inventory); /* also when the session has ended meanwhile: the rest goes nowhere */
+}
+
+static void list_attempt(void *user, const duopoly_AttemptState *state)
+{
+    struct inventory *inventory = user;
+    inventory->part->attempts[inventory->part->attempts_count++] = *state;
+    if (is_result(state->phase))
+        inventory->results[inventory->results_n++] = state->attempt;
+    if (inventory->part->attempts_count == PART_ATTEMPTS)
+        send_part(inventory);
+}
+
+static void list_output(void *user, const duopoly_OutputHeld *output)
+{
+    struct inventory *inventory = user;
+    inventory->part->outputs[inventory->part->outputs_count++] = *output;
+    if (inventory->part->outputs_count == PART_OUTPUTS)
+        send_part(inventory);
+}
+
+/* Results are the controller's when the inventory's end is acknowledged: only then it has taken the
+ * parts in. */
+static void end_inventory(struct inventory *inventory)
+{
+    struct uplink *uplink = inventory->uplink;
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_inventory_end_tag)->body.inventory_end.parts =
+        inventory->parts;
+    if (uplink_send(uplink, WIRE_RESULT, true) < 0)
+        return;
+    for (uint32_t i = 0; i < inventory->results_n; i++)
+        if (note(&uplink->results, uplink->session.sent, inventory->results[i]) < 0) {
+            uplink_end(uplink, "no memory");
+            return;
+        }
+}
+
+static void list_lost(void *user, const duopoly_OutputLost *lost)
+{
+    uplink_tell_output_lost(user, lost);
+}
+
+void uplink_send_inventory(struct uplink *uplink)
+{
+    struct err err = {0};
+    struct inventory *inventory = calloc(1, sizeof(*inventory));
+    if (!inventory) {
+        uplink_end(uplink, "no memory");
+        return;
+    }
+    inventory->uplink = uplink;
+    begin_part(inventory);
+    if (uplink->tasks) {
+        tasks_each(uplink->tasks, list_attempt, inventory);
+        if (tasks_each_output(uplink->tasks, list_output, inventory, &err) < 0)
+            log_error(LOG_FAULT_US, "%s", err.text);
+    }
+    if (inventory->part->attempts_count || inventory->part->outputs_count)
+        send_part(inventory);
+    end_inventory(inventory);
+    if (uplink->tasks)
+        tasks_each_lost(uplink->tasks, list_lost, uplink);
+    free(inventory);
+}
+
+/* ---- orders ---- */
+
+void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence)
+{
+    struct err err = {0};
+    if (!uplink->config.mark || sequence < uplink->mode_sequence)
+        return;
+    uplink->mode_sequence = sequence;
+    if (uplink->config.mark_driver->mode_set(uplink->config.mark, mode, &err) < 0) {
+        uplink->refused++;
+        log_error(LOG_FAULT_PEER, "%s", err.text);
+        return;
+    }
+    journal_line(uplink->config.journal, "mode %" PRIu32 " %" PRIu64 " %" PRIu64, mode, sequence,
+                 journal_now_ns());
+    nudge_mode(uplink->config.nudge, mode);
+}
+
+static void obey_start(struct uplink *uplink, const duopoly_Envelope *envelope)
+{
+    if (note(&uplink->starts, envelope->sequence, envelope->body.start.attempt) < 0) {
+        uplink_end(uplink, "no memory");
+        return;
+    }
+    tasks_start(uplink->tasks, &envelope->body.start);
+}
+
+static void obey_levels(struct uplink *uplink, const duopoly_Levels *levels)
+{
+    struct err err = {0};
+    if (tasks_set_levels(uplink->tasks, levels, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+}
+
+static void obey_forget(struct uplink *uplink, uint64_t job)
+{
+    struct err err = {0};
+    if (tasks_forget_job(uplink->tasks, job, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+}
+
+static bool concerns_attempts(pb_size_t kind)
+{
+    return kind == duopoly_Envelope_start_tag || kind == duopoly_Envelope_start_inputs_tag ||
+           kind == duopoly_Envelope_stop_tag || kind == duopoly_Envelope_levels_tag ||
+           kind == duopoly_Envelope_forget_tag || kind == duopoly_Envelope_ask_attempt_tag;
+}
+
+static void obey_attempts(struct uplink *uplink, const duopoly_Envelope *envelope)
+{
+    switch (envelope->which_body) {
+    case duopoly_Envelope_start_tag:
+        obey_start(uplink, envelope);
+        return; /* in effect when its state says so */
+    case duopoly_Envelope_start_inputs_tag:
+        wire_session_effected(&uplink->session, envelope->sequence);
+        tasks_add_inputs(uplink->tasks, &envelope->body.start_inputs);
+        return;
+    case duopoly_Envelope_stop_tag:
+        tasks_stop(uplink->tasks, envelope->body.stop.attempt, envelope->body.stop.grace_ms);
+        break;
+    case duopoly_Envelope_levels_tag:
+        obey_levels(uplink, &envelope->body.levels);
+        break;
+    case duopoly_Envelope_forget_tag:
+        obey_forget(uplink, envelope->body.forget.job);
+        break;
+    case duopoly_Envelope_ask_attempt_tag:
+        tasks_ask(uplink->tasks, envelope->body.ask_attempt.attempt);
+        break;
+    default:
+        break;
+    }
+    wire_session_effected(&uplink->session, envelope->sequence);
+}
+
+void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope)
+{
+    if (concerns_attempts(envelope->which_body)) {
+        if (uplink->tasks) {
+            obey_attempts(uplink, envelope);
+            return;
+        }
+        uplink->refused++; /* a switch has no attempts */
+    }
+    switch (envelope->which_body) {
+    case duopoly_Envelope_lease_tag:
+        uplink_take_lease(uplink, envelope->body.lease.lease_ms);
+        break;
+    case duopoly_Envelope_mode_tag:
+        uplink_take_mode(uplink, envelope->body.mode.mode, envelope->body.mode.mode_sequence);
+        break;
+    case 0:
+        uplink->ignored++;
+        break;
+    default:
+        break;
+    }
+    wire_session_effected(&uplink->session, envelope->sequence);
+}

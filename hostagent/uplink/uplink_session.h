@@ -1,0 +1,59 @@
+/* What uplink_zmq.c (connection, session, time) and uplink_orders.c (orders and reports) share.
+ * Nobody else includes it. */
+#pragma once
+
+#include "hostagent/uplink/uplink_zmq.h"
+#include "lib/wire_zmq.h"
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+/* A message and the attempt that it is about. */
+struct uplink_note {
+    STAILQ_ENTRY(uplink_note) next;
+    uint64_t sequence, attempt;
+};
+STAILQ_HEAD(uplink_notes, uplink_note);
+
+struct uplink {
+    struct uplink_config config;
+    char state_dir[FILES_PATH];
+    struct tasks *tasks;
+    struct wire_zmq *endpoint;
+    struct wire_session session;
+    bool up;      /* the connection stands */
+    bool greeted; /* HELLO is said */
+    bool open;    /* WELCOME came */
+    uint32_t epoch;
+    uint64_t boot;
+    uint64_t began_ns,
+        hellos; /* of this process: a younger one's HELLOs are all newer than its own */
+    uint64_t heard_ns, sent_ns, heartbeat_ns, silent_ns;
+    uint64_t retry_ns; /* 0: no */
+    uint64_t rival_ns; /* how long it waits for another agent of its name; 0: there is none */
+    uint64_t lease_until_ns, renew_ns;
+    uint64_t echo_sequence, echo_ns; /* a round trip that is measured; 0 ns: none under way */
+    uint64_t echoed_ns;              /* when the last one began */
+    uint64_t mode_sequence;
+    uint64_t refused, ignored, sessions;
+    sd_event_source *tick;
+    struct uplink_notes results; /* ours, in order of sequences: not acknowledged */
+    struct uplink_notes starts;  /* theirs: not in effect */
+    uint32_t progress_n;
+    duopoly_AttemptBytes progress[256];
+    duopoly_Envelope out;
+};
+
+/* uplink_zmq.c */
+/* Sends uplink->out. On failure the session ends. */
+int uplink_send(struct uplink *uplink, enum wire_class class, bool changes_state);
+void uplink_end(struct uplink *uplink, const char *why);
+void uplink_take_lease(struct uplink *uplink, uint32_t lease_ms);
+
+/* uplink_orders.c */
+void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope);
+void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence);
+void uplink_send_inventory(struct uplink *uplink);
+void uplink_forget_answered(struct uplink *uplink); /* results that are the controller's now */
+void uplink_forget_results(struct uplink *uplink);
+void uplink_forget_starts(struct uplink *uplink);

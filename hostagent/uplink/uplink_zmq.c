@@ -1,0 +1,357 @@
+#include "hostagent/uplink/uplink_zmq.h"
+
+#include "hostagent/uplink/uplink_session.h"
+#include "lib/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TICK_US       100000
+#define RENEW_NS      1000000000ull
+#define RETRY_NS      1000000000ull
+#define RIVAL_NS      30000000000ull /* the longest wait for another agent of this name */
+#define HELLO_WAIT_NS 3000000000ull  /* for the answer to HELLO */
+#define ECHO_NS       200000000ull   /* between two measured round trips */
+
+/* The host's generation: another number after each boot. */
+static uint64_t boot_number(void)
+{
+    char text[64] = "";
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    files_read("/proc/sys/kernel/random/boot_id", text, sizeof(text), NULL, NULL);
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    return hash;
+}
+
+static uint64_t boottime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+/* ---- epochs ---- */
+
+static uint32_t read_epoch(const struct uplink *uplink)
+{
+    char path[FILES_PATH], text[32];
+    files_path(path, "%s/epoch", uplink->state_dir);
+    return files_read(path, text, sizeof(text), NULL, NULL) < 0 ? 0
+                                                                : (uint32_t)strtoul(text, NULL, 10);
+}
+
+static void keep_epoch(struct uplink *uplink, uint32_t epoch)
+{
+    char path[FILES_PATH], text[32];
+    int n = snprintf(text, sizeof(text), "%" PRIu32 "\n", epoch);
+    files_path(path, "%s/epoch", uplink->state_dir);
+    if (epoch != uplink->epoch)
+        files_write(path, text, (size_t)n, 0600, NULL);
+    uplink->epoch = epoch;
+}
+
+/* ---- sending ---- */
+
+void uplink_end(struct uplink *uplink, const char *why)
+{
+    if (uplink->open)
+        log_warning(LOG_FAULT_PEER, "the session with the controller ends: %s", why);
+    uplink->open = uplink->greeted = false;
+    uplink->progress_n = 0;
+    uplink->echo_ns = 0;
+    uplink_forget_results(uplink);
+    uplink_forget_starts(uplink);
+}
+
+static void break_off(struct uplink *uplink, const char *why)
+{
+    uplink_end(uplink, why);
+    uplink->retry_ns = journal_now_ns() + RETRY_NS;
+}
+
+int uplink_send(struct uplink *uplink, enum wire_class class, bool changes_state)
+{
+    int r = wire_session_stamp(&uplink->session, &uplink->out, changes_state);
+    if (r >= 0)
+        r = wire_zmq_send(uplink->endpoint, 0, class, &uplink->out);
+    if (r >= 0)
+        uplink->sent_ns = journal_now_ns();
+    else if (uplink->open)
+        break_off(uplink, "the controller does not take messages in");
+    return r;
+}
+
+static void say_hello(struct uplink *uplink)
+{
+    wire_session_init(&uplink->session, WIRE_VERSION_MIN, uplink->epoch);
+    duopoly_Hello *hello = &wire_begin(&uplink->out, duopoly_Envelope_hello_tag)->body.hello;
+    *hello = uplink->config.hello;
+    hello->version_min = WIRE_VERSION_MIN;
+    hello->version_max = WIRE_VERSION_MAX;
+    hello->boot = uplink->boot;
+    hello->hello_sequence = uplink->began_ns + ++uplink->hellos;
+    uplink->greeted = uplink_send(uplink, WIRE_RESULT, false) >= 0;
+    uplink->heard_ns = journal_now_ns();
+    uplink->silent_ns = HELLO_WAIT_NS;
+}
+
+static void on_up(void *user)
+{
+    struct uplink *uplink = user;
+    uplink->up = true;
+    say_hello(uplink);
+}
+
+static void on_down(void *user)
+{
+    struct uplink *uplink = user;
+    uplink->up = false;
+    uplink_end(uplink, "the connection broke");
+}
+
+/* An empty round trip, for those who measure: a heartbeat with a number is acknowledged at once. */
+static void echo_begin(struct uplink *uplink, uint64_t now)
+{
+    if (!uplink->open || uplink->echo_ns || now - uplink->echoed_ns < ECHO_NS ||
+        !journal_keeps(uplink->config.journal))
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_agent_heartbeat_tag);
+    uint64_t sent_ns = journal_now_ns();
+    if (uplink_send(uplink, WIRE_RESULT, true) < 0)
+        return;
+    uplink->echo_sequence = uplink->session.sent;
+    uplink->echo_ns = uplink->echoed_ns = sent_ns;
+}
+
+static void echo_end(struct uplink *uplink)
+{
+    if (!uplink->echo_ns || uplink->session.answered < uplink->echo_sequence)
+        return;
+    journal_line(uplink->config.journal, "echo %" PRIu64 " %" PRIu64, uplink->echo_ns,
+                 uplink->heard_ns);
+    uplink->echo_ns = 0;
+}
+
+/* ---- receiving ---- */
+
+static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
+{
+    const duopoly_Welcome *welcome = &envelope->body.welcome;
+    if (uplink->open || !uplink->greeted)
+        return; /* answers an older HELLO */
+    if (welcome->epoch < uplink->epoch || welcome->version < WIRE_VERSION_MIN ||
+        welcome->version > WIRE_VERSION_MAX) {
+        uplink->refused++;
+        break_off(uplink, "its epoch is older than one that was seen here, or its version unknown");
+        return;
+    }
+    keep_epoch(uplink, welcome->epoch);
+    wire_session_init(&uplink->session, welcome->version, welcome->epoch);
+    uplink->open = true;
+    uplink->rival_ns = 0;
+    uplink->sessions++;
+    uplink->heartbeat_ns = (uint64_t)welcome->heartbeat_ms * 1000000;
+    uplink->silent_ns = (uint64_t)welcome->silent_ms * 1000000;
+    uplink->mode_sequence = 0;
+    if (uplink->config.links)
+        links_set_thresholds(uplink->config.links, welcome->congested_permille,
+                             welcome->cleared_permille);
+    log_note("session with controller %s, epoch %" PRIu32, uplink->config.controller,
+             welcome->epoch);
+    uplink_take_lease(uplink, welcome->controller_lease_ms);
+    uplink_take_mode(uplink, welcome->mode, welcome->mode_sequence);
+    uplink_send_inventory(uplink);
+}
+
+/* Another agent has this name, and the session: more and more seldom it is asked for again. */
+static void give_way(struct uplink *uplink, const char *why)
+{
+    char words[512];
+    snprintf(words, sizeof(words),
+             "another agent named %s has it (%s); this one asks again, every %llu s at most",
+             uplink->config.hello.name, why, RIVAL_NS / 1000000000);
+    if (!uplink->open && !uplink->rival_ns)
+        log_warning(LOG_FAULT_CONFIGURATION, "no session with the controller: %s", words);
+    uplink_end(uplink, words);
+    uint64_t wait_ns = uplink->rival_ns ? 2 * uplink->rival_ns : RETRY_NS;
+    uplink->rival_ns = wait_ns < RIVAL_NS ? wait_ns : RIVAL_NS;
+    uplink->retry_ns = journal_now_ns() + uplink->rival_ns;
+}
+
+static void on_refused(struct uplink *uplink, const duopoly_Refused *refused)
+{
+    if (refused->reason == duopoly_Reason_REASON_IDENTITY) {
+        uplink->refused++;
+        give_way(uplink, refused->text);
+        return;
+    }
+    log_warning(LOG_FAULT_PEER, "the controller refuses: %s", refused->text);
+    uplink->refused++;
+    if (refused->reason != duopoly_Reason_REASON_UNSUPPORTED &&
+        refused->reason != duopoly_Reason_REASON_UNKNOWN)
+        break_off(uplink, refused->text);
+}
+
+static void on_session_message(struct uplink *uplink, const duopoly_Envelope *envelope)
+{
+    switch (wire_session_accept(&uplink->session, envelope)) {
+    case WIRE_TAKE:
+        echo_end(uplink);
+        uplink_forget_answered(uplink);
+        uplink_obey(uplink, envelope);
+        if (uplink->open && wire_session_owes(&uplink->session)) {
+            wire_begin(&uplink->out, duopoly_Envelope_acknowledge_tag);
+            uplink_send(uplink, WIRE_RESULT, false);
+        }
+        return;
+    case WIRE_DUPLICATE:
+        return;
+    case WIRE_EPOCH:
+        uplink->refused++;
+        log_warning(LOG_FAULT_PEER,
+                    "an order of epoch %" PRIu32 " is refused: %" PRIu32 " is in force",
+                    envelope->epoch, uplink->epoch);
+        return;
+    case WIRE_GAP:
+    case WIRE_NONSENSE:
+        uplink->refused++;
+        break_off(uplink, "a message was lost, or does not fit the session");
+        return;
+    }
+}
+
+static void on_message(void *user, uint64_t peer, const char *identity,
+                       const duopoly_Envelope *envelope)
+{
+    struct uplink *uplink = user;
+    (void)peer;
+    (void)identity;
+    uplink->heard_ns = journal_now_ns();
+    if (envelope->which_body == duopoly_Envelope_welcome_tag)
+        on_welcome(uplink, envelope);
+    else if (envelope->which_body == duopoly_Envelope_refused_tag)
+        on_refused(uplink, &envelope->body.refused);
+    else if (uplink->open)
+        on_session_message(uplink, envelope);
+}
+
+static void on_malformed(void *user, uint64_t peer, const struct err *err)
+{
+    struct uplink *uplink = user;
+    (void)peer;
+    uplink->refused++;
+    log_warning(LOG_FAULT_PEER, "a message of the controller is none: %s", err->text);
+}
+
+/* ---- time ---- */
+
+static void keep_alive(struct uplink *uplink, uint64_t now)
+{
+    if (uplink->open && now - uplink->sent_ns >= uplink->heartbeat_ns) {
+        wire_begin(&uplink->out, duopoly_Envelope_agent_heartbeat_tag);
+        uplink_send(uplink, WIRE_REPORT, false);
+    }
+    bool silent = uplink->up && (uplink->open || uplink->greeted) &&
+                  now - uplink->heard_ns > uplink->silent_ns;
+    bool retry = uplink->retry_ns && now >= uplink->retry_ns;
+    if (!silent && !retry)
+        return;
+    if (silent)
+        uplink_end(uplink, "the controller is silent");
+    uplink->retry_ns = 0;
+    uplink->greeted = uplink->up = false;
+    struct err err = {0};
+    if (wire_zmq_reconnect(uplink->endpoint, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+}
+
+static void renew_marks(struct uplink *uplink, uint64_t now)
+{
+    struct err err = {0};
+    if (!uplink->config.mark || now >= uplink->lease_until_ns || now < uplink->renew_ns)
+        return;
+    uplink->renew_ns = now + RENEW_NS;
+    if (uplink->config.mark_driver->lease_renew(uplink->config.mark, uplink->config.mark_lease_ns,
+                                                &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+}
+
+void uplink_take_lease(struct uplink *uplink, uint32_t lease_ms)
+{
+    uint64_t now = journal_now_ns();
+    uplink->lease_until_ns = now + (uint64_t)lease_ms * 1000000;
+    renew_marks(uplink, now);
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct uplink *uplink = arg;
+    uint64_t now = journal_now_ns();
+    keep_alive(uplink, now);
+    renew_marks(uplink, now);
+    echo_begin(uplink, now);
+    sd_event_source_set_time(source, (usec > now / 1000 ? usec : now / 1000) + TICK_US);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* ---- opening ---- */
+
+int uplink_open(const struct uplink_config *config, sd_event *event, struct uplink **ret_uplink,
+                struct err *err)
+{
+    struct uplink *uplink = calloc(1, sizeof(*uplink));
+    if (!uplink)
+        return err_sys(err, ENOMEM, "the session with the controller");
+    uplink->config = *config;
+    files_path(uplink->state_dir, "%s", config->state_dir);
+    STAILQ_INIT(&uplink->results);
+    STAILQ_INIT(&uplink->starts);
+    uplink->boot = boot_number();
+    uplink->began_ns = boottime_ns();
+    uplink->epoch = read_epoch(uplink);
+    const struct wire_zmq_handler handler = {.on_message = on_message,
+                                             .on_malformed = on_malformed,
+                                             .on_up = on_up,
+                                             .on_down = on_down,
+                                             .user = uplink};
+    int r = sd_event_add_time_relative(event, &uplink->tick, CLOCK_MONOTONIC, TICK_US, 1000,
+                                       on_tick, uplink);
+    r = r < 0 ? err_sys(err, -r, "a timer")
+              : wire_zmq_connect(event, config->controller, &handler, &uplink->endpoint, err);
+    if (r < 0) {
+        uplink_close(uplink);
+        return r;
+    }
+    *ret_uplink = uplink;
+    return 0;
+}
+
+void uplink_close(struct uplink *uplink)
+{
+    if (!uplink)
+        return;
+    sd_event_source_disable_unref(uplink->tick);
+    wire_zmq_close(uplink->endpoint);
+    uplink_forget_results(uplink);
+    uplink_forget_starts(uplink);
+    free(uplink);
+}
+
+void uplink_set_tasks(struct uplink *uplink, struct tasks *tasks)
+{
+    uplink->tasks = tasks;
+}
+
+void uplink_count(const struct uplink *uplink, struct uplink_counters *ret_counters)
+{
+    *ret_counters = (struct uplink_counters){
+        .refused_messages = uplink->refused,
+        .ignored_messages = uplink->ignored,
+        .dropped_reports = wire_zmq_counters(uplink->endpoint)->dropped_reports,
+        .sessions = uplink->sessions};
+}

@@ -1,0 +1,66 @@
+/* The agent's session with the controller: what it is told takes effect here, what happens here is
+ * told.
+ *
+ * HELLO, then on WELCOME the inventory (attempts that run, results that nobody has acknowledged,
+ * outputs held), then deltas. Orders are acknowledged when they took effect: levels, mode and lease
+ * after the map write, a start when its process exists (or it waits in the queue, or is refused),
+ * stop and forget when they are under way on disk. A result leaves the disk when the controller has
+ * acknowledged it. An order of an older epoch is refused and counted; the newest epoch seen is kept
+ * on disk. Reports (load, progress, counters) may be dropped when the controller is slow; a result
+ * never: if it cannot be queued the session ends, and the next inventory carries it.
+ *
+ * The controller's lease: while it lasts the marks' lease is renewed every second; then they run
+ * out by themselves, and tasks run on. A controller that says nothing for silent_ms is left and
+ * sought again, for ever.
+ *
+ * One thread, in the sd-event loop; nothing blocks. `tasks` may be NULL (role switch): orders on
+ * attempts are counted as refused. Everything borrowed must outlive the uplink. */
+#pragma once
+
+#include "hostagent/journal.h"
+#include "hostagent/links/links.h"
+#include "hostagent/marks/mark.h"
+#include "hostagent/tasks/tasks.h"
+#include "lib/err.h"
+#include "schemas/duopoly.pb.h"
+
+#include <systemd/sd-event.h>
+
+struct uplink_config {
+    const char *controller; /* tcp://ADDRESS:PORT */
+    const char *state_dir;  /* keeps the epoch */
+    duopoly_Hello hello;    /* versions, boot and sequence are filled here */
+    const struct mark_driver *mark_driver;
+    struct mark *mark;
+    struct nudge *nudge; /* may be NULL */
+    struct links *links; /* that WELCOME tells what hot is; may be NULL */
+    uint64_t mark_lease_ns;
+    struct journal *journal;
+};
+
+struct uplink;
+
+int uplink_open(const struct uplink_config *config, sd_event *event, struct uplink **ret_uplink,
+                struct err *err);
+void uplink_close(struct uplink *uplink); /* takes NULL */
+
+/* Attempts to give orders to and to list; before the loop runs. */
+void uplink_set_tasks(struct uplink *uplink, struct tasks *tasks);
+
+/* Results and changes; what happens without a session is in the next inventory. */
+void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state);
+void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost);
+void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source);
+
+/* Reports. */
+void uplink_report_load(struct uplink *uplink, const duopoly_Load *load);
+void uplink_report_bytes(struct uplink *uplink, uint64_t attempt,
+                         uint64_t received_bytes); /* batched */
+void uplink_flush(struct uplink *uplink);          /* sends what report_bytes has gathered */
+void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters);
+
+struct uplink_counters {
+    uint64_t refused_messages, ignored_messages, dropped_reports;
+    uint64_t sessions; /* begun */
+};
+void uplink_count(const struct uplink *uplink, struct uplink_counters *ret_counters);

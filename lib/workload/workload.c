@@ -1,0 +1,193 @@
+#include "lib/workload/workload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void stage_done(struct workload_stage *stage)
+{
+    for (uint32_t i = 0; stage->parents && i < stage->n_parents; i++) {
+        free(stage->parents[i].sums);
+        free(stage->parents[i].matrix);
+    }
+    free(stage->parents);
+    free(stage->input_bytes);
+    free(stage->replicas);
+    free(stage->compute_ns);
+}
+
+void workload_job_done(struct workload_job *job)
+{
+    if (!job)
+        return;
+    for (uint32_t i = 0; job->stages && i < job->n_stages; i++)
+        stage_done(&job->stages[i]);
+    free(job->stages);
+    memset(job, 0, sizeof(*job));
+}
+
+uint64_t workload_split_part(uint64_t whole, uint64_t parts, uint64_t part)
+{
+    return whole / parts + (part < whole % parts);
+}
+
+static uint64_t edge_bytes(const struct workload_edge *edge, uint32_t parent_tasks, uint32_t tasks,
+                           uint32_t source, uint32_t task)
+{
+    if (edge->matrix)
+        return edge->matrix[(uint64_t)source * tasks + task];
+    return edge->sums ? workload_split_part(edge->sums[task], parent_tasks, source) : 0;
+}
+
+uint64_t workload_edge_bytes(const struct workload_job *job, uint32_t stage, uint32_t edge,
+                             uint32_t source, uint32_t task)
+{
+    const struct workload_edge *e = &job->stages[stage].parents[edge];
+    return edge_bytes(e, job->stages[e->parent].tasks, job->stages[stage].tasks, source, task);
+}
+
+uint64_t workload_task_shuffle_bytes(const struct workload_job *job, uint32_t stage, uint32_t task)
+{
+    const struct workload_stage *s = &job->stages[stage];
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < s->n_parents; i++) {
+        const struct workload_edge *e = &s->parents[i];
+        if (e->sums)
+            bytes += e->sums[task];
+        for (uint32_t source = 0; e->matrix && source < job->stages[e->parent].tasks; source++)
+            bytes += e->matrix[(uint64_t)source * s->tasks + task];
+    }
+    return bytes;
+}
+
+uint64_t workload_job_shuffle_bytes(const struct workload_job *job)
+{
+    uint64_t bytes = 0;
+    for (uint32_t stage = 0; stage < job->n_stages; stage++)
+        for (uint32_t task = 0; job->stages[stage].n_parents && task < job->stages[stage].tasks;
+             task++)
+            bytes += workload_task_shuffle_bytes(job, stage, task);
+    return bytes;
+}
+
+/* ---- checks: saturating, so that no sum of a wrong file can wrap ---- */
+
+static bool bytes_add(uint64_t *sum, const uint64_t *values, uint64_t n)
+{
+    for (uint64_t i = 0; values && i < n; i++) {
+        if (values[i] > WORKLOAD_BYTES_MAX - *sum)
+            return false;
+        *sum += values[i];
+    }
+    return true;
+}
+
+int workload_header_check(const struct workload_header *header, struct err *err)
+{
+    if (header->hosts < 1 || header->hosts > WORKLOAD_HOSTS_MAX)
+        return err_set(err, EINVAL, "hosts is %u, must be 1…%d", header->hosts, WORKLOAD_HOSTS_MAX);
+    if (header->scale < 1 || header->scale > WORKLOAD_SCALE_MAX)
+        return err_set(err, EINVAL, "scale is %u, must be 1…%d", header->scale, WORKLOAD_SCALE_MAX);
+    return 0;
+}
+
+static int check_replicas(const struct workload_header *header, const struct workload_stage *stage,
+                          uint32_t index, struct err *err)
+{
+    for (uint32_t t = 0; stage->replicas && t < stage->tasks; t++) {
+        const struct workload_replicas *r = &stage->replicas[t];
+        if (r->n > WORKLOAD_REPLICAS_MAX)
+            return err_set(err, EINVAL, "stages[%u].replicas[%u] has more than %d hosts", index, t,
+                           WORKLOAD_REPLICAS_MAX);
+        for (unsigned i = 0; i < r->n; i++) {
+            if (r->hosts[i] >= header->hosts)
+                return err_set(err, EINVAL, "stages[%u].replicas[%u] names host %u of %u", index, t,
+                               r->hosts[i], header->hosts);
+            for (unsigned j = 0; j < i; j++)
+                if (r->hosts[j] == r->hosts[i])
+                    return err_set(err, EINVAL, "stages[%u].replicas[%u] names host %u twice",
+                                   index, t, r->hosts[i]);
+        }
+    }
+    return 0;
+}
+
+static int check_edges(const struct workload_job *job, uint32_t index, uint64_t *shuffle,
+                       uint64_t *cells, struct err *err)
+{
+    const struct workload_stage *stage = &job->stages[index];
+    if (stage->n_parents > WORKLOAD_PARENTS_MAX)
+        return err_set(err, EINVAL, "stages[%u] has %u parents, at most %d are taken", index,
+                       stage->n_parents, WORKLOAD_PARENTS_MAX);
+    for (uint32_t i = 0; i < stage->n_parents; i++) {
+        const struct workload_edge *edge = &stage->parents[i];
+        if (edge->parent >= index)
+            return err_set(err, EINVAL,
+                           "stages[%u].parents[%u] names stage %u, must be smaller than %u", index,
+                           i, edge->parent, index);
+        for (uint32_t j = 0; j < i; j++)
+            if (stage->parents[j].parent == edge->parent)
+                return err_set(err, EINVAL, "stages[%u].parents names stage %u twice", index,
+                               edge->parent);
+        if (edge->sums && edge->matrix)
+            return err_set(err, EINVAL, "stages[%u].parents[%u] has both sums and matrix", index,
+                           i);
+        uint64_t n = (uint64_t)job->stages[edge->parent].tasks * stage->tasks;
+        if (edge->matrix && n > WORKLOAD_CELLS_MAX - *cells)
+            return err_set(err, EINVAL, "stages[%u].parents[%u].matrix: the job has over %d cells",
+                           index, i, WORKLOAD_CELLS_MAX);
+        *cells += edge->matrix ? n : 0;
+        if (!bytes_add(shuffle, edge->sums, stage->tasks) || !bytes_add(shuffle, edge->matrix, n))
+            return err_set(err, EINVAL,
+                           "stages[%u].parents[%u]: the job moves more than 2^53 bytes", index, i);
+    }
+    return 0;
+}
+
+static bool demand_is_valid(const struct workload_demand *d)
+{
+    return d->slots >= 0 && d->cpu_milli >= 0 && d->mem_bytes >= 0 && d->gpu_milli >= 0 &&
+           d->gpu_mem_bytes >= 0 && d->io_bytes_s >= 0;
+}
+
+static int check_stage(const struct workload_header *header, const struct workload_job *job,
+                       uint32_t index, uint64_t *input, struct err *err)
+{
+    const struct workload_stage *stage = &job->stages[index];
+    if (stage->tasks < 1 || stage->tasks > WORKLOAD_TASKS_MAX)
+        return err_set(err, EINVAL, "stages[%u].tasks is %u, must be 1…%d", index, stage->tasks,
+                       WORKLOAD_TASKS_MAX);
+    if (!demand_is_valid(&stage->demand))
+        return err_set(err, EINVAL, "stages[%u].demand has a negative member", index);
+    for (uint32_t t = 0; stage->compute_ns && t < stage->tasks; t++)
+        if (stage->compute_ns[t] > WORKLOAD_TIME_MAX)
+            return err_set(err, EINVAL, "stages[%u].compute_ms is over 146 years", index);
+    if (!bytes_add(input, stage->input_bytes, stage->tasks))
+        return err_set(err, EINVAL, "stages[%u].input_bytes: the job reads more than 2^53 bytes",
+                       index);
+    return check_replicas(header, stage, index, err);
+}
+
+int workload_job_check(const struct workload_header *header, const struct workload_job *job,
+                       struct err *err)
+{
+    uint64_t input = 0, shuffle = 0, cells = 0;
+    if (job->id < 1 || job->id > WORKLOAD_ID_MAX)
+        return err_set(err, EINVAL, "id must be 1…2^53");
+    if (!job->name[0])
+        return err_set(err, EINVAL, "name is empty");
+    if (job->arrival_ns > WORKLOAD_TIME_MAX || job->deadline_ns > WORKLOAD_TIME_MAX)
+        return err_set(err, EINVAL, "arrival_ms or deadline_ms is over 146 years");
+    if (job->estimate_bytes < -1 || job->estimate_bytes > (int64_t)WORKLOAD_BYTES_MAX)
+        return err_set(err, EINVAL, "estimate_bytes must be -1…2^53");
+    if (job->n_stages < 1 || job->n_stages > WORKLOAD_STAGES_MAX)
+        return err_set(err, EINVAL, "a job has 1…%d stages", WORKLOAD_STAGES_MAX);
+    for (uint32_t i = 0; i < job->n_stages; i++) {
+        int r = check_stage(header, job, i, &input, err);
+        if (r == 0)
+            r = check_edges(job, i, &shuffle, &cells, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

@@ -1,0 +1,320 @@
+#include "lib/workload/workload_fb.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is being built; `view` comes first, so that its address is the object's. */
+struct building {
+    struct workload_fb view;
+    struct workload_fb_coflow *coflows;
+    uint32_t *mappers;
+    struct workload_fb_reducer *reducers;
+    size_t mappers_room, reducers_room;
+};
+
+struct reader {
+    char *at; /* NUL ends the text */
+    size_t line;
+    const char *name;
+    struct err *err;
+};
+
+static int reader_fail(struct reader *r, const char *what, const char *why)
+{
+    return err_set(r->err, EINVAL, "%s:%zu: %s %s", r->name, r->line, what, why);
+}
+
+static void reader_skip_blanks(struct reader *r)
+{
+    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r')
+        r->at++;
+}
+
+/* The next whole number of this line, ended by a blank, `stop` or the line's end. */
+static int reader_number(struct reader *r, const char *what, uint64_t max, char stop, uint64_t *ret)
+{
+    reader_skip_blanks(r);
+    if (*r->at == '\n' || !*r->at)
+        return reader_fail(r, what, "is missing: the line ends too early");
+    if (!isdigit((unsigned char)*r->at))
+        return reader_fail(r, what, "is not a number from 0 on");
+    errno = 0;
+    char *end;
+    unsigned long long value = strtoull(r->at, &end, 10);
+    if (errno || value > max) {
+        char why[64];
+        snprintf(why, sizeof(why), "is more than %llu", (unsigned long long)max);
+        return reader_fail(r, what, why);
+    }
+    if (*end && !isspace((unsigned char)*end) && *end != stop)
+        return reader_fail(r, what, "is not a whole number");
+    r->at = end;
+    *ret = value;
+    return 0;
+}
+
+static int reader_megabytes(struct reader *r, int64_t *ret_bytes)
+{
+    char *end;
+    if (*r->at != ':' || isspace((unsigned char)r->at[1]) || !r->at[1])
+        return reader_fail(r, "a reducer", "is not LOCATION:MB");
+    double mb = strtod(++r->at, &end);
+    if (end == r->at || (*end && !isspace((unsigned char)*end)))
+        return reader_fail(r, "a reducer's MB", "is not a number");
+    if (!(mb >= 0 && mb <= WORKLOAD_FB_MB_MAX))
+        return reader_fail(r, "a reducer's MB", "is not between 0 and 10^9");
+    r->at = end;
+    *ret_bytes = (int64_t)llround(mb * 1048576);
+    return 0;
+}
+
+static int reader_end_line(struct reader *r)
+{
+    reader_skip_blanks(r);
+    if (*r->at && *r->at != '\n')
+        return reader_fail(r, "the line", "goes on after what its counts announce");
+    if (*r->at) {
+        r->at++;
+        r->line++;
+    }
+    return 0;
+}
+
+static int room_for(void **table, size_t *room, size_t need, size_t size)
+{
+    if (need <= *room)
+        return 0;
+    size_t wanted = *room * 2 > need ? *room * 2 : need;
+    void *grown = realloc(*table, wanted * size);
+    if (!grown)
+        return -ENOMEM;
+    *table = grown;
+    *room = wanted;
+    return 0;
+}
+
+static int out_of_memory(struct reader *r)
+{
+    return err_set(r->err, ENOMEM, "%s:%zu: not enough memory for this trace", r->name, r->line);
+}
+
+static int read_mappers(struct reader *r, struct building *b, struct workload_fb_coflow *c)
+{
+    uint64_t count, port;
+    int rc = reader_number(r, "the number of mappers", WORKLOAD_FB_TASKS_MAX, 0, &count);
+    if (rc)
+        return rc;
+    if (!count || b->view.n_mappers + count > WORKLOAD_FB_TASKS_MAX)
+        return reader_fail(r, "the number of mappers", count ? "is too large" : "is 0");
+    c->n_mappers = (uint32_t)count;
+    for (uint32_t i = 0; i < c->n_mappers; i++) {
+        rc = reader_number(r, "a mapper's location", b->view.n_ports - 1, 0, &port);
+        if (rc)
+            return rc;
+        if (room_for((void **)&b->mappers, &b->mappers_room, b->view.n_mappers + 1,
+                     sizeof(*b->mappers)))
+            return out_of_memory(r);
+        b->mappers[b->view.n_mappers++] = (uint32_t)port;
+    }
+    return 0;
+}
+
+static int read_reducers(struct reader *r, struct building *b, struct workload_fb_coflow *c)
+{
+    uint64_t count, port;
+    int rc = reader_number(r, "the number of reducers", WORKLOAD_FB_TASKS_MAX, 0, &count);
+    if (rc)
+        return rc;
+    if (!count || b->view.n_reducers + count > WORKLOAD_FB_TASKS_MAX)
+        return reader_fail(r, "the number of reducers", count ? "is too large" : "is 0");
+    c->n_reducers = (uint32_t)count;
+    for (uint32_t i = 0; i < c->n_reducers; i++) {
+        struct workload_fb_reducer reducer;
+        rc = reader_number(r, "a reducer's location", b->view.n_ports - 1, ':', &port);
+        if (!rc)
+            rc = reader_megabytes(r, &reducer.bytes);
+        if (rc)
+            return rc;
+        reducer.port = (uint32_t)port;
+        if (room_for((void **)&b->reducers, &b->reducers_room, b->view.n_reducers + 1,
+                     sizeof(*b->reducers)))
+            return out_of_memory(r);
+        b->reducers[b->view.n_reducers++] = reducer;
+    }
+    return 0;
+}
+
+static int read_coflow(struct reader *r, struct building *b, struct workload_fb_coflow *c)
+{
+    uint64_t arrival_ms;
+    int rc = reader_number(r, "the coflow's id", INT64_MAX, 0, &c->id);
+    if (!rc)
+        rc = reader_number(r, "the arrival", WORKLOAD_FB_ARRIVAL_MAX, 0, &arrival_ms);
+    if (!rc) {
+        c->arrival_ms = (int64_t)arrival_ms;
+        rc = read_mappers(r, b, c);
+    }
+    if (!rc)
+        rc = read_reducers(r, b, c);
+    return rc ? rc : reader_end_line(r);
+}
+
+static int read_header(struct reader *r, struct building *b)
+{
+    uint64_t ports, coflows;
+    int rc = reader_number(r, "the number of ports", WORKLOAD_FB_PORTS_MAX, 0, &ports);
+    if (!rc)
+        rc = reader_number(r, "the number of coflows", WORKLOAD_FB_COFLOWS_MAX, 0, &coflows);
+    if (!rc)
+        rc = reader_end_line(r);
+    if (rc)
+        return rc;
+    if (!ports || !coflows) {
+        r->line = 1;
+        return reader_fail(r, ports ? "the number of coflows" : "the number of ports", "is 0");
+    }
+    b->view.n_ports = (uint32_t)ports;
+    b->view.n_coflows = (size_t)coflows;
+    return 0;
+}
+
+static int read_coflows(struct reader *r, struct building *b)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < b->view.n_coflows; i++) {
+        reader_skip_blanks(r);
+        if (!*r->at)
+            return err_set(r->err, EINVAL, "%s:%zu: the trace ends after %zu of %zu coflows",
+                           r->name, r->line, i, b->view.n_coflows);
+        if (room_for((void **)&b->coflows, &room, i + 1, sizeof(*b->coflows)))
+            return out_of_memory(r);
+        int rc = read_coflow(r, b, &b->coflows[i]);
+        if (rc)
+            return rc;
+    }
+    while (isspace((unsigned char)*r->at))
+        r->line += *r->at++ == '\n';
+    return *r->at ? reader_fail(r, "the trace", "has more coflows than its first line says") : 0;
+}
+
+/* The tables move while they grow, so the coflows' pointers are set when all are there. */
+static void set_pointers(struct building *b)
+{
+    const uint32_t *mapper = b->mappers;
+    const struct workload_fb_reducer *reducer = b->reducers;
+    for (size_t i = 0; i < b->view.n_coflows; i++) {
+        b->coflows[i].mappers = mapper;
+        b->coflows[i].reducers = reducer;
+        mapper += b->coflows[i].n_mappers;
+        reducer += b->coflows[i].n_reducers;
+    }
+    b->view.coflows = b->coflows;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int check_unique(struct reader *r, const struct building *b)
+{
+    uint64_t *ids = malloc(b->view.n_coflows * sizeof(*ids));
+    if (!ids)
+        return out_of_memory(r);
+    for (size_t i = 0; i < b->view.n_coflows; i++)
+        ids[i] = b->coflows[i].id;
+    qsort(ids, b->view.n_coflows, sizeof(*ids), by_id);
+    int rc = 0;
+    for (size_t i = 1; i < b->view.n_coflows && !rc; i++)
+        if (ids[i] == ids[i - 1])
+            rc = err_set(r->err, EINVAL, "%s: two coflows have the id %llu", r->name,
+                         (unsigned long long)ids[i]);
+    free(ids);
+    return rc;
+}
+
+static int parse_owned(char *text, size_t size, const char *name, struct workload_fb **ret_trace,
+                       struct err *err)
+{
+    struct reader r = {.at = text, .line = 1, .name = name, .err = err};
+    struct building *b = calloc(1, sizeof(*b));
+    if (!b)
+        return out_of_memory(&r);
+    int rc = strlen(text) == size ? 0 : reader_fail(&r, "the text", "holds a NUL byte");
+    if (!rc)
+        rc = read_header(&r, b);
+    if (!rc)
+        rc = read_coflows(&r, b);
+    if (!rc)
+        rc = check_unique(&r, b);
+    if (rc) {
+        workload_fb_destroy(&b->view);
+        return rc;
+    }
+    set_pointers(b);
+    *ret_trace = &b->view;
+    return 0;
+}
+
+int workload_fb_parse(const char *text, size_t size, const char *name,
+                      struct workload_fb **ret_trace, struct err *err)
+{
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return err_set(err, ENOMEM, "%s: not enough memory for this trace", name);
+    if (size)
+        memcpy(copy, text, size);
+    copy[size] = 0;
+    int rc = parse_owned(copy, size, name, ret_trace, err);
+    free(copy);
+    return rc;
+}
+
+static int read_all(FILE *file, char **ret_text, size_t *ret_size)
+{
+    size_t size = 0, room = 0;
+    char *text = NULL;
+    do {
+        if (room_for((void **)&text, &room, size + 65536 + 1, 1)) {
+            free(text);
+            return -ENOMEM;
+        }
+        size += fread(text + size, 1, room - size - 1, file);
+    } while (!feof(file) && !ferror(file));
+    text[size] = 0;
+    *ret_text = text;
+    *ret_size = size;
+    return ferror(file) ? -EIO : 0;
+}
+
+int workload_fb_load(const char *path, struct workload_fb **ret_trace, struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return err_sys(err, errno, "cannot open the trace %s", path);
+    int rc = read_all(file, &text, &size);
+    fclose(file);
+    rc = rc ? err_sys(err, -rc, "cannot read the trace %s", path)
+            : parse_owned(text, size, path, ret_trace, err);
+    free(text);
+    return rc;
+}
+
+void workload_fb_destroy(struct workload_fb *trace)
+{
+    struct building *b = (struct building *)trace;
+    if (!b)
+        return;
+    free(b->coflows);
+    free(b->mappers);
+    free(b->reducers);
+    free(b);
+}
