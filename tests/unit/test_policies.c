@@ -40,12 +40,16 @@ static void test_tables(void **state)
     assert_null(engine_policy_name("mode", 4));
     for (int i = 0; turn_policies[i]; i++)
         assert_non_null(turn_policies[i]->number);
-    for (int i = 0; place_policies[i]; i++)
-        assert_non_null(place_policies[i]->pick);
+    for (int i = 0; place_policies[i]; i++) {
+        const struct place_policy *p = place_policies[i];
+        assert_non_null(p->pick);
+        assert_true(!p->even || p->policy.state[POLICY_JOB].size >= sizeof(struct local_job));
+    }
     for (int i = 0; commit_policies[i]; i++)
         assert_non_null(commit_policies[i]->admits);
     for (int i = 0; network_policies[i]; i++) {
         assert_non_null(network_policies[i]->levels);
+        assert_non_null(network_policies[i]->explain);
         for (int mode = 0; mode < 2; mode++)
             assert_true(network_policies[i]->order((enum mode)mode) < ORDERS);
     }

@@ -344,6 +344,44 @@ static void idle_cluster(void)
     script_end(&s);
 }
 
+/* What no policy in force has decided is not laid at its door. */
+static void test_what_was_before_is_called_so(void **state)
+{
+    (void)state;
+    static const uint64_t sums[] = {900000000};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = script_config();
+    script_begin(&s, &config);
+    script_host(&s, 0, 1);
+    script_submit(&s, &(struct script_job){.number = 1, .maps = 1, .reduces = 1, .sums = sums});
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+    script_host_event(&s, EVENT_HOST_SILENT, 0);
+    script_host(&s, 1, 1);
+    uint64_t old = script_attempt_of(&s, 1, 1, 0);
+    script_attempt(&s, EVENT_ATTEMPT_FAILED, old, 0);
+    assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
+    says(&e, "Runs on h1 because nobody received over its downlink");
+    says(&e, "that of its ");
+    struct event set = {.kind = EVENT_POLICY_SET};
+    set.policy_set.question = "network";
+    set.policy_set.name = "none";
+    script_event(&s, set);
+    assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
+    says(&e, "from before the network policy \"none\" was set");
+    set.policy_set.question = "place";
+    set.policy_set.name = "random";
+    script_event(&s, set);
+    assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
+    says(&e, "Runs on h1 because nobody received over its downlink");
+
+    script_submit(&s, &(struct script_job){.number = 2, .maps = 1, .map_ns = SECOND});
+    script_event(&s, script_seen_event(77, 2, 0, 0, 1));
+    assert_int_equal(engine_explain(s.engine, 2, 0, 0, &e), 0);
+    says(&e, "Runs on h1, where it was found running");
+    script_end(&s);
+}
+
 static const struct policy *policy_number(int n)
 {
     for (int i = 0; turn_policies[i]; i++)
@@ -412,6 +450,9 @@ static void test_every_reason_of_every_table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_reason_of_every_table)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_reason_of_every_table),
+        cmocka_unit_test(test_what_was_before_is_called_so),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
