@@ -63,8 +63,10 @@ void job_reorder(struct engine *engine, struct job *job)
         local_reorder(job->buckets[i]);
     }
     struct stage *stage;
-    TAILQ_FOREACH (stage, &job->waiting, of_job)
+    TAILQ_FOREACH (stage, &job->waiting, of_job) {
+        engine->counters.visits++;
         hold_reorder(engine, stage);
+    }
 }
 
 static void count_ready(struct engine *engine, struct stage *stage, int by)

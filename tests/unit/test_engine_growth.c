@@ -227,6 +227,36 @@ static void test_held_jobs(void **state)
     assert_true(2 * c <= 3 * a);
 }
 
+/* A chain of stages, one task each: whoever moves in turn at each start and end is not looked at as
+ * a whole. */
+static uint64_t cost_of_chain(uint32_t stages)
+{
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.turn, "fair");
+    script_begin(&s, &config);
+    script_job_begin(&s, 1);
+    for (uint32_t i = 0; i < stages; i++)
+        script_stage(&s, 1, i, 1, i ? i - 1 : ENGINE_NONE, EDGE_BARRIER);
+    script_job_end(&s, 1);
+    script_host(&s, 0, 1);
+    uint64_t before = visits(&s);
+    for (uint32_t i = 0; i + 1 < PROBES; i++)
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, i, 0), 0);
+    uint64_t looked_at = visits(&s) - before;
+    script_end(&s);
+    return looked_at;
+}
+
+static void test_jobs_of_many_stages(void **state)
+{
+    (void)state;
+    uint64_t a = cost_of_chain(PROBES), b = cost_of_chain(10 * PROBES);
+    print_message("chain: %llu, 10 × stages %llu visits\n", (unsigned long long)a,
+                  (unsigned long long)b);
+    assert_true(2 * b <= 3 * a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_baselines),
         cmocka_unit_test(test_fair),
         cmocka_unit_test(test_held_jobs),
+        cmocka_unit_test(test_jobs_of_many_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
