@@ -60,8 +60,6 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *user)
     return 0;
 }
 
-/* ---- scripted --------------------------------------------------------------------------- */
-
 static void clock_advance(struct clock *clock, int64_t until_ns)
 {
     while (clock->due_ns <= until_ns) {
@@ -139,8 +137,6 @@ static int scripted_open(struct clock *clock, const char *path, struct err *err)
         sd_event_add_io(clock->loop, &clock->listening, clock->listener, EPOLLIN, on_client, clock);
     return r < 0 ? err_sys(err, -r, "cannot listen on %s", path) : 0;
 }
-
-/* ---- both ------------------------------------------------------------------------------- */
 
 static int real_open(struct clock *clock, struct err *err)
 {

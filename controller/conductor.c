@@ -3,6 +3,7 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clock.h"
 #include "controller/endings.h"
+#include "lib/container_of.h"
 #include "lib/log.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ struct conductor {
     sd_event *loop;
     sd_event_source *after; /* flushes the recording after each dispatch of the loop */
     struct settings settings;
-    struct state *state;
+    struct epoch *epoch;
     struct conductor_hooks hooks;
     struct clock *clock;
     int64_t started_ns;
@@ -47,8 +48,6 @@ struct conductor {
     uint64_t orphans, lost[LOST_JOBS_MAX]; /* lost: job numbers */
     uint32_t n_lost;
 };
-
-/* ---- facts ------------------------------------------------------------------------------ */
 
 static void conductor_break(struct conductor *conductor, const char *what)
 {
@@ -82,8 +81,6 @@ static void on_failed(void *user, uint64_t attempt, const char *words)
     conductor->words.attempt = attempt;
     wire_copy(conductor->words.text, sizeof(conductor->words.text), words);
 }
-
-/* ---- decisions -------------------------------------------------------------------------- */
 
 static void job_log(const struct job_ending *ending, const char *name)
 {
@@ -239,8 +236,6 @@ static void run(struct conductor *conductor, bool wake)
     rearm(conductor);
 }
 
-/* ---- in --------------------------------------------------------------------------------- */
-
 void conductor_message(struct conductor *conductor, uint64_t peer, const char *identity,
                        const duopoly_Envelope *envelope)
 {
@@ -280,8 +275,7 @@ int conductor_cancel(struct conductor *conductor, uint64_t job, const char *aske
 
 static void on_deadline(struct timer *timer, int64_t now_ns)
 {
-    struct conductor *conductor =
-        (struct conductor *)((char *)timer - offsetof(struct conductor, deadline));
+    struct conductor *conductor = container_of(timer, struct conductor, deadline);
     (void)now_ns;
     run(conductor, true);
 }
@@ -305,8 +299,6 @@ static int on_after(sd_event_source *source, void *user)
         log_note("%s", err.text);
     return 0;
 }
-
-/* ---- what agents ask -------------------------------------------------------------------- */
 
 static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
 {
@@ -336,14 +328,14 @@ static bool on_job_wanted(void *user, uint64_t job)
 static bool on_host_known(void *user, const char *name)
 {
     const struct conductor *conductor = user;
-    return state_host_known(conductor->state, name);
+    return epoch_host_known(conductor->epoch, name);
 }
 
 static void on_host_new(void *user, const char *name)
 {
     const struct conductor *conductor = user;
     struct err err;
-    if (state_host_add(conductor->state, name, &err) < 0)
+    if (epoch_host_add(conductor->epoch, name, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
 }
 
@@ -351,14 +343,14 @@ static void on_host_forgotten(void *user, const char *name)
 {
     const struct conductor *conductor = user;
     struct err err;
-    if (state_host_remove(conductor->state, name, &err) < 0)
+    if (epoch_host_remove(conductor->epoch, name, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
 }
 
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
     int r = agents_forget_name(conductor->agents, name);
-    if (r == -ENOENT && state_host_known(conductor->state, name)) {
+    if (r == -ENOENT && epoch_host_known(conductor->epoch, name)) {
         on_host_forgotten(conductor, name);
         return 0;
     }
@@ -369,7 +361,7 @@ int conductor_forget_host(struct conductor *conductor, const char *name)
 static uint64_t on_newest_job(void *user)
 {
     const struct conductor *conductor = user;
-    return state_newest_job(conductor->state);
+    return epoch_newest_job(conductor->epoch);
 }
 
 static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
@@ -378,8 +370,6 @@ static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
     struct job_view job;
     return engine_job_after(conductor->engine, after, &job) == 0 && job.job <= until;
 }
-
-/* ---- views ------------------------------------------------------------------------------ */
 
 int64_t conductor_now_ns(const struct conductor *conductor)
 {
@@ -406,14 +396,14 @@ const struct settings *conductor_settings(const struct conductor *conductor)
     return &conductor->settings;
 }
 
-struct state *conductor_state(struct conductor *conductor)
+int conductor_job_number(struct conductor *conductor, uint64_t *ret_job, struct err *err)
 {
-    return conductor->state;
+    return epoch_job_number(conductor->epoch, ret_job, err);
 }
 
 uint32_t conductor_epoch(const struct conductor *conductor)
 {
-    return state_epoch(conductor->state);
+    return epoch_number(conductor->epoch);
 }
 
 const struct mode_change *conductor_mode_change(const struct conductor *conductor)
@@ -443,13 +433,11 @@ uint64_t conductor_version(const struct conductor *conductor)
     return conductor->version;
 }
 
-/* ---- life ------------------------------------------------------------------------------- */
-
 static int agents_begin(struct conductor *conductor)
 {
     const struct settings *settings = &conductor->settings;
     const struct agents_config config = {
-        .epoch = state_epoch(conductor->state),
+        .epoch = epoch_number(conductor->epoch),
         .hosts_max = (uint32_t)settings->bounds.hosts,
         .heartbeat_ns = settings->timers.heartbeat_ns,
         .silent_ns = settings->timers.silent_ns,
@@ -461,7 +449,7 @@ static int agents_begin(struct conductor *conductor)
         .fetch_stall_ns = settings->timers.fetch_stall_ns,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
-        .resync_hosts = state_hosts(conductor->state),
+        .resync_hosts = epoch_hosts(conductor->epoch),
     };
     const struct agents_hooks hooks = {on_send,         on_event,          on_failed,
                                        on_levels,       on_job_wanted,     on_host_known,
@@ -479,21 +467,21 @@ static int agents_begin(struct conductor *conductor)
 
 static int conductor_begin(struct conductor *conductor, const char *clock_path, struct err *err)
 {
-    const struct settings_log *log = &conductor->settings.log;
+    const struct settings_recording *recording = &conductor->settings.recording;
     struct engine_config config;
     int r = clock_open(conductor->loop, clock_path, on_due, conductor, &conductor->clock, err);
     if (r < 0)
         return r;
     conductor->started_ns = clock_now_ns(conductor->clock);
-    settings_engine(&conductor->settings, state_epoch(conductor->state), &config);
+    settings_engine(&conductor->settings, epoch_number(conductor->epoch), &config);
     if ((r = engine_create(&config, &conductor->engine, err)) < 0)
         return r;
     conductor->asker = "";
     if (!(conductor->history = history_create(config.finished_max)))
         return err_sys(err, ENOMEM, "the history of jobs");
-    if (*log->folder &&
-        (r = recording_open(log->folder, (uint64_t)log->max_bytes, (uint32_t)log->files,
-                            conductor->engine, &conductor->recording, err)) < 0)
+    if (*recording->folder && (r = recording_open(recording->folder, (uint64_t)recording->max_bytes,
+                                                  (uint32_t)recording->files, conductor->engine,
+                                                  &conductor->recording, err)) < 0)
         return r;
     if ((r = agents_begin(conductor)) < 0)
         return err_sys(err, -r, "the table of agents");
@@ -503,7 +491,7 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
     return 0;
 }
 
-int conductor_open(sd_event *loop, const struct settings *settings, struct state *state,
+int conductor_open(sd_event *loop, const struct settings *settings, struct epoch *epoch,
                    const char *clock_path, const struct conductor_hooks *hooks,
                    struct conductor **ret_conductor, struct err *err)
 {
@@ -512,7 +500,7 @@ int conductor_open(sd_event *loop, const struct settings *settings, struct state
         return err_sys(err, ENOMEM, "the controller");
     conductor->loop = sd_event_ref(loop);
     conductor->settings = *settings;
-    conductor->state = state;
+    conductor->epoch = epoch;
     conductor->hooks = *hooks;
     conductor->deadline.fire = on_deadline;
     timers_init(&conductor->timers);

@@ -29,14 +29,12 @@ struct conductor_hooks {
     void *send_user, *ended_user;
 };
 
-/* `state` is borrowed until close; `clock_path` NULL: real time (clock.h). */
-int conductor_open(sd_event *loop, const struct settings *settings, struct state *state,
+/* `epoch` is borrowed until close; `clock_path` NULL: real time (clock.h). */
+int conductor_open(sd_event *loop, const struct settings *settings, struct epoch *epoch,
                    const char *clock_path, const struct conductor_hooks *hooks,
                    struct conductor **ret_conductor, struct err *err);
 /* NULL is fine. */
 void conductor_close(struct conductor *conductor);
-
-/* ---- in --------------------------------------------------------------------------------- */
 
 /* From an agent's connection; returns when everything that follows from it is done and
  * acknowledged. */
@@ -48,6 +46,8 @@ void conductor_malformed(struct conductor *conductor, uint64_t peer, const char 
  * rejected, with the engine's reason in *ret_rejection. Not to be called from a hook. */
 int conductor_request(struct conductor *conductor, struct event *request,
                       struct decision *ret_rejection);
+/* The next job number, as epoch_job_number. */
+int conductor_job_number(struct conductor *conductor, uint64_t *ret_job, struct err *err);
 /* Cancels a job for `asker`, whose words say who it is. As conductor_request. */
 int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
                      struct decision *ret_rejection);
@@ -55,14 +55,11 @@ int conductor_cancel(struct conductor *conductor, uint64_t job, const char *aske
 /* Forgets a name, with all that is known of it. −ENOENT: nobody has it; −EBUSY: it has a session. */
 int conductor_forget_host(struct conductor *conductor, const char *name);
 
-/* ---- views ------------------------------------------------------------------------------ */
-
 int64_t conductor_now_ns(const struct conductor *conductor);
 int64_t conductor_started_ns(const struct conductor *conductor);
 const struct engine *conductor_engine(const struct conductor *conductor);
 const struct agents *conductor_agents(const struct conductor *conductor);
 const struct settings *conductor_settings(const struct conductor *conductor);
-struct state *conductor_state(struct conductor *conductor);
 uint32_t conductor_epoch(const struct conductor *conductor);
 /* The last change of the mode, with the rule and the numbers that it followed from; NULL: none. */
 struct mode_change {
@@ -76,7 +73,7 @@ const struct mode_change *conductor_mode_change(const struct conductor *conducto
 #define LOST_JOBS_MAX 1024
 void conductor_orphans(const struct conductor *conductor, uint64_t *ret_attempts,
                        uint32_t *ret_jobs);
-/* NULL: no log is written. */
+/* NULL: nothing is recorded. */
 const struct recording *conductor_recording(const struct conductor *conductor);
 /* How attempts and jobs ended. */
 const struct history *conductor_history(const struct conductor *conductor);

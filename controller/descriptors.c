@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
-/* The daemon's own: state, log and their successors, loop, timers, ZeroMQ's threads. */
+/* The daemon's own: state, recording and their successors, loop, timers, ZeroMQ's threads. */
 #define OWN         64u
 #define SPARE_MAX   1024u
 #define AGENTS_MIN  16u

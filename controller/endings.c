@@ -14,8 +14,6 @@ void endings_words(const char *peers_words, char *ret_words, size_t size)
     ret_words[n] = '\0';
 }
 
-/* ---- attempts --------------------------------------------------------------------------- */
-
 static const char *host_name(const struct engine *engine, uint32_t host)
 {
     struct host_view view;
@@ -132,8 +130,6 @@ void endings_note(struct history *history, const struct engine *engine, int64_t 
         break;
     }
 }
-
-/* ---- jobs ------------------------------------------------------------------------------- */
 
 static void failed_say(const struct history *history, const struct engine *engine,
                        const struct decision *decision, struct job_ending *ending)

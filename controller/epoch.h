@@ -16,33 +16,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STATE_JOB_BLOCK 4096
+#define EPOCH_JOB_BLOCK 4096
 
-struct state;
+struct epoch;
 
 /* Opens `folder` (made if it is missing), locks it and raises the epoch. −EWOULDBLOCK: another
  * controller has it. */
-int state_open(const char *folder, struct state **ret_state, struct err *err);
+int epoch_open(const char *folder, struct epoch **ret_epoch, struct err *err);
 
 /* From 1; never 0, never one that was used before. */
-uint32_t state_epoch(const struct state *state);
+uint32_t epoch_number(const struct epoch *epoch);
 
 /* The next job number, from 1. Fails (−errno) when the disk does, and then gives none away. */
-int state_job_number(struct state *state, uint64_t *ret_job, struct err *err);
+int epoch_job_number(struct epoch *epoch, uint64_t *ret_job, struct err *err);
 
 /* Whether a host of this name was known to the controller that used the folder before. O(1)
  * expected. */
-bool state_host_known(const struct state *state, const char *name);
-uint32_t state_hosts(const struct state *state);
+bool epoch_host_known(const struct epoch *epoch, const char *name);
+uint32_t epoch_hosts(const struct epoch *epoch);
 
 /* Remembers a name for the next start; does nothing if it is known. */
-int state_host_add(struct state *state, const char *name, struct err *err);
+int epoch_host_add(struct epoch *epoch, const char *name, struct err *err);
 
 /* Forgets one; does nothing if it is not known. */
-int state_host_remove(struct state *state, const char *name, struct err *err);
+int epoch_host_remove(struct epoch *epoch, const char *name, struct err *err);
 
-/* The last number that was given to a job, by whatever controller; 0: none was. It may also be greater. */
-uint64_t state_newest_job(const struct state *state);
+/* The last number that was given to a job by whatever controller, or a greater one; 0: none was. */
+uint64_t epoch_newest_job(const struct epoch *epoch);
 
 /* NULL is fine. */
-void state_close(struct state *state);
+void epoch_close(struct epoch *epoch);

@@ -155,8 +155,6 @@ void history_job_ended(struct history *history, const struct job_ending *ending)
         past_drop(history, TAILQ_FIRST(&history->by_end));
 }
 
-/* ---- views ------------------------------------------------------------------------------ */
-
 const struct ending *history_attempt(const struct history *history, uint64_t attempt)
 {
     struct kept *kept;

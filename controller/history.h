@@ -3,7 +3,7 @@
  *
  * The engine forgets an attempt as it ends and a job's tasks as the job ends, and no decision ever
  * depends on a sentence: so the sentences live here, beside the engine, and neither its dump nor
- * its log carries them. Lost with the controller, as jobs are.
+ * its recording carries them. Lost with the controller, as jobs are.
  *
  * Kept, per job: why it ended, the first HISTORY_DONE attempts that were done, and the newest
  * HISTORY_OTHERS that ended otherwise; of all jobs together the newest HISTORY_ENDINGS. A job stays

@@ -35,7 +35,7 @@ struct arguments {
 /* Everything that is open; closed in the opposite order. */
 struct controller {
     sd_event *loop;
-    struct state *state;
+    struct epoch *epoch;
     struct agents_zmq *door;
     struct control *control;
     struct conductor *conductor;
@@ -91,8 +91,6 @@ static void presets_print(void)
                p->what, p->levels ? " (simulator only)" : "");
 }
 
-/* ---- the process ------------------------------------------------------------------------ */
-
 /* /run is empty after a boot: the socket's folder is made, not its parents. */
 static int folder_make(const char *path, struct err *err)
 {
@@ -103,8 +101,6 @@ static int folder_make(const char *path, struct err *err)
         return err_sys(err, errno, "%s cannot be made", folder);
     return 0;
 }
-
-/* ---- the controller --------------------------------------------------------------------- */
 
 static int controller_open(struct controller *controller, const struct settings *settings,
                            const char *clock, struct err *err)
@@ -120,7 +116,7 @@ static int controller_open(struct controller *controller, const struct settings 
     if (watched < 0)
         r = err_sys(err, -watched, "no watchdog");
     if (r == 0)
-        r = state_open(settings->state, &controller->state, err);
+        r = epoch_open(settings->state, &controller->epoch, err);
     if (r == 0)
         r = folder_make(settings->socket, err);
     if (r == 0)
@@ -131,7 +127,7 @@ static int controller_open(struct controller *controller, const struct settings 
         return r;
     hooks.send_user = controller->door;
     hooks.ended_user = controller->control;
-    r = conductor_open(controller->loop, settings, controller->state, clock, &hooks,
+    r = conductor_open(controller->loop, settings, controller->epoch, clock, &hooks,
                        &controller->conductor, err);
     if (r < 0)
         return r;
@@ -145,7 +141,7 @@ static void controller_close(struct controller *controller)
     control_close(controller->control);
     conductor_close(controller->conductor);
     agents_zmq_close(controller->door);
-    state_close(controller->state);
+    epoch_close(controller->epoch);
     sd_event_unref(controller->loop);
 }
 
@@ -169,7 +165,7 @@ static void group_say(const struct settings *settings)
 
 static int controller_run(struct controller *controller, const struct settings *settings)
 {
-    log_note("epoch %" PRIu32 ", agents on %s, clients on %s", state_epoch(controller->state),
+    log_note("epoch %" PRIu32 ", agents on %s, clients on %s", epoch_number(controller->epoch),
              agents_zmq_address(controller->door), settings->socket);
     descriptors_say(&controller->descriptors, settings);
     group_say(settings);

@@ -16,8 +16,6 @@
 
 #define OF_PRESET "preset" /* as a value: what policy.preset says */
 
-/* ---- policies: the engine knows their names --------------------------------------------- */
-
 static int policy_parse(const char *question, const char *text, void *target, struct err *err)
 {
     char words[256] = "";
@@ -89,8 +87,6 @@ static int even_wait_parse(const char *text, void *target, struct err *err)
         *(int64_t *)target = ns;
     return r;
 }
-
-/* ---- the tables ------------------------------------------------------------------------- */
 
 #define DURATION(s, member, name_, preset_, min_, max_)                                            \
     {                                                                                              \
@@ -167,7 +163,7 @@ static const struct conf_section timer_section = {timer_fields, sizeof(struct se
                                                   timers_check};
 
 /* A path, or a name in `state`. */
-static int log_folder_check(const char *text, struct err *err)
+static int recording_folder_check(const char *text, struct err *err)
 {
     if (*text == '/')
         return conf_check_folder(text, err);
@@ -176,13 +172,14 @@ static int log_folder_check(const char *text, struct err *err)
     return 0;
 }
 
-static const struct conf_field log_fields[] = {
-    CHECKED(settings_log, folder, "folder", "log", log_folder_check),
-    BYTES(settings_log, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40),
-    NUMBER(settings_log, files, "files", "4", 1, 1000),
+static const struct conf_field recording_fields[] = {
+    CHECKED(settings_recording, folder, "folder", "log", recording_folder_check),
+    BYTES(settings_recording, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40),
+    NUMBER(settings_recording, files, "files", "4", 1, 1000),
     END,
 };
-static const struct conf_section log_section = {log_fields, sizeof(struct settings_log), NULL};
+static const struct conf_section recording_section = {recording_fields,
+                                                      sizeof(struct settings_recording), NULL};
 
 static const char *const mode_rules[] = {
     [MODE_RULE_FIRST] = "first",
@@ -292,15 +289,13 @@ static const struct conf_field settings_fields[] = {
     CHECKED(settings, group, "group", SETTINGS_GROUP, group_check),
     CHECKED(settings, state, "state", "/var/lib/duopoly", conf_check_folder),
     SECTION(settings, timers, "timers", &timer_section),
-    SECTION(settings, log, "log", &log_section),
+    SECTION(settings, recording, "log", &recording_section),
     SECTION(settings, policy, "policy", &policy_section),
     SECTION(settings, levels, "levels", &table_section),
     SECTION(settings, bounds, "bounds", &bound_section),
     END,
 };
 const struct conf_section settings_section = {settings_fields, sizeof(struct settings), NULL};
-
-/* ---- what the engine is given ----------------------------------------------------------- */
 
 static void levels_fill(const struct settings_levels *levels, struct level_table *ret_table)
 {
@@ -360,19 +355,19 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
 }
 
 /* A name stands for a folder in `state`. */
-static int log_folder_resolve(struct settings *settings, struct err *err)
+static int recording_folder_resolve(struct settings *settings, struct err *err)
 {
-    struct settings_log *log = &settings->log;
-    char folder[sizeof(log->folder) + sizeof(settings->state) + 1];
-    if (strcmp(log->folder, "none") == 0)
-        strcpy(log->folder, "");
-    if (!*log->folder || *log->folder == '/')
+    struct settings_recording *recording = &settings->recording;
+    char folder[sizeof(recording->folder) + sizeof(settings->state) + 1];
+    if (strcmp(recording->folder, "none") == 0)
+        strcpy(recording->folder, "");
+    if (!*recording->folder || *recording->folder == '/')
         return 0;
-    snprintf(folder, sizeof(folder), "%s/%s", settings->state, log->folder);
-    if (strlen(folder) >= sizeof(log->folder))
+    snprintf(folder, sizeof(folder), "%s/%s", settings->state, recording->folder);
+    if (strlen(folder) >= sizeof(recording->folder))
         return err_set(err, EINVAL, "log: folder: %s is longer than %zu bytes", folder,
-                       sizeof(log->folder) - 1);
-    strcpy(log->folder, folder);
+                       sizeof(recording->folder) - 1);
+    strcpy(recording->folder, folder);
     return 0;
 }
 
@@ -385,7 +380,7 @@ int settings_load(const char *path, struct settings *ret_settings, struct err *e
                  : conf_defaults(&settings_section, &settings, err);
     if (r < 0)
         return r;
-    if ((r = log_folder_resolve(&settings, err)) < 0)
+    if ((r = recording_folder_resolve(&settings, err)) < 0)
         return path ? err_prefix(err, "%s", path) : r;
     settings_engine(&settings, 1, &config);
     if ((r = engine_create(&config, &engine, err)) < 0)

@@ -19,7 +19,7 @@ struct settings_timers {
     int64_t fetch_stall_ns, forget_ns;
 };
 
-struct settings_log {
+struct settings_recording {
     char folder[256]; /* empty: nothing is recorded */
     int64_t max_bytes, files;
 };
@@ -58,7 +58,7 @@ struct settings {
     char group[32];
     char state[256];
     struct settings_timers timers;
-    struct settings_log log;
+    struct settings_recording recording;
     struct settings_policy policy;
     struct settings_tables levels;
     struct settings_bounds bounds;

@@ -1,14 +1,13 @@
 #include "controller/agents/agent.h"
 #include "controller/resources_wire.h"
 
+#include "lib/container_of.h"
 #include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define container(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 static void event_tell(struct agent *agent, const struct event *event)
 {
@@ -24,8 +23,6 @@ static void attempt_tell(struct agent *agent, enum event_kind kind, uint64_t att
     event.attempt.exit_status = exit_status;
     event_tell(agent, &event);
 }
-
-/* ---- attempts that we know of ----------------------------------------------------------- */
 
 static struct agent_attempt *entry_find(struct agent *agent, uint64_t attempt)
 {
@@ -60,7 +57,7 @@ static void entry_lose(struct agent *agent, struct agent_attempt *entry)
  * the host's loss, decides. */
 static void answer_fire(struct timer *timer, int64_t now_ns)
 {
-    struct agent_attempt *entry = container(timer, struct agent_attempt, timer);
+    struct agent_attempt *entry = container_of(timer, struct agent_attempt, timer);
     struct agent *agent = entry->agent;
     struct agents *agents = agent->agents;
     uint64_t attempt = entry->attempt;
@@ -93,8 +90,6 @@ static struct agent_attempt *entry_add(struct agent *agent, uint64_t attempt)
     HASH_ADD(hh, agent->attempts, attempt, sizeof(entry->attempt), entry);
     return entry;
 }
-
-/* ---- starts ----------------------------------------------------------------------------- */
 
 static int inputs_send(struct agent *agent, uint64_t attempt, const duopoly_Input *inputs,
                        uint32_t n)
@@ -136,8 +131,6 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
     else
         attempt_tell(agent, EVENT_ATTEMPT_LOST, start->attempt, 0, 0);
 }
-
-/* ---- what the agent says of an attempt -------------------------------------------------- */
 
 static bool is_running(duopoly_AttemptPhase phase)
 {
@@ -225,8 +218,6 @@ void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
     if (entry_add(agent, state->attempt))
         seen_tell(agent, state);
 }
-
-/* ---- inventories ------------------------------------------------------------------------ */
 
 void agent_inventory_begin(struct agent *agent)
 {

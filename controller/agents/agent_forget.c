@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- indexes ---------------------------------------------------------------------------- */
-
 static struct agent_index *first_resting(const struct agents *agents)
 {
     return &agents->resting[agents->first_resting % agents->config.hosts_max];
@@ -47,8 +45,6 @@ static void index_give(struct agents *agents, const struct agent *agent)
     uint32_t at = (agents->first_resting + agents->n_resting++) % agents->config.hosts_max;
     agents->resting[at] = index;
 }
-
-/* ---- names ------------------------------------------------------------------------------ */
 
 static void host_tell(struct agent *agent)
 {

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- HELLO ------------------------------------------------------------------------------ */
-
 static bool resources_valid(const duopoly_Resources *r)
 {
     return r->slots >= 0 && r->cpu_milli >= 0 && r->mem_bytes >= 0 && r->gpu_milli >= 0 &&

@@ -1,14 +1,11 @@
 #include "controller/agents/agent.h"
 
+#include "lib/container_of.h"
 #include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-#define container(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
-
-/* ---- sending ---------------------------------------------------------------------------- */
 
 int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state)
 {
@@ -61,8 +58,6 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
         agent_tell_host(agent, EVENT_HOST_SILENT);
 }
 
-/* ---- facts about hosts ------------------------------------------------------------------ */
-
 void agent_tell_host(struct agent *agent, enum event_kind kind)
 {
     struct event event = {.kind = kind};
@@ -107,11 +102,9 @@ void agent_tell_join(struct agent *agent)
         agent_tell_host(agent, EVENT_HOST_BACK);
 }
 
-/* ---- timers ----------------------------------------------------------------------------- */
-
 void agent_watch_fire(struct timer *timer, int64_t now_ns)
 {
-    struct agent *agent = container(timer, struct agent, watch);
+    struct agent *agent = container_of(timer, struct agent, watch);
     const struct agents_config *config = &agent->agents->config;
     int64_t quiet_ns = now_ns - agent->heard_ns;
     if (agent->lost && !agent->open) {
@@ -138,15 +131,13 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
 
 void agent_beat_fire(struct timer *timer, int64_t now_ns)
 {
-    struct agent *agent = container(timer, struct agent, beat);
+    struct agent *agent = container_of(timer, struct agent, beat);
     struct agents *agents = agent->agents;
     timers_arm(agents->timers, timer, now_ns + agents->config.heartbeat_ns);
     wire_begin(&agents->out, duopoly_Envelope_lease_tag)->body.lease.lease_ms =
         (uint32_t)(agents->config.lease_ns / 1000000);
     agent_send(agent, &agents->out, false);
 }
-
-/* ---- messages --------------------------------------------------------------------------- */
 
 static void load_take(struct agent *agent, const duopoly_Load *load)
 {

@@ -1,16 +1,11 @@
-#include "controller/agents/agents.h"
-
 #include "controller/agents/agent.h"
+#include "lib/container_of.h"
 #include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define container(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
-
-/* ---- the table -------------------------------------------------------------------------- */
 
 /* Where `name` stands, or belongs, in agents->order. */
 static uint32_t order_place(const struct agents *agents, const char *name)
@@ -133,8 +128,6 @@ struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello)
     return agent;
 }
 
-/* ---- after a restart -------------------------------------------------------------------- */
-
 static void resync_end(struct agents *agents)
 {
     agents->resyncing = false;
@@ -146,14 +139,12 @@ static void resync_end(struct agents *agents)
 
 static void resync_fire(struct timer *timer, int64_t now_ns)
 {
-    struct agents *agents = container(timer, struct agents, resync);
+    struct agents *agents = container_of(timer, struct agents, resync);
     (void)now_ns;
     log_note("%" PRIu32 " hosts known before have not come back: going on without them",
              agents->awaited);
     resync_end(agents);
 }
-
-/* ---- decisions -------------------------------------------------------------------------- */
 
 static struct agent *agent_of_host(const struct agents *agents, uint32_t host)
 {
@@ -221,8 +212,6 @@ void agents_forget(struct agents *agents, uint32_t host, uint64_t job)
     agent_send(agent, &agents->out, true);
 }
 
-/* ---- views ------------------------------------------------------------------------------ */
-
 static enum agent_state state_of(const struct agent *agent)
 {
     if (agent->lost)
@@ -289,8 +278,6 @@ const struct agents_counters *agents_counters(const struct agents *agents)
 {
     return &agents->counters;
 }
-
-/* ---- life ------------------------------------------------------------------------------- */
 
 int agents_create(const struct agents_config *config, const struct agents_hooks *hooks,
                   struct timers *timers, int64_t now_ns, struct agents **ret_agents)

@@ -75,8 +75,6 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
 /* NULL is fine. */
 void agents_destroy(struct agents *agents);
 
-/* ---- what comes in ---------------------------------------------------------------------- */
-
 /* A message on connection `peer`; `identity` is the transport's word for who it is, NULL where it
  * has none (then HELLO's name counts). */
 void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
@@ -88,8 +86,6 @@ void agents_malformed(struct agents *agents, uint64_t peer, const char *why);
 /* To be called when the engine has taken the facts of the last message or timer: acknowledges it.
  */
 void agents_settle(struct agents *agents);
-
-/* ---- what goes out: `host` is a host's index -------------------------------------------- */
 
 /* Sends a start (attempt, job… filled in, `inputs` set here) and its inputs. If it cannot be sent
  * the attempt is told lost. */
@@ -108,8 +104,6 @@ void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 /* Forgets a host or switch that has no session: its attempts and outputs are lost, its index may be
  * another's when no job can mean it any more. −ENOENT, or −EBUSY while it has a session. */
 int agents_forget_name(struct agents *agents, const char *name);
-
-/* ---- views ------------------------------------------------------------------------------ */
 
 enum agent_state {
     AGENT_JOINING, /* its inventory is not in, or waits for the others */

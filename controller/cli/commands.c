@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arguments -------------------------------------------------------------------------- */
-
 /* Reads digits up to `end_character`; NULL if there are none or too many. */
 static const char *digits_read(const char *text, char end_character, uint64_t *ret_number)
 {
@@ -101,8 +99,6 @@ static uint64_t job_of(const struct request *request)
     return job;
 }
 
-/* ---- status and mode -------------------------------------------------------------------- */
-
 static int status_get(struct client *client, const duopoly_Status **ret_status, struct err *err)
 {
     const duopoly_Envelope *answer;
@@ -189,8 +185,6 @@ static int run_mode(struct client *client, const struct request *request, struct
     return 0;
 }
 
-/* ---- jobs, tasks, hosts, counters ------------------------------------------------------- */
-
 static int run_jobs(struct client *client, const struct request *request, struct writer *writer,
                     struct err *err)
 {
@@ -231,8 +225,6 @@ static int run_job(struct client *client, const struct request *request, struct 
     job_fields_write(&answer->body.page.jobs[0], writer);
     return list_write(client, &list_of_tasks, job_of(request), true, writer, err);
 }
-
-/* ---- requests that change something ----------------------------------------------------- */
 
 static int accepted_write(struct client *client, struct writer *writer, struct err *err)
 {
@@ -278,8 +270,6 @@ static int run_policy(struct client *client, const struct request *request, stru
     wire_copy(set->name, sizeof(set->name), request->words[1]);
     return accepted_write(client, writer, err);
 }
-
-/* ---- submit ----------------------------------------------------------------------------- */
 
 struct submitted {
     char name[64], text[256];
@@ -423,8 +413,6 @@ static int run_submit(struct client *client, const struct request *request, stru
     return r;
 }
 
-/* ---- explain ---------------------------------------------------------------------------- */
-
 static int run_explain(struct client *client, const struct request *request, struct writer *writer,
                        struct err *err)
 {
@@ -452,8 +440,6 @@ static int run_explain(struct client *client, const struct request *request, str
     writer_table_end(writer);
     return 0;
 }
-
-/* ---- the table -------------------------------------------------------------------------- */
 
 const struct command cli_commands[] = {
     {"status", "", "what the controller does as a whole", 0, 0, "", NULL, run_status},

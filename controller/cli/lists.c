@@ -25,8 +25,6 @@ static struct value text_or_none(const char *text)
     return *text ? value_text(text) : value_absent();
 }
 
-/* ---- jobs ------------------------------------------------------------------------------- */
-
 static const struct column job_columns[] = {
     {"job", "JOB"},         {"name", "NAME"},
     {"user", "USER"},       {"state", "STATE"},
@@ -89,8 +87,6 @@ void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
         writer_field(writer, job_columns[column].key, headings[column], values[column]);
 }
 
-/* ---- tasks ------------------------------------------------------------------------------ */
-
 static const struct column task_columns[] = {
     {"job", "JOB"},
     {"stage", "STAGE"},
@@ -129,8 +125,6 @@ static void task_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, text_or_none(row->text));
     }
 }
-
-/* ---- hosts ------------------------------------------------------------------------------ */
 
 static const struct column host_columns[] = {
     {"name", "HOST"},
@@ -173,8 +167,6 @@ static void host_rows(const duopoly_Page *page, struct writer *writer)
     }
 }
 
-/* ---- counters --------------------------------------------------------------------------- */
-
 static const struct column counter_columns[] = {
     {"source", "SOURCE"}, {"name", "NAME"}, {"value", "VALUE"}, {NULL, NULL}};
 
@@ -186,8 +178,6 @@ static void counter_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_number(page->counters[i].value));
     }
 }
-
-/* ---- pages ------------------------------------------------------------------------------ */
 
 const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
 const struct list list_of_tasks = {duopoly_ListOf_LIST_TASKS, "tasks", task_columns, task_rows};

@@ -80,8 +80,6 @@ void writer_drop(struct writer *writer)
     free(writer);
 }
 
-/* ---- words ------------------------------------------------------------------------------ */
-
 static void duration_words(int64_t ns, char *words, size_t size)
 {
     const char *sign = ns < 0 ? "-" : "";

@@ -37,8 +37,6 @@ static struct guest *guest_of(struct control *control, uint64_t client)
     return guest;
 }
 
-/* ---- requests --------------------------------------------------------------------------- */
-
 __attribute__((format(printf, 2, 3))) static void accepted_answer(duopoly_Envelope *answer,
                                                                   const char *format, ...)
 {
@@ -242,7 +240,7 @@ static void on_message(void *user, uint64_t client, const duopoly_Envelope *requ
         control->refused[request->which_body % AGENT_KINDS]++;
         control->answer.body.refused.sequence = request->sequence;
     }
-    control->answer.epoch = state_epoch(conductor_state(control->conductor));
+    control->answer.epoch = conductor_epoch(control->conductor);
     wire_unix_send(control->server, client, &control->answer);
 }
 
@@ -254,8 +252,6 @@ static void on_close(void *user, uint64_t client)
     *guest = (struct guest){.client = 0};
 }
 
-/* ---- events ----------------------------------------------------------------------------- */
-
 void control_job_ended(void *user, const duopoly_JobEvent *event)
 {
     struct control *control = user;
@@ -263,12 +259,10 @@ void control_job_ended(void *user, const duopoly_JobEvent *event)
         if (!guest->watching || (guest->watched && guest->watched != event->job))
             continue;
         wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event = *event;
-        control->event.epoch = state_epoch(conductor_state(control->conductor));
+        control->event.epoch = conductor_epoch(control->conductor);
         wire_unix_send(control->server, guest->client, &control->event);
     }
 }
-
-/* ---- life ------------------------------------------------------------------------------- */
 
 int control_open(sd_event *loop, const struct settings *settings, struct control **ret_control,
                  struct err *err)

@@ -31,8 +31,6 @@ add_fact(duopoly_Explanation *out, const char *name, const char *format, ...)
     va_end(ap);
 }
 
-/* ---- a task that the engine knows ------------------------------------------------------- */
-
 static void copy(const struct engine_explanation *explanation, duopoly_Explanation *out)
 {
     say(out, "%s", explanation->text);
@@ -58,8 +56,6 @@ static void say_before(const struct conductor *conductor, const duopoly_Explain 
     add_fact(out, "failures", "%" PRIu32, task.failures);
     add_fact(out, "ended_attempt", "%" PRIu64, ending->attempt);
 }
-
-/* ---- a task of a job that has ended ----------------------------------------------------- */
 
 static void say_ending(const struct conductor *conductor, const struct ending *ending,
                        duopoly_Explanation *out)
@@ -103,8 +99,6 @@ static void ended_answer(const struct conductor *conductor, const struct job_vie
         say(out, "No attempt of it had ended before its job did, or it is not kept.");
     say_job(conductor, job, out);
 }
-
-/* ---- who is meant ----------------------------------------------------------------------- */
 
 /* An attempt's number becomes its task; false when nobody knows it. */
 static bool attempt_resolve(const struct conductor *conductor, duopoly_Explain *subject)

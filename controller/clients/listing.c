@@ -19,8 +19,6 @@ enum { LIST_SHIFT = 62, PLACE_SHIFT = 38 };
 #define CURSOR_MASK ((UINT64_C(1) << LIST_SHIFT) - 1)
 #define NUMBER_MASK ((UINT64_C(1) << PLACE_SHIFT) - 1)
 
-/* ---- jobs ------------------------------------------------------------------------------- */
-
 /* Why it ended; of a job that goes on, what failed last. */
 static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *row)
 {
@@ -138,8 +136,6 @@ static void jobs_page(const struct conductor *conductor, const duopoly_List *lis
     } while (of != before && of < end);
     page->cursor = of < end ? cursor : 0;
 }
-
-/* ---- tasks ------------------------------------------------------------------------------ */
 
 static void attempt_fill(const struct conductor *conductor, const struct attempt_view *attempt,
                          duopoly_TaskRow *row)
@@ -263,8 +259,6 @@ static void job_tasks_page(const struct conductor *conductor, const duopoly_List
     }
 }
 
-/* ---- hosts ------------------------------------------------------------------------------ */
-
 static const char *state_name(const struct agent_view *agent, const struct host_view *host)
 {
     static const char *const names[] = {[AGENT_JOINING] = "joining",
@@ -338,8 +332,6 @@ static void hosts_page(const struct conductor *conductor, const duopoly_List *li
         host_row(conductor, &agent, &page->hosts[page->hosts_count++]);
     }
 }
-
-/* ---- pages ------------------------------------------------------------------------------ */
 
 /* A job that there is, or was not long ago. */
 static bool is_known(const struct conductor *conductor, uint64_t number)

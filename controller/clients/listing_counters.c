@@ -110,11 +110,11 @@ static void controller_tell(struct telling *telling, const struct listing_source
         return;
     struct recording_counters written;
     recording_counters(recording, &written);
-    tell(telling, "log.bytes", written.bytes);
-    tell(telling, "log.steps", written.steps);
-    tell(telling, "log.files", written.files);
-    tell(telling, "log.idle", written.idle);
-    tell(telling, "log.dropped", written.dropped);
+    tell(telling, "recording.bytes", written.bytes);
+    tell(telling, "recording.steps", written.steps);
+    tell(telling, "recording.files", written.files);
+    tell(telling, "recording.idle", written.idle);
+    tell(telling, "recording.dropped", written.dropped);
 }
 
 static void agent_tell(struct telling *telling, const duopoly_AgentCounters *c)

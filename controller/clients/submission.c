@@ -14,8 +14,6 @@
 #define TASKS_MAX   (sizeof(((duopoly_SubmitTasks *)0)->tasks) / sizeof(duopoly_TaskInput))
 #define PARENTS_MAX (sizeof(((duopoly_SubmitStage *)0)->parents) / sizeof(duopoly_Edge))
 
-/* ---- answers ---------------------------------------------------------------------------- */
-
 void refused_answer(duopoly_Envelope *answer, duopoly_Reason reason, const char *format, ...)
 {
     char text[sizeof(answer->body.refused.text)];
@@ -113,8 +111,6 @@ static bool asked(struct conductor *conductor, struct event *event, duopoly_Enve
     return false;
 }
 
-/* ---- parts ------------------------------------------------------------------------------ */
-
 /* The job is there already. One that another client has not finished submitting may still come to
  * nothing: nobody can be promised that it is there. */
 static bool known_take(struct submission *submission, const struct conductor *conductor,
@@ -153,7 +149,7 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
                        "the deadline or the kind of the job is out of range");
         return false;
     }
-    if (state_job_number(conductor_state(conductor), &job, &err) < 0) {
+    if (conductor_job_number(conductor, &job, &err) < 0) {
         log_error(LOG_FAULT_US, "%s", err.text);
         refused_answer(answer, duopoly_Reason_REASON_STATE, "no job number can be given away: %s",
                        err.text);
@@ -311,8 +307,6 @@ static bool end_take(struct submission *submission, struct conductor *conductor,
     return true;
 }
 
-/* ---- several jobs as one ---------------------------------------------------------------- */
-
 static bool prepared_add(struct submission *submission)
 {
     if (submission->begun == submission->end)
@@ -375,8 +369,6 @@ void submission_commit(struct submission *submission, struct conductor *conducto
     submission->known = false;
     accepted_fill(submission, conductor, "accepted, not durable", answer);
 }
-
-/* ---- parts in their order --------------------------------------------------------------- */
 
 static bool part_take(struct submission *submission, struct conductor *conductor,
                       const duopoly_Envelope *part, duopoly_Envelope *answer)

@@ -93,15 +93,15 @@ static void print_flow(const struct mincost *problem)
 static int finish_round(struct mincost *problem, double start_us, struct err *err)
 {
     double applied_us = now_us();
-    int error = mincost_solve(problem);
+    int r = mincost_solve(problem);
     double solved_us = now_us();
     struct mincost_certificate certificate;
-    if (error == -EDOM) {
+    if (r == -EDOM) {
         printf("infeasible %s\n", mincost_reason(problem));
         return EXIT_INFEASIBLE;
     }
-    if (error)
-        return err_set(err, -error, "cannot solve: %s", mincost_reason(problem));
+    if (r)
+        return err_set(err, -r, "cannot solve: %s", mincost_reason(problem));
     printf("s %" PRId64 " %.0f %.0f %s\n", mincost_cost(problem), applied_us - start_us,
            solved_us - applied_us, mincost_certify(problem, &certificate) ? "certified" : "FAILED");
     return EXIT_SUCCESS;
@@ -115,33 +115,33 @@ static int follow_changes(struct mincost *problem, const struct options *options
     int exit_code = finish_round(problem, start_us, err);
     if (exit_code < 0 || open_reader(&reader, options->changes, err))
         return -1;
-    int error = reader_read_round(&reader, &more, err); /* up to the first r */
-    if (!error && reader.round_count)
-        error = err_set(err, EINVAL, "%s: changes must follow a line 'r'", options->changes);
-    while (!error && more) {
-        error = reader_read_round(&reader, &more, err);
+    int r = reader_read_round(&reader, &more, err); /* up to the first r */
+    if (!r && reader.round_count)
+        r = err_set(err, EINVAL, "%s: changes must follow a line 'r'", options->changes);
+    while (!r && more) {
+        r = reader_read_round(&reader, &more, err);
         double round_us = now_us();
-        if (!error)
-            error = reader_apply_round(&reader, problem, err);
-        int code = error ? error : finish_round(problem, round_us, err);
+        if (!r)
+            r = reader_apply_round(&reader, problem, err);
+        int code = r ? r : finish_round(problem, round_us, err);
         if (code < 0)
-            error = code;
+            r = code;
         else if (code)
             exit_code = code;
     }
     reader_done(&reader);
-    return error ? error : exit_code;
+    return r ? r : exit_code;
 }
 
 static int solve_once(struct mincost *problem, struct err *err)
 {
-    int error = mincost_solve(problem);
-    if (error == -EDOM) {
+    int r = mincost_solve(problem);
+    if (r == -EDOM) {
         printf("infeasible %s\n", mincost_reason(problem));
         return EXIT_INFEASIBLE;
     }
-    if (error)
-        return err_set(err, -error, "cannot solve: %s", mincost_reason(problem));
+    if (r)
+        return err_set(err, -r, "cannot solve: %s", mincost_reason(problem));
     print_flow(problem);
     return EXIT_SUCCESS;
 }
@@ -154,10 +154,10 @@ static int run(struct mincost *problem, const struct options *options, struct er
     if (open_reader(&reader, options->problem, err))
         return -1;
     double start_us = now_us();
-    int error = reader_load_dimacs(&reader, problem, err);
+    int r = reader_load_dimacs(&reader, problem, err);
     reader_done(&reader);
-    if (error)
-        return error;
+    if (r)
+        return r;
     return options->changes ? follow_changes(problem, options, start_us, err)
                             : solve_once(problem, err);
 }

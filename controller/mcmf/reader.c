@@ -51,9 +51,9 @@ static int parse_numbers(struct reader *reader, char *text, struct reader_line *
             return 0;
         if (line->count == READER_NUMBERS_MAX)
             return fail(reader, err, "too many numbers");
-        int error = parse_number(reader, &text, &line->numbers[line->count], err);
-        if (error)
-            return error;
+        int r = parse_number(reader, &text, &line->numbers[line->count], err);
+        if (r)
+            return r;
     }
 }
 
@@ -72,9 +72,9 @@ static int parse_line(struct reader *reader, struct reader_line *line, struct er
     return parse_numbers(reader, text, line, err);
 }
 
-static int explain(const struct reader *reader, int error, struct err *err)
+static int explain(const struct reader *reader, int r, struct err *err)
 {
-    switch (error) {
+    switch (r) {
     case 0:
         return 0;
     case -ERANGE:
@@ -88,7 +88,7 @@ static int explain(const struct reader *reader, int error, struct err *err)
     case -EINVAL:
         return fail(reader, err, "an arc cannot lead from a node to itself");
     default:
-        return err_sys(err, -error, "%s:%lu", reader->name, reader->line);
+        return err_sys(err, -r, "%s:%lu", reader->name, reader->line);
     }
 }
 
@@ -103,9 +103,9 @@ static int add_nodes(struct reader *reader, struct mincost *problem, int64_t cou
     if (count < 0 || count > MINCOST_ID_MAX)
         return fail(reader, err, "the number of nodes is out of range");
     for (uint32_t v = 1; v <= (uint32_t)count; v++) {
-        int error = mincost_set_node(problem, v, 0);
-        if (error)
-            return explain(reader, error, err);
+        int r = mincost_set_node(problem, v, 0);
+        if (r)
+            return explain(reader, r, err);
     }
     return 0;
 }
@@ -118,23 +118,23 @@ int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct er
     uint32_t arcs = 0;
     int more;
     while ((more = next_line(reader, err)) == 1) {
-        int error = parse_line(reader, &line, err);
-        if (error)
-            return error;
+        int r = parse_line(reader, &line, err);
+        if (r)
+            return r;
         if (line.kind == 'p' && line.count == 2 && nodes < 0)
-            error = add_nodes(reader, problem, nodes = n[0], err);
+            r = add_nodes(reader, problem, nodes = n[0], err);
         else if (line.kind == 'n' && line.count == 2 && n[0] >= 1 && n[0] <= nodes)
-            error = explain(reader, mincost_set_node(problem, id(n[0]), n[1]), err);
+            r = explain(reader, mincost_set_node(problem, id(n[0]), n[1]), err);
         else if (line.kind == 'a' && line.count == 5)
-            error = explain(reader,
-                            mincost_add_arc(problem, ++arcs, id(n[0]), id(n[1]), n[2], n[3], n[4]),
-                            err);
+            r = explain(reader,
+                        mincost_add_arc(problem, ++arcs, id(n[0]), id(n[1]), n[2], n[3], n[4]),
+                        err);
         else
-            error = fail(reader, err,
-                         "expected 'p min N M' once, then 'n ID SUPPLY' or "
-                         "'a U V LO CAP COST' with nodes from 1 to N");
-        if (error)
-            return error;
+            r = fail(reader, err,
+                     "expected 'p min N M' once, then 'n ID SUPPLY' or "
+                     "'a U V LO CAP COST' with nodes from 1 to N");
+        if (r)
+            return r;
     }
     return more < 0 ? more : nodes < 0 ? fail(reader, err, "there is no line 'p min N M'") : 0;
 }
@@ -190,16 +190,16 @@ int reader_read_round(struct reader *reader, bool *ret_more, struct err *err)
     int more;
     reader->round_count = 0;
     while ((more = next_line(reader, err)) == 1) {
-        int error = parse_line(reader, &line, err);
-        if (error)
-            return error;
+        int r = parse_line(reader, &line, err);
+        if (r)
+            return r;
         if (line.kind == 'r' && line.count == 0)
             break;
-        error = parse_change(reader, &line, &change, err);
-        if (!error)
-            error = keep_change(reader, &change, err);
-        if (error)
-            return error;
+        r = parse_change(reader, &line, &change, err);
+        if (!r)
+            r = keep_change(reader, &change, err);
+        if (r)
+            return r;
     }
     *ret_more = more == 1;
     return more < 0 ? more : 0;
@@ -208,10 +208,10 @@ int reader_read_round(struct reader *reader, bool *ret_more, struct err *err)
 int reader_apply_round(struct reader *reader, struct mincost *problem, struct err *err)
 {
     size_t done;
-    int error = mincost_apply(problem, reader->round, reader->round_count, &done);
-    if (error)
+    int r = mincost_apply(problem, reader->round, reader->round_count, &done);
+    if (r)
         reader->line = reader->lines[done];
-    return explain(reader, error, err);
+    return explain(reader, r, err);
 }
 
 void reader_done(struct reader *reader)

@@ -40,8 +40,6 @@ struct recording {
     char record[RECORD_MAX + 4];
 };
 
-/* ---- steps ------------------------------------------------------------------------------ */
-
 static void drop_from_here(struct recording *recording, int error)
 {
     if (recording->gap)
@@ -93,8 +91,6 @@ void recording_step(struct recording *recording, int64_t now_ns, const struct ev
     recording->counters.steps++;
     recording->counters.bytes += ring->end - begin;
 }
-
-/* ---- files ------------------------------------------------------------------------------ */
 
 static int64_t now_ns_of(clockid_t clock)
 {
@@ -194,8 +190,6 @@ int recording_flush(struct recording *recording, struct err *err)
     recording_writer_wake(recording->writer);
     return tell(recording, err);
 }
-
-/* ---- life ------------------------------------------------------------------------------- */
 
 static bool is_full(int error)
 {

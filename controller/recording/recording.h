@@ -1,4 +1,4 @@
-/* The recording of what the engine was told and what it decided (schemas/log.md): read by
+/* The recording of what the engine was told and what it decided (schemas/recording.md): read by
  * `duopoly-sim replay`, duopoly-verify and people. It is not the recovery: nothing is synced, and
  * what was stepped less than 50 ms before a kill is lost.
  *

@@ -32,8 +32,6 @@ void recording_dump_done(struct recording_dump *dump)
     *dump = (struct recording_dump){0};
 }
 
-/* ---- in the child: nothing but memory and system calls ---------------------------------- */
-
 static int flush(struct file *file)
 {
     for (size_t done = 0; done < file->used;) {
@@ -120,8 +118,6 @@ _Noreturn static void child(const struct recording_dump *dump, const char *path,
         r = file.fd < 0 ? -errno : write_head(dump, &file, wall_ns, dropped);
     _exit(-r);
 }
-
-/* ---- in the controller ------------------------------------------------------------------ */
 
 pid_t recording_dump_fork(const struct recording_dump *dump, const char *path, uint64_t dropped)
 {

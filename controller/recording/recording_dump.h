@@ -25,7 +25,7 @@ struct recording_dump {
 int recording_dump_init(struct recording_dump *dump, const struct engine *engine);
 void recording_dump_done(struct recording_dump *dump);
 
-/* Begins to write a recording's head (schemas/log.md) into a new file: format, dump, wall clock,
- * and how many steps before it are in no file. Returns the child, which the caller waits for, or
+/* Begins to write a recording's head (schemas/recording.md) into a new file: format, dump, wall
+ * clock, and how many steps before it are in no file. Returns the child, which the caller waits for, or
  * −errno. It exits with 0, or with the errno of what it could not do. */
 pid_t recording_dump_fork(const struct recording_dump *dump, const char *path, uint64_t dropped);

@@ -24,15 +24,11 @@ struct recording_ring {
 int recording_ring_init(struct recording_ring *ring, size_t size);
 void recording_ring_done(struct recording_ring *ring);
 
-/* ---- the putter ------------------------------------------------------------------------- */
-
 void recording_ring_put(struct recording_ring *ring, const char *bytes, size_t n);
 /* Ends a step: 0 and it can be taken; −ENOBUFS: it did not fit and is forgotten. */
 int recording_ring_publish(struct recording_ring *ring);
 /* How much is published and not taken. */
 size_t recording_ring_waiting(const struct recording_ring *ring);
-
-/* ---- the taker -------------------------------------------------------------------------- */
 
 /* The position up to which steps are published. */
 uint64_t recording_ring_end(const struct recording_ring *ring);

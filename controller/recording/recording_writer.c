@@ -50,8 +50,6 @@ struct recording_writer {
     char copy[COPY];
 };
 
-/* ---- files ------------------------------------------------------------------------------ */
-
 /* Name of file i, 0 the one that is written. */
 static void file_name(const struct recording_writer *writer, uint32_t i, char *ret_path)
 {
@@ -113,8 +111,6 @@ static int file_wait(struct recording_writer *writer)
     return 0;
 }
 
-/* ---- what cannot be written ------------------------------------------------------------- */
-
 /* How many lines begin a step; `*line_begins` goes on from piece to piece. */
 static uint64_t steps_in(const struct iovec *piece, bool *line_begins)
 {
@@ -135,8 +131,6 @@ static void fail(struct recording_writer *writer, int error)
     file_end(writer, "dropped");
     atomic_store(&writer->failure, -error);
 }
-
-/* ---- an order --------------------------------------------------------------------------- */
 
 static void order_finish(struct recording_writer *writer, int error)
 {
@@ -235,8 +229,6 @@ static void order_look(struct recording_writer *writer, bool wait)
     order_finish(writer, r);
 }
 
-/* ---- the thread ------------------------------------------------------------------------- */
-
 static void on_failed_write(struct recording_writer *writer, int error)
 {
     if (writer->begun)
@@ -317,8 +309,6 @@ static void *run(void *argument)
     file_end(writer, writer->ending_gap ? "dropped" : "stopped");
     return NULL;
 }
-
-/* ---- the loop's ------------------------------------------------------------------------- */
 
 /* Without signals, and not before all others where the controller is. */
 static int thread_start(struct recording_writer *writer)

@@ -49,7 +49,7 @@ class Attempt:
 
 
 class Log:
-    """jobs[name], attempts[number] of a controller's log (schemas/log.md), live or simulated."""
+    """jobs[name], attempts[number] of a controller's log (schemas/recording.md), live or simulated."""
 
     def __init__(self, lines):
         self.jobs, self.attempts, self.links = {}, {}, {}

@@ -1,4 +1,4 @@
-"""The figures of runs, read from their logs (schemas/log.md): the same program for live and for simulated runs.
+"""The figures of runs, read from their logs (schemas/recording.md): the same program for live and for simulated runs.
 
 A job's completion time (JCT) is its end − its planned arrival. A live run's planned arrivals stand in the driver's
 results; a simulated one submits each job exactly at its arrival, so there the submission is the plan.

@@ -1,5 +1,5 @@
 /* What the marks should have been, from sources other than the marks: which level each attempt had
- * when, and which mode was in force, from the controller's log (schemas/log.md); which connection
+ * when, and which mode was in force, from the controller's log (schemas/recording.md); which connection
  * was which attempt's, from what the tasks wrote down (schemas/ports.md).
  *
  * The level on the wire of an attempt at a time is its Coflow level in mode 0 and its Macroflow

@@ -66,9 +66,9 @@ def test_many_small_jobs_do_not_turn_the_files_over(made):
         daemon.ctl("status")
         round_trip(agent)
     after = daemon.counters()
-    assert after["log.files"] - before["log.files"] <= 1, "one may have been on its way"
-    assert after["log.dropped"] == 0 and after["log.steps"] >= 1500
-    assert after["log.files"] <= 12, "each is about twice as long as the one before"
+    assert after["recording.files"] - before["recording.files"] <= 1, "one may have been on its way"
+    assert after["recording.dropped"] == 0 and after["recording.steps"] >= 1500
+    assert after["recording.files"] <= 12, "each is about twice as long as the one before"
     assert daemon.stop() == 0
     finished = [parts(path) for path in files_of(daemon)[1:]]
     assert finished and all(follows >= max(state, 16000) for state, follows in finished)
@@ -84,11 +84,11 @@ def test_a_job_of_a_million_tasks_is_in_nobodys_way(made):
         round_trip(agent)
     assert daemon.ctl("jobs")["jobs"][0]["task_count"] == 1000000
     counters = wait_until(lambda: settled(daemon), "no file is on its way")
-    assert counters["log.files"] <= 8 and counters["log.dropped"] == 0
+    assert counters["recording.files"] <= 8 and counters["recording.dropped"] == 0
     for _ in range(100):
         round_trip(agent)
         daemon.ctl("status")
-    assert daemon.counters()["log.files"] == counters["log.files"], "the state alone fills no file"
+    assert daemon.counters()["recording.files"] == counters["recording.files"], "the state alone fills no file"
 
 
 def settled(daemon):
@@ -103,8 +103,8 @@ def test_reports_of_unknown_attempts_are_not_recorded(made):
         last = agent.state((1 << 32) + 5000 + attempt, "DONE")
     agent.acknowledged(last)
     after = daemon.counters()
-    assert after["log.idle"] - before["log.idle"] >= 1000
-    assert after["log.bytes"] - before["log.bytes"] < 1000
+    assert after["recording.idle"] - before["recording.idle"] >= 1000
+    assert after["recording.bytes"] - before["recording.bytes"] < 1000
     assert daemon.stop() == 0
     replay_all(daemon)
 
@@ -157,7 +157,7 @@ def test_after_a_full_disk_it_goes_on(made):
     round_trip(agent)
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, unlimited)
     wait_until(lambda: daemon.ctl("status") and "goes on in a new file" in daemon.words(), "it goes on")
-    dropped = daemon.counters()["log.dropped"]
+    dropped = daemon.counters()["recording.dropped"]
     assert dropped > 0 and daemon.words().count("steps are left out") == 1
     daemon.ctl("cancel", 1)
     assert daemon.stop() == 0
@@ -168,9 +168,9 @@ def test_after_a_full_disk_it_goes_on(made):
 
 def test_it_is_on_by_default_and_can_be_switched_off(made):
     made.append(Daemon(log=None))
-    assert made[0].counters()["log.files"] == 1
+    assert made[0].counters()["recording.files"] == 1
     assert made[0].stop() == 0
     assert (made[0].folder / "state" / "log" / "duopoly.log").read_text().endswith("end stopped\n")
     made.append(Daemon(log="folder: none"))
-    assert "log.files" not in made[1].counters()
+    assert "recording.files" not in made[1].counters()
     assert not (made[1].folder / "state" / "log").exists()

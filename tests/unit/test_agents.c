@@ -279,8 +279,6 @@ static void sources_are_known_by_their_address(void **state)
     expect_facts("source_stalled(2) ");
 }
 
-/* ---- names that go ----------------------------------------------------------------------- */
-
 /* The connection of a peer is gone; its session ends with the next message to it. */
 static void hang_up(uint64_t peer)
 {
@@ -375,8 +373,6 @@ static void indexes_rest_while_a_job_may_mean_them(void **state)
     assert_int_equal(agents_named(world.agents, "h4", &view), 0);
     assert_int_equal(view.host, 0);
 }
-
-/* ---- sessions ---------------------------------------------------------------------------- */
 
 static void an_agent_joins_with_its_inventory(void **state)
 {
@@ -565,8 +561,6 @@ static void a_deaf_peer_loses_its_session(void **state)
     expect_sent("");
 }
 
-/* ---- silence ----------------------------------------------------------------------------- */
-
 static void silence_is_told_then_loss(void **state)
 {
     (void)state;
@@ -593,8 +587,6 @@ static void silence_is_told_then_loss(void **state)
     inventory_end(1, 0);
     expect_facts("host_join(0) "); /* attempt 31 was forgotten with its host */
 }
-
-/* ---- starts ------------------------------------------------------------------------------ */
 
 static void starts_are_asked_for_then_lost(void **state)
 {
@@ -687,8 +679,6 @@ static void inventories_are_bounded_and_whole(void **state)
     expect_facts("");
 }
 
-/* ---- after a restart --------------------------------------------------------------------- */
-
 static void known_hosts_are_waited_for(void **state)
 {
     (void)state;
@@ -725,8 +715,6 @@ static void the_wait_for_known_hosts_ends(void **state)
     inventory_end(2, 0);
     expect_facts("host_join(1) ");
 }
-
-/* ---- decisions and views ------------------------------------------------------------------ */
 
 static void decisions_go_where_they_belong(void **state)
 {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arguments -------------------------------------------------------------------------- */
-
 static void tasks_are_read(void **state)
 {
     (void)state;
@@ -72,8 +70,6 @@ static void the_table_is_whole(void **state)
         assert_int_equal(strncmp(c->options, "", 1) == 0, !strchr(c->arguments, '-'));
     }
 }
-
-/* ---- writers ---------------------------------------------------------------------------- */
 
 static char *written(const struct writer_form *form)
 {

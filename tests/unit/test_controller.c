@@ -44,8 +44,6 @@ static void file_write(const char *name, const char *text)
     fclose(out);
 }
 
-/* ---- timers ------------------------------------------------------------------------------ */
-
 struct alarm {
     struct timer timer;
     struct timers *timers;
@@ -108,31 +106,29 @@ static void many_timers_fire_once_each(void **state)
         assert_int_equal(alarms[i].fired, 1);
 }
 
-/* ---- state ------------------------------------------------------------------------------- */
-
 static void epochs_grow_and_numbers_are_not_reused(void **state)
 {
     (void)state;
-    struct state *s;
+    struct epoch *s;
     struct err err;
     uint64_t job, last = 0;
     for (uint32_t epoch = 1; epoch <= 3; epoch++) {
-        if (state_open(path_of("state"), &s, &err) < 0)
+        if (epoch_open(path_of("state"), &s, &err) < 0)
             fail_msg("%s", err.text);
-        assert_int_equal(state_epoch(s), epoch);
-        for (int i = 0; i < STATE_JOB_BLOCK + 10; i++) {
-            assert_int_equal(state_job_number(s, &job, &err), 0);
+        assert_int_equal(epoch_number(s), epoch);
+        for (int i = 0; i < EPOCH_JOB_BLOCK + 10; i++) {
+            assert_int_equal(epoch_job_number(s, &job, &err), 0);
             assert_true(job > last);
             assert_true(i == 0 || job == last + 1);
             last = job;
         }
-        assert_int_equal(state_hosts(s), epoch - 1);
-        assert_int_equal(state_host_known(s, "h1"), epoch > 1);
+        assert_int_equal(epoch_hosts(s), epoch - 1);
+        assert_int_equal(epoch_host_known(s, "h1"), epoch > 1);
         char name[8];
         snprintf(name, sizeof(name), "h%u", epoch);
-        assert_int_equal(state_host_add(s, name, &err), 0);
-        assert_int_equal(state_host_add(s, name, &err), 0);
-        state_close(s);
+        assert_int_equal(epoch_host_add(s, name, &err), 0);
+        assert_int_equal(epoch_host_add(s, name, &err), 0);
+        epoch_close(s);
     }
 }
 
@@ -140,47 +136,47 @@ static void epochs_grow_and_numbers_are_not_reused(void **state)
 static void forgotten_hosts_are_not_waited_for(void **state)
 {
     (void)state;
-    struct state *s;
+    struct epoch *s;
     struct err err;
     struct stat st;
     char name[16];
-    assert_int_equal(state_open(folder, &s, &err), 0);
+    assert_int_equal(epoch_open(folder, &s, &err), 0);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(state_host_add(s, i ? "h1" : "h2", &err), 0);
-        assert_int_equal(state_host_remove(s, "h1", &err), 0);
+        assert_int_equal(epoch_host_add(s, i ? "h1" : "h2", &err), 0);
+        assert_int_equal(epoch_host_remove(s, "h1", &err), 0);
     }
-    assert_int_equal(state_host_remove(s, "h7", &err), 0);
-    state_close(s);
-    assert_int_equal(state_open(folder, &s, &err), 0);
-    assert_int_equal(state_hosts(s), 1);
-    assert_true(state_host_known(s, "h2") && !state_host_known(s, "h1"));
+    assert_int_equal(epoch_host_remove(s, "h7", &err), 0);
+    epoch_close(s);
+    assert_int_equal(epoch_open(folder, &s, &err), 0);
+    assert_int_equal(epoch_hosts(s), 1);
+    assert_true(epoch_host_known(s, "h2") && !epoch_host_known(s, "h1"));
     for (int i = 0; i < 5000; i++) {
         snprintf(name, sizeof(name), "x%d", i);
-        assert_int_equal(state_host_add(s, name, &err), 0);
-        assert_int_equal(state_host_remove(s, name, &err), 0);
+        assert_int_equal(epoch_host_add(s, name, &err), 0);
+        assert_int_equal(epoch_host_remove(s, name, &err), 0);
     }
-    assert_int_equal(state_host_add(s, "h3", &err), 0);
-    state_close(s);
+    assert_int_equal(epoch_host_add(s, "h3", &err), 0);
+    epoch_close(s);
     assert_int_equal(stat(path_of("hosts"), &st), 0);
     assert_true(st.st_size < 50000);
-    assert_int_equal(state_open(folder, &s, &err), 0);
-    assert_int_equal(state_hosts(s), 2);
-    assert_true(state_host_known(s, "h2") && state_host_known(s, "h3"));
-    state_close(s);
+    assert_int_equal(epoch_open(folder, &s, &err), 0);
+    assert_int_equal(epoch_hosts(s), 2);
+    assert_true(epoch_host_known(s, "h2") && epoch_host_known(s, "h3"));
+    epoch_close(s);
 }
 
 static void a_folder_has_one_controller(void **state)
 {
     (void)state;
-    struct state *s, *second;
+    struct epoch *s, *second;
     struct err err;
-    assert_int_equal(state_open(folder, &s, &err), 0);
-    assert_int_equal(state_open(folder, &second, &err), -EWOULDBLOCK);
+    assert_int_equal(epoch_open(folder, &s, &err), 0);
+    assert_int_equal(epoch_open(folder, &second, &err), -EWOULDBLOCK);
     assert_non_null(strstr(err.text, folder));
-    state_close(s);
-    assert_int_equal(state_open(folder, &s, &err), 0);
-    state_close(s);
-    state_close(NULL);
+    epoch_close(s);
+    assert_int_equal(epoch_open(folder, &s, &err), 0);
+    epoch_close(s);
+    epoch_close(NULL);
 }
 
 static void broken_state_is_not_overwritten(void **state)
@@ -188,12 +184,12 @@ static void broken_state_is_not_overwritten(void **state)
     (void)state;
     static const char *const texts[] = {"", "epoch x\n", "epoch 3\n", "epoch 3\njobs 5\nmore\n",
                                         "epoch 4294967295\njobs 1\n"};
-    struct state *s;
+    struct epoch *s;
     struct err err;
     char text[64] = "";
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         file_write("epoch", texts[i]);
-        assert_int_equal(state_open(folder, &s, &err), -EINVAL);
+        assert_int_equal(epoch_open(folder, &s, &err), -EINVAL);
         FILE *in = fopen(path_of("epoch"), "r");
         size_t n = fread(text, 1, sizeof(text) - 1, in);
         fclose(in);
@@ -202,13 +198,19 @@ static void broken_state_is_not_overwritten(void **state)
     }
     unlink(path_of("epoch"));
     file_write("hosts", "h1\nh2");
-    assert_int_equal(state_open(folder, &s, &err), 0);
-    assert_int_equal(state_hosts(s), 1);
-    state_close(s);
-    assert_int_equal(state_open("/nowhere/at/all", &s, &err), -ENOENT);
+    assert_int_equal(epoch_open(folder, &s, &err), 0);
+    assert_int_equal(epoch_hosts(s), 1);
+    assert_int_equal(epoch_host_add(s, "h3", &err), 0);
+    epoch_close(s);
+    assert_int_equal(epoch_open(folder, &s, &err), 0);
+    assert_true(epoch_hosts(s) == 2 && epoch_host_known(s, "h1") && epoch_host_known(s, "h3"));
+    epoch_close(s);
+    file_write("hosts",
+               "h1\na name that is longer than any host's name may be, and so is its line, "
+               "longer than what is read at once\n");
+    assert_int_equal(epoch_open(folder, &s, &err), -EINVAL);
+    assert_int_equal(epoch_open("/nowhere/at/all", &s, &err), -ENOENT);
 }
-
-/* ---- settings ---------------------------------------------------------------------------- */
 
 /* The manual holds every key, and nothing but defaults. */
 static void the_manual_is_the_default(void **state)
@@ -340,7 +342,7 @@ static void the_recording_is_in_the_state(void **state)
         file_write("conf", cases[i].text);
         if (settings_load(path_of("conf"), &settings, &err) < 0)
             fail_msg("%s", err.text);
-        assert_string_equal(settings.log.folder, cases[i].folder);
+        assert_string_equal(settings.recording.folder, cases[i].folder);
     }
 }
 

@@ -112,8 +112,6 @@ static void a_peers_words_are_made_harmless(void **state)
     assert_string_equal(words, "short");
 }
 
-/* ---- sentences -------------------------------------------------------------------------- */
-
 static void step(struct engine *engine, struct event event, struct decisions *decisions)
 {
     event.request = 1;

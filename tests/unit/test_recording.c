@@ -39,8 +39,6 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* ---- a controller's engine --------------------------------------------------------------- */
-
 struct controller {
     struct engine *engine;
     struct recording *recording;
@@ -99,8 +97,6 @@ static void flush_until_files(struct controller *c, uint64_t files, int *ret_sai
     assert_true(counters(c).files >= files);
 }
 
-/* ---- files ------------------------------------------------------------------------------- */
-
 struct kept {
     uint64_t steps, dropped;
     int64_t first_ns, last_ns;
@@ -153,8 +149,6 @@ static void nothing_else_is_left(void)
     assert_false(exists("duopoly.next"));
     assert_false(exists("duopoly.steps"));
 }
-
-/* ---- tests ------------------------------------------------------------------------------- */
 
 static void files_follow_each_other(void **state)
 {

@@ -1,4 +1,4 @@
-/* Decides a recorded run again (schemas/log.md): the same engine, the same events and times, so the
+/* Decides a recorded run again (schemas/recording.md): the same engine, the same events and times, so the
  * same decisions byte for byte.
  *
  * Reads a log file from its dump on, runs each step and compares every decision and digest with the

@@ -1,4 +1,4 @@
-/* A simulated run's log in the controller's format (schemas/log.md), so that one program reads live
+/* A simulated run's log in the controller's format (schemas/recording.md), so that one program reads live
  * and simulated runs.
  *
  * One unbounded file that the caller opened and closes; virtual time stands where the daemon writes

@@ -1,0 +1,7 @@
+/* From a member back to the structure that holds it, for callbacks that are given the member. */
+#pragma once
+
+#include <stddef.h>
+
+/* The `type` whose `member` stands at `pointer`. */
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
