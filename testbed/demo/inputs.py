@@ -92,7 +92,7 @@ class Inputs:
 
     def simulator_options(self):
         """duopoly-sim's, so that it plans as the daemon does by its defaults."""
-        return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed, "maps": "anywhere"}
+        return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed}
 
     def describe(self, path):
         """Lines that say what the workload is and how it was mapped."""
