@@ -30,7 +30,7 @@ $(DEPS_FOUND): packages.txt
 	@touch $@
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
-ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay taskloop verify workload
+ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay taskloop verify workload model
 DIRS_lib       := lib lib/workload
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
@@ -45,6 +45,8 @@ DIRS_replay    := testbed/replay
 DIRS_taskloop  := testbed/replay/task_loop
 DIRS_verify    := testbed/verify
 DIRS_workload  := testbed/workload
+# The literal model of the engine and its scripts; only unit tests link it.
+DIRS_model     := tests/model
 # A program's entry (main.c, *_main.c) and kernel code (*.bpf.c) stay out of the archives.
 sources = $(filter-out %/main.c %_main.c %.bpf.c,$(foreach d,$(DIRS_$(1)),$(wildcard $(d)/*.c)))
 archive = $(BUILD)/lib$(1).a
@@ -124,7 +126,7 @@ $(foreach a,$(ARCHIVES),$(eval $(call archive_rule,$(a))))
 
 # ---- tests -------------------------------------------------------------------------------------------------------------------
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
-TEST_ARCHIVES := $(foreach a,controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
+TEST_ARCHIVES := $(foreach a,model controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
 TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.

@@ -77,7 +77,7 @@ struct m_pair {
     int64_t since, due;
 };
 
-enum unit_kind { M_COFLOW, M_MACROFLOW };
+enum flow_kind { M_COFLOW, M_MACROFLOW };
 struct model;
 struct m_judge {
     void (*start)(struct model *model, const struct decision *start); /* before it is applied */
@@ -98,7 +98,7 @@ struct model {
     bool congested, mode_pending;
     enum mode mode;
     int64_t mode_since;
-    enum unit_kind order[2]; /* by mode: what the network serves by */
+    enum flow_kind order[2]; /* by mode: what the network serves by */
     bool mode_events, holds;
 
     struct event events[M_EVENTS];
@@ -110,313 +110,43 @@ struct model {
     uint32_t n_stop_due, n_done_due, n_failed_due;
 };
 
-__extension__ typedef unsigned __int128 m_wide;
-
-static const char *const m_labels[] = {"", "ssd", "big,ssd"};
-static const char *const m_constraints[] = {"", "ssd", "big"};
-
-static inline uint64_t m_random(struct model *m, uint64_t below)
-{
-    return test_random(&m->stream) % below;
-}
-
-/* ---- what follows from the state
- * --------------------------------------------------------------------------------------------- */
-
-static inline bool m_up(const struct m_host *h)
-{
-    return h->joined && !h->silent && !h->lost && !h->draining && !h->suspect;
-}
-
-static inline bool m_has_label(const struct m_host *h, uint32_t label)
-{
-    return label == 0 || (label == 1 && h->labels >= 1) || (label == 2 && h->labels == 2);
-}
-
-static inline void m_free(const struct model *m, uint32_t host, uint32_t unit, int64_t *ret_slots,
-                          int64_t *ret_mem)
-{
-    const struct m_host *h = &m->host[host];
-    *ret_slots = h->slots[unit];
-    *ret_mem = h->mem[unit];
-    for (int i = 0; i < M_ATTEMPTS; i++) {
-        const struct m_attempt *a = &m->attempt[i];
-        uint32_t at = a->unit < h->n_units ? a->unit : h->n_units - 1;
-        if (a->number && a->host == host && at == unit) {
-            *ret_slots -= a->slots;
-            *ret_mem -= a->mem;
-        }
-    }
-}
-
-static inline int64_t m_times_in(int64_t slots, int64_t mem, struct m_demand d)
-{
-    int64_t times = INT32_MAX;
-    if (d.slots && (slots > 0 ? slots / d.slots : 0) < times)
-        times = slots > 0 ? slots / d.slots : 0;
-    if (d.mem && (mem > 0 ? mem / d.mem : 0) < times)
-        times = mem > 0 ? mem / d.mem : 0;
-    return times;
-}
-
-static inline int64_t m_times_unit(const struct model *m, uint32_t host, uint32_t unit,
-                                   struct m_demand d)
-{
-    int64_t slots, mem;
-    if (!m_up(&m->host[host]) || !m_has_label(&m->host[host], d.label) ||
-        unit >= m->host[host].n_units)
-        return 0;
-    m_free(m, host, unit, &slots, &mem);
-    return m_times_in(slots, mem, d);
-}
-
-static inline int64_t m_times_host(const struct model *m, uint32_t host, struct m_demand d)
-{
-    int64_t times = 0;
-    for (uint32_t u = 0; u < m->host[host].n_units; u++)
-        times += m_times_unit(m, host, u, d);
-    return times;
-}
-
-static inline int64_t m_times(const struct model *m, struct m_demand d)
-{
-    int64_t times = 0;
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        times += m_times_host(m, h, d);
-    return times;
-}
-
-static inline bool m_capable_host(const struct model *m, uint32_t host, struct m_demand d)
-{
-    for (uint32_t u = 0; u < m->host[host].n_units; u++)
-        if (m_up(&m->host[host]) && m_has_label(&m->host[host], d.label) &&
-            m_times_in(m->host[host].slots[u], m->host[host].mem[u], d))
-            return true;
-    return false;
-}
-
-static inline bool m_capable(const struct model *m, struct m_demand d)
-{
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        if (m_capable_host(m, h, d))
-            return true;
-    return false;
-}
-
-static inline uint32_t m_stage_count(const struct m_stage *s, bool done_only)
-{
-    uint32_t n = 0;
-    for (uint32_t t = 0; t < s->n_tasks; t++)
-        n += s->task[t].state == M_DONE || (!done_only && s->task[t].state == M_RUNNING);
-    return n;
-}
-
-/* Every barrier parent has ended, every task of a pipelined parent runs or has ended. */
-static inline bool m_open(const struct m_job *j, uint32_t stage)
-{
-    const struct m_stage *s = &j->stage[stage];
-    for (uint32_t i = 0; i < s->n_parents; i++) {
-        const struct m_stage *p = &j->stage[s->parents[i]];
-        if (m_stage_count(p, s->kinds[i] == EDGE_BARRIER) < p->n_tasks)
-            return false;
-    }
-    return true;
-}
-
-static inline bool m_ready(const struct m_job *j, uint32_t stage, uint32_t task)
-{
-    return j->number && j->stage[stage].task[task].state == M_IDLE && m_open(j, stage);
-}
-
-static inline uint32_t m_stage_ready(const struct m_job *j, uint32_t stage)
-{
-    uint32_t n = 0;
-    for (uint32_t t = 0; t < j->stage[stage].n_tasks; t++)
-        n += m_ready(j, stage, t);
-    return n;
-}
-
-static inline bool m_same_demand(struct m_demand a, struct m_demand b)
-{
-    return a.slots == b.slots && a.mem == b.mem && a.label == b.label;
-}
-
-static inline uint64_t m_job_ready(const struct m_job *j, struct m_demand d)
-{
-    uint64_t n = 0;
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        n += m_same_demand(j->stage[s].demand, d) ? m_stage_ready(j, s) : 0;
-    return n;
-}
-
-static inline uint32_t m_running_on(const struct model *m, uint32_t host)
-{
-    uint32_t n = 0;
-    for (int i = 0; i < M_ATTEMPTS; i++)
-        n += m->attempt[i].number && m->attempt[i].host == host;
-    return n;
-}
+uint64_t m_random(struct model *m, uint64_t below);
+bool m_up(const struct m_host *h);
+bool m_has_label(const struct m_host *h, uint32_t label);
+void m_free(const struct model *m, uint32_t host, uint32_t unit, int64_t *ret_slots,
+            int64_t *ret_mem);
+int64_t m_times_in(int64_t slots, int64_t mem, struct m_demand d);
+int64_t m_times_unit(const struct model *m, uint32_t host, uint32_t unit, struct m_demand d);
+int64_t m_times_host(const struct model *m, uint32_t host, struct m_demand d);
+int64_t m_times(const struct model *m, struct m_demand d);
+bool m_capable_host(const struct model *m, uint32_t host, struct m_demand d);
+uint32_t m_stage_count(const struct m_stage *s, bool done_only);
+bool m_ready(const struct m_job *j, uint32_t stage, uint32_t task);
+uint32_t m_stage_ready(const struct m_job *j, uint32_t stage);
+bool m_same_demand(struct m_demand a, struct m_demand b);
+uint32_t m_running_on(const struct model *m, uint32_t host);
 
 /* How many receive on the host; the smallest of their sizes. */
-static inline uint32_t m_receiving_on(const struct model *m, uint32_t host, enum unit_kind kind,
-                                      uint64_t *ret_smallest)
-{
-    uint32_t n = 0;
-    *ret_smallest = UINT64_MAX;
-    for (int i = 0; i < M_ATTEMPTS; i++) {
-        const struct m_attempt *a = &m->attempt[i];
-        if (!a->number || a->host != host || !a->receiving)
-            continue;
-        n++;
-        if (a->size[kind] < *ret_smallest)
-            *ret_smallest = a->size[kind];
-    }
-    return n;
-}
+uint32_t m_receiving_on(const struct model *m, uint32_t host, enum flow_kind kind,
+                        uint64_t *ret_smallest);
 
-static inline uint64_t m_turn(const struct model *m, const struct m_job *j)
-{
-    uint64_t running = 0;
-    if (strcmp(m->config.turn, "fifo") == 0)
-        return (uint64_t)j->submitted;
-    if (strcmp(m->config.turn, "sjf") == 0)
-        return j->key;
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        running += m_stage_count(&j->stage[s], false) - m_stage_count(&j->stage[s], true);
-    return running;
-}
+uint64_t m_turn(const struct model *m, const struct m_job *j);
 
 /* Active jobs, whose turn is sooner first; ends with NULL. */
-static inline void m_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1])
-{
-    uint32_t n = 0;
-    for (int i = 0; i < M_JOBS; i++) {
-        struct m_job *j = &m->job[i];
-        if (!j->number)
-            continue;
-        uint32_t at = n++;
-        for (; at > 0; at--) {
-            uint64_t mine = m_turn(m, j), other = m_turn(m, ret_jobs[at - 1]);
-            if (other < mine || (other == mine && ret_jobs[at - 1]->number < j->number))
-                break;
-            ret_jobs[at] = ret_jobs[at - 1];
-        }
-        ret_jobs[at] = j;
-    }
-    ret_jobs[n] = NULL;
-}
+void m_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1]);
 
-static inline struct m_job *m_find_job(struct model *m, uint64_t number)
-{
-    for (int i = 0; number && i < M_JOBS; i++)
-        if (m->job[i].number == number)
-            return &m->job[i];
-    return NULL;
-}
-
-static inline struct m_attempt *m_find_attempt(struct model *m, uint64_t number)
-{
-    for (int i = 0; i < M_ATTEMPTS; i++)
-        if (m->attempt[i].number == number)
-            return &m->attempt[i];
-    return NULL;
-}
-
-static inline uint64_t m_stage_bytes(const struct m_stage *s)
-{
-    uint64_t bytes = 0;
-    for (uint32_t t = 0; t < s->n_tasks; t++)
-        bytes += s->task[t].bytes;
-    return bytes;
-}
-
-static inline uint64_t m_coflow(const struct m_stage *s)
-{
-    return s->coflow_fixed ? s->coflow : m_stage_bytes(s);
-}
-
-static inline uint64_t m_slots_up(const struct model *m)
-{
-    int64_t slots = 0;
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        for (uint32_t u = 0; u < m->host[h].n_units; u++)
-            slots += m_up(&m->host[h]) ? m->host[h].slots[u] : 0;
-    return (uint64_t)slots;
-}
-
-static inline uint64_t m_bps_up(const struct model *m)
-{
-    uint64_t bps = 0;
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        bps += m_up(&m->host[h]) ? 1000000000u : 0;
-    return bps;
-}
-
-static inline void m_take_cluster(struct model *m)
-{
-    m->keyed_slots = m_slots_up(m) ? m_slots_up(m) : m->keyed_slots;
-    m->keyed_bps = m_bps_up(m) ? m_bps_up(m) : m->keyed_bps;
-}
+struct m_job *m_find_job(struct model *m, uint64_t number);
+struct m_attempt *m_find_attempt(struct model *m, uint64_t number);
+uint64_t m_stage_bytes(const struct m_stage *s);
+uint64_t m_coflow(const struct m_stage *s);
+void m_take_cluster(struct model *m);
 
 /* (number of maps ÷ all slots) · map time + shuffle bytes ÷ sum of uplinks, of hosts that were up
  * when all keys were last made. */
-static inline uint64_t m_estimate(const struct model *m, const struct m_job *j)
-{
-    uint64_t maps = 0, work = 0, bytes = 0;
-    uint64_t slots = m->keyed_slots ? m->keyed_slots : 1, bps = m->keyed_bps ? m->keyed_bps : 1;
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
-            const struct m_task *task = &j->stage[s].task[t];
-            bytes += task->bytes;
-            maps += task->bytes == 0;
-            work += task->bytes ? 0 : task->compute;
-        }
-    if (j->estimate_ns >= 0)
-        work = maps * (uint64_t)j->estimate_ns;
-    if (j->estimate_bytes >= 0)
-        bytes = (uint64_t)j->estimate_bytes;
-    m_wide sum = work / slots + (m_wide)bytes * 8 * 1000000000u / bps;
-    return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
-}
+uint64_t m_estimate(const struct model *m, const struct m_job *j);
 
-/* The cluster more than doubled, or is less than half of what it was: all keys are computed anew.
- */
-static inline void m_rekey(struct model *m)
-{
-    uint64_t slots = m_slots_up(m), bps = m_bps_up(m);
-    bool more = slots >= 2 * (m->keyed_slots + 1) || bps >= 2 * (m->keyed_bps + 1),
-         less =
-             (slots && 2 * (slots + 1) <= m->keyed_slots) || (bps && 2 * (bps + 1) <= m->keyed_bps),
-         first = (slots && !m->keyed_slots) || (bps && !m->keyed_bps);
-    if (!more && !less && !first)
-        return;
-    m_take_cluster(m);
-    for (int i = 0; i < M_JOBS; i++)
-        if (m->job[i].number)
-            m->job[i].key = m_estimate(m, &m->job[i]);
-}
+/* The cluster more than doubled, or is less than half of what it was: all keys are computed
+ * anew. */
+void m_rekey(struct model *m);
 
-static inline bool m_starved(struct model *m)
-{
-    struct m_job *jobs[M_JOBS + 1];
-    m_in_turn(m, jobs);
-    if (m->config.mode_rule == MODE_RULE_RICH || m->config.mode_rule == MODE_RULE_STARVED)
-        return m->config.mode_rule == MODE_RULE_STARVED;
-    for (int i = 0; jobs[i] && (i == 0 || m->config.mode_rule == MODE_RULE_ALL); i++)
-        for (uint32_t s = 0; s < jobs[i]->n_stages; s++) {
-            struct m_demand d = jobs[i]->stage[s].demand;
-            uint64_t ready = 0;
-            for (int k = 0; jobs[k]; k++)
-                ready +=
-                    k == 0 || m->config.mode_rule == MODE_RULE_ALL ? m_job_ready(jobs[k], d) : 0;
-            if (m_capable(m, d) && (int64_t)ready > m_times(m, d))
-                return true;
-        }
-    return false;
-}
-
-static inline bool m_mode_due(struct model *m)
-{
-    enum mode wanted = m_starved(m) ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
-    return wanted != m->mode && m->script.now_ns - m->mode_since >= m->config.mode_dwell_ns;
-}
+bool m_mode_due(struct model *m);

@@ -2,6 +2,7 @@
  * settles them, by loops over all jobs, tasks and hosts. Every start of the engine must be one that
  * the literal pick() could return at that moment ("any" and "at random" give it a choice), and when
  * the engine stops, pick() must return nothing. */
+#include "tests/model/model_effects.h"
 #include "tests/model/model_step.h"
 
 /* What pick() may return: how many pairs, and is the engine's among them? */

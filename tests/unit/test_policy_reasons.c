@@ -1,5 +1,6 @@
 /* Why: each policy gives only reasons that its table has, each of them occurs, and what is said of
  * them is true of the literal model. */
+#include "controller/engine/policies.h"
 #include "tests/model/model_step.h"
 
 #include <stdarg.h>
@@ -117,7 +118,7 @@ static void check_start(struct model *m, const struct decision *d)
     struct m_job *j = m_find_job(m, d->start.job);
     struct m_stage *s = &j->stage[d->start.stage];
     struct m_task *t = &s->task[d->start.task];
-    enum unit_kind unit = m->order[m->mode];
+    enum flow_kind unit = m->order[m->mode];
     uint64_t smallest, own = unit == M_COFLOW ? m_coflow(s) : t->bytes;
     uint32_t host = d->start.host, receiving = m_receiving_on(m, host, unit, &smallest);
     see(engine_place(m), d);
@@ -223,7 +224,7 @@ static void check_held(struct model *m, struct m_job *first, struct m_job *j, ui
     struct engine_explanation e;
     struct m_stage *stage = &j->stage[s];
     struct m_task *task = &stage->task[t];
-    enum unit_kind unit = m->order[m->mode];
+    enum flow_kind unit = m->order[m->mode];
     uint64_t smallest, own = unit == M_COFLOW ? m_coflow(stage) : task->bytes;
     assert_int_equal(engine_explain(m->script.engine, j->number, s, t, &e), 0);
     says(&e, "Held back: ");

@@ -1,9 +1,10 @@
 /* What policies keep: made of facts whenever it is made, so that neither a dump nor a switch to
- * another policy and back changes the plan; and nothing is kept for a policy that is not in force.
- */
+ * another policy and back changes the plan; and nothing is kept for a policy that is not in
+ * force. */
 #include "tests/model/model_step.h"
 #include "tests/model/script_dump.h"
 
+#include "controller/engine/policies.h"
 #include "controller/engine/record.h"
 
 #include <errno.h>
@@ -206,9 +207,9 @@ static int refusal(const char *config_line, const char *record, struct err *err)
 {
     struct lines lines = {0};
     struct engine *engine = NULL;
-    keep_line(&lines, config_line, strlen(config_line));
-    keep_line(&lines, record, strlen(record));
-    int r = engine_load(next_line, &lines, &engine, err);
+    lines_keep(&lines, config_line, strlen(config_line));
+    lines_keep(&lines, record, strlen(record));
+    int r = engine_load(lines_next, &lines, &engine, err);
     engine_destroy(engine);
     free(lines.text);
     return r;
@@ -225,7 +226,7 @@ static void test_records_name_the_policy(void **state)
     script_begin(&s, &config);
     script_host(&s, 0, 3);
     script_submit(&s, &(struct script_job){.number = 1, .maps = 2, .map_ns = SECOND});
-    assert_int_equal(engine_dump(s.engine, keep_line, &lines), 0);
+    assert_int_equal(engine_dump(s.engine, lines_keep, &lines), 0);
     assert_non_null(
         strstr(lines.text, "\npolicy question=place name=random of=engine draws=2\nend\n"));
     *strchr(lines.text, '\n') = 0;

@@ -1,5 +1,5 @@
 /* Hosts that others cannot read from: whose fault it is, what runs again, how they come back. */
-#include "tests/model/script.h"
+#include "tests/model/script_dump.h"
 
 enum { MEGABYTE = 1000000 };
 
@@ -436,20 +436,20 @@ static void test_dump_of_before(void **state)
     (void)state;
     struct scene c;
     shuffle(&c, 4);
-    struct script_lines lines = {0}, old = {0};
+    struct lines lines = {0}, old = {0};
     const char *line;
     int n;
-    assert_int_equal(engine_dump(c.s.engine, script_keep_line, &lines), 0);
-    while ((n = script_next_line(&lines, &line)) > 0)
+    assert_int_equal(engine_dump(c.s.engine, lines_keep, &lines), 0);
+    while ((n = lines_next(&lines, &line)) > 0)
         if (strncmp(line, "sources ", 8) != 0)
-            script_keep_line(&old, line, strcspn(line, "\n"));
+            lines_keep(&old, line, strcspn(line, "\n"));
     engine_destroy(c.s.engine);
-    assert_int_equal(engine_load(script_next_line, &old, &c.s.engine, NULL), 0);
+    assert_int_equal(engine_load(lines_next, &old, &c.s.engine, NULL), 0);
     stalled(&c.s, c.reduce[0], 3);
     stalled(&c.s, c.reduce[1], 3);
     assert_false(host_of(&c.s, 3).suspect);
-    free(lines.at);
-    free(old.at);
+    free(lines.text);
+    free(old.text);
     script_end(&c.s);
 }
 
