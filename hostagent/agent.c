@@ -18,14 +18,12 @@
 struct agent {
     const struct settings *settings;
     const struct settings_resolved *resolved;
-    const struct mark_driver *mark_driver;
     int lock_fd;
     sd_event *event;
     sd_event_source *sampler;
     struct journal *journal;
     struct queues *queues;
-    struct mark *mark;
-    struct nudge *nudge;
+    struct marks *marks;
     struct tasks *tasks;
     struct links_nl *links_nl;
     struct links links;
@@ -90,12 +88,12 @@ static void report_counters(struct agent *agent)
     struct nudge_counters nudges;
     uint64_t drops[PORT_TRAFFIC] = {0};
     struct err err = {0};
-    if (agent->mark_driver->stats(agent->mark, &agent->stats, &err) < 0)
+    if (marks_stats(agent->marks, &agent->stats, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
     if (agent->queues)
         queues_drops(agent->queues, drops, NULL);
     uplink_count(agent->uplink, &wire);
-    nudge_count(agent->nudge, &nudges);
+    marks_count_nudges(agent->marks, &nudges);
     counters.marked_bytes_count = MARK_LEVELS;
     memcpy(counters.marked_bytes, agent->stats.marked_bytes, sizeof(agent->stats.marked_bytes));
     counters.queue_drops_count = PORT_TRAFFIC;
@@ -190,32 +188,24 @@ static struct tasks_config tasks_config_of(const struct agent *agent)
                                  .units_n = agent->settings->units_n,
                                  .commands = resolved->commands,
                                  .commands_n = agent->settings->tasks.commands_n,
-                                 .mark_driver = agent->mark_driver,
-                                 .mark = agent->mark,
-                                 .nudge = agent->nudge,
+                                 .marks = agent->marks,
                                  .journal = agent->journal};
 }
 
-/* A kernel that cannot list sockets for us is no reason to do without marks. */
-static void open_nudge(struct agent *agent)
+/* Only who receives has somebody to nudge. */
+static int open_marks(struct agent *agent, struct err *err)
 {
     const struct settings *settings = agent->settings;
-    struct err err = {0};
-    uint32_t mode = 0;
-    if (!settings->marks.nudge || agent->mark_driver != &mark_ebpf)
-        return;
-    int r = agent->mark_driver->mode_get(agent->mark, &mode, &err);
-    if (r >= 0)
-        r = nudge_open(&agent->resolved->marks, (uint64_t)settings->link.rate_bps, mode,
-                       agent->event, &agent->nudge, &err);
-    if (r < 0)
-        log_warning(LOG_FAULT_US, "promoted senders are not nudged: %s", err.text);
+    const struct marks_nudging nudging = {.event = agent->event,
+                                          .link_bps = (uint64_t)settings->link.rate_bps};
+    return marks_open(&agent->resolved->marks,
+                      settings->marks.nudge && is_host(agent) ? &nudging : NULL, &agent->marks,
+                      err);
 }
 
 static int open_host(struct agent *agent, struct err *err)
 {
     const struct settings_link *link = &agent->settings->link;
-    open_nudge(agent);
     const struct tasks_config config = tasks_config_of(agent);
     const struct tasks_handler handler = {.on_state = on_state,
                                           .on_output_lost = on_output_lost,
@@ -245,9 +235,7 @@ static int open_uplink(struct agent *agent, struct err *err)
 {
     struct uplink_config config = {.controller = agent->settings->controller,
                                    .state_dir = agent->settings->state,
-                                   .mark_driver = agent->mark_driver,
-                                   .mark = agent->mark,
-                                   .nudge = agent->nudge,
+                                   .marks = agent->marks,
                                    .links = is_host(agent) ? &agent->links : NULL,
                                    .mark_lease_ns = (uint64_t)agent->settings->marks.lease_ns,
                                    .journal = agent->journal};
@@ -272,7 +260,7 @@ static int open_parts(struct agent *agent, bool replace, struct err *err)
     if (r >= 0 && is_host(agent))
         r = files_make_dirs(agent->resolved->cgroup, 0755, err);
     if (r >= 0)
-        r = agent->mark_driver->open(&agent->resolved->marks, &agent->mark, err);
+        r = open_marks(agent, err);
     if (r >= 0 && is_host(agent))
         r = open_host(agent, err);
     return r < 0 ? r : open_uplink(agent, err);
@@ -284,10 +272,8 @@ static void close_parts(struct agent *agent)
 {
     uplink_close(agent->uplink);
     tasks_close(agent->tasks);
-    nudge_close(agent->nudge);
     links_nl_close(agent->links_nl);
-    if (agent->mark)
-        agent->mark_driver->close(agent->mark);
+    marks_close(agent->marks);
     queues_close(agent->queues);
     sd_event_source_disable_unref(agent->sampler);
     sd_event_unref(agent->event);
@@ -302,7 +288,7 @@ static int take_back(struct agent *agent, struct err *err)
     int r = 0, other;
     if (agent->queues)
         r = queues_restore(agent->queues, err);
-    other = agent->mark_driver->remove(&agent->resolved->marks, r < 0 ? NULL : err);
+    other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
     if (is_host(agent))
         rmdir(agent->resolved->cgroup); /* stays while attempts run */
     return r < 0 ? r : other;
@@ -311,10 +297,7 @@ static int take_back(struct agent *agent, struct err *err)
 int agent_run(const struct settings *settings, const struct settings_resolved *resolved,
               bool replace, struct err *err)
 {
-    struct agent agent = {.settings = settings,
-                          .resolved = resolved,
-                          .mark_driver = mark_find(settings->marks.driver),
-                          .lock_fd = -1};
+    struct agent agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
     int r = open_parts(&agent, replace, err);
     bool failed = r < 0, locked = agent.lock_fd >= 0;
     if (!failed) {
@@ -337,10 +320,7 @@ int agent_run(const struct settings *settings, const struct settings_resolved *r
 int agent_restore(const struct settings *settings, const struct settings_resolved *resolved,
                   struct err *err)
 {
-    struct agent agent = {.settings = settings,
-                          .resolved = resolved,
-                          .mark_driver = mark_find(settings->marks.driver),
-                          .lock_fd = -1};
+    struct agent agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
     char path[FILES_PATH];
     int r = open_lock(settings->state, &agent.lock_fd, err);
     if (r >= 0)

@@ -144,7 +144,7 @@ static const struct conf_field marks_fields[] = {
 static int marks_check(const void *structure, struct err *err)
 {
     const struct settings_marks *marks = structure;
-    if (!mark_find(marks->driver))
+    if (!marks_has_driver(marks->driver))
         return err_set(err, EINVAL, "there is no mark driver \"%s\" (ebpf, recorder)",
                        marks->driver);
     if (marks->dscp_n != 0 && marks->dscp_n != MARK_LEVELS)

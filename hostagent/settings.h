@@ -7,7 +7,7 @@
 #pragma once
 
 #include "hostagent/files.h"
-#include "hostagent/marks/mark.h"
+#include "hostagent/marks/marks.h"
 #include "hostagent/tasks/tasks.h"
 #include "lib/err.h"
 
@@ -82,7 +82,7 @@ struct settings_resolved {
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
     uint16_t control_port;
     struct port_wish wish;
-    struct mark_config marks; /* borrows ports, cgroup, bpffs here and state of the settings */
+    struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
     struct tasks_command commands[TASKS_COMMANDS];
     duopoly_Resources units[SLOTS_UNITS];
 };

@@ -92,7 +92,8 @@ static void resolve_network(const struct settings *settings, struct settings_res
         files_path(resolved->bpffs, "%s", marks->bpffs);
     else
         files_path(resolved->bpffs, "%s/bpf", settings->state);
-    resolved->marks = (struct mark_config){.is_switch = settings->role == duopoly_Role_ROLE_SWITCH,
+    resolved->marks = (struct mark_config){.driver = marks->driver,
+                                           .is_switch = settings->role == duopoly_Role_ROLE_SWITCH,
                                            .bpffs = resolved->bpffs,
                                            .state_dir = settings->state,
                                            .cgroup = resolved->cgroup,

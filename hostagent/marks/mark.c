@@ -1,4 +1,4 @@
-#include "hostagent/marks/mark.h"
+#include "hostagent/marks/mark_driver.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

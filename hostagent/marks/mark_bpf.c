@@ -1,5 +1,5 @@
 #include "hostagent/files.h"
-#include "hostagent/marks/mark.h"
+#include "hostagent/marks/mark_driver.h"
 #include "hostagent/marks/tc_bpf.h"
 
 #include "hostagent/marks/mark.skel.h"

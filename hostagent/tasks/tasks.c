@@ -103,12 +103,8 @@ static struct mark_task_levels levels_of(const struct attempt *attempt)
 
 int attempt_mark(struct attempt *attempt, struct err *err)
 {
-    const struct tasks_config *config = &attempt->tasks->config;
     const struct mark_task_levels levels = levels_of(attempt);
-    int r = config->mark_driver->tasks_set(config->mark, &levels, 1, err);
-    if (r >= 0)
-        nudge_levels(config->nudge, &levels, 1);
-    return r;
+    return marks_set_levels(attempt->tasks->config.marks, &levels, 1, err);
 }
 
 /* ---- opening and closing ---- */
@@ -125,7 +121,7 @@ static void on_found_cgroup(void *user, uint64_t id)
     if (tasks_find_attempt(tasks, id))
         return;
     cgroup_kill(tasks->cgroup, id);
-    tasks->config.mark_driver->task_forget(tasks->config.mark, cgroup_id(tasks->cgroup, id), NULL);
+    marks_forget_task(tasks->config.marks, cgroup_id(tasks->cgroup, id), NULL);
     cgroup_remove(tasks->cgroup, id);
 }
 
@@ -270,9 +266,7 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
             continue;
         marks[n++] = levels_of(attempt);
     }
-    int r = tasks->config.mark_driver->tasks_set(tasks->config.mark, marks, n, err);
-    if (r >= 0)
-        nudge_levels(tasks->config.nudge, marks, n);
+    int r = marks_set_levels(tasks->config.marks, marks, n, err);
     uint64_t now = journal_now_ns();
     for (pb_size_t i = 0; r >= 0 && i < levels->levels_count; i++) {
         struct attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);
@@ -299,7 +293,7 @@ void attempt_forget(struct attempt *attempt)
         return;
     }
     if (attempt->cgroup)
-        tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
+        marks_forget_task(tasks->config.marks, attempt->cgroup, NULL);
     attempt_drop(attempt);
 }
 
@@ -325,9 +319,8 @@ int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err)
 static void read_bytes(struct attempt *attempt,
                        void (*each)(void *user, uint64_t attempt, uint64_t bytes), void *user)
 {
-    const struct tasks_config *config = &attempt->tasks->config;
     uint64_t bytes;
-    if (config->mark_driver->received(config->mark, attempt->cgroup, &bytes, NULL) < 0 ||
+    if (marks_received(attempt->tasks->config.marks, attempt->cgroup, &bytes, NULL) < 0 ||
         bytes == attempt->received_bytes)
         return;
     attempt->received_bytes = bytes;

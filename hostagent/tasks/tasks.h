@@ -21,8 +21,7 @@
 
 #include "hostagent/files.h"
 #include "hostagent/journal.h"
-#include "hostagent/marks/mark.h"
-#include "hostagent/marks/nudge.h"
+#include "hostagent/marks/marks.h"
 #include "hostagent/tasks/slots.h"
 #include "lib/attempt.h"
 #include "schemas/duopoly.pb.h"
@@ -48,9 +47,7 @@ struct tasks_config {
     uint32_t units_n;
     const struct tasks_command *commands; /* borrowed until tasks_close */
     uint32_t commands_n;
-    const struct mark_driver *mark_driver;
-    struct mark *mark;
-    struct nudge *nudge; /* may be NULL */
+    struct marks *marks;
     struct journal *journal;
 };
 

@@ -50,8 +50,7 @@ static void take_back(struct attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     uint64_t id = attempt->start.attempt;
-    tasks->config.mark_driver->task_forget(tasks->config.mark, attempt->cgroup, NULL);
-    nudge_forget(tasks->config.nudge, attempt->cgroup);
+    marks_forget_task(tasks->config.marks, attempt->cgroup, NULL);
     cgroup_kill(tasks->cgroup, id);
     cgroup_remove(tasks->cgroup, id);
     attempt_store_settle_output(&tasks->store, &attempt->start, false);

@@ -67,8 +67,7 @@ static void on_said(struct attempt *attempt, const char *text)
         if (attempt->phase != duopoly_AttemptPhase_PHASE_STARTED)
             return;
         attempt->phase = duopoly_AttemptPhase_PHASE_COMPUTING;
-        tasks->config.mark_driver->received(tasks->config.mark, attempt->cgroup,
-                                            &attempt->received_bytes, NULL);
+        marks_received(tasks->config.marks, attempt->cgroup, &attempt->received_bytes, NULL);
         attempt_tell(attempt, NULL);
         return;
     case ATTEMPT_MISSING:
@@ -107,12 +106,10 @@ static void read_result(struct attempt *attempt)
 void attempt_finish(struct attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
-    const struct mark_driver *driver = tasks->config.mark_driver;
     read_result(attempt);
     if (attempt->cgroup) {
-        driver->received(tasks->config.mark, attempt->cgroup, &attempt->received_bytes, NULL);
-        driver->task_end(tasks->config.mark, attempt->cgroup, NULL);
-        nudge_forget(tasks->config.nudge, attempt->cgroup);
+        marks_received(tasks->config.marks, attempt->cgroup, &attempt->received_bytes, NULL);
+        marks_end_task(tasks->config.marks, attempt->cgroup, NULL);
     }
     attempt_store_settle_output(&tasks->store, &attempt->start,
                                 attempt->phase == duopoly_AttemptPhase_PHASE_DONE);

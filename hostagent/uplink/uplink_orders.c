@@ -236,17 +236,16 @@ void uplink_send_inventory(struct uplink *uplink)
 void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence)
 {
     struct err err = {0};
-    if (!uplink->config.mark || sequence < uplink->mode_sequence)
+    if (sequence < uplink->mode_sequence)
         return;
     uplink->mode_sequence = sequence;
-    if (uplink->config.mark_driver->mode_set(uplink->config.mark, mode, &err) < 0) {
+    if (marks_set_mode(uplink->config.marks, mode, &err) < 0) {
         uplink->refused++;
         log_error(LOG_FAULT_PEER, "%s", err.text);
         return;
     }
     journal_line(uplink->config.journal, "mode %" PRIu32 " %" PRIu64 " %" PRIu64, mode, sequence,
                  journal_now_ns());
-    nudge_mode(uplink->config.nudge, mode);
 }
 
 static void obey_start(struct uplink *uplink, const duopoly_Envelope *envelope)

@@ -273,11 +273,10 @@ static void keep_alive(struct uplink *uplink, uint64_t now)
 static void renew_marks(struct uplink *uplink, uint64_t now)
 {
     struct err err = {0};
-    if (!uplink->config.mark || now >= uplink->lease_until_ns || now < uplink->renew_ns)
+    if (now >= uplink->lease_until_ns || now < uplink->renew_ns)
         return;
     uplink->renew_ns = now + RENEW_NS;
-    if (uplink->config.mark_driver->lease_renew(uplink->config.mark, uplink->config.mark_lease_ns,
-                                                &err) < 0)
+    if (marks_renew(uplink->config.marks, uplink->config.mark_lease_ns, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
 }
 

@@ -19,7 +19,7 @@
 
 #include "hostagent/journal.h"
 #include "hostagent/links/links.h"
-#include "hostagent/marks/mark.h"
+#include "hostagent/marks/marks.h"
 #include "hostagent/tasks/tasks.h"
 #include "lib/err.h"
 #include "schemas/duopoly.pb.h"
@@ -30,9 +30,7 @@ struct uplink_config {
     const char *controller; /* tcp://ADDRESS:PORT */
     const char *state_dir;  /* keeps the epoch */
     duopoly_Hello hello;    /* versions, boot and sequence are filled here */
-    const struct mark_driver *mark_driver;
-    struct mark *mark;
-    struct nudge *nudge; /* may be NULL */
+    struct marks *marks;
     struct links *links; /* that WELCOME tells what hot is; may be NULL */
     uint64_t mark_lease_ns;
     struct journal *journal;

@@ -2,16 +2,16 @@
  * it runs in, then does what the lines on its standard input say, and answers each with one line,
  * "ok …" or "error …".
  *
- *   agent-driver STATE_DIR host|switch PORT,… LINK_BPS LEVELS PREFIX,…|- CGROUP|- FLOWS
- * CONTROL_PORT
+ *   agent-driver STATE_DIR host|switch PORT,… LINK_BPS LEVELS PREFIX,…|- CGROUP|- \
+ *                FLOWS CONTROL_PORT
  *
  * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. From the environment:
  * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), NUDGE=1 nudges what is
  * promoted. */
 #include "hostagent/files.h"
-#include "hostagent/marks/mark.h"
-#include "hostagent/marks/nudge.h"
+#include "hostagent/marks/marks.h"
 #include "hostagent/queues/queues.h"
+#include "lib/conf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,9 +22,8 @@
 #include <unistd.h>
 
 static struct queues *queues;
-static struct mark *mark;
-static struct nudge *nudge;
-static struct mark_config marks;
+static struct marks *marks;
+static struct mark_config config;
 static char ports[QUEUES_PORTS][PORT_NAME];
 static char bpffs[FILES_PATH];
 
@@ -46,7 +45,7 @@ static int take_port(const char *item, uint32_t i)
 
 static int take_member(const char *item, uint32_t i)
 {
-    return i == MARK_MEMBERS ? -E2BIG : mark_prefix_parse(item, &marks.members[i], NULL);
+    return i == MARK_MEMBERS ? -E2BIG : mark_prefix_parse(item, &config.members[i], NULL);
 }
 
 static int do_stats(struct err *err)
@@ -54,12 +53,12 @@ static int do_stats(struct err *err)
     struct mark_stats s;
     struct nudge_counters nudges;
     uint64_t drops[PORT_TRAFFIC] = {0};
-    int r = mark_ebpf.stats(mark, &s, err);
+    int r = marks_stats(marks, &s, err);
     if (r >= 0 && queues)
         r = queues_drops(queues, drops, err);
     if (r < 0)
         return r;
-    nudge_count(nudge, &nudges);
+    marks_count_nudges(marks, &nudges);
     printf("ok {\"nudged\": %llu, \"acknowledgements\": %llu, \"unreachables\": %llu, "
            "\"nudge_failures\": %llu, ",
            (unsigned long long)nudges.connections, (unsigned long long)nudges.acknowledgements,
@@ -100,7 +99,7 @@ static int do_flow(const char *line, struct err *err)
     memcpy(levels.key.peer, b.address, 16);
     levels.key.local_port = __builtin_bswap16((uint16_t)local_port);
     levels.key.peer_port = __builtin_bswap16((uint16_t)peer_port);
-    return mark_ebpf.flows_set(mark, &levels, 1, err);
+    return marks_set_flows(marks, &levels, 1, err);
 }
 
 static int do_line(const char *line, struct err *err)
@@ -111,89 +110,95 @@ static int do_line(const char *line, struct err *err)
     if (strcmp(word, "levels") == 0) {
         struct mark_task_levels levels = {
             .cgroup = a, .coflow = (uint8_t)b, .macroflow = (uint8_t)c};
-        int r = mark_ebpf.tasks_set(mark, &levels, 1, err);
-        nudge_levels(nudge, &levels, r < 0 ? 0 : 1);
-        return r;
+        return marks_set_levels(marks, &levels, 1, err);
     }
     if (strcmp(word, "flow") == 0)
         return do_flow(line, err);
     if (strcmp(word, "end") == 0)
-        return mark_ebpf.task_end(mark, a, err);
+        return marks_end_task(marks, a, err);
     if (strcmp(word, "forget") == 0)
-        return mark_ebpf.task_forget(mark, a, err);
-    if (strcmp(word, "mode") == 0) {
-        int r = mark_ebpf.mode_set(mark, (uint32_t)a, err);
-        if (r >= 0)
-            nudge_mode(nudge, (uint32_t)a);
-        return r;
-    }
+        return marks_forget_task(marks, a, err);
+    if (strcmp(word, "mode") == 0)
+        return marks_set_mode(marks, (uint32_t)a, err);
     if (strcmp(word, "lease_ms") == 0)
-        return mark_ebpf.lease_renew(mark, a * 1000000, err);
+        return marks_renew(marks, a * 1000000, err);
     if (strcmp(word, "stats") == 0)
         return do_stats(err);
     if (strcmp(word, "received") == 0) {
         uint64_t bytes;
-        int r = mark_ebpf.received(mark, a, &bytes, err);
+        int r = marks_received(marks, a, &bytes, err);
         if (r >= 0)
             printf("ok %llu\n", (unsigned long long)bytes);
         return r < 0 ? r : 1;
     }
     if (strcmp(word, "restore") == 0) {
-        nudge_close(nudge);
-        nudge = NULL;
-        mark_ebpf.close(mark);
-        mark = NULL;
+        marks_close(marks);
+        marks = NULL;
         int r = queues ? queues_restore(queues, err) : 0;
-        int other = mark_ebpf.remove(&marks, r < 0 ? NULL : err);
+        int other = marks_remove(&config, r < 0 ? NULL : err);
         return r < 0 ? r : other;
     }
     return err_set(err, EINVAL, "unknown command: %s", word);
+}
+
+static uint64_t number(const char *text)
+{
+    struct err err = {0};
+    int64_t value;
+    if (conf_number(CONF_INT, text, &value, &err) < 0) {
+        fprintf(stderr, "agent-driver: %s\n", err.text);
+        exit(2);
+    }
+    return (uint64_t)value;
 }
 
 /* A number from the environment, or else `preset`. */
 static uint32_t from_environment(const char *name, uint32_t preset)
 {
     const char *given = getenv(name);
-    return given ? (uint32_t)atoi(given) : preset;
+    return given ? (uint32_t)number(given) : preset;
+}
+
+static int open_queues(char **argv, const struct port_wish *wish, struct err *err)
+{
+    const struct queues_config wanted = {.driver = &qdisc_htb,
+                                         .state_dir = argv[1],
+                                         .wish = *wish,
+                                         .replace = getenv("REPLACE") != NULL};
+    int r = qdisc_classes(wanted.driver, wish, config.class_of, err);
+    if (r >= 0)
+        r = queues_open(&wanted, (const char(*)[PORT_NAME])ports, config.ports_n, &queues, err);
+    return r < 0 ? r : queues_apply(queues, err);
 }
 
 static int open_all(char **argv, sd_event *event, struct err *err)
 {
     files_path(bpffs, "%s/bpf", argv[1]);
-    uint32_t levels = (uint32_t)atoi(argv[5]);
-    marks = (struct mark_config){.is_switch = strcmp(argv[2], "switch") == 0,
-                                 .bpffs = bpffs,
-                                 .state_dir = argv[1],
-                                 .cgroup = argv[7],
-                                 .ports = (const char(*)[PORT_NAME])ports,
-                                 .flows_max = (uint32_t)atoi(argv[8]),
-                                 .control_port = (uint16_t)atoi(argv[9])};
+    config = (struct mark_config){.driver = "ebpf",
+                                  .is_switch = strcmp(argv[2], "switch") == 0,
+                                  .bpffs = bpffs,
+                                  .state_dir = argv[1],
+                                  .cgroup = argv[7],
+                                  .ports = (const char(*)[PORT_NAME])ports,
+                                  .flows_max = (uint32_t)number(argv[8]),
+                                  .control_port = (uint16_t)number(argv[9])};
     for (uint8_t level = 0; level < MARK_LEVELS; level++)
-        marks.dscp_of_level[level] = (uint8_t)(4 * level + 3);
-    marks.ports_n = split(argv[3], take_port);
+        config.dscp_of_level[level] = (uint8_t)(4 * level + 3);
+    config.ports_n = split(argv[3], take_port);
     if (strcmp(argv[6], "-") != 0)
-        marks.members_n = split(argv[6], take_member);
-    struct queues_config config = {.driver = &qdisc_htb,
-                                   .state_dir = argv[1],
-                                   .wish = {.link_bps = strtoull(argv[4], NULL, 10),
-                                            .levels = levels,
-                                            .queue_packets = from_environment("LEAF_PACKETS", 100),
-                                            .floor_permille = 10,
-                                            .unmanaged_permille = 100,
-                                            .control_permille = 10},
-                                   .replace = getenv("REPLACE") != NULL};
+        config.members_n = split(argv[6], take_member);
+    const struct port_wish wish = {.link_bps = number(argv[4]),
+                                   .levels = (uint32_t)number(argv[5]),
+                                   .queue_packets = from_environment("LEAF_PACKETS", 100),
+                                   .floor_permille = 10,
+                                   .unmanaged_permille = 100,
+                                   .control_permille = 10};
+    const struct marks_nudging nudging = {.event = event, .link_bps = wish.link_bps};
     int r = files_make_dirs(argv[1], 0755, err);
-    if (r >= 0 && levels)
-        r = qdisc_classes(config.driver, &config.wish, marks.class_of, err);
-    if (r >= 0 && levels)
-        r = queues_open(&config, (const char(*)[PORT_NAME])ports, marks.ports_n, &queues, err);
-    if (r >= 0 && levels)
-        r = queues_apply(queues, err);
-    if (r >= 0)
-        r = mark_ebpf.open(&marks, &mark, err);
-    if (r >= 0 && from_environment("NUDGE", 0))
-        r = nudge_open(&marks, config.wish.link_bps, 0, event, &nudge, err);
-    return r;
+    if (r >= 0 && wish.levels)
+        r = open_queues(argv, &wish, err);
+    return r < 0 ? r
+                 : marks_open(&config, from_environment("NUDGE", 0) ? &nudging : NULL, &marks, err);
 }
 
 static int on_line(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -227,8 +232,7 @@ int main(int argc, char **argv)
         r = sd_event_add_io(event, NULL, STDIN_FILENO, EPOLLIN, on_line, NULL);
     if (r >= 0)
         r = sd_event_loop(event);
-    nudge_close(nudge);
-    mark_ebpf.close(mark);
+    marks_close(marks);
     queues_close(queues);
     sd_event_unref(event);
     return r < 0;

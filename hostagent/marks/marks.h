@@ -1,0 +1,61 @@
+/* The marks of this host or switch, for everybody else in the agent: levels, mode, lease and the
+ * nudge that follows a promotion, together.
+ *
+ * It owns the driver's instance (mark_driver.h says what marks do on the wire, and what of them
+ * outlives close) and the nudge (nudge.h), so that whatever makes a task more urgent reaches its
+ * senders, whoever asked for it: each call that changes levels or mode tells the nudge once the
+ * driver has it, and nothing that the driver did not take.
+ *
+ * Calls but open and remove block for no longer than a system call on a map for each task that they
+ * name; the nudge works later, in the event loop. Errors are −errno with a sentence. One thread. */
+#pragma once
+
+#include "hostagent/marks/mark.h"
+#include "hostagent/marks/nudge.h"
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+struct marks;
+
+bool marks_has_driver(const char *name);
+
+/* Promoted senders are nudged, with a part of the link. */
+struct marks_nudging {
+    sd_event *event;
+    uint64_t link_bps;
+};
+
+/* `config` is borrowed until close. `nudging` NULL: nobody is nudged. Nor are they where the kernel
+ * cannot list sockets: that is logged, and no reason to do without marks. */
+int marks_open(const struct mark_config *config, const struct marks_nudging *nudging,
+               struct marks **ret_marks, struct err *err);
+void marks_close(struct marks *marks); /* the marks go on; takes NULL */
+
+/* What an instance with this configuration left, whether or not it runs; nothing there is fine. */
+int marks_remove(const struct mark_config *config, struct err *err);
+
+/* New or known cgroups. −E2BIG: MARK_TASKS are there. After a failure those before it have theirs.
+ */
+int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels, uint32_t n,
+                     struct err *err);
+/* The last mark wins; another task's place is counted. Single connections are not nudged. */
+int marks_set_flows(struct marks *marks, const struct mark_flow_levels *levels, uint32_t n,
+                    struct err *err);
+/* The task ended: what its sockets still send is unmarked. The bytes stay readable. */
+int marks_end_task(struct marks *marks, uint64_t cgroup, struct err *err);
+int marks_forget_task(struct marks *marks, uint64_t cgroup, struct err *err);
+
+int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err); /* 0 or 1 */
+
+/* Marks are valid for so long from now; 0 ends them now. */
+int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err);
+
+/* Payload bytes that the cgroup's sockets received over the network; 0 for an unknown one. */
+int marks_received(struct marks *marks, uint64_t cgroup, uint64_t *ret_bytes, struct err *err);
+
+/* Also drops entries that have been silent for too long: to be called every few seconds. */
+int marks_stats(struct marks *marks, struct mark_stats *ret_stats, struct err *err);
+void marks_count_nudges(const struct marks *marks, struct nudge_counters *ret_counters);
