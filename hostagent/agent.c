@@ -21,7 +21,7 @@ struct agent {
     int lock_fd;
     sd_event *event;
     sd_event_source *sampler;
-    struct journal *journal;
+    struct measurements *measurements;
     struct queues *queues;
     struct marks *marks;
     struct tasks *tasks;
@@ -189,7 +189,7 @@ static struct tasks_config tasks_config_of(const struct agent *agent)
                                  .commands = resolved->commands,
                                  .commands_n = agent->settings->tasks.commands_n,
                                  .marks = agent->marks,
-                                 .journal = agent->journal};
+                                 .measurements = agent->measurements};
 }
 
 /* Only who receives has somebody to nudge. */
@@ -238,7 +238,7 @@ static int open_uplink(struct agent *agent, struct err *err)
                                    .marks = agent->marks,
                                    .links = is_host(agent) ? &agent->links : NULL,
                                    .mark_lease_ns = (uint64_t)agent->settings->marks.lease_ns,
-                                   .journal = agent->journal};
+                                   .measurements = agent->measurements};
     fill_hello(agent, &config.hello);
     int r = uplink_open(&config, agent->event, &agent->uplink, err);
     if (r >= 0)
@@ -250,7 +250,7 @@ static int open_parts(struct agent *agent, bool replace, struct err *err)
 {
     int r = open_lock(agent->settings->state, &agent->lock_fd, err);
     if (r >= 0)
-        r = journal_open(agent->settings->journal, &agent->journal, err);
+        r = measurements_open(agent->settings->measurements, &agent->measurements, err);
     if (r >= 0)
         r = open_loop(agent, err);
     if (r >= 0)
@@ -277,7 +277,7 @@ static void close_parts(struct agent *agent)
     queues_close(agent->queues);
     sd_event_source_disable_unref(agent->sampler);
     sd_event_unref(agent->event);
-    journal_close(agent->journal);
+    measurements_close(agent->measurements);
     if (agent->lock_fd >= 0)
         close(agent->lock_fd);
 }

@@ -216,7 +216,7 @@ static const struct conf_field settings_fields[] = {
     LIST(settings, labels, labels_n, &label_item, 0),
     LIST(settings, units, units_n, &unit_item, 0),
     CHECKED(settings, state, "/run/duopoly-agent", conf_check_path),
-    CHECKED(settings, journal, "", conf_check_file),
+    CHECKED(settings, measurements, "", conf_check_file),
     {.name = "on_exit",
      .type = CONF_CHOICE,
      .offset = offsetof(struct settings, on_exit),

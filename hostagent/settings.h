@@ -54,7 +54,7 @@ struct settings_unit {
 };
 
 struct settings {
-    char name[64], controller[256], rack[32], state[256], journal[256];
+    char name[64], controller[256], rack[32], state[256], measurements[256];
     int role; /* duopoly_Role */
     int on_exit;
     struct mark_prefix address;

@@ -1,7 +1,7 @@
 #include "hostagent/links/links_nl.h"
 
-#include "hostagent/journal.h"
 #include "hostagent/nl.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -26,8 +26,9 @@ static int keep_stats(struct nl_msg *msg, void *arg)
         !attrs[IFLA_STATS_LINK_64])
         return NL_OK;
     nla_memcpy(&stats, attrs[IFLA_STATS_LINK_64], sizeof(stats));
-    links->sample = (struct links_sample){
-        .at_ns = journal_now_ns(), .sent_bytes = stats.tx_bytes, .received_bytes = stats.rx_bytes};
+    links->sample = (struct links_sample){.at_ns = now_ns(CLOCK_MONOTONIC),
+                                          .sent_bytes = stats.tx_bytes,
+                                          .received_bytes = stats.rx_bytes};
     return NL_OK;
 }
 

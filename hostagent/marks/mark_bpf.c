@@ -1,6 +1,7 @@
 #include "hostagent/files.h"
 #include "hostagent/marks/mark_driver.h"
 #include "hostagent/marks/tc_bpf.h"
+#include "lib/now.h"
 
 #include "hostagent/marks/mark.skel.h"
 
@@ -15,7 +16,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BATCH     512
@@ -27,13 +27,6 @@ struct mark {
     uint64_t shared_connections, lease_expiries;
     uint64_t evicted;
 };
-
-static uint64_t boottime_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 /* The agent's own counters stand on CPU 0. */
 static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
@@ -347,7 +340,7 @@ static bool change_flow(struct mark *mark, int fd, const struct mark_flow_levels
     bool made = bpf_map_lookup_elem(fd, &levels->key, flow) < 0;
     if (made)
         *flow = (struct mark_flow){
-            .seen_ns = boottime_ns(), .role = MARK_ROLE_OPENER, .followed = MARK_UNMARKED};
+            .seen_ns = now_ns(CLOCK_BOOTTIME), .role = MARK_ROLE_OPENER, .followed = MARK_UNMARKED};
     if (flow->owner && levels->owner && flow->owner != levels->owner)
         mark->shared_connections++;
     flow->owner = levels->owner;
@@ -409,7 +402,7 @@ static int ebpf_mode_get(struct mark *mark, uint32_t *ret_mode, struct err *err)
 
 static int ebpf_lease_renew(struct mark *mark, uint64_t lease_ns, struct err *err)
 {
-    uint64_t before, now = boottime_ns();
+    uint64_t before, now = now_ns(CLOCK_BOOTTIME);
     int r = control_get(mark, MARK_CONTROL_EXPIRY, &before, err);
     if (r < 0)
         return r;
@@ -461,7 +454,7 @@ static uint64_t walk_flows(struct mark *mark, struct mark_stats *stats)
     int fd = bpf_map__fd(mark->skel->maps.flows);
     struct mark_flow_key keys[BATCH];
     struct mark_flow values[BATCH];
-    uint64_t cursor = 0, now = boottime_ns(), dropped = 0;
+    uint64_t cursor = 0, now = now_ns(CLOCK_BOOTTIME), dropped = 0;
     bool more = true, first = true;
     while (more) {
         uint32_t n = BATCH;

@@ -1,6 +1,7 @@
 #include "hostagent/marks/receivers_bpf.h"
 
 #include "hostagent/files.h"
+#include "lib/now.h"
 
 #include "hostagent/marks/receivers.skel.h"
 
@@ -10,7 +11,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct receivers {
@@ -74,13 +74,6 @@ static void want_nothing(struct receivers *receivers, const struct promote_task 
         bpf_map_delete_elem(wanted, &tasks[i].cgroup);
 }
 
-static uint64_t boottime_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 /* Opened here, and silent since `before_ns`. Levels of its own that a connection has been given go
  * before the task's. */
 static bool is_sought(const struct receivers *receivers, const struct receiver *receiver,
@@ -133,7 +126,7 @@ int receivers_find(struct receivers *receivers, const struct promote_task *tasks
                    uint32_t *ret_more, struct err *err)
 {
     uint32_t n = 0, more = 0;
-    uint64_t before_ns = boottime_ns() - silent_ns;
+    uint64_t before_ns = now_ns(CLOCK_BOOTTIME) - silent_ns;
     int r = want(receivers, tasks, tasks_n);
     int pass = r < 0 ? -1 : bpf_iter_create(bpf_link__fd(receivers->skel->links.list));
     if (r >= 0)

@@ -1,6 +1,7 @@
 #include "hostagent/task/orders.h"
 
 #include "hostagent/task/parent.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -10,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 struct received {
@@ -60,13 +60,6 @@ static void refuse(const struct received *received, const char *why)
         send(received->fds[ATTEMPT_ORDER_SOCKET], text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 _Noreturn static void be_parent(int fd, const struct received *received,
                                 struct parent_config *config)
 {
@@ -91,7 +84,7 @@ static void obey(int fd, const struct received *received)
     }
     config.agent_fd = received->fds[ATTEMPT_ORDER_SOCKET];
     config.cgroup_fd = received->fds[ATTEMPT_ORDER_TASK_CGROUP];
-    config.before_ns = now_ns();
+    config.before_ns = now_ns(CLOCK_MONOTONIC);
     if (recv(config.agent_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
         return; /* the agent has gone: nobody would know of it */
     struct clone_args args = {.flags = CLONE_INTO_CGROUP,

@@ -1,6 +1,7 @@
 #include "hostagent/task/parent.h"
 
 #include "hostagent/task/child.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 struct parent {
@@ -35,13 +35,6 @@ struct parent {
     uint32_t said_n;
     char *said[PARENT_SAID];
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void close_fd(int *fd)
 {
@@ -125,7 +118,7 @@ static void stop(struct parent *parent, uint32_t grace_ms)
 {
     kill(-parent->child, SIGTERM);
     if (!parent->kill_ns)
-        parent->kill_ns = now_ns() + grace_ms * UINT64_C(1000000);
+        parent->kill_ns = now_ns(CLOCK_MONOTONIC) + grace_ms * UINT64_C(1000000);
 }
 
 static void hear_agent(struct parent *parent)
@@ -224,7 +217,7 @@ static int wait_ms(const struct parent *parent)
 {
     if (!parent->kill_ns)
         return -1;
-    uint64_t now = now_ns();
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
     return now >= parent->kill_ns ? 0 : (int)((parent->kill_ns - now) / 1000000 % INT_MAX) + 1;
 }
 
@@ -248,7 +241,7 @@ static void serve(struct parent *parent)
             hear_error(parent);
         if (fds[SIGNAL].revents)
             reap(parent);
-        if (parent->kill_ns && now_ns() >= parent->kill_ns) {
+        if (parent->kill_ns && now_ns(CLOCK_MONOTONIC) >= parent->kill_ns) {
             kill_all(parent);
             parent->kill_ns = UINT64_MAX;
         }
@@ -304,7 +297,7 @@ static int start_command(struct parent *parent, const struct attempt_order *orde
     int r = child_start(&child, &parent->child, err);
     close(say[1]);
     close(error[1]);
-    parent->after_ns = now_ns();
+    parent->after_ns = now_ns(CLOCK_MONOTONIC);
     child_be_ordinary(); /* not before: a slot waits for the command */
     return r;
 }

@@ -2,6 +2,7 @@
 
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -267,14 +268,14 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
         marks[n++] = levels_of(attempt);
     }
     int r = marks_set_levels(tasks->config.marks, marks, n, err);
-    uint64_t now = journal_now_ns();
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
     for (pb_size_t i = 0; r >= 0 && i < levels->levels_count; i++) {
         struct attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);
         if (!attempt || !attempt->begun || attempt_ended(attempt))
             continue;
-        journal_line(tasks->config.journal, "levels %llu %u %u %llu",
-                     (unsigned long long)attempt->start.attempt, attempt->start.coflow_level,
-                     attempt->start.macroflow_level, (unsigned long long)now);
+        measurements_line(tasks->config.measurements, "levels %llu %u %u %llu",
+                          (unsigned long long)attempt->start.attempt, attempt->start.coflow_level,
+                          attempt->start.macroflow_level, (unsigned long long)now);
         attempt_store_write_levels(&tasks->store, &attempt->start, NULL);
     }
     return r;

@@ -20,8 +20,8 @@
 #pragma once
 
 #include "hostagent/files.h"
-#include "hostagent/journal.h"
 #include "hostagent/marks/marks.h"
+#include "hostagent/measurements.h"
 #include "hostagent/tasks/slots.h"
 #include "lib/attempt.h"
 #include "schemas/duopoly.pb.h"
@@ -48,7 +48,7 @@ struct tasks_config {
     const struct tasks_command *commands; /* borrowed until tasks_close */
     uint32_t commands_n;
     struct marks *marks;
-    struct journal *journal;
+    struct measurements *measurements;
 };
 
 struct tasks_handler {

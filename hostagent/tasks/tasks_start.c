@@ -1,5 +1,6 @@
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -93,9 +94,9 @@ static void begin(struct attempt *attempt)
 
 void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t after_ns)
 {
-    journal_line(attempt->tasks->config.journal,
-                 "begin %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, attempt->start.attempt,
-                 attempt->request_ns, before_ns, after_ns);
+    measurements_line(attempt->tasks->config.measurements,
+                      "begin %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, attempt->start.attempt,
+                      attempt->request_ns, before_ns, after_ns);
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
     attempt->tasks->counters.started++;
     attempt_tell(attempt, NULL);
@@ -206,7 +207,7 @@ void tasks_start(struct tasks *tasks, const duopoly_Start *start)
         tasks->handler.on_state(tasks->handler.user, &full);
         return;
     }
-    attempt->request_ns = journal_now_ns();
+    attempt->request_ns = now_ns(CLOCK_MONOTONIC);
     attempt->phase = duopoly_AttemptPhase_PHASE_SENT;
     const char *why = why_not(tasks, start);
     if (why) {

@@ -1,5 +1,6 @@
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
+#include "lib/now.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -74,8 +75,8 @@ static void on_said(struct attempt *attempt, const char *text)
         on_missing(attempt, &said);
         return;
     case ATTEMPT_CONNECTION:
-        journal_line(tasks->config.journal, "connection %" PRIu64 " %s %" PRIu64,
-                     attempt->start.attempt, said.addresses, journal_now_ns());
+        measurements_line(tasks->config.measurements, "connection %" PRIu64 " %s %" PRIu64,
+                          attempt->start.attempt, said.addresses, now_ns(CLOCK_MONOTONIC));
         return;
     case ATTEMPT_STALLED:
     case ATTEMPT_FLOWS:
@@ -130,8 +131,8 @@ static void on_end(struct attempt *attempt)
         attempt_on_no_start(attempt, "duopoly-task died before it came to this start");
         return;
     }
-    journal_line(tasks->config.journal, "end %" PRIu64 " %" PRIu64, attempt->start.attempt,
-                 journal_now_ns());
+    measurements_line(tasks->config.measurements, "end %" PRIu64 " %" PRIu64,
+                      attempt->start.attempt, now_ns(CLOCK_MONOTONIC));
     attempt_finish(attempt);
     tasks_run_queued(tasks);
 }

@@ -1,5 +1,6 @@
 #include "hostagent/uplink/uplink_session.h"
 #include "lib/log.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -244,8 +245,8 @@ void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence)
         log_error(LOG_FAULT_PEER, "%s", err.text);
         return;
     }
-    journal_line(uplink->config.journal, "mode %" PRIu32 " %" PRIu64 " %" PRIu64, mode, sequence,
-                 journal_now_ns());
+    measurements_line(uplink->config.measurements, "mode %" PRIu32 " %" PRIu64 " %" PRIu64, mode,
+                      sequence, now_ns(CLOCK_MONOTONIC));
 }
 
 static void obey_start(struct uplink *uplink, const duopoly_Envelope *envelope)

@@ -2,13 +2,13 @@
 
 #include "hostagent/uplink/uplink_session.h"
 #include "lib/log.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TICK_US       100000
 #define RENEW_NS      1000000000ull
@@ -26,13 +26,6 @@ static uint64_t boot_number(void)
     for (const char *c = text; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 1099511628211u;
     return hash;
-}
-
-static uint64_t boottime_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
 /* ---- epochs ---- */
@@ -71,7 +64,7 @@ void uplink_end(struct uplink *uplink, const char *why)
 static void break_off(struct uplink *uplink, const char *why)
 {
     uplink_end(uplink, why);
-    uplink->retry_ns = journal_now_ns() + RETRY_NS;
+    uplink->retry_ns = now_ns(CLOCK_MONOTONIC) + RETRY_NS;
 }
 
 int uplink_send(struct uplink *uplink, enum wire_class class, bool changes_state)
@@ -80,7 +73,7 @@ int uplink_send(struct uplink *uplink, enum wire_class class, bool changes_state
     if (r >= 0)
         r = wire_zmq_send(uplink->endpoint, 0, class, &uplink->out);
     if (r >= 0)
-        uplink->sent_ns = journal_now_ns();
+        uplink->sent_ns = now_ns(CLOCK_MONOTONIC);
     else if (uplink->open)
         break_off(uplink, "the controller does not take messages in");
     return r;
@@ -96,7 +89,7 @@ static void say_hello(struct uplink *uplink)
     hello->boot = uplink->boot;
     hello->hello_sequence = uplink->began_ns + ++uplink->hellos;
     uplink->greeted = uplink_send(uplink, WIRE_RESULT, false) >= 0;
-    uplink->heard_ns = journal_now_ns();
+    uplink->heard_ns = now_ns(CLOCK_MONOTONIC);
     uplink->silent_ns = HELLO_WAIT_NS;
 }
 
@@ -118,10 +111,10 @@ static void on_down(void *user)
 static void echo_begin(struct uplink *uplink, uint64_t now)
 {
     if (!uplink->open || uplink->echo_ns || now - uplink->echoed_ns < ECHO_NS ||
-        !journal_keeps(uplink->config.journal))
+        !measurements_kept(uplink->config.measurements))
         return;
     wire_begin(&uplink->out, duopoly_Envelope_agent_heartbeat_tag);
-    uint64_t sent_ns = journal_now_ns();
+    uint64_t sent_ns = now_ns(CLOCK_MONOTONIC);
     if (uplink_send(uplink, WIRE_RESULT, true) < 0)
         return;
     uplink->echo_sequence = uplink->session.sent;
@@ -132,8 +125,8 @@ static void echo_end(struct uplink *uplink)
 {
     if (!uplink->echo_ns || uplink->session.answered < uplink->echo_sequence)
         return;
-    journal_line(uplink->config.journal, "echo %" PRIu64 " %" PRIu64, uplink->echo_ns,
-                 uplink->heard_ns);
+    measurements_line(uplink->config.measurements, "echo %" PRIu64 " %" PRIu64, uplink->echo_ns,
+                      uplink->heard_ns);
     uplink->echo_ns = 0;
 }
 
@@ -180,7 +173,7 @@ static void give_way(struct uplink *uplink, const char *why)
     uplink_end(uplink, words);
     uint64_t wait_ns = uplink->rival_ns ? 2 * uplink->rival_ns : RETRY_NS;
     uplink->rival_ns = wait_ns < RIVAL_NS ? wait_ns : RIVAL_NS;
-    uplink->retry_ns = journal_now_ns() + uplink->rival_ns;
+    uplink->retry_ns = now_ns(CLOCK_MONOTONIC) + uplink->rival_ns;
 }
 
 static void on_refused(struct uplink *uplink, const duopoly_Refused *refused)
@@ -231,7 +224,7 @@ static void on_message(void *user, uint64_t peer, const char *identity,
     struct uplink *uplink = user;
     (void)peer;
     (void)identity;
-    uplink->heard_ns = journal_now_ns();
+    uplink->heard_ns = now_ns(CLOCK_MONOTONIC);
     if (envelope->which_body == duopoly_Envelope_welcome_tag)
         on_welcome(uplink, envelope);
     else if (envelope->which_body == duopoly_Envelope_refused_tag)
@@ -282,7 +275,7 @@ static void renew_marks(struct uplink *uplink, uint64_t now)
 
 void uplink_take_lease(struct uplink *uplink, uint32_t lease_ms)
 {
-    uint64_t now = journal_now_ns();
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
     uplink->lease_until_ns = now + (uint64_t)lease_ms * 1000000;
     renew_marks(uplink, now);
 }
@@ -290,7 +283,7 @@ void uplink_take_lease(struct uplink *uplink, uint32_t lease_ms)
 static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct uplink *uplink = arg;
-    uint64_t now = journal_now_ns();
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
     keep_alive(uplink, now);
     renew_marks(uplink, now);
     echo_begin(uplink, now);
@@ -311,7 +304,7 @@ int uplink_open(const struct uplink_config *config, sd_event *event, struct upli
     STAILQ_INIT(&uplink->results);
     STAILQ_INIT(&uplink->starts);
     uplink->boot = boot_number();
-    uplink->began_ns = boottime_ns();
+    uplink->began_ns = now_ns(CLOCK_BOOTTIME);
     uplink->epoch = read_epoch(uplink);
     const struct wire_zmq_handler handler = {.on_message = on_message,
                                              .on_malformed = on_malformed,

@@ -17,9 +17,9 @@
  * attempts are counted as refused. Everything borrowed must outlive the uplink. */
 #pragma once
 
-#include "hostagent/journal.h"
 #include "hostagent/links/links.h"
 #include "hostagent/marks/marks.h"
+#include "hostagent/measurements.h"
 #include "hostagent/tasks/tasks.h"
 #include "lib/err.h"
 #include "schemas/duopoly.pb.h"
@@ -33,7 +33,7 @@ struct uplink_config {
     struct marks *marks;
     struct links *links; /* that WELCOME tells what hot is; may be NULL */
     uint64_t mark_lease_ns;
-    struct journal *journal;
+    struct measurements *measurements;
 };
 
 struct uplink;

@@ -1,4 +1,4 @@
-"""How quickly the machinery acts, from the agents' journals and the controller's log of one run.
+"""How quickly the machinery acts, from the agents' measurements and the controller's log of one run.
 
  - slot: from an agent's seeing an attempt's end to the return of clone3 for the next on that host, where the controller
    started the next in the very step in which it heard of the end (else the slot waited for work, not for us);
@@ -8,7 +8,7 @@
    connection's handshake (its two packets in the links' queues), and from its first open to the first byte of content;
  - mode switch: from the controller's step to the map write, on each host and on the last one.
 
-The journals speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the machine was suspended."""
+The measurements speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the machine was suspended."""
 
 import bisect
 import time
@@ -16,7 +16,7 @@ import time
 from testbed.demo import ports, report
 
 
-class Journal:
+class Measurements:
     """One host's: begins[attempt] = (asked, before, after), ends[attempt], modes[sequence], echoes = [(sent, back)…], in
     ns of CLOCK_MONOTONIC."""
 
@@ -66,34 +66,34 @@ def read_log(lines):
     return refills, modes
 
 
-def slot_latencies(journals, refills):
+def slot_latencies(measured, refills):
     """(latency, floor) of each refilled slot: the ends of a step on a host are matched with its starts there, in order."""
     found = []
     for ended, started in refills:
-        for journal in journals:
-            ends = sorted(journal.ends[a] for a in ended if a in journal.ends)
-            begins = sorted((journal.begins[a][1:] for a in started if a in journal.begins), key=lambda begin: begin[1])
+        for host in measured:
+            ends = sorted(host.ends[a] for a in ended if a in host.ends)
+            begins = sorted((host.begins[a][1:] for a in started if a in host.begins), key=lambda begin: begin[1])
             for end, (before, after) in zip(ends, begins):
-                empty = journal.round_trip(end)
+                empty = host.round_trip(end)
                 if empty is not None:
                     found.append((after - end, empty + after - before))
     return found
 
 
-def mode_latencies(journals, modes, suspended_ns):
+def mode_latencies(measured, modes, suspended_ns):
     """(to each host, to the last host of each switch that reached all)."""
     each, last = [], []
     for sequence, step_ns in modes.items():
-        writes = [j.modes[sequence] + suspended_ns - step_ns for j in journals if sequence in j.modes]
+        writes = [m.modes[sequence] + suspended_ns - step_ns for m in measured if sequence in m.modes]
         each += writes
-        if writes and len(writes) == len(journals):
+        if writes and len(writes) == len(measured):
             last.append(max(writes))
     return each, last
 
 
-def connection_latencies(journals, said, suspended):
+def connection_latencies(measured, said, suspended):
     """(clone3's return to the first connect of each attempt, handshakes, first open to first byte); `said`: ports.read()'s."""
-    begins = {attempt: begin[2] for journal in journals for attempt, begin in journal.begins.items()}
+    begins = {attempt: begin[2] for host in measured for attempt, begin in host.begins.items()}
     connects, handshakes, firsts = [], [], []
     for attempt, lines in said.items():
         connect, opened, first = (ports.first_of(lines, what) for what in ("connect", "open", "first"))
@@ -135,29 +135,29 @@ class CpuIdle:
         return 100 * idle / total if total else 100.0
 
 
-def read(journal_paths, log_paths):
-    """(journals, refills, mode switches) of one run."""
-    journals = []
-    for path in journal_paths:
-        with open(path) as journal:
-            journals.append(Journal(journal))
+def read(measurement_paths, log_paths):
+    """(measurements, refills, mode switches) of one run."""
+    measured = []
+    for path in measurement_paths:
+        with open(path) as file:
+            measured.append(Measurements(file))
     log = []
     for path in log_paths:
         with open(path) as part:
             log += [line for line in part if line.startswith(("step ", "e attempt_done", "d start", "d mode"))]
-    return (journals, *read_log(log))
+    return (measured, *read_log(log))
 
 
-def lines(journal_paths, log_paths, said, idle_percent):
+def lines(measurement_paths, log_paths, said, idle_percent):
     """What to print of one run; `said`: what its tasks wrote down (ports.read)."""
-    journals, refills, modes = read(journal_paths, log_paths)
-    slots = slot_latencies(journals, refills)
-    clones = [after - before for j in journals for _, before, after in j.begins.values()]
-    each, last = mode_latencies(journals, modes, suspended_ns())
-    connects, handshakes, firsts = connection_latencies(journals, said, suspended_ns())
+    measured, refills, modes = read(measurement_paths, log_paths)
+    slots = slot_latencies(measured, refills)
+    clones = [after - before for m in measured for _, before, after in m.begins.values()]
+    each, last = mode_latencies(measured, modes, suspended_ns())
+    connects, handshakes, firsts = connection_latencies(measured, said, suspended_ns())
     return [summary("an attempt's end to the next one's clone3", [latency for latency, _ in slots]),
             summary("its floor, an empty round trip and clone3", [floor for _, floor in slots]),
-            summary("empty round trip", [back - sent for j in journals for sent, back in j.echoes]),
+            summary("empty round trip", [back - sent for m in measured for sent, back in m.echoes]),
             summary("clone3 alone", clones),
             summary("clone3 to an attempt's first connect", connects),
             summary("connect to open, each connection", handshakes),

@@ -121,14 +121,14 @@ class Cluster:
                 for name in names if name.startswith("duopoly.log")}
         return [os.path.join(self.log_folder, name) for name in sorted(ages, key=ages.get, reverse=True)]
 
-    def journals(self):
+    def measurement_files(self):
         """What the workers' agents measured."""
-        return [self._journal(host) for host in self.net.hosts]
+        return [self._measurements(host) for host in self.net.hosts]
 
     # ---- its parts ----
 
-    def _journal(self, host):
-        return os.path.join(self.logs, "journal-%s" % host)
+    def _measurements(self, host):
+        return os.path.join(self.logs, "measurements-%s" % host)
 
     def _install(self):
         """Copies the programs to where an unprivileged task may run them, whatever the checkout's own folder allows."""
@@ -212,7 +212,7 @@ class Cluster:
                  "controller: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
                  "address: %s" % (network.SWITCH_ADDRESS if is_switch else self.net.addresses[name]),
                  "state: %s" % os.path.join(self.directory, "state", name),
-                 "journal: %s" % self._journal(name),
+                 "measurements: %s" % self._measurements(name),
                  "link:",
                  "  %s" % ("bridge: " + network.BRIDGE if is_switch else "uplink: eth0"),
                  "  rate: %d bps" % self.net.link_bps,

@@ -89,9 +89,9 @@ def measure_slots(table):
         idle_percent = idle.percent()
         if driver.returncode != 0:
             raise system.Failure("the replay was not finished; its words are in %s" % logs)
-    journals, refills, _ = latency.read(running.journals(), running.log_files())
-    slot_rows(table, latency.slot_latencies(journals, refills), [b - s for j in journals for s, b in j.echoes],
-              [after - before for j in journals for _, before, after in j.begins.values()], idle_percent)
+    measured, refills, _ = latency.read(running.measurement_files(), running.log_files())
+    slot_rows(table, latency.slot_latencies(measured, refills), [b - s for m in measured for s, b in m.echoes],
+              [after - before for m in measured for _, before, after in m.begins.values()], idle_percent)
 
 
 # ---- modes ----
@@ -130,8 +130,8 @@ def measure_modes(table):
         verify.finish()
         with open(os.path.join(logs, "verify.json")) as said:
             verdict = json.load(said)
-    journals, _, modes = latency.read(running.journals(), running.log_files())
-    each, last = latency.mode_latencies(journals, modes, latency.suspended_ns())
+    measured, _, modes = latency.read(running.measurement_files(), running.log_files())
+    each, last = latency.mode_latencies(measured, modes, latency.suspended_ns())
     table.row("CPU idle", "%.0f %%" % idle_percent)
     table.row("switches that reached all hosts", "%d of %d" % (len(last), len(modes)), ">= 50", len(last) >= 50)
     table.row("from the controller's step to a host's map write (median, p99)",

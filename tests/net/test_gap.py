@@ -107,6 +107,6 @@ def test_jobs_that_did_not_finish_here_or_there_are_left_out():
 def test_connections_speak_for_themselves(folder):
     said = ports.read(folder / "ports")
     assert [line.what for line in said["4"]] == ["connect", "connect", "open", "first"]  # the last was cut off
-    journal = latency.Journal(["begin 4 0 0 %d\n" % (4090 * MS)])
-    assert latency.connection_latencies([journal], said, 0) == ([10 * MS], [130 * MS], [50 * MS])
+    measured = latency.Measurements(["begin 4 0 0 %d\n" % (4090 * MS)])
+    assert latency.connection_latencies([measured], said, 0) == ([10 * MS], [130 * MS], [50 * MS])
     assert ports.read(folder / "none") == {}

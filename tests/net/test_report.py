@@ -98,7 +98,7 @@ def test_ratios_compare_with_the_first():
 
 
 def test_latencies_are_of_slots_that_had_work_waiting():
-    journals = [latency.Journal(line + "\n" for line in lines) for lines in (
+    measured = [latency.Measurements(line + "\n" for line in lines) for lines in (
         ["begin 1 0 10 20", "end 1 1000", "begin 3 1500 1600 1700", "mode 1 7 5300", "end 3 9000", "echo 900 950", "echo 9100 9300", "begin 5 99000 99100 99200"],
         ["begin 2 0 10 30", "end 2 1100", "begin 4 1550 1650 1900", "mode 1 7 5700", "echo 0 40"])]
     refills, modes = latency.read_log([
@@ -107,6 +107,6 @@ def test_latencies_are_of_slots_that_had_work_waiting():
         "step 5000\n", "d mode reason=x left=0 right=0 mode=1 sequence=7\n",
         "step 9000\n", "e attempt_done attempt=3 received_bytes=0\n",
         "step 99000\n", "d start reason=greedy attempt=5 host=0\n"])
-    assert sorted(latency.slot_latencies(journals, refills)) == [(700, 50 + 100), (800, 40 + 250)]
-    assert latency.mode_latencies(journals, modes, 100) == ([400, 800], [800])
+    assert sorted(latency.slot_latencies(measured, refills)) == [(700, 50 + 100), (800, 40 + 250)]
+    assert latency.mode_latencies(measured, modes, 100) == ([400, 800], [800])
     assert "2 samples" in latency.summary("x", [1, 2]) and "no samples" in latency.summary("x", [])

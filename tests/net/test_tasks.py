@@ -77,13 +77,13 @@ class Agent:
         self.state = os.path.join(net.dir, name)
         self.cgroup = os.path.join(cgroup2_root(), net.prefix + name)
         self.config = os.path.join(net.dir, name + ".yaml")
-        self.journal = os.path.join(net.dir, name + ".journal")
+        self.measurements = os.path.join(net.dir, name + ".measurements")
         self.log = os.path.join(net.dir, name + ".log")
         commands = dict(sleep=["sleep", "1000"], true=["true"], false=["sh", "-c", "echo one >&2; echo the last >&2; exit 7"],
                         missing=["/no/such/program"], **options.pop("commands", {}))
         self.flags = options.pop("flags", [])
         marks = options.pop("marks", "")
-        lines = [f"name: {name}", f"controller: {controller_address}", f"state: {self.state}", f"journal: {self.journal}",
+        lines = [f"name: {name}", f"controller: {controller_address}", f"state: {self.state}", f"measurements: {self.measurements}",
                  f"marks: {{members: [10.99.0.0/24]{marks}}}"]
         if options.pop("role", "host") == "switch":
             lines += ["role: switch", "link: {bridge: br0, rate: 100 Mbps}"]
@@ -343,7 +343,7 @@ while s.recv(65536): pass
     controller.do("mode 0 0")  # older: ignored
     controller.do(f"levels {FIRST + 1} 1 0")
     wait_for("the level", lambda: marks() == {3})
-    connections = [line for line in open(agent.journal) if line.startswith(f"connection {FIRST + 1} ")]
+    connections = [line for line in open(agent.measurements) if line.startswith(f"connection {FIRST + 1} ")]
     assert len(connections) == 1 and connections[0].split()[4:6] == ["10.99.0.2", "5555"]
     s.close()
     listener.close()
@@ -525,7 +525,7 @@ def test_a_start_that_is_stuck_keeps_nobody_waiting_and_is_refused_when_its_star
         controller.do(f"start {FIRST + 2} 1 0 0 sleep")
         controller.do(f"start {FIRST + 3} 1 0 1 sleep")
         controller.do("mode 1 1")
-        wait_for("the mode", lambda: any(line.startswith("mode 1 1 ") for line in open(agent.journal)))
+        wait_for("the mode", lambda: any(line.startswith("mode 1 1 ") for line in open(agent.measurements)))
         controller.do(f"start {FIRST + 4} 1 0 2 sleep")
         assert "room" in controller.wait_phase(FIRST + 4, REFUSED)["text"], "both slots are taken"
         assert not controller.states(FIRST + 2)
@@ -718,7 +718,7 @@ def test_term_restores_queues_and_marks_and_restore_ends_all(site):
     agent.restore()
     site.agent = None
     assert not agent.pids(FIRST + 1)
-    for name in (agent.config, agent.journal, agent.log, *agent.scripts):
+    for name in (agent.config, agent.measurements, agent.log, *agent.scripts):
         os.unlink(name)
     assert state_of_machine(site.net) == before
 
@@ -727,8 +727,8 @@ def test_term_restores_queues_and_marks_and_restore_ends_all(site):
     (("up0", "nowhere0"), [":8:16:", "nowhere0"]), (("units: [{slots: 2}]", ""), ["units"]), (("rate: 100 Mbps", "rate: 100"), [":8:", "100"]),
     (("name: h1", "name: h1\nnome: h2"), [":2:", "nome", "name"]), (("tcp://", "udp://"), [":2:13:", "udp://"]),
     (("10.99.0.0/24", "10.99.0.0/33"), ["10.99.0.0/33"]), ((":7000", ":70000"), [":2:13:", "'70000'"]), (("name: h1", "name: h/1"), [":1:7:", "h/1"]),
-    (("state: /", "state: "), [":3:8:", "absolute"]), (("journal: /", "journal: "), [":4:10:", "absolute"]),
-    (("journal: /", "journal: /no/such/"), [":4:10:", "not on this host"]),
+    (("state: /", "state: "), [":3:8:", "absolute"]), (("measurements: /", "measurements: "), [":4:15:", "absolute"]),
+    (("measurements: /", "measurements: /no/such/"), [":4:15:", "not on this host"]),
     (("tasks:\n", "tasks:\n  user: no-such-user\n"), [":10:9:", "no-such-user", "on this host"]),
     (("tasks:\n", "tasks:\n  program: /etc/passwd\n"), [":10:12:", "no program that this host can run"]),
     (("tasks:\n", "tasks:\n  cgroup_root: /no/such/root\n"), [":10:16:", "/no/such/root"])])
@@ -756,7 +756,7 @@ def test_the_manual_is_a_right_configuration(site):
     for line in text.splitlines():
         stripped = line.lstrip()
         is_key = stripped.startswith("# ") and stripped[2:].split(":")[0].replace("_", "").isalnum() and ":" in stripped
-        known = stripped[2:].split(":")[0] in ("role", "controller", "address", "rack", "labels", "state", "journal", "on_exit", "high", "low", "driver", "levels", "leaf_packets", "floor", "unmanaged", "control", "members", "dscp", "lease", "flows", "bpffs", "user", "program", "cgroup_root", "cgroup", "bridge")
+        known = stripped[2:].split(":")[0] in ("role", "controller", "address", "rack", "labels", "state", "measurements", "on_exit", "high", "low", "driver", "levels", "leaf_packets", "floor", "unmanaged", "control", "members", "dscp", "lease", "flows", "bpffs", "user", "program", "cgroup_root", "cgroup", "bridge")
         uncommented.append(line.replace("# ", "", 1) if is_key and known and stripped == stripped.lstrip() and stripped[2] != " " else line)
     for content in (text, "\n".join(uncommented) + "\n"):
         with open(path, "w") as f:

@@ -11,8 +11,8 @@
  * - connection ATTEMPT LOCAL PORT PEER PORT NS: the command said so
  * - echo SENT_NS BACK_NS: an empty message to the controller, and its acknowledgement
  *
- * ATTEMPT is decimal. The file is closed for good at JOURNAL_BYTES (and says so in its last line).
- * Lines are written at once, each by one write. */
+ * ATTEMPT is decimal. Lines are written at once, each by one write. The file is
+ * closed for good at MEASUREMENTS_BYTES, and says so in its last line. */
 #pragma once
 
 #include "lib/err.h"
@@ -20,20 +20,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JOURNAL_BYTES (256ll << 20)
+#define MEASUREMENTS_BYTES (256ll << 20)
 
-struct journal;
+struct measurements;
 
-/* Appends to `path`, made if missing; "" gives a journal that takes lines and keeps none. */
-int journal_open(const char *path, struct journal **ret_journal, struct err *err);
-void journal_close(struct journal *journal); /* takes NULL */
+/* Appends to `path`, made if missing; "" gives one that takes lines and keeps none. */
+int measurements_open(const char *path, struct measurements **ret_measurements, struct err *err);
+void measurements_close(struct measurements *measurements); /* takes NULL */
 
 /* Whether lines are kept: false for NULL, for "" and when the file is full. */
-bool journal_keeps(const struct journal *journal);
+bool measurements_kept(const struct measurements *measurements);
 
-/* One line without its newline; NULL journals are fine. */
-__attribute__((format(printf, 2, 3))) void journal_line(struct journal *journal, const char *format,
-                                                        ...);
-
-/* CLOCK_MONOTONIC. */
-uint64_t journal_now_ns(void);
+/* One line without its newline; NULL is fine. */
+__attribute__((format(printf, 2, 3))) void measurements_line(struct measurements *measurements,
+                                                             const char *format, ...);
