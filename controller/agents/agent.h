@@ -1,5 +1,11 @@
-/* One agent, as the files behind agents.h share it: agents.c (table, decisions), agent_hello.c,
- * agent_session.c (messages, timers), agent_attempts.c (inventory, attempts). Not for others. */
+/* One agent, as the files behind agents.h share it. Not for others.
+ *
+ *   agents.c          the table of agents, what is sent to them, and how they look from outside
+ *   agent_hello.c     judges a HELLO and begins a session
+ *   agent_session.c   messages within a session, its timers and its end
+ *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
+ *   agent_forget.c    names that go, and indexes that come back
+ */
 #pragma once
 
 #include "controller/agents/agents.h"
@@ -7,8 +13,8 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
-/* An attempt that was sent to an agent, or seen there, and has not ended. */
-struct agent_attempt {
+/* An attempt that its agent is answerable for: sent there, or seen there, and not ended. */
+struct placed_attempt {
     UT_hash_handle hh;
     uint64_t attempt;
     struct agent *agent;
@@ -57,12 +63,12 @@ struct agent {
     uint64_t settle_sequence;
     uint64_t inventory_sequence; /* of the end of a parked inventory */
 
-    struct agent_attempt *attempts;
+    struct placed_attempt *attempts;
     duopoly_AgentCounters counters;
 };
 
-/* Of a forgotten host: jobs with these numbers may mean it. */
-struct agent_index {
+/* The index of a host that was forgotten: jobs with after < number ≤ until may mean it. */
+struct resting_index {
     uint32_t host;
     uint64_t after, until;
 };
@@ -79,7 +85,7 @@ struct agents {
     uint32_t n, n_hosts, n_switches;
     uint32_t n_indexes; /* given so far: those in use, free and resting */
     uint32_t *free, n_free;
-    struct agent_index *resting; /* a ring, in order of forgetting */
+    struct resting_index *resting; /* a ring, in order of forgetting */
     uint32_t first_resting, n_resting;
     bool resyncing;
     uint32_t awaited; /* known hosts whose inventories are not in */

@@ -1,3 +1,12 @@
+/* What an agent is answerable for, and what it says of it.
+ *
+ * An attempt is placed when its start is sent or when the agent names it first; from then on it is
+ * in agent->attempts until its end is told, by the agent or here: a start that is not answered, an
+ * inventory that lacks it, a boot that wiped it, a host that is lost. So the engine hears of the end
+ * of each start exactly once, and of nothing that it did not hear begin.
+ *
+ * An inventory is gathered whole before any of it is told: after a restart it waits (is parked)
+ * until the other hosts that were known before have sent theirs. */
 #include "controller/agents/agent.h"
 #include "controller/resources_wire.h"
 
@@ -24,32 +33,32 @@ static void attempt_tell(struct agent *agent, enum event_kind kind, uint64_t att
     event_tell(agent, &event);
 }
 
-static struct agent_attempt *entry_find(struct agent *agent, uint64_t attempt)
+static struct placed_attempt *placed_find(struct agent *agent, uint64_t attempt)
 {
-    struct agent_attempt *entry;
-    HASH_FIND(hh, agent->attempts, &attempt, sizeof(attempt), entry);
-    return entry;
+    struct placed_attempt *placed;
+    HASH_FIND(hh, agent->attempts, &attempt, sizeof(attempt), placed);
+    return placed;
 }
 
-static void entry_remove(struct agent *agent, struct agent_attempt *entry)
+static void placed_remove(struct agent *agent, struct placed_attempt *placed)
 {
-    timers_disarm(agent->agents->timers, &entry->timer);
-    HASH_DEL(agent->attempts, entry);
-    free(entry);
+    timers_disarm(agent->agents->timers, &placed->timer);
+    HASH_DEL(agent->attempts, placed);
+    free(placed);
 }
 
 void agent_attempts_drop(struct agent *agent)
 {
-    struct agent_attempt *entry, *next;
-    HASH_ITER (hh, agent->attempts, entry, next) {
-        entry_remove(agent, entry);
+    struct placed_attempt *placed, *next;
+    HASH_ITER (hh, agent->attempts, placed, next) {
+        placed_remove(agent, placed);
     }
 }
 
-static void entry_lose(struct agent *agent, struct agent_attempt *entry)
+static void placed_lose(struct agent *agent, struct placed_attempt *placed)
 {
-    uint64_t attempt = entry->attempt;
-    entry_remove(agent, entry);
+    uint64_t attempt = placed->attempt;
+    placed_remove(agent, placed);
     attempt_tell(agent, EVENT_ATTEMPT_LOST, attempt, 0, 0);
 }
 
@@ -57,38 +66,38 @@ static void entry_lose(struct agent *agent, struct agent_attempt *entry)
  * the host's loss, decides. */
 static void answer_fire(struct timer *timer, int64_t now_ns)
 {
-    struct agent_attempt *entry = container_of(timer, struct agent_attempt, timer);
-    struct agent *agent = entry->agent;
+    struct placed_attempt *placed = container_of(timer, struct placed_attempt, timer);
+    struct agent *agent = placed->agent;
     struct agents *agents = agent->agents;
-    uint64_t attempt = entry->attempt;
+    uint64_t attempt = placed->attempt;
     if (!agent->open)
         return;
-    if (entry->asked) {
+    if (placed->asked) {
         agents->counters.starts_lost++;
-        entry_lose(agent, entry);
+        placed_lose(agent, placed);
         agents_stop(agents, agent->host, attempt, "its start was not answered", 0, true);
         return;
     }
-    entry->asked = true;
+    placed->asked = true;
     agents->counters.starts_asked++;
     timers_arm(agents->timers, timer, now_ns + agents->config.start_timeout_ns);
     wire_begin(&agents->out, duopoly_Envelope_ask_attempt_tag)->body.ask_attempt.attempt = attempt;
     agent_send(agent, &agents->out, true);
 }
 
-static struct agent_attempt *entry_add(struct agent *agent, uint64_t attempt)
+static struct placed_attempt *placed_add(struct agent *agent, uint64_t attempt)
 {
-    struct agent_attempt *entry = entry_find(agent, attempt);
-    if (entry)
-        return entry;
-    entry = calloc(1, sizeof(*entry));
-    if (!entry)
+    struct placed_attempt *placed = placed_find(agent, attempt);
+    if (placed)
+        return placed;
+    placed = calloc(1, sizeof(*placed));
+    if (!placed)
         return NULL;
-    entry->attempt = attempt;
-    entry->agent = agent;
-    entry->timer.fire = answer_fire;
-    HASH_ADD(hh, agent->attempts, attempt, sizeof(entry->attempt), entry);
-    return entry;
+    placed->attempt = attempt;
+    placed->agent = agent;
+    placed->timer.fire = answer_fire;
+    HASH_ADD(hh, agent->attempts, attempt, sizeof(placed->attempt), placed);
+    return placed;
 }
 
 static int inputs_send(struct agent *agent, uint64_t attempt, const duopoly_Input *inputs,
@@ -114,8 +123,8 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
 {
     struct agent *agent = agents->hosts[host];
     agent->used = true;
-    struct agent_attempt *entry = entry_add(agent, start->attempt);
-    int r = entry ? 0 : -ENOMEM;
+    struct placed_attempt *placed = placed_add(agent, start->attempt);
+    int r = placed ? 0 : -ENOMEM;
     if (r == 0) {
         wire_begin(&agents->out, duopoly_Envelope_start_tag)->body.start = *start;
         agents->out.body.start.inputs = n_inputs;
@@ -125,9 +134,9 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
     if (r == 0)
         r = inputs_send(agent, start->attempt, inputs, n_inputs);
     if (r == 0)
-        timers_arm(agents->timers, &entry->timer, now_ns + agents->config.start_timeout_ns);
-    else if (entry)
-        entry_lose(agent, entry);
+        timers_arm(agents->timers, &placed->timer, now_ns + agents->config.start_timeout_ns);
+    else if (placed)
+        placed_lose(agent, placed);
     else
         attempt_tell(agent, EVENT_ATTEMPT_LOST, start->attempt, 0, 0);
 }
@@ -172,9 +181,9 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
         [duopoly_AttemptPhase_PHASE_REFUSED] = EVENT_ATTEMPT_REFUSED,
         [duopoly_AttemptPhase_PHASE_LOST] = EVENT_ATTEMPT_LOST,
     };
-    struct agent_attempt *entry = entry_find(agent, state->attempt);
-    if (entry)
-        entry_remove(agent, entry);
+    struct placed_attempt *placed = placed_find(agent, state->attempt);
+    if (placed)
+        placed_remove(agent, placed);
     bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
     if ((state->phase == duopoly_AttemptPhase_PHASE_FAILED || refused) && *state->text)
         agent->agents->hooks.failed(agent->agents->hooks.user, state->attempt, state->text);
@@ -199,7 +208,7 @@ static void progress_tell(struct agent *agent, const duopoly_AttemptState *state
 
 void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
 {
-    struct agent_attempt *entry = entry_find(agent, state->attempt);
+    struct placed_attempt *placed = placed_find(agent, state->attempt);
     if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch)
         return;
     agent->used = true;
@@ -209,13 +218,13 @@ void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
     }
     /* "Sent" is what an agent says that has taken the start and waits for its inputs: an answer,
      * but no progress. */
-    if (entry) {
-        timers_disarm(agent->agents->timers, &entry->timer);
+    if (placed) {
+        timers_disarm(agent->agents->timers, &placed->timer);
         if (state->phase != duopoly_AttemptPhase_PHASE_SENT)
             progress_tell(agent, state);
         return;
     }
-    if (entry_add(agent, state->attempt))
+    if (placed_add(agent, state->attempt))
         seen_tell(agent, state);
 }
 
@@ -299,24 +308,24 @@ static void levels_correct(struct agent *agent, const duopoly_AttemptState *stat
 
 static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
 {
-    struct agent_attempt *entry;
+    struct placed_attempt *placed;
     if (state->phase > duopoly_AttemptPhase_PHASE_LOST)
         return;
     if (!is_running(state->phase)) {
         end_tell(agent, state);
         return;
     }
-    if (!(entry = entry_add(agent, state->attempt)))
+    if (!(placed = placed_add(agent, state->attempt)))
         return;
-    entry->listed = true;
-    timers_disarm(agent->agents->timers, &entry->timer);
+    placed->listed = true;
+    timers_disarm(agent->agents->timers, &placed->timer);
     levels_correct(agent, state);
     seen_tell(agent, state);
 }
 
 void agent_admit(struct agent *agent)
 {
-    struct agent_attempt *entry, *next;
+    struct placed_attempt *placed, *next;
     if (agent->joined && agent->joined_boot != agent->boot)
         agent_attempts_drop(
             agent); /* a new boot: the engine knows that nothing of the old one runs */
@@ -327,11 +336,11 @@ void agent_admit(struct agent *agent)
             seen_admit(agent, &agent->seen[i]);
         agents_levels_flush(agent->agents);
     }
-    HASH_ITER (hh, agent->attempts, entry, next) {
-        if (!entry->listed)
-            entry_lose(agent, entry);
+    HASH_ITER (hh, agent->attempts, placed, next) {
+        if (!placed->listed)
+            placed_lose(agent, placed);
         else
-            entry->listed = false;
+            placed->listed = false;
     }
     agent->n_seen = 0;
     agent_settle_later(agent, agent->inventory_sequence);

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static struct agent_index *first_resting(const struct agents *agents)
+static struct resting_index *first_resting(const struct agents *agents)
 {
     return &agents->resting[agents->first_resting % agents->config.hosts_max];
 }
@@ -14,7 +14,7 @@ static struct agent_index *first_resting(const struct agents *agents)
 /* No job that is alive can mean the host that had this index before. */
 static bool has_rested(const struct agents *agents)
 {
-    const struct agent_index *index = first_resting(agents);
+    const struct resting_index *index = first_resting(agents);
     return agents->n_resting &&
            !agents->hooks.jobs_between(agents->hooks.user, index->after, index->until);
 }
@@ -37,7 +37,7 @@ uint32_t agent_index_take(struct agents *agents)
 static void index_give(struct agents *agents, const struct agent *agent)
 {
     uint64_t newest = agents->hooks.newest_job(agents->hooks.user);
-    struct agent_index index = {agent->host, agent->used ? 0 : agent->newest_job, newest};
+    struct resting_index index = {agent->host, agent->used ? 0 : agent->newest_job, newest};
     if (index.after == index.until) {
         agents->free[agents->n_free++] = agent->host;
         return;

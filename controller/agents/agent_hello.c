@@ -1,3 +1,9 @@
+/* Judges a HELLO and begins its session.
+ *
+ * What is asked of it, in this order: a version that both speak, a description that makes sense, the
+ * name that the connection may use, a controller that is not older than one the agent knew, room for
+ * one more, the role that the name had, and that nobody else with that name is alive. A refusal has
+ * one sentence and changes nothing; what passes replaces an older session of the same boot. */
 #include "controller/agents/agent.h"
 #include "controller/resources_wire.h"
 

@@ -1,3 +1,9 @@
+/* A session from its first message to its end: numbers and acknowledgements (lib/wire.h), what each
+ * kind of message becomes in the engine, and the two timers.
+ *
+ * `watch` fires when nothing was heard for `silent`, then for `host_lost`, then (of a lost agent
+ * that never brought anything) when its name is to be forgotten; `beat` sends the lease. A session
+ * ends in agent_end alone, whoever is at fault, and its host is silent from then on. */
 #include "controller/agents/agent.h"
 
 #include "lib/container_of.h"
@@ -289,7 +295,7 @@ void agents_malformed(struct agents *agents, uint64_t peer, const char *why)
     struct agent *agent;
     agents->counters.malformed++;
     HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
-    log_warning(LOG_FAULT_PEER, "%s sent a message that is none: %s",
+    log_warning(LOG_FAULT_PEER, "%s sent something that is no message: %s",
                 agent ? agent->name : "a stranger", why);
     if (agent) {
         agents->counters.ended++;

@@ -1,19 +1,26 @@
 /* The agents that the controller knows, and its session with each: who is there, what runs there,
  * what was promised.
  *
- * A name is one agent (hosts get dense indexes in order of their first HELLO; switches get none)
- * until it is forgotten: by order, or, if nothing ever ran there, after `forget` without a word. At most one session per agent: of one boot the newest HELLO wins; one of another boot
- * waits until the session that stands is silent, so that two hosts with one name are stable (and
- * said in the log, once a session). A session goes HELLO → WELCOME → inventory → deltas, each
- * state-changing message numbered (lib/wire.h) and acknowledged when it is in the engine. What
- * comes in becomes facts for the engine (hook `event`, in order); what the engine decides goes out
- * by agents_start … agents_forget. A session resends nothing: after a new one the inventory says
- * what is, and
+ * Who calls whom: the conductor brings what came in (agents_message, agents_malformed, timers),
+ * which becomes facts by the hook `event`; when the engine has taken those it calls agents_settle.
+ * What the engine decided it sends by agents_start … agents_forget. The hooks are all that this
+ * part asks or tells anybody: connections (send), the engine (levels, job_wanted, newest_job,
+ * jobs_between), the disk (host_known, host_new, host_forgotten), and the history (failed).
+ *
+ * A name is one agent until it is forgotten: by order, or, if nothing ever ran there, after
+ * `forget` without a word. Hosts get dense indexes in order of their first HELLO, switches get
+ * none. At most one session per agent: of one boot the newest HELLO wins; one of another boot waits
+ * until the session that stands is silent, so that two hosts with one name are stable (and said in
+ * the log, once a session).
+ *
+ * A session goes HELLO → WELCOME → inventory → deltas, each state-changing message numbered
+ * (lib/wire.h) and acknowledged when it is in the engine. A session resends nothing: after a new
+ * one the inventory says what is, and
  *  - attempts that run there are told to the engine as seen, finished ones as finished;
  *  - attempts that we sent there and that are not in it are told lost;
- *  - levels that differ from the engine's are sent again, outputs of jobs that nobody knows are
- * forgotten. From a HELLO to the end of its inventory the host counts as silent: nothing is started
- * there.
+ *  - levels that differ from the engine's are sent again;
+ *  - outputs of jobs that nobody knows are forgotten.
+ * From a HELLO to the end of its inventory the host counts as silent: nothing is started there.
  *
  * Timers (settings): a Lease goes to each agent every `heartbeat`; without a word for `silent` its
  * host gets no new tasks, for `host_lost` it is lost and its session ends. A start without an
@@ -21,13 +28,13 @@
  * join the engine only when every host of `resync_hosts` has sent its inventory or `resync_wait`
  * has passed.
  *
- * Bounds: hosts_max agents of each role, AGENT_ATTEMPTS_MAX attempts in one inventory, WIRE_WINDOW
- * unanswered messages; what exceeds one is refused with a sentence and counted, a peer that does
- * not read loses its session.
+ * Bounds: hosts_max agents of each role, AGENT_ATTEMPTS_MAX attempts in one inventory and of one
+ * agent at once, WIRE_WINDOW unanswered messages; what exceeds one is refused with a sentence and
+ * counted, a peer that does not read loses its session.
  *
  * Pure but for the hooks: the time is a parameter, no socket is touched here (agents_zmq.h does).
- * One thread. O(1) per message plus what it says; a mode switch and nothing else is O(agents).
- * Nothing is looked for by scanning. */
+ * One thread. O(1) per message plus what it says; a mode switch is O(agents), and so is a name that
+ * comes or goes (two arrays are kept in the order of names). */
 #pragma once
 
 #include "controller/engine/engine.h"
@@ -83,11 +90,12 @@ void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const 
 /* A message that could not be decoded. */
 void agents_malformed(struct agents *agents, uint64_t peer, const char *why);
 
-/* To be called when the engine has taken the facts of the last message or timer: acknowledges it.
- */
+/* The engine has taken the facts of the last message or timer: acknowledges it. */
 void agents_settle(struct agents *agents);
 
-/* Sends a start (attempt, job… filled in, `inputs` set here) and its inputs. If it cannot be sent
+/* What goes out; `host` is a host's index everywhere.
+ *
+ * Sends a start (attempt, job… filled in, `inputs` set here) and its inputs. If it cannot be sent
  * the attempt is told lost. */
 void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const duopoly_Start *start,
                   const duopoly_Input *inputs, uint32_t n_inputs);
