@@ -49,7 +49,7 @@ struct agent {
 
     enum inventory_state inventory;
     uint32_t parts;
-    duopoly_AttemptState *seen;
+    duopoly_AttemptState *seen; /* of the inventory, until it is told */
     uint32_t n_seen, seen_size;
 
     /* What the engine was told. */
@@ -152,6 +152,8 @@ void agents_resync_done(struct agents *agents);
 
 /* agent_attempts.c */
 void agent_inventory_begin(struct agent *agent);
+/* What came of an inventory is not needed any more. */
+void agent_seen_drop(struct agent *agent);
 void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope);
 /* The last part is in; parks it while resyncing, else admits the agent. */
 void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);

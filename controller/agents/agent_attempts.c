@@ -206,6 +206,15 @@ static void progress_tell(struct agent *agent, const duopoly_AttemptState *state
     attempt_tell(agent, kinds[state->phase], state->attempt, state->received_bytes, 0);
 }
 
+/* Its next inventory says which of them there are. */
+static void too_many_end(struct agent *agent)
+{
+    static const char text[] = "more attempts than one agent may have";
+    agent->agents->counters.ended++;
+    log_warning(LOG_FAULT_PEER, "the session with agent %s ends: %s", agent->name, text);
+    agent_end(agent, duopoly_Reason_REASON_LIMIT, text);
+}
+
 void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
 {
     struct placed_attempt *placed = placed_find(agent, state->attempt);
@@ -224,15 +233,24 @@ void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
             progress_tell(agent, state);
         return;
     }
-    if (placed_add(agent, state->attempt))
+    if (HASH_COUNT(agent->attempts) >= AGENT_ATTEMPTS_MAX)
+        too_many_end(agent);
+    else if (placed_add(agent, state->attempt))
         seen_tell(agent, state);
+}
+
+void agent_seen_drop(struct agent *agent)
+{
+    free(agent->seen);
+    agent->seen = NULL;
+    agent->n_seen = agent->seen_size = 0;
 }
 
 void agent_inventory_begin(struct agent *agent)
 {
     agent->inventory = INVENTORY_COMING;
     agent->parts = 0;
-    agent->n_seen = 0;
+    agent_seen_drop(agent);
 }
 
 static void inventory_refuse(struct agent *agent, const duopoly_Envelope *envelope,
@@ -342,7 +360,7 @@ void agent_admit(struct agent *agent)
         else
             placed->listed = false;
     }
-    agent->n_seen = 0;
+    agent_seen_drop(agent);
     agent_settle_later(agent, agent->inventory_sequence);
 }
 
@@ -357,13 +375,12 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
     }
     agent->inventory_sequence = envelope->sequence;
     agent->inventory = INVENTORY_PARKED;
-    if (!agents->resyncing) {
-        agent_admit(agent);
-        return;
-    }
     if (agent->awaited) {
         agent->awaited = false;
         agents->awaited--;
     }
-    agents_resync_done(agents);
+    if (agents->resyncing)
+        agents_resync_done(agents);
+    else
+        agent_admit(agent);
 }

@@ -58,7 +58,7 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
     HASH_DELETE(by_peer, agents->peers, agent);
     agent->open = false;
     agent->inventory = INVENTORY_NONE;
-    agent->n_seen = 0;
+    agent_seen_drop(agent);
     timers_disarm(agents->timers, &agent->beat);
     if (agent->joined && !agent->silent && !agent->lost)
         agent_tell_host(agent, EVENT_HOST_SILENT);

@@ -321,7 +321,7 @@ static void agent_free(struct agent *agent)
     agent_attempts_drop(agent);
     timers_disarm(agents->timers, &agent->watch);
     timers_disarm(agents->timers, &agent->beat);
-    free(agent->seen);
+    agent_seen_drop(agent);
     free(agent);
 }
 

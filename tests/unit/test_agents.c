@@ -1,378 +1,4 @@
-#include "tests/unit/test.h"
-
-#include "controller/agents/agents.h"
-#include "controller/engine/record.h"
-
-#include <errno.h>
-#include <stdbool.h>
-#include <string.h>
-
-#define S INT64_C(1000000000)
-
-/* The sessions alone: facts and messages are written down as lines, time is a number. */
-static struct {
-    struct timers timers;
-    struct agents *agents;
-    int64_t now_ns;
-    char facts[1 << 16], sent[1 << 16];
-    uint64_t deaf; /* sending to this peer fails */
-    bool known;    /* every host was known before the restart */
-    uint32_t coflow_level, macroflow_level;
-    char words[256];
-    uint64_t sequence[8]; /* of each peer */
-    uint64_t newest_job, live_job;
-    duopoly_Envelope envelope;
-    duopoly_Welcome welcome;
-} world;
-
-__attribute__((format(printf, 2, 3))) static void line_add(char *lines, const char *format, ...)
-{
-    size_t used = strlen(lines);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(lines + used, (1 << 16) - used, format, ap);
-    va_end(ap);
-}
-
-static int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
-{
-    (void)user;
-    if (peer == world.deaf)
-        return -ENOBUFS;
-    line_add(world.sent, "%d:%s", (int)peer, wire_kind_name(e->which_body));
-    if (e->which_body == duopoly_Envelope_refused_tag)
-        line_add(world.sent, "(%d)", (int)e->body.refused.reason);
-    if (e->which_body == duopoly_Envelope_acknowledge_tag)
-        line_add(world.sent, "(%d)", (int)e->acknowledged);
-    if (e->which_body == duopoly_Envelope_start_tag ||
-        e->which_body == duopoly_Envelope_ask_attempt_tag)
-        line_add(world.sent, "(%d)", (int)e->body.start.attempt);
-    if (e->which_body == duopoly_Envelope_welcome_tag)
-        world.welcome = e->body.welcome;
-    line_add(world.sent, e->sequence ? "#%d " : " ", (int)e->sequence);
-    return 0;
-}
-
-static void on_event(void *user, const struct event *event)
-{
-    static char record[4096];
-    (void)user;
-    assert_true(record_encode_event(event, record, sizeof(record)) > 0);
-    char *kind_end = strchr(record, ' ');
-    assert_non_null(kind_end);
-    /* The kind and the first field say enough here. */
-    bool of_attempt = event->kind >= EVENT_ATTEMPT_SEEN && event->kind <= EVENT_ATTEMPT_LOST;
-    bool of_source = event->kind == EVENT_SOURCE_STALLED || event->kind == EVENT_SOURCE_FLOWS;
-    *kind_end = '\0';
-    line_add(world.facts, "%s(%d) ", record,
-             of_attempt  ? (int)event->attempt.attempt
-             : of_source ? (int)event->source.host
-                         : (int)event->host.host);
-}
-
-static void on_failed(void *user, uint64_t attempt, const char *words)
-{
-    (void)user, (void)attempt;
-    snprintf(world.words, sizeof(world.words), "%s", words);
-}
-
-static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow)
-{
-    (void)user, (void)attempt;
-    *ret_coflow = world.coflow_level;
-    *ret_macroflow = world.macroflow_level;
-    return true;
-}
-
-static bool on_job_wanted(void *user, uint64_t job)
-{
-    (void)user;
-    return job < 100;
-}
-
-static bool on_host_known(void *user, const char *name)
-{
-    (void)user, (void)name;
-    return world.known;
-}
-
-static void on_host_new(void *user, const char *name)
-{
-    (void)user, (void)name;
-}
-
-static void on_host_forgotten(void *user, const char *name)
-{
-    (void)user;
-    line_add(world.facts, "forgotten(%s) ", name);
-}
-
-static uint64_t on_newest_job(void *user)
-{
-    (void)user;
-    return world.newest_job;
-}
-
-static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
-{
-    (void)user;
-    return world.live_job > after && world.live_job <= until;
-}
-
-static void world_begin(uint32_t resync_hosts)
-{
-    const struct agents_config config = {.epoch = 3,
-                                         .hosts_max = 3,
-                                         .heartbeat_ns = S,
-                                         .silent_ns = 3 * S,
-                                         .host_lost_ns = 30 * S,
-                                         .lease_ns = 10 * S,
-                                         .resync_wait_ns = 5 * S,
-                                         .start_timeout_ns = 5 * S,
-                                         .forget_ns = 600 * S,
-                                         .congested_permille = 900,
-                                         .cleared_permille = 800,
-                                         .resync_hosts = resync_hosts};
-    const struct agents_hooks hooks = {
-        on_send,       on_event,        on_failed,   on_levels,
-        on_job_wanted, on_host_known,   on_host_new, on_host_forgotten,
-        on_newest_job, on_jobs_between, NULL};
-    memset(&world, 0, sizeof(world));
-    world.known = resync_hosts > 0;
-    timers_init(&world.timers);
-    assert_int_equal(agents_create(&config, &hooks, &world.timers, 0, &world.agents), 0);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    world_begin(0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    agents_destroy(world.agents);
-    assert_int_equal(timers_next_ns(&world.timers), INT64_MAX);
-    return 0;
-}
-
-static void expect(const char *what, char *lines, const char *wanted)
-{
-    if (strcmp(lines, wanted) != 0)
-        fail_msg("%s: \"%s\", not \"%s\"", what, lines, wanted);
-    *lines = '\0';
-}
-#define expect_facts(wanted) expect("facts", world.facts, wanted)
-#define expect_sent(wanted)  expect("sent", world.sent, wanted)
-
-static void until(int64_t now_ns)
-{
-    world.now_ns = now_ns;
-    timers_run(&world.timers, now_ns);
-    agents_settle(world.agents);
-}
-
-/* A message of `peer`, numbered if it changes state. */
-static duopoly_Envelope *message(uint64_t peer, pb_size_t kind, bool numbered)
-{
-    wire_begin(&world.envelope, kind)->epoch = 3;
-    world.envelope.sequence = numbered ? ++world.sequence[peer] : 0;
-    return &world.envelope;
-}
-
-static void deliver(uint64_t peer)
-{
-    agents_message(world.agents, world.now_ns, peer, NULL, &world.envelope);
-    agents_settle(world.agents);
-}
-
-static duopoly_Hello *hello(uint64_t peer, const char *name, uint64_t boot, uint64_t sequence)
-{
-    duopoly_Hello *h = &message(peer, duopoly_Envelope_hello_tag, false)->body.hello;
-    world.envelope.epoch = 0;
-    world.sequence[peer] = 0;
-    h->version_min = h->version_max = 1;
-    strcpy(h->name, name);
-    h->boot = boot;
-    h->hello_sequence = sequence;
-    h->units_count = 1;
-    h->units[0].slots = 4;
-    return h;
-}
-
-static void inventory_end(uint64_t peer, uint32_t parts)
-{
-    message(peer, duopoly_Envelope_inventory_end_tag, true)->body.inventory_end.parts = parts;
-    deliver(peer);
-}
-
-static void join(uint64_t peer, const char *name)
-{
-    hello(peer, name, 7, 1);
-    deliver(peer);
-    inventory_end(peer, 0);
-    *world.facts = *world.sent = '\0';
-}
-
-static void state_send(uint64_t peer, uint64_t attempt, duopoly_AttemptPhase phase)
-{
-    duopoly_AttemptState *s =
-        &message(peer, duopoly_Envelope_attempt_state_tag, true)->body.attempt_state;
-    s->attempt = attempt;
-    s->phase = phase;
-    strcpy(s->text, "last words");
-    deliver(peer);
-}
-
-static void start(uint32_t host, uint64_t attempt, uint32_t inputs)
-{
-    static duopoly_Input input[600];
-    const duopoly_Start s = {.attempt = attempt, .job = 1};
-    agents_start(world.agents, world.now_ns, host, &s, input, inputs);
-}
-
-static void source_send(uint64_t peer, uint8_t address, bool flows)
-{
-    duopoly_SourceState *s =
-        &message(peer, duopoly_Envelope_source_state_tag, true)->body.source_state;
-    s->attempt = 11;
-    s->address[15] = address;
-    s->flows = flows;
-    deliver(peer);
-}
-
-static void heartbeats(uint64_t peer, int64_t until_ns)
-{
-    while (world.now_ns < until_ns) {
-        until(world.now_ns + S);
-        message(peer, duopoly_Envelope_agent_heartbeat_tag, false);
-        deliver(peer);
-    }
-}
-
-/* What an attempt says of an address becomes a fact about the host that has it now. */
-static void sources_are_known_by_their_address(void **state)
-{
-    (void)state;
-    hello(1, "h1", 7, 1)->address[15] = 21;
-    deliver(1);
-    inventory_end(1, 0);
-    hello(2, "h2", 7, 1)->address[15] = 22;
-    deliver(2);
-    inventory_end(2, 0);
-    *world.facts = *world.sent = '\0';
-    source_send(1, 22, false);
-    source_send(1, 21, true);
-    expect_facts("source_stalled(1) source_flows(0) ");
-    expect_sent("1:acknowledge(2) 1:acknowledge(3) ");
-    source_send(1, 23, false);
-    source_send(1, 0, false);
-    expect_facts("");
-    assert_int_equal(agents_counters(world.agents)->sources_unknown, 2);
-    hello(3, "h3", 7, 1)->address[15] = 22;
-    deliver(3);
-    inventory_end(3, 0);
-    *world.facts = '\0';
-    source_send(1, 22, false);
-    expect_facts("source_stalled(2) ");
-}
-
-/* The connection of a peer is gone; its session ends with the next message to it. */
-static void hang_up(uint64_t peer)
-{
-    world.deaf = peer;
-    until(world.now_ns + S);
-    world.deaf = 0;
-}
-
-static void names_that_brought_nothing_are_forgotten(void **state)
-{
-    (void)state;
-    join(1, "h1");
-    join(2, "h2");
-    start(1, 5, 0);
-    hello(3, "h3", 7, 1); /* without an inventory */
-    deliver(3);
-    *world.facts = '\0';
-    until(29 * S);
-    assert_int_equal(agents_hosts(world.agents), 3);
-    until(30 * S);
-    assert_int_equal(agents_hosts(world.agents), 2);
-    until(599 * S);
-    assert_int_equal(agents_hosts(world.agents), 2);
-    *world.facts = '\0';
-    until(600 * S);
-    expect_facts("host_forget(0) forgotten(h1) ");
-    assert_int_equal(agents_hosts(world.agents), 1);
-    assert_int_equal(agents_host_at(world.agents, 0), 1);
-    until(100000 * S);
-    assert_int_equal(agents_count(world.agents), 1);
-    assert_int_equal(agents_counters(world.agents)->forgotten, 2);
-}
-
-static void a_flood_of_names_makes_room_again(void **state)
-{
-    (void)state;
-    char name[16];
-    for (int i = 0; i < 200; i++) {
-        snprintf(name, sizeof(name), "x%d", i);
-        hello(1 + (uint64_t)i % 7, name, 7, 1);
-        deliver(1 + (uint64_t)i % 7);
-    }
-    assert_int_equal(agents_hosts(world.agents), 3);
-    until(31 * S);
-    assert_int_equal(agents_hosts(world.agents), 0);
-    join(1, "h1");
-    assert_int_equal(agents_hosts(world.agents), 1);
-}
-
-/* Not while it is up; then at once. Who comes back under the name is another host. */
-static void a_name_is_forgotten_by_order(void **state)
-{
-    (void)state;
-    join(1, "h1");
-    join(2, "h2");
-    assert_int_equal(agents_forget_name(world.agents, "h9"), -ENOENT);
-    assert_int_equal(agents_forget_name(world.agents, "h1"), -EBUSY);
-    hang_up(1);
-    *world.facts = '\0';
-    assert_int_equal(agents_forget_name(world.agents, "h1"), 0);
-    expect_facts("host_forget(0) forgotten(h1) ");
-    assert_int_equal(agents_forget_name(world.agents, "h1"), -ENOENT);
-    join(3, "h1");
-    struct agent_view view;
-    assert_int_equal(agents_named(world.agents, "h1", &view), 0);
-    assert_int_equal(view.state, AGENT_UP);
-}
-
-/* Replicas of a live job are indexes: that of a forgotten host is nobody's until the job is over. */
-static void indexes_rest_while_a_job_may_mean_them(void **state)
-{
-    (void)state;
-    struct agent_view view;
-    join(1, "h1");
-    join(2, "h2");
-    world.newest_job = world.live_job = 4; /* submitted while both were known */
-    hang_up(1);
-    assert_int_equal(agents_forget_name(world.agents, "h1"), 0);
-    assert_int_equal(agents_hosts(world.agents), 1);
-    assert_int_equal(agents_host_at(world.agents, 0), 1);
-    assert_int_equal(agents_of_host(world.agents, 0, &view), -ENOENT);
-    join(3, "h3");
-    assert_int_equal(agents_named(world.agents, "h3", &view), 0);
-    assert_int_equal(view.host, 2);
-    hello(4, "h4", 7, 1);
-    *world.sent = '\0';
-    deliver(4);
-    expect_sent("4:refused(5) ");
-    world.live_job = 5; /* a later job cannot mean it */
-    world.newest_job = 5;
-    join(4, "h4");
-    assert_int_equal(agents_named(world.agents, "h4", &view), 0);
-    assert_int_equal(view.host, 0);
-}
+#include "tests/unit/agents_world.h"
 
 static void an_agent_joins_with_its_inventory(void **state)
 {
@@ -679,6 +305,27 @@ static void inventories_are_bounded_and_whole(void **state)
     expect_facts("");
 }
 
+/* Whatever an agent invents: what is kept of one is bounded, and the others go on. */
+static void attempts_that_an_agent_invents_are_bounded(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    join(2, "h2");
+    for (uint64_t attempt = 1; attempt <= AGENT_ATTEMPTS_MAX; attempt++) {
+        state_send(1, attempt, duopoly_AttemptPhase_PHASE_STARTED);
+        *world.facts = *world.sent = '\0';
+    }
+    state_send(1, 1, duopoly_AttemptPhase_PHASE_DONE);
+    state_send(1, 1, duopoly_AttemptPhase_PHASE_STARTED);
+    expect_facts("attempt_done(1) attempt_seen(1) ");
+    *world.sent = '\0';
+    state_send(1, AGENT_ATTEMPTS_MAX + 1, duopoly_AttemptPhase_PHASE_STARTED);
+    expect_sent("1:refused(5) ");
+    expect_facts("host_silent(0) ");
+    state_send(2, 5, duopoly_AttemptPhase_PHASE_STARTED);
+    expect_facts("attempt_seen(5) ");
+}
+
 static void known_hosts_are_waited_for(void **state)
 {
     (void)state;
@@ -809,16 +456,9 @@ static void random_messages_are_survived(void **state)
     }
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(sources_are_known_by_their_address),
-        CASE(names_that_brought_nothing_are_forgotten),
-        CASE(a_flood_of_names_makes_room_again),
-        CASE(a_name_is_forgotten_by_order),
-        CASE(indexes_rest_while_a_job_may_mean_them),
         CASE(an_agent_joins_with_its_inventory),
         CASE(wrong_hellos_are_refused),
         CASE(the_newest_session_wins),
@@ -831,6 +471,7 @@ int main(void)
         CASE(a_new_session_settles_what_was_under_way),
         CASE(a_new_boot_forgets_the_old_attempts),
         CASE(inventories_are_bounded_and_whole),
+        CASE(attempts_that_an_agent_invents_are_bounded),
         CASE(known_hosts_are_waited_for),
         CASE(the_wait_for_known_hosts_ends),
         CASE(decisions_go_where_they_belong),

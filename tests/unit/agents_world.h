@@ -1,0 +1,269 @@
+/* The agents' sessions alone, for the tests of controller/agents: facts and messages are written
+ * down as lines, time is a number. */
+#pragma once
+
+#include "tests/unit/test.h"
+
+#include "controller/agents/agents.h"
+#include "controller/engine/record.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define S INT64_C(1000000000)
+
+static struct {
+    struct timers timers;
+    struct agents *agents;
+    int64_t now_ns;
+    char facts[1 << 16], sent[1 << 16];
+    uint64_t deaf; /* sending to this peer fails */
+    bool known;    /* every host was known before the restart */
+    uint32_t coflow_level, macroflow_level;
+    char words[256];
+    uint64_t sequence[8]; /* of each peer */
+    uint64_t newest_job, live_job;
+    duopoly_Envelope envelope;
+    duopoly_Welcome welcome;
+} world;
+
+__attribute__((format(printf, 2, 3))) static inline void line_add(char *lines, const char *format,
+                                                                  ...)
+{
+    size_t used = strlen(lines);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(lines + used, (1 << 16) - used, format, ap);
+    va_end(ap);
+}
+
+static inline int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
+{
+    (void)user;
+    if (peer == world.deaf)
+        return -ENOBUFS;
+    line_add(world.sent, "%d:%s", (int)peer, wire_kind_name(e->which_body));
+    if (e->which_body == duopoly_Envelope_refused_tag)
+        line_add(world.sent, "(%d)", (int)e->body.refused.reason);
+    if (e->which_body == duopoly_Envelope_acknowledge_tag)
+        line_add(world.sent, "(%d)", (int)e->acknowledged);
+    if (e->which_body == duopoly_Envelope_start_tag ||
+        e->which_body == duopoly_Envelope_ask_attempt_tag)
+        line_add(world.sent, "(%d)", (int)e->body.start.attempt);
+    if (e->which_body == duopoly_Envelope_welcome_tag)
+        world.welcome = e->body.welcome;
+    line_add(world.sent, e->sequence ? "#%d " : " ", (int)e->sequence);
+    return 0;
+}
+
+static inline void on_event(void *user, const struct event *event)
+{
+    static char record[4096];
+    (void)user;
+    assert_true(record_encode_event(event, record, sizeof(record)) > 0);
+    char *kind_end = strchr(record, ' ');
+    assert_non_null(kind_end);
+    /* The kind and the first field say enough here. */
+    bool of_attempt = event->kind >= EVENT_ATTEMPT_SEEN && event->kind <= EVENT_ATTEMPT_LOST;
+    bool of_source = event->kind == EVENT_SOURCE_STALLED || event->kind == EVENT_SOURCE_FLOWS;
+    *kind_end = '\0';
+    line_add(world.facts, "%s(%d) ", record,
+             of_attempt  ? (int)event->attempt.attempt
+             : of_source ? (int)event->source.host
+                         : (int)event->host.host);
+}
+
+static inline void on_failed(void *user, uint64_t attempt, const char *words)
+{
+    (void)user, (void)attempt;
+    snprintf(world.words, sizeof(world.words), "%s", words);
+}
+
+static inline bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow,
+                             uint32_t *ret_macroflow)
+{
+    (void)user, (void)attempt;
+    *ret_coflow = world.coflow_level;
+    *ret_macroflow = world.macroflow_level;
+    return true;
+}
+
+static inline bool on_job_wanted(void *user, uint64_t job)
+{
+    (void)user;
+    return job < 100;
+}
+
+static inline bool on_host_known(void *user, const char *name)
+{
+    (void)user, (void)name;
+    return world.known;
+}
+
+static inline void on_host_new(void *user, const char *name)
+{
+    (void)user, (void)name;
+}
+
+static inline void on_host_forgotten(void *user, const char *name)
+{
+    (void)user;
+    line_add(world.facts, "forgotten(%s) ", name);
+}
+
+static inline uint64_t on_newest_job(void *user)
+{
+    (void)user;
+    return world.newest_job;
+}
+
+static inline bool on_jobs_between(void *user, uint64_t after, uint64_t until)
+{
+    (void)user;
+    return world.live_job > after && world.live_job <= until;
+}
+
+static inline void world_begin(uint32_t resync_hosts)
+{
+    const struct agents_config config = {.epoch = 3,
+                                         .hosts_max = 3,
+                                         .heartbeat_ns = S,
+                                         .silent_ns = 3 * S,
+                                         .host_lost_ns = 30 * S,
+                                         .lease_ns = 10 * S,
+                                         .resync_wait_ns = 5 * S,
+                                         .start_timeout_ns = 5 * S,
+                                         .forget_ns = 600 * S,
+                                         .congested_permille = 900,
+                                         .cleared_permille = 800,
+                                         .resync_hosts = resync_hosts};
+    const struct agents_hooks hooks = {
+        on_send,       on_event,        on_failed,   on_levels,
+        on_job_wanted, on_host_known,   on_host_new, on_host_forgotten,
+        on_newest_job, on_jobs_between, NULL};
+    memset(&world, 0, sizeof(world));
+    world.known = resync_hosts > 0;
+    timers_init(&world.timers);
+    assert_int_equal(agents_create(&config, &hooks, &world.timers, 0, &world.agents), 0);
+}
+
+static inline int setup(void **state)
+{
+    (void)state;
+    world_begin(0);
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    (void)state;
+    agents_destroy(world.agents);
+    assert_int_equal(timers_next_ns(&world.timers), INT64_MAX);
+    return 0;
+}
+
+static inline void expect(const char *what, char *lines, const char *wanted)
+{
+    if (strcmp(lines, wanted) != 0)
+        fail_msg("%s: \"%s\", not \"%s\"", what, lines, wanted);
+    *lines = '\0';
+}
+#define expect_facts(wanted) expect("facts", world.facts, wanted)
+#define expect_sent(wanted)  expect("sent", world.sent, wanted)
+
+static inline void until(int64_t now_ns)
+{
+    world.now_ns = now_ns;
+    timers_run(&world.timers, now_ns);
+    agents_settle(world.agents);
+}
+
+/* A message of `peer`, numbered if it changes state. */
+static inline duopoly_Envelope *message(uint64_t peer, pb_size_t kind, bool numbered)
+{
+    wire_begin(&world.envelope, kind)->epoch = 3;
+    world.envelope.sequence = numbered ? ++world.sequence[peer] : 0;
+    return &world.envelope;
+}
+
+static inline void deliver(uint64_t peer)
+{
+    agents_message(world.agents, world.now_ns, peer, NULL, &world.envelope);
+    agents_settle(world.agents);
+}
+
+static inline duopoly_Hello *hello(uint64_t peer, const char *name, uint64_t boot,
+                                   uint64_t sequence)
+{
+    duopoly_Hello *h = &message(peer, duopoly_Envelope_hello_tag, false)->body.hello;
+    world.envelope.epoch = 0;
+    world.sequence[peer] = 0;
+    h->version_min = h->version_max = 1;
+    strcpy(h->name, name);
+    h->boot = boot;
+    h->hello_sequence = sequence;
+    h->units_count = 1;
+    h->units[0].slots = 4;
+    return h;
+}
+
+static inline void inventory_end(uint64_t peer, uint32_t parts)
+{
+    message(peer, duopoly_Envelope_inventory_end_tag, true)->body.inventory_end.parts = parts;
+    deliver(peer);
+}
+
+static inline void join(uint64_t peer, const char *name)
+{
+    hello(peer, name, 7, 1);
+    deliver(peer);
+    inventory_end(peer, 0);
+    *world.facts = *world.sent = '\0';
+}
+
+static inline void state_send(uint64_t peer, uint64_t attempt, duopoly_AttemptPhase phase)
+{
+    duopoly_AttemptState *s =
+        &message(peer, duopoly_Envelope_attempt_state_tag, true)->body.attempt_state;
+    s->attempt = attempt;
+    s->phase = phase;
+    strcpy(s->text, "last words");
+    deliver(peer);
+}
+
+static inline void start(uint32_t host, uint64_t attempt, uint32_t inputs)
+{
+    static duopoly_Input input[600];
+    const duopoly_Start s = {.attempt = attempt, .job = 1};
+    agents_start(world.agents, world.now_ns, host, &s, input, inputs);
+}
+
+static inline void source_send(uint64_t peer, uint8_t address, bool flows)
+{
+    duopoly_SourceState *s =
+        &message(peer, duopoly_Envelope_source_state_tag, true)->body.source_state;
+    s->attempt = 11;
+    s->address[15] = address;
+    s->flows = flows;
+    deliver(peer);
+}
+
+static inline void heartbeats(uint64_t peer, int64_t until_ns)
+{
+    while (world.now_ns < until_ns) {
+        until(world.now_ns + S);
+        message(peer, duopoly_Envelope_agent_heartbeat_tag, false);
+        deliver(peer);
+    }
+}
+
+/* The connection of a peer is gone; its session ends with the next message to it. */
+static inline void hang_up(uint64_t peer)
+{
+    world.deaf = peer;
+    until(world.now_ns + S);
+    world.deaf = 0;
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
