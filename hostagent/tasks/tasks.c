@@ -14,22 +14,23 @@
 
 #define REMOVE_WAIT_MS 5000
 
-static int attempt_compare(const struct attempt *a, const struct attempt *b)
+static int attempt_compare(const struct agent_attempt *a, const struct agent_attempt *b)
 {
     return a->start.attempt < b->start.attempt ? -1 : a->start.attempt > b->start.attempt;
 }
 
-RB_GENERATE(attempt_tree, attempt, by_id, attempt_compare)
+RB_GENERATE(attempt_tree, agent_attempt, by_id, attempt_compare)
 
-struct attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id)
+struct agent_attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id)
 {
-    struct attempt key = {.start.attempt = id};
+    struct agent_attempt key = {.start.attempt = id};
     return RB_FIND(attempt_tree, &tasks->attempts, &key);
 }
 
-struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start)
+struct agent_attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start)
 {
-    struct attempt *attempt = tasks->attempts_n < TASKS_MAX ? calloc(1, sizeof(*attempt)) : NULL;
+    struct agent_attempt *attempt =
+        tasks->attempts_n < TASKS_MAX ? calloc(1, sizeof(*attempt)) : NULL;
     if (!attempt)
         return NULL;
     attempt->tasks = tasks;
@@ -40,7 +41,7 @@ struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start)
     return attempt;
 }
 
-void attempt_release(struct attempt *attempt)
+void attempt_release(struct agent_attempt *attempt)
 {
     attempt->socket_source = sd_event_source_disable_unref(attempt->socket_source);
     attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
@@ -51,7 +52,7 @@ void attempt_release(struct attempt *attempt)
     attempt->inputs = NULL;
 }
 
-void attempt_drop(struct attempt *attempt)
+void attempt_drop(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     if (attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED)
@@ -64,7 +65,7 @@ void attempt_drop(struct attempt *attempt)
     free(attempt);
 }
 
-static duopoly_AttemptState state_of(const struct attempt *attempt)
+static duopoly_AttemptState state_of(const struct agent_attempt *attempt)
 {
     const duopoly_Start *start = &attempt->start;
     duopoly_AttemptState state = {.attempt = start->attempt,
@@ -84,7 +85,7 @@ static duopoly_AttemptState state_of(const struct attempt *attempt)
     return state;
 }
 
-void attempt_tell(struct attempt *attempt, const char *text)
+void attempt_tell(struct agent_attempt *attempt, const char *text)
 {
     struct tasks *tasks = attempt->tasks;
     duopoly_AttemptState state = state_of(attempt);
@@ -93,7 +94,7 @@ void attempt_tell(struct attempt *attempt, const char *text)
     tasks->handler.on_state(tasks->handler.user, &state);
 }
 
-static struct mark_task_levels levels_of(const struct attempt *attempt)
+static struct mark_task_levels levels_of(const struct agent_attempt *attempt)
 {
     uint32_t coflow = attempt->start.coflow_level, macroflow = attempt->start.macroflow_level;
     return (struct mark_task_levels){
@@ -102,7 +103,7 @@ static struct mark_task_levels levels_of(const struct attempt *attempt)
         .macroflow = macroflow < MARK_LEVELS ? (uint8_t)macroflow : MARK_UNMARKED};
 }
 
-int attempt_mark(struct attempt *attempt, struct err *err)
+int attempt_mark(struct agent_attempt *attempt, struct err *err)
 {
     const struct mark_task_levels levels = levels_of(attempt);
     return marks_set_levels(attempt->tasks->config.marks, &levels, 1, err);
@@ -157,7 +158,7 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
 
 void tasks_close(struct tasks *tasks)
 {
-    struct attempt *attempt, *next;
+    struct agent_attempt *attempt, *next;
     if (!tasks)
         return;
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next)
@@ -212,7 +213,7 @@ int tasks_remove(const struct tasks_config *config, struct err *err)
 
 void tasks_ask(struct tasks *tasks, uint64_t id)
 {
-    struct attempt *attempt = tasks_find_attempt(tasks, id);
+    struct agent_attempt *attempt = tasks_find_attempt(tasks, id);
     if (attempt) {
         attempt_tell(attempt, NULL);
         return;
@@ -221,7 +222,7 @@ void tasks_ask(struct tasks *tasks, uint64_t id)
     tasks->handler.on_state(tasks->handler.user, &lost);
 }
 
-static void stop_running(struct attempt *attempt, uint32_t grace_ms)
+static void stop_running(struct agent_attempt *attempt, uint32_t grace_ms)
 {
     char text[64];
     attempt->stopped = true;
@@ -235,7 +236,7 @@ static void stop_running(struct attempt *attempt, uint32_t grace_ms)
 
 void tasks_stop(struct tasks *tasks, uint64_t id, uint32_t grace_ms)
 {
-    struct attempt *attempt = tasks_find_attempt(tasks, id);
+    struct agent_attempt *attempt = tasks_find_attempt(tasks, id);
     if (!attempt || attempt_ended(attempt)) {
         tasks_ask(tasks, id);
         return;
@@ -258,7 +259,7 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
     uint32_t n = 0;
     for (pb_size_t i = 0; i < levels->levels_count; i++) {
         const duopoly_AttemptLevels *one = &levels->levels[i];
-        struct attempt *attempt = tasks_find_attempt(tasks, one->attempt);
+        struct agent_attempt *attempt = tasks_find_attempt(tasks, one->attempt);
         if (!attempt || attempt_ended(attempt))
             continue;
         attempt->start.coflow_level = one->coflow_level;
@@ -270,7 +271,7 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
     int r = marks_set_levels(tasks->config.marks, marks, n, err);
     uint64_t now = now_ns(CLOCK_MONOTONIC);
     for (pb_size_t i = 0; r >= 0 && i < levels->levels_count; i++) {
-        struct attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);
+        struct agent_attempt *attempt = tasks_find_attempt(tasks, levels->levels[i].attempt);
         if (!attempt || !attempt->begun || attempt_ended(attempt))
             continue;
         measurements_line(tasks->config.measurements, "levels %llu %u %u %llu",
@@ -281,7 +282,7 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
     return r;
 }
 
-void attempt_forget(struct attempt *attempt)
+void attempt_forget(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     uint64_t id = attempt->start.attempt;
@@ -300,14 +301,14 @@ void attempt_forget(struct attempt *attempt)
 
 void tasks_acknowledge(struct tasks *tasks, uint64_t id)
 {
-    struct attempt *attempt = tasks_find_attempt(tasks, id);
+    struct agent_attempt *attempt = tasks_find_attempt(tasks, id);
     if (attempt && attempt_ended(attempt))
         attempt_forget(attempt);
 }
 
 int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err)
 {
-    struct attempt *attempt, *next;
+    struct agent_attempt *attempt, *next;
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
         if (attempt->start.job == job && attempt_ended(attempt))
             attempt_forget(attempt);
@@ -317,7 +318,7 @@ int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err)
 
 /* ---- reading ---- */
 
-static void read_bytes(struct attempt *attempt,
+static void read_bytes(struct agent_attempt *attempt,
                        void (*each)(void *user, uint64_t attempt, uint64_t bytes), void *user)
 {
     uint64_t bytes;
@@ -331,7 +332,7 @@ static void read_bytes(struct attempt *attempt,
 void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, uint64_t bytes),
                 void *user)
 {
-    struct attempt *attempt, *next;
+    struct agent_attempt *attempt, *next;
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
         if (attempt_runs(attempt))
             read_bytes(attempt, each, user);
@@ -343,7 +344,7 @@ void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, 
 void tasks_each(struct tasks *tasks, void (*each)(void *user, const duopoly_AttemptState *state),
                 void *user)
 {
-    struct attempt *attempt;
+    struct agent_attempt *attempt;
     RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
         duopoly_AttemptState state = state_of(attempt);
         each(user, &state);
@@ -359,7 +360,7 @@ struct output_visit {
 static void visit_output(void *user, const duopoly_OutputHeld *output)
 {
     struct output_visit *visit = user;
-    struct attempt *attempt = tasks_find_attempt(visit->tasks, output->attempt);
+    struct agent_attempt *attempt = tasks_find_attempt(visit->tasks, output->attempt);
     if (!attempt || attempt->phase == duopoly_AttemptPhase_PHASE_DONE)
         visit->each(visit->user, output);
 }
@@ -375,7 +376,7 @@ int tasks_each_output(struct tasks *tasks,
 void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
                      void *user)
 {
-    struct attempt *attempt;
+    struct agent_attempt *attempt;
     RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
         for (uint32_t i = 0; attempt_runs(attempt) && i < attempt->lost_n; i++)
             each(user, &attempt->lost[i]);
@@ -385,7 +386,7 @@ void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly
 void tasks_count(const struct tasks *tasks, struct tasks_counters *ret_counters)
 {
     struct tasks_counters counters = tasks->counters;
-    struct attempt *attempt;
+    struct agent_attempt *attempt;
     RB_FOREACH (attempt, attempt_tree, (struct attempt_tree *)(uintptr_t)&tasks->attempts) {
         counters.running += attempt_runs(attempt);
         counters.queued += attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED;

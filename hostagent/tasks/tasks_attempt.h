@@ -11,9 +11,9 @@
 
 #define ATTEMPT_LOST 64
 
-struct attempt {
-    RB_ENTRY(attempt) by_id;
-    TAILQ_ENTRY(attempt) in_queue; /* while QUEUED */
+struct agent_attempt {
+    RB_ENTRY(agent_attempt) by_id;
+    TAILQ_ENTRY(agent_attempt) in_queue; /* while QUEUED */
     struct tasks *tasks;
     duopoly_Start start;
     duopoly_Input *inputs; /* owned, until the process starts */
@@ -33,9 +33,9 @@ struct attempt {
     duopoly_OutputLost lost[ATTEMPT_LOST]; /* that it could not fetch; more are told but not kept */
 };
 
-RB_HEAD(attempt_tree, attempt);
-TAILQ_HEAD(attempt_queue, attempt);
-RB_PROTOTYPE(attempt_tree, attempt, by_id, attempt_compare)
+RB_HEAD(attempt_tree, agent_attempt);
+TAILQ_HEAD(attempt_queue, agent_attempt);
+RB_PROTOTYPE(attempt_tree, agent_attempt, by_id, attempt_compare)
 
 struct tasks {
     struct tasks_config config;
@@ -51,43 +51,43 @@ struct tasks {
     struct tasks_counters counters;
 };
 
-static inline bool attempt_ended(const struct attempt *attempt)
+static inline bool attempt_ended(const struct agent_attempt *attempt)
 {
     return attempt->phase == duopoly_AttemptPhase_PHASE_DONE ||
            attempt->phase == duopoly_AttemptPhase_PHASE_FAILED ||
            attempt->phase == duopoly_AttemptPhase_PHASE_KILLED;
 }
-static inline bool attempt_runs(const struct attempt *attempt)
+static inline bool attempt_runs(const struct agent_attempt *attempt)
 {
     return attempt->phase == duopoly_AttemptPhase_PHASE_STARTED ||
            attempt->phase == duopoly_AttemptPhase_PHASE_COMPUTING;
 }
 
 /* tasks.c */
-struct attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id);
+struct agent_attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id);
 /* NULL: no memory, or TASKS_MAX are there. */
-struct attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
+struct agent_attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
 void attempt_drop(
-    struct attempt *attempt); /* from the table, with all that it owns; not from the disk */
-void attempt_tell(struct attempt *attempt, const char *text);
+    struct agent_attempt *attempt); /* from the table, with all that it owns; not from the disk */
+void attempt_tell(struct agent_attempt *attempt, const char *text);
 /* Its levels into the marks. */
-int attempt_mark(struct attempt *attempt, struct err *err);
-void attempt_release(struct attempt *attempt); /* descriptors and sources */
+int attempt_mark(struct agent_attempt *attempt, struct err *err);
+void attempt_release(struct agent_attempt *attempt); /* descriptors and sources */
 /* The controller has its result, or needs none: off the disk, then its cgroup, then the table. What
  * is still dying there is tried again by tasks_tick. */
-void attempt_forget(struct attempt *attempt);
+void attempt_forget(struct agent_attempt *attempt);
 
 /* tasks_start.c */
-void attempt_refuse(struct attempt *attempt, const char *why); /* tells and drops */
+void attempt_refuse(struct agent_attempt *attempt, const char *why); /* tells and drops */
 void tasks_run_queued(struct tasks *tasks);
 /* Its process exists; times as the parent says them. */
-void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t after_ns);
+void attempt_on_start(struct agent_attempt *attempt, uint64_t before_ns, uint64_t after_ns);
 /* It never will. */
-void attempt_on_no_start(struct attempt *attempt, const char *why);
+void attempt_on_no_start(struct agent_attempt *attempt, const char *why);
 
 /* tasks_watch.c */
 /* Takes the descriptor. */
-int attempt_watch(struct attempt *attempt, int socket, struct err *err);
-void attempt_finish(struct attempt *attempt); /* its parent has ended: result, slot, marks */
+int attempt_watch(struct agent_attempt *attempt, int socket, struct err *err);
+void attempt_finish(struct agent_attempt *attempt); /* its parent has ended: result, slot, marks */
 /* Finds a former agent's attempt: running, or ended. */
 void attempt_take_over(struct tasks *tasks, uint64_t id);

@@ -16,7 +16,7 @@ static const struct tasks_command *find_command(const struct tasks *tasks, const
     return NULL;
 }
 
-void attempt_refuse(struct attempt *attempt, const char *why)
+void attempt_refuse(struct agent_attempt *attempt, const char *why)
 {
     struct tasks *tasks = attempt->tasks;
     bool held = attempt->holds_slot;
@@ -30,7 +30,7 @@ void attempt_refuse(struct attempt *attempt, const char *why)
         tasks_run_queued(tasks);
 }
 
-static int order(struct attempt *attempt, int parent_fd, int task_fd, struct err *err)
+static int order(struct agent_attempt *attempt, int parent_fd, int task_fd, struct err *err)
 {
     struct tasks *tasks = attempt->tasks;
     const struct tasks_command *command = find_command(tasks, attempt->start.command);
@@ -47,7 +47,7 @@ static int order(struct attempt *attempt, int parent_fd, int task_fd, struct err
 }
 
 /* What was made for it. */
-static void take_back(struct attempt *attempt)
+static void take_back(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     uint64_t id = attempt->start.attempt;
@@ -58,7 +58,7 @@ static void take_back(struct attempt *attempt)
     attempt_store_remove(&tasks->store, id);
 }
 
-static int run(struct attempt *attempt, struct err *err)
+static int run(struct agent_attempt *attempt, struct err *err)
 {
     struct tasks *tasks = attempt->tasks;
     int parent_fd = -1, task_fd = -1;
@@ -79,7 +79,7 @@ static int run(struct attempt *attempt, struct err *err)
 }
 
 /* The slot is taken and the inputs are there. */
-static void begin(struct attempt *attempt)
+static void begin(struct agent_attempt *attempt)
 {
     struct err err = {0};
     attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
@@ -92,7 +92,7 @@ static void begin(struct attempt *attempt)
     attempt->inputs = NULL;
 }
 
-void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t after_ns)
+void attempt_on_start(struct agent_attempt *attempt, uint64_t before_ns, uint64_t after_ns)
 {
     measurements_line(attempt->tasks->config.measurements,
                       "begin %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, attempt->start.attempt,
@@ -102,20 +102,20 @@ void attempt_on_start(struct attempt *attempt, uint64_t before_ns, uint64_t afte
     attempt_tell(attempt, NULL);
 }
 
-void attempt_on_no_start(struct attempt *attempt, const char *why)
+void attempt_on_no_start(struct agent_attempt *attempt, const char *why)
 {
     take_back(attempt);
     attempt_refuse(attempt, why);
 }
 
-static void take_slot(struct attempt *attempt)
+static void take_slot(struct agent_attempt *attempt)
 {
     slots_take(&attempt->tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt->holds_slot = true;
 }
 
 /* Everything is there: begin, wait in the queue, or be refused. */
-static void place(struct attempt *attempt)
+static void place(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     if (attempt->holds_slot) {
@@ -132,9 +132,9 @@ static void place(struct attempt *attempt)
 }
 
 /* Units have queues of their own: who waits for one does not wait behind another's. */
-static struct attempt *next_queued(struct tasks *tasks)
+static struct agent_attempt *next_queued(struct tasks *tasks)
 {
-    struct attempt *attempt;
+    struct agent_attempt *attempt;
     bool blocked[SLOTS_UNITS] = {false};
     TAILQ_FOREACH (attempt, &tasks->queue, in_queue) {
         uint32_t unit = attempt->start.unit;
@@ -149,7 +149,7 @@ static struct attempt *next_queued(struct tasks *tasks)
 
 void tasks_run_queued(struct tasks *tasks)
 {
-    struct attempt *attempt;
+    struct agent_attempt *attempt;
     while ((attempt = next_queued(tasks))) {
         TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
         attempt->phase = duopoly_AttemptPhase_PHASE_SENT;
@@ -178,7 +178,7 @@ static const char *why_not(const struct tasks *tasks, const duopoly_Start *start
     return NULL;
 }
 
-static int await_inputs(struct attempt *attempt)
+static int await_inputs(struct agent_attempt *attempt)
 {
     attempt->inputs = calloc(attempt->start.inputs, sizeof(attempt->inputs[0]));
     if (!attempt->inputs)
@@ -190,7 +190,7 @@ static int await_inputs(struct attempt *attempt)
 
 void tasks_start(struct tasks *tasks, const duopoly_Start *start)
 {
-    struct attempt *attempt = tasks_find_attempt(tasks, start->attempt);
+    struct agent_attempt *attempt = tasks_find_attempt(tasks, start->attempt);
     if (attempt) {
         attempt_tell(attempt, NULL);
         return;
@@ -228,7 +228,7 @@ void tasks_start(struct tasks *tasks, const duopoly_Start *start)
 
 void tasks_add_inputs(struct tasks *tasks, const duopoly_StartInputs *part)
 {
-    struct attempt *attempt = tasks_find_attempt(tasks, part->attempt);
+    struct agent_attempt *attempt = tasks_find_attempt(tasks, part->attempt);
     if (!attempt || attempt->phase != duopoly_AttemptPhase_PHASE_SENT || attempt->begun)
         return; /* refused meanwhile, or said twice */
     if (part->inputs_count > attempt->start.inputs - attempt->inputs_n) {

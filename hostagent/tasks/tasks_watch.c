@@ -31,7 +31,7 @@ static int address_parse(const char *text, uint8_t *ret_address)
     return inet_pton(AF_INET6, text, ret_address) == 1 ? 0 : -EINVAL;
 }
 
-static void on_missing(struct attempt *attempt, const struct attempt_said *said)
+static void on_missing(struct agent_attempt *attempt, const struct attempt_said *said)
 {
     struct tasks *tasks = attempt->tasks;
     const duopoly_OutputLost lost = {.job = attempt->start.job,
@@ -43,7 +43,7 @@ static void on_missing(struct attempt *attempt, const struct attempt_said *said)
     tasks->handler.on_output_lost(tasks->handler.user, &lost);
 }
 
-static void on_source(struct attempt *attempt, const struct attempt_said *said)
+static void on_source(struct agent_attempt *attempt, const struct attempt_said *said)
 {
     struct tasks *tasks = attempt->tasks;
     duopoly_SourceState source = {.attempt = attempt->start.attempt,
@@ -55,7 +55,7 @@ static void on_source(struct attempt *attempt, const struct attempt_said *said)
         tasks->handler.on_source(tasks->handler.user, &source);
 }
 
-static void on_said(struct attempt *attempt, const char *text)
+static void on_said(struct agent_attempt *attempt, const char *text)
 {
     struct tasks *tasks = attempt->tasks;
     struct attempt_said said;
@@ -89,7 +89,7 @@ static void on_said(struct attempt *attempt, const char *text)
 
 /* ---- the end ---- */
 
-static void read_result(struct attempt *attempt)
+static void read_result(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     uint64_t id = attempt->start.attempt;
@@ -104,7 +104,7 @@ static void read_result(struct attempt *attempt)
                                                       : duopoly_AttemptPhase_PHASE_FAILED;
 }
 
-void attempt_finish(struct attempt *attempt)
+void attempt_finish(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     read_result(attempt);
@@ -124,7 +124,7 @@ void attempt_finish(struct attempt *attempt)
 }
 
 /* Its parent has gone, and with it all of the attempt. */
-static void on_end(struct attempt *attempt)
+static void on_end(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     if (attempt->phase == duopoly_AttemptPhase_PHASE_SENT) {
@@ -140,7 +140,7 @@ static void on_end(struct attempt *attempt)
 /* ---- the parent's socket ---- */
 
 /* One datagram of the parent; returns whether the attempt is still in the table. */
-static bool on_parent(struct attempt *attempt, const char *text)
+static bool on_parent(struct agent_attempt *attempt, const char *text)
 {
     uint64_t before_ns, after_ns;
     bool waits = attempt->phase == duopoly_AttemptPhase_PHASE_SENT;
@@ -158,7 +158,7 @@ static bool on_parent(struct attempt *attempt, const char *text)
 /* All that has come by now, then perhaps the end. */
 static int on_socket(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
-    struct attempt *attempt = arg;
+    struct agent_attempt *attempt = arg;
     char text[ATTEMPT_MESSAGE];
     ssize_t n;
     (void)source;
@@ -173,7 +173,7 @@ static int on_socket(sd_event_source *source, int fd, uint32_t events, void *arg
     return 0;
 }
 
-int attempt_watch(struct attempt *attempt, int socket_fd, struct err *err)
+int attempt_watch(struct agent_attempt *attempt, int socket_fd, struct err *err)
 {
     attempt->socket = socket_fd;
     int r = sd_event_add_io(attempt->tasks->event, &attempt->socket_source, socket_fd, EPOLLIN,
@@ -202,7 +202,7 @@ static int connect_parent(const char *record)
 }
 
 /* It listens as soon as it has seen that its agent went. */
-static int find_parent(const struct attempt *attempt)
+static int find_parent(const struct agent_attempt *attempt)
 {
     const struct tasks *tasks = attempt->tasks;
     const struct timespec pause = {.tv_nsec = 2000000};
@@ -218,7 +218,7 @@ static int find_parent(const struct attempt *attempt)
     return fd;
 }
 
-static void resume(struct attempt *attempt)
+static void resume(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     int fd = find_parent(attempt);
@@ -242,7 +242,7 @@ void attempt_take_over(struct tasks *tasks, uint64_t id)
         attempt_store_remove(&tasks->store, id); /* its making was interrupted: nothing ever ran */
         return;
     }
-    struct attempt *attempt = attempt_add(tasks, &start);
+    struct agent_attempt *attempt = attempt_add(tasks, &start);
     if (!attempt)
         return;
     attempt->begun = true;
