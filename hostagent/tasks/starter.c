@@ -48,6 +48,14 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *arg)
     return 0;
 }
 
+void starter_replace(struct starter *starter)
+{
+    if (starter->socket >= 0)
+        log_warning(LOG_FAULT_US, "duopoly-task, which starts attempts, hangs; it is killed, and "
+                                  "started again with the next");
+    part(starter);
+}
+
 /* `socket` becomes its only descriptor but the standard ones. */
 static int spawn(struct starter *starter, int socket)
 {

@@ -44,7 +44,7 @@ struct agent_attempt *attempt_add(struct tasks *tasks, const duopoly_Start *star
 void attempt_release(struct agent_attempt *attempt)
 {
     attempt->socket_source = sd_event_source_disable_unref(attempt->socket_source);
-    attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
+    attempt->timer = sd_event_source_disable_unref(attempt->timer);
     if (attempt->socket >= 0)
         close(attempt->socket);
     attempt->socket = -1;

@@ -13,8 +13,8 @@
  *
  * Bounds: TASKS_MAX attempts of all phases, TASKS_INPUTS inputs of one; more is refused with a
  * sentence. Starting costs a dozen system calls (a fifth of a millisecond): the process is made by
- * another one (hostagent/tasks/starter.h), so whoever obeys never waits for a process; everything else
- * O(log attempts), save what says otherwise. One thread; handlers are called from the event
+ * another one (hostagent/tasks/starter.h), so whoever obeys never waits for a process; everything
+ * else O(log attempts), save what says otherwise. One thread; handlers are called from the event
  * loop or from within the call that caused them, and must not call back into starting, stopping or
  * forgetting. */
 #pragma once
@@ -32,6 +32,8 @@
 #define TASKS_INPUTS         65536
 #define TASKS_COMMANDS       16
 #define TASKS_INPUTS_WAIT_MS 5000 /* for all StartInputs, then the start is refused */
+#define TASKS_START_WAIT_MS                                                                        \
+    10000 /* for its process, then too: duopoly-task hangs, and is replaced */
 
 struct tasks_command {
     char name[64];

@@ -18,7 +18,7 @@ struct agent_attempt {
     duopoly_Start start;
     duopoly_Input *inputs; /* owned, until the process starts */
     uint32_t inputs_n;
-    sd_event_source *inputs_timer;
+    sd_event_source *timer; /* for its inputs, then for its process */
     duopoly_AttemptPhase phase;
     bool holds_slot, stopped;
     bool begun; /* it was ordered from duopoly-task: there may be a process */

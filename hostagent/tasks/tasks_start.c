@@ -46,6 +46,24 @@ static int order(struct agent_attempt *attempt, int parent_fd, int task_fd, stru
     return r < 0 ? r : attempt_watch(attempt, socket, err);
 }
 
+static int call_later(struct agent_attempt *attempt, uint64_t ms, sd_event_time_handler_t on_late)
+{
+    attempt->timer = sd_event_source_disable_unref(attempt->timer);
+    return sd_event_add_time_relative(attempt->tasks->event, &attempt->timer, CLOCK_MONOTONIC,
+                                      ms * 1000, 1000, on_late, attempt);
+}
+
+/* duopoly-task hangs. What else it had not come to ends with it, and is refused too. */
+static int on_start_late(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct agent_attempt *attempt = arg;
+    (void)source;
+    (void)usec;
+    starter_replace(attempt->tasks->starter);
+    attempt_on_no_start(attempt, "duopoly-task did not come to this start in time");
+    return 0;
+}
+
 /* What was made for it. */
 static void take_back(struct agent_attempt *attempt)
 {
@@ -71,6 +89,8 @@ static int run(struct agent_attempt *attempt, struct err *err)
         r = attempt_mark(attempt, err); /* before the process exists: its first packet is marked */
     if (r >= 0)
         r = order(attempt, parent_fd, task_fd, err);
+    if (r >= 0 && call_later(attempt, TASKS_START_WAIT_MS, on_start_late) < 0)
+        r = err_sys(err, ENOMEM, "a timer for the attempt");
     close(parent_fd);
     close(task_fd);
     if (r < 0)
@@ -82,7 +102,7 @@ static int run(struct agent_attempt *attempt, struct err *err)
 static void begin(struct agent_attempt *attempt)
 {
     struct err err = {0};
-    attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
+    attempt->timer = sd_event_source_disable_unref(attempt->timer);
     if (run(attempt, &err) < 0) {
         attempt_refuse(attempt, err.text);
         return;
@@ -97,6 +117,7 @@ void attempt_on_start(struct agent_attempt *attempt, uint64_t before_ns, uint64_
     measurements_line(attempt->tasks->config.measurements,
                       "begin %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, attempt->start.attempt,
                       attempt->request_ns, before_ns, after_ns);
+    attempt->timer = sd_event_source_disable_unref(attempt->timer);
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
     attempt->tasks->counters.started++;
     attempt_tell(attempt, NULL);
@@ -123,7 +144,7 @@ static void place(struct agent_attempt *attempt)
     } else if (!attempt->start.queue) {
         attempt_refuse(attempt, "no room in the unit");
     } else {
-        attempt->inputs_timer = sd_event_source_disable_unref(attempt->inputs_timer);
+        attempt->timer = sd_event_source_disable_unref(attempt->timer);
         attempt->phase = duopoly_AttemptPhase_PHASE_QUEUED;
         TAILQ_INSERT_TAIL(&tasks->queue, attempt, in_queue);
         attempt_tell(attempt, NULL);
@@ -183,9 +204,7 @@ static int await_inputs(struct agent_attempt *attempt)
     attempt->inputs = calloc(attempt->start.inputs, sizeof(attempt->inputs[0]));
     if (!attempt->inputs)
         return -ENOMEM;
-    return sd_event_add_time_relative(attempt->tasks->event, &attempt->inputs_timer,
-                                      CLOCK_MONOTONIC, TASKS_INPUTS_WAIT_MS * 1000ull, 1000,
-                                      on_inputs_late, attempt);
+    return call_later(attempt, TASKS_INPUTS_WAIT_MS, on_inputs_late);
 }
 
 void tasks_start(struct tasks *tasks, const duopoly_Start *start)

@@ -539,6 +539,31 @@ def test_a_start_that_is_stuck_keeps_nobody_waiting_and_is_refused_when_its_star
         controller.wait_phase(FIRST + i, STARTED)
 
 
+def test_a_starter_that_hangs_is_replaced_and_what_it_had_not_come_to_is_refused(site):
+    controller, agent = site.begin()
+    controller.do(f"start {FIRST + 1} 1 0 0 sleep")
+    controller.wait_phase(FIRST + 1, STARTED)
+    pids = wait_for("its process", lambda: agent.pids(FIRST + 1))
+    starter = agent.starter()
+    os.kill(starter, signal.SIGSTOP)
+    try:
+        controller.do(f"start {FIRST + 2} 1 0 1 sleep")
+        controller.do(f"start {FIRST + 3} 1 0 2 true 1 0 0 1")
+        controller.wait_phase(FIRST + 3, QUEUED)
+        assert "did not come to this start in time" in controller.wait_phase(FIRST + 2, REFUSED, 30)["text"]
+        # Who waited for the slot has it, from another starter.
+        controller.wait_phase(FIRST + 3, DONE)
+        assert agent.starter() != starter and not os.path.exists(f"/proc/{starter}/exe")
+    finally:
+        if os.path.exists(f"/proc/{starter}/exe"):
+            os.kill(starter, signal.SIGKILL)
+    assert agent.pids(FIRST + 1) == pids, "what it had started lives on"
+    assert "hangs" in open(agent.log).read()
+    controller.do(f"stop {FIRST + 1} 0")
+    controller.wait_phase(FIRST + 1, KILLED)
+    wait_for("all to be gone", lambda: agent.cgroups() == [] and agent.attempts_on_disk() == [])
+
+
 def test_a_stop_overtakes_a_start(site):
     controller, agent = site.begin()
     controller.do(f"start {FIRST + 1} 1 0 0 true")
