@@ -25,8 +25,6 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* ---- the parts -------------------------------------------------------------------------- */
-
 static int stage_part(struct walk *walk, uint32_t index, struct err *err)
 {
     const struct workload_stage *stage = &walk->job->stages[index];
@@ -139,8 +137,6 @@ static void begin_fill(const struct workload_job *job, uint64_t content,
     ret_begin->estimate_bytes = job->estimate_bytes;
     ret_begin->estimate_ns = -1;
 }
-
-/* ---- the two walks ---------------------------------------------------------------------- */
 
 static int part_hash(struct walk *walk, struct err *err)
 {

@@ -20,8 +20,6 @@ struct reader {
     struct err *err;
 };
 
-/* ---- sentences -------------------------------------------------------------------------- */
-
 /* Puts the position before the sentence that is in r->err. */
 static int fail_at(const struct reader *r, const yaml_node_t *node, int code)
 {
@@ -84,8 +82,6 @@ static int unknown_key(const struct reader *r, const struct conf_field *fields,
         err_set(r->err, EINVAL, "unknown key '%s'", scalar_text(key));
     return fail_at(r, key, -EINVAL);
 }
-
-/* ---- scalars ---------------------------------------------------------------------------- */
 
 /* A number as a user would write it, in the largest unit that has no fraction. */
 static const char *number_words(enum conf_type type, int64_t value, char *words, size_t size)
@@ -193,8 +189,6 @@ static int scalar_set(const struct reader *r, const struct conf_field *field,
         err_prefix(r->err, "%s", field->name);
     return code < 0 ? fail_at(r, node, code) : 0;
 }
-
-/* ---- sections and lists ----------------------------------------------------------------- */
 
 static int section_set(const struct reader *r, const struct conf_section *section,
                        const yaml_node_t *node, void *structure);
@@ -325,8 +319,6 @@ static int section_set(const struct reader *r, const struct conf_section *sectio
         return node ? fail_at(r, node, code) : err_prefix(r->err, "%s:1:1", r->name);
     return code;
 }
-
-/* ---- documents -------------------------------------------------------------------------- */
 
 static int syntax_fail(const char *name, const yaml_parser_t *parser, struct err *err)
 {

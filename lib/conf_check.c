@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- addresses -------------------------------------------------------------------------- */
-
 struct address {
     char host[256]; /* without brackets */
     bool in_brackets;
@@ -128,8 +126,6 @@ int conf_check_connect(const char *text, struct err *err)
     return r < 0 ? r : 0;
 }
 
-/* ---- paths ------------------------------------------------------------------------------ */
-
 int conf_check_path(const char *text, struct err *err)
 {
     if (*text && *text != '/')
@@ -190,8 +186,6 @@ int conf_check_program(const char *text, struct err *err)
         return err_set(err, EINVAL, "%s is no program that this host can run", text);
     return 0;
 }
-
-/* ---- interfaces ------------------------------------------------------------------------- */
 
 int conf_check_interface(const char *text, struct err *err)
 {

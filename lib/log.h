@@ -33,12 +33,10 @@ __attribute__((format(printf, 3, 4))) void log_line(enum log_level level, enum l
 #define log_note(...)           log_line(LOG_LEVEL_NOTE, LOG_FAULT_NONE, __VA_ARGS__)
 #define log_debug(...)          log_line(LOG_LEVEL_DEBUG, LOG_FAULT_NONE, __VA_ARGS__)
 
-/* ---- the limiter ------------------------------------------------------------------------ */
-
 #define LOG_BURST     10
 #define LOG_WINDOW_MS 10000
-#define LOG_PLACES                                                                                 \
-    64 /* remembered at once; the one quiet for longest makes room, its count is lost */
+/* Remembered at once; the one quiet for longest makes room, and its count is lost. */
+#define LOG_PLACES 64
 
 struct log_limit {
     struct log_place {

@@ -133,8 +133,6 @@ bool wire_hello_newer(uint64_t have_boot, uint64_t have_sequence, uint64_t boot,
     return boot != have_boot || sequence > have_sequence;
 }
 
-/* ---- sessions --------------------------------------------------------------------------- */
-
 void wire_session_init(struct wire_session *session, uint32_t version, uint32_t epoch)
 {
     *session = (struct wire_session){.version = version, .epoch = epoch};

@@ -51,8 +51,6 @@ struct wire_unix {
     uint8_t buffer[WIRE_MAX_BYTES + 1];
 };
 
-/* ---- clients ---------------------------------------------------------------------------- */
-
 static struct client *client_find(const struct wire_unix *server, uint64_t id)
 {
     struct client *client = server->clients[id % UNIX_CLIENTS];
@@ -233,8 +231,6 @@ static int on_client(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-/* ---- accepting -------------------------------------------------------------------------- */
-
 static bool in_group(int fd, gid_t group)
 {
     gid_t groups[GROUPS_MAX];
@@ -352,8 +348,6 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
             idle_end(server->clients[i], now_usec);
     return sd_event_source_set_time_relative(source, server->tick_usec);
 }
-
-/* ---- opening and closing ---------------------------------------------------------------- */
 
 /* Removes what a dead listener left; −EADDRINUSE if it is alive, or no socket. */
 static int leftover_remove(const struct sockaddr_un *address, struct err *err)

@@ -55,8 +55,6 @@ static int zmq_fail(struct err *err, const char *what, const char *address)
     return err_set(err, zmq_errno(), "%s %s: %s", what, address, zmq_strerror(zmq_errno()));
 }
 
-/* ---- the loop --------------------------------------------------------------------------- */
-
 static uint64_t now_usec(const struct wire_zmq *endpoint)
 {
     uint64_t usec = 0;
@@ -131,8 +129,6 @@ static int edge_add(struct wire_zmq *endpoint, struct edge *edge)
     return sd_event_source_set_priority(edge->again, SD_EVENT_PRIORITY_NORMAL + 1);
 }
 
-/* ---- receiving -------------------------------------------------------------------------- */
-
 static bool has_more(void *socket)
 {
     int more = 0;
@@ -198,8 +194,6 @@ static bool message_receive(struct wire_zmq *endpoint)
     return came;
 }
 
-/* ---- the DEALER's queue ----------------------------------------------------------------- */
-
 static void queue_remove(struct wire_zmq *endpoint, struct queued *message)
 {
     TAILQ_REMOVE(&endpoint->queue, message, link);
@@ -264,8 +258,6 @@ static void data_drain(struct wire_zmq *endpoint)
     }
 }
 
-/* ---- sending ---------------------------------------------------------------------------- */
-
 static int send_refused(struct wire_zmq *endpoint)
 {
     endpoint->counters.unreachable++;
@@ -306,8 +298,6 @@ int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class clas
     return endpoint->type == ZMQ_ROUTER ? router_send(endpoint, peer, length)
                                         : dealer_send(endpoint, class, length);
 }
-
-/* ---- connection events ------------------------------------------------------------------ */
 
 /* Reads one event: a frame with its number and value, a frame with the address. 0 if there was
  * none. */
@@ -366,8 +356,6 @@ static int monitor_open(struct wire_zmq *endpoint, int events,
         return -zmq_errno();
     return edge_add(endpoint, &endpoint->monitor);
 }
-
-/* ---- opening and closing ---------------------------------------------------------------- */
 
 static const struct option {
     int type; /* 0: both */

@@ -60,8 +60,6 @@ static bool room_make(struct wire_zmq_door *door, int fd)
     return true;
 }
 
-/* ---- the listener ------------------------------------------------------------------------- */
-
 static void pause_set(struct wire_zmq_door *door, bool pause)
 {
     struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -77,8 +75,6 @@ static void pause_set(struct wire_zmq_door *door, bool pause)
     door->paused = pause;
     door->counters.pauses += pause;
 }
-
-/* ---- connections -------------------------------------------------------------------------- */
 
 static void connection_end(struct wire_zmq_door *door, int fd)
 {
@@ -143,8 +139,6 @@ void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec)
     }
     pause_set(door, door->counters.connections >= door->limits.most);
 }
-
-/* ---- life --------------------------------------------------------------------------------- */
 
 struct wire_zmq_door *wire_zmq_door_open(const struct wire_zmq_limits *limits)
 {

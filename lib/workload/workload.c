@@ -70,8 +70,7 @@ uint64_t workload_job_shuffle_bytes(const struct workload_job *job)
     return bytes;
 }
 
-/* ---- checks: saturating, so that no sum of a wrong file can wrap ---- */
-
+/* Saturating, so that no sum of a wrong file can wrap. */
 static bool bytes_add(uint64_t *sum, const uint64_t *values, uint64_t n)
 {
     for (uint64_t i = 0; values && i < n; i++) {

@@ -50,8 +50,6 @@ static uint64_t compute_ns(const struct workload_convert *options, uint64_t byte
     return (uint64_t)((wide)bytes * NS_PER_S / options->compute_bytes_s);
 }
 
-/* ---- the two stages ---- */
-
 /* `n` distinct hosts: the first n places of a shuffle that is only done so far (Floyd 1987). */
 static void choose_replicas(uint64_t *random, uint32_t hosts, uint32_t n,
                             struct workload_replicas *ret)
@@ -131,8 +129,6 @@ fail:
     workload_job_done(&job);
     return err_sys(err, ENOMEM, "job %" PRIu64, id);
 }
-
-/* ---- the trace ---- */
 
 static int by_arrival(const void *a, const void *b)
 {

@@ -24,63 +24,64 @@ struct reader {
     struct err *err;
 };
 
-static int reader_fail(struct reader *r, const char *what, const char *why)
+static int reader_fail(struct reader *reader, const char *what, const char *why)
 {
-    return err_set(r->err, EINVAL, "%s:%zu: %s %s", r->name, r->line, what, why);
+    return err_set(reader->err, EINVAL, "%s:%zu: %s %s", reader->name, reader->line, what, why);
 }
 
-static void reader_skip_blanks(struct reader *r)
+static void reader_skip_blanks(struct reader *reader)
 {
-    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r')
-        r->at++;
+    while (*reader->at == ' ' || *reader->at == '\t' || *reader->at == '\r')
+        reader->at++;
 }
 
 /* The next whole number of this line, ended by a blank, `stop` or the line's end. */
-static int reader_number(struct reader *r, const char *what, uint64_t max, char stop, uint64_t *ret)
+static int reader_number(struct reader *reader, const char *what, uint64_t max, char stop,
+                         uint64_t *ret)
 {
-    reader_skip_blanks(r);
-    if (*r->at == '\n' || !*r->at)
-        return reader_fail(r, what, "is missing: the line ends too early");
-    if (!isdigit((unsigned char)*r->at))
-        return reader_fail(r, what, "is not a number from 0 on");
+    reader_skip_blanks(reader);
+    if (*reader->at == '\n' || !*reader->at)
+        return reader_fail(reader, what, "is missing: the line ends too early");
+    if (!isdigit((unsigned char)*reader->at))
+        return reader_fail(reader, what, "is not a number from 0 on");
     errno = 0;
     char *end;
-    unsigned long long value = strtoull(r->at, &end, 10);
+    unsigned long long value = strtoull(reader->at, &end, 10);
     if (errno || value > max) {
         char why[64];
         snprintf(why, sizeof(why), "is more than %llu", (unsigned long long)max);
-        return reader_fail(r, what, why);
+        return reader_fail(reader, what, why);
     }
     if (*end && !isspace((unsigned char)*end) && *end != stop)
-        return reader_fail(r, what, "is not a whole number");
-    r->at = end;
+        return reader_fail(reader, what, "is not a whole number");
+    reader->at = end;
     *ret = value;
     return 0;
 }
 
-static int reader_megabytes(struct reader *r, int64_t *ret_bytes)
+static int reader_megabytes(struct reader *reader, int64_t *ret_bytes)
 {
     char *end;
-    if (*r->at != ':' || isspace((unsigned char)r->at[1]) || !r->at[1])
-        return reader_fail(r, "a reducer", "is not LOCATION:MB");
-    double mb = strtod(++r->at, &end);
-    if (end == r->at || (*end && !isspace((unsigned char)*end)))
-        return reader_fail(r, "a reducer's MB", "is not a number");
+    if (*reader->at != ':' || isspace((unsigned char)reader->at[1]) || !reader->at[1])
+        return reader_fail(reader, "a reducer", "is not LOCATION:MB");
+    double mb = strtod(++reader->at, &end);
+    if (end == reader->at || (*end && !isspace((unsigned char)*end)))
+        return reader_fail(reader, "a reducer's MB", "is not a number");
     if (!(mb >= 0 && mb <= WORKLOAD_FB_MB_MAX))
-        return reader_fail(r, "a reducer's MB", "is not between 0 and 10^9");
-    r->at = end;
+        return reader_fail(reader, "a reducer's MB", "is not between 0 and 10^9");
+    reader->at = end;
     *ret_bytes = (int64_t)llround(mb * 1048576);
     return 0;
 }
 
-static int reader_end_line(struct reader *r)
+static int reader_end_line(struct reader *reader)
 {
-    reader_skip_blanks(r);
-    if (*r->at && *r->at != '\n')
-        return reader_fail(r, "the line", "goes on after what its counts announce");
-    if (*r->at) {
-        r->at++;
-        r->line++;
+    reader_skip_blanks(reader);
+    if (*reader->at && *reader->at != '\n')
+        return reader_fail(reader, "the line", "goes on after what its counts announce");
+    if (*reader->at) {
+        reader->at++;
+        reader->line++;
     }
     return 0;
 }
@@ -98,108 +99,111 @@ static int room_for(void **table, size_t *room, size_t need, size_t size)
     return 0;
 }
 
-static int out_of_memory(struct reader *r)
+static int out_of_memory(struct reader *reader)
 {
-    return err_set(r->err, ENOMEM, "%s:%zu: not enough memory for this trace", r->name, r->line);
+    return err_set(reader->err, ENOMEM, "%s:%zu: not enough memory for this trace", reader->name,
+                   reader->line);
 }
 
-static int read_mappers(struct reader *r, struct building *b, struct workload_fb_coflow *c)
+static int read_mappers(struct reader *reader, struct building *b, struct workload_fb_coflow *c)
 {
     uint64_t count, port;
-    int rc = reader_number(r, "the number of mappers", WORKLOAD_FB_TASKS_MAX, 0, &count);
-    if (rc)
-        return rc;
+    int r = reader_number(reader, "the number of mappers", WORKLOAD_FB_TASKS_MAX, 0, &count);
+    if (r)
+        return r;
     if (!count || b->view.n_mappers + count > WORKLOAD_FB_TASKS_MAX)
-        return reader_fail(r, "the number of mappers", count ? "is too large" : "is 0");
+        return reader_fail(reader, "the number of mappers", count ? "is too large" : "is 0");
     c->n_mappers = (uint32_t)count;
     for (uint32_t i = 0; i < c->n_mappers; i++) {
-        rc = reader_number(r, "a mapper's location", b->view.n_ports - 1, 0, &port);
-        if (rc)
-            return rc;
+        r = reader_number(reader, "a mapper's location", b->view.n_ports - 1, 0, &port);
+        if (r)
+            return r;
         if (room_for((void **)&b->mappers, &b->mappers_room, b->view.n_mappers + 1,
                      sizeof(*b->mappers)))
-            return out_of_memory(r);
+            return out_of_memory(reader);
         b->mappers[b->view.n_mappers++] = (uint32_t)port;
     }
     return 0;
 }
 
-static int read_reducers(struct reader *r, struct building *b, struct workload_fb_coflow *c)
+static int read_reducers(struct reader *reader, struct building *b, struct workload_fb_coflow *c)
 {
     uint64_t count, port;
-    int rc = reader_number(r, "the number of reducers", WORKLOAD_FB_TASKS_MAX, 0, &count);
-    if (rc)
-        return rc;
+    int r = reader_number(reader, "the number of reducers", WORKLOAD_FB_TASKS_MAX, 0, &count);
+    if (r)
+        return r;
     if (!count || b->view.n_reducers + count > WORKLOAD_FB_TASKS_MAX)
-        return reader_fail(r, "the number of reducers", count ? "is too large" : "is 0");
+        return reader_fail(reader, "the number of reducers", count ? "is too large" : "is 0");
     c->n_reducers = (uint32_t)count;
     for (uint32_t i = 0; i < c->n_reducers; i++) {
         struct workload_fb_reducer reducer;
-        rc = reader_number(r, "a reducer's location", b->view.n_ports - 1, ':', &port);
-        if (!rc)
-            rc = reader_megabytes(r, &reducer.bytes);
-        if (rc)
-            return rc;
+        r = reader_number(reader, "a reducer's location", b->view.n_ports - 1, ':', &port);
+        if (!r)
+            r = reader_megabytes(reader, &reducer.bytes);
+        if (r)
+            return r;
         reducer.port = (uint32_t)port;
         if (room_for((void **)&b->reducers, &b->reducers_room, b->view.n_reducers + 1,
                      sizeof(*b->reducers)))
-            return out_of_memory(r);
+            return out_of_memory(reader);
         b->reducers[b->view.n_reducers++] = reducer;
     }
     return 0;
 }
 
-static int read_coflow(struct reader *r, struct building *b, struct workload_fb_coflow *c)
+static int read_coflow(struct reader *reader, struct building *b, struct workload_fb_coflow *c)
 {
     uint64_t arrival_ms;
-    int rc = reader_number(r, "the coflow's id", INT64_MAX, 0, &c->id);
-    if (!rc)
-        rc = reader_number(r, "the arrival", WORKLOAD_FB_ARRIVAL_MAX, 0, &arrival_ms);
-    if (!rc) {
+    int r = reader_number(reader, "the coflow's id", INT64_MAX, 0, &c->id);
+    if (!r)
+        r = reader_number(reader, "the arrival", WORKLOAD_FB_ARRIVAL_MAX, 0, &arrival_ms);
+    if (!r) {
         c->arrival_ms = (int64_t)arrival_ms;
-        rc = read_mappers(r, b, c);
+        r = read_mappers(reader, b, c);
     }
-    if (!rc)
-        rc = read_reducers(r, b, c);
-    return rc ? rc : reader_end_line(r);
+    if (!r)
+        r = read_reducers(reader, b, c);
+    return r ? r : reader_end_line(reader);
 }
 
-static int read_header(struct reader *r, struct building *b)
+static int read_header(struct reader *reader, struct building *b)
 {
     uint64_t ports, coflows;
-    int rc = reader_number(r, "the number of ports", WORKLOAD_FB_PORTS_MAX, 0, &ports);
-    if (!rc)
-        rc = reader_number(r, "the number of coflows", WORKLOAD_FB_COFLOWS_MAX, 0, &coflows);
-    if (!rc)
-        rc = reader_end_line(r);
-    if (rc)
-        return rc;
+    int r = reader_number(reader, "the number of ports", WORKLOAD_FB_PORTS_MAX, 0, &ports);
+    if (!r)
+        r = reader_number(reader, "the number of coflows", WORKLOAD_FB_COFLOWS_MAX, 0, &coflows);
+    if (!r)
+        r = reader_end_line(reader);
+    if (r)
+        return r;
     if (!ports || !coflows) {
-        r->line = 1;
-        return reader_fail(r, ports ? "the number of coflows" : "the number of ports", "is 0");
+        reader->line = 1;
+        return reader_fail(reader, ports ? "the number of coflows" : "the number of ports", "is 0");
     }
     b->view.n_ports = (uint32_t)ports;
     b->view.n_coflows = (size_t)coflows;
     return 0;
 }
 
-static int read_coflows(struct reader *r, struct building *b)
+static int read_coflows(struct reader *reader, struct building *b)
 {
     size_t room = 0;
     for (size_t i = 0; i < b->view.n_coflows; i++) {
-        reader_skip_blanks(r);
-        if (!*r->at)
-            return err_set(r->err, EINVAL, "%s:%zu: the trace ends after %zu of %zu coflows",
-                           r->name, r->line, i, b->view.n_coflows);
+        reader_skip_blanks(reader);
+        if (!*reader->at)
+            return err_set(reader->err, EINVAL, "%s:%zu: the trace ends after %zu of %zu coflows",
+                           reader->name, reader->line, i, b->view.n_coflows);
         if (room_for((void **)&b->coflows, &room, i + 1, sizeof(*b->coflows)))
-            return out_of_memory(r);
-        int rc = read_coflow(r, b, &b->coflows[i]);
-        if (rc)
-            return rc;
+            return out_of_memory(reader);
+        int r = read_coflow(reader, b, &b->coflows[i]);
+        if (r)
+            return r;
     }
-    while (isspace((unsigned char)*r->at))
-        r->line += *r->at++ == '\n';
-    return *r->at ? reader_fail(r, "the trace", "has more coflows than its first line says") : 0;
+    while (isspace((unsigned char)*reader->at))
+        reader->line += *reader->at++ == '\n';
+    return *reader->at
+               ? reader_fail(reader, "the trace", "has more coflows than its first line says")
+               : 0;
 }
 
 /* The tables move while they grow, so the coflows' pointers are set when all are there. */
@@ -222,40 +226,40 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int check_unique(struct reader *r, const struct building *b)
+static int check_unique(struct reader *reader, const struct building *b)
 {
     uint64_t *ids = malloc(b->view.n_coflows * sizeof(*ids));
     if (!ids)
-        return out_of_memory(r);
+        return out_of_memory(reader);
     for (size_t i = 0; i < b->view.n_coflows; i++)
         ids[i] = b->coflows[i].id;
     qsort(ids, b->view.n_coflows, sizeof(*ids), by_id);
-    int rc = 0;
-    for (size_t i = 1; i < b->view.n_coflows && !rc; i++)
+    int r = 0;
+    for (size_t i = 1; i < b->view.n_coflows && !r; i++)
         if (ids[i] == ids[i - 1])
-            rc = err_set(r->err, EINVAL, "%s: two coflows have the id %llu", r->name,
-                         (unsigned long long)ids[i]);
+            r = err_set(reader->err, EINVAL, "%s: two coflows have the id %llu", reader->name,
+                        (unsigned long long)ids[i]);
     free(ids);
-    return rc;
+    return r;
 }
 
 static int parse_owned(char *text, size_t size, const char *name, struct workload_fb **ret_trace,
                        struct err *err)
 {
-    struct reader r = {.at = text, .line = 1, .name = name, .err = err};
+    struct reader reader = {.at = text, .line = 1, .name = name, .err = err};
     struct building *b = calloc(1, sizeof(*b));
     if (!b)
-        return out_of_memory(&r);
-    int rc = strlen(text) == size ? 0 : reader_fail(&r, "the text", "holds a NUL byte");
-    if (!rc)
-        rc = read_header(&r, b);
-    if (!rc)
-        rc = read_coflows(&r, b);
-    if (!rc)
-        rc = check_unique(&r, b);
-    if (rc) {
+        return out_of_memory(&reader);
+    int r = strlen(text) == size ? 0 : reader_fail(&reader, "the text", "holds a NUL byte");
+    if (!r)
+        r = read_header(&reader, b);
+    if (!r)
+        r = read_coflows(&reader, b);
+    if (!r)
+        r = check_unique(&reader, b);
+    if (r) {
         workload_fb_destroy(&b->view);
-        return rc;
+        return r;
     }
     set_pointers(b);
     *ret_trace = &b->view;
@@ -271,9 +275,9 @@ int workload_fb_parse(const char *text, size_t size, const char *name,
     if (size)
         memcpy(copy, text, size);
     copy[size] = 0;
-    int rc = parse_owned(copy, size, name, ret_trace, err);
+    int reader = parse_owned(copy, size, name, ret_trace, err);
     free(copy);
-    return rc;
+    return reader;
 }
 
 static int read_all(FILE *file, char **ret_text, size_t *ret_size)
@@ -300,12 +304,12 @@ int workload_fb_load(const char *path, struct workload_fb **ret_trace, struct er
     FILE *file = fopen(path, "re");
     if (!file)
         return err_sys(err, errno, "cannot open the trace %s", path);
-    int rc = read_all(file, &text, &size);
+    int reader = read_all(file, &text, &size);
     fclose(file);
-    rc = rc ? err_sys(err, -rc, "cannot read the trace %s", path)
-            : parse_owned(text, size, path, ret_trace, err);
+    reader = reader ? err_sys(err, -reader, "cannot read the trace %s", path)
+                    : parse_owned(text, size, path, ret_trace, err);
     free(text);
-    return rc;
+    return reader;
 }
 
 void workload_fb_destroy(struct workload_fb *trace)

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ids already seen: disjoint ranges, never two that touch ---- */
-
+/* Ids already seen: disjoint ranges, never two that touch. */
 struct workload_id_range {
     RB_ENTRY(workload_id_range) entry;
     uint64_t first, last;
@@ -62,8 +61,6 @@ static int ids_add(struct workload_reader *reader, uint64_t id)
     reader->n_ids++;
     return 0;
 }
-
-/* ---- lines ---- */
 
 static bool is_blank(const char *text, size_t length)
 {

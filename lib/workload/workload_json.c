@@ -32,8 +32,6 @@ static struct place place_at(const struct place *outer, size_t index)
     return p;
 }
 
-/* ---- numbers ---- */
-
 /* A whole number min…max; 4e6 counts as one. */
 static int read_int(const json_t *value, const struct place *at, int64_t min, int64_t max,
                     int64_t *ret_number)
@@ -114,8 +112,6 @@ static int member_text(const json_t *object, const struct place *in, const char 
     return 0;
 }
 
-/* ---- per-task arrays ---- */
-
 typedef int (*read_number)(const json_t *value, const struct place *at, uint64_t *ret_number);
 
 /* "A number for all, or one per task" into a new array of `tasks`; NULL where the member is absent.
@@ -183,8 +179,6 @@ static int stage_replicas(const json_t *object, const struct place *in,
     }
     return r;
 }
-
-/* ---- edges ---- */
 
 static int edge_matrix(const json_t *object, const struct place *in, uint32_t parent_tasks,
                        uint32_t tasks, struct workload_edge *edge)
@@ -266,8 +260,6 @@ static int stage_edges(const json_t *object, const struct place *in, const struc
     }
     return r;
 }
-
-/* ---- stages and jobs ---- */
 
 static int stage_demand(const json_t *object, const struct place *in,
                         struct workload_demand *demand)

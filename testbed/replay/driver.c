@@ -62,8 +62,6 @@ static uint64_t elapsed_ns(const struct driver *driver)
     return now > driver->start_ns ? now - driver->start_ns : 0;
 }
 
-/* ---- results ---- */
-
 static int write_row(struct driver *driver, json_t *row, struct err *err)
 {
     FILE *out = driver->options->results;
@@ -104,8 +102,6 @@ static int write_end(struct driver *driver, const struct open_job *job,
     }
     return write_row(driver, row, err);
 }
-
-/* ---- jobs ---- */
 
 static uint64_t count_tasks(const struct workload_job *job)
 {
@@ -215,8 +211,6 @@ static int wait_until(struct driver *driver, uint64_t until_ns, struct err *err)
             return err_sys(err, errno, "cannot wait for the controller");
     }
 }
-
-/* ---- the whole ---- */
 
 static int open_input(struct driver *driver, struct err *err)
 {

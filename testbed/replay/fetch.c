@@ -82,8 +82,6 @@ static struct stream_key part_key(const struct source *source, const struct inpu
     return (struct stream_key){input->job, part->stage, part->task, input->stage, input->task};
 }
 
-/* ---- the connection's life ---- */
-
 static void source_close(struct source *source)
 {
     source->io = sd_event_source_disable_unref(source->io);
@@ -144,8 +142,6 @@ static int source_fail(struct source *source, const char *what, const char *why)
     fetch_finish(source->fetch, &err);
     return 0;
 }
-
-/* ---- what arrives ---- */
 
 static void part_begin(struct source *source)
 {
@@ -296,8 +292,6 @@ static int source_read(struct source *source)
     return take_bytes(source, source->fetch->received, (size_t)n);
 }
 
-/* ---- what is asked ---- */
-
 static void put_request(struct source *source, const struct input_part *part,
                         enum exchange_kind kind, uint64_t offset)
 {
@@ -439,8 +433,6 @@ static int source_connect(struct source *source)
                            on_socket, source);
 }
 
-/* ---- sources that give nothing ---- */
-
 static bool source_waits(const struct source *source)
 {
     return source->current < source->n && !source->missing;
@@ -489,8 +481,6 @@ static int begin_looking(struct fetch *fetch)
         return 0;
     return add_timer(fetch, &fetch->look, stall_ms / STALL_LOOKS, on_look, fetch);
 }
-
-/* ---- the whole ---- */
 
 /* `parts` has n entries at one address, `first` of the input's. */
 static int add_source(struct fetch *fetch, const struct input_part *parts, size_t n)

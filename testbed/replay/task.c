@@ -18,7 +18,7 @@
 
 enum { MESSAGE_MAX = 512 };
 
-struct task {
+struct replay_task {
     const struct task_options *options;
     struct input input;
     sd_event *event;
@@ -28,17 +28,15 @@ struct task {
     struct err err; /* the first failure: it ends the loop */
 };
 
-/* ---- what is said ---- */
-
-static void task_fail(struct task *task, const struct err *err)
+static void task_fail(struct replay_task *task, const struct err *err)
 {
     if (task->err.code == 0)
         task->err = *err;
     sd_event_exit(task->event, 0);
 }
 
-__attribute__((format(printf, 2, 3))) static void task_say(struct task *task, const char *format,
-                                                           ...)
+__attribute__((format(printf, 2, 3))) static void task_say(struct replay_task *task,
+                                                           const char *format, ...)
 {
     char text[MESSAGE_MAX];
     struct err err;
@@ -52,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static void task_say(struct task *task, co
     }
 }
 
-static void task_write_down(struct task *task, const char *what,
+static void task_write_down(struct replay_task *task, const char *what,
                             const struct ports_connection *connection)
 {
     struct err err;
@@ -60,17 +58,15 @@ static void task_write_down(struct task *task, const char *what,
         task_fail(task, &err);
 }
 
-/* ---- computing ---- */
-
 static int on_computed(sd_event_source *s, uint64_t usec, void *context)
 {
-    struct task *task = context;
+    struct replay_task *task = context;
     (void)s;
     (void)usec;
     return sd_event_exit(task->event, 0);
 }
 
-static void task_compute(struct task *task)
+static void task_compute(struct replay_task *task)
 {
     struct err err;
     task_say(task, "received");
@@ -82,8 +78,6 @@ static void task_compute(struct task *task)
     }
 }
 
-/* ---- fetching ---- */
-
 static void on_connecting(void *context, const struct ports_connection *c)
 {
     task_write_down(context, "connect", c);
@@ -91,7 +85,7 @@ static void on_connecting(void *context, const struct ports_connection *c)
 
 static void on_opened(void *context, const struct ports_connection *c)
 {
-    struct task *task = context;
+    struct replay_task *task = context;
     task_write_down(task, "open", c);
     task_say(task, "connection %s %u %s %u", c->local, c->local_port, c->peer, c->peer_port);
 }
@@ -130,9 +124,7 @@ static void on_fetched(void *context, const struct err *err)
         task_compute(context);
 }
 
-/* ---- the whole ---- */
-
-static int task_prepare(struct task *task, struct err *err)
+static int task_prepare(struct replay_task *task, struct err *err)
 {
     const char *input = getenv("DUOPOLY_TASK_INPUT"), *number = getenv("DUOPOLY_TASK_SOCKET");
     char *end = NULL;
@@ -157,7 +149,7 @@ static int task_prepare(struct task *task, struct err *err)
     return r < 0 ? err_sys(err, -r, "cannot make an event loop") : 0;
 }
 
-static int task_loop(struct task *task, struct err *err)
+static int task_loop(struct replay_task *task, struct err *err)
 {
     const struct fetch_listener listener = {task,       on_connecting, on_opened,
                                             on_closed,  on_first,      on_missing,
@@ -174,7 +166,7 @@ static int task_loop(struct task *task, struct err *err)
 }
 
 /* Its own folder among the outputs that the host's server looks for (registry.h). */
-static int task_leave_output(struct task *task, struct err *err)
+static int task_leave_output(struct replay_task *task, struct err *err)
 {
     const char *path = getenv("DUOPOLY_TASK_OUTPUT");
     if (task->input.output_bytes == 0)
@@ -189,7 +181,7 @@ static int task_leave_output(struct task *task, struct err *err)
 
 int replay_task_run(const struct task_options *options, struct err *err)
 {
-    struct task task = {.options = options, .socket = -1, .ports = -1};
+    struct replay_task task = {.options = options, .socket = -1, .ports = -1};
     int r = task_prepare(&task, err);
     if (r == 0)
         r = task_loop(&task, err);

@@ -45,12 +45,12 @@ static void compute(const struct run_setup *setup, double *part, struct answer *
     struct err err = {0};
     struct run_inputs in = {0};
     struct run_result result = {0};
-    int rc = run_inputs_read(setup, &in, &err);
-    if (!rc && !(result.jct_s = calloc(in.n, sizeof(double))))
-        rc = err_set(&err, ENOMEM, "not enough memory for %zu jobs", in.n);
-    if (!rc)
-        rc = run_setup_simulate(setup, &in, &listeners, &result, &err);
-    if (!rc) {
+    int r = run_inputs_read(setup, &in, &err);
+    if (!r && !(result.jct_s = calloc(in.n, sizeof(double))))
+        r = err_set(&err, ENOMEM, "not enough memory for %zu jobs", in.n);
+    if (!r)
+        r = run_setup_simulate(setup, &in, &listeners, &result, &err);
+    if (!r) {
         job_classes_of(in.jobs, in.n, result.jct_s, &ret->row.classes);
         ret->row.jct = stats_of(result.jct_s, in.n);
         for (size_t q = 0; q < BATCH_QUANTILES; q++)
@@ -85,9 +85,9 @@ static int start(struct batch *b, size_t w, size_t item, struct err *err)
     }
     close(fds[1]);
     if (pid < 0) {
-        int error = errno;
+        int r = errno;
         close(fds[0]);
-        return err_sys(err, error, "cannot start a process");
+        return err_sys(err, r, "cannot start a process");
     }
     b->workers[w] = (struct worker){pid, fds[0], item};
     b->started++;
@@ -141,13 +141,13 @@ static int run_all(struct batch *b, struct err *err)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t most = cores < 1 ? 1 : cores > WORKERS_MAX ? WORKERS_MAX : (size_t)cores;
-    int rc = 0;
-    while (b->running || (!rc && b->started < b->n))
-        if (!rc && b->running < most && b->started < b->n)
-            rc = start(b, idle(b), b->started, err);
+    int r = 0;
+    while (b->running || (!r && b->started < b->n))
+        if (!r && b->running < most && b->started < b->n)
+            r = start(b, idle(b), b->started, err);
         else
             wait_for_some(b);
-    return rc;
+    return r;
 }
 
 int batch_run(struct batch_item *const *items, size_t n, struct err *err)
@@ -158,14 +158,14 @@ int batch_run(struct batch_item *const *items, size_t n, struct err *err)
     if (b.parts == MAP_FAILED)
         return err_set(err, ENOMEM, "not enough memory for %zu simulations", n);
     progress_init(&b.progress, "simulations");
-    int rc = run_all(&b, err);
+    int r = run_all(&b, err);
     progress_done(&b.progress);
     munmap(b.parts, bytes);
-    for (size_t i = 0; !rc && i < n; i++)
+    for (size_t i = 0; !r && i < n; i++)
         if (!items[i]->done)
-            rc = err_set(err, EINVAL, "%s, seed %lu: %s", items[i]->setup.policy->name,
-                         (unsigned long)items[i]->setup.convert.seed, items[i]->error);
-    return rc;
+            r = err_set(err, EINVAL, "%s, seed %lu: %s", items[i]->setup.policy->name,
+                        (unsigned long)items[i]->setup.convert.seed, items[i]->error);
+    return r;
 }
 
 double batch_median(const struct batch_item *const *items, size_t n, size_t offset)

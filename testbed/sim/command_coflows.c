@@ -91,13 +91,13 @@ static int set_option(struct arguments *a, int option, char **argv, struct err *
 static int read_arguments(int argc, char **argv, struct arguments *a, struct err *err)
 {
     *a = (struct arguments){.port_bytes_s = COFLOWS_PORT_BYTES_S};
-    int option, rc = 0;
+    int option, r = 0;
     opterr = 0;
     optind = 1;
-    while (!rc && (option = getopt_long(argc, argv, "+:", options, NULL)) != -1)
-        rc = set_option(a, option, argv, err);
-    if (rc || a->help)
-        return rc;
+    while (!r && (option = getopt_long(argc, argv, "+:", options, NULL)) != -1)
+        r = set_option(a, option, argv, err);
+    if (r || a->help)
+        return r;
     if (optind < argc)
         return err_set(err, EINVAL, "'%s' is one argument too many", argv[optind]);
     if (!a->trace || !a->policy)
@@ -192,13 +192,13 @@ static int write_cdf(const struct arguments *a, double *cct_s, size_t n, struct 
                        .top = 1,
                        .n_series = 1,
                        .series = {{a->policy->name, n, cct_s, part, NULL, NULL}}};
-    int rc = output_open(&output, a->cdf, err);
-    if (!rc) {
+    int r = output_open(&output, a->cdf, err);
+    if (!r) {
         figure_write(&f, output.file);
-        rc = output_close(&output, err);
+        r = output_close(&output, err);
     }
     free(part);
-    return rc;
+    return r;
 }
 
 static int print(const struct arguments *a, const struct coflows_config *config,
@@ -225,15 +225,15 @@ static int simulate(const struct arguments *a, const struct coflows_config *conf
     progress_init(&progress, a->policy->name);
     with_progress.progress = progress_show;
     with_progress.user = &progress;
-    int rc = coflows_simulate(a->policy, &with_progress, cct_s, err);
+    int r = coflows_simulate(a->policy, &with_progress, cct_s, err);
     progress_done(&progress);
-    if (!rc && summarise(config, cct_s, &summary))
-        rc = err_set(err, ENOMEM, "not enough memory for the results");
-    rc = rc ? rc : print(a, config, cct_s, &summary, err);
-    if (!rc && a->cdf)
-        rc = write_cdf(a, cct_s, config->trace->n_coflows, err);
+    if (!r && summarise(config, cct_s, &summary))
+        r = err_set(err, ENOMEM, "not enough memory for the results");
+    r = r ? r : print(a, config, cct_s, &summary, err);
+    if (!r && a->cdf)
+        r = write_cdf(a, cct_s, config->trace->n_coflows, err);
     free(cct_s);
-    return rc;
+    return r;
 }
 
 static int run(int argc, char **argv)

@@ -113,8 +113,6 @@ static void print_tables(const struct grid *g)
     }
 }
 
-/* ---- JSON ---- */
-
 static json_t *value_json(const struct grid *g, int p, int v)
 {
     double least = 0, most = 0;
@@ -146,8 +144,6 @@ static int print_json(const struct grid *g, struct err *err)
     json_decref(rows);
     return failed ? err_set(err, EIO, "cannot write the results") : 0;
 }
-
-/* ---- pictures ---- */
 
 /* Parts of the jobs over their times, the median over the seeds at each part. */
 static void write_cdf(const struct grid *g, FILE *out)
@@ -215,9 +211,9 @@ static void write_sweep(const struct grid *g, FILE *out)
 static int write_svg(const struct grid *g, const char *path, struct err *err)
 {
     struct output output;
-    int rc = path ? output_open(&output, path, err) : 0;
-    if (!path || rc)
-        return rc;
+    int r = path ? output_open(&output, path, err) : 0;
+    if (!path || r)
+        return r;
     if (g->option)
         write_sweep(g, output.file);
     else
@@ -225,51 +221,49 @@ static int write_svg(const struct grid *g, const char *path, struct err *err)
     return output_close(&output, err);
 }
 
-/* ---- the commands ---- */
-
 /* An axis is an option with a list; one with a single value is that option. */
 static int read_axes(const struct run_arguments *given, struct run_setup *setup, struct grid *grid,
                      struct err *err)
 {
-    int rc = 0;
-    for (int w = WORD_AXES; w < WORD_AXES_END && !rc; w++) {
+    int r = 0;
+    for (int w = WORD_AXES; w < WORD_AXES_END && !r; w++) {
         const char *value = given->value[w];
         if (!value)
             continue;
         if (!strchr(value, ','))
-            rc = run_setup_set(setup, own_words[w], value, err);
+            r = run_setup_set(setup, own_words[w], value, err);
         else if (grid->option)
-            rc = err_set(err, EINVAL, "--%s and --%s are both lists; give one", grid->option,
-                         own_words[w]);
+            r = err_set(err, EINVAL, "--%s and --%s are both lists; give one", grid->option,
+                        own_words[w]);
         else
-            rc = grid_set_values(grid, own_words[w], value, err);
+            r = grid_set_values(grid, own_words[w], value, err);
     }
-    return rc;
+    return r;
 }
 
 static int read_all(const struct run_arguments *given, struct grid *grid, bool needs_axis,
                     int *ret_seeds, struct err *err)
 {
     const char *policies = given->value[WORD_POLICIES];
-    int rc = read_axes(given, given->setup, grid, err);
-    rc = rc ? rc : grid_read_seeds(given->value[WORD_SEEDS], 5, ret_seeds, err);
-    rc = rc ? rc : grid_set_policies(grid, policies ? policies : default_policies, err);
-    if (!rc && (given->set & (FLAG_CSV | FLAG_JSON)) == (FLAG_CSV | FLAG_JSON))
-        rc = err_set(err, EINVAL, "give --json or --csv, not both");
-    if (!rc && needs_axis && !grid->option)
-        rc = err_set(err, EINVAL, "give a list for %s", axes_text);
-    if (!rc && given->value[WORD_SVG] && grid->n_policies > FIGURE_SERIES)
-        rc = err_set(err, EINVAL, "--svg shows at most %d policies", FIGURE_SERIES);
-    if (!rc && !given->setup->path)
-        rc = err_set(err, EINVAL, "give --trace FILE or --workload FILE");
-    return rc;
+    int r = read_axes(given, given->setup, grid, err);
+    r = r ? r : grid_read_seeds(given->value[WORD_SEEDS], 5, ret_seeds, err);
+    r = r ? r : grid_set_policies(grid, policies ? policies : default_policies, err);
+    if (!r && (given->set & (FLAG_CSV | FLAG_JSON)) == (FLAG_CSV | FLAG_JSON))
+        r = err_set(err, EINVAL, "give --json or --csv, not both");
+    if (!r && needs_axis && !grid->option)
+        r = err_set(err, EINVAL, "give a list for %s", axes_text);
+    if (!r && given->value[WORD_SVG] && grid->n_policies > FIGURE_SERIES)
+        r = err_set(err, EINVAL, "--svg shows at most %d policies", FIGURE_SERIES);
+    if (!r && !given->setup->path)
+        r = err_set(err, EINVAL, "give --trace FILE or --workload FILE");
+    return r;
 }
 
 static int print_grid(const struct run_arguments *given, const struct grid *grid, struct err *err)
 {
-    int rc = write_svg(grid, given->value[WORD_SVG], err);
-    if (rc)
-        return rc;
+    int r = write_svg(grid, given->value[WORD_SVG], err);
+    if (r)
+        return r;
     if (given->set & FLAG_JSON)
         return print_json(grid, err);
     if (given->set & FLAG_CSV)
@@ -293,9 +287,9 @@ static int print_usage(const char *command)
 static int try_files(const struct run_arguments *given, struct err *err)
 {
     struct run_inputs in = {0};
-    int rc = run_inputs_read(given->setup, &in, err);
+    int r = run_inputs_read(given->setup, &in, err);
     run_inputs_done(&in);
-    return rc ? rc : output_try(given->value[WORD_SVG], err);
+    return r ? r : output_try(given->value[WORD_SVG], err);
 }
 
 static int run_grid(int argc, char **argv, const char *command, bool needs_axis)
@@ -306,21 +300,21 @@ static int run_grid(int argc, char **argv, const char *command, bool needs_axis)
     struct err err = {0};
     int seeds = 0, status = 2;
     run_setup_init(&setup);
-    int rc = run_arguments_read(&given, argc, argv, &err);
-    if (!rc && given.set & FLAG_HELP)
+    int r = run_arguments_read(&given, argc, argv, &err);
+    if (!r && given.set & FLAG_HELP)
         return print_usage(command);
-    rc = rc ? rc : read_all(&given, &grid, needs_axis, &seeds, &err);
-    rc = rc ? rc : grid_prepare(&grid, &setup, seeds, &err);
-    if (!rc) {
+    r = r ? r : read_all(&given, &grid, needs_axis, &seeds, &err);
+    r = r ? r : grid_prepare(&grid, &setup, seeds, &err);
+    if (!r) {
         status = 1;
-        rc = try_files(&given, &err);
-        rc = rc ? rc : grid_run(&all, 1, &err);
+        r = try_files(&given, &err);
+        r = r ? r : grid_run(&all, 1, &err);
     }
-    rc = rc ? rc : print_grid(&given, &grid, &err);
-    if (rc)
+    r = r ? r : print_grid(&given, &grid, &err);
+    if (r)
         fprintf(stderr, "duopoly-sim: %s\n", err.text);
     grid_done(&grid);
-    return rc ? status : 0;
+    return r ? status : 0;
 }
 
 static int run_compare(int argc, char **argv)

@@ -1,9 +1,10 @@
 /* duopoly-sim explain: what the engine decided about a task of a recorded run, or when it changed
  * the mode, and why. */
 #include "lib/printable.h"
-#include "testbed/sim/cluster/log_replay.h"
+#include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/commands.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,22 +98,22 @@ static int run(int argc, char **argv)
     struct question q = {0};
     char rest;
     q.modes = argc == 3 && strcmp(argv[2], "mode") == 0;
-    if (argc != 3 || (!q.modes && sscanf(argv[2], "%" SCNu64 ".%u.%u%c", &q.job, &q.stage, &q.task,
+    if (argc != 3 || (!q.modes && sscanf(argv[2], "%" SCNu64 "/%u/%u%c", &q.job, &q.stage, &q.task,
                                          &rest) != 3)) {
         fprintf(stderr,
-                "duopoly-sim explain: give a log file and a task as JOB.STAGE.TASK, or mode\n");
+                "duopoly-sim explain: give a recording and a task as JOB/STAGE/TASK, or mode\n");
         return 2;
     }
-    FILE *log = fopen(argv[1], "r");
-    if (!log) {
-        fprintf(stderr, "duopoly-sim explain: cannot open %s\n", argv[1]);
+    FILE *recording = fopen(argv[1], "r");
+    if (!recording) {
+        fprintf(stderr, "duopoly-sim explain: cannot open %s: %s\n", argv[1], strerror(errno));
         return 1;
     }
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
-    int rc = log_replay_watched(log, NULL, watch, &q, &result, &err);
-    fclose(log);
-    if (rc < 0)
+    int r = recording_replay_watched(recording, NULL, watch, &q, &result, &err);
+    fclose(recording);
+    if (r < 0)
         fprintf(stderr, "duopoly-sim explain: %s: %s\n", argv[1], err.text);
     else if (result.first_difference_line)
         fprintf(stderr,
@@ -124,7 +125,7 @@ static int run(int argc, char **argv)
     else if (!q.answers)
         fprintf(stderr, "duopoly-sim explain: %s neither starts nor holds task %s\n", argv[1],
                 argv[2]);
-    return rc < 0 || result.first_difference_line || !q.answers;
+    return r < 0 || result.first_difference_line || !q.answers;
 }
 
 const struct command command_explain = {
@@ -132,6 +133,6 @@ const struct command command_explain = {
     .what =
         "why a task of a recorded run started where it did, waited or was stopped; why the mode "
         "changed",
-    .usage = "explain LOG JOB.STAGE.TASK|mode",
+    .usage = "explain FILE JOB/STAGE/TASK|mode",
     .run = run,
 };

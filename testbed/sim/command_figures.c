@@ -39,25 +39,25 @@ static int choose(struct figures *f, const char *list, struct err *err)
 {
     char words[EXPERIMENTS_MAX / 2][32];
     int n = list ? batch_split(list, words, EXPERIMENTS_MAX / 2, err) : 0;
-    int rc = list ? n < 0 ? n : 0 : add_figure(f, NULL, err);
-    for (int i = 0; !rc && i < n; i++)
-        rc = add_figure(f, words[i], err);
-    return rc;
+    int r = list ? n < 0 ? n : 0 : add_figure(f, NULL, err);
+    for (int i = 0; !r && i < n; i++)
+        r = add_figure(f, words[i], err);
+    return r;
 }
 
 static int simulate(struct figures *f, const struct run_setup *base, int seeds, struct err *err)
 {
     struct grid *grids[EXPERIMENTS_MAX];
-    int rc = 0;
-    for (int i = 0; i < f->n && !rc; i++) {
+    int r = 0;
+    for (int i = 0; i < f->n && !r; i++) {
         const struct experiment *e = f->chosen[i];
         grids[i] = &f->grids[i];
-        rc = grid_set_policies(grids[i], e->policies, err);
-        if (!rc && e->option)
-            rc = grid_set_values(grids[i], e->option, e->values, err);
-        rc = rc ? rc : grid_prepare(grids[i], base, seeds, err);
+        r = grid_set_policies(grids[i], e->policies, err);
+        if (!r && e->option)
+            r = grid_set_values(grids[i], e->option, e->values, err);
+        r = r ? r : grid_prepare(grids[i], base, seeds, err);
     }
-    return rc ? rc : grid_run(grids, (size_t)f->n, err);
+    return r ? r : grid_run(grids, (size_t)f->n, err);
 }
 
 static void join(int argc, char **argv, char *ret, size_t size)
@@ -71,18 +71,18 @@ static void join(int argc, char **argv, char *ret, size_t size)
 static int describe(const struct run_setup *setup, char *ret, size_t size, struct err *err)
 {
     struct run_inputs in = {0};
-    int rc = run_inputs_read(setup, &in, err);
+    int r = run_inputs_read(setup, &in, err);
     snprintf(ret, size, "%s", in.header.description);
     run_inputs_done(&in);
-    return rc;
+    return r;
 }
 
 static int write_page(const char *path, const struct figures_page *page, struct err *err)
 {
     struct output output;
-    int rc = output_open(&output, path, err);
-    if (rc)
-        return rc;
+    int r = output_open(&output, path, err);
+    if (r)
+        return r;
     figures_page_write(page, output.file);
     return output_close(&output, err);
 }
@@ -90,10 +90,10 @@ static int write_page(const char *path, const struct figures_page *page, struct 
 static int read_arguments(int argc, char **argv, struct run_arguments *given, int *ret_seeds,
                           struct figures *f, struct err *err)
 {
-    int rc = run_arguments_read(given, argc, argv, err);
-    rc = rc || given->set ? rc : grid_read_seeds(given->value[WORD_SEEDS], 1, ret_seeds, err);
-    if (rc || given->set)
-        return rc;
+    int r = run_arguments_read(given, argc, argv, err);
+    r = r || given->set ? r : grid_read_seeds(given->value[WORD_SEEDS], 1, ret_seeds, err);
+    if (r || given->set)
+        return r;
     if (!given->value[WORD_OUTPUT])
         return err_set(err, EINVAL, "give --output FILE.html");
     if (!given->setup->path)
@@ -112,25 +112,25 @@ static int run(int argc, char **argv)
     int seeds = 1, status = 2;
     run_setup_init(&setup);
     f = (struct figures){0};
-    int rc = read_arguments(argc, argv, &given, &seeds, &f, &err);
-    if (!rc && given.set) {
+    int r = read_arguments(argc, argv, &given, &seeds, &f, &err);
+    if (!r && given.set) {
         printf("usage: duopoly-sim %s\n      %s\n", command_figures.usage, run_setup_usage);
         return 0;
     }
-    if (!rc) {
+    if (!r) {
         status = 1;
-        rc = describe(&setup, description, sizeof(description), &err);
+        r = describe(&setup, description, sizeof(description), &err);
     }
-    rc = rc ? rc : output_try(given.value[WORD_OUTPUT], &err);
-    rc = rc ? rc : simulate(&f, &setup, seeds, &err);
+    r = r ? r : output_try(given.value[WORD_OUTPUT], &err);
+    r = r ? r : simulate(&f, &setup, seeds, &err);
     join(argc, argv, command, sizeof(command));
     struct figures_page page = {command, description, &setup, f.n, seeds, f.chosen, f.grids};
-    rc = rc ? rc : write_page(given.value[WORD_OUTPUT], &page, &err);
+    r = r ? r : write_page(given.value[WORD_OUTPUT], &page, &err);
     for (int i = 0; i < f.n; i++)
         grid_done(&f.grids[i]);
-    if (rc)
+    if (r)
         fprintf(stderr, "duopoly-sim: %s\n", err.text);
-    return rc ? status : 0;
+    return r ? status : 0;
 }
 
 const struct command command_figures = {

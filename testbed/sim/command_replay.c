@@ -1,5 +1,5 @@
-/* duopoly-sim replay: a log's decisions again. */
-#include "testbed/sim/cluster/log_replay.h"
+/* duopoly-sim replay: a recording's decisions again. */
+#include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/commands.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int report(const char *path, const struct log_replay_result *result)
+static int report(const char *path, const struct recording_replay_result *result)
 {
     if (!result->first_difference_line) {
         fprintf(stderr,
@@ -19,7 +19,7 @@ static int report(const char *path, const struct log_replay_result *result)
     }
     fprintf(stderr,
             "%s:%" PRIu64 ": the engine decides otherwise than recorded (this program is of "
-            "another version, or the log was changed)\n",
+            "another version, or the recording was changed)\n",
             path, result->first_difference_line);
     fprintf(stderr, "  recorded: %s\n  decided:  %s\n",
             result->recorded[0] ? result->recorded : "nothing",
@@ -31,21 +31,21 @@ static int run_replay(int argc, char **argv)
 {
     bool quiet = argc > 1 && strcmp(argv[1], "--quiet") == 0;
     if (argc != 2 + quiet || (argv[1 + quiet][0] == '-' && argv[1 + quiet][1])) {
-        fprintf(stderr, "duopoly-sim replay: give one log file (or - for standard input), and "
+        fprintf(stderr, "duopoly-sim replay: give one recording (or - for standard input), and "
                         "before it at most --quiet\n");
         return 2;
     }
     const char *path = argv[1 + quiet];
-    FILE *log = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (!log) {
+    FILE *recording = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    if (!recording) {
         fprintf(stderr, "duopoly-sim replay: cannot open %s: %s\n", path, strerror(errno));
         return 1;
     }
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
-    int error = log_replay(log, quiet ? NULL : stdout, &result, &err);
-    fclose(log);
-    if (error < 0) {
+    int r = recording_replay(recording, quiet ? NULL : stdout, &result, &err);
+    fclose(recording);
+    if (r < 0) {
         fprintf(stderr, "duopoly-sim replay: %s: %s\n", path, err.text);
         return 1;
     }
@@ -53,5 +53,5 @@ static int run_replay(int argc, char **argv)
 }
 
 const struct command command_replay = {"replay",
-                                       "a controller's log decided again, compared byte for byte",
-                                       "replay [--quiet] LOG", run_replay};
+                                       "a recording decided again, compared byte for byte",
+                                       "replay [--quiet] FILE", run_replay};

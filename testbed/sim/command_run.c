@@ -181,16 +181,14 @@ static int report(const struct run_setup *setup, const struct run_inputs *in, en
     return 0;
 }
 
-/* ---- pictures ---- */
-
 static int write_cdf(const char *path, const struct run_setup *setup, const struct stats *jct,
                      const double *sorted_s, struct err *err)
 {
     struct output output;
     double *part = calloc(jct->n, sizeof(*part));
-    int rc = part ? output_open(&output, path, err)
-                  : err_set(err, ENOMEM, "not enough memory for the results");
-    for (size_t i = 0; !rc && i < jct->n; i++)
+    int r = part ? output_open(&output, path, err)
+                 : err_set(err, ENOMEM, "not enough memory for the results");
+    for (size_t i = 0; !r && i < jct->n; i++)
         part[i] = (double)(i + 1) / (double)jct->n;
     struct figure f = {.kind = FIGURE_STEPS,
                        .title = "Job completion times",
@@ -200,12 +198,12 @@ static int write_cdf(const char *path, const struct run_setup *setup, const stru
                        .top = 1,
                        .n_series = 1,
                        .series = {{setup->policy->name, jct->n, sorted_s, part, NULL, NULL}}};
-    if (!rc) {
+    if (!r) {
         figure_write(&f, output.file);
-        rc = output_close(&output, err);
+        r = output_close(&output, err);
     }
     free(part);
-    return rc;
+    return r;
 }
 
 static int write_timeline(const char *path, const struct run_setup *setup,
@@ -217,9 +215,9 @@ static int write_timeline(const char *path, const struct run_setup *setup,
     char title[64];
     run_setup_configure(setup, in, &config);
     snprintf(title, sizeof(title), "What the slots do under %s", setup->policy->name);
-    int rc = output_open(&output, path, err);
-    if (rc)
-        return rc;
+    int r = output_open(&output, path, err);
+    if (r)
+        return r;
     if (timeline_write(timeline, title, (uint64_t)config.hosts * config.slots, output.file)) {
         output_abandon(&output);
         return err_set(err, ENOMEM, "not enough memory for the timeline");
@@ -227,14 +225,12 @@ static int write_timeline(const char *path, const struct run_setup *setup,
     return output_close(&output, err);
 }
 
-/* ---- the command ---- */
-
 struct job {
     const struct run_arguments *given;
     struct run_inputs in;
     struct run_result result;
     struct timeline timeline;
-    FILE *log;
+    FILE *recording;
 };
 
 static int simulate(struct job *job, struct err *err)
@@ -242,28 +238,28 @@ static int simulate(struct job *job, struct err *err)
     const struct run_setup *setup = job->given->setup;
     struct progress progress;
     struct run_listeners listeners = {
-        .log = job->log, .progress = progress_show, .user = &progress};
+        .recording = job->recording, .progress = progress_show, .user = &progress};
     if (job->given->value[WORD_TIMELINE]) {
         listeners.watch = timeline_watch;
         listeners.watcher = &job->timeline;
     }
     progress_init(&progress, setup->policy->name);
-    int rc = run_setup_simulate(setup, &job->in, &listeners, &job->result, err);
+    int r = run_setup_simulate(setup, &job->in, &listeners, &job->result, err);
     progress_done(&progress);
-    return rc;
+    return r;
 }
 
 static int prepare(struct job *job, struct err *err)
 {
     const char *log_path = job->given->value[WORD_LOG];
-    int rc = run_inputs_read(job->given->setup, &job->in, err);
-    rc = rc ? rc : output_try(job->given->value[WORD_CDF], err);
-    rc = rc ? rc : output_try(job->given->value[WORD_TIMELINE], err);
-    if (!rc && log_path && !(job->log = fopen(log_path, "w")))
-        rc = err_sys(err, errno, "cannot write the log %s", log_path);
-    if (!rc && !(job->result.jct_s = calloc(job->in.n, sizeof(double))))
-        rc = err_set(err, ENOMEM, "not enough memory for %zu jobs", job->in.n);
-    return rc;
+    int r = run_inputs_read(job->given->setup, &job->in, err);
+    r = r ? r : output_try(job->given->value[WORD_CDF], err);
+    r = r ? r : output_try(job->given->value[WORD_TIMELINE], err);
+    if (!r && log_path && !(job->recording = fopen(log_path, "w")))
+        r = err_sys(err, errno, "cannot write the recording %s", log_path);
+    if (!r && !(job->result.jct_s = calloc(job->in.n, sizeof(double))))
+        r = err_set(err, ENOMEM, "not enough memory for %zu jobs", job->in.n);
+    return r;
 }
 
 static int answer(struct job *job, struct err *err)
@@ -273,26 +269,26 @@ static int answer(struct job *job, struct err *err)
     enum form form = given->set & FLAG_JSON  ? FORM_JSON
                      : given->set & FLAG_CSV ? FORM_CSV
                                              : FORM_TABLE;
-    int rc = report(setup, &job->in, form, &job->result, err);
-    if (!rc && given->value[WORD_TIMELINE])
-        rc = write_timeline(given->value[WORD_TIMELINE], setup, &job->in, &job->timeline, err);
-    if (rc || !given->value[WORD_CDF])
-        return rc;
+    int r = report(setup, &job->in, form, &job->result, err);
+    if (!r && given->value[WORD_TIMELINE])
+        r = write_timeline(given->value[WORD_TIMELINE], setup, &job->in, &job->timeline, err);
+    if (r || !given->value[WORD_CDF])
+        return r;
     struct stats jct = stats_of(job->result.jct_s, job->in.n);
     return write_cdf(given->value[WORD_CDF], setup, &jct, job->result.jct_s, err);
 }
 
 static int do_job(struct job *job, struct err *err)
 {
-    int rc = prepare(job, err);
-    rc = rc ? rc : simulate(job, err);
-    if (job->log)
-        fclose(job->log);
-    rc = rc ? rc : answer(job, err);
+    int r = prepare(job, err);
+    r = r ? r : simulate(job, err);
+    if (job->recording)
+        fclose(job->recording);
+    r = r ? r : answer(job, err);
     timeline_done(&job->timeline);
     free(job->result.jct_s);
     run_inputs_done(&job->in);
-    return rc;
+    return r;
 }
 
 static int check(const struct run_arguments *given, struct err *err)
@@ -309,8 +305,8 @@ static int run(int argc, char **argv)
     struct job job = {.given = &given};
     struct err err = {0};
     run_setup_init(&setup);
-    int rc = run_arguments_read(&given, argc, argv, &err), status = 2;
-    if (!rc && given.set & FLAG_HELP) {
+    int r = run_arguments_read(&given, argc, argv, &err), status = 2;
+    if (!r && given.set & FLAG_HELP) {
         printf(
             "usage: duopoly-sim run %s\n"
             "      [--json|--csv] [--log FILE] [--cdf FILE.svg] [--timeline FILE.svg]\n\noptions\n",
@@ -318,12 +314,12 @@ static int run(int argc, char **argv)
         run_setup_print_help(stdout);
         return 0;
     }
-    rc = rc ? rc : check(&given, &err);
-    if (!rc) {
+    r = r ? r : check(&given, &err);
+    if (!r) {
         status = 1;
-        rc = do_job(&job, &err);
+        r = do_job(&job, &err);
     }
-    if (rc) {
+    if (r) {
         fprintf(stderr, "duopoly-sim: %s\n", err.text);
         return status;
     }

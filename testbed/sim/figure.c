@@ -61,8 +61,6 @@ static double place_y(const struct frame *at, double y)
     return at->y + PLOT_H * (1 - fmin(y, at->top) / at->top);
 }
 
-/* ---- ranges ---- */
-
 static double stacked_most(const struct figure *f)
 {
     double most = 0;
@@ -103,8 +101,6 @@ static void find_range(struct frame *at)
     at->tick = tick_of(most, TICKS);
     at->top = f->top > 0 ? f->top : fmax(at->tick, ceil(most / at->tick) * at->tick);
 }
-
-/* ---- axes ---- */
 
 static void x_tick(const struct frame *at, double where, const char *label)
 {
@@ -167,8 +163,6 @@ static void write_frame(const struct frame *at)
     fprintf(at->out, "<path d='M%d %dV%dH%d' fill='none' stroke='#333'/>\n", LEFT, at->y,
             at->y + PLOT_H, LEFT + PLOT_W);
 }
-
-/* ---- series ---- */
 
 static void write_marker(FILE *out, int series, double x, double y)
 {
@@ -255,8 +249,6 @@ static void write_bands(const struct frame *at)
                 at->y, to - from, PLOT_H);
     }
 }
-
-/* ---- legend ---- */
 
 static void write_key(const struct figure *f, int entry, int x, int y, FILE *out)
 {

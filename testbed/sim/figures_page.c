@@ -39,8 +39,6 @@ static double least_gain(const struct grid *g, int from_last, size_t offset)
     return least;
 }
 
-/* ---- what the source says, and whether we see it ---- */
-
 static void row(FILE *out, int figure, const char *what, const char *source, const char *ours,
                 bool seen)
 {
@@ -187,8 +185,6 @@ static void summary(const struct figures_page *page, FILE *out)
     fprintf(out, "</table>\n");
 }
 
-/* ---- charts ---- */
-
 struct points {
     double x[GRID_MAX], y[FIGURE_SERIES][GRID_MAX], least[FIGURE_SERIES][GRID_MAX],
         most[FIGURE_SERIES][GRID_MAX];
@@ -268,8 +264,6 @@ static void class_chart(const struct grid *g, const char *title, size_t first, s
     }
     figure_write(&f, out);
 }
-
-/* ---- numbers ---- */
 
 static void head_of_table(const struct grid *g, const char *first, FILE *out)
 {

@@ -46,16 +46,16 @@ static struct batch_item *item(const struct grid *g, int policy, int value, int 
 static int set_options(struct run_setup *setup, const char *list, struct err *err)
 {
     char copy[32], *rest = copy, *word;
-    int rc = 0;
+    int r = 0;
     snprintf(copy, sizeof(copy), "%s", list);
-    while (!rc && (word = strsep(&rest, "+"))) {
+    while (!r && (word = strsep(&rest, "+"))) {
         char *value = strchr(word, '=');
         if (!value)
             return err_set(err, EINVAL, "'%s' is not OPTION=VALUE", word);
         *value++ = 0;
-        rc = run_setup_set(setup, word, value, err);
+        r = run_setup_set(setup, word, value, err);
     }
-    return rc;
+    return r;
 }
 
 static int set_value(const struct grid *g, struct run_setup *setup, int value, struct err *err)
@@ -74,7 +74,7 @@ static size_t items_of(const struct grid *g)
 
 int grid_prepare(struct grid *g, const struct run_setup *base, int seeds, struct err *err)
 {
-    int rc = 0;
+    int r = 0;
     g->n_seeds = seeds;
     g->n_values = g->option ? g->n_values : 1;
     g->items = calloc(items_of(g), sizeof(*g->items));
@@ -82,14 +82,14 @@ int grid_prepare(struct grid *g, const struct run_setup *base, int seeds, struct
         return err_set(err, ENOMEM, "not enough memory for %zu simulations", items_of(g));
     for (int p = 0; p < g->n_policies; p++)
         for (int v = 0; v < g->n_values; v++)
-            for (int s = 0; s < seeds && !rc; s++) {
+            for (int s = 0; s < seeds && !r; s++) {
                 struct run_setup *setup = &item(g, p, v, s)->setup;
                 *setup = *base;
                 setup->policy = g->policies[p];
                 setup->convert.seed += (uint64_t)s;
-                rc = set_value(g, setup, v, err);
+                r = set_value(g, setup, v, err);
             }
-    return rc;
+    return r;
 }
 
 int grid_run(struct grid *const *grids, size_t n, struct err *err)
@@ -103,9 +103,9 @@ int grid_run(struct grid *const *grids, size_t n, struct err *err)
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < items_of(grids[i]); k++)
             items[at++] = &grids[i]->items[k];
-    int rc = batch_run(items, total, err);
+    int r = batch_run(items, total, err);
     free(items);
-    return rc;
+    return r;
 }
 
 void grid_done(struct grid *grid)

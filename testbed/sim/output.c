@@ -27,10 +27,10 @@ int output_open(struct output *o, const char *path, struct err *err)
 int output_try(const char *path, struct err *err)
 {
     struct output output;
-    int rc = path ? output_open(&output, path, err) : 0;
-    if (path && !rc)
+    int r = path ? output_open(&output, path, err) : 0;
+    if (path && !r)
         output_abandon(&output);
-    return rc;
+    return r;
 }
 
 int output_close(struct output *o, struct err *err)
@@ -42,10 +42,10 @@ int output_close(struct output *o, struct err *err)
     failed = fclose(file) || failed;
     if (!failed && (!moved || !rename(o->part, o->path)))
         return 0;
-    int rc = err_sys(err, errno ? errno : EIO, "cannot write %s", o->path);
+    int r = err_sys(err, errno ? errno : EIO, "cannot write %s", o->path);
     if (moved)
         unlink(o->part);
-    return rc;
+    return r;
 }
 
 void output_abandon(struct output *o)

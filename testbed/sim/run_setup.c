@@ -112,10 +112,10 @@ static int set_racks(struct run_setup *s, const char *value, struct err *err)
 
 static int set_levels(struct run_setup *s, const char *value, struct err *err)
 {
-    int rc = read_number(&s->levels, "levels", value, 0, ENGINE_LEVELS_MAX, err);
-    if (!rc && !s->levels)
+    int r = read_number(&s->levels, "levels", value, 0, ENGINE_LEVELS_MAX, err);
+    if (!r && !s->levels)
         s->levels = PRESET_LEVELS_UNLIMITED;
-    return rc;
+    return r;
 }
 
 static int set_link(struct run_setup *s, const char *value, struct err *err)
@@ -169,9 +169,9 @@ static int set_hold_max(struct run_setup *s, const char *value, struct err *err)
     s->hold_max_ns = INT64_MAX;
     if (strcmp(value, "none") == 0)
         return 0;
-    int rc = read_real(&seconds, "hold-max", value, .001, 1e9, err);
+    int r = read_real(&seconds, "hold-max", value, .001, 1e9, err);
     s->hold_max_ns = (int64_t)(seconds * 1e9);
-    return rc;
+    return r;
 }
 
 static int set_congested(struct run_setup *s, const char *value, struct err *err)
@@ -221,9 +221,9 @@ static int set_spines(struct run_setup *s, const char *value, struct err *err)
 static int read_delay(int64_t *ret_ns, const char *option, const char *value, struct err *err)
 {
     double seconds = 0;
-    int rc = read_real(&seconds, option, value, 0, 3600, err);
+    int r = read_real(&seconds, option, value, 0, 3600, err);
     *ret_ns = (int64_t)(seconds * 1e9);
-    return rc;
+    return r;
 }
 
 static int set_report_delay(struct run_setup *s, const char *value, struct err *err)
@@ -338,9 +338,9 @@ int run_arguments_read(struct run_arguments *a, int argc, char **argv, struct er
         const char *value = equals ? equals + 1 : argv[++i];
         if (own >= 0)
             a->value[own] = value;
-        int rc = own >= 0 ? 0 : run_setup_set(a->setup, word, value, err);
-        if (rc)
-            return rc;
+        int r = own >= 0 ? 0 : run_setup_set(a->setup, word, value, err);
+        if (r)
+            return r;
     }
     return 0;
 }
@@ -358,8 +358,6 @@ void run_setup_init(struct run_setup *setup)
     setup->convert.scale = 1;
     setup->convert.compute_bytes_s = 1000000000;
 }
-
-/* ---- jobs ---- */
 
 void run_inputs_done(struct run_inputs *in)
 {
@@ -425,21 +423,19 @@ int run_inputs_read(const struct run_setup *setup, struct run_inputs *in, struct
     struct workload_convert convert = convert_of(setup);
     if (!setup->path)
         return err_set(err, EINVAL, "give --trace FILE or --workload FILE");
-    int rc = workload_input_open(&input, setup->path, &convert, err);
-    if (!rc) {
+    int r = workload_input_open(&input, setup->path, &convert, err);
+    if (!r) {
         in->header = input.header;
         in->converted = input.converted;
-        rc = read_jobs(&input, in, err);
+        r = read_jobs(&input, in, err);
     }
     workload_input_done(&input);
-    for (size_t i = 0; !rc && setup->load != 1 && i < in->n; i++)
+    for (size_t i = 0; !r && setup->load != 1 && i < in->n; i++)
         scale_job(&in->jobs[i], setup->load);
-    if (!rc && !in->n)
-        rc = err_set(err, EINVAL, "%s has no jobs", setup->path);
-    return rc;
+    if (!r && !in->n)
+        r = err_set(err, EINVAL, "%s has no jobs", setup->path);
+    return r;
 }
-
-/* ---- configuration ---- */
 
 struct range {
     uint64_t least, most;
@@ -597,8 +593,6 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     *ret_config = config;
 }
 
-/* ---- run ---- */
-
 /* The sizes that the scheduler is told are the true ones × e^(σ·N(0,1)), one factor a job (Box and
  * Muller 1958). */
 static void misestimate(const struct run_setup *s, const struct run_inputs *in, double *ret_told)
@@ -617,7 +611,7 @@ int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *i
 {
     struct run_config config;
     run_setup_configure(setup, in, &config);
-    config.log = listeners->log;
+    config.recording = listeners->recording;
     config.progress = listeners->progress;
     config.user = listeners->user;
     config.watch = listeners->watch;
@@ -628,7 +622,7 @@ int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *i
     if (told)
         misestimate(setup, in, told);
     config.told = told;
-    int rc = run_simulate(&config, in->jobs, in->n, result, err);
+    int r = run_simulate(&config, in->jobs, in->n, result, err);
     free(told);
-    return rc;
+    return r;
 }

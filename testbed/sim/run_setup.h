@@ -86,7 +86,7 @@ void run_setup_configure(const struct run_setup *setup, const struct run_inputs 
 
 /* Who hears of a simulation: as the members of run_config; all may be NULL. */
 struct run_listeners {
-    FILE *log;
+    FILE *recording;
     void (*progress)(void *user, double part);
     void *user;
     void (*watch)(void *watcher, const struct run_news *news);

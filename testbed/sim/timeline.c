@@ -88,8 +88,6 @@ void timeline_watch(void *timeline, const struct run_news *news)
     add_change(t, news->now_ns);
 }
 
-/* ---- picture ---- */
-
 struct bins {
     double x[BINS], receiving[BINS], computing[BINS];
     struct figure_band bands[BINS];

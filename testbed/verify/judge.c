@@ -10,8 +10,6 @@
 
 static const int64_t age_limits_ns[JUDGE_AGES] = {20000000, 100000000, 500000000, INT64_MAX};
 
-/* ---- each packet ---- */
-
 static int64_t close_grace_ns(int64_t window_ns)
 {
     return window_ns > LEAST_GRACE_NS ? window_ns : LEAST_GRACE_NS;
@@ -94,8 +92,6 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
     else
         count_wrong(verdict, key, packet, connection, expected);
 }
-
-/* ---- each change of mode ---- */
 
 static int add_delay(struct judge_delays *delays, int64_t delay_ns)
 {

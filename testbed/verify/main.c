@@ -1,5 +1,5 @@
 /* duopoly-verify: captures the replay's transfers at the switch until SIGTERM or SIGINT, then holds
- * each packet's mark against the controller's log and the tasks' own words. Exit status 0: all
+ * each packet's mark against the controller's recording and the tasks' own words. Exit status 0: all
  * right; 1: wrong or unattributed packets, or none at all; 2: it could not be done. */
 #include <argp.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ struct arguments {
 const char *argp_program_version = "duopoly-verify " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
-    {"log", 'l', "FILE", 0, "the controller's log; give rotated ones oldest first", 0},
+    {"log", 'l', "FILE", 0, "the controller's recording; give rotated files oldest first", 0},
     {"ports", 'P', "DIR", 0, "where the tasks wrote their connections down", 0},
     {"port", 'p', "N", 0, "the replay servers' port", 0},
     {"window", 'w', "MS", 0, "how long after a change the old mark is let pass (2000)", 0},
@@ -108,7 +108,7 @@ static int load_truth(const struct arguments *arguments, struct truth *truth, st
 {
     int r = truth_load_ports(truth, arguments->ports, err);
     for (unsigned i = 0; r == 0 && i < arguments->n_logs; i++)
-        r = truth_load_log(truth, arguments->logs[i], err);
+        r = truth_load_recording(truth, arguments->logs[i], err);
     truth_finish(truth);
     return r;
 }

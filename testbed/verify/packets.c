@@ -24,8 +24,6 @@ static int compare_keys(const struct packet_flow *a, const struct packet_flow *b
 }
 RB_GENERATE_INTERNAL(packet_flows, packet_flow, entry, compare_keys, __attribute__((unused)) static)
 
-/* ---- one frame ---- */
-
 static void map_ipv4(const uint8_t *bytes, struct in6_addr *ret_address)
 {
     static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
@@ -99,8 +97,6 @@ bool packet_decode(const uint8_t *frame, size_t captured, struct packet_frame *r
         *ret_frame = found;
     return good;
 }
-
-/* ---- all of them ---- */
 
 void packets_init(struct packets *packets)
 {

@@ -39,8 +39,6 @@ void truth_done(struct truth *truth)
     truth_init(truth);
 }
 
-/* ---- the log ---- */
-
 /* The number of " NAME=NUMBER" in a record. */
 static bool field(const char *line, const char *name, uint64_t *ret_number)
 {
@@ -128,7 +126,7 @@ static int take_step(struct truth *truth, const char *words)
     return errno || end == words ? -EINVAL : 0;
 }
 
-int truth_log_line(struct truth *truth, const char *line, struct err *err)
+int truth_recording_line(struct truth *truth, const char *line, struct err *err)
 {
     static const struct {
         const char *begin;
@@ -148,12 +146,10 @@ int truth_log_line(struct truth *truth, const char *line, struct err *err)
         int r = kinds[i].take(truth, line + length - 1);
         if (r == -EINVAL)
             return err_set(err, EINVAL, "\"%.100s\" lacks a field", line);
-        return r < 0 ? err_sys(err, -r, "the log's attempts") : 0;
+        return r < 0 ? err_sys(err, -r, "the recording's attempts") : 0;
     }
     return 0;
 }
-
-/* ---- ports ---- */
 
 static int add_connection(struct truth *truth, const struct truth_connection *connection)
 {
@@ -229,8 +225,6 @@ void truth_finish(struct truth *truth)
     for (size_t i = 0; i < truth->n_connections; i++)
         truth->connections[i].attempt = find_attempt(truth, truth->connections[i].number);
 }
-
-/* ---- questions ---- */
 
 /* The last connection of these ends that was opened not after `time_ns`. */
 static const struct truth_connection *last_opened(const struct truth *truth,

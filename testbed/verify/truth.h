@@ -1,13 +1,13 @@
 /* What the marks should have been, from sources other than the marks: which level each attempt had
- * when, and which mode was in force, from the controller's log (schemas/recording.md); which connection
- * was which attempt's, from what the tasks wrote down (schemas/ports.md).
+ * when, and which mode was in force, from the controller's recording (schemas/recording.md); which
+ * connection was which attempt's, from what the tasks wrote down (schemas/ports.md).
  *
  * The level on the wire of an attempt at a time is its Coflow level in mode 0 and its Macroflow
- * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the log's steps and the ports'
+ * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the recording's steps and the ports'
  * lines speak both.
  *
- * Pure, line by line; truth_load_… read files. Attempts that a log's dump mentions are not taken
- * from it: a log that was rotated is read from its oldest file on. */
+ * Pure, line by line; truth_load_… read files. Attempts that a recording's dump mentions are not
+ * taken from it: a recording that was rotated is read from its oldest file on. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct truth_attempt {
     uint64_t attempt;
     struct truth_levels *levels; /* in order of time */
     size_t n_levels;
-    int64_t ended_ns; /* INT64_MAX: not in the log */
+    int64_t ended_ns; /* INT64_MAX: not in the recording */
 };
 struct truth_mode {
     int64_t since_ns;
@@ -38,7 +38,7 @@ struct truth_mode {
 struct truth_connection {
     struct packet_end task, peer;
     int64_t opened_ns, closed_ns;        /* INT64_MAX: it was not closed */
-    const struct truth_attempt *attempt; /* NULL: the log does not know it */
+    const struct truth_attempt *attempt; /* NULL: the recording does not know it */
     uint64_t number;                     /* the attempt's */
 };
 RB_HEAD(truth_attempts, truth_attempt);
@@ -49,21 +49,21 @@ struct truth {
     size_t n_modes;
     struct truth_connection *connections; /* by ends and time, once truth_finish was called */
     size_t n_connections, connections_room;
-    int64_t now_ns; /* of the log's step that is being read */
+    int64_t now_ns; /* of the recording's step that is being read */
 };
 
 void truth_init(struct truth *truth);
-/* One line of a log; those that say nothing about levels are passed over. −EINVAL: a line of a
+/* One line of a recording; those that say nothing about levels are passed over. −EINVAL: a line of a
  * known kind without its fields; −ENOMEM. */
-int truth_log_line(struct truth *truth, const char *line, struct err *err);
+int truth_recording_line(struct truth *truth, const char *line, struct err *err);
 /* One line of the file of `attempt`. −EINVAL, −ENOMEM. */
 int truth_ports_line(struct truth *truth, uint64_t attempt, const char *line, struct err *err);
 /* Sorts what was read; before any question. */
 void truth_finish(struct truth *truth);
 void truth_done(struct truth *truth);
 
-/* A log file, and every file of a directory of ports. −errno with FILE:LINE. */
-int truth_load_log(struct truth *truth, const char *path, struct err *err);
+/* A file of a recording, and every file of a directory of ports. −errno with FILE:LINE. */
+int truth_load_recording(struct truth *truth, const char *path, struct err *err);
 int truth_load_ports(struct truth *truth, const char *directory, struct err *err);
 
 /* The connection that a packet of this flow at this time belonged to, from its opening (a second of

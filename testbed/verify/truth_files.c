@@ -37,15 +37,16 @@ static int each_line(struct truth *truth, const char *path, uint64_t attempt, ta
     return r;
 }
 
-static int take_log_line(struct truth *truth, uint64_t attempt, const char *line, struct err *err)
+static int take_recording_line(struct truth *truth, uint64_t attempt, const char *line,
+                               struct err *err)
 {
     (void)attempt;
-    return truth_log_line(truth, line, err);
+    return truth_recording_line(truth, line, err);
 }
 
-int truth_load_log(struct truth *truth, const char *path, struct err *err)
+int truth_load_recording(struct truth *truth, const char *path, struct err *err)
 {
-    return each_line(truth, path, 0, take_log_line, err);
+    return each_line(truth, path, 0, take_recording_line, err);
 }
 
 /* JOB-STAGE-TASK-ATTEMPT */

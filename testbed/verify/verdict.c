@@ -60,7 +60,7 @@ static void print_stray(const struct judge_stray *s, FILE *out)
         return;
     }
     fprintf(out, "attempt %" PRIu64 "%s opened it %.1f ms before", last->number,
-            last->attempt ? "" : ", which the log does not know,",
+            last->attempt ? "" : ", which the recording does not know,",
             (double)(s->packet.time_ns - last->opened_ns) / 1e6);
     if (last->closed_ns != INT64_MAX)
         fprintf(out, " and closed it %.1f ms before",

@@ -164,17 +164,17 @@ static void test_a_grid_repeats_single_runs(void **state)
     assert_int_equal(grid_set_policies(&grid, "duopoly,aalo,neat", &err), 0);
     assert_int_equal(grid_set_values(&grid, "servers", "4,8", &err), 0);
     struct grid *const all = &grid;
-    int rc = grid_prepare(&grid, &setup, 3, &err);
-    rc = rc ? rc : grid_run(&all, 1, &err);
+    int r = grid_prepare(&grid, &setup, 3, &err);
+    r = r ? r : grid_run(&all, 1, &err);
     assert_int_equal(run_setup_set(&setup, "servers", "8", &err), 0);
     setup.policy = grid.policies[1];
     setup.convert.seed = 1;
     double jct_s[3];
     struct run_result result = {.jct_s = jct_s};
-    rc = rc ? rc : run_inputs_read(&setup, &in, &err);
-    rc = rc ? rc : run_setup_simulate(&setup, &in, &(struct run_listeners){0}, &result, &err);
+    r = r ? r : run_inputs_read(&setup, &in, &err);
+    r = r ? r : run_setup_simulate(&setup, &in, &(struct run_listeners){0}, &result, &err);
     unlink(path);
-    if (rc)
+    if (r)
         fail_msg("%s", err.text);
     double least = 0, most = 0, mean = stats_of(jct_s, 3).mean;
     grid_range(&grid, 1, 1, offsetof(struct batch_row, jct.mean), &least, &most);

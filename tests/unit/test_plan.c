@@ -31,8 +31,6 @@ extern char **environ;
 enum { HOSTS = 5, SLOTS = 2, JOBS = 14, TASKS = 9, MAX_ATTEMPTS = 4096 };
 #define LINK_BPS UINT64_C(100000000)
 
-/* ---- the workload ------------------------------------------------------------------------ */
-
 static struct workload_job jobs[JOBS];
 
 static uint64_t between(uint64_t *stream, uint64_t low, uint64_t high)
@@ -93,8 +91,6 @@ static void jobs_done(void)
     for (uint32_t i = 0; i < JOBS; i++)
         workload_job_done(&jobs[i]);
 }
-
-/* ---- the daemon and its agents ------------------------------------------------------------ */
 
 struct plan_attempt {
     uint64_t number, compute_ns;
@@ -339,8 +335,6 @@ static void advance(int64_t now_ns)
     assert_true(sscanf(text, "now %*d due %" SCNd64, &live.due_ns) == 1 || strstr(text, "never"));
 }
 
-/* ---- the run ----------------------------------------------------------------------------- */
-
 static void take_transfers(void)
 {
     struct fluid_event e;
@@ -414,8 +408,6 @@ static void daemon_run(double *jct_s)
         }
     }
 }
-
-/* ---- beginning and end ------------------------------------------------------------------- */
 
 static char programs[256]; /* the folder that duopolyd is in */
 

@@ -3,7 +3,7 @@
 #include "tests/model/script.h"
 
 #include "controller/recording/recording.h"
-#include "testbed/sim/cluster/log_replay.h"
+#include "testbed/sim/cluster/recording_replay.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -127,11 +127,11 @@ static struct kept read_file(const char *name)
 /* Every file is decided again by itself. */
 static struct kept replayed(const char *name)
 {
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
     FILE *in = fopen(path_of(name), "r");
     assert_non_null(in);
-    if (log_replay(in, NULL, &result, &err) < 0 || result.first_difference_line)
+    if (recording_replay(in, NULL, &result, &err) < 0 || result.first_difference_line)
         fail_msg("%s: %s%s / %s", name, err.text, result.recorded, result.decided);
     fclose(in);
     struct kept kept = read_file(name);

@@ -22,8 +22,6 @@
 
 #define DEADLINE_USEC 20000000u
 
-/* ---- pure parts ---- */
-
 static void test_a_stream_is_the_same_from_any_offset(void **state)
 {
     (void)state;
@@ -157,8 +155,6 @@ static void test_the_time_left_is_a_guess_from_pace_and_arrivals(void **state)
     progress.bytes_done = 1000;
     assert_int_equal(progress_left_ns(&progress, 50 * (uint64_t)s), 0);
 }
-
-/* ---- one fetch against one server, in one loop ---- */
 
 struct scene {
     char directory[64];
@@ -365,8 +361,6 @@ static void test_only_the_exact_attempt_that_ran_here_is_served(void **state)
     tear_down(&scene);
 }
 
-/* ---- breaking connections ---- */
-
 static int break_server(sd_event_source *s, uint64_t usec, void *context)
 {
     struct scene *scene = context;
@@ -399,8 +393,6 @@ static void test_a_broken_transfer_goes_on_where_it_was(void **state)
     sd_event_source_disable_unref(timer);
     tear_down(&scene);
 }
-
-/* ---- a server that lies ---- */
 
 static int lie(sd_event_source *s, int fd, uint32_t events, void *context)
 {
@@ -443,8 +435,6 @@ static void test_one_wrong_bit_is_noticed(void **state)
     close(fd);
     tear_down(&scene);
 }
-
-/* ---- a whole task, in a process of its own ---- */
 
 static int on_child(sd_event_source *s, const siginfo_t *info, void *context)
 {

@@ -1,7 +1,7 @@
 /* The engine under virtual time. */
 #include "tests/unit/run_cases.h"
 
-#include "testbed/sim/cluster/log_replay.h"
+#include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/network/ranks.h"
 
 #include <errno.h>
@@ -140,21 +140,21 @@ static void test_a_run_leaves_a_log_that_replays(void **state)
 {
     (void)state;
     struct err err = {0};
-    struct log_replay_result again;
+    struct recording_replay_result again;
     double jct_s[1];
     struct run_config config = config_of("duopoly", 3, 2, 8 * UNIT);
     struct workload_job job =
         job_of("{\"id\":1,\"stages\":[{\"tasks\":4,\"compute_ms\":100},"
                "{\"tasks\":8,\"parents\":[{\"stage\":0,\"sums\":[5,6,7,8,9,10,11,12]}]}]}");
-    config.log = tmpfile();
+    config.recording = tmpfile();
     struct run_result result = simulate(&config, &job, 1, jct_s);
-    rewind(config.log);
-    if (log_replay(config.log, NULL, &again, &err))
+    rewind(config.recording);
+    if (recording_replay(config.recording, NULL, &again, &err))
         fail_msg("%s", err.text);
     assert_int_equal(again.first_difference_line, 0);
     assert_int_equal(again.steps, result.steps);
     assert_true(again.decisions >= 12);
-    fclose(config.log);
+    fclose(config.recording);
     workload_job_done(&job);
 }
 

@@ -2,7 +2,7 @@
  * properties of any run that has all of them. */
 #include "tests/unit/run_cases.h"
 
-#include "testbed/sim/cluster/log_replay.h"
+#include "testbed/sim/cluster/recording_replay.h"
 
 #include <errno.h>
 #include <math.h>
@@ -56,8 +56,6 @@ static void expect_s(double got_s, double want_s)
     if (fabs(got_s - want_s) > 1e-6)
         fail_msg("%.9f s, not %.9f", got_s, want_s);
 }
-
-/* ---- by hand ---- */
 
 /* Two maps of 1 s, one after the other: order .5 late, report .25 late. 0.5 to 1.5, known at 1.75,
  * next begins at 2.25. The job ends with its task, at 3.25. */
@@ -250,8 +248,6 @@ static void test_no_slot_no_copy(void **state)
     workload_job_done(&job);
 }
 
-/* ---- properties ---- */
-
 enum { JOBS = 12, HOSTS_MAX = 8 };
 
 static size_t random_jobs(struct workload_job *jobs, uint64_t *seed, uint32_t hosts, bool pipelined)
@@ -410,12 +406,12 @@ static void check_tasks(const struct run_config *config, const struct workload_j
     }
 }
 
-static void check_log(FILE *log)
+static void check_recording(FILE *recording)
 {
     struct err err = {0};
-    struct log_replay_result again;
-    rewind(log);
-    if (log_replay(log, NULL, &again, &err))
+    struct recording_replay_result again;
+    rewind(recording);
+    if (recording_replay(recording, NULL, &again, &err))
         fail_msg("%s", err.text);
     assert_int_equal(again.first_difference_line, 0);
 }
@@ -423,12 +419,12 @@ static void check_log(FILE *log)
 static void check_run(struct run_config *config, const struct workload_job *jobs, size_t n)
 {
     double first_s[JOBS], second_s[JOBS];
-    config->log = tmpfile();
-    assert_non_null(config->log);
+    config->recording = tmpfile();
+    assert_non_null(config->recording);
     struct run_result result = run_watched(config, jobs, n, first_s);
-    check_log(config->log);
-    fclose(config->log);
-    config->log = NULL;
+    check_recording(config->recording);
+    fclose(config->recording);
+    config->recording = NULL;
     check_slots(config);
     check_causality(config, jobs);
     check_tasks(config, jobs, n, first_s);
@@ -495,8 +491,6 @@ static void test_reports_that_are_left_out_change_nothing(void **state)
             workload_job_done(&jobs[i]);
     }
 }
-
-/* ---- what may be asked for ---- */
 
 static void test_reads_failures_and_stragglers(void **state)
 {

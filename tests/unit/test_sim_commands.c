@@ -372,11 +372,11 @@ static void test_explain_says_why_a_task_runs_there(void **state)
     snprintf(log, sizeof(log), "%s.log", path);
     snprintf(line, sizeof(line), "run --trace @ --servers 4 --log %s", log);
     int status = say(line, path)->status;
-    snprintf(line, sizeof(line), "explain %s 1.1.0", log);
+    snprintf(line, sizeof(line), "explain %s 1/1/0", log);
     struct said *said = say(line, NULL);
     int explained = said->status;
     bool why = strstr(said->out, "Runs on") != NULL;
-    snprintf(line, sizeof(line), "explain %s 9.1.0", log);
+    snprintf(line, sizeof(line), "explain %s 9/1/0", log);
     int unknown = say(line, NULL)->status;
     snprintf(line, sizeof(line), "explain %s mode", log);
     said = say(line, NULL);

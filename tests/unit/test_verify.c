@@ -9,8 +9,6 @@
 #define MS     1000000
 #define WINDOW ((int64_t)100 * MS)
 
-/* ---- frames ---- */
-
 /* An Ethernet frame of an IPv4 TCP packet 10.0.0.3:7070 → 10.0.0.4:40000 with `payload` bytes, cut
  * at its headers. */
 static size_t make_ipv4(uint8_t *frame, uint8_t tos, uint16_t payload)
@@ -92,6 +90,7 @@ static void test_what_is_no_tcp_or_cut_is_nothing(void **state)
 /* ---- scenes: attempt 7 has Coflow level 3 and Macroflow level 1; modes change at 1 s and 2 s ----
  */
 
+/* Attempt 7 has Coflow level 3 and Macroflow level 1; modes change at 1 s and 2 s. */
 struct scene {
     struct truth truth;
     struct packets packets;
@@ -102,7 +101,7 @@ static void log_lines(struct truth *truth, const char *const *lines)
 {
     struct err err = {0};
     for (; *lines; lines++)
-        if (truth_log_line(truth, *lines, &err) < 0)
+        if (truth_recording_line(truth, *lines, &err) < 0)
             fail_msg("%s", err.text);
 }
 
@@ -364,11 +363,11 @@ static void test_broken_sources_are_refused(void **state)
     struct scene scene;
     struct err err = {0};
     set_up(&scene);
-    assert_int_equal(truth_log_line(&scene.truth, "d start attempt=9 coflow_level=1", &err),
+    assert_int_equal(truth_recording_line(&scene.truth, "d start attempt=9 coflow_level=1", &err),
                      -EINVAL);
-    assert_int_equal(truth_log_line(&scene.truth, "d mode mode=2", &err), -EINVAL);
-    assert_int_equal(truth_log_line(&scene.truth, "step x", &err), -EINVAL);
-    assert_int_equal(truth_log_line(&scene.truth, "d later kind=1", &err), 0);
+    assert_int_equal(truth_recording_line(&scene.truth, "d mode mode=2", &err), -EINVAL);
+    assert_int_equal(truth_recording_line(&scene.truth, "step x", &err), -EINVAL);
+    assert_int_equal(truth_recording_line(&scene.truth, "d later kind=1", &err), 0);
     assert_int_equal(truth_ports_line(&scene.truth, 9, "open 10.0.0.4 40000 10.0.0.3", &err),
                      -EINVAL);
     assert_int_equal(truth_ports_line(&scene.truth, 9, "close 10.0.0.4 1 10.0.0.3 7070 5", &err),

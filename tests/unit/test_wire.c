@@ -103,8 +103,6 @@ static void versions_and_hellos_are_compared(void **state)
     assert_true(wire_hello_newer(1, 5, 2, 1));
 }
 
-/* ---- sessions --------------------------------------------------------------------------- */
-
 static duopoly_Envelope *message(uint64_t sequence, uint64_t acknowledged)
 {
     wire_begin(&envelope, duopoly_Envelope_acknowledge_tag);

@@ -226,8 +226,6 @@ static void strangers_are_survived(void **state)
     zmq_ctx_term(context);
 }
 
-/* ---- silent and too many connections ---- */
-
 enum { ROOM = 8 };
 
 static int limited_open(uint64_t idle_ns)

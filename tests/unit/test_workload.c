@@ -9,8 +9,6 @@
 #include "lib/workload/workload_input.h"
 #include "testbed/workload/generate.h"
 
-/* ---- random jobs ---- */
-
 static uint64_t *random_array(uint64_t *stream, uint64_t n, uint64_t below)
 {
     uint64_t *array = calloc(n, sizeof(*array));
@@ -180,8 +178,6 @@ static void test_damaged_lines_are_refused_or_keep_the_rules(void **state)
     }
 }
 
-/* ---- named cases ---- */
-
 static const struct workload_header nine_hosts = {.hosts = 9, .scale = 1};
 
 static void assert_refused(const char *text, const char *words)
@@ -275,8 +271,6 @@ static void test_defaults_and_unknown_members(void **state)
     workload_job_done(&job);
 }
 
-/* ---- files ---- */
-
 static int read_all(const char *text, uint64_t *ret_jobs, struct err *err)
 {
     struct workload_reader reader;
@@ -354,8 +348,6 @@ static void test_ids_in_any_order_are_told_apart(void **state)
         free(text);
     }
 }
-
-/* ---- conversion ---- */
 
 static void test_a_trace_is_converted_as_the_document_says(void **state)
 {
@@ -456,8 +448,6 @@ static void test_the_real_trace_converts(void **state)
     assert_in_range(bytes, 4000000000, 4300000000);
     workload_input_done(&input);
 }
-
-/* ---- the generator ---- */
 
 static void test_generated_jobs_keep_the_load_and_the_rules(void **state)
 {

@@ -47,8 +47,6 @@ static uint64_t clock_usec(void)
     return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* ---- the loop ---- */
-
 int sd_event_new(sd_event **ret)
 {
     sd_event *event = calloc(1, sizeof(*event));
@@ -153,8 +151,6 @@ int sd_event_loop(sd_event *event)
     sd_event_unref(event);
     return r < 0 ? r : code;
 }
-
-/* ---- sources ---- */
 
 static sd_event_source *source_new(sd_event *event, void *userdata)
 {

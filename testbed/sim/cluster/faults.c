@@ -16,8 +16,6 @@ bool faults_hosts_fail(const struct faults_config *c)
     return c->mtbf_s > 0 || c->n_listed;
 }
 
-/* ---- reading ---- */
-
 static int failures_wrong(const char *text, struct err *err)
 {
     return err_set(err, EINVAL,
@@ -90,8 +88,6 @@ int faults_read_stragglers(struct faults_config *config, const char *text, struc
     return 0;
 }
 
-/* ---- draws ---- */
-
 /* Uniform in (0, 1]. */
 static double uniform(uint64_t seed, uint64_t a, uint64_t b)
 {
@@ -118,8 +114,6 @@ static double draw_ns(struct faults *f, uint32_t host)
     return fmax(1, ceil(-log(u) * mean_s * 1e9));
 }
 
-/* ---- changes ---- */
-
 int faults_init(struct faults *f, const struct faults_config *config, uint32_t hosts,
                 struct err *err)
 {
@@ -132,10 +126,10 @@ int faults_init(struct faults *f, const struct faults_config *config, uint32_t h
             return err_set(err, ENOMEM, "not enough memory for the hosts' failures");
     }
     f->drawn = calloc(hosts, sizeof(*f->drawn));
-    int rc = f->drawn ? 0 : -ENOMEM;
-    for (uint32_t h = 0; !rc && config->mtbf_s > 0 && h < hosts; h++)
-        rc = heap_push(&f->changes, NULL, draw_ns(f, h), h);
-    return rc ? err_set(err, ENOMEM, "not enough memory for the failures of %u hosts", hosts) : 0;
+    int r = f->drawn ? 0 : -ENOMEM;
+    for (uint32_t h = 0; !r && config->mtbf_s > 0 && h < hosts; h++)
+        r = heap_push(&f->changes, NULL, draw_ns(f, h), h);
+    return r ? err_set(err, ENOMEM, "not enough memory for the failures of %u hosts", hosts) : 0;
 }
 
 int64_t faults_next_ns(const struct faults *f)

@@ -43,8 +43,8 @@ static int set_named(struct topology *t, const char *name, double bytes_s, struc
             "--link knows no '%s' here: links are h0 to h%u%s, with .up or .down for one "
             "direction",
             name, t->n_hosts - 1, t->n_spines ? " and rRACK.sSPINE" : "");
-    int rc = up ? topology_set_link(t, links.up, bytes_s, err) : 0;
-    return !rc && down ? topology_set_link(t, links.down, bytes_s, err) : rc;
+    int r = up ? topology_set_link(t, links.up, bytes_s, err) : 0;
+    return !r && down ? topology_set_link(t, links.down, bytes_s, err) : r;
 }
 
 static int read_word(struct topology *t, const char *word, size_t length, struct err *err)
@@ -59,17 +59,17 @@ static int read_word(struct topology *t, const char *word, size_t length, struct
     if (!rate)
         return err_set(err, EINVAL, "--link: '%s' is not NAME=RATE", copy);
     *rate++ = '\0';
-    int rc = units_parse_rate(rate, &bytes_s, err);
-    return rc ? rc : set_named(t, copy, bytes_s, err);
+    int r = units_parse_rate(rate, &bytes_s, err);
+    return r ? r : set_named(t, copy, bytes_s, err);
 }
 
 int own_links_read(struct topology *topology, const char *text, struct err *err)
 {
     for (;;) {
         size_t length = strcspn(text, ",");
-        int rc = read_word(topology, text, length, err);
-        if (rc || !text[length])
-            return rc;
+        int r = read_word(topology, text, length, err);
+        if (r || !text[length])
+            return r;
         text += length + 1;
     }
 }

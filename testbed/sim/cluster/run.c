@@ -17,55 +17,53 @@ enum { FAILURES_PER_JOB_MAX = 1000 };
  * reached. */
 #define LATEST_NS (INT64_C(1) << 53)
 
-/* ---- what happened ---- */
-
-static int report_load(struct run *r, uint32_t host, uint32_t per_mille)
+static int report_load(struct run *run, uint32_t host, uint32_t per_mille)
 {
     struct event e = {.kind = EVENT_HOST_LOAD};
-    if (r->hosts && r->hosts[host].down)
+    if (run->hosts && run->hosts[host].down)
         return 0;
     e.host_load.host = host;
     e.host_load.resource = LOAD_UPLINK;
     e.host_load.permille = per_mille;
-    return run_report(r, &e);
+    return run_report(run, &e);
 }
 
-static int take_transfers(struct run *r)
+static int take_transfers(struct run *run)
 {
     struct fluid_event e;
-    int rc = 0;
-    while (!rc && fluid_poll(r->fluid, &e))
-        rc = e.kind == FLUID_ENDED ? run_attempt_transfer_over(r, e.subject)
-                                   : report_load(r, (uint32_t)e.subject, e.per_mille);
-    return rc;
+    int r = 0;
+    while (!r && fluid_poll(run->fluid, &e))
+        r = e.kind == FLUID_ENDED ? run_attempt_transfer_over(run, e.subject)
+                                  : report_load(run, (uint32_t)e.subject, e.per_mille);
+    return r;
 }
 
-static int take_computing(struct run *r)
+static int take_computing(struct run *run)
 {
-    while (r->computing.n && r->computing.items[0].key <= (double)r->now_ns) {
-        struct attempt *a = r->attempts[heap_pop(&r->computing, r->computing_where).id];
-        run_watch(r, RUN_DONE, a, a->host);
-        if (run_report_attempt(r, EVENT_ATTEMPT_DONE, a->number, (uint64_t)a->remote_bytes) ||
-            run_attempt_drop(r, a))
+    while (run->computing.n && run->computing.items[0].key <= (double)run->now_ns) {
+        struct run_attempt *a = run->attempts[heap_pop(&run->computing, run->computing_where).id];
+        run_watch(run, RUN_DONE, a, a->host);
+        if (run_report_attempt(run, EVENT_ATTEMPT_DONE, a->number, (uint64_t)a->remote_bytes) ||
+            run_attempt_drop(run, a))
             return -ENOMEM;
     }
     return 0;
 }
 
 /* Each arrival is a step of its own: its events borrow from it. */
-static int take_arrivals(struct run *r)
+static int take_arrivals(struct run *run)
 {
-    for (; r->arrived < r->n_jobs && (int64_t)r->jobs[r->arrived].arrival_ns <= r->now_ns;
-         r->arrived++) {
-        int rc = submission_make(&r->submission, &r->jobs[r->arrived], r->config->hosts);
-        if (!rc && r->config->told)
-            rc = submission_tell(&r->submission, r->config->told[r->arrived]);
-        if (rc)
-            return run_out_of_memory(r);
-        rc = run_step(r, r->submission.events, r->submission.n);
-        submission_done(&r->submission);
-        if (rc)
-            return rc;
+    for (; run->arrived < run->n_jobs && (int64_t)run->jobs[run->arrived].arrival_ns <= run->now_ns;
+         run->arrived++) {
+        int r = submission_make(&run->submission, &run->jobs[run->arrived], run->config->hosts);
+        if (!r && run->config->told)
+            r = submission_tell(&run->submission, run->config->told[run->arrived]);
+        if (r)
+            return run_out_of_memory(run);
+        r = run_step(run, run->submission.events, run->submission.n);
+        submission_done(&run->submission);
+        if (r)
+            return r;
     }
     return 0;
 }
@@ -78,106 +76,104 @@ static void sooner(int64_t *next_ns, int64_t than_ns)
 
 /* Failures go on for ever: they are waited for only while something else is to come, or a host to
  * come back. */
-static void wait_for_faults(struct run *r, int64_t *next_ns)
+static void wait_for_faults(struct run *run, int64_t *next_ns)
 {
-    if (!r->hosts)
+    if (!run->hosts)
         return;
     if (*next_ns != FLUID_NEVER)
-        r->idle_faults = 0;
-    else if (!hosts_any_down(r) || ++r->idle_faults > IDLE_FAULTS_MAX)
+        run->idle_faults = 0;
+    else if (!hosts_any_down(run) || ++run->idle_faults > IDLE_FAULTS_MAX)
         return;
-    sooner(next_ns, faults_next_ns(&r->faults));
+    sooner(next_ns, faults_next_ns(&run->faults));
 }
 
-static int next_instant(struct run *r, int64_t *ret_ns)
+static int next_instant(struct run *run, int64_t *ret_ns)
 {
     int64_t next_ns = FLUID_NEVER;
-    if (fluid_next_ns(r->fluid, &next_ns))
-        return run_out_of_memory(r);
-    if (r->computing.n)
-        sooner(&next_ns, (int64_t)r->computing.items[0].key);
-    if (r->arrived < r->n_jobs)
-        sooner(&next_ns, (int64_t)r->jobs[r->arrived].arrival_ns);
-    sooner(&next_ns, engine_deadline_ns(r->engine));
-    sooner(&next_ns, delay_line_next_ns(&r->told));
-    sooner(&next_ns, delay_line_next_ns(&r->orders));
-    sooner(&next_ns, hosts_timers_next_ns(r));
-    sooner(&next_ns, copies_next_ns(r));
-    wait_for_faults(r, &next_ns);
-    if (r->reports.wanted && next_ns != FLUID_NEVER && r->live)
-        sooner(&next_ns, r->reports.next_ns);
-    *ret_ns = next_ns > r->now_ns && !r->n_events ? next_ns : r->now_ns;
+    if (fluid_next_ns(run->fluid, &next_ns))
+        return run_out_of_memory(run);
+    if (run->computing.n)
+        sooner(&next_ns, (int64_t)run->computing.items[0].key);
+    if (run->arrived < run->n_jobs)
+        sooner(&next_ns, (int64_t)run->jobs[run->arrived].arrival_ns);
+    sooner(&next_ns, engine_deadline_ns(run->engine));
+    sooner(&next_ns, delay_line_next_ns(&run->told));
+    sooner(&next_ns, delay_line_next_ns(&run->orders));
+    sooner(&next_ns, hosts_timers_next_ns(run));
+    sooner(&next_ns, copies_next_ns(run));
+    wait_for_faults(run, &next_ns);
+    if (run->reports.wanted && next_ns != FLUID_NEVER && run->live)
+        sooner(&next_ns, run->reports.next_ns);
+    *ret_ns = next_ns > run->now_ns && !run->n_events ? next_ns : run->now_ns;
     return 0;
 }
 
-static int happen(struct run *r)
+static int happen(struct run *run)
 {
-    run_attempts_note_overlap(r);
-    int rc = take_transfers(r);
-    rc = rc ? rc : take_computing(r);
-    rc = rc ? rc : hosts_take(r);
-    rc = rc ? rc : reports_take(r);
-    return rc ? rc : run_take_delayed(r);
+    run_attempts_note_overlap(run);
+    int r = take_transfers(run);
+    r = r ? r : take_computing(run);
+    r = r ? r : hosts_take(run);
+    r = r ? r : reports_take(run);
+    return r ? r : run_take_delayed(run);
 }
 
 /* Where hosts fail sooner than a task ends, jobs never do. */
-static bool only_fails(const struct run *r)
+static bool only_fails(const struct run *run)
 {
-    return r->result->host_failures - r->failures_at_end >
-           (uint64_t)FAILURES_PER_JOB_MAX * r->config->hosts;
+    return run->result->host_failures - run->failures_at_end >
+           (uint64_t)FAILURES_PER_JOB_MAX * run->config->hosts;
 }
 
-static int one_instant(struct run *r)
+static int one_instant(struct run *run)
 {
     int64_t next_ns = FLUID_NEVER;
-    int rc = next_instant(r, &next_ns);
-    if (rc)
-        return rc;
-    if (only_fails(r))
-        return err_set(r->err, EINVAL,
+    int r = next_instant(run, &next_ns);
+    if (r)
+        return r;
+    if (only_fails(run))
+        return err_set(run->err, EINVAL,
                        "%zu of %zu jobs do not end: after %.0f s hosts have failed %d times each "
                        "since the last one did; let them fail less often (--failures)",
-                       r->n_jobs - r->done, r->n_jobs, (double)r->now_ns * 1e-9,
+                       run->n_jobs - run->done, run->n_jobs, (double)run->now_ns * 1e-9,
                        FAILURES_PER_JOB_MAX);
     if (next_ns == FLUID_NEVER)
-        return err_set(r->err, EINVAL,
+        return err_set(run->err, EINVAL,
                        "%zu of %zu jobs never end: nothing runs and nothing is decided",
-                       r->n_jobs - r->done, r->n_jobs);
+                       run->n_jobs - run->done, run->n_jobs);
     if (next_ns > LATEST_NS)
-        return err_set(r->err, EINVAL,
+        return err_set(run->err, EINVAL,
                        "%zu of %zu jobs have not ended after 104 days, the most a run can take: "
                        "shorten the workload",
-                       r->n_jobs - r->done, r->n_jobs);
-    r->now_ns = next_ns;
-    if (fluid_advance(r->fluid, next_ns))
-        return run_out_of_memory(r);
-    rc = happen(r);
-    if (!rc && (r->n_events || engine_deadline_ns(r->engine) <= r->now_ns))
-        rc = run_step(r, r->events, r->n_events);
-    rc = rc ? rc : take_arrivals(r);
-    rc = rc ? rc : copies_take(r);
-    if (r->config->progress)
-        r->config->progress(r->config->user, (double)r->done / (double)r->n_jobs);
-    return rc;
+                       run->n_jobs - run->done, run->n_jobs);
+    run->now_ns = next_ns;
+    if (fluid_advance(run->fluid, next_ns))
+        return run_out_of_memory(run);
+    r = happen(run);
+    if (!r && (run->n_events || engine_deadline_ns(run->engine) <= run->now_ns))
+        r = run_step(run, run->events, run->n_events);
+    r = r ? r : take_arrivals(run);
+    r = r ? r : copies_take(run);
+    if (run->config->progress)
+        run->config->progress(run->config->user, (double)run->done / (double)run->n_jobs);
+    return r;
 }
 
-/* ---- beginning and end ---- */
-
-static int join_hosts(struct run *r)
+static int join_hosts(struct run *run)
 {
     char names[16];
-    for (uint32_t h = 0; h < r->config->hosts; h++) {
+    for (uint32_t h = 0; h < run->config->hosts; h++) {
         struct event e = {.kind = EVENT_HOST_JOIN};
         snprintf(names, sizeof(names), "h%u", h);
         e.host_join.host = h;
         e.host_join.generation = 1;
         e.host_join.name = names;
         e.host_join.rack = e.host_join.labels = "";
-        hosts_describe(r, &e);
-        e.host_join.units = (struct u64s){r->vector, ENGINE_RESOURCES};
-        int rc = run_step(r, &e, 1);
-        if (rc)
-            return rc;
+        hosts_describe(run, &e);
+        e.host_join.units = (struct u64s){run->vector, ENGINE_RESOURCES};
+        int r = run_step(run, &e, 1);
+        if (r)
+            return r;
     }
     return 0;
 }
@@ -188,12 +184,12 @@ static bool unlimited(const struct engine_config *c)
     return strcmp(c->network, "dclas") != 0 && !c->coflow.levels && !c->macroflow.levels;
 }
 
-static uint32_t levels_of(const struct run *r)
+static uint32_t levels_of(const struct run *run)
 {
-    const struct engine_config *c = &r->config->engine;
+    const struct engine_config *c = &run->config->engine;
     uint32_t most = c->coflow.levels > c->macroflow.levels ? c->coflow.levels : c->macroflow.levels;
     most = most > c->dclas.levels ? most : c->dclas.levels;
-    return most > r->ranks.n ? most : (uint32_t)r->ranks.n;
+    return most > run->ranks.n ? most : (uint32_t)run->ranks.n;
 }
 
 static int check_racks(const struct run_config *c, struct err *err)
@@ -225,136 +221,137 @@ static bool any_pipelined(const struct workload_job *jobs, size_t n)
     return false;
 }
 
-static int remember_arrivals(struct run *r)
+static int remember_arrivals(struct run *run)
 {
-    r->arrival_room = calloc(r->n_jobs ? r->n_jobs : 1, sizeof(*r->arrival_room));
-    for (size_t i = 0; r->arrival_room && i < r->n_jobs; i++) {
-        struct arrival *a = &r->arrival_room[i];
-        *a = (struct arrival){.job = r->jobs[i].id, .index = i};
-        HASH_ADD(hh, r->arrivals, job, sizeof(a->job), a);
+    run->arrival_room = calloc(run->n_jobs ? run->n_jobs : 1, sizeof(*run->arrival_room));
+    for (size_t i = 0; run->arrival_room && i < run->n_jobs; i++) {
+        struct arrival *a = &run->arrival_room[i];
+        *a = (struct arrival){.job = run->jobs[i].id, .index = i};
+        HASH_ADD(hh, run->arrivals, job, sizeof(a->job), a);
         if (!a->hh.tbl)
-            return run_out_of_memory(r);
+            return run_out_of_memory(run);
     }
-    return r->arrival_room ? 0 : run_out_of_memory(r);
+    return run->arrival_room ? 0 : run_out_of_memory(run);
 }
 
-static int open_coflows(struct run *r)
+static int open_coflows(struct run *run)
 {
     size_t n = 0;
-    r->first_coflow = calloc(r->n_jobs ? r->n_jobs : 1, sizeof(*r->first_coflow));
-    for (size_t i = 0; r->first_coflow && i < r->n_jobs; i++) {
-        r->first_coflow[i] = n;
-        n += r->jobs[i].n_stages;
+    run->first_coflow = calloc(run->n_jobs ? run->n_jobs : 1, sizeof(*run->first_coflow));
+    for (size_t i = 0; run->first_coflow && i < run->n_jobs; i++) {
+        run->first_coflow[i] = n;
+        n += run->jobs[i].n_stages;
     }
-    r->coflows = calloc(n ? n : 1, sizeof(*r->coflows));
-    r->coflow_s = calloc(n ? n : 1, sizeof(*r->coflow_s));
-    return r->first_coflow && r->coflows && r->coflow_s ? reports_open(r, n) : run_out_of_memory(r);
+    run->coflows = calloc(n ? n : 1, sizeof(*run->coflows));
+    run->coflow_s = calloc(n ? n : 1, sizeof(*run->coflow_s));
+    return run->first_coflow && run->coflows && run->coflow_s ? reports_open(run, n)
+                                                              : run_out_of_memory(run);
 }
 
-static int open_topology(struct run *r)
+static int open_topology(struct run *run)
 {
-    const struct run_config *c = r->config;
+    const struct run_config *c = run->config;
     double link_bytes_s = (double)c->link_bps / 8;
-    int rc = c->racks ? topology_init_leaf_spine(&r->topology, c->racks, c->hosts / c->racks,
-                                                 link_bytes_s, c->spines ? c->spines : 1,
-                                                 c->oversubscription, !c->spines, r->err)
-                      : topology_init_switch(&r->topology, c->hosts, link_bytes_s, r->err);
-    return rc || !c->own_links ? rc : own_links_read(&r->topology, c->own_links, r->err);
+    int r = c->racks ? topology_init_leaf_spine(&run->topology, c->racks, c->hosts / c->racks,
+                                                link_bytes_s, c->spines ? c->spines : 1,
+                                                c->oversubscription, !c->spines, run->err)
+                     : topology_init_switch(&run->topology, c->hosts, link_bytes_s, run->err);
+    return r || !c->own_links ? r : own_links_read(&run->topology, c->own_links, run->err);
 }
 
-static int open_run(struct run *r)
+static int open_run(struct run *run)
 {
-    const struct run_config *c = r->config;
-    LIST_INIT(&r->pipelined);
-    r->told.item_bytes = sizeof(struct event);
-    r->orders.item_bytes = sizeof(struct order);
-    r->wanted.item_bytes = sizeof(uint64_t);
-    r->pipelines = any_pipelined(r->jobs, r->n_jobs);
-    int rc = unlimited(&c->engine) ? ranks_make(&r->ranks, r->jobs, r->n_jobs, r->err) : 0;
-    rc = rc ? rc : open_topology(r);
-    rc = rc ? rc : hosts_open(r);
-    rc = rc ? rc : open_coflows(r);
-    if (rc)
-        return rc;
-    struct fluid_config network = {.topology = &r->topology,
-                                   .levels = levels_of(r),
+    const struct run_config *c = run->config;
+    LIST_INIT(&run->pipelined);
+    run->told.item_bytes = sizeof(struct event);
+    run->orders.item_bytes = sizeof(struct order);
+    run->wanted.item_bytes = sizeof(uint64_t);
+    run->pipelines = any_pipelined(run->jobs, run->n_jobs);
+    int r = unlimited(&c->engine) ? ranks_make(&run->ranks, run->jobs, run->n_jobs, run->err) : 0;
+    r = r ? r : open_topology(run);
+    r = r ? r : hosts_open(run);
+    r = r ? r : open_coflows(run);
+    if (r)
+        return r;
+    struct fluid_config network = {.topology = &run->topology,
+                                   .levels = levels_of(run),
                                    .local_free = c->local_free,
                                    .hot_per_mille = c->engine.congested_permille,
                                    .cool_per_mille = c->engine.cleared_permille};
-    if (!rc)
-        rc = fluid_create(&network, &r->fluid, r->err);
-    if (!rc)
-        rc = engine_create(&c->engine, &r->engine, r->err);
-    if (rc)
-        return rc;
-    r->host_bytes = calloc(c->hosts, sizeof(*r->host_bytes));
-    r->sources = calloc(c->hosts, sizeof(*r->sources));
-    if (!r->host_bytes || !r->sources)
-        return run_out_of_memory(r);
-    rc = run_log_begin(&r->log, c->log, r->engine, r->err);
-    return rc ? rc : remember_arrivals(r);
+    if (!r)
+        r = fluid_create(&network, &run->fluid, run->err);
+    if (!r)
+        r = engine_create(&c->engine, &run->engine, run->err);
+    if (r)
+        return r;
+    run->host_bytes = calloc(c->hosts, sizeof(*run->host_bytes));
+    run->sources = calloc(c->hosts, sizeof(*run->sources));
+    if (!run->host_bytes || !run->sources)
+        return run_out_of_memory(run);
+    r = run_recording_begin(&run->recording, c->recording, run->engine, run->err);
+    return r ? r : remember_arrivals(run);
 }
 
-static void close_run(struct run *r)
+static void close_run(struct run *run)
 {
-    run_attempts_done(r);
-    HASH_CLEAR(hh, r->arrivals);
-    free(r->arrival_room);
-    heap_done(&r->computing);
-    heap_done(&r->suspects);
-    reports_close(r);
-    delay_line_done(&r->told);
-    delay_line_done(&r->orders);
-    delay_line_done(&r->wanted);
-    hosts_close(r);
-    free(r->outputs);
-    free(r->coflows);
-    free(r->coflow_s);
-    free(r->first_coflow);
-    submission_done(&r->submission);
-    free(r->events);
-    free(r->host_bytes);
-    free(r->sources);
-    decisions_done(&r->decisions);
-    engine_destroy(r->engine);
-    fluid_destroy(r->fluid);
-    topology_done(&r->topology);
-    ranks_done(&r->ranks);
+    run_attempts_done(run);
+    HASH_CLEAR(hh, run->arrivals);
+    free(run->arrival_room);
+    heap_done(&run->computing);
+    heap_done(&run->suspects);
+    reports_close(run);
+    delay_line_done(&run->told);
+    delay_line_done(&run->orders);
+    delay_line_done(&run->wanted);
+    hosts_close(run);
+    free(run->outputs);
+    free(run->coflows);
+    free(run->coflow_s);
+    free(run->first_coflow);
+    submission_done(&run->submission);
+    free(run->events);
+    free(run->host_bytes);
+    free(run->sources);
+    decisions_done(&run->decisions);
+    engine_destroy(run->engine);
+    fluid_destroy(run->fluid);
+    topology_done(&run->topology);
+    ranks_done(&run->ranks);
 }
 
-static struct stats coflow_times(struct run *r)
+static struct stats coflow_times(struct run *run)
 {
     size_t stages = 0, n = 0;
-    for (size_t i = 0; i < r->n_jobs; i++)
-        stages += r->jobs[i].n_stages;
+    for (size_t i = 0; i < run->n_jobs; i++)
+        stages += run->jobs[i].n_stages;
     for (size_t i = 0; i < stages; i++) {
-        const struct run_coflow c = r->coflows[i];
+        const struct run_coflow c = run->coflows[i];
         if (c.began && c.last_ns)
-            r->coflow_s[n++] = (double)(c.last_ns - c.first_ns) * 1e-9;
+            run->coflow_s[n++] = (double)(c.last_ns - c.first_ns) * 1e-9;
     }
-    return stats_of(r->coflow_s, n);
+    return stats_of(run->coflow_s, n);
 }
 
-static void conclude(struct run *r)
+static void conclude(struct run *run)
 {
     struct engine_counters counters;
-    struct run_result *result = r->result;
-    double begin_s = r->n_jobs ? (double)r->jobs[0].arrival_ns * 1e-9 : 0;
-    engine_counters(r->engine, &counters);
-    result->makespan_s = (double)(r->now_ns - r->config->report_delay_ns) * 1e-9 - begin_s;
-    for (size_t i = 0; i < r->n_jobs; i++)
-        for (uint32_t s = 0; s < r->jobs[i].n_stages; s++)
-            result->tasks += r->jobs[i].stages[s].tasks;
+    struct run_result *result = run->result;
+    double begin_s = run->n_jobs ? (double)run->jobs[0].arrival_ns * 1e-9 : 0;
+    engine_counters(run->engine, &counters);
+    result->makespan_s = (double)(run->now_ns - run->config->report_delay_ns) * 1e-9 - begin_s;
+    for (size_t i = 0; i < run->n_jobs; i++)
+        for (uint32_t s = 0; s < run->jobs[i].n_stages; s++)
+            result->tasks += run->jobs[i].stages[s].tasks;
     result->slot_wait_s /= result->tasks ? (double)result->tasks : 1;
     result->held_slot_s = (double)counters.held_slot_ns * 1e-9;
     result->mode_switches = counters.mode_switches;
     result->holds = counters.holds;
-    result->cct_s = coflow_times(r);
+    result->cct_s = coflow_times(run);
     double could_bytes = 0;
-    for (uint32_t h = 0; h < r->config->hosts; h++)
-        could_bytes += topology_link_bytes_s(&r->topology, h) * result->makespan_s;
+    for (uint32_t h = 0; h < run->config->hosts; h++)
+        could_bytes += topology_link_bytes_s(&run->topology, h) * result->makespan_s;
     if (result->makespan_s > 0) {
-        result->link_use = r->wire_bytes / could_bytes;
+        result->link_use = run->wire_bytes / could_bytes;
         result->starved = (double)counters.starved_ns * 1e-9 / result->makespan_s;
     }
 }
@@ -362,21 +359,22 @@ static void conclude(struct run *r)
 int run_simulate(const struct run_config *config, const struct workload_job *jobs, size_t n_jobs,
                  struct run_result *result, struct err *err)
 {
-    int rc = check(config, err);
-    if (rc)
-        return rc;
-    struct run r = {.config = config, .jobs = jobs, .n_jobs = n_jobs, .result = result, .err = err};
+    int r = check(config, err);
+    if (r)
+        return r;
+    struct run run = {
+        .config = config, .jobs = jobs, .n_jobs = n_jobs, .result = result, .err = err};
     double *jct_s = result->jct_s;
     *result = (struct run_result){.jct_s = jct_s};
-    rc = open_run(&r);
-    if (!rc)
-        rc = join_hosts(&r);
-    while (!rc && r.done < n_jobs)
-        rc = one_instant(&r);
-    if (!rc)
-        conclude(&r);
-    int written = run_log_end(&r.log, rc ? NULL : err);
-    rc = rc ? rc : written;
-    close_run(&r);
-    return rc;
+    r = open_run(&run);
+    if (!r)
+        r = join_hosts(&run);
+    while (!r && run.done < n_jobs)
+        r = one_instant(&run);
+    if (!r)
+        conclude(&run);
+    int written = run_recording_end(&run.recording, r ? NULL : err);
+    r = r ? r : written;
+    close_run(&run);
+    return r;
 }

@@ -73,7 +73,7 @@ struct run_config {
     int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */
     struct faults_config faults;
     double copy_after; /* ≥ 1; 0: no copies */
-    FILE *log;         /* gets the run in the controller's log format; NULL: nobody */
+    FILE *recording;   /* gets the run in the controller's format; NULL: nobody */
     void (*progress)(void *user, double part);
     void *user;
     void (*watch)(void *watcher, const struct run_news *news); /* NULL: nobody */

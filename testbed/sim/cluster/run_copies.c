@@ -3,47 +3,50 @@
 
 #include <errno.h>
 
-static bool enabled(const struct run *r)
+static bool enabled(const struct run *run)
 {
-    return r->config->copy_after > 0;
+    return run->config->copy_after > 0;
 }
 
-int copies_watch(struct run *r, struct attempt *a)
+int copies_watch(struct run *run, struct run_attempt *a)
 {
-    if (!enabled(r) || a->copied)
+    if (!enabled(run) || a->copied)
         return 0;
-    double due_ns = (double)(r->now_ns + r->config->report_delay_ns) +
-                    r->config->copy_after * (double)a->expected_ns;
-    return heap_push(&r->suspects, r->suspects_where, due_ns, a->id) ? run_out_of_memory(r) : 0;
+    double due_ns = (double)(run->now_ns + run->config->report_delay_ns) +
+                    run->config->copy_after * (double)a->expected_ns;
+    return heap_push(&run->suspects, run->suspects_where, due_ns, a->id) ? run_out_of_memory(run)
+                                                                         : 0;
 }
 
-void copies_forget(struct run *r, const struct attempt *a)
+void copies_forget(struct run *run, const struct run_attempt *a)
 {
-    if (r->suspects_where[a->id] != HEAP_NOWHERE)
-        heap_take(&r->suspects, r->suspects_where, a->id);
+    if (run->suspects_where[a->id] != HEAP_NOWHERE)
+        heap_take(&run->suspects, run->suspects_where, a->id);
 }
 
-int64_t copies_next_ns(const struct run *r)
+int64_t copies_next_ns(const struct run *run)
 {
-    if (!r->suspects.n)
+    if (!run->suspects.n)
         return INT64_MAX;
-    int64_t due_ns = (int64_t)r->suspects.items[0].key;
-    return (double)due_ns < r->suspects.items[0].key ? due_ns + 1 : due_ns;
+    int64_t due_ns = (int64_t)run->suspects.items[0].key;
+    return (double)due_ns < run->suspects.items[0].key ? due_ns + 1 : due_ns;
 }
 
-static int find_suspects(struct run *r)
+static int find_suspects(struct run *run)
 {
-    while (copies_next_ns(r) <= r->now_ns) {
-        const struct attempt *a = r->attempts[heap_pop(&r->suspects, r->suspects_where).id];
-        if (delay_line_push(&r->wanted, r->now_ns, &a->number))
-            return run_out_of_memory(r);
+    while (copies_next_ns(run) <= run->now_ns) {
+        const struct run_attempt *a =
+            run->attempts[heap_pop(&run->suspects, run->suspects_where).id];
+        if (delay_line_push(&run->wanted, run->now_ns, &a->number))
+            return run_out_of_memory(run);
     }
     return 0;
 }
 
-static struct resources demand_of(const struct run *r, const struct attempt *a)
+static struct resources demand_of(const struct run *run, const struct run_attempt *a)
 {
-    const struct workload_demand *d = &r->jobs[run_job_index(r, a->job)].stages[a->stage].demand;
+    const struct workload_demand *d =
+        &run->jobs[run_job_index(run, a->job)].stages[a->stage].demand;
     return (struct resources){
         {d->slots, d->cpu_milli, d->mem_bytes, d->gpu_milli, d->gpu_mem_bytes, d->io_bytes_s}};
 }
@@ -57,14 +60,14 @@ static bool fits(const struct host_view *host, const struct resources *demand)
 }
 
 /* The host with the most free slots, without the attempt's own; ENGINE_NONE. */
-static uint32_t choose_host(const struct run *r, const struct attempt *a,
+static uint32_t choose_host(const struct run *run, const struct run_attempt *a,
                             const struct resources *demand)
 {
     uint32_t best = ENGINE_NONE;
     int64_t most = -1;
-    for (uint32_t h = 0; h < r->config->hosts; h++) {
+    for (uint32_t h = 0; h < run->config->hosts; h++) {
         struct host_view host;
-        if (h == a->host || engine_host(r->engine, h, &host) || !fits(&host, demand) ||
+        if (h == a->host || engine_host(run->engine, h, &host) || !fits(&host, demand) ||
             host.free.amount[RES_SLOTS] <= most)
             continue;
         best = h;
@@ -74,40 +77,41 @@ static uint32_t choose_host(const struct run *r, const struct attempt *a,
 }
 
 /* Orders it before the engine hears of it, so that a stop cannot overtake it. */
-static int send(struct run *r, const struct attempt *a, uint64_t number, uint32_t host)
+static int send(struct run *run, const struct run_attempt *a, uint64_t number, uint32_t host)
 {
     struct order order = {.decision.kind = DECISION_START};
-    struct attempt *copy = run_attempt_make(r, number, a->job, a->stage, a->task, host);
+    struct run_attempt *copy = run_attempt_make(run, number, a->job, a->stage, a->task, host);
     if (!copy)
-        return run_out_of_memory(r);
+        return run_out_of_memory(run);
     copy->copied = true;
     order.decision.start.attempt = number;
-    return r->config->decision_delay_ns &&
-                   delay_line_push(&r->orders, r->now_ns + r->config->decision_delay_ns, &order)
-               ? run_out_of_memory(r)
+    return run->config->decision_delay_ns &&
+                   delay_line_push(&run->orders, run->now_ns + run->config->decision_delay_ns,
+                                   &order)
+               ? run_out_of_memory(run)
                : 0;
 }
 
-static int begin(struct run *r, uint64_t number)
+static int begin(struct run *run, uint64_t number)
 {
     struct attempt_view view;
-    struct attempt *copy = run_attempt_find(r, number);
-    if (!copy || engine_attempt(r->engine, number, &view))
+    struct run_attempt *copy = run_attempt_find(run, number);
+    if (!copy || engine_attempt(run->engine, number, &view))
         return 0;
-    run_attempt_set_levels(r, copy, view.coflow_level, view.macroflow_level);
-    int rc = run_attempt_gather(r, copy);
-    if (rc || r->config->decision_delay_ns)
-        return rc;
-    return run_attempt_begin(r, copy);
+    run_attempt_set_levels(run, copy, view.coflow_level, view.macroflow_level);
+    int r = run_attempt_gather(run, copy);
+    if (r || run->config->decision_delay_ns)
+        return r;
+    return run_attempt_begin(run, copy);
 }
 
-static int start_copy(struct run *r, struct attempt *a, uint32_t host,
+static int start_copy(struct run *run, struct run_attempt *a, uint32_t host,
                       const struct resources *demand)
 {
     struct event e = {.kind = EVENT_ATTEMPT_GRANTED};
-    uint64_t number = (uint64_t)(r->config->engine.epoch + 1) << 32 | ++r->copies;
+    uint64_t number = (uint64_t)(run->config->engine.epoch + 1) << 32 | ++run->copies;
     a->copied = true;
-    r->result->copies++;
+    run->result->copies++;
     e.attempt_seen.attempt = number;
     e.attempt_seen.job = a->job;
     e.attempt_seen.stage = a->stage;
@@ -115,9 +119,9 @@ static int start_copy(struct run *r, struct attempt *a, uint32_t host,
     e.attempt_seen.host = host;
     e.attempt_seen.phase = ATTEMPT_STARTED;
     e.attempt_seen.resources = *demand;
-    int rc = send(r, a, number, host);
-    rc = rc ? rc : run_step(r, &e, 1);
-    return rc ? rc : begin(r, number);
+    int r = send(run, a, number, host);
+    r = r ? r : run_step(run, &e, 1);
+    return r ? r : begin(run, number);
 }
 
 static void note_lost(void *context, const struct engine_input *input)
@@ -127,47 +131,47 @@ static void note_lost(void *context, const struct engine_input *input)
 }
 
 /* What the original has read may be gone with the host that made it. */
-static bool can_read(const struct run *r, const struct attempt *a)
+static bool can_read(const struct run *run, const struct run_attempt *a)
 {
     bool lost = false;
     if (!a->pipelined)
-        engine_inputs(r->engine, a->number, note_lost, &lost);
+        engine_inputs(run->engine, a->number, note_lost, &lost);
     return !lost;
 }
 
 /* Whether a copy of it is still of use to the engine, and can run. */
-static bool runs(const struct run *r, const struct attempt *a)
+static bool runs(const struct run *run, const struct run_attempt *a)
 {
     struct task_view task;
-    return a && !engine_task(r->engine, a->job, a->stage, a->task, &task) &&
-           task.state == TASK_RUNNING && task.attempt == a->number && can_read(r, a);
+    return a && !engine_task(run->engine, a->job, a->stage, a->task, &task) &&
+           task.state == TASK_RUNNING && task.attempt == a->number && can_read(run, a);
 }
 
-static int64_t slots_free(const struct run *r)
+static int64_t slots_free(const struct run *run)
 {
     struct engine_status status;
-    engine_status(r->engine, &status);
+    engine_status(run->engine, &status);
     return status.slots_free;
 }
 
-int copies_take(struct run *r)
+int copies_take(struct run *run)
 {
     const uint64_t *first;
     uint64_t number;
-    int rc = enabled(r) ? find_suspects(r) : 0;
-    while (!rc && (first = delay_line_first(&r->wanted)) && slots_free(r) > 0) {
-        struct attempt *a = run_attempt_find(r, *first);
+    int r = enabled(run) ? find_suspects(run) : 0;
+    while (!r && (first = delay_line_first(&run->wanted)) && slots_free(run) > 0) {
+        struct run_attempt *a = run_attempt_find(run, *first);
         struct resources demand = {{0}};
         uint32_t host = ENGINE_NONE;
-        if (runs(r, a)) {
-            demand = demand_of(r, a);
-            host = choose_host(r, a, &demand);
+        if (runs(run, a)) {
+            demand = demand_of(run, a);
+            host = choose_host(run, a, &demand);
             if (host == ENGINE_NONE)
                 break;
         }
-        delay_line_take(&r->wanted, r->now_ns, &number);
+        delay_line_take(&run->wanted, run->now_ns, &number);
         if (host != ENGINE_NONE)
-            rc = start_copy(r, a, host, &demand);
+            r = start_copy(run, a, host, &demand);
     }
-    return rc;
+    return r;
 }

@@ -19,35 +19,33 @@ enum { REPORT_NS = 100000000 };
 /* More than bytes may be off by rounding. */
 static const double SLACK_BYTES = 1000, SLACK_NS = 10;
 
-/* ---- what may be left out ---- */
-
-static bool is_network(const struct run *r, const char *name)
+static bool is_network(const struct run *run, const char *name)
 {
-    return strcmp(r->config->engine.network, name) == 0;
+    return strcmp(run->config->engine.network, name) == 0;
 }
 
-static bool all_matter(const struct run *r)
+static bool all_matter(const struct run *run)
 {
-    const struct run_config *c = r->config;
-    bool every_byte = is_network(r, "scf") && !c->engine.coflow.levels;
-    return every_byte || c->log || c->own_links || r->hosts || r->pipelines || c->copy_after > 0 ||
-           c->report_delay_ns || c->decision_delay_ns;
+    const struct run_config *c = run->config;
+    bool every_byte = is_network(run, "scf") && !c->engine.coflow.levels;
+    return every_byte || c->recording || c->own_links || run->hosts || run->pipelines ||
+           c->copy_after > 0 || c->report_delay_ns || c->decision_delay_ns;
 }
 
-int reports_open(struct run *r, size_t n_stages)
+int reports_open(struct run *run, size_t n_stages)
 {
-    struct reports *p = &r->reports;
-    p->levels = is_network(r, "dclas") || is_network(r, "scf");
-    p->place = strncmp(r->config->engine.place, "neat", 4) == 0;
+    struct reports *p = &run->reports;
+    p->levels = is_network(run, "dclas") || is_network(run, "scf");
+    p->place = strncmp(run->config->engine.place, "neat", 4) == 0;
     p->wanted = p->levels || p->place;
-    p->some = p->wanted && !all_matter(r);
-    p->link_bytes_ns = (double)r->config->link_bps / 8 * 1e-9;
+    p->some = p->wanted && !all_matter(run);
+    p->link_bytes_ns = (double)run->config->link_bps / 8 * 1e-9;
     if (!p->some)
         return 0;
     p->stages = calloc(n_stages ? n_stages : 1, sizeof(*p->stages));
     p->stages_where = malloc((n_stages ? n_stages : 1) * sizeof(*p->stages_where));
     if (!p->stages || !p->stages_where)
-        return run_out_of_memory(r);
+        return run_out_of_memory(run);
     for (size_t i = 0; i < n_stages; i++) {
         TAILQ_INIT(&p->stages[i].receiving);
         p->stages_where[i] = HEAP_NOWHERE;
@@ -55,9 +53,9 @@ int reports_open(struct run *r, size_t n_stages)
     return 0;
 }
 
-void reports_close(struct run *r)
+void reports_close(struct run *run)
 {
-    struct reports *p = &r->reports;
+    struct reports *p = &run->reports;
     free(p->stages);
     free(p->stages_where);
     free(p->ends_where);
@@ -66,13 +64,11 @@ void reports_close(struct run *r)
     heap_done(&p->ends);
 }
 
-/* ---- when a threshold may be crossed ---- */
-
 /* From how many bytes on the engine would give the Coflow another level. */
-static double threshold(const struct run *r, const struct stage_reports *s)
+static double threshold(const struct run *run, const struct stage_reports *s)
 {
-    const struct engine_config *c = &r->config->engine;
-    bool dclas = is_network(r, "dclas");
+    const struct engine_config *c = &run->config->engine;
+    bool dclas = is_network(run, "dclas");
     const struct level_table *table = dclas ? &c->dclas : &c->coflow;
     uint64_t told = (uint64_t)s->told_bytes, left = s->bytes > told ? s->bytes - told : 0;
     uint64_t level = level_table_level(table, dclas ? told : left);
@@ -81,193 +77,190 @@ static double threshold(const struct run *r, const struct stage_reports *s)
     return level ? (double)s->bytes - (double)table->threshold_bytes[level - 1] : INFINITY;
 }
 
-static void catch_up(const struct run *r, struct stage_reports *s)
+static void catch_up(const struct run *run, struct stage_reports *s)
 {
-    s->most_bytes += r->reports.link_bytes_ns * s->n * (double)(r->now_ns - s->at_ns);
-    s->at_ns = r->now_ns;
+    s->most_bytes += run->reports.link_bytes_ns * s->n * (double)(run->now_ns - s->at_ns);
+    s->at_ns = run->now_ns;
 }
 
-static int schedule(struct run *r, struct stage_reports *s)
+static int schedule(struct run *run, struct stage_reports *s)
 {
-    struct reports *p = &r->reports;
+    struct reports *p = &run->reports;
     double due_ns = INFINITY;
     if (p->levels && s->n)
         due_ns = (double)s->at_ns - SLACK_NS +
-                 (threshold(r, s) - s->most_bytes - SLACK_BYTES) / (p->link_bytes_ns * s->n);
+                 (threshold(run, s) - s->most_bytes - SLACK_BYTES) / (p->link_bytes_ns * s->n);
     return heap_set(&p->crossings, p->stages_where, due_ns, (uint32_t)(s - p->stages))
-               ? run_out_of_memory(r)
+               ? run_out_of_memory(run)
                : 0;
 }
 
-static void told(struct stage_reports *s, struct attempt *a, int64_t bytes)
+static void told(struct stage_reports *s, struct run_attempt *a, int64_t bytes)
 {
     s->told_bytes += bytes - a->told_bytes;
     a->told_bytes = bytes;
 }
 
-/* ---- when an attempt may end ---- */
-
-static int64_t received(struct run *r, const struct attempt *a)
+static int64_t received(struct run *run, const struct run_attempt *a)
 {
-    return run_attempt_arrived_bytes(r, a) - a->local_bytes;
+    return run_attempt_arrived_bytes(run, a) - a->local_bytes;
 }
 
-static double earliest_end_ns(const struct run *r, const struct attempt *a, int64_t received_bytes)
+static double earliest_end_ns(const struct run *run, const struct run_attempt *a,
+                              int64_t received_bytes)
 {
     double left_bytes = (double)(a->remote_bytes - received_bytes) - SLACK_BYTES;
-    double wait_ns = left_bytes > 0 ? left_bytes / r->reports.link_bytes_ns : 0;
-    return (double)r->now_ns + wait_ns + (double)a->compute_ns - SLACK_NS;
+    double wait_ns = left_bytes > 0 ? left_bytes / run->reports.link_bytes_ns : 0;
+    return (double)run->now_ns + wait_ns + (double)a->compute_ns - SLACK_NS;
 }
 
-static int set_end(struct run *r, const struct attempt *a, double end_ns)
+static int set_end(struct run *run, const struct run_attempt *a, double end_ns)
 {
-    struct reports *p = &r->reports;
-    return heap_set(&p->ends, p->ends_where, end_ns, a->id) ? run_out_of_memory(r) : 0;
+    struct reports *p = &run->reports;
+    return heap_set(&p->ends, p->ends_where, end_ns, a->id) ? run_out_of_memory(run) : 0;
 }
 
 /* Could NEAT place a task before then? It can only where a slot is freed or a task gets ready: when
  * a task ends, a job arrives, or the engine's own time has come. 1, 0 or −ENOMEM. */
-static int may_place(struct run *r, int64_t until_ns)
+static int may_place(struct run *run, int64_t until_ns)
 {
-    struct reports *p = &r->reports;
-    bool arrives = r->arrived < r->n_jobs && (int64_t)r->jobs[r->arrived].arrival_ns < until_ns;
-    bool ends = r->computing.n && r->computing.items[0].key < (double)until_ns;
-    if (r->n_events || arrives || ends || engine_deadline_ns(r->engine) < until_ns)
+    struct reports *p = &run->reports;
+    bool arrives =
+        run->arrived < run->n_jobs && (int64_t)run->jobs[run->arrived].arrival_ns < until_ns;
+    bool ends = run->computing.n && run->computing.items[0].key < (double)until_ns;
+    if (run->n_events || arrives || ends || engine_deadline_ns(run->engine) < until_ns)
         return 1;
     while (p->ends.n && p->ends.items[0].key < (double)until_ns) {
-        const struct attempt *a = r->attempts[p->ends.items[0].id];
-        double end_ns = earliest_end_ns(r, a, received(r, a));
+        const struct run_attempt *a = run->attempts[p->ends.items[0].id];
+        double end_ns = earliest_end_ns(run, a, received(run, a));
         if (end_ns < (double)until_ns)
             return 1;
-        if (set_end(r, a, end_ns))
+        if (set_end(run, a, end_ns))
             return -ENOMEM;
     }
     return 0;
 }
 
-/* ---- attempts that receive ---- */
-
-int reports_begin(struct run *r, struct attempt *a)
+int reports_begin(struct run *run, struct run_attempt *a)
 {
-    struct reports *p = &r->reports;
+    struct reports *p = &run->reports;
     if (!p->some)
         return 0;
-    struct stage_reports *s = &p->stages[run_coflow(r, a) - r->coflows];
+    struct stage_reports *s = &p->stages[run_coflow(run, a) - run->coflows];
     struct stage_view stage;
-    if (!s->bytes && !engine_stage(r->engine, a->job, a->stage, &stage))
+    if (!s->bytes && !engine_stage(run->engine, a->job, a->stage, &stage))
         s->bytes = stage.coflow_bytes;
-    catch_up(r, s);
+    catch_up(run, s);
     TAILQ_INSERT_TAIL(&s->receiving, a, of_stage);
     a->reports = s;
     s->n++;
     p->n_receiving++;
-    if (p->place && set_end(r, a, earliest_end_ns(r, a, 0)))
+    if (p->place && set_end(run, a, earliest_end_ns(run, a, 0)))
         return -ENOMEM;
-    return schedule(r, s);
+    return schedule(run, s);
 }
 
-int reports_end(struct run *r, struct attempt *a)
+int reports_end(struct run *run, struct run_attempt *a)
 {
-    struct reports *p = &r->reports;
+    struct reports *p = &run->reports;
     struct stage_reports *s = a->reports;
     if (!s)
         return 0;
-    catch_up(r, s);
+    catch_up(run, s);
     told(s, a, a->remote_bytes);
     TAILQ_REMOVE(&s->receiving, a, of_stage);
     a->reports = NULL;
     s->n--;
     p->n_receiving--;
-    if (p->place && set_end(r, a, INFINITY))
+    if (p->place && set_end(run, a, INFINITY))
         return -ENOMEM;
-    return schedule(r, s);
+    return schedule(run, s);
 }
 
-/* ---- reports ---- */
-
-static int report_one(struct run *r, struct attempt *a)
+static int report_one(struct run *run, struct run_attempt *a)
 {
-    int64_t bytes = received(r, a);
+    int64_t bytes = received(run, a);
     if (a->reports)
         told(a->reports, a, bytes);
-    return run_report_attempt(r, EVENT_ATTEMPT_PROGRESS, a->number, (uint64_t)bytes);
+    return run_report_attempt(run, EVENT_ATTEMPT_PROGRESS, a->number, (uint64_t)bytes);
 }
 
-static int report_all(struct run *r)
+static int report_all(struct run *run)
 {
-    for (struct attempt *a = r->live; a; a = a->hh.next)
-        if (a->phase == PHASE_RECEIVING && report_one(r, a))
+    for (struct run_attempt *a = run->live; a; a = a->hh.next)
+        if (a->phase == PHASE_RECEIVING && report_one(run, a))
             return -ENOMEM;
     return 0;
 }
 
 static int in_order(const void *left, const void *right)
 {
-    const struct attempt *const *a = left, *const *b = right;
+    const struct run_attempt *const *a = left, *const *b = right;
     return (*a)->number < (*b)->number ? -1 : (*a)->number > (*b)->number;
 }
 
-static int add_due(struct run *r, const struct stage_reports *s)
+static int add_due(struct run *run, const struct stage_reports *s)
 {
-    struct reports *p = &r->reports;
-    struct attempt *a;
-    if (run_grow((void **)&p->due, &p->due_room, p->n_due + s->n, sizeof(struct attempt *)))
-        return run_out_of_memory(r);
+    struct reports *p = &run->reports;
+    struct run_attempt *a;
+    if (run_grow((void **)&p->due, &p->due_room, p->n_due + s->n, sizeof(struct run_attempt *)))
+        return run_out_of_memory(run);
     TAILQ_FOREACH (a, &s->receiving, of_stage)
         p->due[p->n_due++] = a;
     return 0;
 }
 
 /* In the order in which all would report, so that Coflows change levels in that order. */
-static int report_due(struct run *r, bool all)
+static int report_due(struct run *run, bool all)
 {
-    struct reports *p = &r->reports;
+    struct reports *p = &run->reports;
     if (p->n_due > 1)
-        qsort(p->due, p->n_due, sizeof(struct attempt *), in_order);
+        qsort(p->due, p->n_due, sizeof(struct run_attempt *), in_order);
     for (size_t i = 0; !all && i < p->n_due; i++)
-        if (report_one(r, p->due[i]))
+        if (report_one(run, p->due[i]))
             return -ENOMEM;
-    return all ? report_all(r) : 0;
+    return all ? report_all(run) : 0;
 }
 
 /* Coflows that may cross a threshold before the next report. */
-static int take_due(struct run *r, int64_t until_ns)
+static int take_due(struct run *run, int64_t until_ns)
 {
-    struct reports *p = &r->reports;
+    struct reports *p = &run->reports;
     p->n_due = 0;
     while (p->crossings.n && p->crossings.items[0].key <= (double)until_ns)
-        if (add_due(r, &p->stages[heap_pop(&p->crossings, p->stages_where).id]))
+        if (add_due(run, &p->stages[heap_pop(&p->crossings, p->stages_where).id]))
             return -ENOMEM;
     return 0;
 }
 
-static int schedule_due(struct run *r)
+static int schedule_due(struct run *run)
 {
-    struct reports *p = &r->reports;
+    struct reports *p = &run->reports;
     for (size_t i = 0; i < p->n_due; i++) {
         struct stage_reports *s = p->due[i]->reports;
         if (p->stages_where[s - p->stages] != HEAP_NOWHERE)
             continue;
         s->most_bytes = (double)s->told_bytes;
-        s->at_ns = r->now_ns;
-        if (schedule(r, s))
+        s->at_ns = run->now_ns;
+        if (schedule(run, s))
             return -ENOMEM;
     }
     return 0;
 }
 
-int reports_take(struct run *r)
+int reports_take(struct run *run)
 {
-    struct reports *p = &r->reports;
-    if (!p->wanted || r->now_ns < p->next_ns)
+    struct reports *p = &run->reports;
+    if (!p->wanted || run->now_ns < p->next_ns)
         return 0;
-    p->next_ns = r->now_ns + REPORT_NS;
+    p->next_ns = run->now_ns + REPORT_NS;
     if (!p->some)
-        return report_all(r);
-    int all = p->place ? may_place(r, p->next_ns) : 0;
-    if (all < 0 || take_due(r, p->next_ns) || report_due(r, all > 0))
+        return report_all(run);
+    int all = p->place ? may_place(run, p->next_ns) : 0;
+    if (all < 0 || take_due(run, p->next_ns) || report_due(run, all > 0))
         return -ENOMEM;
-    bool left_out = p->n_receiving && !r->n_events && engine_deadline_ns(r->engine) > r->now_ns;
-    r->result->steps += left_out;
-    return schedule_due(r);
+    bool left_out =
+        p->n_receiving && !run->n_events && engine_deadline_ns(run->engine) > run->now_ns;
+    run->result->steps += left_out;
+    return schedule_due(run);
 }

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int run_out_of_memory(struct run *r)
+int run_out_of_memory(struct run *run)
 {
-    return err_set(r->err, ENOMEM, "not enough memory for this simulation");
+    return err_set(run->err, ENOMEM, "not enough memory for this simulation");
 }
 
 int run_grow(void **array, size_t *room, size_t n, size_t size)
@@ -23,22 +23,23 @@ int run_grow(void **array, size_t *room, size_t n, size_t size)
     return 0;
 }
 
-size_t run_job_index(const struct run *r, uint64_t job)
+size_t run_job_index(const struct run *run, uint64_t job)
 {
     struct arrival *arrival;
-    HASH_FIND(hh, r->arrivals, &job, sizeof(job), arrival);
+    HASH_FIND(hh, run->arrivals, &job, sizeof(job), arrival);
     return arrival->index;
 }
 
-struct run_coflow *run_coflow(struct run *r, const struct attempt *a)
+struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a)
 {
-    return &r->coflows[r->first_coflow[run_job_index(r, a->job)] + a->stage];
+    return &run->coflows[run->first_coflow[run_job_index(run, a->job)] + a->stage];
 }
 
-void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host)
+void run_watch(struct run *run, enum run_moment moment, const struct run_attempt *a, uint32_t host)
 {
-    struct run_news news = {.moment = moment, .now_ns = r->now_ns, .host = host, .mode = r->mode};
-    if (!r->config->watch)
+    struct run_news news = {
+        .moment = moment, .now_ns = run->now_ns, .host = host, .mode = run->mode};
+    if (!run->config->watch)
         return;
     if (a) {
         news.job = a->job;
@@ -46,5 +47,5 @@ void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, u
         news.stage = a->stage;
         news.task = a->task;
     }
-    r->config->watch(r->config->watcher, &news);
+    run->config->watch(run->config->watcher, &news);
 }

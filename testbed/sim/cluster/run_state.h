@@ -11,7 +11,7 @@
 
 #include "testbed/sim/cluster/delay_line.h"
 #include "testbed/sim/cluster/run.h"
-#include "testbed/sim/cluster/run_log.h"
+#include "testbed/sim/cluster/run_recording.h"
 #include "testbed/sim/cluster/submission.h"
 #include "testbed/sim/network/fluid.h"
 #include "testbed/sim/network/heap.h"
@@ -43,7 +43,7 @@ struct awaited {
 
 enum attempt_phase { PHASE_SENT, PHASE_RECEIVING, PHASE_COMPUTING };
 
-struct attempt {
+struct run_attempt {
     uint64_t number, job;
     uint32_t stage, task, host;
     uint32_t id; /* place in run.attempts; handed out again */
@@ -62,10 +62,10 @@ struct attempt {
     uint32_t n_transfers, transfers_room, n_open;
     struct awaited *awaited; /* owned, by stage and task */
     uint32_t n_awaited, n_missing;
-    LIST_ENTRY(attempt) of_pipelined;
+    LIST_ENTRY(run_attempt) of_pipelined;
     struct stage_reports *reports; /* while it receives and some reports are left out */
     int64_t told_bytes;
-    TAILQ_ENTRY(attempt) of_stage;
+    TAILQ_ENTRY(run_attempt) of_stage;
     UT_hash_handle hh;
 };
 
@@ -83,7 +83,7 @@ struct run_coflow {
 
 /* What the engine was told of a stage's bytes, and how far they may have come since. */
 struct stage_reports {
-    TAILQ_HEAD(, attempt) receiving;
+    TAILQ_HEAD(, run_attempt) receiving;
     uint32_t n;     /* of those */
     uint64_t bytes; /* all of its Coflow, as the engine knows */
     int64_t told_bytes;
@@ -102,7 +102,7 @@ struct reports {
     struct heap crossings;        /* stages by when they may cross a threshold */
     struct heap ends;             /* attempts that receive, by when they may end at the earliest */
     uint32_t *stages_where, *ends_where;
-    struct attempt **due; /* scratch */
+    struct run_attempt **due; /* scratch */
     size_t n_due, due_room;
 };
 
@@ -139,12 +139,12 @@ struct run {
     struct reports reports;   /* run_reports.c */
     struct arrival *arrivals; /* by job number; one array for all */
     struct arrival *arrival_room;
-    struct attempt *live; /* by number, in order of decision */
-    struct attempt **attempts;
+    struct run_attempt *live; /* by number, in order of decision */
+    struct run_attempt **attempts;
     size_t n_attempts, attempts_room;
     uint32_t *spare, n_spare;
-    LIST_HEAD(, attempt) pipelined; /* those that receive */
-    struct heap computing;          /* attempts by the instant at which they end */
+    LIST_HEAD(, run_attempt) pipelined; /* those that receive */
+    struct heap computing;              /* attempts by the instant at which they end */
     uint32_t *computing_where;
     struct submission submission;
     struct event *events; /* for the next step */
@@ -160,7 +160,7 @@ struct run {
     double *coflow_s;           /* scratch: as many */
     struct order *outputs;      /* scratch: what ended in this step */
     size_t n_outputs, outputs_room;
-    struct run_log log;
+    struct run_recording recording;
     /* run_hosts.c */
     struct run_host *hosts; /* NULL: none ever fails */
     struct faults faults;
@@ -177,96 +177,97 @@ struct run {
     uint32_t copies;
 };
 
-/* ---- run_state.c ---- */
+/* In run_state.c. */
 
-int run_out_of_memory(struct run *r);
+int run_out_of_memory(struct run *run);
 /* Doubles an array (to ≥ n places) whose present length is *room. −ENOMEM changes nothing. */
 int run_grow(void **array, size_t *room, size_t n, size_t size);
 /* Of the attempt's stage. */
-struct run_coflow *run_coflow(struct run *r, const struct attempt *a);
-size_t run_job_index(const struct run *r, uint64_t job);
-void run_watch(struct run *r, enum run_moment moment, const struct attempt *a, uint32_t host);
+struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a);
+size_t run_job_index(const struct run *run, uint64_t job);
+void run_watch(struct run *run, enum run_moment moment, const struct run_attempt *a, uint32_t host);
 
-/* ---- run_engine.c ---- */
+/* In run_engine.c. */
 
 /* A fact that the engine learns after the delay of reports. */
-int run_report(struct run *r, const struct event *event);
-int run_report_attempt(struct run *r, enum event_kind kind, uint64_t number, uint64_t received);
+int run_report(struct run *run, const struct event *event);
+int run_report_attempt(struct run *run, enum event_kind kind, uint64_t number, uint64_t received);
 /* One that it learns in its next step. */
-int run_tell(struct run *r, const struct event *event);
+int run_tell(struct run *run, const struct event *event);
 /* A step of the engine with these events, and what it decides. */
-int run_step(struct run *r, const struct event *events, size_t n);
+int run_step(struct run *run, const struct event *events, size_t n);
 /* Orders and reports whose delay is over. */
-int run_take_delayed(struct run *r);
+int run_take_delayed(struct run *run);
 
-/* ---- run_attempts.c ---- */
+/* In run_attempts.c. */
 
-struct attempt *run_attempt_find(struct run *r, uint64_t number);
+struct run_attempt *run_attempt_find(struct run *run, uint64_t number);
 /* NULL without memory. */
-struct attempt *run_attempt_make(struct run *r, uint64_t number, uint64_t job, uint32_t stage,
-                                 uint32_t task, uint32_t host);
-void run_attempt_set_levels(struct run *r, struct attempt *a, uint64_t coflow, uint64_t macroflow);
+struct run_attempt *run_attempt_make(struct run *run, uint64_t number, uint64_t job, uint32_t stage,
+                                     uint32_t task, uint32_t host);
+void run_attempt_set_levels(struct run *run, struct run_attempt *a, uint64_t coflow,
+                            uint64_t macroflow);
 /* Learns from the engine what it reads. */
-int run_attempt_gather(struct run *r, struct attempt *a);
+int run_attempt_gather(struct run *run, struct run_attempt *a);
 /* The order to start it reaches its host, which may be down. */
-int run_attempt_begin(struct run *r, struct attempt *a);
+int run_attempt_begin(struct run *run, struct run_attempt *a);
 /* It goes on at the level that the mode gives it. */
-int run_attempt_mark(struct run *r, struct attempt *a);
+int run_attempt_mark(struct run *run, struct run_attempt *a);
 /* Takes it off its host and off the wire, and forgets it. */
-int run_attempt_drop(struct run *r, struct attempt *a);
+int run_attempt_drop(struct run *run, struct run_attempt *a);
 /* A map's output is there: whoever waits for it begins to read. */
-int run_attempts_output_ready(struct run *r, const struct order *output);
+int run_attempts_output_ready(struct run *run, const struct order *output);
 /* Bytes that it has, local ones included. */
-int64_t run_attempt_arrived_bytes(struct run *r, const struct attempt *a);
+int64_t run_attempt_arrived_bytes(struct run *run, const struct run_attempt *a);
 /* Whatever follows when a transfer is over, or a block goes on from another replica. */
-int run_attempt_settle(struct run *r, struct attempt *a);
+int run_attempt_settle(struct run *run, struct run_attempt *a);
 /* A transfer that the network ended. */
-int run_attempt_transfer_over(struct run *r, uint64_t subject);
+int run_attempt_transfer_over(struct run *run, uint64_t subject);
 /* Adds a source's bytes (state, host, block, named_ns, bytes) to what it receives. */
-int run_attempt_receive(struct run *r, struct attempt *a, struct transfer t);
+int run_attempt_receive(struct run *run, struct run_attempt *a, struct transfer t);
 /* Puts a broken or new transfer of one source on the network. */
-int run_attempt_transfer_start(struct run *r, struct attempt *a, uint32_t index);
+int run_attempt_transfer_start(struct run *run, struct run_attempt *a, uint32_t index);
 /* Pipelined: remembers how far computing can be at this instant, at which rates change. */
-void run_attempts_note_overlap(struct run *r);
-void run_attempts_done(struct run *r);
+void run_attempts_note_overlap(struct run *run);
+void run_attempts_done(struct run *run);
 
-/* ---- run_reports.c ---- */
+/* In run_reports.c. */
 
 /* Before the first instant; run.hosts and run.pipelines are known. */
-int reports_open(struct run *r, size_t n_stages);
-void reports_close(struct run *r);
+int reports_open(struct run *run, size_t n_stages);
+void reports_close(struct run *run);
 /* The attempt receives from now on; it does so no longer, and the engine knows. */
-int reports_begin(struct run *r, struct attempt *a);
-int reports_end(struct run *r, struct attempt *a);
+int reports_begin(struct run *run, struct run_attempt *a);
+int reports_end(struct run *run, struct run_attempt *a);
 /* Tells the engine what has arrived, if it is time and matters. */
-int reports_take(struct run *r);
+int reports_take(struct run *run);
 
-/* ---- run_hosts.c ---- */
+/* In run_hosts.c. */
 
-int hosts_open(struct run *r);
-void hosts_close(struct run *r);
+int hosts_open(struct run *run);
+void hosts_close(struct run *run);
 /* The host never hears of this start: it is down, or was when the order was given. */
-bool hosts_miss(const struct run *r, const struct attempt *a);
+bool hosts_miss(const struct run *run, const struct run_attempt *a);
 /* Nobody answers at its source, or what was said to be there went with a failure since. */
-bool hosts_source_gone(const struct run *r, const struct transfer *t);
+bool hosts_source_gone(const struct run *run, const struct transfer *t);
 /* A replica of its block that is up, from the one after `after` on; ENGINE_NONE. */
-uint32_t hosts_replica(const struct run *r, const struct attempt *a, uint32_t after);
+uint32_t hosts_replica(const struct run *run, const struct run_attempt *a, uint32_t after);
 /* The start was never answered: the controller will count it lost. */
-int hosts_unanswered(struct run *r, const struct attempt *a);
-int64_t hosts_timers_next_ns(const struct run *r);
+int hosts_unanswered(struct run *run, const struct run_attempt *a);
+int64_t hosts_timers_next_ns(const struct run *run);
 /* Failures, repairs and the controller's timers that are due. */
-int hosts_take(struct run *r);
+int hosts_take(struct run *run);
 /* Completes an event that is told to the engine now. */
-void hosts_deliver(struct run *r, struct event *event);
+void hosts_deliver(struct run *run, struct event *event);
 /* What a join tells of the host's links. */
-void hosts_describe(const struct run *r, struct event *event);
-bool hosts_any_down(const struct run *r);
+void hosts_describe(const struct run *run, struct event *event);
+bool hosts_any_down(const struct run *run);
 
-/* ---- run_copies.c ---- */
+/* In run_copies.c. */
 
 /* It began to compute; it ended. */
-int copies_watch(struct run *r, struct attempt *a);
-void copies_forget(struct run *r, const struct attempt *a);
-int64_t copies_next_ns(const struct run *r);
+int copies_watch(struct run *run, struct run_attempt *a);
+void copies_forget(struct run *run, const struct run_attempt *a);
+int64_t copies_next_ns(const struct run *run);
 /* Starts the copies that are wanted and for which the engine left a slot. */
-int copies_take(struct run *r);
+int copies_take(struct run *run);

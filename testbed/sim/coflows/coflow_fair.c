@@ -124,8 +124,6 @@ static void done(struct fair *f)
     free(f->step_rate);
 }
 
-/* ---- pairs ---- */
-
 static bool bit(const uint64_t *set, uint32_t i)
 {
     return set[i / 64] >> (i % 64) & 1;
@@ -206,8 +204,6 @@ static int take_over(struct fair *f, int side, uint32_t port, uint32_t peer)
     f->offset[pair] = f->side[side].served[port] - progress;
     return schedule(f, from, to);
 }
-
-/* ---- filling ---- */
 
 static void fill_begin(struct fair *f, struct side *s)
 {
@@ -362,8 +358,6 @@ static int fill(struct fair *f)
     return 0;
 }
 
-/* ---- time ---- */
-
 static double next_end_s(const struct fair *f)
 {
     double next = INFINITY;
@@ -471,11 +465,11 @@ static int simulate(const struct coflow_policy *policy, const struct coflows_con
 {
     struct fair f;
     uint32_t *order = coflows_by_arrival(config);
-    int rc = init(&f, config) == 0 && order ? run(&f, order, ret_cct_s) : -ENOMEM;
+    int r = init(&f, config) == 0 && order ? run(&f, order, ret_cct_s) : -ENOMEM;
     (void)policy;
     done(&f);
     free(order);
-    return rc;
+    return r;
 }
 
 const struct coflow_policy coflow_fair = {

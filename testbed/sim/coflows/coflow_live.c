@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one Coflow ---- */
-
 static void live_destroy(struct coflow_live *c)
 {
     if (!c)
@@ -88,8 +86,6 @@ static void flow_ended(struct coflow_live *c, uint32_t row, uint32_t column)
         c->column_left[column] = 0;
 }
 
-/* ---- moving on ---- */
-
 static void end_all(struct coflow_live *c)
 {
     c->n_live = 0;
@@ -159,8 +155,6 @@ static void live_move(struct coflow_live *c, double dt)
     for (uint32_t i = 0; i < c->n_extras; i++)
         move_extra(c, &c->extras[i], dt);
 }
-
-/* ---- the clock ---- */
 
 static int sim_init(struct coflow_sim *sim)
 {
@@ -263,8 +257,8 @@ int coflow_live_run(const struct coflow_policy *policy, const struct coflows_con
 {
     struct coflow_sim sim = {.policy = policy, .config = config};
     uint32_t *order = coflows_by_arrival(config);
-    int rc = order && sim_init(&sim) == 0 ? sim_run(&sim, plan, order, ret_cct_s) : -ENOMEM;
+    int r = order && sim_init(&sim) == 0 ? sim_run(&sim, plan, order, ret_cct_s) : -ENOMEM;
     sim_done(&sim);
     free(order);
-    return rc;
+    return r;
 }

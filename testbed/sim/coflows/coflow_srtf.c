@@ -240,11 +240,11 @@ static int simulate(const struct coflow_policy *policy, const struct coflows_con
 {
     struct srtf s;
     uint32_t *order = coflows_by_arrival(config);
-    int rc = init(&s, config) == 0 && order ? run(&s, order, ret_cct_s) : -ENOMEM;
+    int r = init(&s, config) == 0 && order ? run(&s, order, ret_cct_s) : -ENOMEM;
     (void)policy;
     done(&s);
     free(order);
-    return rc;
+    return r;
 }
 
 const struct coflow_policy coflow_srtf = {.name = "srtf",

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sheets ---- */
-
 static void *take_doubles(char **at, size_t n)
 {
     void *taken = *at;
@@ -111,8 +109,6 @@ static void sheet_advance(const struct dense *net, struct sheet *sheet)
     sheet->at_ns = net->fluid->now_ns;
 }
 
-/* ---- flows ---- */
-
 /* The side whose link limits the flow, −1 before the first filling. */
 static int limit_of(const struct dense *net, const struct row *row, uint32_t source)
 {
@@ -216,8 +212,6 @@ void sheet_take_over(struct dense *net, struct sheet *sheet, int side, uint32_t 
     bit_clear(sheet->side[!side].mine + (size_t)peer * net->words, port);
 }
 
-/* ---- rows ---- */
-
 static struct row *row_make(struct dense *net)
 {
     struct row *row = net->spare_rows;
@@ -286,8 +280,6 @@ static void row_leave(struct dense *net, struct row *row)
     sheet->changed = true;
     row_detach(row);
 }
-
-/* ---- Macroflows ---- */
 
 /* The first of the Macroflow's rows that has no flow from there yet. */
 static struct row *row_for(struct dense *net, uint32_t id, uint32_t source)
@@ -408,8 +400,6 @@ static double left_bytes(const struct fluid *f, uint32_t id)
     return left;
 }
 
-/* ---- time ---- */
-
 static void set_due(const struct dense *net, struct sheet *sheet, int side)
 {
     const lanes zero = {0}, now = zero + (double)sheet->at_ns;
@@ -521,18 +511,18 @@ static int end_of_side(struct dense *net, struct sheet *sheet, int side)
     /* What a counter may miss of an end by rounding: a nanosecond's worth is met exactly, since
      * instants are rounded up. */
     const lanes zero = {0}, slack = zero + 1e-6;
-    int rc = 0;
+    int r = 0;
     for (uint32_t block = 0; block < net->width; block += LANES) {
         lanes served = *(lanes *)(s->served + block), by = served + (slack + 1e-15 * served);
         unsigned set = bits_of(*(lanes *)(s->low + block) <= by);
-        for (; set && !rc; set &= set - 1) {
+        for (; set && !r; set &= set - 1) {
             uint32_t i = (uint32_t)__builtin_ctz(set);
             double until = ((const double *)&by)[i];
-            rc = side ? end_of_target(net, sheet, block + i, until)
-                      : end_of_source(net, sheet, block + i, until);
+            r = side ? end_of_target(net, sheet, block + i, until)
+                     : end_of_source(net, sheet, block + i, until);
         }
     }
-    return rc;
+    return r;
 }
 
 static int sheet_end(struct dense *net, struct sheet *sheet)
@@ -567,8 +557,6 @@ static int end(struct fluid *f)
             return -ENOMEM;
     return 0;
 }
-
-/* ---- rates ---- */
 
 /* Links of which the levels above leave another part now. */
 static void sheet_hear(const struct dense *net, struct sheet *sheet)
@@ -619,8 +607,6 @@ static int solve(struct fluid *f)
     return news ? report(net, upper) : 0;
 }
 
-/* ---- questions ---- */
-
 static double flow_rate(const struct dense *net, const struct row *row, uint32_t source)
 {
     int side = limit_of(net, row, source);
@@ -638,8 +624,8 @@ static double rate_from(const struct fluid *f, uint32_t id, uint32_t host)
 static int each_of_row(const struct dense *net, const struct row *row, bundle_rate_fn fn,
                        void *context)
 {
-    int rc = 0;
-    for (uint32_t source = 0; !rc && source < net->n; source++) {
+    int r = 0;
+    for (uint32_t source = 0; !r && source < net->n; source++) {
         if (!bit(row->has, source))
             continue;
         struct bundle_rate flow = {
@@ -647,23 +633,21 @@ static int each_of_row(const struct dense *net, const struct row *row, bundle_ra
             .level = row->sheet->level,
             .n = 1,
             .rate = flow_rate(net, row, source)};
-        rc = fn(context, &flow);
+        r = fn(context, &flow);
     }
-    return rc;
+    return r;
 }
 
 /* Flows one by one: nothing of what the solver counts is relied on. */
 static int each(const struct fluid *f, bundle_rate_fn fn, void *context)
 {
     const struct dense *net = f->net;
-    int rc = 0;
+    int r = 0;
     for (const struct sheet *sheet = net->first; sheet; sheet = sheet->lower)
-        for (size_t i = 0; !rc && i < sheet->n_rows; i++)
-            rc = each_of_row(net, sheet->rows[i], fn, context);
-    return rc;
+        for (size_t i = 0; !r && i < sheet->n_rows; i++)
+            r = each_of_row(net, sheet->rows[i], fn, context);
+    return r;
 }
-
-/* ---- creation ---- */
 
 static int create(struct fluid *f)
 {

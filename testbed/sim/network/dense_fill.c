@@ -9,8 +9,6 @@ static const double NOISE = 1e-12;
 /* Of a link that has given: more flows than any can be taken from. */
 static const double GAVE = -1e300;
 
-/* ---- checkpoints ---- */
-
 static double *saved(const struct dense *net, double *table, uint32_t checkpoint)
 {
     return table + (size_t)checkpoint * net->width;
@@ -118,8 +116,6 @@ static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upp
     return at;
 }
 
-/* ---- filling ---- */
-
 /* Takes from four links of a side what the givers of the other give, and sets their shares, which
  * are infinite without open flows. WHY four: each giver's row is read once, and what is taken from
  * stays in registers meanwhile. */
@@ -212,8 +208,6 @@ static double step(struct dense *net, struct sheet *sheet, int side, double low[
     net->fluid->visited += n;
     return largest;
 }
-
-/* ---- what a sheet leaves to the next ---- */
 
 static bool news_of(const struct dense *net, struct side *s, int side, uint32_t port, double rest)
 {

@@ -11,8 +11,6 @@
  * hosts, as much at 500, more than twice as much at 1000. */
 enum { DENSE_HOSTS_MAX = 256, DENSE_FEW_LEVELS = 16, DENSE_HOSTS_MAX_FEW_LEVELS = 384 };
 
-/* ---- tables ---- */
-
 int fluid_grow(void **table, size_t *room, size_t need, size_t size)
 {
     if (need <= *room)
@@ -47,8 +45,6 @@ void fluid_ids_give_back(struct ids *ids, uint32_t id)
         ids->spare[ids->n_spare++] = id;
     ids->room_spare = (uint32_t)room;
 }
-
-/* ---- events ---- */
 
 static int event_add(struct fluid *f, enum fluid_event_kind kind, uint64_t subject,
                      uint32_t per_mille)
@@ -93,8 +89,6 @@ int fluid_uplink_used(struct fluid *f, uint32_t host, double used_bytes_s)
     return news ? event_add(f, hot ? FLUID_HOT : FLUID_COOL, host, use) : 0;
 }
 
-/* ---- Macroflows ---- */
-
 static int macroflow_make(struct fluid *f, uint32_t *ret_id)
 {
     uint32_t id = fluid_ids_take(&f->macroflow_ids);
@@ -135,9 +129,9 @@ static int start_flows(struct fluid *f, uint32_t id, const struct fluid_source *
             if (on_network(f, m->target, &sources[i]))
                 some[n++] = sources[i];
     }
-    int rc = n ? f->method->start(f, id, some ? some : sources, n) : 0;
+    int r = n ? f->method->start(f, id, some ? some : sources, n) : 0;
     free(some);
-    return rc;
+    return r;
 }
 
 int fluid_start(struct fluid *f, uint32_t target, uint32_t level,
@@ -203,8 +197,6 @@ int64_t fluid_received_bytes(const struct fluid *f, uint32_t id)
     return received > 0 ? received : 0;
 }
 
-/* ---- time ---- */
-
 int64_t fluid_now_ns(const struct fluid *f)
 {
     return f->now_ns;
@@ -258,8 +250,6 @@ bool fluid_poll(struct fluid *f, struct fluid_event *ret_event)
     return false;
 }
 
-/* ---- creation ---- */
-
 static int check_config(const struct fluid_config *c, struct err *err)
 {
     if (c->levels < 1 || c->levels > FLUID_LEVELS_MAX)
@@ -292,9 +282,9 @@ static const struct fluid_method *choose_method(const struct fluid_config *c)
 
 int fluid_create(const struct fluid_config *config, struct fluid **ret_fluid, struct err *err)
 {
-    int rc = check_config(config, err);
-    if (rc)
-        return rc;
+    int r = check_config(config, err);
+    if (r)
+        return r;
     struct fluid *f = calloc(1, sizeof(*f));
     if (f) {
         f->config = *config;

@@ -41,8 +41,6 @@ uint64_t fluid_visited(const struct fluid *f)
     return f->visited;
 }
 
-/* ---- certificate ---- */
-
 /* One level of one link, as its bundles say. */
 struct port_sum {
     uint32_t link, level;
@@ -118,19 +116,19 @@ static int has_bottleneck(void *context, const struct bundle_rate *b)
 int fluid_certify(struct fluid *f, struct err *err)
 {
     struct certificate c = {.fluid = f, .err = err};
-    int rc = fluid_solve(f) || f->method->each(f, add_ports, &c) ? -ENOMEM : 0;
-    if (rc)
-        rc = err_set(err, ENOMEM, "not enough memory to certify the network");
+    int r = fluid_solve(f) || f->method->each(f, add_ports, &c) ? -ENOMEM : 0;
+    if (r)
+        r = err_set(err, ENOMEM, "not enough memory to certify the network");
     else
         add_up(&c);
-    for (size_t i = 0; !rc && i < c.n; i++) {
+    for (size_t i = 0; !r && i < c.n; i++) {
         double capacity = topology_link_bytes_s(f->config.topology, c.ports[i].link);
         if (c.ports[i].used > capacity * (1 + 1e-9))
-            rc = err_set(err, EILSEQ, "link %u carries %.17g of %.17g bytes/s", c.ports[i].link,
-                         c.ports[i].used, capacity);
+            r = err_set(err, EILSEQ, "link %u carries %.17g of %.17g bytes/s", c.ports[i].link,
+                        c.ports[i].used, capacity);
     }
-    if (!rc)
-        rc = f->method->each(f, has_bottleneck, &c);
+    if (!r)
+        r = f->method->each(f, has_bottleneck, &c);
     free(c.ports);
-    return rc;
+    return r;
 }

@@ -18,8 +18,6 @@ static inline double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-/* ---- what a port has to share ---- */
-
 static double left_of_link(const struct sparse *net, const struct port *p)
 {
     double left = net->links[p->link].capacity;
@@ -123,8 +121,6 @@ static double wanted_share(struct sparse *net, struct port *p)
     }
     return search_share(p);
 }
-
-/* ---- the queue of ports whose share does not fit ---- */
 
 /* The least that the port's share now is or will be. A load that is too large at this share is too
  * large down to the point at which the open flows alone have given it back. */
@@ -367,8 +363,6 @@ static int level_begin(struct sparse *net, uint32_t level)
     dirty->n = 0;
     return 0;
 }
-
-/* ---- the new rates ---- */
 
 static bool news(const struct port *p)
 {

@@ -118,8 +118,6 @@ void row_weigh(struct port *p)
     }
 }
 
-/* ---- quiet ports ---- */
-
 bool port_may_rest(const struct sparse *net, const struct port *p)
 {
     bool hot = p->link < net->fluid->config.topology->n_hosts && net->fluid->hot[p->link];

@@ -10,8 +10,6 @@
 
 enum { NONE = UINT32_MAX };
 
-/* ---- ports ---- */
-
 void port_advance(struct port *p, int64_t now_ns)
 {
     if (!isinf(p->rate))
@@ -117,8 +115,6 @@ static void port_unlist(struct sparse *net, struct port *p)
     p->listed = p->quiet = false;
 }
 
-/* ---- bundles ---- */
-
 double bundle_progress(const struct bundle *b)
 {
     return b->limit ? b->limit->served - b->offset : 0;
@@ -217,8 +213,6 @@ static int bundle_count(struct sparse *net, struct bundle *b, int more)
     return 0;
 }
 
-/* ---- flows ---- */
-
 static int flow_room(struct sparse *net, uint32_t id)
 {
     size_t room = net->flows_room;
@@ -292,8 +286,6 @@ static int port_end_flows(struct sparse *net, struct port *p)
     return 0;
 }
 
-/* ---- Macroflows ---- */
-
 static int start(struct fluid *f, uint32_t id, const struct fluid_source *sources, uint32_t n)
 {
     struct sparse *net = f->net;
@@ -361,8 +353,6 @@ static double left_bytes(const struct fluid *f, uint32_t id)
     return left;
 }
 
-/* ---- time ---- */
-
 static double link_used(const struct link *link)
 {
     double used = 0;
@@ -400,8 +390,6 @@ static int end(struct fluid *f)
     return 0;
 }
 
-/* ---- questions ---- */
-
 static double rate_from(const struct fluid *f, uint32_t id, uint32_t host)
 {
     const struct sparse *net = f->net;
@@ -417,17 +405,15 @@ static double rate_from(const struct fluid *f, uint32_t id, uint32_t host)
 static int each(const struct fluid *f, bundle_rate_fn fn, void *context)
 {
     const struct sparse *net = f->net;
-    int rc = 0;
-    for (const struct bundle *b = net->bundles; b && !rc; b = b->hh.next) {
+    int r = 0;
+    for (const struct bundle *b = net->bundles; b && !r; b = b->hh.next) {
         struct bundle_rate bundle = {
             .level = b->key.level, .n = b->flows.n, .rate = b->limit->rate, .path.n = b->key.n};
         memcpy(bundle.path.links, b->key.links, sizeof(b->key.links));
-        rc = fn(context, &bundle);
+        r = fn(context, &bundle);
     }
-    return rc;
+    return r;
 }
-
-/* ---- creation ---- */
 
 static int create(struct fluid *f)
 {

@@ -15,9 +15,9 @@ int topology_init_switch(struct topology *t, uint32_t hosts, double edge_bytes_s
     if (hosts < 1 || hosts > TOPOLOGY_HOSTS_MAX)
         return err_set(err, EINVAL, "a network has 1 to %d hosts, not %u", TOPOLOGY_HOSTS_MAX,
                        hosts);
-    int rc = check_rate(edge_bytes_s, err);
-    if (rc)
-        return rc;
+    int r = check_rate(edge_bytes_s, err);
+    if (r)
+        return r;
     *t = (struct topology){.n_hosts = hosts,
                            .n_links = 2 * hosts,
                            .n_racks = 1,
@@ -38,9 +38,9 @@ int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_
     if (!(oversubscription >= 1 && oversubscription <= 1000))
         return err_set(err, EINVAL, "oversubscription is 1 to 1000, not %g", oversubscription);
     struct topology made;
-    int rc = topology_init_switch(&made, racks * hosts_per_rack, edge_bytes_s, err);
-    if (rc)
-        return rc;
+    int r = topology_init_switch(&made, racks * hosts_per_rack, edge_bytes_s, err);
+    if (r)
+        return r;
     made.n_racks = racks;
     made.hosts_per_rack = hosts_per_rack;
     made.n_spines = spread ? 1 : spines;
@@ -52,12 +52,12 @@ int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_
 
 int topology_set_link(struct topology *t, uint32_t link, double bytes_s, struct err *err)
 {
-    int rc = check_rate(bytes_s, err);
-    double *own = rc || t->own_bytes_s ? NULL : calloc(t->n_links, sizeof(*own));
-    if (!rc && !t->own_bytes_s && !own)
-        rc = err_set(err, ENOMEM, "not enough memory for %u links", t->n_links);
-    if (rc)
-        return rc;
+    int r = check_rate(bytes_s, err);
+    double *own = r || t->own_bytes_s ? NULL : calloc(t->n_links, sizeof(*own));
+    if (!r && !t->own_bytes_s && !own)
+        r = err_set(err, ENOMEM, "not enough memory for %u links", t->n_links);
+    if (r)
+        return r;
     for (uint32_t i = 0; own && i < t->n_links; i++)
         own[i] = topology_link_bytes_s(t, i);
     if (own)

@@ -2,7 +2,7 @@
 #include "tests/model/script.h"
 
 #include "controller/engine/record.h"
-#include "testbed/sim/cluster/log_replay.h"
+#include "testbed/sim/cluster/recording_replay.h"
 
 /* Records what a script does, as the controller would. */
 struct recording {
@@ -72,10 +72,10 @@ static char *record_a_run(void)
     return recording.text;
 }
 
-static int replay(const char *text, struct log_replay_result *result, struct err *err)
+static int replay(const char *text, struct recording_replay_result *result, struct err *err)
 {
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    int error = log_replay(file, NULL, result, err);
+    int error = recording_replay(file, NULL, result, err);
     fclose(file);
     return error;
 }
@@ -83,7 +83,7 @@ static int replay(const char *text, struct log_replay_result *result, struct err
 static void test_a_recorded_run_is_decided_again(void **state)
 {
     (void)state;
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
     char *text = record_a_run();
     if (replay(text, &result, &err) < 0)
@@ -100,7 +100,7 @@ static void test_a_recorded_run_is_decided_again(void **state)
 static void test_a_changed_decision_is_found(void **state)
 {
     (void)state;
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
     char *text = record_a_run();
     char *start = strstr(text, "\nd start ");
@@ -115,7 +115,7 @@ static void test_a_changed_decision_is_found(void **state)
 static void test_a_missing_decision_is_found(void **state)
 {
     (void)state;
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
     char *text = record_a_run();
     char *start = strstr(text, "\nd start ") + 1, *next = strchr(start, '\n') + 1;
@@ -128,7 +128,7 @@ static void test_a_missing_decision_is_found(void **state)
 static void test_a_torn_last_line_is_ignored(void **state)
 {
     (void)state;
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
     char *text = record_a_run();
     text[strlen(text) - 20] = 0;
@@ -142,16 +142,16 @@ static void test_a_torn_last_line_is_ignored(void **state)
 static void test_logs_of_before_are_decided_again(void **state)
 {
     (void)state;
-    static const char *const logs[] = {"tests/logs/nats-cans-even.log",
-                                       "tests/logs/greedy-dclas-fair.log",
-                                       "tests/logs/random-none-fifo.log"};
+    static const char *const logs[] = {"tests/recordings/nats-cans-even.log",
+                                       "tests/recordings/greedy-dclas-fair.log",
+                                       "tests/recordings/random-none-fifo.log"};
     for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
-        struct log_replay_result result;
+        struct recording_replay_result result;
         struct err err = {0};
         FILE *file = fopen(logs[i], "r");
         if (!file)
             fail_msg("%s cannot be read: run the test from the top of the tree", logs[i]);
-        if (log_replay(file, NULL, &result, &err) < 0)
+        if (recording_replay(file, NULL, &result, &err) < 0)
             fail_msg("%s: %s", logs[i], err.text);
         fclose(file);
         if (result.first_difference_line)
@@ -165,7 +165,7 @@ static void test_logs_of_before_are_decided_again(void **state)
 static void test_what_is_not_a_log_is_refused(void **state)
 {
     (void)state;
-    struct log_replay_result result;
+    struct recording_replay_result result;
     struct err err = {0};
     assert_true(replay("hello\n", &result, &err) < 0);
     assert_non_null(strstr(err.text, "line 1: the first line must be"));
