@@ -3,6 +3,7 @@
 #include "controller/engine/local.h"
 
 #include "controller/engine/attempt.h"
+#include "controller/engine/congestion.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
@@ -349,27 +350,6 @@ static void describe(struct engine *engine, struct host *host, const struct even
     replace_units(engine, host, &event->host_join.units);
 }
 
-/* WHY a share: of hundreds of uplinks one is nearly always full, whatever the others do. */
-static bool are_many(const struct engine *engine, uint32_t uplinks)
-{
-    return (uint64_t)uplinks * 1000 >
-           (uint64_t)engine->joined * engine->config.congested_share_permille;
-}
-
-static void set_load(struct engine *engine, struct host *host, uint32_t permille)
-{
-    const struct engine_config *config = &engine->config;
-    engine->hot += (uint32_t)(permille > config->congested_permille) -
-                   (uint32_t)(host->uplink_permille > config->congested_permille);
-    engine->warm += (uint32_t)(permille >= config->cleared_permille) -
-                    (uint32_t)(host->uplink_permille >= config->cleared_permille);
-    host->uplink_permille = permille;
-    if (are_many(engine, engine->hot))
-        engine->congested = true;
-    else if (!are_many(engine, engine->warm))
-        engine->congested = false;
-}
-
 /* Nothing runs there any more, and nothing is there. */
 static void forget_generation(struct engine *engine, struct host *host)
 {
@@ -389,6 +369,7 @@ void cluster_join(struct engine *engine, const struct event *event)
     host->joined = true;
     host->silent = host->lost = false;
     host->generation = event->host_join.generation;
+    congestion_follow_hosts(engine);
     describe(engine, host, event);
     enter_sums(engine, host);
     host_touch(engine, host);
@@ -417,7 +398,7 @@ void cluster_silent(struct engine *engine, const struct event *event)
     leave_sums(engine, host);
     host->silent = true;
     enter_sums(engine, host);
-    set_load(engine, host, 0);
+    congestion_report(engine, host, 0);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
 }
@@ -430,7 +411,7 @@ void cluster_lost(struct engine *engine, const struct event *event)
     leave_sums(engine, host);
     host->silent = host->lost = true;
     enter_sums(engine, host);
-    set_load(engine, host, 0);
+    congestion_report(engine, host, 0);
     forget_generation(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
@@ -463,7 +444,7 @@ void cluster_forget(struct engine *engine, const struct event *event)
     host->generation = 0;
     host->downlink_permille = 0;
     describe(engine, host, &gone);
-    set_load(engine, host, 0);
+    congestion_follow_hosts(engine);
     host_touch(engine, host);
 }
 
@@ -501,7 +482,7 @@ void cluster_load(struct engine *engine, const struct event *event)
         return;
     }
     if (event->host_load.resource == LOAD_UPLINK)
-        set_load(engine, host, event->host_load.permille);
+        congestion_report(engine, host, event->host_load.permille);
     else if (event->host_load.resource == LOAD_DOWNLINK)
         host->downlink_permille = event->host_load.permille;
 }
@@ -514,7 +495,7 @@ void cluster_restore(struct engine *engine, struct host *host, bool silent, bool
     host->lost = lost;
     host->draining = draining;
     enter_sums(engine, host);
-    set_load(engine, host, uplink_permille);
+    congestion_report(engine, host, uplink_permille);
 }
 
 void cluster_done(struct engine *engine)

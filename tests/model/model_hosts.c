@@ -48,6 +48,7 @@ void m_join(struct model *m, uint32_t host)
     h->generation += reboot || !h->joined;
     h->joined = h->known = true;
     h->silent = h->lost = false;
+    m_congestion(m);
     e->host_join.generation = h->generation;
     m_describe(m, e, host);
     e->host_join.generation = h->generation;

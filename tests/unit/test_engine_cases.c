@@ -501,6 +501,39 @@ static void test_keys_follow_the_cluster(void **state)
     script_end(&s);
 }
 
+static bool is_congested(const struct script *s)
+{
+    struct engine_status status;
+    engine_status(s->engine, &status);
+    return status.congested;
+}
+
+/* Who reports crossings only says nothing again when others join or go: the share of the uplinks
+ * that are busy is another one all the same. */
+static void test_congestion_follows_who_joins(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    config.congested_share_permille = 300;
+    script_begin(&s, &config);
+    s.reload = true;
+    for (uint32_t h = 0; h < 7; h++)
+        script_host(&s, h, 1);
+    script_load(&s, 0, 950);
+    script_load(&s, 1, 850);
+    assert_false(is_congested(&s)); /* 1 of 7 */
+    script_load(&s, 1, 950);
+    assert_false(is_congested(&s)); /* 2 of 7 */
+    script_host_event(&s, EVENT_HOST_LOST, 6);
+    assert_false(is_congested(&s));
+    script_host_event(&s, EVENT_HOST_FORGET, 6);
+    assert_true(is_congested(&s)); /* 2 of 6 */
+    script_host(&s, 6, 1);
+    assert_false(is_congested(&s));
+    script_end(&s);
+}
+
 /* Amounts that add up beyond 64 bits are nonsense, but they are facts: nothing breaks. */
 static void test_absurd_amounts(void **state)
 {
@@ -553,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_bytes_of_adopted_attempts_count),
         cmocka_unit_test(test_adopted_attempts_are_told_their_levels),
         cmocka_unit_test(test_keys_follow_the_cluster),
+        cmocka_unit_test(test_congestion_follows_who_joins),
         cmocka_unit_test(test_absurd_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
