@@ -56,12 +56,22 @@ static void conductor_break(struct conductor *conductor, const char *what)
     sd_event_exit(conductor->loop, EXIT_FAILURE);
 }
 
+/* An agent's refusal is a mistake in somebody's configuration: said at once, with the command. */
+static void refusal_log(const struct conductor *conductor, uint64_t attempt)
+{
+    const struct ending *ending = history_attempt(conductor->history, attempt);
+    if (ending && ending->kind == ENDING_REFUSED)
+        log_warning(LOG_FAULT_PEER, "%s", ending->words);
+}
+
 static void on_event(void *user, const struct event *event)
 {
     struct conductor *conductor = user;
     const struct last_words *words = &conductor->words;
     endings_note(conductor->history, conductor->engine, clock_now_ns(conductor->clock), event,
                  words->attempt && words->attempt == event->attempt.attempt ? words->text : "");
+    if (event->kind == EVENT_ATTEMPT_REFUSED)
+        refusal_log(conductor, event->attempt.attempt);
     if (conductor->queued == conductor->queue_size) {
         size_t size = conductor->queue_size ? 2 * conductor->queue_size : 64;
         struct event *queue = reallocarray(conductor->queue, size, sizeof(*queue));

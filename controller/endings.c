@@ -140,8 +140,9 @@ static void failed_say(const struct history *history, const struct engine *engin
         return;
     }
     int n = snprintf(ending->reason, sizeof(ending->reason),
-                     "task %" PRIu32 "/%" PRIu32 " failed %" PRId64 " time%s; ", ending->stage,
-                     ending->task, decision->left, decision->left == 1 ? "" : "s");
+                     "task %" PRIu64 "/%" PRIu32 "/%" PRIu32 " failed %" PRId64 " time%s; ",
+                     ending->job, ending->stage, ending->task, decision->left,
+                     decision->left == 1 ? "" : "s");
     snprintf(ending->reason + n, sizeof(ending->reason) - (size_t)n, "%s",
              last ? last->words : "how its last attempt ended is not kept");
     if (last)

@@ -187,9 +187,6 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
     bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
     if ((state->phase == duopoly_AttemptPhase_PHASE_FAILED || refused) && *state->text)
         agent->agents->hooks.failed(agent->agents->hooks.user, state->attempt, state->text);
-    if (refused)
-        log_warning(LOG_FAULT_PEER, "agent %s refused attempt %" PRIu64 ": %s", agent->name,
-                    state->attempt, state->text);
     attempt_tell(agent, kinds[state->phase], state->attempt, state->received_bytes,
                  state->exit_status);
 }

@@ -7,8 +7,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* `job` is for looking at one: two pages. */
+#define JOB_TASKS_SHOWN 96
 
 /* Reads digits up to `end_character`; NULL if there are none or too many. */
 static const char *digits_read(const char *text, char end_character, uint64_t *ret_number)
@@ -211,10 +215,26 @@ static int run_counters(struct client *client, const struct request *request, st
     return list_write(client, &list_of_counters, 0, false, writer, err);
 }
 
+/* Of a job that has ended not all are kept, and how many is not known. */
+static void more_write(const duopoly_JobRow *job, uint64_t shown, struct writer *writer)
+{
+    bool ended = strcmp(job->state, "active") != 0 && strcmp(job->state, "arriving") != 0;
+    char number[32] = "more", text[160];
+    if (!ended && job->tasks > shown)
+        snprintf(number, sizeof(number), "%" PRIu64 " more", job->tasks - shown);
+    snprintf(text, sizeof(text),
+             "%s tasks are not shown: duopolyctl tasks %" PRIu64
+             " lists those that run, with -a all",
+             number, job->job);
+    writer_field(writer, "more", "more", value_text(text));
+}
+
 static int run_job(struct client *client, const struct request *request, struct writer *writer,
                    struct err *err)
 {
     const duopoly_Envelope *answer;
+    uint64_t rows;
+    bool more;
     duopoly_List *list = &client_request(client, duopoly_Envelope_list_tag)->body.list;
     list->of = duopoly_ListOf_LIST_JOBS;
     list->job = job_of(request);
@@ -222,8 +242,15 @@ static int run_job(struct client *client, const struct request *request, struct 
     int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
     if (r < 0)
         return r;
-    job_fields_write(&answer->body.page.jobs[0], writer);
-    return list_write(client, &list_of_tasks, job_of(request), true, writer, err);
+    if (!answer->body.page.jobs_count)
+        return err_set(err, ENOENT, "there is no job %" PRIu64 " any more", job_of(request));
+    const duopoly_JobRow job = answer->body.page.jobs[0];
+    job_fields_write(&job, writer);
+    r = list_write_most(client, &list_of_tasks, job.job, true, JOB_TASKS_SHOWN, writer, &rows,
+                        &more, err);
+    if (r == 0 && more)
+        more_write(&job, rows, writer);
+    return r;
 }
 
 static int accepted_write(struct client *client, struct writer *writer, struct err *err)

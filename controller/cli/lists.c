@@ -6,7 +6,8 @@ struct list {
     duopoly_ListOf of;
     const char *key;
     const struct column *columns;
-    void (*rows)(const duopoly_Page *page, struct writer *writer);
+    /* Writes a page's rows and says how many. */
+    uint64_t (*rows)(const duopoly_Page *page, struct writer *writer);
 };
 
 /* Shown instead of a time or size that a row has not got. */
@@ -65,7 +66,7 @@ static void job_row(const duopoly_JobRow *row, struct value *ret_values)
 }
 #define JOB_COLUMNS (sizeof(job_columns) / sizeof(job_columns[0]) - 1)
 
-static void job_rows(const duopoly_Page *page, struct writer *writer)
+static uint64_t job_rows(const duopoly_Page *page, struct writer *writer)
 {
     struct value values[JOB_COLUMNS];
     for (pb_size_t i = 0; i < page->jobs_count; i++) {
@@ -73,6 +74,7 @@ static void job_rows(const duopoly_Page *page, struct writer *writer)
         for (size_t column = 0; column < JOB_COLUMNS; column++)
             writer_cell(writer, values[column]);
     }
+    return page->jobs_count;
 }
 
 void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
@@ -105,7 +107,7 @@ static const struct column task_columns[] = {
     {NULL, NULL},
 };
 
-static void task_rows(const duopoly_Page *page, struct writer *writer)
+static uint64_t task_rows(const duopoly_Page *page, struct writer *writer)
 {
     for (pb_size_t i = 0; i < page->tasks_count; i++) {
         const duopoly_TaskRow *row = &page->tasks[i];
@@ -124,6 +126,7 @@ static void task_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, row->failures ? value_number(row->failures) : value_absent());
         writer_cell(writer, text_or_none(row->text));
     }
+    return page->tasks_count;
 }
 
 static const struct column host_columns[] = {
@@ -145,7 +148,7 @@ static const struct column host_columns[] = {
     {NULL, NULL},
 };
 
-static void host_rows(const duopoly_Page *page, struct writer *writer)
+static uint64_t host_rows(const duopoly_Page *page, struct writer *writer)
 {
     for (pb_size_t i = 0; i < page->hosts_count; i++) {
         const duopoly_HostRow *row = &page->hosts[i];
@@ -165,18 +168,20 @@ static void host_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_number(row->sources));
         writer_cell(writer, text_or_none(row->text));
     }
+    return page->hosts_count;
 }
 
 static const struct column counter_columns[] = {
     {"source", "SOURCE"}, {"name", "NAME"}, {"value", "VALUE"}, {NULL, NULL}};
 
-static void counter_rows(const duopoly_Page *page, struct writer *writer)
+static uint64_t counter_rows(const duopoly_Page *page, struct writer *writer)
 {
     for (pb_size_t i = 0; i < page->counters_count; i++) {
         writer_cell(writer, value_text(page->counters[i].source));
         writer_cell(writer, value_text(page->counters[i].name));
         writer_cell(writer, value_number(page->counters[i].value));
     }
+    return page->counters_count;
 }
 
 const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
@@ -185,9 +190,11 @@ const struct list list_of_hosts = {duopoly_ListOf_LIST_HOSTS, "hosts", host_colu
 const struct list list_of_counters = {duopoly_ListOf_LIST_COUNTERS, "counters", counter_columns,
                                       counter_rows};
 
-int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,
-               struct writer *writer, struct err *err)
+int list_write_most(struct client *client, const struct list *list, uint64_t job, bool finished,
+                    uint64_t most, struct writer *writer, uint64_t *ret_rows, bool *ret_more,
+                    struct err *err)
 {
+    uint64_t rows = 0;
     duopoly_List request = {.of = list->of, .job = job, .finished = finished};
     bool changed = false;
     writer_table(writer, list->key, list->columns);
@@ -197,12 +204,22 @@ int list_write(struct client *client, const struct list *list, uint64_t job, boo
         int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
         if (r < 0)
             return r;
-        list->rows(&answer->body.page, writer);
+        rows += list->rows(&answer->body.page, writer);
         changed |= answer->body.page.changed;
         request.cursor = answer->body.page.cursor;
         request.version = answer->body.page.version;
-    } while (request.cursor);
+    } while (request.cursor && rows < most);
     writer_table_end(writer);
     writer_field(writer, "changed", NULL, value_bool(changed));
+    *ret_rows = rows;
+    *ret_more = request.cursor != 0;
     return 0;
+}
+
+int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,
+               struct writer *writer, struct err *err)
+{
+    uint64_t rows;
+    bool more;
+    return list_write_most(client, list, job, finished, UINT64_MAX, writer, &rows, &more, err);
 }

@@ -13,5 +13,11 @@ extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_cou
 int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,
                struct writer *writer, struct err *err);
 
+/* As list_write, but ends with the page that brings it to `most` rows. *ret_rows: how many it wrote;
+ * *ret_more: there are more. */
+int list_write_most(struct client *client, const struct list *list, uint64_t job, bool finished,
+                    uint64_t most, struct writer *writer, uint64_t *ret_rows, bool *ret_more,
+                    struct err *err);
+
 /* One job as fields. */
 void job_fields_write(const duopoly_JobRow *row, struct writer *writer);

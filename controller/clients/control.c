@@ -2,6 +2,7 @@
 
 #include "controller/clients/explanation.h"
 #include "controller/clients/listing.h"
+#include "controller/clients/refusal.h"
 #include "controller/clients/status.h"
 #include "controller/clients/submission.h"
 #include "lib/log.h"
@@ -58,7 +59,8 @@ static void client_say(const struct control *control, uint64_t client, char *tex
                  peer.uid, peer.pid);
 }
 
-/* One line in the log for each request that is to change something: who, what, the answer. */
+/* One line in the log for each request that is to change something, but for submissions: who, what,
+ * the answer. */
 __attribute__((format(printf, 3, 4))) static void
 change_log(const struct control *control, uint64_t client, const char *format, ...)
 {
@@ -80,7 +82,7 @@ static void cancel_answer(struct control *control, uint64_t client, uint64_t job
     char asker[64];
     client_say(control, client, asker, sizeof(asker));
     if (conductor_cancel(control->conductor, job, asker, &rejection) < 0) {
-        rejection_answer(&rejection, &control->answer);
+        rejection_answer(control->conductor, &rejection, job, &control->answer);
         change_log(control, client, "cancel %" PRIu64, job);
         return;
     }
@@ -107,7 +109,7 @@ static void drain_try(struct control *control, const duopoly_DrainHost *drain)
     event.host_drain.host = agent.host;
     event.host_drain.undo = drain->undo;
     if (conductor_request(control->conductor, &event, &rejection) < 0)
-        rejection_answer(&rejection, &control->answer);
+        rejection_answer(control->conductor, &rejection, 0, &control->answer);
     else
         accepted_answer(&control->answer,
                         drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
@@ -120,7 +122,7 @@ static void drain_answer(struct control *control, uint64_t client, const duopoly
     change_log(control, client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
 }
 
-static void forget_answer(struct control *control, const char *name)
+static void forget_answer(struct control *control, uint64_t client, const char *name)
 {
     int r = conductor_forget_host(control->conductor, name);
     if (r == -ENOENT)
@@ -132,6 +134,7 @@ static void forget_answer(struct control *control, const char *name)
     else
         accepted_answer(&control->answer,
                         "%s is forgotten; if its agent comes back it is a new host", name);
+    change_log(control, client, "host forget %s", name);
 }
 
 /* The names that answer a question, or, where there is no such question, the questions. */
@@ -203,7 +206,7 @@ static void request_answer(struct control *control, struct guest *guest,
         drain_answer(control, guest->client, &request->body.drain_host);
         break;
     case duopoly_Envelope_forget_host_tag:
-        forget_answer(control, request->body.forget_host.name);
+        forget_answer(control, guest->client, request->body.forget_host.name);
         break;
     case duopoly_Envelope_set_policy_tag:
         policy_answer(control, guest->client, &request->body.set_policy);

@@ -1,6 +1,6 @@
 #include "controller/clients/explanation.h"
 
-#include "controller/clients/submission.h"
+#include "controller/clients/refusal.h"
 #include "controller/endings.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 
 #include "controller/agents/dispatch.h"
 #include "controller/clients/listing_counters.h"
-#include "controller/clients/submission.h"
+#include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
 
 #include <errno.h>
@@ -141,11 +141,7 @@ static void attempt_fill(const struct conductor *conductor, const struct attempt
                          duopoly_TaskRow *row)
 {
     struct engine_status status;
-    struct agent_view agent;
     engine_status(conductor_engine(conductor), &status);
-    row->attempt = attempt->attempt;
-    if (agents_of_host(conductor_agents(conductor), attempt->host, &agent) == 0)
-        wire_copy(row->host, sizeof(row->host), agent.name);
     row->received_bytes = attempt->received_bytes;
     row->coflow_level = (int32_t)level_on_wire(attempt->coflow_level);
     row->macroflow_level = (int32_t)level_on_wire(attempt->macroflow_level);
@@ -157,6 +153,7 @@ static void task_row(const struct conductor *conductor, const struct task_view *
                      duopoly_TaskRow *row)
 {
     struct attempt_view attempt;
+    struct agent_view agent;
     const char *state = task_state_name(task->state);
     row->job = task->job;
     row->stage = task->stage;
@@ -164,6 +161,9 @@ static void task_row(const struct conductor *conductor, const struct task_view *
     row->bytes = task->bytes;
     row->coflow_level = row->macroflow_level = row->level = -1;
     row->age_ns = task->state == TASK_READY ? conductor_now_ns(conductor) - task->ready_ns : -1;
+    row->attempt = task->attempt;
+    if (agents_of_host(conductor_agents(conductor), task->host, &agent) == 0)
+        wire_copy(row->host, sizeof(row->host), agent.name);
     if (task->attempt &&
         engine_attempt(conductor_engine(conductor), task->attempt, &attempt) == 0) {
         attempt_fill(conductor, &attempt, row);
@@ -229,6 +229,7 @@ static void running_page(const struct conductor *conductor, const duopoly_List *
         after = attempt.attempt;
         if (engine_task(engine, attempt.job, attempt.stage, attempt.task, &task) == 0) {
             task.attempt = attempt.attempt; /* of several copies of a task each has its row */
+            task.host = attempt.host;
             task_row(conductor, &task, &page->tasks[page->tasks_count++]);
         }
     }

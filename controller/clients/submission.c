@@ -1,91 +1,18 @@
 #include "controller/clients/submission.h"
 
+#include "controller/clients/refusal.h"
 #include "controller/endings.h"
 #include "controller/resources_wire.h"
 
 #include "lib/log.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TASKS_MAX   (sizeof(((duopoly_SubmitTasks *)0)->tasks) / sizeof(duopoly_TaskInput))
 #define PARENTS_MAX (sizeof(((duopoly_SubmitStage *)0)->parents) / sizeof(duopoly_Edge))
-
-void refused_answer(duopoly_Envelope *answer, duopoly_Reason reason, const char *format, ...)
-{
-    char text[sizeof(answer->body.refused.text)];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof(text), format, ap);
-    va_end(ap);
-    wire_begin(answer, duopoly_Envelope_refused_tag)->body.refused.reason = reason;
-    wire_copy(answer->body.refused.text, sizeof(answer->body.refused.text), text);
-}
-
-static duopoly_Reason reason_on_wire(enum reason reason)
-{
-    switch (reason) {
-    case REASON_UNKNOWN_JOB:
-    case REASON_UNKNOWN_STAGE:
-    case REASON_UNKNOWN_TASK:
-    case REASON_UNKNOWN_HOST:
-        return duopoly_Reason_REASON_UNKNOWN;
-    case REASON_NAME_TAKEN:
-    case REASON_NUMBER_TAKEN:
-        return duopoly_Reason_REASON_CONFLICT;
-    case REASON_BAD_STATE:
-    case REASON_INCOMPLETE:
-        return duopoly_Reason_REASON_STATE;
-    case REASON_TABLE_FULL:
-        return duopoly_Reason_REASON_LIMIT;
-    case REASON_UNSUPPORTED:
-        return duopoly_Reason_REASON_UNSUPPORTED;
-    default:
-        return duopoly_Reason_REASON_MALFORMED;
-    }
-}
-
-static const char *bound_name(uint32_t event)
-{
-    return event == EVENT_JOB_BEGIN   ? "jobs"
-           : event == EVENT_JOB_STAGE ? "stages, tasks or kinds of demand"
-           : event == EVENT_JOB_BYTES ? "a job's matrix of bytes"
-                                      : "its tables";
-}
-
-void rejection_answer(const struct decision *rejection, duopoly_Envelope *answer)
-{
-    duopoly_Reason reason = reason_on_wire(rejection->reason);
-    switch (rejection->reason) {
-    case REASON_UNKNOWN_JOB:
-        refused_answer(answer, reason, "there is no such job, or it has ended");
-        break;
-    case REASON_UNKNOWN_HOST:
-        refused_answer(answer, reason, "there is no such host");
-        break;
-    case REASON_NAME_TAKEN:
-        refused_answer(answer, reason, "job %" PRId64 " has that name and another content",
-                       rejection->left);
-        break;
-    case REASON_INCOMPLETE:
-        refused_answer(answer, reason,
-                       "the job is not complete: stage %" PRId64 " lacks tasks or bytes",
-                       rejection->left);
-        break;
-    case REASON_TABLE_FULL:
-        refused_answer(answer, reason, "a bound of the controller on %s is reached: %" PRId64,
-                       bound_name(rejection->reject.event), rejection->right);
-        break;
-    case REASON_BAD_VALUE:
-        refused_answer(answer, reason, "a value is out of range: %" PRId64, rejection->left);
-        break;
-    default:
-        refused_answer(answer, reason, "%s", reason_name(rejection->reason));
-    }
-}
 
 /* Why a whole job cannot begin. */
 static void obstacle_answer(const struct conductor *conductor, uint64_t job, enum reason reason,
@@ -94,7 +21,7 @@ static void obstacle_answer(const struct conductor *conductor, uint64_t job, enu
     const struct decision rejection = {.reason = reason, .left = stage};
     char text[512];
     if (reason != REASON_NEVER_FITS) {
-        rejection_answer(&rejection, answer);
+        rejection_answer(conductor, &rejection, job, answer);
         return;
     }
     engine_say_never_fits(conductor_engine(conductor), job, (uint32_t)stage, text, sizeof(text));
@@ -102,12 +29,13 @@ static void obstacle_answer(const struct conductor *conductor, uint64_t job, enu
 }
 
 /* Asks the engine; a rejection becomes the answer. */
-static bool asked(struct conductor *conductor, struct event *event, duopoly_Envelope *answer)
+static bool asked(const struct submission *submission, struct conductor *conductor,
+                  struct event *event, duopoly_Envelope *answer)
 {
     struct decision rejection;
     if (conductor_request(conductor, event, &rejection) == 0)
         return true;
-    rejection_answer(&rejection, answer);
+    rejection_answer(conductor, &rejection, submission->job, answer);
     return false;
 }
 
@@ -118,10 +46,11 @@ static bool known_take(struct submission *submission, const struct conductor *co
 {
     struct job_view view;
     uint32_t i = submission->begun;
-    bool known = engine_job(conductor_engine(conductor), job, &view) == 0;
-    while (i < submission->end && submission->prepared[i] != job)
+    bool arriving =
+        engine_job(conductor_engine(conductor), job, &view) == 0 && view.state == JOB_ARRIVING;
+    while (arriving && i < submission->end && submission->prepared[i] != job)
         i++;
-    if (known && view.state == JOB_ARRIVING && i == submission->end) {
+    if (arriving && i == submission->end) {
         refused_answer(answer, duopoly_Reason_REASON_STATE,
                        "another client is just submitting it, as job %" PRIu64 "; try again", job);
         return false;
@@ -173,7 +102,7 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     submission->open = false;
     if (rejection.reason == REASON_SAME_JOB)
         return known_take(submission, conductor, (uint64_t)rejection.left, answer);
-    rejection_answer(&rejection, answer);
+    rejection_answer(conductor, &rejection, job, answer);
     return false;
 }
 
@@ -195,7 +124,7 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     event.job_stage.constraint = stage->constraint;
     event.job_stage.parents = (struct u32s){parents, stage->parents_count};
     event.job_stage.edges = (struct u32s){edges, stage->parents_count};
-    return asked(conductor, &event, answer);
+    return asked(submission, conductor, &event, answer);
 }
 
 /* The hosts that hold a block, folded onto those that there are, each once. */
@@ -237,7 +166,7 @@ static bool tasks_take(struct submission *submission, struct conductor *conducto
     event.job_tasks.replicas = (struct u32s){replicas, tasks->tasks_count * per_task};
     event.job_tasks.input_bytes = (struct u64s){input_bytes, tasks->tasks_count};
     event.job_tasks.compute_ns = (struct u64s){compute_ns, tasks->tasks_count};
-    return asked(conductor, &event, answer);
+    return asked(submission, conductor, &event, answer);
 }
 
 static bool bytes_take(struct submission *submission, struct conductor *conductor,
@@ -250,7 +179,7 @@ static bool bytes_take(struct submission *submission, struct conductor *conducto
     event.job_bytes.first = bytes->first;
     event.job_bytes.matrix = bytes->matrix;
     event.job_bytes.bytes = (struct u64s){bytes->bytes, bytes->bytes_count};
-    return asked(conductor, &event, answer);
+    return asked(submission, conductor, &event, answer);
 }
 
 static bool parts_counted(const struct submission *submission, uint32_t sent,
@@ -361,7 +290,7 @@ void submission_commit(struct submission *submission, struct conductor *conducto
         struct event event = {.kind = EVENT_JOB_END};
         event.job_end.job = submission->job = submission->prepared[submission->begun];
         if (conductor_request(conductor, &event, &rejection) < 0) {
-            rejection_answer(&rejection, answer);
+            rejection_answer(conductor, &rejection, submission->job, answer);
             return;
         }
         submission->begun++;

@@ -42,9 +42,3 @@ void submission_commit(struct submission *submission, struct conductor *conducto
 void submission_close(struct submission *submission, struct conductor *conductor);
 /* Only frees what it owns. */
 void submission_free(struct submission *submission);
-
-/* Fills a Refused for the engine's rejection of a request. */
-void rejection_answer(const struct decision *rejection, duopoly_Envelope *answer);
-/* Fills a Refused. */
-__attribute__((format(printf, 3, 4))) void
-refused_answer(duopoly_Envelope *answer, duopoly_Reason reason, const char *format, ...);

@@ -175,6 +175,7 @@ struct task_view {
     uint64_t input_bytes, compute_ns, output_bytes;
     uint32_t failures;
     uint64_t attempt; /* the newest live one, or the accepted one; 0: none */
+    uint32_t host;    /* of that attempt; ENGINE_NONE */
     int64_t ready_ns, started_ns;
 };
 struct attempt_view {

@@ -193,6 +193,9 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
         .output_bytes = task->output_bytes,
         .failures = task->failures,
         .attempt = task->attempts ? task->attempts->number : task->done_attempt,
+        .host = task->attempts       ? task->attempts->host->index
+                : task->done_attempt ? task->done_host
+                                     : ENGINE_NONE,
         .ready_ns = task->ready_ns,
         .started_ns = task->started_ns,
     };

@@ -70,6 +70,13 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
+static int read_fail(const struct workload_reader *reader, int code, struct err *err)
+{
+    if (code == EISDIR)
+        return err_set(err, code, "%s is a folder, not a workload file", reader->name);
+    return err_sys(err, code, "%s:%" PRIu64, reader->name, reader->line + 1);
+}
+
 /* The next line that is not blank: its length, 0 at the end, or −errno. The bound holds while
  * reading: a file without newlines is refused, not swallowed. */
 static ssize_t next_line(struct workload_reader *reader, struct err *err)
@@ -93,7 +100,7 @@ static ssize_t next_line(struct workload_reader *reader, struct err *err)
             reader->text[length++] = (char)c;
         }
         if (ferror(reader->in))
-            return err_sys(err, EIO, "%s:%" PRIu64, reader->name, reader->line + 1);
+            return read_fail(reader, errno ? errno : EIO, err);
         if (c == EOF && length == 0)
             return 0;
         reader->line++;

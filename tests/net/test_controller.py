@@ -217,7 +217,7 @@ def test_submissions_are_judged(cluster):
     path = workload(daemon.folder, [dict(one_job("huge"), id=7, stages=[{"tasks": 1, "demand": {"slots": 99}}])])
     assert "no job with id 8" in daemon.ctl("submit", path, "--id", 8, expect=1)
     assert "cancelled" in daemon.ctl("cancel", 1)["text"]
-    assert "no such job" in daemon.ctl("cancel", 1, expect=1)
+    assert "job 1 (big) has ended: cancelled by " in daemon.ctl("cancel", 1, expect=1)
     assert {j["job"]: j["state"] for j in daemon.ctl("jobs", "-a")["jobs"]}[1] == "cancelled"
 
 
@@ -267,7 +267,7 @@ def test_a_failing_task_fails_its_job_with_its_last_words(cluster):
         h1.state(attempt, "STARTED")
         h1.state(attempt, "FAILED", exit_status=3, text="no such file")
     event = watcher.event()
-    reason = f"task 0/0 failed 4 times; attempt {attempt} ('map') on h1 ended with exit code 3: no such file"
+    reason = f"task 1/0/0 failed 4 times; attempt {attempt} ('map') on h1 ended with exit code 3: no such file"
     assert (event.job, event.name, event.state, event.text) == (1, "j", "failed", reason)
     assert (event.host, event.attempt) == ("h1", attempt)
     watcher.close()
@@ -296,6 +296,7 @@ def test_a_task_that_runs_again_says_what_went_before(cluster):
     second = h1.expect("start").start
     words = f"attempt {first} ('map') on h1 was refused: no such?[2Jcommand"
     assert f"Before, {words}." in daemon.ctl("explain", "1/0/0")["text"]
+    assert f"warning: peer: {words}\n" in daemon.words()
     h1.state(second.attempt, "FAILED", exit_status=5)
     second = h1.expect("start").start
     again = f"attempt {second.attempt - 1} ('map') on h1 ended with exit code 5 and wrote nothing to standard error"
@@ -323,6 +324,38 @@ def test_a_cancelled_job_says_by_whom(cluster):
     assert daemon.ctl("submit", daemon.folder / "workload.jsonl")["jobs"][0]["answer"] == f"is job 1, {event.text}"
     assert daemon.ctl("explain", "1/0/0")["text"].endswith(f" Job 1 (j) is {event.text}.")
     assert f"job 1 (j): {event.text}" in daemon.words()
+    assert daemon.ctl("cancel", 1, expect=1) == f"duopolyctl: job 1 (j) has ended: {event.text}\n"
+    assert "there is no job 7, or it ended so long ago" in daemon.ctl("cancel", 7, expect=1)
+
+
+def test_tasks_that_are_done_say_where(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(reduces=2)]))
+    start = h1.expect("start").start
+    run_attempt(h1, start)
+    row = daemon.ctl("job", 1)["tasks"][0]
+    assert (row["state"], row["host"], row["attempt"]) == ("done", "h1", start.attempt)
+
+
+def test_one_job_shows_some_of_its_tasks(cluster):
+    """Of a job with many tasks two pages are shown, and how many there are besides."""
+    daemon = cluster.daemon()
+    cluster.agent(daemon, "h1").join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(maps=150, reduces=50)]))
+    job = daemon.ctl("job", 1)
+    assert len(job["tasks"]) == 96
+    assert job["more"] == "104 more tasks are not shown: duopolyctl tasks 1 lists those that run, with -a all"
+    assert len(daemon.ctl("tasks", 1, "-a")["tasks"]) == 200
+    daemon.ctl("submit", workload(daemon.folder, [one_job("other", maps=46, reduces=50)]))
+    job = daemon.ctl("job", 2)
+    assert len(job["tasks"]) == 96 and "more" not in job
+
+
+def test_a_folder_is_no_workload(cluster):
+    said = cluster.daemon().ctl("submit", "/", expect=1)
+    assert said == "duopolyctl: nothing was submitted: / is a folder, not a workload file\n"
 
 
 def test_what_a_lost_host_takes_along_is_told(cluster):
@@ -465,9 +498,11 @@ def test_who_changed_what_is_in_the_log(cluster):
     daemon.ctl("policy", "turn", "fifo")
     daemon.ctl("policy", "turn", "lifo", expect=1)
     daemon.ctl("cancel", 7, expect=1)
+    daemon.ctl("host", "forget", "h1", expect=1)
     lines = [line for line in daemon.words().splitlines() if f"uid {os.getuid()} (process " in line]
     wanted = ["drain h1: host h1 gets no new tasks", "drain h9 --undo: refused, there is no host h9", "policy turn fifo: turn is fifo",
-              "policy turn lifo: refused, turn has no policy 'lifo'", "cancel 7: refused, "]
+              "policy turn lifo: refused, turn has no policy 'lifo'", "cancel 7: refused, ",
+              "host forget h1: refused, host h1 is up"]
     assert [w for w, line in zip(wanted, lines) if w not in line] == [] and len(lines) == len(wanted)
 
 
@@ -563,7 +598,7 @@ def test_what_ran_before_is_said(cluster):
     out, _ = text_of(daemon, "submit", path)
     assert out == ("JOB NAME ID IN FILE ANSWER\n"
                    "  1 a             1 is job 1, done\n"
-                   f"  2 b             2 is job 2, failed: task 0/0 failed 4 times; attempt {attempt} ('map') on h1 ended with exit code 1: "
+                   f"  2 b             2 is job 2, failed: task 2/0/0 failed 4 times; attempt {attempt} ('map') on h1 ended with exit code 1: "
                    "out of luck\n")
     job = one_job("twice")
     rows = daemon.ctl("submit", workload(daemon.folder, [dict(job, id=1), dict(job, id=2)]))["jobs"]

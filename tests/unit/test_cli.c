@@ -165,14 +165,16 @@ static void a_failed_job_shows_its_reason(void **state)
                                  "name          sort\n"
                                  "user          0\n"
                                  "state         failed\n";
-    static const char note[] = "\nnote          task 1/3 failed 4 times; attempt 42 ('map') on w3 "
-                               "ended with exit code 1: disk is full\n";
+    static const char note[] =
+        "\nnote          task 7/1/3 failed 4 times; attempt 42 ('map') on w3 "
+        "ended with exit code 1: disk is full\n";
     duopoly_JobRow row = {.job = 7, .failed_attempt = 42, .failed_stage = 1, .failed_task = 3};
     strcpy(row.name, "sort");
     strcpy(row.state, "failed");
     strcpy(row.failed_host, "w3");
-    strcpy(row.reason, "task 1/3 failed 4 times; attempt 42 ('map') on w3 ended with exit code 1: "
-                       "disk is full");
+    strcpy(row.reason,
+           "task 7/1/3 failed 4 times; attempt 42 ('map') on w3 ended with exit code 1: "
+           "disk is full");
     for (const struct writer_form *const *form = writer_forms; *form; form++) {
         char *text = NULL;
         size_t size = 0;

@@ -184,16 +184,16 @@ static void sentences_name_host_attempt_and_words(void **state)
 {
     (void)state;
     sentence_is(EVENT_ATTEMPT_FAILED, 2, "no such file",
-                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 ended with exit code 2: "
+                "task 5/0/0 failed 1 time; attempt 4294967297 ('c') on w3 ended with exit code 2: "
                 "no such file");
     sentence_is(EVENT_ATTEMPT_FAILED, 1, "",
-                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 ended with exit code 1 "
+                "task 5/0/0 failed 1 time; attempt 4294967297 ('c') on w3 ended with exit code 1 "
                 "and wrote nothing to standard error");
     sentence_is(EVENT_ATTEMPT_FAILED, -9, "\033[31mred",
-                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 was killed by signal 9: "
+                "task 5/0/0 failed 1 time; attempt 4294967297 ('c') on w3 was killed by signal 9: "
                 "?[31mred");
     sentence_is(EVENT_ATTEMPT_REFUSED, 0, "no such command",
-                "task 0/0 failed 1 time; attempt 4294967297 ('c') on w3 was refused: no such "
+                "task 5/0/0 failed 1 time; attempt 4294967297 ('c') on w3 was refused: no such "
                 "command");
 }
 
