@@ -37,8 +37,6 @@ static bool is_host(const struct agent *agent)
     return agent->settings->role == duopoly_Role_ROLE_HOST;
 }
 
-/* ---- reports ---- */
-
 static void on_state(void *user, const duopoly_AttemptState *state)
 {
     struct agent *agent = user;
@@ -132,8 +130,6 @@ static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
     sd_event_source_set_time(source, next > now ? next : now + LINKS_SAMPLE_MS * 1000);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
-
-/* ---- opening ---- */
 
 static int open_lock(const char *state, int *ret_fd, struct err *err)
 {
@@ -265,8 +261,6 @@ static int open_parts(struct agent *agent, bool replace, struct err *err)
         r = open_host(agent, err);
     return r < 0 ? r : open_uplink(agent, err);
 }
-
-/* ---- putting away ---- */
 
 static void close_parts(struct agent *agent)
 {

@@ -88,8 +88,6 @@ static int cgroup_check(const char *text, struct err *err)
     return 0;
 }
 
-/* ---- tables ---- */
-
 static const struct conf_field unit_fields[] = {
     VALUE(settings_unit, slots, "slots", CONF_INT, "0", 0, 1000000),
     VALUE(settings_unit, cpu_milli, "cpu_milli", CONF_INT, "0", 0, INT64_MAX),

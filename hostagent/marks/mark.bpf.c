@@ -3,8 +3,8 @@
  *
  *   mark      egress of a host's uplink (clsact)
  *   follow    ingress of a host's uplink (clsact)
- *   classify  egress of a switch's port (clsact): the only thing here that touches forwarded
- * packets count     receive path of the sockets in the agent's cgroup subtree
+ *   classify  egress of a switch's port (clsact): all that touches forwarded packets
+ *   count     receive path of the sockets in the agent's cgroup subtree
  *
  * The end that opened a connection marks by the socket's cgroup, the end that accepted it puts the
  * mark that arrived last on what it sends: never both at one end, so two ends cannot echo each
@@ -20,28 +20,17 @@
  * Without a lease (an expiry on CLOCK_BOOTTIME in a map) `mark` writes nothing, whether or not an
  * agent lives. */
 #include "hostagent/marks/mark_abi.h"
+#include "hostagent/marks/mark_packet.bpf.h"
 
 #include <linux/bpf.h>
-#include <linux/if_ether.h>
 #include <linux/in.h>
-#include <linux/in6.h>
 #include <linux/pkt_cls.h>
-#include <linux/tcp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
 #define LOOPBACK_IFINDEX 1
-#define ND_FIRST         133 /* ICMPv6 types of neighbour discovery, RFC 4861 */
-#define ND_LAST          137
-#define FLAG_FIN         0x01
-#define FLAG_SYN         0x02
-#define FLAG_RST         0x04
-#define FLAG_ACK         0x10
-#define TIMESTAMP_BYTES  12 /* of the option, with the two NOPs before it (RFC 7323 appendix A) */
-#define TIMESTAMP_HEAD   0x0101080a
 
 const volatile struct mark_settings settings;
 
@@ -96,147 +85,6 @@ static __always_inline void add(__u32 counter, __u64 n)
     if (value)
         *value += n;
 }
-
-/* ---- packets ---- */
-
-struct packet {
-    struct mark_flow_key key; /* source in `local`, destination in `peer`, until turned round */
-    __u32 payload;
-    __u32 sequence;
-    __u32 options;      /* where TCP's are, if there is room for a timestamp; else 0 */
-    __u8 version;       /* 4, 6; 0: neither */
-    __u8 traffic_class; /* DSCP and ECN */
-    __u8 protocol;
-    __u8 flags;
-    bool has_ports; /* TCP, first or only fragment */
-    bool neighbour; /* ARP or ND */
-};
-
-static __always_inline void map_v4(__u8 to[16], const __u8 *from)
-{
-    __builtin_memset(to, 0, 10);
-    to[10] = to[11] = 0xff;
-    __builtin_memcpy(to + 12, from, 4);
-}
-
-static __always_inline void parse_transport(struct __sk_buff *skb, __u32 offset, __u32 bytes,
-                                            struct packet *packet)
-{
-    if (packet->protocol == IPPROTO_TCP) {
-        __u8 tcp[20];
-        if (bpf_skb_load_bytes(skb, offset, tcp, sizeof(tcp)) < 0)
-            return;
-        __u32 header = (__u32)(tcp[12] >> 4) * 4;
-        __builtin_memcpy(&packet->key.local_port, tcp, 2);
-        __builtin_memcpy(&packet->key.peer_port, tcp + 2, 2);
-        __builtin_memcpy(&packet->sequence, tcp + 4, 4);
-        packet->sequence = bpf_ntohl(packet->sequence);
-        packet->flags = tcp[13];
-        packet->options = header >= sizeof(tcp) + TIMESTAMP_BYTES ? offset + sizeof(tcp) : 0;
-        packet->payload = bytes > header ? bytes - header : 0;
-        packet->has_ports = true;
-    } else if (packet->protocol == IPPROTO_UDP) {
-        packet->payload = bytes > 8 ? bytes - 8 : 0;
-    } else if (packet->protocol == IPPROTO_ICMPV6) {
-        __u8 type = 0;
-        if (bpf_skb_load_bytes(skb, offset, &type, 1) == 0)
-            packet->neighbour = type >= ND_FIRST && type <= ND_LAST;
-    }
-}
-
-static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset, struct packet *packet)
-{
-    __u8 ip[20];
-    if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
-        return;
-    __u32 header = (__u32)(ip[0] & 15) * 4, total = (__u32)ip[2] << 8 | ip[3];
-    packet->version = 4;
-    packet->traffic_class = ip[1];
-    packet->protocol = ip[9];
-    map_v4(packet->key.local, ip + 12);
-    map_v4(packet->key.peer, ip + 16);
-    if (skb->len > offset && skb->len - offset > 0xffff)
-        total = skb->len - offset; /* larger than its field: GRO or TSO */
-    bool later_fragment = (ip[6] & 0x1f) | ip[7];
-    if (!later_fragment && total > header)
-        parse_transport(skb, offset + header, total - header, packet);
-}
-
-static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset, struct packet *packet)
-{
-    __u8 ip[40];
-    if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
-        return;
-    __u32 bytes = (__u32)ip[4] << 8 | ip[5];
-    packet->version = 6;
-    packet->traffic_class = (__u8)(ip[0] << 4 | ip[1] >> 4);
-    packet->protocol = ip[6];
-    __builtin_memcpy(packet->key.local, ip + 8, 16);
-    __builtin_memcpy(packet->key.peer, ip + 24, 16);
-    if (bytes == 0 && skb->len > offset + 40)
-        bytes = skb->len - offset - 40;
-    parse_transport(skb, offset + 40, bytes, packet);
-}
-
-static __always_inline void parse(struct __sk_buff *skb, __u32 offset, struct packet *packet)
-{
-    __builtin_memset(packet, 0, sizeof(*packet));
-    if (skb->protocol == bpf_htons(ETH_P_IP))
-        parse_v4(skb, offset, packet);
-    else if (skb->protocol == bpf_htons(ETH_P_IPV6))
-        parse_v6(skb, offset, packet);
-    else
-        packet->neighbour = skb->protocol == bpf_htons(ETH_P_ARP);
-}
-
-/* A received packet's key as this end sees it. */
-static __always_inline void turn_round(struct mark_flow_key *key)
-{
-    __u8 address[16];
-    __u16 port = key->local_port;
-    __builtin_memcpy(address, key->local, 16);
-    __builtin_memcpy(key->local, key->peer, 16);
-    __builtin_memcpy(key->peer, address, 16);
-    key->local_port = key->peer_port;
-    key->peer_port = port;
-}
-
-static __always_inline void write_v4(struct __sk_buff *skb, __u8 traffic_class)
-{
-    __u16 old, new;
-    __u8 bytes[2];
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, bytes, 2) < 0)
-        return;
-    __builtin_memcpy(&old, bytes, 2);
-    bytes[1] = traffic_class;
-    __builtin_memcpy(&new, bytes, 2);
-    bpf_l3_csum_replace(skb, ETH_HLEN + 10, old, new, 2);
-    bpf_skb_store_bytes(skb, ETH_HLEN, bytes, 2, 0);
-}
-
-static __always_inline void write_v6(struct __sk_buff *skb, __u8 traffic_class)
-{
-    __u8 bytes[2];
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, bytes, 2) < 0)
-        return;
-    bytes[0] = (__u8)(0x60 | traffic_class >> 4);
-    bytes[1] = (__u8)((traffic_class & 15) << 4 | (bytes[1] & 15));
-    bpf_skb_store_bytes(skb, ETH_HLEN, bytes, 2, 0);
-}
-
-static __always_inline void write_dscp(struct __sk_buff *skb, const struct packet *packet,
-                                       __u8 dscp)
-{
-    __u8 traffic_class = (__u8)(dscp << 2 | (packet->traffic_class & 3));
-    if (traffic_class == packet->traffic_class)
-        return;
-    if (packet->version == 4)
-        write_v4(skb, traffic_class);
-    else
-        write_v6(skb, traffic_class);
-}
-
-/* ---- who is who ---- */
 
 static __always_inline bool is_member(const __u8 address[16])
 {
@@ -307,8 +155,6 @@ static __always_inline __u8 role_by_listener(struct __sk_buff *skb, const struct
                                                                   : MARK_ROLE_OPENER;
 }
 
-/* ---- flows ---- */
-
 static __always_inline struct mark_flow *make_flow(const struct mark_flow_key *key, __u8 role,
                                                    __u64 now, bool known)
 {
@@ -364,8 +210,6 @@ static __always_inline void end_flow(struct mark_flow *flow, const struct packet
             add(MARK_COUNT_FLOWS_ENDED, 1);
     }
 }
-
-/* ---- programs ---- */
 
 static __always_inline __u64 control_word(__u32 which)
 {
@@ -485,19 +329,6 @@ int mark(struct __sk_buff *skb)
     else
         send_unmarked(skb, &packet);
     return TC_ACT_UNSPEC;
-}
-
-/* ---- what was overtaken ---- */
-
-static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct packet *packet,
-                                         __u32 *ret_tsval)
-{
-    __be32 option[TIMESTAMP_BYTES / 4];
-    if (!packet->options || bpf_skb_load_bytes(skb, packet->options, option, sizeof(option)) < 0 ||
-        option[0] != bpf_htonl(TIMESTAMP_HEAD))
-        return false;
-    *ret_tsval = bpf_ntohl(option[1]);
-    return true;
 }
 
 /* After a promotion, what is sent under the new mark overtakes what still waits under the old.

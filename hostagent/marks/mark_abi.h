@@ -45,24 +45,23 @@ struct mark_flow {
     __u64 word;                 /* opener: levels of this very flow; valid with `owner` ≠ 0 */
     __u64 owner;                /* who set `word` last; 0: the cgroup's levels count */
     __u8 role;
-    __u8 followed; /* accepter: the level that arrived last; opener: the one that was sent last */
-    __u8 fins;
+    __u8 followed;        /* accepter: the level that arrived last; opener: that was sent last */
+    __u8 fins;            /* MARK_FIN_… */
     __u8 answered;        /* opener: content with that level has come, … */
     __u32 answered_tsval; /* … the first with this timestamp (RFC 7323) */
 };
 
-enum mark_counter { /* per CPU, since the maps were made */
-                    MARK_COUNT_LEVEL0 =
-                        0, /* bytes sent with the mark of each level, Ethernet headers included */
-                    MARK_COUNT_UNMARKED = MARK_LEVELS,
-                    MARK_COUNT_CONTROL,
-                    MARK_COUNT_BLEACHED, /* packets */
-                    MARK_COUNT_FLOWS_MADE,
-                    MARK_COUNT_FLOWS_ENDED,
-                    MARK_COUNT_AGENT_MADE, /* flows that the agent made and ended: it is the only
-                                              writer of these two */
-                    MARK_COUNT_AGENT_ENDED,
-                    MARK_COUNTERS
+/* Per CPU, since the maps were made. */
+enum mark_counter {
+    MARK_COUNT_LEVEL0 = 0, /* bytes with the mark of each level, Ethernet headers included */
+    MARK_COUNT_UNMARKED = MARK_LEVELS,
+    MARK_COUNT_CONTROL,
+    MARK_COUNT_BLEACHED, /* packets */
+    MARK_COUNT_FLOWS_MADE,
+    MARK_COUNT_FLOWS_ENDED,
+    MARK_COUNT_AGENT_MADE, /* flows that the agent made, and ended: only it writes these two */
+    MARK_COUNT_AGENT_ENDED,
+    MARK_COUNTERS
 };
 
 struct mark_member_key {

@@ -40,8 +40,6 @@ static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
     free(values);
 }
 
-/* ---- the file system of pins ---- */
-
 static bool is_bpffs(const char *path)
 {
     struct statfs fs;
@@ -85,8 +83,6 @@ static int set_pin_paths(struct mark_bpf *skel, const char *bpffs)
     }
     return 0;
 }
-
-/* ---- loading ---- */
 
 static int load_once(const struct mark_config *config, struct mark_bpf **ret_skel)
 {
@@ -192,8 +188,6 @@ static int set_members(struct mark_bpf *skel, const struct mark_config *config, 
     return r < 0 ? err_sys(err, -r, "setting the member prefixes") : 0;
 }
 
-/* ---- attaching ---- */
-
 static int attach_ports(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
     for (uint32_t i = 0; i < config->ports_n; i++) {
@@ -296,8 +290,6 @@ static int ebpf_remove(const struct mark_config *config, struct err *err)
     rmdir(config->bpffs);
     return first;
 }
-
-/* ---- levels, mode, lease ---- */
 
 static int ebpf_tasks_set(struct mark *mark, const struct mark_task_levels *levels, uint32_t n,
                           struct err *err)
@@ -410,8 +402,6 @@ static int ebpf_lease_renew(struct mark *mark, uint64_t lease_ns, struct err *er
         mark->lease_expiries++;
     return control_set(mark, MARK_CONTROL_EXPIRY, lease_ns ? now + lease_ns : 0, err);
 }
-
-/* ---- counters ---- */
 
 static int ebpf_received(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes, struct err *err)
 {

@@ -33,8 +33,6 @@ struct nudge {
     struct receiver connections[NUDGE_CONNECTIONS];
 };
 
-/* ---- sending ---- */
-
 static void send_packet(struct nudge *nudge, const struct receiver *to, const uint8_t *packet,
                         uint32_t bytes)
 {
@@ -79,8 +77,6 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     sd_event_source_set_time(source, now + TICK_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
-
-/* ---- what is promoted ---- */
 
 static int on_begin(sd_event_source *source, uint64_t usec, void *arg)
 {
@@ -139,8 +135,6 @@ void nudge_count(const struct nudge *nudge, struct nudge_counters *ret_counters)
 {
     *ret_counters = nudge ? nudge->counters : (struct nudge_counters){0};
 }
-
-/* ---- opening and closing ---- */
 
 static int open_raw(int family)
 {

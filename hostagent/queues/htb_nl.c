@@ -73,8 +73,6 @@ static int port_index(const char *port, struct err *err)
                  : err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
 }
 
-/* ---- reading ---- */
-
 static int keep_qdisc(struct nl_msg *msg, void *arg)
 {
     struct raw_list *list = arg;
@@ -227,8 +225,6 @@ static int htb_plan(struct qdisc *qdisc, const char *port, const struct port *wa
     return 0;
 }
 
-/* ---- changing ---- */
-
 static uint32_t classid(uint16_t minor)
 {
     return (uint32_t)HTB_MAJOR << 16 | minor;
@@ -340,8 +336,6 @@ static int htb_apply(struct qdisc *qdisc, const char *port, const struct qdisc_p
     }
     return 0;
 }
-
-/* ---- what stood there before ---- */
 
 /* Kinds whose options, as the kernel tells them, make the same qdisc again. */
 static bool can_put_back(const struct raw_qdisc *raw)
@@ -472,8 +466,6 @@ static int htb_restore(struct qdisc *qdisc, const char *port, const struct qdisc
     r = put_record(qdisc, list.ifindex, record);
     return r < 0 ? netlink_err(err, r, "putting back what stood on %s before", port) : 0;
 }
-
-/* ---- counters ---- */
 
 /* The traffic that a class of ours is named after; −1: none. */
 static int traffic_of(uint16_t minor)

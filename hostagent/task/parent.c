@@ -43,8 +43,6 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* ---- the agent ---- */
-
 /* Through the directory's descriptor: a path of its own may be longer than an address. */
 static int bind_beside_record(const struct parent *parent)
 {
@@ -147,8 +145,6 @@ static void take_agent(struct parent *parent)
     introduce(parent);
 }
 
-/* ---- the command ---- */
-
 /* What is said of a source changes, and is said again while it lasts. */
 static bool is_passing(const char *text)
 {
@@ -211,8 +207,6 @@ static void reap(struct parent *parent)
     }
 }
 
-/* ---- until the command's end ---- */
-
 static int wait_ms(const struct parent *parent)
 {
     if (!parent->kill_ns)
@@ -248,8 +242,6 @@ static void serve(struct parent *parent)
     }
 }
 
-/* ---- the end ---- */
-
 /* Everything that the command left behind. */
 static void bury(const struct parent *parent)
 {
@@ -276,8 +268,6 @@ static int write_status(struct parent *parent, struct err *err)
         return err_sys(err, errno, "writing the status into %s", parent->record);
     return 0;
 }
-
-/* ---- the beginning ---- */
 
 static int start_command(struct parent *parent, const struct attempt_order *order, struct err *err)
 {

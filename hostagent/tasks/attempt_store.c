@@ -51,8 +51,6 @@ void attempt_store_output_path(const struct attempt_store *store, const duopoly_
                start->job, start->stage, start->task, start->attempt);
 }
 
-/* ---- making ---- */
-
 static void print_input(FILE *file, const duopoly_Input *input)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -128,8 +126,6 @@ int attempt_store_make(const struct attempt_store *store, const duopoly_Start *s
     free(text);
     return r;
 }
-
-/* ---- reading and changing ---- */
 
 static int read_head(const char *path, char head[HEAD_MAX + 1], struct err *err)
 {
@@ -237,8 +233,6 @@ int attempt_store_list(const struct attempt_store *store,
     files_path(path, "%.*s/attempts", FILES_PATH - 16, store->directory);
     return files_each_attempt(path, each, user, err);
 }
-
-/* ---- outputs ---- */
 
 bool attempt_store_settle_output(const struct attempt_store *store, const duopoly_Start *start,
                                  bool success)

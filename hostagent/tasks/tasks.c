@@ -109,8 +109,6 @@ int attempt_mark(struct agent_attempt *attempt, struct err *err)
     return marks_set_levels(attempt->tasks->config.marks, &levels, 1, err);
 }
 
-/* ---- opening and closing ---- */
-
 static void on_found(void *user, uint64_t id)
 {
     attempt_take_over(user, id);
@@ -208,8 +206,6 @@ int tasks_remove(const struct tasks_config *config, struct err *err)
     files_path(path, "%s/outputs", config->state_dir);
     return r < 0 ? r : files_remove_tree(path, err);
 }
-
-/* ---- orders ---- */
 
 void tasks_ask(struct tasks *tasks, uint64_t id)
 {
@@ -315,8 +311,6 @@ int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err)
     }
     return attempt_store_forget_job(&tasks->store, job, err);
 }
-
-/* ---- reading ---- */
 
 static void read_bytes(struct agent_attempt *attempt,
                        void (*each)(void *user, uint64_t attempt, uint64_t bytes), void *user)

@@ -16,8 +16,6 @@
 
 #define ANSWER_MS 1000 /* for a parent that lives to listen to a new agent */
 
-/* ---- what the parent says ---- */
-
 /* 16 bytes, IPv4 mapped. */
 static int address_parse(const char *text, uint8_t *ret_address)
 {
@@ -87,8 +85,6 @@ static void on_said(struct agent_attempt *attempt, const char *text)
     }
 }
 
-/* ---- the end ---- */
-
 static void read_result(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
@@ -137,8 +133,6 @@ static void on_end(struct agent_attempt *attempt)
     tasks_run_queued(tasks);
 }
 
-/* ---- the parent's socket ---- */
-
 /* One datagram of the parent; returns whether the attempt is still in the table. */
 static bool on_parent(struct agent_attempt *attempt, const char *text)
 {
@@ -180,8 +174,6 @@ int attempt_watch(struct agent_attempt *attempt, int socket_fd, struct err *err)
                             on_socket, attempt);
     return r < 0 ? err_sys(err, -r, "watching an attempt") : 0;
 }
-
-/* ---- taking over ---- */
 
 static int connect_parent(const char *record)
 {

@@ -17,8 +17,6 @@ static bool is_result(duopoly_AttemptPhase phase)
            phase == duopoly_AttemptPhase_PHASE_KILLED;
 }
 
-/* ---- notes ---- */
-
 static int note(struct uplink_notes *notes, uint64_t sequence, uint64_t attempt)
 {
     struct uplink_note *one = calloc(1, sizeof(*one));
@@ -73,8 +71,6 @@ static void settle_start(struct uplink *uplink, uint64_t attempt)
     STAILQ_REMOVE(&uplink->starts, one, uplink_note, next);
     free(one);
 }
-
-/* ---- telling ---- */
 
 void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state)
 {
@@ -142,8 +138,6 @@ void uplink_report_bytes(struct uplink *uplink, uint64_t attempt, uint64_t recei
     if (uplink->progress_n == sizeof(uplink->progress) / sizeof(uplink->progress[0]))
         uplink_flush(uplink);
 }
-
-/* ---- the inventory ---- */
 
 struct inventory {
     struct uplink *uplink;
@@ -231,8 +225,6 @@ void uplink_send_inventory(struct uplink *uplink)
         tasks_each_lost(uplink->tasks, list_lost, uplink);
     free(inventory);
 }
-
-/* ---- orders ---- */
 
 void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence)
 {

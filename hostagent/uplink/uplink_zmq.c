@@ -28,8 +28,6 @@ static uint64_t boot_number(void)
     return hash;
 }
 
-/* ---- epochs ---- */
-
 static uint32_t read_epoch(const struct uplink *uplink)
 {
     char path[FILES_PATH], text[32];
@@ -47,8 +45,6 @@ static void keep_epoch(struct uplink *uplink, uint32_t epoch)
         files_write(path, text, (size_t)n, 0600, NULL);
     uplink->epoch = epoch;
 }
-
-/* ---- sending ---- */
 
 void uplink_end(struct uplink *uplink, const char *why)
 {
@@ -129,8 +125,6 @@ static void echo_end(struct uplink *uplink)
                       uplink->heard_ns);
     uplink->echo_ns = 0;
 }
-
-/* ---- receiving ---- */
 
 static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
 {
@@ -241,8 +235,6 @@ static void on_malformed(void *user, uint64_t peer, const struct err *err)
     log_warning(LOG_FAULT_PEER, "a message of the controller is none: %s", err->text);
 }
 
-/* ---- time ---- */
-
 static void keep_alive(struct uplink *uplink, uint64_t now)
 {
     if (uplink->open && now - uplink->sent_ns >= uplink->heartbeat_ns) {
@@ -290,8 +282,6 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
     sd_event_source_set_time(source, (usec > now / 1000 ? usec : now / 1000) + TICK_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
-
-/* ---- opening ---- */
 
 int uplink_open(const struct uplink_config *config, sd_event *event, struct uplink **ret_uplink,
                 struct err *err)
