@@ -279,10 +279,8 @@ static void close_parts(struct agent *agent)
 /* Queues and marks as they were; the first failure is told, the rest done all the same. */
 static int take_back(struct agent *agent, struct err *err)
 {
-    int r = 0, other;
-    if (agent->queues)
-        r = queues_restore(agent->queues, err);
-    other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
+    int r = agent->queues ? queues_restore(agent->queues, err) : 0;
+    int other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
     if (is_host(agent))
         rmdir(agent->resolved->cgroup); /* stays while attempts run */
     return r < 0 ? r : other;
@@ -304,8 +302,8 @@ int agent_run(const struct settings *settings, const struct settings_resolved *r
         sd_notify(0, "STOPPING=1");
     }
     if (locked && (failed || settings->on_exit == SETTINGS_EXIT_RESTORE)) {
-        int taken = take_back(&agent, failed ? NULL : err);
-        r = r < 0 ? r : taken;
+        int other = take_back(&agent, failed ? NULL : err);
+        r = r < 0 ? r : other;
     }
     close_parts(&agent);
     return r < 0 ? r : 0;

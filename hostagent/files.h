@@ -23,8 +23,7 @@ int files_write(const char *path, const void *bytes, size_t n, mode_t mode, stru
  * be NULL. */
 int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err);
 
-/* Makes the directory and what is missing above it, with `mode`; one that exists is left as it is.
- */
+/* Makes the directory and what is missing above it, with `mode`; one that exists stays as it is. */
 int files_make_dirs(const char *path, mode_t mode, struct err *err);
 
 /* Calls `each` for every entry whose name is an attempt: 16 hexadecimal digits. A missing directory

@@ -1,9 +1,8 @@
 /* The agent's configuration: schemas/duopoly-agent.yaml is its manual, lib/conf.h its reader.
  *
- * A configuration is taken whole or refused with FILE:LINE:COLUMN. So is what this
- * host has not got: an interface, a user, a program. Numbers and whole paths are found out by
- * settings_resolve. Everything is inline:
- * nothing to free. */
+ * A configuration is taken whole or refused with FILE:LINE:COLUMN, also for what this host has not
+ * got: an interface, a user, a program. Numbers and whole paths are found out by settings_resolve.
+ * Everything is inline: nothing to free. */
 #pragma once
 
 #include "hostagent/files.h"

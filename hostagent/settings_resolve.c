@@ -1,5 +1,6 @@
 #include "hostagent/settings.h"
 #include "hostagent/tasks/cgroup.h"
+#include "lib/conf.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -112,8 +113,12 @@ int settings_resolve(const struct settings *settings, struct settings_resolved *
                      struct err *err)
 {
     memset(ret_resolved, 0, sizeof(*ret_resolved));
-    ret_resolved->control_port = (uint16_t)atoi(strrchr(settings->controller, ':') + 1);
-    int r = resolve_ports(settings, ret_resolved, err);
+    int64_t port;
+    int r = conf_number(CONF_INT, strrchr(settings->controller, ':') + 1, &port, err);
+    if (r < 0)
+        return r;
+    ret_resolved->control_port = (uint16_t)port;
+    r = resolve_ports(settings, ret_resolved, err);
     if (r >= 0 && settings->role == duopoly_Role_ROLE_HOST) {
         r = resolve_user(settings, ret_resolved, err);
         if (r >= 0)

@@ -95,8 +95,7 @@ static __always_inline bool is_member(const __u8 address[16])
     return bpf_map_lookup_elem(&members, &key) != NULL;
 }
 
-/* Control traffic is CS6 to or from the controllers' port: an application's own CS6 is unmanaged.
- */
+/* CS6 to or from the controllers' port: an application's own CS6 is unmanaged. */
 static __always_inline bool is_control(const struct packet *packet)
 {
     if (packet->neighbour)
@@ -333,16 +332,17 @@ int mark(struct __sk_buff *skb)
 
 /* After a promotion, what is sent under the new mark overtakes what still waits under the old.
  *
- * Its sender takes all of that for lost and sends it again. When the first of it arrives after all,
- * the sender hears by its timestamp that nothing was lost (RFC 3522), undoes its recovery, and never
- * takes the rest for lost again, neither by time nor by selective acknowledgements (Linux 6.18); but
- * the rest is no longer taken either, its timestamps being older than that of the segment sent again
- * (RFC 7323 §5). Nothing moves until a retransmission time-out, a second after a long starvation.
+ * Its sender takes all that waits for lost and sends it again. When the first of it arrives after
+ * all, the sender hears by its timestamp that nothing was lost (RFC 3522), undoes its recovery, and
+ * never takes the rest for lost again, neither by time nor by selective acknowledgements (Linux
+ * 6.18). But this end does not take the rest either: its timestamps are older than that of the
+ * segment sent again (RFC 7323 §5). Nothing moves until a retransmission time-out, which after a
+ * long starvation is a second.
  *
  * So such content is dropped here: less urgent than what this end asks for, and older than the
  * first that came as urgent as that. By the mark alone it could not be told: a request that was
- * overtaken itself brings the sender back to the old mark for a while. The drops are clsact's on
- * the uplink. */
+ * overtaken itself brings the sender back to the old mark for a while. The drops are counted among
+ * clsact's of the uplink. */
 static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct packet *packet,
                                          struct mark_flow *flow)
 {

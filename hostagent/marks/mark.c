@@ -1,9 +1,9 @@
 #include "hostagent/marks/mark_driver.h"
+#include "lib/conf.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CS6 48
@@ -58,15 +58,11 @@ int mark_prefix_parse(const char *text, struct mark_prefix *ret_prefix, struct e
     }
     if (length >= sizeof(address) || parse_address(address, prefix.address, &most) < 0)
         return err_set(err, EINVAL, "\"%s\" is not an address or prefix such as 10.0.0.0/8", text);
-    prefix.bits = most;
-    if (text[length]) {
-        char *end;
-        unsigned long bits = strtoul(text + length + 1, &end, 10);
-        if (end == text + length + 1 || *end || text[length + 1] == '-' || bits > most)
-            return err_set(err, EINVAL, "\"%s\": a prefix has 0 to %u bits", text, most);
-        prefix.bits = (uint32_t)bits;
-    }
-    prefix.bits += 128 - most;
+    int64_t bits = most;
+    if (text[length] && (conf_number(CONF_INT, text + length + 1, &bits, NULL) < 0 || bits < 0 ||
+                         bits > (int64_t)most))
+        return err_set(err, EINVAL, "\"%s\": a prefix has 0 to %u bits", text, most);
+    prefix.bits = (uint32_t)bits + 128 - most;
     for (uint32_t bit = prefix.bits; bit < 128; bit++)
         prefix.address[bit / 8] &= (uint8_t) ~(0x80u >> bit % 8);
     *ret_prefix = prefix;

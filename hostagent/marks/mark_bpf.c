@@ -1,3 +1,10 @@
+/* The mark driver of the kernel: loads the programs of mark.bpf.c, attaches them to the ports and to
+ * the agent's cgroup, and writes and reads their maps.
+ *
+ * The maps are pinned in a bpf file system of this agent instance, and the programs hang on the
+ * ports and the cgroup without a descriptor of ours: so marks outlive the agent, and a new one takes
+ * them over, each program in the place of its predecessor. Maps of another layout (MARK_ABI) or size
+ * cannot be taken over and begin empty. */
 #include "hostagent/files.h"
 #include "hostagent/marks/mark_driver.h"
 #include "hostagent/marks/tc_bpf.h"
@@ -273,22 +280,22 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
 
 static int ebpf_remove(const struct mark_config *config, struct err *err)
 {
-    int first = 0;
+    int r = 0;
     for (uint32_t i = 0; i < config->ports_n; i++) {
-        int r = tc_bpf_detach(config->state_dir, config->ports[i], first ? NULL : err);
-        first = first ? first : r;
+        int other = tc_bpf_detach(config->state_dir, config->ports[i], r < 0 ? NULL : err);
+        r = r < 0 ? r : other;
     }
     if (!is_bpffs(config->bpffs)) {
         rmdir(config->bpffs);
-        return first;
+        return r;
     }
     if (!config->is_switch)
         detach_cgroup(config);
     unpin_all(config->bpffs);
-    if (umount(config->bpffs) < 0 && !first)
-        first = err_sys(err, errno, "unmounting %s", config->bpffs);
+    if (umount(config->bpffs) < 0 && r >= 0)
+        r = err_sys(err, errno, "unmounting %s", config->bpffs);
     rmdir(config->bpffs);
-    return first;
+    return r;
 }
 
 static int ebpf_tasks_set(struct mark *mark, const struct mark_task_levels *levels, uint32_t n,
@@ -480,8 +487,8 @@ static int ebpf_stats(struct mark *mark, struct mark_stats *ret_stats, struct er
     struct mark_stats stats = {.shared_connections = mark->shared_connections,
                                .lease_expiries = mark->lease_expiries};
     uint64_t sums[MARK_COUNTERS];
-    int r = read_counters(mark, sums,
-                          err); /* before the walk: what comes after it cannot look evicted */
+    /* Before the walk: what comes after it cannot look evicted. */
+    int r = read_counters(mark, sums, err);
     if (r < 0)
         return r;
     uint64_t dropped = walk_flows(mark, &stats);

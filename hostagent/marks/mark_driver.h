@@ -56,5 +56,5 @@ extern const struct mark_driver *const mark_all[]; /* ends with NULL */
 
 const struct mark_driver *mark_find(const char *name);
 
-/* The recorder's transcript since open, borrowed until the next call on `mark`. */
+/* What the recorder was told since open, borrowed until the next call on `mark`. */
 const char *mark_recorder_text(const struct mark *mark);

@@ -1,3 +1,4 @@
+/* The mark driver of tests: remembers what it was told, and nothing reaches a wire. */
 #include "hostagent/marks/mark_driver.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_BYTES 32768 /* later calls are left out of the transcript */
+#define TEXT_BYTES 32768 /* later calls are left out */
 #define TASKS      64
 
 struct mark {

@@ -37,8 +37,7 @@ void marks_close(struct marks *marks); /* the marks go on; takes NULL */
 /* What an instance with this configuration left, whether or not it runs; nothing there is fine. */
 int marks_remove(const struct mark_config *config, struct err *err);
 
-/* New or known cgroups. −E2BIG: MARK_TASKS are there. After a failure those before it have theirs.
- */
+/* New or known cgroups. −E2BIG: MARK_TASKS are there. Those before a failure have their levels. */
 int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels, uint32_t n,
                      struct err *err);
 /* The last mark wins; another task's place is counted. Single connections are not nudged. */

@@ -26,8 +26,7 @@ struct htb_class {
     uint16_t minor;
     uint8_t prio; /* 0…7; without meaning for the root class */
     uint64_t rate_bytes_s, ceil_bytes_s;
-    uint32_t burst_bytes,
-        cburst_bytes; /* how much may go at once after silence, at rate and at ceil */
+    uint32_t burst_bytes, cburst_bytes; /* at once after silence, at rate and at ceil */
     uint32_t quantum_bytes;
     uint32_t limit_packets; /* of the leaf's pfifo; 0: no leaf of ours */
 };
@@ -58,7 +57,6 @@ void htb_tree_of(const struct port *want, struct htb_tree *ret_tree);
 uint16_t htb_minor(const struct port *want, enum port_traffic traffic);
 
 /* The steps that turn `have` into `want`, none when it is so already; a tree is changed class by
- * class, without a gap. `have` NULL: no tree of ours is there. steps[HTB_STEPS]. Returns how many.
- */
+ * class, without a gap. `have` NULL: no tree of ours. steps[HTB_STEPS]. Returns how many. */
 uint32_t htb_steps(const struct htb_tree *want, const struct htb_tree *have,
                    struct htb_step *steps);

@@ -1,3 +1,6 @@
+/* The queue driver that brings a port about by HTB, over rtnetlink: what htb.h works out is read from
+ * the kernel and written to it, class by class. What stood at the root before is kept as the bytes
+ * that the kernel tells of it, and put back by the same bytes. */
 #include "hostagent/nl.h"
 #include "hostagent/queues/htb.h"
 #include "hostagent/queues/qdisc.h"
@@ -168,8 +171,7 @@ static struct htb_class read_class(struct rtnl_class *class, const struct raw_li
     return found;
 }
 
-/* The classes of our HTB, root class first; foreign ones beyond HTB_CLASSES are not ours to know.
- */
+/* The classes of our HTB, root class first; what is beyond HTB_CLASSES was put there by others. */
 static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct htb_tree *tree,
                         struct err *err)
 {

@@ -55,8 +55,8 @@ struct qdisc; /* a driver's own state: a netlink socket, or a test's memory */
 struct qdisc_driver {
     const char *name;
     struct qdisc_abilities abilities;
-    int (*open)(struct qdisc **ret_qdisc,
-                struct err *err);       /* in the calling thread's network namespace */
+    /* In the calling thread's network namespace. */
+    int (*open)(struct qdisc **ret_qdisc, struct err *err);
     void (*close)(struct qdisc *qdisc); /* takes NULL */
     /* −ENODEV: there is no such port. */
     int (*facts)(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
@@ -90,8 +90,7 @@ const struct qdisc_driver *qdisc_find(const char *name);
 int qdisc_classes(const struct qdisc_driver *driver, const struct port_wish *wish,
                   uint32_t ret_class[PORT_TRAFFIC], struct err *err);
 
-/* The recorder's transcript: one line a step since open, borrowed until the next call on `qdisc`.
- */
+/* What the recorder was told: a line a step since open, borrowed until the next call on `qdisc`. */
 const char *qdisc_recorder_text(const struct qdisc *qdisc);
 
 /* The recorder: makes `port` look as if a foreign root qdisc of that kind stood there ("" none). */

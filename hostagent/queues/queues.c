@@ -108,13 +108,12 @@ static int restore_port(struct queues *queues, const char *port, struct err *err
 
 int queues_restore(struct queues *queues, struct err *err)
 {
-    int first = 0;
+    int r = 0;
     for (uint32_t i = 0; i < queues->n; i++) {
-        int r = restore_port(queues, queues->ports[i], first ? NULL : err);
-        if (!first)
-            first = r;
+        int other = restore_port(queues, queues->ports[i], r < 0 ? NULL : err);
+        r = r < 0 ? r : other;
     }
-    return first;
+    return r;
 }
 
 int queues_apply(struct queues *queues, struct err *err)

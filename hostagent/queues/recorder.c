@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_BYTES 16384 /* later steps are left out of the transcript */
+#define TEXT_BYTES 16384 /* later steps are left out */
 #define MTU_BYTES  1500
 
 struct recorder_plan {

@@ -19,5 +19,6 @@ struct child_config {
 /* However urgent the agent is, its attempts are not: this process gets the priority of anybody. */
 void child_be_ordinary(void);
 
-/* Descriptors are borrowed. The command is ordinary; whoever calls should be so afterwards. A command that cannot be run says so on error_fd and ends with 127. */
+/* Descriptors are borrowed. The command is ordinary; whoever calls should be so afterwards. A
+ * command that cannot be run says so on error_fd and ends with 127. */
 int child_start(const struct child_config *config, pid_t *ret_pid, struct err *err);

@@ -4,8 +4,7 @@
  * and the status is in the record. Bounds: one agent connection at a time, the newest; PARENT_SAID
  * different things that a command says are kept for a later agent; what the present one does not
  * take in, because it hangs, is not said to it again; standard error is read to the end and only
- * its last line kept. Lives in a fork of duopoly-task, so that no program has to be loaded for it.
- */
+ * its last line kept. Lives in a fork of duopoly-task: no program has to be loaded for it. */
 #pragma once
 
 #include "lib/attempt.h"

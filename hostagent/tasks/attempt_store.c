@@ -72,7 +72,7 @@ static void format_levels(const duopoly_Start *start, char text[LEVELS_SIZE + 1]
 
 static void print_start(FILE *file, const duopoly_Start *start)
 {
-    const duopoly_Resources *r = &start->resources;
+    const duopoly_Resources *resources = &start->resources;
     char status[ATTEMPT_STATUS_SIZE + 1], levels[LEVELS_SIZE + 1];
     attempt_format_status(NULL, status);
     format_levels(start, levels);
@@ -80,8 +80,8 @@ static void print_start(FILE *file, const duopoly_Start *start)
     fprintf(file,
             "unit %" PRIu32 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
             "\ncommand %s\n",
-            start->unit, r->slots, r->cpu_milli, r->mem_bytes, r->gpu_milli, r->gpu_mem_bytes,
-            r->io_bytes_s, start->command);
+            start->unit, resources->slots, resources->cpu_milli, resources->mem_bytes,
+            resources->gpu_milli, resources->gpu_mem_bytes, resources->io_bytes_s, start->command);
     fprintf(file,
             "job %" PRIu64 "\nstage %" PRIu32 "\ntask %" PRIu32 "\nattempt %" PRIu64
             "\ncompute_ns %" PRIu64 "\noutput_bytes %" PRIu64 "\nstall_ms %" PRIu32 "\n",
@@ -89,8 +89,7 @@ static void print_start(FILE *file, const duopoly_Start *start)
             start->output_bytes, start->stall_ms);
 }
 
-/* All of it by one write where that is possible: a record that was cut short in its head is none.
- */
+/* All of it by one write where that is possible: one that was cut short in its head is none. */
 static int write_new(const char *path, const char *text, size_t n, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -140,7 +139,7 @@ static int read_head(const char *path, char head[HEAD_MAX + 1], struct err *err)
     head[n] = 0;
     return n > LEVELS_AT && strncmp(head, ATTEMPT_RECORD, ATTEMPT_STATUS_AT) == 0
                ? 0
-               : err_set(err, EBADMSG, "%s is not an attempt's", path);
+               : err_set(err, EBADMSG, "%s is not the record of an attempt", path);
 }
 
 int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
@@ -148,23 +147,24 @@ int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
 {
     char path[FILES_PATH], head[HEAD_MAX + 1];
     duopoly_Start start = duopoly_Start_init_zero;
-    duopoly_Resources *r = &start.resources;
+    duopoly_Resources *resources = &start.resources;
     unsigned stopped;
     attempt_store_path(store, attempt, path);
-    int got = read_head(path, head, err);
-    if (got < 0)
-        return got;
+    int r = read_head(path, head, err);
+    if (r < 0)
+        return r;
     if (sscanf(head + STOPPED_AT,
                "stopped %u\nlevels %" SCNu32 " %" SCNu32 "\nunit %" SCNu32 " %" SCNd64 " %" SCNd64
                " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "\ncommand %63s\njob %" SCNu64
                "\nstage %" SCNu32 "\ntask %" SCNu32 "\nattempt %" SCNu64 "\ncompute_ns %" SCNu64
                "\noutput_bytes %" SCNu64 "\nstall_ms %" SCNu32,
-               &stopped, &start.coflow_level, &start.macroflow_level, &start.unit, &r->slots,
-               &r->cpu_milli, &r->mem_bytes, &r->gpu_milli, &r->gpu_mem_bytes, &r->io_bytes_s,
+               &stopped, &start.coflow_level, &start.macroflow_level, &start.unit,
+               &resources->slots, &resources->cpu_milli, &resources->mem_bytes,
+               &resources->gpu_milli, &resources->gpu_mem_bytes, &resources->io_bytes_s,
                start.command, &start.job, &start.stage, &start.task, &start.attempt,
                &start.compute_ns, &start.output_bytes, &start.stall_ms) != 18 ||
         start.attempt != attempt)
-        return err_set(err, EBADMSG, "%s is not an attempt's", path);
+        return err_set(err, EBADMSG, "%s is not the record of an attempt", path);
     start.has_resources = true;
     *ret_start = start;
     *ret_stopped = stopped != 0;
@@ -298,8 +298,8 @@ int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, st
         if (!parse_output(entry->d_name, &output) || output.job != job)
             continue;
         files_path(place, "%.200s/%.255s", path, entry->d_name);
-        int removed = files_remove_tree(place, err);
-        r = removed < 0 ? removed : r;
+        int other = files_remove_tree(place, err);
+        r = other < 0 ? other : r;
     }
     closedir(dir);
     return r;

@@ -1,8 +1,9 @@
 /* What is on disk of attempts and outputs, so that a new agent finds it.
  *
- *   DIR/attempts/ATTEMPT      its record (ATTEMPT: 16 hexadecimal digits): what was asked for, the
- *                             command's input, and what has become of it (lib/attempt.h)
- *   DIR/attempts/ATTEMPT.s    its parent's socket, while the parent has no agent
+ *   DIR/attempts/ATTEMPT                 its record (ATTEMPT: 16 hexadecimal digits): what was
+ *                                        asked for, the command's input, and what has become of it
+ *                                        (lib/attempt.h)
+ *   DIR/attempts/ATTEMPT.s               its parent's socket, while the parent has no agent
  *   DIR/outputs/JOB-STAGE-TASK-ATTEMPT   what the command left: an output held
  *
  * A record goes when the controller has the result; an output when its job is forgotten or its
@@ -58,8 +59,7 @@ void attempt_store_remove(const struct attempt_store *store, uint64_t attempt);
 int attempt_store_list(const struct attempt_store *store,
                        void (*each)(void *user, uint64_t attempt), void *user, struct err *err);
 
-/* Keeps the output of a successful attempt if there is one, else removes it. Whether one is held.
- */
+/* Keeps the output of a successful attempt, removes another's. Whether one is held now. */
 bool attempt_store_settle_output(const struct attempt_store *store, const duopoly_Start *start,
                                  bool success);
 int attempt_store_list_outputs(const struct attempt_store *store,

@@ -3,8 +3,9 @@
  *
  * One subtree per agent, outside the agent's own service cgroup:
  *   ROOT/SUBTREE/ATTEMPT       duopoly-task, the attempt's parent
- *   ROOT/SUBTREE/ATTEMPT/task  the command and all its descendants: what is marked, counted and
- * killed ATTEMPT is 16 hexadecimal digits. A cgroup's id, as the kernel gives it to eBPF, is its
+ *   ROOT/SUBTREE/ATTEMPT/task  the command and all its descendants: who is marked and counted
+ *
+ * ATTEMPT is 16 hexadecimal digits. A cgroup's id, as the kernel gives it to eBPF, is its
  * directory's inode. Blocking, for a few file operations. */
 #pragma once
 

@@ -26,7 +26,6 @@ bool slots_possible(const struct slots *slots, uint32_t unit, const duopoly_Reso
 /* Whether it fits now. */
 bool slots_fit(const struct slots *slots, uint32_t unit, const duopoly_Resources *demand);
 
-/* Takes and gives without asking: a found attempt occupies what it occupies, also beyond the total.
- */
+/* Without asking: an attempt that was found occupies what it occupies, also beyond the total. */
 void slots_take(struct slots *slots, uint32_t unit, const duopoly_Resources *demand);
 void slots_give(struct slots *slots, uint32_t unit, const duopoly_Resources *demand);

@@ -134,7 +134,7 @@ static int give(struct starter *starter, const char *text, size_t n,
         r = send_order(starter->socket, text, n, fds);
     }
     if (r == -EAGAIN)
-        return err_set(err, EAGAIN, "duopoly-task has more orders than it comes to");
+        return err_set(err, EAGAIN, "duopoly-task has more orders waiting than it can take");
     return r < 0 ? err_sys(err, -r, "an order to duopoly-task") : 0;
 }
 

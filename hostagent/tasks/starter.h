@@ -4,8 +4,9 @@
  * duopoly-task is started by the first order, and again by the next one after it died or was
  * replaced. Nothing waits for it: an attempt's socket tells what becomes of an order. It says
  * "parent" or "failed", or it ends: then the order was lost with duopoly-task. When it says nothing
- * for too long, whoever gave the order calls starter_replace (TASKS_START_WAIT_MS). Bound: STARTER_WAITING bytes of orders
- * that wait, more is refused. One thread, in the event loop; an order costs two system calls. */
+ * for too long, whoever gave the order calls starter_replace (TASKS_START_WAIT_MS). Bound:
+ * STARTER_WAITING bytes of orders that wait, more is refused. One thread, in the event loop; an
+ * order costs two system calls. */
 #pragma once
 
 #include "lib/attempt.h"

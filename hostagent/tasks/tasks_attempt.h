@@ -67,8 +67,8 @@ static inline bool attempt_runs(const struct agent_attempt *attempt)
 struct agent_attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id);
 /* NULL: no memory, or TASKS_MAX are there. */
 struct agent_attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
-void attempt_drop(
-    struct agent_attempt *attempt); /* from the table, with all that it owns; not from the disk */
+/* From the table, with all that it owns; not from the disk. */
+void attempt_drop(struct agent_attempt *attempt);
 void attempt_tell(struct agent_attempt *attempt, const char *text);
 /* Its levels into the marks. */
 int attempt_mark(struct agent_attempt *attempt, struct err *err);

@@ -1,3 +1,6 @@
+/* What becomes of an attempt whose process was ordered, as its parent's socket tells it: what the
+ * command says, the start, the end. The last part finds the attempts of a former agent again, by
+ * their records and their parents' sockets. */
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
 #include "lib/now.h"

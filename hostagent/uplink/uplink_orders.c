@@ -1,3 +1,9 @@
+/* What the session carries: orders of the controller, each obeyed and acknowledged; states, results
+ * and reports to it; the inventory with which a session begins.
+ *
+ * Two lists tie messages to attempts. `starts` holds the controller's starts that have not taken
+ * effect: the acknowledgement of each waits for its attempt's first state. `results` holds our
+ * results until the controller has acknowledged them: only then they leave the disk. */
 #include "hostagent/uplink/uplink_session.h"
 #include "lib/log.h"
 #include "lib/now.h"

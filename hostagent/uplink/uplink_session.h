@@ -26,8 +26,7 @@ struct uplink {
     bool open;    /* WELCOME came */
     uint32_t epoch;
     uint64_t boot;
-    uint64_t began_ns,
-        hellos; /* of this process: a younger one's HELLOs are all newer than its own */
+    uint64_t began_ns, hellos; /* of this process: a younger one's HELLOs are newer than its own */
     uint64_t heard_ns, sent_ns, heartbeat_ns, silent_ns;
     uint64_t retry_ns; /* 0: no */
     uint64_t rival_ns; /* how long it waits for another agent of its name; 0: there is none */

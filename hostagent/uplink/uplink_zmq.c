@@ -1,6 +1,7 @@
 #include "hostagent/uplink/uplink_zmq.h"
 
 #include "hostagent/uplink/uplink_session.h"
+#include "lib/conf.h"
 #include "lib/log.h"
 #include "lib/now.h"
 
@@ -31,9 +32,12 @@ static uint64_t boot_number(void)
 static uint32_t read_epoch(const struct uplink *uplink)
 {
     char path[FILES_PATH], text[32];
+    int64_t epoch;
     files_path(path, "%s/epoch", uplink->state_dir);
-    return files_read(path, text, sizeof(text), NULL, NULL) < 0 ? 0
-                                                                : (uint32_t)strtoul(text, NULL, 10);
+    if (files_read(path, text, sizeof(text), NULL, NULL) < 0)
+        return 0;
+    text[strcspn(text, "\n")] = 0;
+    return conf_number(CONF_INT, text, &epoch, NULL) < 0 ? 0 : (uint32_t)epoch;
 }
 
 static void keep_epoch(struct uplink *uplink, uint32_t epoch)
@@ -232,7 +236,7 @@ static void on_malformed(void *user, uint64_t peer, const struct err *err)
     struct uplink *uplink = user;
     (void)peer;
     uplink->refused++;
-    log_warning(LOG_FAULT_PEER, "a message of the controller is none: %s", err->text);
+    log_warning(LOG_FAULT_PEER, "a message from the controller cannot be read: %s", err->text);
 }
 
 static void keep_alive(struct uplink *uplink, uint64_t now)
