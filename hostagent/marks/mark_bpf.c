@@ -298,20 +298,14 @@ static int ebpf_remove(const struct mark_config *config, struct err *err)
     return r;
 }
 
-static int ebpf_tasks_set(struct mark *mark, const struct mark_task_levels *levels, uint32_t n,
-                          struct err *err)
+static int ebpf_task_set(struct mark *mark, const struct mark_task_levels *levels, struct err *err)
 {
     int tasks = bpf_map__fd(mark->skel->maps.tasks),
         received = bpf_map__fd(mark->skel->maps.received);
-    const uint64_t none = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t word = mark_word(levels[i].coflow, levels[i].macroflow);
-        if (bpf_map_update_elem(tasks, &levels[i].cgroup, &word, BPF_ANY) < 0 ||
-            (bpf_map_update_elem(received, &levels[i].cgroup, &none, BPF_NOEXIST) < 0 &&
-             errno != EEXIST))
-            return err_sys(err, errno, "setting the levels of a task (%d may have some)",
-                           MARK_TASKS);
-    }
+    const uint64_t none = 0, word = mark_word(levels->coflow, levels->macroflow);
+    if (bpf_map_update_elem(tasks, &levels->cgroup, &word, BPF_ANY) < 0 ||
+        (bpf_map_update_elem(received, &levels->cgroup, &none, BPF_NOEXIST) < 0 && errno != EEXIST))
+        return err_sys(err, errno, "setting the levels of a task (%d may have some)", MARK_TASKS);
     return 0;
 }
 
@@ -509,7 +503,7 @@ const struct mark_driver mark_ebpf = {
     .open = ebpf_open,
     .close = ebpf_close,
     .remove = ebpf_remove,
-    .tasks_set = ebpf_tasks_set,
+    .task_set = ebpf_task_set,
     .task_end = ebpf_task_end,
     .task_forget = ebpf_task_forget,
     .flows_set = ebpf_flows_set,

@@ -31,9 +31,8 @@ struct mark_driver {
     /* What an instance with this configuration left, whether or not it runs: also nothing. */
     int (*remove)(const struct mark_config *config, struct err *err);
 
-    /* New or known cgroups. −E2BIG: MARK_TASKS are there. */
-    int (*tasks_set)(struct mark *mark, const struct mark_task_levels *levels, uint32_t n,
-                     struct err *err);
+    /* A new cgroup or a known one. −E2BIG: MARK_TASKS are there. */
+    int (*task_set)(struct mark *mark, const struct mark_task_levels *levels, struct err *err);
     /* The task ended: what its sockets still send is unmarked. The bytes stay readable. */
     int (*task_end)(struct mark *mark, uint64_t cgroup, struct err *err);
     int (*task_forget)(struct mark *mark, uint64_t cgroup, struct err *err);

@@ -62,15 +62,13 @@ static int add_task(struct mark *mark, uint64_t cgroup)
     return 0;
 }
 
-static int recorder_tasks_set(struct mark *mark, const struct mark_task_levels *levels, uint32_t n,
-                              struct err *err)
+static int recorder_task_set(struct mark *mark, const struct mark_task_levels *levels,
+                             struct err *err)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        if (add_task(mark, levels[i].cgroup) < 0)
-            return err_set(err, E2BIG, "%d tasks have levels already", TASKS);
-        note(mark, "task %llu levels %u %u\n", (unsigned long long)levels[i].cgroup,
-             levels[i].coflow, levels[i].macroflow);
-    }
+    if (add_task(mark, levels->cgroup) < 0)
+        return err_set(err, E2BIG, "%d tasks have levels already", TASKS);
+    note(mark, "task %llu levels %u %u\n", (unsigned long long)levels->cgroup, levels->coflow,
+         levels->macroflow);
     return 0;
 }
 
@@ -152,7 +150,7 @@ const struct mark_driver mark_recorder = {
     .open = recorder_open,
     .close = recorder_close,
     .remove = recorder_remove,
-    .tasks_set = recorder_tasks_set,
+    .task_set = recorder_task_set,
     .task_end = recorder_task_end,
     .task_forget = recorder_task_forget,
     .flows_set = recorder_flows_set,

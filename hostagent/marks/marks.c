@@ -78,10 +78,10 @@ int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels,
 {
     int r = 0;
     for (uint32_t i = 0; i < n; i++) {
-        r = marks->driver->tasks_set(marks->mark, &levels[i], 1, err);
+        r = marks->driver->task_set(marks->mark, &levels[i], err);
         if (r < 0)
             return r;
-        nudge_levels(marks->nudge, &levels[i], 1);
+        nudge_levels(marks->nudge, &levels[i]);
     }
     return r;
 }

@@ -111,12 +111,11 @@ static void note_promoted(void *user, const struct promote_task *task)
     }
 }
 
-void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels, uint32_t n)
+void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels)
 {
     struct promote_task task;
-    for (uint32_t i = 0; nudge && i < n; i++)
-        if (promote_set(nudge->promote, &levels[i], &task))
-            note_promoted(nudge, &task);
+    if (nudge && promote_set(nudge->promote, levels, &task))
+        note_promoted(nudge, &task);
 }
 
 void nudge_mode(struct nudge *nudge, uint32_t mode)

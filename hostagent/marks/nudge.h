@@ -53,7 +53,7 @@ int nudge_open(const struct mark_config *marks, uint64_t link_bps, uint32_t mode
 void nudge_close(struct nudge *nudge);
 
 /* The marks have these levels, this mode, or no levels for the cgroup, from now on. */
-void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels, uint32_t n);
+void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels);
 void nudge_mode(struct nudge *nudge, uint32_t mode);
 void nudge_forget(struct nudge *nudge, uint64_t cgroup);
 

@@ -44,8 +44,8 @@ static void hold_to_contract(const struct mark_driver *driver)
                                                {.cgroup = 12, .coflow = MARK_UNMARKED}};
     if (driver->open(&config, &mark, &err) < 0)
         fail_msg("%s: %s", driver->name, err.text);
-    assert_int_equal(driver->tasks_set(mark, levels, 2, &err), 0);
-    assert_int_equal(driver->tasks_set(mark, levels, 2, &err), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(driver->task_set(mark, &levels[i % 2], &err), 0);
     assert_int_equal(driver->mode_set(mark, 1, &err), 0);
     assert_int_equal(driver->mode_get(mark, &mode, &err), 0);
     assert_int_equal(mode, 1);
@@ -153,7 +153,7 @@ static void test_the_recorder_says_what_it_was_told(void **state)
     struct mark *mark = NULL;
     const struct mark_task_levels levels = {.cgroup = 4, .coflow = 1, .macroflow = 2};
     assert_int_equal(mark_recorder.open(&config, &mark, NULL), 0);
-    mark_recorder.tasks_set(mark, &levels, 1, NULL);
+    mark_recorder.task_set(mark, &levels, NULL);
     mark_recorder.mode_set(mark, 1, NULL);
     mark_recorder.task_end(mark, 4, NULL);
     assert_string_equal(mark_recorder_text(mark), "task 4 levels 1 2\nmode 1\ntask 4 end\n");

@@ -38,10 +38,10 @@ void nudge_close(struct nudge *nudge)
         nudge->closed++;
 }
 
-void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels, uint32_t n)
+void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels)
 {
-    for (uint32_t i = 0; nudge && i < n; i++)
-        nudge->levels[nudge->levels_n++] = levels[i];
+    if (nudge)
+        nudge->levels[nudge->levels_n++] = *levels;
 }
 
 void nudge_mode(struct nudge *nudge, uint32_t mode)
