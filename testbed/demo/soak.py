@@ -23,6 +23,8 @@ LOOK_SECONDS = 5
 # An outage lasts at most 90 s, TCP's next try comes as much later at most, and then the rest of the queue goes first.
 STILL_SECONDS = 200
 RUN_OUT_SECONDS = 300
+# So long the driver waits for a job to end: the last large one of a round begins again with every data server that is away.
+PATIENCE_SECONDS = 600
 CALM_SECONDS = 30
 SHOWN_MAX = 20
 WAITING_STATES = ("sent", "queued", "started", "receiving")
@@ -66,7 +68,7 @@ class Driver:
                 job["name"] = "%d-%s" % (self.starts, job.get("name", "job"))
                 out.write(json.dumps(job) + "\n")
         command = [self.running.program("duopoly-replay"), "--socket", self.running.socket, "--label", "soak", "--rounds", "0",
-                   "--set", "jobs=" + self.jobs, path]
+                   "--patience", str(PATIENCE_SECONDS), "--set", "jobs=" + self.jobs, path]
         with open(self._log(), "ab") as out:
             self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                           start_new_session=True)

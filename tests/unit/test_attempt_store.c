@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pb_encode.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -69,6 +70,18 @@ static void test_input_is_the_schema_s_example(void **state)
     attempt_store_remove(&store, start.attempt);
 }
 
+/* By what a peer would see of them: structures have bytes between their fields. */
+static void assert_same_start(const duopoly_Start *one, const duopoly_Start *other)
+{
+    uint8_t a[duopoly_Start_size], b[duopoly_Start_size];
+    pb_ostream_t to_a = pb_ostream_from_buffer(a, sizeof(a));
+    pb_ostream_t to_b = pb_ostream_from_buffer(b, sizeof(b));
+    assert_true(pb_encode(&to_a, duopoly_Start_fields, one));
+    assert_true(pb_encode(&to_b, duopoly_Start_fields, other));
+    assert_int_equal(to_a.bytes_written, to_b.bytes_written);
+    assert_memory_equal(a, b, to_a.bytes_written);
+}
+
 static void test_an_attempt_comes_back(void **state)
 {
     (void)state;
@@ -78,7 +91,7 @@ static void test_an_attempt_comes_back(void **state)
     bool stopped = true;
     assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), 0);
     assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), 0);
-    assert_memory_equal(&start, &back, sizeof(back));
+    assert_same_start(&start, &back);
     assert_false(stopped);
     start.coflow_level = UINT32_MAX;
     assert_int_equal(attempt_store_write_levels(&store, &start, NULL), 0);
@@ -89,7 +102,7 @@ static void test_an_attempt_comes_back(void **state)
     assert_int_equal(read.exit_status, 3);
     assert_string_equal(read.last_line, "no luck");
     assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), 0);
-    assert_memory_equal(&start, &back, sizeof(back));
+    assert_same_start(&start, &back);
     assert_true(stopped);
     assert_int_equal(attempt_store_list(&store, count_one, &sum, NULL), 0);
     assert_int_equal(sum, 77);
