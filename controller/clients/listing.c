@@ -205,13 +205,15 @@ static void ended_tasks_page(const struct conductor *conductor, const duopoly_Li
 {
     const struct history *history = conductor_history(conductor);
     const struct ending *ending;
-    uint64_t place = list->cursor;
-    while (page->tasks_count < MOST(page->tasks)) {
-        if (!(ending = history_after(history, list->job, place, &place)))
+    uint64_t place = list->cursor, next = place;
+    while ((ending = history_after(history, list->job, place, &next))) {
+        if (page->tasks_count == MOST(page->tasks)) {
+            page->cursor = place;
             return;
+        }
         ending_row(conductor, ending, &page->tasks[page->tasks_count++]);
+        place = next;
     }
-    page->cursor = place;
 }
 
 static void running_page(const struct conductor *conductor, const duopoly_List *list,
@@ -245,14 +247,14 @@ static void job_tasks_page(const struct conductor *conductor, const duopoly_List
     struct task_view task;
     index -= index > 0;
     for (int looks = 0; engine_stage(engine, list->job, stage, &view) == 0; looks++) {
-        if (page->tasks_count == MOST(page->tasks) || looks == LISTING_LOOKS) {
-            page->cursor = (uint64_t)stage << 32 | (index + 1);
-            return;
-        }
         if (index >= view.tasks) {
             stage++;
             index = 0;
             continue;
+        }
+        if (page->tasks_count == MOST(page->tasks) || looks >= LISTING_LOOKS) {
+            page->cursor = (uint64_t)stage << 32 | (index + 1);
+            return;
         }
         if (engine_task(engine, list->job, stage, index++, &task) == 0 &&
             (list->finished || task.state == TASK_RUNNING))
