@@ -42,6 +42,7 @@
 #define ATTEMPT_STATUS_AT   21                       /* where its second line is */
 #define ATTEMPT_STATUS_SIZE 280                      /* with its newline */
 #define ATTEMPT_SOCKET_END  ".s"
+#define ATTEMPT_ORDERS_FD   3 /* duopoly-task's end of the socket for orders */
 
 struct attempt_status {
     int32_t exit_status;          /* ≥ 0 exit code, < 0 −signal */

@@ -1,4 +1,6 @@
 #include "hostagent/marks/mark_driver.h"
+
+#include "hostagent/address.h"
 #include "lib/conf.h"
 
 #include <arpa/inet.h>
@@ -34,29 +36,17 @@ void mark_settings_of(const struct mark_config *config, struct mark_settings *re
     *ret_settings = settings;
 }
 
-static int parse_address(const char *text, uint8_t address[16], uint32_t *ret_most)
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    if (inet_pton(AF_INET6, text, address) == 1) {
-        *ret_most = 128;
-        return 0;
-    }
-    memcpy(address, mapped, sizeof(mapped));
-    *ret_most = 32;
-    return inet_pton(AF_INET, text, address + 12) == 1 ? 0 : -EINVAL;
-}
-
 int mark_prefix_parse(const char *text, struct mark_prefix *ret_prefix, struct err *err)
 {
     char address[INET6_ADDRSTRLEN + 1];
     struct mark_prefix prefix = {0};
     size_t length = strcspn(text, "/");
-    uint32_t most = 0;
+    uint32_t most = strchr(text, ':') ? 128 : 32;
     if (length < sizeof(address)) {
         memcpy(address, text, length);
         address[length] = 0;
     }
-    if (length >= sizeof(address) || parse_address(address, prefix.address, &most) < 0)
+    if (length >= sizeof(address) || address_parse(address, prefix.address) < 0)
         return err_set(err, EINVAL, "\"%s\" is not an address or prefix such as 10.0.0.0/8", text);
     int64_t bits = most;
     if (text[length] && (conf_number(CONF_INT, text + length + 1, &bits, NULL) < 0 || bits < 0 ||

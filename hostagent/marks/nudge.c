@@ -1,5 +1,6 @@
 #include "hostagent/marks/nudge.h"
 
+#include "hostagent/address.h"
 #include "hostagent/marks/nudge_packet.h"
 #include "hostagent/marks/promote.h"
 #include "hostagent/marks/receivers_bpf.h"
@@ -38,9 +39,9 @@ static void send_packet(struct nudge *nudge, const struct receiver *to, const ui
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-    memcpy(&v4.sin_addr, to->peer + 12, 4);
+    memcpy(&v4.sin_addr, to->peer + ADDRESS_V4_AT, 4);
     memcpy(&v6.sin6_addr, to->peer, 16);
-    ssize_t sent = nudge_packet_is_v4(to)
+    ssize_t sent = address_is_v4(to->peer)
                        ? sendto(nudge->v4, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
                                 (const struct sockaddr *)&v4, sizeof(v4))
                        : sendto(nudge->v6, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL,

@@ -1,5 +1,7 @@
 #include "hostagent/marks/nudge_packet.h"
 
+#include "hostagent/address.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -11,15 +13,8 @@
 #define ICMP_BYTES    8
 #define QUOTED_BYTES  8 /* of the segment, what RFC 792 asks for: ports and sequence number */
 #define ACK_FLAG      0x10
-#define V4_PLACE      12 /* of an IPv4 address in a v4-mapped one */
-#define UNREACHABLE   3  /* network (code 0) */
-#define UNREACHABLE_6 1  /* no route (code 0) */
-
-bool nudge_packet_is_v4(const struct receiver *receiver)
-{
-    static const uint8_t mapped[V4_PLACE] = {[10] = 0xff, [11] = 0xff};
-    return memcmp(receiver->peer, mapped, sizeof(mapped)) == 0;
-}
+#define UNREACHABLE   3 /* network (code 0) */
+#define UNREACHABLE_6 1 /* no route (code 0) */
 
 static uint8_t *put8(uint8_t *at, uint32_t value)
 {
@@ -61,7 +56,7 @@ static void put_checksum(uint8_t *at, uint32_t total)
 /* Addresses, length and protocol, as TCP's and ICMPv6's checksums cover them. */
 static uint32_t pseudo_header(const struct receiver *receiver, uint32_t bytes, uint8_t protocol)
 {
-    uint32_t skip = nudge_packet_is_v4(receiver) ? V4_PLACE : 0;
+    uint32_t skip = address_is_v4(receiver->peer) ? ADDRESS_V4_AT : 0;
     uint32_t total = sum(receiver->local + skip, 16 - skip, bytes + protocol);
     return sum(receiver->peer + skip, 16 - skip, total);
 }
@@ -77,7 +72,7 @@ static uint8_t *put_ip(uint8_t *at, bool v4, const uint8_t from[16], const uint8
     uint8_t *header = at;
     at = put16(put8(put8(at, 0x45), (uint32_t)dscp << 2), V4_BYTES + payload);
     at = put16(put8(put8(put32(at, 0), HOPS), protocol), 0);
-    at = put_bytes(put_bytes(at, from + V4_PLACE, 4), to + V4_PLACE, 4);
+    at = put_bytes(put_bytes(at, from + ADDRESS_V4_AT, 4), to + ADDRESS_V4_AT, 4);
     put_checksum(header + 10, sum(header, V4_BYTES, 0));
     return at;
 }
@@ -85,8 +80,8 @@ static uint8_t *put_ip(uint8_t *at, bool v4, const uint8_t from[16], const uint8
 uint32_t nudge_packet_acknowledge(const struct receiver *receiver, uint8_t dscp,
                                   uint8_t ret_packet[NUDGE_PACKET_BYTES])
 {
-    uint8_t *tcp = put_ip(ret_packet, nudge_packet_is_v4(receiver), receiver->local, receiver->peer,
-                          dscp, IPPROTO_TCP, TCP_BYTES);
+    uint8_t *tcp = put_ip(ret_packet, address_is_v4(receiver->peer), receiver->local,
+                          receiver->peer, dscp, IPPROTO_TCP, TCP_BYTES);
     uint8_t *at = put_bytes(tcp, &receiver->local_port, 2);
     at = put_bytes(at, &receiver->peer_port, 2);
     at = put32(put32(at, receiver->send_next), receiver->receive_next);
@@ -99,7 +94,7 @@ uint32_t nudge_packet_acknowledge(const struct receiver *receiver, uint8_t dscp,
 uint32_t nudge_packet_unreachable(const struct receiver *receiver, uint8_t dscp,
                                   uint8_t ret_packet[NUDGE_PACKET_BYTES])
 {
-    bool v4 = nudge_packet_is_v4(receiver);
+    bool v4 = address_is_v4(receiver->peer);
     uint8_t protocol = v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6;
     uint32_t bytes = ICMP_BYTES + (v4 ? V4_BYTES : V6_BYTES) + QUOTED_BYTES;
     uint8_t *icmp = put_ip(ret_packet, v4, receiver->local, receiver->peer, dscp, protocol, bytes);

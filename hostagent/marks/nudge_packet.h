@@ -18,7 +18,6 @@
 
 #include "hostagent/marks/receivers_abi.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define NUDGE_PACKET_BYTES 128
@@ -28,6 +27,3 @@ uint32_t nudge_packet_acknowledge(const struct receiver *receiver, uint8_t dscp,
                                   uint8_t ret_packet[NUDGE_PACKET_BYTES]);
 uint32_t nudge_packet_unreachable(const struct receiver *receiver, uint8_t dscp,
                                   uint8_t ret_packet[NUDGE_PACKET_BYTES]);
-
-/* Whether the addresses are v4-mapped. */
-bool nudge_packet_is_v4(const struct receiver *receiver);

@@ -9,14 +9,13 @@
  *
  * Linked statically, without more libraries than the C library. */
 #include "hostagent/task/orders.h"
+#include "lib/attempt.h"
 #include "lib/program.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#define ORDERS_FD 3
 
 int main(int argc, char **argv)
 {
@@ -27,15 +26,15 @@ int main(int argc, char **argv)
         puts("duopoly-task " DUOPOLY_VERSION);
         return 0;
     }
-    if (argc != 1 || getsockopt(ORDERS_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
+    if (argc != 1 || getsockopt(ATTEMPT_ORDERS_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
         type != SOCK_SEQPACKET) {
         fprintf(stderr,
                 "duopoly-task: duopoly-agent starts this program, with a socket as descriptor %d "
                 "and no arguments\n",
-                ORDERS_FD);
+                ATTEMPT_ORDERS_FD);
         return 2;
     }
-    fcntl(ORDERS_FD, F_SETFD, FD_CLOEXEC);
-    orders_serve(ORDERS_FD);
+    fcntl(ATTEMPT_ORDERS_FD, F_SETFD, FD_CLOEXEC);
+    orders_serve(ATTEMPT_ORDERS_FD);
     return 0;
 }

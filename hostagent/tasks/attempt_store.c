@@ -1,6 +1,7 @@
 #include "hostagent/tasks/attempt_store.h"
 
-#include <arpa/inet.h>
+#include "hostagent/address.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,10 +54,8 @@ void attempt_store_output_path(const struct attempt_store *store, const duopoly_
 
 static void print_input(FILE *file, const duopoly_Input *input)
 {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     char address[INET6_ADDRSTRLEN];
-    bool v4 = memcmp(input->address, mapped, sizeof(mapped)) == 0;
-    inet_ntop(v4 ? AF_INET : AF_INET6, input->address + (v4 ? 12 : 0), address, sizeof(address));
+    address_print(input->address, address);
     if (input->block)
         fprintf(file, "input %s %" PRIu64 " block\n", address, input->bytes);
     else

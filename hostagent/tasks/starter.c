@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ORDERS_FD 3
-
 struct starter {
     const char *program;
     sd_event *event;
@@ -72,9 +70,9 @@ static int spawn(struct starter *starter, int socket)
     if (r == 0)
         r = posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
     if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&actions, socket, ORDERS_FD);
+        r = posix_spawn_file_actions_adddup2(&actions, socket, ATTEMPT_ORDERS_FD);
     if (r == 0)
-        r = posix_spawn_file_actions_addclosefrom_np(&actions, ORDERS_FD + 1);
+        r = posix_spawn_file_actions_addclosefrom_np(&actions, ATTEMPT_ORDERS_FD + 1);
     if (r == 0)
         r = posix_spawn(&starter->pid, starter->program, &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);

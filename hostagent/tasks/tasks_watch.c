@@ -1,11 +1,11 @@
 /* What becomes of an attempt whose process was ordered, as its parent's socket tells it: what the
  * command says, the start, the end. The last part finds the attempts of a former agent again, by
  * their records and their parents' sockets. */
+#include "hostagent/address.h"
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
 #include "lib/now.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,19 +18,6 @@
 #include <unistd.h>
 
 #define ANSWER_MS 1000 /* for a parent that lives to listen to a new agent */
-
-/* 16 bytes, IPv4 mapped. */
-static int address_parse(const char *text, uint8_t *ret_address)
-{
-    struct in_addr v4;
-    if (inet_pton(AF_INET, text, &v4) == 1) {
-        memset(ret_address, 0, 10);
-        memset(ret_address + 10, 0xff, 2);
-        memcpy(ret_address + 12, &v4, 4);
-        return 0;
-    }
-    return inet_pton(AF_INET6, text, ret_address) == 1 ? 0 : -EINVAL;
-}
 
 static void on_missing(struct agent_attempt *attempt, const struct attempt_said *said)
 {

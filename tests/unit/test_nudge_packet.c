@@ -10,6 +10,7 @@
 #include <netinet/ip6.h>
 #include <netinet/ip_icmp.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Written differently from the code under test: bytes are added in memory order, as RFC 1071
