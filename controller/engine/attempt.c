@@ -3,7 +3,7 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 #include "controller/engine/source.h"
@@ -16,12 +16,8 @@ struct attempt *attempt_find(const struct engine *engine, uint64_t number)
 {
     struct sorted_key key = {number, 0, 0};
     struct sorted_node *node = sorted_find(&engine->attempts, key);
-    return node ? sorted_owner(node, struct attempt, by_number) : NULL;
+    return node ? container_of(node, struct attempt, by_number) : NULL;
 }
-
-/* ---- what it reads
- * ----------------------------------------------------------------------------------------------------------------
- */
 
 struct remote {
     uint32_t host;
@@ -115,10 +111,6 @@ uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt 
     return remote.bytes;
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------------------------------------------
- */
-
 /* WHY by number: lists must not remember in which order surprises came, or a loaded dump would
  * decide otherwise. */
 static void join_task(struct attempt *attempt, struct task *task)
@@ -158,7 +150,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     host_occupy(engine, host, unit, resources, true);
     if (task) {
         join_task(attempt, task);
-        local_recount(engine, task->stage->job, host);
+        locality_recount(engine, task->stage->job, host);
     }
     policy_begin_attempt(engine, attempt);
     return attempt;
@@ -188,7 +180,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     struct stage *stage = attempt->task->stage;
     TAILQ_REMOVE(&stage->attempts, attempt, of_stage);
     attempt->task = NULL;
-    local_recount(engine, stage->job, attempt->host);
+    locality_recount(engine, stage->job, attempt->host);
 }
 
 void attempt_destroy(struct engine *engine, struct attempt *attempt)
@@ -300,10 +292,6 @@ void attempts_of_host_lost(struct engine *engine, struct host *host)
     }
     job_outputs_of_host_lost(engine, host);
 }
-
-/* ---- news
- * ------------------------------------------------------------------------------------------------------------------------------
- */
 
 /* The attempt that a fact speaks of; an unknown one is counted and ignored. */
 static struct attempt *known(struct engine *engine, const struct event *event)

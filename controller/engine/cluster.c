@@ -1,6 +1,6 @@
 #include "controller/engine/cluster.h"
 
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 
 #include "controller/engine/attempt.h"
 #include "controller/engine/congestion.h"
@@ -40,10 +40,6 @@ bool cluster_has_label(const char *labels, const char *label)
             return true;
     return false;
 }
-
-/* ---- the index per shape
- * ------------------------------------------------------------------------------------------------
- */
 
 static void fit_unplace(struct shape *shape, struct fit *fit)
 {
@@ -111,7 +107,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
     shape->flips += (here->fitting > 0) != was_fitting;
     host_shape_update(shape, here);
     if (here->capable != was_capable)
-        local_host_changed(engine, host);
+        locality_host_changed(engine, host);
 }
 
 void host_touch(struct engine *engine, struct host *host)
@@ -210,10 +206,6 @@ struct shape *cluster_shape(struct engine *engine, const struct resources *deman
             shape_drop(engine, engine->shapes[i]);
     return cluster_shape_create(engine, demand, constraint);
 }
-
-/* ---- hosts
- * -----------------------------------------------------------------------------------------------------------------
- */
 
 /* A change of a host stands between these two, so that the sums of hosts that are up stay right
  * whatever changed. */

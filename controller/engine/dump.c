@@ -5,19 +5,17 @@
 #include "controller/engine/field.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/source.h"
+#include "lib/fnv1a.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- flat pictures of what is not an event
- * ---------------------------------------------------------------------------------------- */
 
 struct clock_record {
     int64_t now_ns, mode_since_ns;
@@ -221,10 +219,6 @@ static const struct record_kind kinds[RECORDS] = {
                       {F(stall_record, reader, U32), F(stall_record, source, U32),
                        F(stall_record, attempt, U64)}},
 };
-
-/* ---- dump
- * ------------------------------------------------------------------------------------------------------------------------------
- */
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
@@ -531,13 +525,13 @@ int engine_dump_in(const struct engine *engine, void *room,
         if (engine->hosts[i])
             dump_host(&d, engine->hosts[i]);
     for (node = sorted_first(&engine->finished_age); node; node = sorted_next(node))
-        put_record(&d, RECORD_FINISHED, sorted_owner(node, struct finished, by_age));
+        put_record(&d, RECORD_FINISHED, container_of(node, struct finished, by_age));
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
-        dump_job(&d, sorted_owner(node, struct job, by_number));
+        dump_job(&d, container_of(node, struct job, by_number));
     for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
-        dump_attempt(&d, sorted_owner(node, struct attempt, by_number));
+        dump_attempt(&d, container_of(node, struct attempt, by_number));
     for (node = sorted_first(&engine->blind); node; node = sorted_next(node))
-        dump_blind(&d, sorted_owner(node, struct blind, by_source));
+        dump_blind(&d, container_of(node, struct blind, by_source));
     int r = policy_dump(engine, d.buffer, put_line, &d);
     d.error = d.error ? d.error : r;
     put_record(&d, RECORD_END, NULL);
@@ -556,22 +550,16 @@ int engine_dump(const struct engine *engine,
 static int hash_line(void *context, const char *line, size_t length)
 {
     uint64_t *hash = context;
-    for (size_t i = 0; i < length; i++)
-        *hash = (*hash ^ (unsigned char)line[i]) * 0x100000001b3u;
-    *hash = (*hash ^ '\n') * 0x100000001b3u;
+    *hash = fnv1a(fnv1a(*hash, line, length), "\n", 1);
     return 0;
 }
 
 uint64_t engine_digest(const struct engine *engine)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = FNV1A_NOTHING;
     engine_dump(engine, hash_line, &hash);
     return hash;
 }
-
-/* ---- load
- * -------------------------------------------------------------------------------------------------------------------------------
- */
 
 union record {
     struct engine_config config;
@@ -617,7 +605,7 @@ static int load_job(struct engine *engine, const struct job_record *record, stru
     job->hosts = record->hosts;
     if (record->state == JOB_ACTIVE) {
         if (!job->hosts)
-            job->hosts = local_hosts_of_share(job, record->map_share);
+            job->hosts = locality_hosts_of_share(job, record->map_share);
         job_assemble(engine, job);
         job_activate(engine, job);
     }
@@ -764,7 +752,7 @@ static void load_clock(struct engine *engine, const struct clock_record *record)
 static void load_end(struct engine *engine, const struct clock_record *clock)
 {
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
-        struct job *job = sorted_owner(node, struct job, by_turn);
+        struct job *job = container_of(node, struct job, by_turn);
         for (uint32_t s = 0; s < job->n_stages; s++)
             if (job->stages[s]->held || job->stages[s]->overdue)
                 hold_restore(engine, job->stages[s]);

@@ -40,10 +40,6 @@ void engine_config_default(struct engine_config *ret_config)
     level_table_exponential(&ret_config->dclas, 10000000, 10, 8);
 }
 
-/* ---- life
- * -------------------------------------------------------------------------------------------------------------------------
- */
-
 static int check_table(const char *name, const struct level_table *table, struct err *err)
 {
     if (table->levels > ENGINE_LEVELS_MAX)
@@ -119,11 +115,11 @@ void engine_destroy(struct engine *engine)
         return;
     struct sorted_node *node;
     while ((node = sorted_first(&engine->attempts)))
-        attempt_destroy(engine, sorted_owner(node, struct attempt, by_number));
+        attempt_destroy(engine, container_of(node, struct attempt, by_number));
     while ((node = sorted_first(&engine->jobs)))
-        job_destroy(engine, sorted_owner(node, struct job, by_number));
+        job_destroy(engine, container_of(node, struct job, by_number));
     while ((node = sorted_first(&engine->finished))) {
-        struct finished *finished = sorted_owner(node, struct finished, by_number);
+        struct finished *finished = container_of(node, struct finished, by_number);
         sorted_remove(&engine->finished, node);
         free(finished);
     }
@@ -188,10 +184,6 @@ void decisions_done(struct decisions *decisions)
     *decisions = (struct decisions){0};
 }
 
-/* ---- events
- * ------------------------------------------------------------------------------------------------------------------------
- */
-
 static void unsupported(struct engine *engine, const struct event *event)
 {
     engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
@@ -247,10 +239,6 @@ void engine_apply(struct engine *engine, const struct event *event)
     if (event->kind < EVENT_KINDS)
         handlers[event->kind](engine, event);
 }
-
-/* ---- the step
- * ------------------------------------------------------------------------------------------------------------------------
- */
 
 static void pass_time(struct engine *engine, int64_t now_ns)
 {

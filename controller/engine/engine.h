@@ -107,10 +107,6 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
 /* When it wants to be called next without an event; INT64_MAX: never. */
 int64_t engine_deadline_ns(const struct engine *engine);
 
-/* ---- what a start reads
- * -------------------------------------------------------------------------------------------------
- */
-
 struct engine_input {
     uint32_t host; /* that has it; may be the task's own host, then nothing crosses the network */
     bool block;    /* the task's own block from a replica; else one map output: */
@@ -122,9 +118,6 @@ struct engine_input {
  * many, −ENOENT for an unknown attempt. */
 int engine_inputs(const struct engine *engine, uint64_t attempt,
                   void (*each)(void *context, const struct engine_input *input), void *context);
-
-/* ---- views (copies; names are borrowed until the next step)
- * ------------------------------------------------------------------ */
 
 enum task_state { TASK_BLOCKED, TASK_READY, TASK_RUNNING, TASK_DONE };
 enum job_state { JOB_ARRIVING, JOB_ACTIVE, JOB_DONE, JOB_FAILED, JOB_CANCELLED };
@@ -242,10 +235,6 @@ struct engine_counters {
 };
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters);
 
-/* ---- why
- * -------------------------------------------------------------------------------------------------------------------
- */
-
 struct engine_fact {
     char name[32];
     char value[96];
@@ -268,10 +257,6 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                    struct engine_explanation *ret_explanation);
 
-/* ---- whole state
- * -------------------------------------------------------------------------------------------------------------
- */
-
 /* Writes the state as records (record.h), one line each, in order of identities; equal states give
  * equal bytes. `sink` returns 0, or −errno to stop. */
 int engine_dump(const struct engine *engine,
@@ -288,10 +273,6 @@ int engine_load(int (*next)(void *context, const char **ret_line), void *context
                 struct engine **ret_engine, struct err *err);
 /* FNV-1a over the dump's bytes: what tests and replicas compare. */
 uint64_t engine_digest(const struct engine *engine);
-
-/* ---- names
- * -------------------------------------------------------------------------------------------------------------------
- */
 
 /* The field's word for a value, as in records, CLI and logs; "?" when out of range. */
 const char *reason_name(enum reason reason);

@@ -60,7 +60,7 @@ void estimate_follow_cluster(struct engine *engine)
         return;
     take_cluster(engine);
     for (struct sorted_node *node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
-        struct job *job = sorted_owner(node, struct job, by_number);
+        struct job *job = container_of(node, struct job, by_number);
         engine->counters.visits++;
         if (job->state != JOB_ACTIVE)
             continue;

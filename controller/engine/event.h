@@ -250,8 +250,8 @@ enum reason {
                            right = local tasks here */
     REASON_NO_LOCAL_SLOT, /* no replica has a free slot: least loaded host; right = tasks there */
     REASON_NO_BLOCK, /* the task has no block of its own: least loaded host; right = tasks there */
-    REASON_LINK_UNUSED,   /* nobody receives on that downlink; left = own unit's bytes */
-    REASON_FIRST_ON_LINK, /* left = own unit's bytes < right = smallest receiving unit there */
+    REASON_LINK_UNUSED,   /* nobody receives on that downlink; left = own transfer's bytes */
+    REASON_FIRST_ON_LINK, /* left = own transfer's bytes < right = smallest transfer there */
     REASON_HOLD_EXPIRED,  /* held for hold_max; left = ns held */
     REASON_IDLE_CLUSTER,  /* nothing runs, so nothing is held */
     REASON_GREEDY,        /* least loaded host; right = tasks there */
@@ -260,7 +260,7 @@ enum reason {
                           bytes ahead on the downlink */
     REASON_CLAIMED,    /* another scheduler's claim, which fits */
     /* holds */
-    REASON_WOULD_STALL, /* left = own unit's bytes ≥ right = the largest smallest-receiving unit of
+    REASON_WOULD_STALL, /* left = own transfer's bytes ≥ right = the largest smallest transfer of
                            all hosts with a free slot */
     REASON_CONGESTED,   /* reduce tasks of other jobs wait while uplinks are congested; left = hosts
                            over the threshold */

@@ -5,7 +5,7 @@
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
@@ -42,8 +42,6 @@ void explain_say(struct engine_explanation *e, const char *format, ...)
     vsnprintf(e->text + used, sizeof(e->text) - used, format, ap);
     va_end(ap);
 }
-
-/* ---- what can never run ----------------------------------------------------------------- */
 
 /* Of what a demand asks for, the most that one unit of a known host has. */
 static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *shape,
@@ -146,7 +144,7 @@ static void say_word(const struct engine *engine, struct engine_explanation *e, 
         explain_say(e, "%.1f", (double)left * 1e-9);
     else if (strcmp(word, "left.3s") == 0)
         explain_say(e, "%.3f", (double)left * 1e-9);
-    else if (strcmp(word, "unit") == 0)
+    else if (strcmp(word, "transfer") == 0)
         explain_say(e, "%s",
                     engine->network->order(engine->mode) == ORDER_COFLOW ? "Coflow" : "Macroflow");
     else if (strcmp(word, "first") == 0)
@@ -186,7 +184,7 @@ static void say_start(const struct engine *engine, struct engine_explanation *e,
 static void say_level(const struct engine *engine, struct engine_explanation *e,
                       const struct attempt *a)
 {
-    enum unit_order order = engine->network->order(engine->mode);
+    enum transfer_order order = engine->network->order(engine->mode);
     struct attempt now = *a;
     if (a->task)
         engine->network->levels(engine, a->task->stage, &now);
@@ -219,7 +217,7 @@ static void say_stalls(const struct engine *engine, struct engine_explanation *e
 static void explain_attempt(const struct engine *engine, struct engine_explanation *e,
                             const struct attempt *a)
 {
-    enum unit_order order = engine->network->order(engine->mode);
+    enum transfer_order order = engine->network->order(engine->mode);
     say_start(engine, e, a);
     if (a->remote_bytes)
         say_level(engine, e, a);

@@ -7,7 +7,7 @@
 __attribute__((format(printf, 2, 3))) void explain_say(struct engine_explanation *e,
                                                        const char *format, ...);
 /* Adds a policy's sentence with its words in braces replaced: {host}, {left}, {right}, {left.1s} and
- * {left.3s} (ns as seconds), {unit} (Coflow or Macroflow, by which the network serves now), {first}
+ * {left.3s} (ns as seconds), {transfer} (Coflow or Macroflow, by which the network serves now), {first}
  * (the first job's number), {uplinks} (which of them are busy: a sentence without its dot). `host` may be NULL
  * where the sentence has none. */
 void explain_sentence(const struct engine *engine, struct engine_explanation *e,

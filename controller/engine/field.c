@@ -13,10 +13,6 @@ static const char *field_name(const struct field *field)
     return dot ? dot + 1 : field->member;
 }
 
-/* ---- writing
- * --------------------------------------------------------------------------------------------------------------------
- */
-
 struct writer {
     char *buffer;
     size_t size, used;
@@ -165,10 +161,6 @@ int field_encode_more(const struct field *fields, const void *object, char *buff
     put_fields(&w, fields, object);
     return length_of(&w);
 }
-
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------------------------
- */
 
 static bool at_end(char c)
 {

@@ -153,7 +153,7 @@ bool hold_mark(struct engine *engine)
             continue;
         for (struct sorted_node *node = sorted_first(&shape->unheld); node;
              node = sorted_first(&shape->unheld)) {
-            struct stage *stage = sorted_owner(node, struct stage, waiting);
+            struct stage *stage = container_of(node, struct stage, waiting);
             engine->counters.visits++;
             wait_no_more(&shape->unheld, stage);
             if (is_late(engine, stage)) {
@@ -172,7 +172,7 @@ void hold_expire(struct engine *engine)
     for (struct sorted_node *node = sorted_first(&engine->hold_timers);
          node && node->key.a <= (uint64_t)engine->now_ns;
          node = sorted_first(&engine->hold_timers)) {
-        struct stage *stage = sorted_owner(node, struct stage, hold_timer);
+        struct stage *stage = container_of(node, struct stage, hold_timer);
         stage->held_until_ns = hold_end_ns(stage);
         end_hold(engine, stage, REASON_HOLD_EXPIRED);
         engine->counters.holds_expired++;

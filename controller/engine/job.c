@@ -4,10 +4,11 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/hold.h"
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
+#include "lib/fnv1a.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,14 @@ struct job *job_find(const struct engine *engine, uint64_t number)
 {
     struct sorted_key key = {number, 0, 0};
     struct sorted_node *node = sorted_find(&engine->jobs, key);
-    return node ? sorted_owner(node, struct job, by_number) : NULL;
+    return node ? container_of(node, struct job, by_number) : NULL;
 }
 
 struct finished *job_find_finished(const struct engine *engine, uint64_t number)
 {
     struct sorted_key key = {number, 0, 0};
     struct sorted_node *node = sorted_find(&engine->finished, key);
-    return node ? sorted_owner(node, struct finished, by_number) : NULL;
+    return node ? container_of(node, struct finished, by_number) : NULL;
 }
 
 static struct stage *find_stage(const struct engine *engine, uint64_t number, uint32_t stage)
@@ -39,16 +40,9 @@ struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_
     return of && task < of->n_tasks ? &of->tasks[task] : NULL;
 }
 
-/* ---- arrival
- * ----------------------------------------------------------------------------------------------------------------
- */
-
 uint64_t job_name_hash(const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
+    return fnv1a(FNV1A_NOTHING, name, strlen(name));
 }
 
 /* Who has this name: true with number and content. */
@@ -59,8 +53,8 @@ static bool find_name(const struct engine *engine, const char *name, uint64_t *r
     for (struct sorted_node *node = sorted_from(&engine->names, key); node && node->key.a == key.a;
          node = sorted_next(node)) {
         bool over = node->value;
-        const struct finished *finished = sorted_owner(node, struct finished, by_name);
-        const struct job *job = sorted_owner(node, struct job, by_name);
+        const struct finished *finished = container_of(node, struct finished, by_name);
+        const struct job *job = container_of(node, struct job, by_name);
         if (strcmp(over ? finished->name : job->name, name) != 0)
             continue;
         *ret_number = over ? finished->number : job->number;
@@ -448,10 +442,6 @@ void job_update(struct engine *engine, const struct event *event)
     order_change(engine, job);
 }
 
-/* ---- the end
- * ------------------------------------------------------------------------------------------------------------------
- */
-
 void job_remember(struct engine *engine, struct finished *record)
 {
     struct sorted_key by_number = {record->number, 0, 0},
@@ -464,7 +454,7 @@ void job_remember(struct engine *engine, struct finished *record)
     if (engine->finished.n <= engine->config.finished_max)
         return;
     struct finished *oldest =
-        sorted_owner(sorted_first(&engine->finished_age), struct finished, by_age);
+        container_of(sorted_first(&engine->finished_age), struct finished, by_age);
     sorted_remove(&engine->finished, &oldest->by_number);
     sorted_remove(&engine->finished_age, &oldest->by_age);
     sorted_remove(&engine->names, &oldest->by_name);
@@ -492,7 +482,7 @@ static void remember(struct engine *engine, const struct job *job)
 static void stage_destroy(struct engine *engine, struct stage *stage)
 {
     for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
-        local_remove(engine, &stage->tasks[t]);
+        locality_remove(engine, &stage->tasks[t]);
     for (uint32_t i = 0; stage->edges && i < stage->n_edges; i++)
         free(stage->edges[i].bytes);
     free(stage->edges);
@@ -506,7 +496,7 @@ void job_destroy(struct engine *engine, struct job *job)
 {
     for (struct sorted_node *node = sorted_first(&job->outputs); node;
          node = sorted_first(&job->outputs)) {
-        struct output_host *output = sorted_owner(node, struct output_host, by_host);
+        struct output_host *output = container_of(node, struct output_host, by_host);
         sorted_remove(&job->outputs, &output->by_host);
         sorted_remove(&output->host->outputs, &output->by_job);
         free(output);
@@ -518,7 +508,7 @@ void job_destroy(struct engine *engine, struct job *job)
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_destroy(engine, job->stages[s]);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
-        local_forget(job->buckets[i]);
+        locality_forget(job->buckets[i]);
         job->buckets[i]->shape->users--;
         free(job->buckets[i]);
     }
@@ -544,7 +534,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
     for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
         struct decision *forget = engine_decide(engine, DECISION_FORGET, REASON_NONE, 0, 0);
         forget->forget.job = job->number;
-        forget->forget.host = sorted_owner(node, struct output_host, by_host)->host->index;
+        forget->forget.host = container_of(node, struct output_host, by_host)->host->index;
     }
 }
 

@@ -30,7 +30,7 @@ bool mode_set_rule(struct engine *engine, const char *name)
  * job alone. */
 static uint64_t count_unheld(const struct engine *engine, const struct bucket *bucket)
 {
-    enum unit_order order = engine->network->order(engine->mode);
+    enum transfer_order order = engine->network->order(engine->mode);
     uint64_t limit = ~sorted_least(&bucket->shape->by_receivers[order]), n = bucket->ready_maps.n;
     const struct stage *stage;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {

@@ -33,11 +33,11 @@ void order_change(struct engine *engine, struct job *job)
 void order_rebuild(struct engine *engine)
 {
     for (struct sorted_node *node = sorted_first(&engine->jobs); node; node = sorted_next(node))
-        order_change(engine, sorted_owner(node, struct job, by_number));
+        order_change(engine, container_of(node, struct job, by_number));
 }
 
 struct job *order_first(const struct engine *engine)
 {
     struct sorted_node *first = sorted_first(&engine->active);
-    return first ? sorted_owner(first, struct job, by_turn) : NULL;
+    return first ? container_of(first, struct job, by_turn) : NULL;
 }

@@ -120,8 +120,6 @@ const struct policy_reason *policy_reason(const struct engine *engine, enum deci
     return entry;
 }
 
-/* ---- state ---- */
-
 static void **kept_with(enum policy_thing thing, union policy_of of)
 {
     switch (thing) {
@@ -244,12 +242,12 @@ static void begin_policy(struct engine *engine, enum question q)
         if (engine->hosts[i])
             begin_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
-        struct job *job = sorted_owner(node, struct job, by_number);
+        struct job *job = container_of(node, struct job, by_number);
         if (job->state == JOB_ACTIVE)
             begin_job(engine, q, job);
     }
     for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
-        struct attempt *attempt = sorted_owner(node, struct attempt, by_number);
+        struct attempt *attempt = container_of(node, struct attempt, by_number);
         begin_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
     }
 }
@@ -258,11 +256,11 @@ static void end_policy(struct engine *engine, enum question q)
 {
     struct sorted_node *node;
     for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
-        struct attempt *attempt = sorted_owner(node, struct attempt, by_number);
+        struct attempt *attempt = container_of(node, struct attempt, by_number);
         end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
     }
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
-        end_job(engine, q, sorted_owner(node, struct job, by_number));
+        end_job(engine, q, container_of(node, struct job, by_number));
     for (uint32_t i = 0; i < engine->n_hosts; i++)
         if (engine->hosts[i])
             end_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
@@ -326,5 +324,5 @@ void policy_set(struct engine *engine, const struct event *event)
     begin_policy(engine, q);
     order_rebuild(engine);
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
-        job_reorder(engine, sorted_owner(node, struct job, by_turn));
+        job_reorder(engine, container_of(node, struct job, by_turn));
 }

@@ -37,8 +37,6 @@ static const struct {
     [POLICY_HOST] = {"host", {HOST}},         [POLICY_ATTEMPT] = {"attempt", {ATTEMPT}},
 };
 
-/* ---- dump ---- */
-
 struct dumper {
     const struct engine *engine;
     char *buffer;
@@ -88,13 +86,13 @@ static void put_policy(struct dumper *d)
             put_state(d, POLICY_HOST, (struct identity){.host = i},
                       engine->hosts[i]->kept[d->question]);
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
-        const struct job *job = sorted_owner(node, struct job, by_number);
+        const struct job *job = container_of(node, struct job, by_number);
         put_state(d, POLICY_JOB, (struct identity){.job = job->number}, job->kept[d->question]);
         for (uint32_t s = 0; s < job->n_stages; s++)
             put_stage(d, job->stages[s]);
     }
     for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
-        const struct attempt *attempt = sorted_owner(node, struct attempt, by_number);
+        const struct attempt *attempt = container_of(node, struct attempt, by_number);
         put_state(d, POLICY_ATTEMPT, (struct identity){.attempt = attempt->number},
                   attempt->kept[d->question]);
     }
@@ -108,8 +106,6 @@ int policy_dump(const struct engine *engine, char *buffer,
         put_policy(&d);
     return d.error;
 }
-
-/* ---- load ---- */
 
 bool policy_is_record(const char *line)
 {

@@ -6,10 +6,12 @@
  * answers "the first in order whose value is below x" without a scan, which is how the engine finds
  * the first job that fits without looking at those that do not.
  *
- * A node stands in at most one set; its owner embeds it and gets itself back with sorted_owner().
+ * A node stands in at most one set; its owner embeds it and gets itself back with container_of().
  * The set never allocates. A zeroed set and a zeroed node are valid and empty. All operations O(log
  * n) except where said. Balanced by libbsd's red-black tree (tree(3bsd)). */
 #pragma once
+
+#include "lib/container_of.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,8 +36,6 @@ struct sorted {
     struct sorted_tree tree;
     size_t n;
 };
-
-#define sorted_owner(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* The node must not stand in a set. */
 void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key,

@@ -6,20 +6,18 @@
 
 #include <stdlib.h>
 
-/* ---- pairs ----------------------------------------------------------------------------------- */
-
 static struct blind *first_of_source(const struct engine *engine, const struct host *source)
 {
     struct sorted_key from = {source->index, 0, 0};
     struct sorted_node *node = sorted_from(&engine->blind, from);
-    return node && node->key.a == source->index ? sorted_owner(node, struct blind, by_source)
+    return node && node->key.a == source->index ? container_of(node, struct blind, by_source)
                                                 : NULL;
 }
 
 static struct blind *next_of_source(const struct blind *blind)
 {
     struct sorted_node *node = sorted_next(&blind->by_source);
-    return node && node->key.a == blind->source->index ? sorted_owner(node, struct blind, by_source)
+    return node && node->key.a == blind->source->index ? container_of(node, struct blind, by_source)
                                                        : NULL;
 }
 
@@ -27,14 +25,14 @@ static struct blind *first_of_reader(const struct engine *engine, const struct h
 {
     struct sorted_key from = {reader->index, 0, 0};
     struct sorted_node *node = sorted_from(&engine->blind_of_reader, from);
-    return node && node->key.a == reader->index ? sorted_owner(node, struct blind, by_reader)
+    return node && node->key.a == reader->index ? container_of(node, struct blind, by_reader)
                                                 : NULL;
 }
 
 static struct blind *next_of_reader(const struct blind *blind)
 {
     struct sorted_node *node = sorted_next(&blind->by_reader);
-    return node && node->key.a == blind->reader->index ? sorted_owner(node, struct blind, by_reader)
+    return node && node->key.a == blind->reader->index ? container_of(node, struct blind, by_reader)
                                                        : NULL;
 }
 
@@ -43,7 +41,7 @@ static struct blind *find(const struct engine *engine, const struct host *reader
 {
     struct sorted_key key = {source->index, reader->index, 0};
     struct sorted_node *node = sorted_find(&engine->blind, key);
-    return node ? sorted_owner(node, struct blind, by_source) : NULL;
+    return node ? container_of(node, struct blind, by_source) : NULL;
 }
 
 static int64_t later(int64_t now_ns, int64_t by_ns, uint32_t doublings)
@@ -135,8 +133,6 @@ static struct stall *find_stall(const struct attempt *attempt, const struct host
     return NULL;
 }
 
-/* ---- whose fault ----------------------------------------------------------------------------- */
-
 static bool reader_is_blind(struct engine *engine, const struct host *reader)
 {
     uint32_t alone = 0;
@@ -221,8 +217,6 @@ static void clear_strikes(struct engine *engine, struct host *host)
     host->reach.strikes = 0;
 }
 
-/* ---- running again --------------------------------------------------------------------------- */
-
 /* Not counted as a failure: an orphan's end says nothing about its task. */
 static void read_again(struct engine *engine, struct attempt *attempt)
 {
@@ -305,8 +299,6 @@ void source_set_block(struct engine *engine, struct attempt *attempt, uint32_t i
     attempt->block_of = host;
 }
 
-/* ---- what ends a pair ------------------------------------------------------------------------ */
-
 /* The reader has read from the source. */
 static void reached(struct engine *engine, struct host *reader, struct host *source)
 {
@@ -355,7 +347,7 @@ void source_expire(struct engine *engine)
 {
     for (struct sorted_node *node = sorted_first(&engine->blind_timers); node;
          node = sorted_first(&engine->blind_timers)) {
-        struct blind *blind = sorted_owner(node, struct blind, timer);
+        struct blind *blind = container_of(node, struct blind, timer);
         struct host *reader = blind->reader, *source = blind->source;
         if (blind->due_ns > engine->now_ns)
             return;
@@ -372,7 +364,7 @@ void source_expire(struct engine *engine)
 int64_t source_deadline_ns(const struct engine *engine)
 {
     const struct sorted_node *node = sorted_first(&engine->blind_timers);
-    return node ? sorted_owner(node, const struct blind, timer)->due_ns : INT64_MAX;
+    return node ? container_of(node, const struct blind, timer)->due_ns : INT64_MAX;
 }
 
 void source_host_lost(struct engine *engine, struct host *host)
@@ -395,8 +387,6 @@ void source_host_lost(struct engine *engine, struct host *host)
     judge(engine, host);
     move_block_readers(engine, host);
 }
-
-/* ---- news ------------------------------------------------------------------------------------ */
 
 /* The attempt that waits, or waited; NULL when it is none that reads. */
 static struct attempt *reading(struct engine *engine, const struct event *event,
@@ -478,8 +468,6 @@ void source_received(struct engine *engine, struct attempt *attempt)
     source_release(engine, attempt);
 }
 
-/* ---- dump and load --------------------------------------------------------------------------- */
-
 struct blind *source_find(const struct engine *engine, uint32_t reader, uint32_t source)
 {
     struct host *of = cluster_host(engine, reader), *from = cluster_host(engine, source);
@@ -507,5 +495,5 @@ void source_done(struct engine *engine)
 {
     struct sorted_node *node;
     while ((node = sorted_first(&engine->blind)))
-        remove_pair(engine, sorted_owner(node, struct blind, by_source));
+        remove_pair(engine, container_of(node, struct blind, by_source));
 }

@@ -3,7 +3,7 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
@@ -15,13 +15,9 @@ uint64_t stage_coflow_bytes(const struct stage *stage)
     return stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;
 }
 
-/* ---- ready queues
- * ---------------------------------------------------------------------------------------------------------------
- */
-
-/* The smallest unit of the bucket's ready reduce tasks, by the order that the network follows in
+/* The smallest transfer into the bucket's ready reduce tasks, by the order that the network follows in
  * slot-rich mode. */
-static uint64_t smallest_unit(struct engine *engine, struct bucket *bucket)
+static uint64_t smallest_transfer(struct engine *engine, struct bucket *bucket)
 {
     uint64_t least = UINT64_MAX;
     struct stage *stage;
@@ -51,16 +47,16 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
     place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0, 0);
     place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
-                  local_anywhere(engine, bucket), 0);
+                  locality_anywhere(engine, bucket), 0);
     place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
-                  reduces ? smallest_unit(engine, bucket) : 0);
+                  reduces ? smallest_transfer(engine, bucket) : 0);
 }
 
 void job_reorder(struct engine *engine, struct job *job)
 {
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         bucket_update(engine, job->buckets[i]);
-        local_reorder(job->buckets[i]);
+        locality_reorder(job->buckets[i]);
     }
     struct stage *stage;
     TAILQ_FOREACH (stage, &job->waiting, of_job) {
@@ -84,7 +80,7 @@ static void queue_map(struct engine *engine, struct task *task)
     struct sorted_key key = {task->stage->index, task->index, 0};
     sorted_insert(&bucket->ready_maps, &task->ready, key, 0);
     if (task->stage->replicas && task->input_bytes)
-        local_add(engine, task);
+        locality_add(engine, task);
     if (!task->n_refs)
         sorted_insert(&bucket->unlocated, &task->ready_unlocated, key, 0);
 }
@@ -122,7 +118,7 @@ static void leave_queue(struct engine *engine, struct task *task, enum task_stat
     } else {
         sorted_remove(&bucket->ready_maps, &task->ready);
         sorted_remove(&bucket->unlocated, &task->ready_unlocated);
-        local_remove(engine, task);
+        locality_remove(engine, task);
     }
     task->state = state;
     count_ready(engine, stage, -1);
@@ -130,10 +126,6 @@ static void leave_queue(struct engine *engine, struct task *task, enum task_stat
     if (!stage->n_ready)
         hold_stage_empty(engine, stage);
 }
-
-/* ---- open and closed stages
- * ------------------------------------------------------------------------------------------------------
- */
 
 static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
 {
@@ -185,10 +177,6 @@ static void children_wait(struct engine *engine, struct stage *stage)
             stage_close(engine, stage->job->stages[stage->children[i]]);
 }
 
-/* ---- transitions of a task
- * ---------------------------------------------------------------------------------------------------------
- */
-
 static void moved(struct engine *engine, struct task *task, enum task_state before)
 {
     policy_task_moved(engine, task, before);
@@ -234,7 +222,7 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
     struct job *job = task->stage->job;
     struct sorted_key by_host = {host->index, 0, 0}, by_job = {job->number, 0, 0};
     struct sorted_node *node = sorted_find(&job->outputs, by_host);
-    struct output_host *output = node ? sorted_owner(node, struct output_host, by_host) : NULL;
+    struct output_host *output = node ? container_of(node, struct output_host, by_host) : NULL;
     if (!output && add) {
         output = engine_allocate(engine, 1, sizeof(*output));
         output->job = job;
@@ -249,7 +237,7 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
         sorted_remove(&host->outputs, &output->by_job);
         free(output);
     }
-    local_recount(engine, job, host);
+    locality_recount(engine, job, host);
     policy_outputs_moved(engine, job);
 }
 
@@ -303,10 +291,6 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     job->n_done++;
     job->stages_done += ++stage->n_done == stage->n_tasks;
 }
-
-/* ---- lost outputs
- * --------------------------------------------------------------------------------------------------------------------
- */
 
 static bool still_needed(const struct stage *stage)
 {
@@ -380,7 +364,7 @@ void job_outputs_of_host_lost(struct engine *engine, struct host *host)
     struct sorted_key from = {0, 0, 0};
     for (struct sorted_node *node = sorted_from(&host->outputs, from); node;
          node = sorted_from(&host->outputs, from)) {
-        struct job *job = sorted_owner(node, struct output_host, by_job)->job;
+        struct job *job = container_of(node, struct output_host, by_job)->job;
         from.a = job->number + 1;
         /* WHY: last stage first, since a stage that has to run again needs the outputs of those
          * before it. */

@@ -16,7 +16,7 @@
 enum question { QUESTION_TURN, QUESTION_PLACE, QUESTION_COMMIT, QUESTION_NETWORK, QUESTIONS };
 
 /* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
-enum unit_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
+enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 
 struct attempt {
     uint64_t number;
@@ -49,7 +49,7 @@ TAILQ_HEAD(attempts, attempt);
 
 struct local_ref {
     struct task *task;
-    struct local *local;
+    struct local_maps *local;
     uint32_t index, of; /* its place among the task's */
     TAILQ_ENTRY(local_ref) link;
 };
@@ -72,7 +72,7 @@ struct task {
 };
 
 /* Ready maps of one bucket whose block is on one host. */
-struct local {
+struct local_maps {
     struct bucket *bucket;
     struct host *host;
     struct sorted_node by_host; /* bucket->locals */
@@ -81,7 +81,7 @@ struct local {
     struct sorted_node waiting;             /* host_shape->waiting */
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
     uint32_t n;
-    TAILQ_ENTRY(local) on_host; /* host->locals */
+    TAILQ_ENTRY(local_maps) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
     uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
     bool fit;        /* as of the bucket's last look */
@@ -142,7 +142,7 @@ struct bucket {
     TAILQ_HEAD(, stage) reduce_stages;    /* with ready tasks that have network input */
     struct sorted_node by_turn_maps;      /* shape->maps */
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
-    struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest unit */
+    struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
     struct sorted locals, pairs;          /* index */
     bool moved;                           /* index: in shape->moved */
     TAILQ_ENTRY(bucket) of_moved;
@@ -209,7 +209,7 @@ struct fit {
     struct sorted_node by_load; /* shape->by_load: fewest tasks first */
     struct sorted_node by_tie;  /* shape->by_tie: random order */
     struct sorted_node by_receivers[ORDERS]; /* shape->by_receivers: fewest receiving tasks, then
-                                                the longest smallest unit */
+                                                the longest smallest transfer */
 };
 
 struct host_shape {
@@ -246,7 +246,7 @@ struct host {
     struct attempts attempts;
     struct reach reach;
     struct attempts block_readers;   /* index: attempts that read their block from here */
-    TAILQ_HEAD(, local) locals;      /* index */
+    TAILQ_HEAD(, local_maps) locals; /* index */
     struct sorted receiving[ORDERS]; /* by_size */
     struct sorted outputs;
     struct host_shape **shapes; /* index: one per engine shape */

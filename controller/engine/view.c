@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-static uint64_t smallest_receiving(const struct host *host, enum unit_order order)
+static uint64_t smallest_receiving(const struct host *host, enum transfer_order order)
 {
     const struct sorted_node *first = sorted_first(&host->receiving[order]);
     return first ? first->key.a : UINT64_MAX;
@@ -117,7 +117,7 @@ int engine_job_after(const struct engine *engine, uint64_t after, struct job_vie
     struct sorted_node *node = after_number(&engine->jobs, after);
     if (!node)
         return -ENOENT;
-    view_job(engine, sorted_owner(node, struct job, by_number), ret_view);
+    view_job(engine, container_of(node, struct job, by_number), ret_view);
     return 0;
 }
 
@@ -129,7 +129,7 @@ int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_v
     struct sorted_node *node = job ? sorted_next(&job->by_turn) : sorted_first(&engine->active);
     if (!node)
         return -ENOENT;
-    view_job(engine, sorted_owner(node, struct job, by_turn), ret_view);
+    view_job(engine, container_of(node, struct job, by_turn), ret_view);
     return 0;
 }
 
@@ -148,7 +148,7 @@ int engine_finished_after(const struct engine *engine, uint64_t after, struct jo
     struct sorted_node *node = after_number(&engine->finished, after);
     if (!node)
         return -ENOENT;
-    view_finished(sorted_owner(node, struct finished, by_number), ret_view);
+    view_finished(container_of(node, struct finished, by_number), ret_view);
     return 0;
 }
 
@@ -235,7 +235,7 @@ int engine_attempt_after(const struct engine *engine, uint64_t after, struct att
     struct sorted_node *node = after_number(&engine->attempts, after);
     if (!node)
         return -ENOENT;
-    view_attempt(sorted_owner(node, struct attempt, by_number), ret_view);
+    view_attempt(container_of(node, struct attempt, by_number), ret_view);
     return 0;
 }
 

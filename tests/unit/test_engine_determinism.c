@@ -4,20 +4,14 @@
 #include "tests/model/script_dump.h"
 
 #include "controller/engine/record.h"
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
+#include "lib/fnv1a.h"
 
 static uint64_t hash_decisions(uint64_t hash, const struct decisions *decisions)
 {
     char line[1024];
     for (size_t i = 0; i < decisions->n; i++) {
         assert_true(record_encode_decision(&decisions->at[i], line, sizeof(line)) > 0);
-        hash = hash_text(hash, line);
+        hash = fnv1a(hash, line, strlen(line));
     }
     return hash;
 }
@@ -43,7 +37,7 @@ static uint64_t run(const char *turn, const char *place, const char *network, ui
     static struct model m;
     struct decisions decisions = {0};
     struct engine *twin = NULL;
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = FNV1A_NOTHING;
     struct engine_config config = script_config();
     config.hosts_max = M_HOSTS;
     config.epoch = 7;

@@ -177,7 +177,7 @@ static void test_fair(void **state)
     all_sizes(
         &(struct scene){"nats, fair, blocks", "fair", "nats", "cans", true, false, false, false});
     /* Each start and end moves a fair job on the hosts of its maps, which delay scheduling asks
-     * each time: the fewer of those hosts and of the jobs that wait where there is room (local.h).
+     * each time: the fewer of those hosts and of the jobs that wait where there is room (locality.h).
      */
     struct scene delay = {
         "delay, fair, blocks", "fair", "delay", "none", true, false, false, false};

@@ -44,7 +44,7 @@ static void test_tables(void **state)
     for (int i = 0; place_policies[i]; i++) {
         const struct place_policy *p = place_policies[i];
         assert_non_null(p->pick);
-        assert_true(!p->even || p->policy.state[POLICY_JOB].size >= sizeof(struct local_job));
+        assert_true(!p->even || p->policy.state[POLICY_JOB].size >= sizeof(struct locality_job));
     }
     for (int i = 0; commit_policies[i]; i++)
         assert_non_null(commit_policies[i]->admits);

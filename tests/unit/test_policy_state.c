@@ -75,9 +75,9 @@ static void check_all_kept(const struct engine *engine)
         if (engine->hosts[h])
             check_kept(engine, POLICY_HOST, engine->hosts[h]->kept);
     for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
-        check_kept(engine, POLICY_ATTEMPT, sorted_owner(node, struct attempt, by_number)->kept);
+        check_kept(engine, POLICY_ATTEMPT, container_of(node, struct attempt, by_number)->kept);
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
-        const struct job *job = sorted_owner(node, struct job, by_number);
+        const struct job *job = container_of(node, struct job, by_number);
         if (job->state != JOB_ACTIVE) {
             assert_memory_equal(job->kept, nothing, sizeof(nothing));
             continue;

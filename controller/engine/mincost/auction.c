@@ -207,7 +207,7 @@ static void scan_place(struct quest *quest, uint32_t p, int64_t distance)
 static void scan_task(struct quest *quest, uint32_t t)
 {
     struct market *market = quest->market;
-    struct task *task = &market->tasks[t];
+    struct market_task *task = &market->tasks[t];
     if (task->seen == market->m->stamp)
         return;
     task->seen = market->m->stamp;

@@ -89,7 +89,7 @@ static int reserve_all(struct market *market)
         reserve(m, (void **)&market->links, &market->links_room, market->link_count,
                 sizeof(struct link)) ||
         reserve(m, (void **)&market->tasks, &market->tasks_room, (uint64_t)market->task_count + 1,
-                sizeof(struct task)))
+                sizeof(struct market_task)))
         return m->failed;
     return market->wide ? reserve(m, (void **)&market->wide_choices, &market->wide_room,
                                   market->choice_count, sizeof(struct wide_choice))
@@ -107,8 +107,8 @@ static void set_choice(struct market *market, uint32_t c, int64_t cost, uint32_t
 
 /* Of parallel arcs the dearer ones lead nowhere; `ring` holds, for each place, the last choice of
  * it + 1 */
-static void add_choice(struct market *market, const struct task *task, uint32_t c, int64_t cost,
-                       uint32_t place)
+static void add_choice(struct market *market, const struct market_task *task, uint32_t c,
+                       int64_t cost, uint32_t place)
 {
     uint32_t last = market->ring[place];
     set_choice(market, c, cost, place);
@@ -124,7 +124,7 @@ static void add_choice(struct market *market, const struct task *task, uint32_t 
 static void copy_choices(struct market *market, uint32_t t, uint32_t *next_choice)
 {
     const struct mincost *m = market->m;
-    struct task *task = &market->tasks[t];
+    struct market_task *task = &market->tasks[t];
     const struct node *node = &m->nodes[task->node];
     task->first = *next_choice;
     for (uint32_t i = 0; i < node_degree(node); i++) {
@@ -234,7 +234,7 @@ static void list_comer(struct market *market, uint32_t p, const struct half *hal
     if (!(half->ref & HALF_AT_HEAD) || t >= market->task_count ||
         market->tasks[t].node != half->head)
         return;
-    struct task *task = &market->tasks[t];
+    struct market_task *task = &market->tasks[t];
     if (task_choices_end(market, t) - task->first > MOST_CHOICES ||
         (task->at = choice_of(market, t, p)) == NOBODY)
         return;
@@ -283,7 +283,7 @@ static void copy_all(struct market *market)
         if (!node_is_present(m, v))
             continue;
         if (is_task(m, v))
-            market->tasks[next_task++] = (struct task){.at = NOBODY, .node = v};
+            market->tasks[next_task++] = (struct market_task){.at = NOBODY, .node = v};
         else
             copy_place(market, v);
     }
@@ -362,7 +362,7 @@ static void send_listed(struct mincost *m)
     m->stack.count = 0;
 }
 
-static void list_task_flows(struct market *market, const struct task *task)
+static void list_task_flows(struct market *market, const struct market_task *task)
 {
     struct mincost *m = market->m;
     const struct node *node = &m->nodes[task->node];

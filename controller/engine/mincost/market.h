@@ -39,7 +39,7 @@ struct wide_choice {
     uint32_t place;
 };
 
-struct task {
+struct market_task {
     int64_t key;
     uint32_t child, next, prev; /* in the crowd: tasks, or NOBODY; prev of a first child: parent */
     uint32_t first;             /* its choices, up to `first` of the next task */
@@ -77,7 +77,7 @@ struct market {
     int64_t *price;
     struct place *places;
     struct link *links;
-    struct task *tasks;
+    struct market_task *tasks;
     struct choice *choices;
     struct wide_choice *wide_choices;
     uint32_t *index; /* of a node: its place or task */

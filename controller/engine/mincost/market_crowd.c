@@ -1,7 +1,7 @@
 #include "controller/engine/mincost/market.h"
 
 /* Two heaps into one; the top of equal ones is `a`. */
-static uint32_t join(struct task *tasks, uint32_t a, uint32_t b)
+static uint32_t join(struct market_task *tasks, uint32_t a, uint32_t b)
 {
     if (tasks[b].key < tasks[a].key) {
         uint32_t other = a;
@@ -18,7 +18,7 @@ static uint32_t join(struct task *tasks, uint32_t a, uint32_t b)
 }
 
 /* Joins a list of siblings in pairs, then the pairs from the last to the first. */
-static uint32_t join_list(struct task *tasks, uint32_t first)
+static uint32_t join_list(struct market_task *tasks, uint32_t first)
 {
     uint32_t pairs = NOBODY;
     while (first != NOBODY) {
@@ -42,14 +42,14 @@ static uint32_t join_list(struct task *tasks, uint32_t first)
 
 static void insert(struct market *market, struct place *place, uint32_t t)
 {
-    struct task *task = &market->tasks[t];
+    struct market_task *task = &market->tasks[t];
     task->child = task->next = task->prev = NOBODY;
     place->crowd = place->crowd == NOBODY ? t : join(market->tasks, place->crowd, t);
 }
 
 static void take_out(struct market *market, struct place *place, uint32_t t)
 {
-    struct task *tasks = market->tasks, *task = &tasks[t];
+    struct market_task *tasks = market->tasks, *task = &tasks[t];
     uint32_t below = join_list(tasks, task->child);
     if (place->crowd == t) {
         place->crowd = below;
@@ -123,7 +123,7 @@ uint32_t crowd_top(struct market *market, uint32_t p, struct offer *ret_offer)
     uint32_t looked_at = NOBODY;
     struct offer offer = {NO_WAY, NO_WAY, NOBODY};
     while (place->crowd != looked_at) {
-        struct task *task = &market->tasks[looked_at = place->crowd];
+        struct market_task *task = &market->tasks[looked_at = place->crowd];
         offer = task_look(market, looked_at);
         int64_t key = offer.value == NO_WAY ? NO_WAY : offer.value - choice_cost(market, task->at);
         if (key > task->key)

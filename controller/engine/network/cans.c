@@ -2,18 +2,18 @@
 
 #include <inttypes.h>
 
-static enum unit_order order_by_mode(enum mode mode)
+static enum transfer_order order_by_mode(enum mode mode)
 {
     return mode == MODE_SLOT_RICH ? ORDER_COFLOW : ORDER_MACROFLOW;
 }
 
-static enum unit_order order_coflow(enum mode mode)
+static enum transfer_order order_coflow(enum mode mode)
 {
     (void)mode;
     return ORDER_COFLOW;
 }
 
-static enum unit_order order_macroflow(enum mode mode)
+static enum transfer_order order_macroflow(enum mode mode)
 {
     (void)mode;
     return ORDER_MACROFLOW;
@@ -53,7 +53,7 @@ static void levels_macroflow(const struct engine *engine, const struct stage *st
 static void explain_by_mode(const struct engine *engine, const struct attempt *attempt,
                             struct engine_explanation *e)
 {
-    enum unit_order order = order_by_mode(engine->mode);
+    enum transfer_order order = order_by_mode(engine->mode);
     explain_say(e,
                 "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64
                 " bytes), because the mode is %s.",

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-static enum unit_order order(enum mode mode)
+static enum transfer_order order(enum mode mode)
 {
     return mode == MODE_SLOT_RICH ? ORDER_COFLOW : ORDER_MACROFLOW;
 }

@@ -7,7 +7,7 @@ struct network_policy {
     struct policy policy;
     /* By which of the two sizes transfers are served in this mode: what nats predicts the network
      * with. */
-    enum unit_order (*order)(enum mode mode);
+    enum transfer_order (*order)(enum mode mode);
     /* The levels of a new attempt from its two sizes (attempt->bytes). */
     void (*levels)(const struct engine *engine, const struct stage *stage, struct attempt *attempt);
     /* Says why an attempt that receives has the level that `levels` gives it now. */

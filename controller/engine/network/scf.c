@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-static enum unit_order order(enum mode mode)
+static enum transfer_order order(enum mode mode)
 {
     (void)mode;
     return ORDER_COFLOW;

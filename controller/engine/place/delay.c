@@ -11,7 +11,7 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         struct sorted_node *node = shape->times > 0 ? sorted_first(&shape->overdue) : NULL;
-        struct bucket *bucket = node ? sorted_owner(node, struct stage, waiting)->bucket : NULL;
+        struct bucket *bucket = node ? container_of(node, struct stage, waiting)->bucket : NULL;
         if (bucket && bucket->ready_maps.n)
             return place_pair(engine, bucket, false, ret_claim);
     }
@@ -24,7 +24,7 @@ static struct bucket *first_reduce(const struct engine *engine)
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct sorted_node *node =
             engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->reduces) : NULL;
-        struct bucket *bucket = node ? sorted_owner(node, struct bucket, by_turn_reduces) : NULL;
+        struct bucket *bucket = node ? container_of(node, struct bucket, by_turn_reduces) : NULL;
         if (bucket && (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
             best = bucket;
     }
@@ -69,7 +69,8 @@ static const struct policy_reason reasons[] = {
 
 const struct place_policy place_delay = {
     .policy = {.name = "delay",
-               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init},
+               .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
+                                     .init = locality_job_init},
                .reasons = reasons},
     .pick = delay_pick,
     .even = true,

@@ -2,12 +2,12 @@
 
 struct fit *place_least_loaded(const struct shape *shape)
 {
-    return sorted_owner(sorted_first(&shape->by_load), struct fit, by_load);
+    return container_of(sorted_first(&shape->by_load), struct fit, by_load);
 }
 
 static struct task *first_map(const struct bucket *bucket)
 {
-    return sorted_owner(sorted_first(&bucket->ready_maps), struct task, ready);
+    return container_of(sorted_first(&bucket->ready_maps), struct task, ready);
 }
 
 static bool local_pair(struct engine *engine, struct bucket *bucket, bool even,
@@ -17,7 +17,7 @@ static bool local_pair(struct engine *engine, struct bucket *bucket, bool even,
     struct fit *fit;
     uint32_t candidates, here;
     if (!bucket->locals.n ||
-        local_best_pair(engine, bucket, even, &task, &fit, &candidates, &here) < 0)
+        locality_best_pair(engine, bucket, even, &task, &fit, &candidates, &here) < 0)
         return false;
     *ret_claim = (struct claim){task, fit, REASON_LOCAL_BLOCK, candidates, here};
     return true;
@@ -26,9 +26,9 @@ static bool local_pair(struct engine *engine, struct bucket *bucket, bool even,
 static bool any_pair(const struct engine *engine, struct bucket *bucket, bool local_only,
                      struct claim *ret_claim)
 {
-    if (local_only && !local_anywhere(engine, bucket))
+    if (local_only && !locality_anywhere(engine, bucket))
         return false;
-    struct task *task = bucket->unlocated.n ? sorted_owner(sorted_first(&bucket->unlocated),
+    struct task *task = bucket->unlocated.n ? container_of(sorted_first(&bucket->unlocated),
                                                            struct task, ready_unlocated)
                                             : first_map(bucket);
     struct fit *fit = place_least_loaded(bucket->shape);
@@ -48,8 +48,8 @@ bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
  * then fewest local tasks, then fewest tasks. */
 static bool is_better(const struct engine *engine, const struct claim *a, const struct claim *b)
 {
-    uint64_t a_placed = local_placed(engine, a->task->stage->job, a->fit->host),
-             b_placed = local_placed(engine, b->task->stage->job, b->fit->host);
+    uint64_t a_placed = locality_placed(engine, a->task->stage->job, a->fit->host),
+             b_placed = locality_placed(engine, b->task->stage->job, b->fit->host);
     if (a_placed != b_placed)
         return a_placed < b_placed;
     if (a->left != b->left)
@@ -68,7 +68,7 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
                        struct claim *ret_claim)
 {
     struct claim claim;
-    bool found = false, even = local_is_even(engine, job);
+    bool found = false, even = locality_is_even(engine, job);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         engine->counters.visits++;
         if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], even, &claim))
@@ -98,8 +98,8 @@ struct bucket *place_first_bucket(const struct engine *engine)
             continue;
         struct sorted_node *map = sorted_first(&shape->maps),
                            *reduce = sorted_first(&shape->reduces);
-        sooner(map, map ? sorted_owner(map, struct bucket, by_turn_maps) : NULL, &best);
-        sooner(reduce, reduce ? sorted_owner(reduce, struct bucket, by_turn_reduces) : NULL, &best);
+        sooner(map, map ? container_of(map, struct bucket, by_turn_maps) : NULL, &best);
+        sooner(reduce, reduce ? container_of(reduce, struct bucket, by_turn_reduces) : NULL, &best);
     }
     return best;
 }
@@ -112,7 +112,7 @@ struct task *place_largest(struct engine *engine, const struct bucket *bucket)
         engine->counters.visits++;
         struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
         struct task *task =
-            sorted_owner(sorted_from(&stage->ready_reduces, equal), struct task, ready);
+            container_of(sorted_from(&stage->ready_reduces, equal), struct task, ready);
         if (!largest || task->bytes > largest->bytes ||
             (task->bytes == largest->bytes && stage->index < largest->stage->index))
             largest = task;
@@ -140,12 +140,12 @@ struct bucket *place_first_local(struct engine *engine)
         struct shape *shape = engine->shapes[i];
         if (shape->times <= 0)
             continue;
-        struct bucket *local = local_first(engine, shape);
+        struct bucket *local = locality_first(engine, shape);
         struct sorted_node *unlocated = sorted_first(&shape->unlocated);
         if (local && (!best || sorted_compare(local->job->turn, best->job->turn) < 0))
             best = local;
         sooner(unlocated,
-               unlocated ? sorted_owner(unlocated, struct bucket, by_turn_unlocated) : NULL, &best);
+               unlocated ? container_of(unlocated, struct bucket, by_turn_unlocated) : NULL, &best);
     }
     return best;
 }
@@ -154,7 +154,8 @@ static const struct policy_reason reasons[] = {PLACE_PAIR_REASONS, PLACE_GREEDY_
 
 const struct place_policy place_greedy = {
     .policy = {.name = "greedy",
-               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init},
+               .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
+                                     .init = locality_job_init},
                .reasons = reasons},
     .pick = greedy_pick,
     .even = true,

@@ -7,7 +7,7 @@
  * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
  * "reduce only");
  * - even_wait: maps go next to their blocks, where the job has the fewest, and wait for a slot on
- * hosts that have not had their even part (local.h), the first job's too. The source says that
+ * hosts that have not had their even part (locality.h), the first job's too. The source says that
  * placing maps next to their blocks "balances the servers as far as possible and so relieves
  * congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm 2 alone does
  * neither: maps of a waiting job gather wherever slots happen to be free, and the fullest uplink
@@ -21,29 +21,29 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 
-/* The size below which a unit would be first on some downlink with a free slot. */
-static uint64_t passing_limit(const struct shape *shape, enum unit_order order)
+/* The size below which a transfer would be first on some downlink with a free slot. */
+static uint64_t passing_limit(const struct shape *shape, enum transfer_order order)
 {
     return ~sorted_least(&shape->by_receivers[order]);
 }
 
-static uint64_t own_unit(const struct task *task, enum unit_order order)
+static uint64_t own_bytes(const struct task *task, enum transfer_order order)
 {
     return order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes;
 }
 
 /* Algorithm 2, SelectServerForTask: a server with a free slot where nobody receives; else, of those
- * on which every receiving unit is longer than the task's own, one with the fewest receiving tasks.
+ * on which every transfer that is received is longer than the task's own, one with the fewest receiving tasks.
  * False: hold. */
 static bool select_server(struct engine *engine, struct task *task, struct claim *ret_claim)
 {
-    enum unit_order order = engine->network->order(engine->mode);
-    uint64_t own = own_unit(task, order);
+    enum transfer_order order = engine->network->order(engine->mode);
+    uint64_t own = own_bytes(task, order);
     struct sorted_node *node =
         sorted_first_below(&task->stage->bucket->shape->by_receivers[order], ~own);
     if (!node)
         return false;
-    struct fit *fit = sorted_owner(node, struct fit, by_receivers[order]);
+    struct fit *fit = container_of(node, struct fit, by_receivers[order]);
     bool unused = node->key.a == 0;
     *ret_claim = (struct claim){task, fit, unused ? REASON_LINK_UNUSED : REASON_FIRST_ON_LINK,
                                 clamp_i64(own), unused ? 0 : clamp_i64(~node->value)};
@@ -53,7 +53,7 @@ static bool select_server(struct engine *engine, struct task *task, struct claim
 /* The stage's largest or smallest ready Macroflow that would pass. WHY one look is enough: all
  * tasks of a stage have one Coflow, and of Macroflows only those below the limit pass; a second try
  * of the literal loop can only fail too. */
-static struct task *candidate(const struct stage *stage, enum unit_order order, bool largest,
+static struct task *candidate(const struct stage *stage, enum transfer_order order, bool largest,
                               uint64_t limit)
 {
     const struct sorted *ready = &stage->ready_reduces;
@@ -68,7 +68,7 @@ static struct task *candidate(const struct stage *stage, enum unit_order order, 
         struct sorted_node *last = beyond ? sorted_previous(beyond) : sorted_last(ready);
         node = sorted_from(ready, (struct sorted_key){last->key.a, 0, 0});
     }
-    return sorted_owner(node, struct task, ready);
+    return container_of(node, struct task, ready);
 }
 
 static bool is_before(const struct task *a, const struct task *b, bool largest)
@@ -81,7 +81,7 @@ static bool is_before(const struct task *a, const struct task *b, bool largest)
 static bool pick_reduce(struct engine *engine, struct job *job, bool largest,
                         struct claim *ret_claim)
 {
-    enum unit_order order = engine->network->order(engine->mode);
+    enum transfer_order order = engine->network->order(engine->mode);
     struct task *best = NULL;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct bucket *bucket = job->buckets[i];
@@ -118,7 +118,7 @@ static struct bucket *first_map(const struct engine *engine)
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct sorted_node *node =
             engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->maps) : NULL;
-        best = earlier(best, node ? sorted_owner(node, struct bucket, by_turn_maps) : NULL);
+        best = earlier(best, node ? container_of(node, struct bucket, by_turn_maps) : NULL);
     }
     return best;
 }
@@ -126,14 +126,14 @@ static struct bucket *first_map(const struct engine *engine)
 /* Algorithm 4, lines 20–28: the first job whose reduce tasks would be first on some downlink. */
 static bool pick_others_reduce(struct engine *engine, struct claim *ret_claim)
 {
-    enum unit_order order = engine->network->order(engine->mode);
+    enum transfer_order order = engine->network->order(engine->mode);
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         if (shape->times <= 0)
             continue;
         struct sorted_node *node = sorted_first_below(&shape->reduces, passing_limit(shape, order));
-        best = earlier(best, node ? sorted_owner(node, struct bucket, by_turn_reduces) : NULL);
+        best = earlier(best, node ? container_of(node, struct bucket, by_turn_reduces) : NULL);
     }
     return best && pick_reduce(engine, best->job, true, ret_claim);
 }
@@ -151,12 +151,12 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
 static bool place_anywhere(struct engine *engine, struct task *task, enum reason reason,
                            int64_t left, struct claim *ret_claim)
 {
-    enum unit_order order = engine->network->order(engine->mode);
+    enum transfer_order order = engine->network->order(engine->mode);
     struct sorted_node *node = sorted_first(&task->stage->bucket->shape->by_receivers[order]);
     if (!node)
         return false;
     *ret_claim =
-        (struct claim){task, sorted_owner(node, struct fit, by_receivers[order]), reason, left, 0};
+        (struct claim){task, container_of(node, struct fit, by_receivers[order]), reason, left, 0};
     return true;
 }
 
@@ -167,10 +167,10 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
         struct sorted_node *node = sorted_first(&shape->overdue);
         if (!node || shape->times <= 0)
             continue;
-        struct stage *stage = sorted_owner(node, struct stage, waiting);
+        struct stage *stage = container_of(node, struct stage, waiting);
         if (!stage->ready_reduces.n)
             return place_pair(engine, stage->bucket, false, ret_claim);
-        struct task *task = sorted_owner(sorted_last(&stage->ready_reduces), struct task, ready);
+        struct task *task = container_of(sorted_last(&stage->ready_reduces), struct task, ready);
         return place_anywhere(engine, task, REASON_HOLD_EXPIRED,
                               engine->now_ns - stage->held_since_ns, ret_claim);
     }
@@ -205,7 +205,7 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
 {
     const struct job *first = order_first(engine);
     const struct sorted_node *smallest = sorted_first(&stage->ready_reduces);
-    enum unit_order order = engine->network->order(engine->mode);
+    enum transfer_order order = engine->network->order(engine->mode);
     if (engine->mode == MODE_SLOT_STARVED && stage->job != first)
         return (struct policy_why){REASON_NOT_FIRST, clamp_i64(first->number), 0};
     if (engine->congested && stage->job != first)
@@ -221,12 +221,13 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
 
 static const struct policy_reason reasons[] = {
     PLACE_PAIR_REASONS,
-    {DECISION_START, REASON_LINK_UNUSED, "bytes of its own unit", NULL,
+    {DECISION_START, REASON_LINK_UNUSED, "bytes of its own transfer", NULL,
      "Runs on {host} because nobody received over its downlink (rule \"link unused\", algorithm "
      "2). "},
-    {DECISION_START, REASON_FIRST_ON_LINK, "bytes of its own unit",
-     "bytes of the smallest unit that received there",
-     "Runs on {host} because it is first on its downlink: its own unit of {left} bytes is smaller "
+    {DECISION_START, REASON_FIRST_ON_LINK, "bytes of its own transfer",
+     "bytes of the smallest transfer there",
+     "Runs on {host} because it is first on its downlink: its own transfer of {left} bytes is "
+     "smaller "
      "than the smallest one that received there, {right} bytes. "},
     {DECISION_START, REASON_HOLD_EXPIRED, "ns since slots were kept from its stage", NULL,
      "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "
@@ -243,15 +244,17 @@ static const struct policy_reason reasons[] = {
     {DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,
      "it waits for a slot next to its block, on a host that has not had its even part of the job's "
      "maps."},
-    {DECISION_HOLD, REASON_WOULD_STALL, "bytes of its own unit",
-     "the size below which a unit would be first on some downlink with a free slot",
-     "its {unit} of {left} bytes would be first on no downlink with a free slot: on each, one that "
+    {DECISION_HOLD, REASON_WOULD_STALL, "bytes of its own transfer",
+     "the size below which a transfer would be first on some downlink with a free slot",
+     "its {transfer} of {left} bytes would be first on no downlink with a free slot: on each, one "
+     "that "
      "is not larger receives (the largest of these: {right} bytes)."},
     {0}};
 
 const struct place_policy place_nats = {
     .policy = {.name = "nats",
-               .state[POLICY_JOB] = {.size = sizeof(struct local_job), .init = local_job_init},
+               .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
+                                     .init = locality_job_init},
                .reasons = reasons},
     .pick = nats_pick,
     .even = true,

@@ -40,7 +40,7 @@ struct spread {
 /* A list of the job's outputs. WHY beside the engine's tree: each pick reads those of all jobs that
  * receive, while outputs change only as maps end. */
 struct neat_job {
-    struct local_job local;
+    struct locality_job local;
     struct spread *spread; /* owned */
     uint32_t n, room;
     uint64_t outputs; /* the sum */
@@ -89,7 +89,7 @@ static struct neat_job *outputs_of(struct engine *engine, struct job *job)
     list->n = 0;
     list->outputs = 0;
     for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
-        const struct output_host *output = sorted_owner(node, struct output_host, by_host);
+        const struct output_host *output = container_of(node, struct output_host, by_host);
         list->spread[list->n++] = (struct spread){neat_host(output->host), output->outputs};
         list->outputs += output->outputs;
     }
@@ -198,7 +198,7 @@ static struct claim choose(struct engine *engine, struct bucket *bucket, bool fa
         for (struct sorted_node *node =
                  engine->hosts[h] ? sorted_first(&engine->hosts[h]->receiving[ORDER_COFLOW]) : NULL;
              node; node = sorted_next(node))
-            weigh(&n, sorted_owner(node, struct attempt, by_size[ORDER_COFLOW]));
+            weigh(&n, container_of(node, struct attempt, by_size[ORDER_COFLOW]));
     uint64_t latest_ns[2], best_ns = UINT64_MAX;
     const struct neat_host *first;
     struct fit *best = NULL;
@@ -241,7 +241,7 @@ static bool neat_fair_pick(struct engine *engine, struct claim *ret_claim)
 #define STATE                                                                                      \
     {                                                                                              \
         [POLICY_JOB] = {.size = sizeof(struct neat_job),                                           \
-                        .init = local_job_init,                                                    \
+                        .init = locality_job_init,                                                 \
                         .done = job_done},                                                         \
         [POLICY_HOST] = {.size = sizeof(struct neat_host), .init = host_init},                     \
     }

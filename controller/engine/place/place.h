@@ -2,7 +2,7 @@
 #pragma once
 
 #include "controller/engine/attempt.h"
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 #include "controller/engine/policy.h"
 
 struct place_policy {
@@ -10,7 +10,7 @@ struct place_policy {
     /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
      * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
-    bool even; /* its state per job begins with struct local_job */
+    bool even; /* its state per job begins with struct locality_job */
     /* Why the stage's tasks are left although a slot is free: they are held back. `task` is the one
      * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
     struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
@@ -30,7 +30,7 @@ extern const struct place_policy place_random;    /* ablation (F): first job, an
 /* Shared steps. They need a shape with room. */
 
 /* Algorithm 2, SelectTaskServerPair: a ready map of the bucket next to its block, else (unless
- * local_only) any on the least loaded host. It refuses no host (local.h). */
+ * local_only) any on the least loaded host. It refuses no host (locality.h). */
 bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
                 struct claim *ret_claim);
 /* The same over all buckets of the job with room; false: no such map. Where the job's maps are kept

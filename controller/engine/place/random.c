@@ -20,7 +20,7 @@ static struct fit *random_fit(struct engine *engine, struct shape *shape)
     struct random_engine *kept = engine->kept[QUESTION_PLACE];
     struct sorted_key from = {engine_mix(engine->config.seed, ~kept->draws++, 0), 0, 0};
     struct sorted_node *node = sorted_from(&shape->by_tie, from);
-    return sorted_owner(node ? node : sorted_first(&shape->by_tie), struct fit, by_tie);
+    return container_of(node ? node : sorted_first(&shape->by_tie), struct fit, by_tie);
 }
 
 static bool random_pick(struct engine *engine, struct claim *ret_claim)
@@ -29,7 +29,7 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     if (!bucket)
         return false;
     struct sorted_node *map = sorted_first(&bucket->ready_maps);
-    struct task *task = map ? sorted_owner(map, struct task, ready) : place_largest(engine, bucket);
+    struct task *task = map ? container_of(map, struct task, ready) : place_largest(engine, bucket);
     int64_t fitting = (int64_t)bucket->shape->by_tie.n;
     *ret_claim = (struct claim){task, random_fit(engine, bucket->shape), REASON_RANDOM, 0, fitting};
     return true;

@@ -23,44 +23,46 @@
 /* What a placement policy keeps per job (place_policy.even): one host's part of the job's maps, an
  * even part over the hosts that were joined when it was submitted, rounded up; what runs in turn (a
  * map that failed) may take it one further. UINT64_MAX where they are not kept even. */
-struct local_job {
+struct locality_job {
     uint64_t share;
 };
-policy_state_hook local_job_init; /* O(stages), and the hosts of the job's ready maps */
+policy_state_hook locality_job_init; /* O(stages), and the hosts of the job's ready maps */
 /* How many hosts must have been joined for that share; 1 where it tells nothing. */
-uint32_t local_hosts_of_share(const struct job *job, uint64_t share);
+uint32_t locality_hosts_of_share(const struct job *job, uint64_t share);
 /* Are the job's maps kept even? */
-bool local_is_even(const struct engine *engine, const struct job *job);
+bool locality_is_even(const struct engine *engine, const struct job *job);
 /* The job's outputs on the host and its tasks that run there; 0 where its maps are not kept even.
  * O(log n) plus the host's attempts. */
-uint64_t local_placed(const struct engine *engine, const struct job *job, const struct host *host);
+uint64_t locality_placed(const struct engine *engine, const struct job *job,
+                         const struct host *host);
 /* The job's tasks on the host became more or fewer. O(log n) per bucket, plus the bucket's hosts
  * when the last host below its part is reached; nothing where maps are not kept even. */
-void local_recount(struct engine *engine, const struct job *job, struct host *host);
+void locality_recount(struct engine *engine, const struct job *job, struct host *host);
 /* Some shape fits the host when empty that did not, or the other way round. O(jobs with ready maps
  * there). */
-void local_host_changed(struct engine *engine, struct host *host);
+void locality_host_changed(struct engine *engine, struct host *host);
 /* Is there a ready map that no place is to be waited for: without a block, or (where maps are kept
  * even) none whose block is on a host that is up? */
-bool local_anywhere(const struct engine *engine, const struct bucket *bucket);
+bool locality_anywhere(const struct engine *engine, const struct bucket *bucket);
 
 /* A map with a block became ready, or stopped being ready. O(replicas · log). */
-void local_add(struct engine *engine, struct task *task);
-void local_remove(struct engine *engine, struct task *task);
+void locality_add(struct engine *engine, struct task *task);
+void locality_remove(struct engine *engine, struct task *task);
 /* The best pair of the bucket: 0, or −ENOENT when no host with room (and, if even, not refused)
  * holds the block of a ready map. ret_candidates, ret_here: the numbers that decided. */
-int local_best_pair(struct engine *engine, struct bucket *bucket, bool even, struct task **ret_task,
-                    struct fit **ret_fit, uint32_t *ret_candidates, uint32_t *ret_here);
+int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
+                       struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
+                       uint32_t *ret_here);
 /* The job's turn changed: its places in the hosts' waiting lists follow when they are asked for.
  * O(1). */
-void local_reorder(struct bucket *bucket);
+void locality_reorder(struct bucket *bucket);
 /* The bucket is about to go. */
-void local_forget(struct bucket *bucket);
+void locality_forget(struct bucket *bucket);
 /* The first job by turn with a ready map of this shape next to whose block there is room, as its
  * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
  * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer. WHY
  * no index does better: under a turn that follows running tasks each start and end moves a job on
  * all its hosts, and each slot that is freed concerns all jobs that wait there. */
-struct bucket *local_first(struct engine *engine, struct shape *shape);
+struct bucket *locality_first(struct engine *engine, struct shape *shape);
 /* How many hosts with room hold the task's block, now. O(replicas). */
-uint32_t local_candidates(const struct engine *engine, const struct task *task);
+uint32_t locality_candidates(const struct engine *engine, const struct task *task);

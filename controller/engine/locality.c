@@ -1,4 +1,4 @@
-#include "controller/engine/local.h"
+#include "controller/engine/locality.h"
 
 #include "controller/engine/cluster.h"
 #include "controller/engine/job.h"
@@ -22,7 +22,7 @@ static uint64_t maps_of(const struct job *job)
     return maps;
 }
 
-uint32_t local_hosts_of_share(const struct job *job, uint64_t share)
+uint32_t locality_hosts_of_share(const struct job *job, uint64_t share)
 {
     uint64_t maps = maps_of(job);
     return maps && share ? (uint32_t)(maps / share + (maps % share > 0)) : 1;
@@ -30,45 +30,46 @@ uint32_t local_hosts_of_share(const struct job *job, uint64_t share)
 
 static uint64_t share_of(const struct engine *engine, const struct job *job)
 {
-    const struct local_job *kept = engine->place->even ? job->kept[QUESTION_PLACE] : NULL;
+    const struct locality_job *kept = engine->place->even ? job->kept[QUESTION_PLACE] : NULL;
     return kept ? kept->share : UINT64_MAX;
 }
 
-bool local_is_even(const struct engine *engine, const struct job *job)
+bool locality_is_even(const struct engine *engine, const struct job *job)
 {
     return share_of(engine, job) != UINT64_MAX;
 }
 
-uint64_t local_placed(const struct engine *engine, const struct job *job, const struct host *host)
+uint64_t locality_placed(const struct engine *engine, const struct job *job,
+                         const struct host *host)
 {
-    if (!local_is_even(engine, job))
+    if (!locality_is_even(engine, job))
         return 0;
     struct sorted_key key = {host->index, 0, 0};
     struct sorted_node *node = sorted_find(&job->outputs, key);
-    uint64_t here = node ? sorted_owner(node, struct output_host, by_host)->outputs : 0;
+    uint64_t here = node ? container_of(node, struct output_host, by_host)->outputs : 0;
     const struct attempt *attempt;
     TAILQ_FOREACH (attempt, &host->attempts, on_host)
         here += attempt->task && attempt->task->stage->job == job;
     return here;
 }
 
-bool local_anywhere(const struct engine *engine, const struct bucket *bucket)
+bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
 {
     return bucket->unlocated.n ||
-           (bucket->ready_maps.n && !bucket->n_up && local_is_even(engine, bucket->job));
+           (bucket->ready_maps.n && !bucket->n_up && locality_is_even(engine, bucket->job));
 }
 
-static bool refused(const struct local *local)
+static bool refused(const struct local_maps *local)
 {
     return local->bucket->n_under && !local->under;
 }
 
-static bool host_fits(const struct local *local)
+static bool host_fits(const struct local_maps *local)
 {
     return local->host->shapes[local->bucket->shape->index]->fitting > 0;
 }
 
-static struct sorted_key pair_key(const struct engine *engine, const struct local *local,
+static struct sorted_key pair_key(const struct engine *engine, const struct local_maps *local,
                                   uint32_t fewest)
 {
     const struct bucket *bucket = local->bucket;
@@ -79,7 +80,7 @@ static struct sorted_key pair_key(const struct engine *engine, const struct loca
 }
 
 /* Puts the local's best pair where it belongs among the bucket's pairs. */
-static void sort_pair(struct engine *engine, struct local *local)
+static void sort_pair(struct engine *engine, struct local_maps *local)
 {
     struct bucket *bucket = local->bucket;
     uint32_t fewest = 1;
@@ -93,7 +94,7 @@ static void sort_pair(struct engine *engine, struct local *local)
     sorted_place(&bucket->pairs, &local->pair, pair_key(engine, local, fewest), 0);
 }
 
-static void place_waiting(struct local *local)
+static void place_waiting(struct local_maps *local)
 {
     struct shape *shape = local->bucket->shape;
     struct host_shape *here = local->host->shapes[shape->index];
@@ -110,13 +111,13 @@ static void place_all_waiting(struct engine *engine, struct bucket *bucket)
 {
     for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node)) {
         engine->counters.visits++;
-        place_waiting(sorted_owner(node, struct local, by_host));
+        place_waiting(container_of(node, struct local_maps, by_host));
     }
 }
 
 /* Counts the local as `up` and `under`. When the bucket's first or last host below its part comes
  * or goes, what is refused changes on all its hosts. */
-static void count(struct engine *engine, struct local *local, bool up, bool under)
+static void count(struct engine *engine, struct local_maps *local, bool up, bool under)
 {
     struct bucket *bucket = local->bucket;
     bool refusing = bucket->n_under;
@@ -129,61 +130,61 @@ static void count(struct engine *engine, struct local *local, bool up, bool unde
         place_all_waiting(engine, bucket);
 }
 
-static void recount(struct engine *engine, struct local *local)
+static void recount(struct engine *engine, struct local_maps *local)
 {
     const struct job *job = local->bucket->job;
     uint64_t share = share_of(engine, job);
     bool up = share != UINT64_MAX && local->host->shapes[local->bucket->shape->index]->capable;
-    local->placed = local_placed(engine, job, local->host);
+    local->placed = locality_placed(engine, job, local->host);
     count(engine, local, up, up && local->placed < share);
 }
 
-void local_job_init(struct engine *engine, union policy_of of, void *state)
+void locality_job_init(struct engine *engine, union policy_of of, void *state)
 {
-    struct local_job *kept = state;
+    struct locality_job *kept = state;
     struct job *job = of.job;
     kept->share =
         engine->config.even_wait_ns ? (maps_of(job) + job->hosts - 1) / job->hosts : UINT64_MAX;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct sorted_node *node = sorted_first(&job->buckets[i]->locals);
         for (; node; node = sorted_next(node))
-            recount(engine, sorted_owner(node, struct local, by_host));
+            recount(engine, container_of(node, struct local_maps, by_host));
         job->buckets[i]->synced = false;
         bucket_update(engine, job->buckets[i]);
     }
 }
 
-void local_host_changed(struct engine *engine, struct host *host)
+void locality_host_changed(struct engine *engine, struct host *host)
 {
-    struct local *local;
+    struct local_maps *local;
     TAILQ_FOREACH (local, &host->locals, on_host) {
         recount(engine, local);
         bucket_update(engine, local->bucket);
     }
 }
 
-static struct local *find_local(const struct bucket *bucket, uint32_t host)
+static struct local_maps *find_local(const struct bucket *bucket, uint32_t host)
 {
     struct sorted_key key = {host, 0, 0};
     struct sorted_node *node = sorted_find(&bucket->locals, key);
-    return node ? sorted_owner(node, struct local, by_host) : NULL;
+    return node ? container_of(node, struct local_maps, by_host) : NULL;
 }
 
-void local_recount(struct engine *engine, const struct job *job, struct host *host)
+void locality_recount(struct engine *engine, const struct job *job, struct host *host)
 {
-    if (!local_is_even(engine, job))
+    if (!locality_is_even(engine, job))
         return;
     engine->changes[engine->n_changes++ % CHANGES] = host->index;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
-        struct local *local = find_local(job->buckets[i], host->index);
+        struct local_maps *local = find_local(job->buckets[i], host->index);
         if (local)
             recount(engine, local);
     }
 }
 
-static struct local *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
+static struct local_maps *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
 {
-    struct local *local = find_local(bucket, host->index);
+    struct local_maps *local = find_local(bucket, host->index);
     if (local)
         return local;
     local = engine_allocate(engine, 1, sizeof(*local));
@@ -203,7 +204,7 @@ static struct local *get_local(struct engine *engine, struct bucket *bucket, str
 static void set_candidates(struct engine *engine, struct task *task, uint32_t candidates)
 {
     for (uint32_t i = 0; i < task->n_refs; i++) {
-        struct local *local = task->refs[i].local;
+        struct local_maps *local = task->refs[i].local;
         local->with_candidates[task->candidates]--;
         local->with_candidates[candidates]++;
         engine->counters.visits++;
@@ -228,7 +229,7 @@ static bool is_before(const struct task *a, const struct task *b)
 }
 
 /* In order. WHY from the end: tasks become ready in it, save those that come back. */
-static void insert_ref(struct local *local, struct local_ref *ref)
+static void insert_ref(struct local_maps *local, struct local_ref *ref)
 {
     struct local_ref *before = TAILQ_LAST(&local->refs, local_refs);
     while (before && is_before(ref->task, before->task))
@@ -239,7 +240,7 @@ static void insert_ref(struct local *local, struct local_ref *ref)
         TAILQ_INSERT_HEAD(&local->refs, ref, link);
 }
 
-void local_add(struct engine *engine, struct task *task)
+void locality_add(struct engine *engine, struct task *task)
 {
     struct bucket *bucket = task->stage->bucket;
     const uint32_t *replicas = task_replicas(task);
@@ -272,11 +273,11 @@ void local_add(struct engine *engine, struct task *task)
         sort_pair(engine, task->refs[i].local);
 }
 
-void local_remove(struct engine *engine, struct task *task)
+void locality_remove(struct engine *engine, struct task *task)
 {
     for (uint32_t i = 0; i < task->n_refs; i++) {
         struct local_ref *ref = &task->refs[i];
-        struct local *local = ref->local;
+        struct local_maps *local = ref->local;
         TAILQ_REMOVE(&local->refs, ref, link);
         local->n--;
         local->with_candidates[task->candidates]--;
@@ -298,7 +299,7 @@ void local_remove(struct engine *engine, struct task *task)
 }
 
 /* Looks at one host again. */
-static void refresh(struct engine *engine, struct local *local)
+static void refresh(struct engine *engine, struct local_maps *local)
 {
     engine->counters.visits++;
     bool fit = host_fits(local);
@@ -314,13 +315,13 @@ static void refresh(struct engine *engine, struct local *local)
 static void look_at_all(struct engine *engine, struct bucket *bucket)
 {
     for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node))
-        refresh(engine, sorted_owner(node, struct local, by_host));
+        refresh(engine, container_of(node, struct local_maps, by_host));
 }
 
 static void look_at_changes(struct engine *engine, struct bucket *bucket)
 {
     for (uint64_t i = bucket->seen; i < engine->n_changes; i++) {
-        struct local *local = find_local(bucket, engine->changes[i % CHANGES]);
+        struct local_maps *local = find_local(bucket, engine->changes[i % CHANGES]);
         engine->counters.visits++;
         if (local)
             refresh(engine, local);
@@ -348,12 +349,10 @@ static void synchronise(struct engine *engine, struct bucket *bucket)
 
 /* The pair that is best, and its task: the first on that host with so few candidates. */
 struct best {
-    struct local *local;
+    struct local_maps *local;
     struct sorted_key key;
     struct task *task;
 };
-
-/* ---- by the bucket's index ---- */
 
 static uint32_t candidates_of(struct sorted_key key)
 {
@@ -366,15 +365,13 @@ static struct best best_by_index(struct engine *engine, struct bucket *bucket)
     struct sorted_node *first = sorted_first(&bucket->pairs);
     if (!first)
         return (struct best){0};
-    struct best best = {sorted_owner(first, struct local, pair), first->key, NULL};
+    struct best best = {container_of(first, struct local_maps, pair), first->key, NULL};
     const struct local_ref *ref = TAILQ_FIRST(&best.local->refs);
     while (ref->task->candidates != candidates_of(best.key))
         ref = TAILQ_NEXT(ref, link);
     best.task = ref->task;
     return best;
 }
-
-/* ---- without it: by what lies on hosts with room ---- */
 
 /* Of its task. WHY not by way of the task: that is one more piece of memory, and there are many. */
 static uint32_t candidates_now(const struct local_ref *ref)
@@ -387,7 +384,7 @@ static uint32_t candidates_now(const struct local_ref *ref)
 }
 
 /* Of a host with room. A task next to whose block no other host has room ends the search. */
-static void look_at_host(struct engine *engine, struct local *local, struct best *best)
+static void look_at_host(struct engine *engine, struct local_maps *local, struct best *best)
 {
     struct sorted_key least = pair_key(engine, local, 1);
     uint32_t fewest = UINT32_MAX;
@@ -431,9 +428,9 @@ static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even
     struct sorted_node *node = sorted_first(few ? &bucket->shape->by_load : &bucket->locals);
     *ret_best = (struct best){0};
     for (; node && bucket->looked < most; node = sorted_next(node)) {
-        struct local *local =
-            few ? find_local(bucket, sorted_owner(node, struct fit, by_load)->host->index)
-                : sorted_owner(node, struct local, by_host);
+        struct local_maps *local =
+            few ? find_local(bucket, container_of(node, struct fit, by_load)->host->index)
+                : container_of(node, struct local_maps, by_host);
         engine->counters.visits++;
         bucket->looked++;
         if (local && host_fits(local) && !(even && refused(local)))
@@ -442,8 +439,9 @@ static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even
     return !node;
 }
 
-int local_best_pair(struct engine *engine, struct bucket *bucket, bool even, struct task **ret_task,
-                    struct fit **ret_fit, uint32_t *ret_candidates, uint32_t *ret_here)
+int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
+                       struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
+                       uint32_t *ret_here)
 {
     struct best best;
     if (!best_by_room(engine, bucket, even, &best))
@@ -457,9 +455,7 @@ int local_best_pair(struct engine *engine, struct bucket *bucket, bool even, str
     return 0;
 }
 
-/* ---- whose turn is it on the hosts with room ---- */
-
-void local_reorder(struct bucket *bucket)
+void locality_reorder(struct bucket *bucket)
 {
     struct shape *shape = bucket->shape;
     if (bucket->moved || !bucket->locals.n)
@@ -469,7 +465,7 @@ void local_reorder(struct bucket *bucket)
     TAILQ_INSERT_TAIL(&shape->moved, bucket, of_moved);
 }
 
-void local_forget(struct bucket *bucket)
+void locality_forget(struct bucket *bucket)
 {
     if (bucket->moved)
         TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
@@ -480,7 +476,7 @@ static void follow_moves(struct engine *engine, struct shape *shape)
 {
     struct bucket *bucket;
     while ((bucket = TAILQ_FIRST(&shape->moved))) {
-        local_forget(bucket);
+        locality_forget(bucket);
         place_all_waiting(engine, bucket);
     }
     shape->moved_locals = 0;
@@ -491,13 +487,13 @@ static bool waiting_are_fewer(const struct shape *shape)
     uint64_t waiting = 0;
     struct sorted_node *node = sorted_first(&shape->local_hosts);
     for (; node && waiting < shape->moved_locals; node = sorted_next(node))
-        waiting += sorted_owner(node, struct host_shape, local_host)->waiting.n;
+        waiting += container_of(node, struct host_shape, local_host)->waiting.n;
     return waiting < shape->moved_locals;
 }
 
 static struct bucket *bucket_of(struct sorted_node *waiting)
 {
-    return waiting ? sorted_owner(waiting, struct local, waiting)->bucket : NULL;
+    return waiting ? container_of(waiting, struct local_maps, waiting)->bucket : NULL;
 }
 
 static struct bucket *first_waiting(struct engine *engine, const struct shape *shape)
@@ -505,7 +501,7 @@ static struct bucket *first_waiting(struct engine *engine, const struct shape *s
     struct bucket *best = NULL;
     for (struct sorted_node *host = sorted_first(&shape->local_hosts); host;
          host = sorted_next(host)) {
-        struct host_shape *here = sorted_owner(host, struct host_shape, local_host);
+        struct host_shape *here = container_of(host, struct host_shape, local_host);
         for (struct sorted_node *node = sorted_first(&here->waiting); node;
              node = sorted_next(node)) {
             struct bucket *bucket = bucket_of(node);
@@ -517,18 +513,18 @@ static struct bucket *first_waiting(struct engine *engine, const struct shape *s
     return best;
 }
 
-struct bucket *local_first(struct engine *engine, struct shape *shape)
+struct bucket *locality_first(struct engine *engine, struct shape *shape)
 {
     if (!TAILQ_EMPTY(&shape->moved) && waiting_are_fewer(shape))
         return first_waiting(engine, shape);
     follow_moves(engine, shape);
     struct sorted_node *host = sorted_first(&shape->local_hosts);
     return host ? bucket_of(
-                      sorted_first(&sorted_owner(host, struct host_shape, local_host)->waiting))
+                      sorted_first(&container_of(host, struct host_shape, local_host)->waiting))
                 : NULL;
 }
 
-uint32_t local_candidates(const struct engine *engine, const struct task *task)
+uint32_t locality_candidates(const struct engine *engine, const struct task *task)
 {
     const uint32_t *replicas = task_replicas(task);
     uint32_t n = 0;
