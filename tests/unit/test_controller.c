@@ -238,15 +238,42 @@ static void keys_stand_in_the_manual(const struct conf_section *section, const c
     }
 }
 
-static void the_manual_is_complete(void **state)
+static const char *manual(void)
 {
-    (void)state;
     static char text[1 << 16];
     FILE *in = fopen("schemas/duopolyd.yaml", "r");
     assert_non_null(in);
     text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
     fclose(in);
-    keys_stand_in_the_manual(&settings_section, text);
+    return text;
+}
+
+static void the_manual_is_complete(void **state)
+{
+    (void)state;
+    keys_stand_in_the_manual(&settings_section, manual());
+}
+
+static void section_stands_in_the_manual(const char *question, const char *name)
+{
+    char section[64];
+    snprintf(section, sizeof(section), "\n  # %s %s: ", question, name);
+    if (!strstr(manual(), section))
+        fail_msg("schemas/duopolyd.yaml does not say what %s %s is", question, name);
+}
+
+/* What each policy does, and why one would choose it. */
+static void every_policy_has_its_section(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {"turn", "place", "commit", "network"};
+    const char *name;
+    for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++)
+        for (unsigned i = 0; (name = engine_policy_name(questions[q], i)); i++)
+            section_stands_in_the_manual(questions[q], name);
+    for (const struct preset *preset = presets; preset->name; preset++)
+        if (!preset->levels)
+            section_stands_in_the_manual("preset", preset->name);
 }
 
 static void wrong_settings_are_refused(void **state)
@@ -380,6 +407,7 @@ int main(void)
         CASE(broken_state_is_not_overwritten),
         cmocka_unit_test(the_manual_is_the_default),
         cmocka_unit_test(the_manual_is_complete),
+        cmocka_unit_test(every_policy_has_its_section),
         CASE(wrong_settings_are_refused),
         CASE(presets_are_what_they_say),
         CASE(settings_reach_the_engine),
