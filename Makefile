@@ -201,7 +201,7 @@ FUZZ_SECONDS ?= 60
 fuzz: $(BUILD)/obj/duopoly.pb.o ## explores the decoders of wire and records with libFuzzer for FUZZ_SECONDS (60) each; what it finds stays in $(BUILD)/fuzz
 	@mkdir -p $(BUILD)/fuzz/wire $(BUILD)/fuzz/record
 	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_wire tests/fuzz/fuzz_wire.c lib/wire.c lib/err.c $< -lprotobuf-nanopb
-	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_record tests/fuzz/fuzz_record.c $(addprefix controller/engine/,record.c field.c names.c) lib/err.c
+	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_record tests/fuzz/fuzz_record.c $(addprefix controller/engine/,record.c field.c names.c) lib/err.c lib/number.c
 	$(BUILD)/fuzz/fuzz_wire -max_len=65537 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/wire tests/fuzz/wire
 	$(BUILD)/fuzz/fuzz_record -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/record tests/fuzz/record
 

@@ -1,9 +1,9 @@
 #include "lib/attempt.h"
+#include "lib/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int parse_missing(const char *rest, struct attempt_said *said)
@@ -111,13 +111,10 @@ int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_OR
 
 static int parse_id(const char *text, uint32_t *ret_id)
 {
-    char *end;
-    errno = 0;
-    unsigned long id = strtoul(text, &end, 10);
-    if (errno || end == text || *end || id == 0 || id > INT32_MAX)
-        return -EINVAL;
+    uint64_t id = 0;
+    int r = number_read(text, 1, INT32_MAX, &id);
     *ret_id = (uint32_t)id;
-    return 0;
+    return r;
 }
 
 int attempt_parse_order(const char *text, size_t n, struct attempt_order *ret_order)

@@ -1,4 +1,5 @@
 #include "lib/conf_check.h"
+#include "lib/number.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -21,9 +22,8 @@ struct address {
 
 static bool port_is_right(const char *port)
 {
-    char *end;
-    unsigned long number = strtoul(port, &end, 10);
-    return isdigit((unsigned char)*port) && !*end && number >= 1 && number <= 65535;
+    uint64_t number;
+    return number_read(port, 1, 65535, &number) == 0;
 }
 
 static int address_split(const char *text, struct address *ret_address, struct err *err)

@@ -2,9 +2,9 @@
 
 #include "controller/cli/lists.h"
 #include "lib/client_submit.h"
+#include "lib/number.h"
 #include "lib/workload/workload_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,12 +17,8 @@
 /* Reads digits up to `end_character`; NULL if there are none or too many. */
 static const char *digits_read(const char *text, char end_character, uint64_t *ret_number)
 {
-    char *end;
-    errno = 0;
-    if (!isdigit((unsigned char)*text))
-        return NULL;
-    *ret_number = strtoull(text, &end, 10);
-    return errno || *end != end_character ? NULL : end;
+    const char *end = number_take(text, UINT64_MAX, ret_number);
+    return end && *end == end_character ? end : NULL;
 }
 
 int number_parse(const char *text, const char *what, uint64_t *ret_number, struct err *err)

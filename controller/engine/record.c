@@ -1,5 +1,7 @@
 #include "controller/engine/record.h"
 
+#include "lib/number.h"
+
 #include "controller/engine/field.h"
 
 #include <errno.h>
@@ -193,10 +195,7 @@ int record_field_u64(const char *line, const char *name, uint64_t *ret_value)
     for (const char *at = strchr(line, ' '); at; at = strchr(at + 1, ' ')) {
         if (strncmp(at + 1, name, length) != 0 || at[1 + length] != '=')
             continue;
-        const char *digits = at + 2 + length;
-        errno = 0;
-        *ret_value = strtoull(digits, NULL, 10);
-        return errno == ERANGE || *digits < '0' || *digits > '9' ? -ERANGE : 0;
+        return number_take(at + 2 + length, UINT64_MAX, ret_value) ? 0 : -ERANGE;
     }
     return -ENOENT;
 }

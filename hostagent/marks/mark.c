@@ -1,7 +1,7 @@
 #include "hostagent/marks/mark_driver.h"
 
 #include "hostagent/address.h"
-#include "lib/conf.h"
+#include "lib/number.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -48,11 +48,14 @@ int mark_prefix_parse(const char *text, struct mark_prefix *ret_prefix, struct e
     }
     if (length >= sizeof(address) || address_parse(address, prefix.address) < 0)
         return err_set(err, EINVAL, "\"%s\" is not an address or prefix such as 10.0.0.0/8", text);
-    int64_t bits = most;
-    if (text[length] && (conf_number(CONF_INT, text + length + 1, &bits, NULL) < 0 || bits < 0 ||
-                         bits > (int64_t)most))
-        return err_set(err, EINVAL, "\"%s\": a prefix has 0 to %u bits", text, most);
-    prefix.bits = (uint32_t)bits + 128 - most;
+    prefix.bits = most;
+    if (text[length]) {
+        uint64_t bits;
+        if (number_read(text + length + 1, 0, most, &bits) < 0)
+            return err_set(err, EINVAL, "\"%s\": a prefix has 0 to %u bits", text, most);
+        prefix.bits = (uint32_t)bits;
+    }
+    prefix.bits += 128 - most;
     for (uint32_t bit = prefix.bits; bit < 128; bit++)
         prefix.address[bit / 8] &= (uint8_t) ~(0x80u >> bit % 8);
     *ret_prefix = prefix;

@@ -1,9 +1,10 @@
 #include "hostagent/uplink/uplink_zmq.h"
 
 #include "hostagent/uplink/uplink_session.h"
-#include "lib/conf.h"
+#include "lib/fnv1a.h"
 #include "lib/log.h"
 #include "lib/now.h"
+#include "lib/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,22 +23,18 @@
 static uint64_t boot_number(void)
 {
     char text[64] = "";
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
     files_read("/proc/sys/kernel/random/boot_id", text, sizeof(text), NULL, NULL);
-    for (const char *c = text; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    return hash;
+    return fnv1a(FNV1A_NOTHING, text, strlen(text));
 }
 
 static uint32_t read_epoch(const struct uplink *uplink)
 {
     char path[FILES_PATH], text[32];
-    int64_t epoch;
+    uint64_t epoch = 0;
     files_path(path, "%s/epoch", uplink->state_dir);
-    if (files_read(path, text, sizeof(text), NULL, NULL) < 0)
-        return 0;
-    text[strcspn(text, "\n")] = 0;
-    return conf_number(CONF_INT, text, &epoch, NULL) < 0 ? 0 : (uint32_t)epoch;
+    if (files_read(path, text, sizeof(text), NULL, NULL) >= 0)
+        number_take(text, UINT32_MAX, &epoch);
+    return (uint32_t)epoch;
 }
 
 static void keep_epoch(struct uplink *uplink, uint32_t epoch)

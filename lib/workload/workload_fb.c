@@ -1,4 +1,5 @@
 #include "lib/workload/workload_fb.h"
+#include "lib/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ struct building {
 };
 
 struct reader {
-    char *at; /* NUL ends the text */
+    const char *at; /* NUL ends the text */
     size_t line;
     const char *name;
     struct err *err;
@@ -44,10 +45,8 @@ static int reader_number(struct reader *reader, const char *what, uint64_t max, 
         return reader_fail(reader, what, "is missing: the line ends too early");
     if (!isdigit((unsigned char)*reader->at))
         return reader_fail(reader, what, "is not a number from 0 on");
-    errno = 0;
-    char *end;
-    unsigned long long value = strtoull(reader->at, &end, 10);
-    if (errno || value > max) {
+    const char *end = number_take(reader->at, max, ret);
+    if (!end) {
         char why[64];
         snprintf(why, sizeof(why), "is more than %llu", (unsigned long long)max);
         return reader_fail(reader, what, why);
@@ -55,7 +54,6 @@ static int reader_number(struct reader *reader, const char *what, uint64_t max, 
     if (*end && !isspace((unsigned char)*end) && *end != stop)
         return reader_fail(reader, what, "is not a whole number");
     reader->at = end;
-    *ret = value;
     return 0;
 }
 

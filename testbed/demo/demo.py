@@ -180,19 +180,20 @@ def conclude(runs, words, all_good, folder):
     return 0 if all_good and not any(run["unfinished"] for run in runs) else 1
 
 
-def main():
+def run(name, work):
+    """work(environment) as make starts it; returns its exit status."""
     # make is our parent: if it is killed, we end.
     system.end_with_parent()
     system.stop_signals_raise()
     try:
-        return demo(os.environ)
+        return work(os.environ)
     except system.Failure as failure:
-        print("demo: %s" % failure, file=sys.stderr)
+        print("%s: %s" % (name, failure), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\ndemo: stopped; nothing is left behind", file=sys.stderr)
+        print("\n%s: stopped; nothing is left behind" % name, file=sys.stderr)
         return 130
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("demo", demo))

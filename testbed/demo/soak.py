@@ -281,19 +281,5 @@ def soak(environment):
         return 1 if report.faults else 0
 
 
-def main():
-    # make is our parent: if it is killed, we end.
-    system.end_with_parent()
-    system.stop_signals_raise()
-    try:
-        return soak(os.environ)
-    except system.Failure as failure:
-        print("soak: %s" % failure, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nsoak: stopped; nothing is left behind", file=sys.stderr)
-        return 130
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(demo.run("soak", soak))

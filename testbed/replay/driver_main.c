@@ -2,11 +2,11 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/client.h"
+#include "lib/number.h"
 #include "lib/program.h"
 #include "testbed/replay/driver.h"
 
@@ -34,11 +34,10 @@ static const struct argp_option option_table[] = {
 
 static uint64_t read_count(struct argp_state *state, const char *name, const char *value)
 {
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    if (errno || *end || *value < '0' || *value > '9' || number > UINT32_MAX)
-        argp_failure(state, 2, 0, "%s is \"%s\", must be a number from 0 on", name, value);
+    uint64_t number = 0;
+    if (number_read(value, 0, UINT32_MAX, &number) < 0)
+        argp_failure(state, 2, 0, "%s is \"%s\", must be a number from 0 to 4294967295", name,
+                     value);
     return number;
 }
 

@@ -1,5 +1,7 @@
 #include "testbed/replay/input.h"
 
+#include "lib/number.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,21 +11,10 @@
 
 enum { WORDS_MAX = 8, FILE_MAX = 128 << 20 };
 
-static int read_number(const char *word, uint64_t max, uint64_t *ret_number)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(word, &end, 10);
-    if (errno || *end || *word < '0' || *word > '9' || number > max)
-        return -EINVAL;
-    *ret_number = number;
-    return 0;
-}
-
 static int read_number32(const char *word, uint32_t *ret_number)
 {
     uint64_t number;
-    int r = read_number(word, UINT32_MAX, &number);
+    int r = number_read(word, 0, UINT32_MAX, &number);
     if (r == 0)
         *ret_number = (uint32_t)number;
     return r;
@@ -38,7 +29,7 @@ static bool is_address(const char *word)
 /* "input ADDRESS BYTES map STAGE TASK ATTEMPT" or "input ADDRESS BYTES block". */
 static int read_part(char **words, unsigned n, struct input_part *part)
 {
-    if (n < 4 || !is_address(words[1]) || read_number(words[2], INT64_MAX, &part->bytes) < 0)
+    if (n < 4 || !is_address(words[1]) || number_read(words[2], 0, INT64_MAX, &part->bytes) < 0)
         return -EINVAL;
     snprintf(part->address, sizeof(part->address), "%s", words[1]);
     part->block = strcmp(words[3], "block") == 0;
@@ -46,7 +37,7 @@ static int read_part(char **words, unsigned n, struct input_part *part)
         return 0;
     if (n < 7 || strcmp(words[3], "map") != 0 || read_number32(words[4], &part->stage) < 0 ||
         read_number32(words[5], &part->task) < 0 ||
-        read_number(words[6], UINT64_MAX, &part->attempt) < 0)
+        number_read(words[6], 0, UINT64_MAX, &part->attempt) < 0)
         return -EINVAL;
     return 0;
 }
@@ -98,7 +89,7 @@ static int read_line(struct input *input, char *line, unsigned *version)
             continue;
         if (n < 2)
             return -EINVAL;
-        return rows[i].number ? read_number(words[1], UINT64_MAX, rows[i].number)
+        return rows[i].number ? number_read(words[1], 0, UINT64_MAX, rows[i].number)
                               : read_number32(words[1], rows[i].number32);
     }
     return 0;

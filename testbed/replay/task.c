@@ -1,5 +1,7 @@
 #include "testbed/replay/task.h"
 
+#include "lib/number.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -127,13 +129,12 @@ static void on_fetched(void *context, const struct err *err)
 static int task_prepare(struct replay_task *task, struct err *err)
 {
     const char *input = getenv("DUOPOLY_TASK_INPUT"), *number = getenv("DUOPOLY_TASK_SOCKET");
-    char *end = NULL;
+    uint64_t socket;
     if (!input || !number)
         return err_set(err, EINVAL,
                        "DUOPOLY_TASK_INPUT and DUOPOLY_TASK_SOCKET must be set: duopoly-task "
                        "starts this program");
-    long socket = strtol(number, &end, 10);
-    if (*end || end == number || socket < 0 || socket > INT32_MAX)
+    if (number_read(number, 0, INT32_MAX, &socket) < 0)
         return err_set(err, EINVAL, "DUOPOLY_TASK_SOCKET is \"%s\", no number of an open file",
                        number);
     task->socket = (int)socket;

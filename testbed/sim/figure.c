@@ -26,7 +26,7 @@ struct frame {
     int y; /* of the plot's upper edge */
 };
 
-static void text(FILE *out, const char *words)
+void figure_text(FILE *out, const char *words)
 {
     for (; *words; words++)
         if (*words == '<')
@@ -108,7 +108,7 @@ static void x_tick(const struct frame *at, double where, const char *label)
             "<line x1='%.1f' x2='%.1f' y1='%d' y2='%d' stroke='#333'/>"
             "<text x='%.1f' y='%d' text-anchor='middle'>",
             where, where, at->y + PLOT_H, at->y + PLOT_H + 4, where, at->y + PLOT_H + 17);
-    text(at->out, label);
+    figure_text(at->out, label);
     fprintf(at->out, "</text>\n");
 }
 
@@ -149,12 +149,12 @@ static void write_axes(const struct frame *at)
     write_x_ticks(at);
     fprintf(at->out, "<text x='%d' y='%d' text-anchor='middle'>", LEFT + PLOT_W / 2,
             at->y + PLOT_H + 38);
-    text(at->out, at->f->x_name);
+    figure_text(at->out, at->f->x_name);
     fprintf(at->out,
             "</text>\n<text x='14' y='%d' text-anchor='middle' "
             "transform='rotate(-90 14 %d)'>",
             at->y + PLOT_H / 2, at->y + PLOT_H / 2);
-    text(at->out, at->f->y_name);
+    figure_text(at->out, at->f->y_name);
     fprintf(at->out, "</text>\n");
 }
 
@@ -265,7 +265,7 @@ static void write_key(const struct figure *f, int entry, int x, int y, FILE *out
             write_marker(out, entry, x + 9, y - 4);
     }
     fprintf(out, "<text x='%d' y='%d'>", x + 22, y);
-    text(out, band ? f->band_name : f->series[entry].name);
+    figure_text(out, band ? f->band_name : f->series[entry].name);
     fprintf(out, "</text>\n");
 }
 
@@ -296,9 +296,9 @@ void figure_write(const struct figure *f, FILE *out)
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' "
             "font-family='sans-serif' font-size='12' role='img'><title>",
             WIDTH, height, WIDTH, height);
-    text(out, f->title);
+    figure_text(out, f->title);
     fprintf(out, "</title><text x='%d' y='16' font-size='13' font-weight='bold'>", LEFT);
-    text(out, f->title);
+    figure_text(out, f->title);
     fprintf(out, "</text>\n");
     legend(f, TITLE_H + 12, out);
     write_bands(&at);

@@ -43,3 +43,5 @@ struct figure {
 
 /* All is borrowed. */
 void figure_write(const struct figure *figure, FILE *out);
+/* Words as text of SVG and HTML: what would be markup is escaped. */
+void figure_text(FILE *out, const char *words);

@@ -13,17 +13,6 @@
 /* The source's "about equal" has no number; this is ours, in %. */
 #define ABOUT 5.0
 
-static void text(FILE *out, const char *words)
-{
-    for (; *words; words++)
-        if (*words == '<')
-            fputs("&lt;", out);
-        else if (*words == '&')
-            fputs("&amp;", out);
-        else
-            fputc(*words, out);
-}
-
 /* Gain in % of our first policy against the last but `from_last`. */
 static double gain_at(const struct grid *g, int value, int from_last, size_t offset)
 {
@@ -43,11 +32,11 @@ static void row(FILE *out, int figure, const char *what, const char *source, con
                 bool seen)
 {
     fprintf(out, "<tr%s><td>%d</td><td>", seen ? "" : " class='missed'", figure);
-    text(out, what);
+    figure_text(out, what);
     fprintf(out, "</td><td>");
-    text(out, source);
+    figure_text(out, source);
     fprintf(out, "</td><td>");
-    text(out, ours);
+    figure_text(out, ours);
     fprintf(out, "</td><td>%s</td></tr>\n", seen ? "yes" : "MISSED");
 }
 
@@ -268,7 +257,7 @@ static void class_chart(const struct grid *g, const char *title, size_t first, s
 static void head_of_table(const struct grid *g, const char *first, FILE *out)
 {
     fprintf(out, "<table><tr><th>");
-    text(out, first);
+    figure_text(out, first);
     fprintf(out, "</th>");
     for (int p = 0; p < g->n_policies; p++)
         fprintf(out, "<th>%s</th>", g->policies[p]->name);
@@ -301,7 +290,7 @@ static void numbers(const struct experiment *e, const struct grid *g, bool tail,
     fprintf(out, "<th>below Aalo, %%</th><th>below NEAT, %%</th></tr>\n");
     for (int v = 0; v < g->n_values; v++) {
         fprintf(out, "<tr><td>");
-        text(out, labels[v]);
+        figure_text(out, labels[v]);
         fprintf(out, "</td>");
         for (int p = 0; p < g->n_policies; p++)
             value_cell(g, p, v, offset, out);
@@ -321,7 +310,7 @@ static void class_numbers(const struct grid *g, FILE *out)
     fprintf(out, "</tr>\n");
     for (size_t c = 0; c < JOB_CLASSES; c++) {
         fprintf(out, "<tr><td>");
-        text(out, job_class_names[c]);
+        figure_text(out, job_class_names[c]);
         fprintf(out, "</td>");
         for (int p = 0; p < g->n_policies; p++)
             value_cell(g, p, 0, CLASS + c * sizeof(double), out);
@@ -358,12 +347,12 @@ static void head(const struct figures_page *page, FILE *out)
                  "text-align:left}.missed,.missed td{background:#f6c9c2}svg{max-width:100%%;"
                  "height:auto}small{color:#666}code{background:#eee;padding:2px 4px}</style>\n"
                  "<h1>The source's figures, simulated</h1>\n<p>Made by <code>");
-    text(out, page->command);
+    figure_text(out, page->command);
     fprintf(out,
             "</code>: medians over %d seed%s from %lu (charts and tables show the least and the "
             "most, too).<br>Workload: ",
             page->seeds, page->seeds > 1 ? "s" : "", (unsigned long)page->setup->convert.seed);
-    text(out, page->description);
+    figure_text(out, page->description);
     fprintf(out,
             ".<br>MB of the trace are 2<sup>20</sup> bytes, 1 Gbit/s is 10<sup>9</sup> bit/s, "
             "1 GB/s is 10<sup>9</sup> bytes/s. duopoly has 8 levels, duopoly-i 64. Red: less than "

@@ -1,5 +1,7 @@
 #include "testbed/sim/grid.h"
 
+#include "lib/number.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +30,8 @@ int grid_set_values(struct grid *grid, const char *option, const char *list, str
 
 int grid_read_seeds(const char *value, int otherwise, int *ret, struct err *err)
 {
-    char *end = NULL;
-    long n = value ? strtol(value, &end, 10) : otherwise;
-    if ((value && (end == value || *end)) || n < 1 || n > GRID_SEEDS_MAX)
+    uint64_t n = (uint64_t)otherwise;
+    if (value && number_read(value, 1, GRID_SEEDS_MAX, &n) < 0)
         return err_set(err, EINVAL, "--seeds takes a number from 1 to %d, not '%s'", GRID_SEEDS_MAX,
                        value);
     *ret = (int)n;

@@ -1,5 +1,7 @@
 #include "testbed/sim/run_setup.h"
 
+#include "lib/number.h"
+
 #include "testbed/sim/units.h"
 
 #include <errno.h>
@@ -41,9 +43,8 @@ static int set_policy(struct run_setup *s, const char *value, struct err *err)
 static int read_number(uint32_t *ret, const char *option, const char *value, uint32_t least,
                        uint32_t most, struct err *err)
 {
-    char *end;
-    unsigned long number = strtoul(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || number < least || number > most)
+    uint64_t number;
+    if (number_read(value, least, most, &number) < 0)
         return err_set(err, EINVAL, "--%s takes a number from %u to %u, not '%s'", option, least,
                        most, value);
     *ret = (uint32_t)number;
@@ -53,12 +54,9 @@ static int read_number(uint32_t *ret, const char *option, const char *value, uin
 static int read_real(double *ret, const char *option, const char *value, double least, double most,
                      struct err *err)
 {
-    char *end;
-    double number = strtod(value, &end);
-    if (end == value || *end || !(number >= least && number <= most))
+    if (number_read_real(value, least, most, ret) < 0)
         return err_set(err, EINVAL, "--%s takes a number from %g to %g, not '%s'", option, least,
                        most, value);
-    *ret = number;
     return 0;
 }
 

@@ -4,10 +4,10 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/loop.h"
+#include "lib/number.h"
 #include "lib/program.h"
 #include "testbed/verify/capture_pcap.h"
 #include "testbed/verify/judge.h"
@@ -35,10 +35,8 @@ static const struct argp_option option_table[] = {
 
 static unsigned long read_number(struct argp_state *state, const char *value, unsigned long max)
 {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(value, &end, 10);
-    if (errno || *end || *value < '0' || *value > '9' || number > max)
+    uint64_t number = 0;
+    if (number_read(value, 0, max, &number) < 0)
         argp_failure(state, 2, 0, "\"%s\" is not a number up to %lu", value, max);
     return number;
 }

@@ -1,5 +1,7 @@
 #include "testbed/verify/truth.h"
 
+#include "lib/number.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -46,10 +48,7 @@ static bool field(const char *line, const char *name, uint64_t *ret_number)
     for (const char *at = strchr(line, ' '); at; at = strchr(at + 1, ' ')) {
         if (strncmp(at + 1, name, length) != 0 || at[1 + length] != '=')
             continue;
-        char *end;
-        errno = 0;
-        *ret_number = strtoull(at + length + 2, &end, 10);
-        return errno == 0 && end != at + length + 2;
+        return number_take(at + length + 2, UINT64_MAX, ret_number) != NULL;
     }
     return false;
 }
@@ -120,10 +119,11 @@ static int take_end(struct truth *truth, const char *record)
 
 static int take_step(struct truth *truth, const char *words)
 {
-    char *end;
-    errno = 0;
-    truth->now_ns = strtoll(words, &end, 10);
-    return errno || end == words ? -EINVAL : 0;
+    uint64_t now_ns;
+    if (number_read(words + strspn(words, " "), 0, INT64_MAX, &now_ns) < 0)
+        return -EINVAL;
+    truth->now_ns = (int64_t)now_ns;
+    return 0;
 }
 
 int truth_recording_line(struct truth *truth, const char *line, struct err *err)

@@ -1,9 +1,10 @@
 /* duopoly-workload: makes, converts and describes workload files. */
 #include <argp.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
+#include "lib/number.h"
 #include "lib/printable.h"
 #include "lib/program.h"
 #include "lib/workload/workload_input.h"
@@ -49,14 +50,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     struct err err;
-    char *end;
     switch (key) {
     case 'o':
         arguments->output = value;
         return 0;
     case 'L':
-        arguments->load = strtod(value, &end);
-        if (*end || end == value)
+        if (number_read_real(value, 0, HUGE_VAL, &arguments->load) < 0)
             argp_failure(state, 2, 0, "load is \"%s\", must be a number", value);
         return 0;
     case ARGP_KEY_ARG:

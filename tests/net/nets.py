@@ -1,5 +1,8 @@
 """Network namespaces, sockets inside them, cgroups and captures for tests: made by name, removed by name.
 
+Not testbed/net, though both make namespaces: that one is what users get from `make demo` (numbered, rated links, a state file
+from which another process can end it), and itself under test here; this one is the least that a test of one part needs.
+
 Sockets belong to the namespace of the thread that made them and to the cgroup of the process at that moment,
 so a test needs no helper processes: `with ns.inside():` and `with cgroup.inside():` around socket()."""
 

@@ -13,6 +13,7 @@ from testbed.net import system
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SMALL = ["HOSTS=3", "SLOTS=2", "JOBS=12", "SCALE=400", "NO_INSTALL=1"]
 OURS = re.compile(r"duopoly-testbed|dtb\d+-|testbed\.demo")
+NUMBER = re.compile(r"duopoly-testbed[-/](\d+)|\bdtb(\d+)-")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the testbed needs root")
 
@@ -27,10 +28,11 @@ def processes():
         try:
             with open("/proc/%s/cmdline" % pid, "rb") as words:
                 command = words.read().replace(b"\0", b" ").decode(errors="replace")
+            folder = os.readlink("/proc/%s/cwd" % pid)
         except OSError:
             continue
         if system.start_time(int(pid)) is not None:
-            found.add("%s %s" % (pid, command))
+            found.add("%s %s in %s" % (pid, command, folder))
     return found
 
 
@@ -45,13 +47,31 @@ def machine():
     return state | processes() | {"controls " + " ".join(instances.allowed_controls())}
 
 
+def of_this_checkout(items):
+    """Other checkouts' testbeds come and go beside this one: what bears their numbers, or runs in their folders, is theirs."""
+    foreign = {one.number for one in instances.instances() if one.state["tree"] != TREE}
+
+    def is_ours(item):
+        numbers = {int(one or other) for one, other in NUMBER.findall(item)}
+        if numbers:
+            return not numbers <= foreign
+        if item == instances.HOME:
+            return not foreign
+        return OURS.search(item) and ("testbed.demo" not in item or item.endswith(" in " + TREE))
+    return {item for item in items if is_ours(item)}
+
+
+def left_since(before):
+    return sorted(of_this_checkout(machine() - before))
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
-    """Other tests may run on this machine: of what is new only what bears our names counts."""
     before = machine()
     yield
+
     def left():
-        return sorted(item for item in machine() - before if OURS.search(item))
+        return left_since(before)
     try:
         system.wait_for(lambda: not left(), 15, "the end of the testbed")
     except system.Failure:
@@ -74,6 +94,19 @@ def wait_for_line(child, pattern):
         if re.search(pattern, line):
             return line
     raise AssertionError("make ended with %s without a line like %s" % (child.wait(), pattern))
+
+
+def test_only_testbeds_of_this_checkout_count_as_left():
+    before = machine()
+    for tree, counts in (("/another/checkout", False), (TREE, True)):
+        own = instances.create(tree)
+        try:
+            own.memory()
+            folder = own.path("memory")
+            assert any(folder in item for item in machine() - before)
+            assert any(folder in item for item in left_since(before)) == counts
+        finally:
+            own.down()
 
 
 def test_a_demo_ends_with_a_table_and_a_sentence():

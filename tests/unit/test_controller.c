@@ -1,4 +1,4 @@
-#include "tests/unit/test.h"
+#include "tests/unit/folder.h"
 
 #include "controller/engine/presets.h"
 #include "controller/epoch.h"
@@ -11,30 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int folder_make(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/duopoly-controller-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int folder_remove(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    return system(command);
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[128];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
-}
 
 static void file_write(const char *name, const char *text)
 {

@@ -1,4 +1,4 @@
-#include "tests/unit/test.h"
+#include "tests/unit/deadline.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,15 +33,6 @@ static uint64_t boottime_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_BOOTTIME, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int on_deadline(sd_event_source *s, uint64_t usec, void *context)
-{
-    (void)s;
-    (void)usec;
-    (void)context;
-    fail_msg("nothing happened before the deadline");
-    return 0;
 }
 
 static void say(struct scene *scene, uint64_t client, duopoly_Envelope *envelope)
@@ -145,8 +136,7 @@ static void set_up(struct scene *scene, const char *workload)
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, NULL);
     assert_int_equal(sd_event_new(&scene->event), 0);
-    assert_true(sd_event_add_time_relative(scene->event, NULL, CLOCK_MONOTONIC, DEADLINE_USEC, 1,
-                                           on_deadline, NULL) >= 0);
+    deadline_set(scene->event, DEADLINE_USEC);
     if (wire_unix_listen(scene->event, scene->socket, "", UINT64_C(60000000000), &handler,
                          &scene->server, &err) < 0)
         fail_msg("%s", err.text);

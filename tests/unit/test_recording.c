@@ -1,6 +1,7 @@
 /* The recording: every file whole and bounded by what follows its state, nothing waited for, and on
  * again after whatever stopped it. */
 #include "tests/model/script.h"
+#include "tests/unit/folder.h"
 
 #include "controller/recording/recording.h"
 #include "testbed/sim/cluster/recording_replay.h"
@@ -14,30 +15,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int folder_make(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/duopoly-recording-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int folder_remove(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    return system(command);
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[128];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
-}
 
 struct controller {
     struct engine *engine;

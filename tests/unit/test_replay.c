@@ -1,4 +1,4 @@
-#include "tests/unit/test.h"
+#include "tests/unit/deadline.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -168,15 +168,6 @@ struct scene {
     int socket, child_status;
 };
 
-static int on_deadline(sd_event_source *s, uint64_t usec, void *context)
-{
-    (void)s;
-    (void)usec;
-    (void)context;
-    fail_msg("nothing happened before the deadline");
-    return 0;
-}
-
 static void count_connecting(void *context, const struct ports_connection *c)
 {
     struct scene *scene = context;
@@ -248,8 +239,7 @@ static void set_up(struct scene *scene, const char *input)
     *scene = (struct scene){.directory = "/tmp/duopoly-test-XXXXXX", .socket = -1};
     assert_non_null(mkdtemp(scene->directory));
     assert_int_equal(sd_event_new(&scene->event), 0);
-    assert_true(sd_event_add_time_relative(scene->event, NULL, CLOCK_MONOTONIC, DEADLINE_USEC, 1,
-                                           on_deadline, NULL) >= 0);
+    deadline_set(scene->event, DEADLINE_USEC);
     if (serve_create(scene->event, 0, scene->directory, &scene->serve, &err) < 0)
         fail_msg("%s", err.text);
     scene->port = serve_port(scene->serve);

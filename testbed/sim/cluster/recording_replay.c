@@ -1,5 +1,7 @@
 #include "testbed/sim/cluster/recording_replay.h"
 
+#include "lib/number.h"
+
 #include "controller/engine/engine.h"
 #include "controller/engine/record.h"
 
@@ -141,14 +143,13 @@ static int end_step(struct replay *replay, struct err *err)
 
 static int begin_step(struct replay *replay, const char *now, struct err *err)
 {
-    char *end;
-    int r = end_step(replay, err);
-    replay->now_ns = strtoll(now, &end, 10);
+    uint64_t now_ns = 0;
+    int r = end_step(replay, err), wrong = number_read(now, 0, INT64_MAX, &now_ns);
+    replay->now_ns = (int64_t)now_ns;
     replay->in_step = true;
     replay->stepped = false;
     replay->n = 0;
-    return *end || end == now ? err_set(err, EINVAL, "step needs a time in ns, not \"%.32s\"", now)
-                              : r;
+    return wrong ? err_set(err, EINVAL, "step needs a time in ns, not \"%.32s\"", now) : r;
 }
 
 static int compare_digest(struct replay *replay, const char *recorded, struct err *err)

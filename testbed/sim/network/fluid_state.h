@@ -16,7 +16,12 @@ struct bundle_rate {
 
 typedef int (*bundle_rate_fn)(void *context, const struct bundle_rate *bundle);
 
-/* `id` is that of a Macroflow. Functions that return int return 0 or −ENOMEM. */
+/* A way to keep flows and find their rates. There are two on purpose, and each does all of this:
+ * the sparse one goes by what changed, through bundles and queues, and wins where changes reach few
+ * links; the dense one by matrices, and wins where they reach most. What they share stands in
+ * fluid.c. tests/unit/test_fluid.c holds both to one answer, so each is the other's oracle.
+ *
+ * `id` is that of a Macroflow. Functions that return int return 0 or −ENOMEM. */
 struct fluid_method {
     int (*create)(struct fluid *f); /* sets f->net; what is half made is destroy's */
     void (*destroy)(struct fluid *f);
