@@ -15,8 +15,8 @@
 #define REPORT_EVERY   (100 / LINKS_SAMPLE_MS) /* samples */
 #define COUNTERS_EVERY (2000 / LINKS_SAMPLE_MS)
 
-struct agent {
-    const struct settings *settings;
+struct agent_parts {
+    const struct agent_settings *settings;
     const struct settings_resolved *resolved;
     int lock_fd;
     sd_event *event;
@@ -32,39 +32,39 @@ struct agent {
     struct mark_stats stats;
 };
 
-static bool is_host(const struct agent *agent)
+static bool is_host(const struct agent_parts *agent)
 {
     return agent->settings->role == duopoly_Role_ROLE_HOST;
 }
 
 static void on_state(void *user, const duopoly_AttemptState *state)
 {
-    struct agent *agent = user;
+    struct agent_parts *agent = user;
     if (agent->uplink)
         uplink_tell_state(agent->uplink, state);
 }
 
 static void on_source(void *user, const duopoly_SourceState *source)
 {
-    struct agent *agent = user;
+    struct agent_parts *agent = user;
     if (agent->uplink)
         uplink_tell_source(agent->uplink, source);
 }
 
 static void on_output_lost(void *user, const duopoly_OutputLost *lost)
 {
-    struct agent *agent = user;
+    struct agent_parts *agent = user;
     if (agent->uplink)
         uplink_tell_output_lost(agent->uplink, lost);
 }
 
 static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
 {
-    struct agent *agent = user;
+    struct agent_parts *agent = user;
     uplink_report_bytes(agent->uplink, attempt, bytes);
 }
 
-static void report_load(struct agent *agent)
+static void report_load(struct agent_parts *agent)
 {
     struct links_sample sample;
     if (links_nl_read(agent->links_nl, &sample, NULL) < 0)
@@ -79,7 +79,7 @@ static void report_load(struct agent *agent)
     uplink_report_load(agent->uplink, &load);
 }
 
-static void report_counters(struct agent *agent)
+static void report_counters(struct agent_parts *agent)
 {
     struct uplink_counters wire;
     duopoly_AgentCounters counters = duopoly_AgentCounters_init_zero;
@@ -114,7 +114,7 @@ static void report_counters(struct agent *agent)
 
 static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
 {
-    struct agent *agent = arg;
+    struct agent_parts *agent = arg;
     uint64_t now;
     agent->samples++;
     if (agent->links_nl)
@@ -149,7 +149,7 @@ static int open_lock(const char *state, int *ret_fd, struct err *err)
     return 0;
 }
 
-static int open_queues(struct agent *agent, bool replace, struct err *err)
+static int open_queues(struct agent_parts *agent, bool replace, struct err *err)
 {
     const struct settings_resolved *resolved = agent->resolved;
     const struct queues_config config = {.driver = qdisc_find(agent->settings->queues.driver),
@@ -162,7 +162,7 @@ static int open_queues(struct agent *agent, bool replace, struct err *err)
                        &agent->queues, err);
 }
 
-static int open_loop(struct agent *agent, struct err *err)
+static int open_loop(struct agent_parts *agent, struct err *err)
 {
     int r = loop_open(&agent->event, err);
     if (r < 0)
@@ -172,7 +172,7 @@ static int open_loop(struct agent *agent, struct err *err)
     return r < 0 ? err_sys(err, -r, "the event loop") : 0;
 }
 
-static struct tasks_config tasks_config_of(const struct agent *agent)
+static struct tasks_config tasks_config_of(const struct agent_parts *agent)
 {
     const struct settings_resolved *resolved = agent->resolved;
     return (struct tasks_config){.state_dir = agent->settings->state,
@@ -189,9 +189,9 @@ static struct tasks_config tasks_config_of(const struct agent *agent)
 }
 
 /* Only who receives has somebody to nudge. */
-static int open_marks(struct agent *agent, struct err *err)
+static int open_marks(struct agent_parts *agent, struct err *err)
 {
-    const struct settings *settings = agent->settings;
+    const struct agent_settings *settings = agent->settings;
     const struct marks_nudging nudging = {.event = agent->event,
                                           .link_bps = (uint64_t)settings->link.rate_bps};
     return marks_open(&agent->resolved->marks,
@@ -199,7 +199,7 @@ static int open_marks(struct agent *agent, struct err *err)
                       err);
 }
 
-static int open_host(struct agent *agent, struct err *err)
+static int open_host(struct agent_parts *agent, struct err *err)
 {
     const struct settings_link *link = &agent->settings->link;
     const struct tasks_config config = tasks_config_of(agent);
@@ -212,9 +212,9 @@ static int open_host(struct agent *agent, struct err *err)
     return r < 0 ? r : tasks_open(&config, agent->event, &handler, &agent->tasks, err);
 }
 
-static void fill_hello(const struct agent *agent, duopoly_Hello *hello)
+static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
 {
-    const struct settings *settings = agent->settings;
+    const struct agent_settings *settings = agent->settings;
     memcpy(hello->name, settings->name, sizeof(hello->name));
     memcpy(hello->rack, settings->rack, sizeof(hello->rack));
     memcpy(hello->address, settings->address.address, sizeof(hello->address));
@@ -227,7 +227,7 @@ static void fill_hello(const struct agent *agent, duopoly_Hello *hello)
         memcpy(hello->labels[i], settings->labels[i].name, sizeof(hello->labels[i]));
 }
 
-static int open_uplink(struct agent *agent, struct err *err)
+static int open_uplink(struct agent_parts *agent, struct err *err)
 {
     struct uplink_config config = {.controller = agent->settings->controller,
                                    .state_dir = agent->settings->state,
@@ -242,7 +242,7 @@ static int open_uplink(struct agent *agent, struct err *err)
     return r;
 }
 
-static int open_parts(struct agent *agent, bool replace, struct err *err)
+static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
 {
     int r = open_lock(agent->settings->state, &agent->lock_fd, err);
     if (r >= 0)
@@ -262,7 +262,7 @@ static int open_parts(struct agent *agent, bool replace, struct err *err)
     return r < 0 ? r : open_uplink(agent, err);
 }
 
-static void close_parts(struct agent *agent)
+static void close_parts(struct agent_parts *agent)
 {
     uplink_close(agent->uplink);
     tasks_close(agent->tasks);
@@ -277,7 +277,7 @@ static void close_parts(struct agent *agent)
 }
 
 /* Queues and marks as they were; the first failure is told, the rest done all the same. */
-static int take_back(struct agent *agent, struct err *err)
+static int take_back(struct agent_parts *agent, struct err *err)
 {
     int r = agent->queues ? queues_restore(agent->queues, err) : 0;
     int other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
@@ -286,10 +286,10 @@ static int take_back(struct agent *agent, struct err *err)
     return r < 0 ? r : other;
 }
 
-int agent_run(const struct settings *settings, const struct settings_resolved *resolved,
+int agent_run(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct err *err)
 {
-    struct agent agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
+    struct agent_parts agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
     int r = open_parts(&agent, replace, err);
     bool failed = r < 0, locked = agent.lock_fd >= 0;
     if (!failed) {
@@ -309,10 +309,10 @@ int agent_run(const struct settings *settings, const struct settings_resolved *r
     return r < 0 ? r : 0;
 }
 
-int agent_restore(const struct settings *settings, const struct settings_resolved *resolved,
+int agent_restore(const struct agent_settings *settings, const struct settings_resolved *resolved,
                   struct err *err)
 {
-    struct agent agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
+    struct agent_parts agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
     char path[FILES_PATH];
     int r = open_lock(settings->state, &agent.lock_fd, err);
     if (r >= 0)

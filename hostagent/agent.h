@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /* Runs until SIGTERM or SIGINT. On failure nothing is changed, or all that was is taken back. */
-int agent_run(const struct settings *settings, const struct settings_resolved *resolved,
+int agent_run(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct err *err);
 
 /* Ends what a former run with this configuration left: attempts, marks, queues, state. */
-int agent_restore(const struct settings *settings, const struct settings_resolved *resolved,
+int agent_restore(const struct agent_settings *settings, const struct settings_resolved *resolved,
                   struct err *err);

@@ -61,7 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int run(const struct arguments *arguments, struct err *err)
 {
-    static struct settings settings;
+    static struct agent_settings settings;
     static struct settings_resolved resolved;
     int r = agent_settings_read(arguments->config, &settings, err);
     if (r >= 0)

@@ -198,38 +198,38 @@ static const char *const roles[] = {"host", "switch", NULL};
 static const char *const exits[] = {"restore", "keep", NULL};
 static const struct conf_field label_item = {.type = CONF_STRING, .size = 32};
 static const struct conf_field settings_fields[] = {
-    CHECKED(settings, name, NULL, name_check),
+    CHECKED(agent_settings, name, NULL, name_check),
     {.name = "role",
      .type = CONF_CHOICE,
-     .offset = offsetof(struct settings, role),
+     .offset = offsetof(struct agent_settings, role),
      .choices = roles,
      .preset = "host"},
-    CHECKED(settings, controller, "tcp://127.0.0.1:7600", conf_check_connect),
+    CHECKED(agent_settings, controller, "tcp://127.0.0.1:7600", conf_check_connect),
     {.name = "address",
      .type = CONF_PARSED,
-     .offset = offsetof(struct settings, address),
+     .offset = offsetof(struct agent_settings, address),
      .parse = parse_address,
      .preset = "0.0.0.0"},
-    STRING(settings, rack, ""),
-    LIST(settings, labels, labels_n, &label_item, 0),
-    LIST(settings, units, units_n, &unit_item, 0),
-    CHECKED(settings, state, "/run/duopoly-agent", conf_check_path),
-    CHECKED(settings, measurements, "", conf_check_file),
+    STRING(agent_settings, rack, ""),
+    LIST(agent_settings, labels, labels_n, &label_item, 0),
+    LIST(agent_settings, units, units_n, &unit_item, 0),
+    CHECKED(agent_settings, state, "/run/duopoly-agent", conf_check_path),
+    CHECKED(agent_settings, measurements, "", conf_check_file),
     {.name = "on_exit",
      .type = CONF_CHOICE,
-     .offset = offsetof(struct settings, on_exit),
+     .offset = offsetof(struct agent_settings, on_exit),
      .choices = exits,
      .preset = "restore"},
-    SECTION(settings, link, &link_section),
-    SECTION(settings, queues, &queues_section),
-    SECTION(settings, marks, &marks_section),
-    SECTION(settings, tasks, &tasks_section),
+    SECTION(agent_settings, link, &link_section),
+    SECTION(agent_settings, queues, &queues_section),
+    SECTION(agent_settings, marks, &marks_section),
+    SECTION(agent_settings, tasks, &tasks_section),
     END,
 };
 
 static int settings_check(const void *structure, struct err *err)
 {
-    const struct settings *settings = structure;
+    const struct agent_settings *settings = structure;
     bool is_switch = settings->role == duopoly_Role_ROLE_SWITCH;
     if (is_switch && (!settings->link.bridge[0] || settings->link.uplink[0] || settings->units_n))
         return err_set(err, EINVAL,
@@ -240,10 +240,10 @@ static int settings_check(const void *structure, struct err *err)
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
     return 0;
 }
-static const struct conf_section section = {settings_fields, sizeof(struct settings),
+static const struct conf_section section = {settings_fields, sizeof(struct agent_settings),
                                             settings_check};
 
-int agent_settings_read(const char *path, struct settings *ret_settings, struct err *err)
+int agent_settings_read(const char *path, struct agent_settings *ret_settings, struct err *err)
 {
     return conf_read(path, &section, ret_settings, err);
 }

@@ -52,7 +52,7 @@ struct settings_unit {
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
 };
 
-struct settings {
+struct agent_settings {
     char name[64], controller[256], rack[32], state[256], measurements[256];
     int role; /* duopoly_Role */
     int on_exit;
@@ -71,7 +71,7 @@ struct settings {
 
 enum { SETTINGS_EXIT_RESTORE, SETTINGS_EXIT_KEEP };
 
-int agent_settings_read(const char *path, struct settings *ret_settings, struct err *err);
+int agent_settings_read(const char *path, struct agent_settings *ret_settings, struct err *err);
 
 /* What the machine says to it. */
 struct settings_resolved {
@@ -88,5 +88,5 @@ struct settings_resolved {
 
 /* Finds ports, user, cgroup root and program; changes nothing. `settings` and `ret_resolved` must
  * stay where they are while marks are open. */
-int settings_resolve(const struct settings *settings, struct settings_resolved *ret_resolved,
+int settings_resolve(const struct agent_settings *settings, struct settings_resolved *ret_resolved,
                      struct err *err);

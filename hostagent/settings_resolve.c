@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int resolve_ports(const struct settings *settings, struct settings_resolved *resolved,
+static int resolve_ports(const struct agent_settings *settings, struct settings_resolved *resolved,
                          struct err *err)
 {
     if (settings->role == duopoly_Role_ROLE_SWITCH)
@@ -19,7 +19,7 @@ static int resolve_ports(const struct settings *settings, struct settings_resolv
     return 0;
 }
 
-static int resolve_user(const struct settings *settings, struct settings_resolved *resolved,
+static int resolve_user(const struct agent_settings *settings, struct settings_resolved *resolved,
                         struct err *err)
 {
     const struct passwd *user = getpwnam(settings->tasks.user);
@@ -31,8 +31,8 @@ static int resolve_user(const struct settings *settings, struct settings_resolve
 }
 
 /* Beside our own program where the configuration names none. */
-static int resolve_program(const struct settings *settings, struct settings_resolved *resolved,
-                           struct err *err)
+static int resolve_program(const struct agent_settings *settings,
+                           struct settings_resolved *resolved, struct err *err)
 {
     char self[FILES_PATH];
     files_path(resolved->program, "%s", settings->tasks.program);
@@ -49,7 +49,7 @@ static int resolve_program(const struct settings *settings, struct settings_reso
     return 0;
 }
 
-static int resolve_cgroup(const struct settings *settings, struct settings_resolved *resolved,
+static int resolve_cgroup(const struct agent_settings *settings, struct settings_resolved *resolved,
                           struct err *err)
 {
     char root[FILES_PATH];
@@ -60,7 +60,8 @@ static int resolve_cgroup(const struct settings *settings, struct settings_resol
     return r;
 }
 
-static void resolve_commands(const struct settings *settings, struct settings_resolved *resolved)
+static void resolve_commands(const struct agent_settings *settings,
+                             struct settings_resolved *resolved)
 {
     for (uint32_t i = 0; i < settings->tasks.commands_n; i++) {
         const struct settings_command *command = &settings->tasks.commands[i];
@@ -79,7 +80,8 @@ static void resolve_commands(const struct settings *settings, struct settings_re
     }
 }
 
-static void resolve_network(const struct settings *settings, struct settings_resolved *resolved)
+static void resolve_network(const struct agent_settings *settings,
+                            struct settings_resolved *resolved)
 {
     const struct settings_marks *marks = &settings->marks;
     resolved->wish =
@@ -109,7 +111,7 @@ static void resolve_network(const struct settings *settings, struct settings_res
             (uint8_t)(marks->dscp_n ? marks->dscp[level] : (int64_t)(4 * level + 3));
 }
 
-int settings_resolve(const struct settings *settings, struct settings_resolved *ret_resolved,
+int settings_resolve(const struct agent_settings *settings, struct settings_resolved *ret_resolved,
                      struct err *err)
 {
     memset(ret_resolved, 0, sizeof(*ret_resolved));

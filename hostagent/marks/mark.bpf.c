@@ -96,7 +96,7 @@ static __always_inline bool is_member(const __u8 address[16])
 }
 
 /* CS6 to or from the controllers' port: an application's own CS6 is unmanaged. */
-static __always_inline bool is_control(const struct packet *packet)
+static __always_inline bool is_control(const struct mark_packet *packet)
 {
     if (packet->neighbour)
         return true;
@@ -106,7 +106,7 @@ static __always_inline bool is_control(const struct packet *packet)
             packet->key.peer_port == settings.control_port);
 }
 
-static __always_inline __u8 level_of(const struct packet *packet)
+static __always_inline __u8 level_of(const struct mark_packet *packet)
 {
     return settings.level_of_dscp[(packet->traffic_class >> 2) & (MARK_DSCPS - 1)];
 }
@@ -119,7 +119,7 @@ static __always_inline void set_class(struct __sk_buff *skb, __u32 class)
 
 /* The state of the socket that the packet's connection has here, 0 if none. With `listener` that of
  * a listening socket on the local port (no peer has port 0). */
-static __always_inline __u32 socket_state(struct __sk_buff *skb, const struct packet *packet,
+static __always_inline __u32 socket_state(struct __sk_buff *skb, const struct mark_packet *packet,
                                           const struct mark_flow_key *key, bool listener)
 {
     struct bpf_sock_tuple tuple = {0};
@@ -147,7 +147,8 @@ static __always_inline __u32 socket_state(struct __sk_buff *skb, const struct pa
     return state;
 }
 
-static __always_inline __u8 role_by_listener(struct __sk_buff *skb, const struct packet *packet,
+static __always_inline __u8 role_by_listener(struct __sk_buff *skb,
+                                             const struct mark_packet *packet,
                                              const struct mark_flow_key *key)
 {
     return socket_state(skb, packet, key, true) == BPF_TCP_LISTEN ? MARK_ROLE_ACCEPTER
@@ -174,7 +175,8 @@ static __always_inline bool is_recent(const struct mark_flow *flow, __u64 now)
 /* The flow of a packet whose key is as this end sees it; NULL when it has none: the peer is no
  * member, or the connection is on its way out. `syn_role` is what a SYN in this direction makes of
  * us. */
-static __always_inline struct mark_flow *flow_of(struct __sk_buff *skb, const struct packet *packet,
+static __always_inline struct mark_flow *flow_of(struct __sk_buff *skb,
+                                                 const struct mark_packet *packet,
                                                  const struct mark_flow_key *key, __u8 syn_role,
                                                  __u64 now)
 {
@@ -199,7 +201,7 @@ static __always_inline struct mark_flow *flow_of(struct __sk_buff *skb, const st
 
 /* FIN in both directions, or RST, ends a flow: after our own FIN alone, data that got lost are sent
  * again. */
-static __always_inline void end_flow(struct mark_flow *flow, const struct packet *packet,
+static __always_inline void end_flow(struct mark_flow *flow, const struct mark_packet *packet,
                                      const struct mark_flow_key *key, __u8 fin)
 {
     if (packet->flags & FLAG_FIN)
@@ -230,7 +232,7 @@ static __always_inline __u8 level_of_socket(struct __sk_buff *skb)
 
 /* The level that a packet to a member goes out with. */
 static __always_inline __u8 level_out(struct __sk_buff *skb, struct mark_flow *flow,
-                                      const struct packet *packet, __u64 now)
+                                      const struct mark_packet *packet, __u64 now)
 {
     if (!flow)
         return packet->has_ports &&
@@ -249,7 +251,7 @@ static __always_inline __u8 level_out(struct __sk_buff *skb, struct mark_flow *f
     return level;
 }
 
-static __always_inline void send_unmarked(struct __sk_buff *skb, const struct packet *packet)
+static __always_inline void send_unmarked(struct __sk_buff *skb, const struct mark_packet *packet)
 {
     if (packet->version && level_of(packet) != MARK_UNMARKED) {
         write_dscp(skb, packet, 0);
@@ -260,18 +262,18 @@ static __always_inline void send_unmarked(struct __sk_buff *skb, const struct pa
 }
 
 /* A TCP segment that carries no content and does not end anything: those stay behind content. */
-static __always_inline bool is_bare(const struct packet *packet)
+static __always_inline bool is_bare(const struct mark_packet *packet)
 {
     return packet->has_ports && packet->payload == 0 && !(packet->flags & (FLAG_FIN | FLAG_RST));
 }
 
-static __always_inline void set_class_of_level(struct __sk_buff *skb, const struct packet *packet,
-                                               __u8 level)
+static __always_inline void set_class_of_level(struct __sk_buff *skb,
+                                               const struct mark_packet *packet, __u8 level)
 {
     set_class(skb, settings.class_of_level[is_bare(packet) ? 0 : level & (MARK_LEVELS - 1)]);
 }
 
-static __always_inline void send_marked(struct __sk_buff *skb, const struct packet *packet,
+static __always_inline void send_marked(struct __sk_buff *skb, const struct mark_packet *packet,
                                         __u8 level)
 {
     level = packet->flags & FLAG_SYN ? 0 : level;
@@ -283,7 +285,7 @@ static __always_inline void send_marked(struct __sk_buff *skb, const struct pack
 }
 
 /* Our own agent has marked it (nudge.h): only a member gets to see that, and only under a lease. */
-static __always_inline void send_nudge(struct __sk_buff *skb, const struct packet *packet)
+static __always_inline void send_nudge(struct __sk_buff *skb, const struct mark_packet *packet)
 {
     __u8 level = level_of(packet);
     bool valid = bpf_ktime_get_boot_ns() < control_word(MARK_CONTROL_EXPIRY);
@@ -297,7 +299,7 @@ static __always_inline void send_nudge(struct __sk_buff *skb, const struct packe
 SEC("tc")
 int mark(struct __sk_buff *skb)
 {
-    struct packet packet;
+    struct mark_packet packet;
     parse(skb, ETH_HLEN, &packet);
     if (skb->priority == MARK_NUDGE) {
         send_nudge(skb, &packet);
@@ -343,7 +345,7 @@ int mark(struct __sk_buff *skb)
  * first that came as urgent as that. By the mark alone it could not be told: a request that was
  * overtaken itself brings the sender back to the old mark for a while. The drops are counted among
  * clsact's of the uplink. */
-static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct packet *packet,
+static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct mark_packet *packet,
                                          struct mark_flow *flow)
 {
     __u8 level = level_of(packet);
@@ -359,7 +361,7 @@ static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct pac
 SEC("tc")
 int follow(struct __sk_buff *skb)
 {
-    struct packet packet;
+    struct mark_packet packet;
     parse(skb, ETH_HLEN, &packet);
     if (!packet.has_ports)
         return TC_ACT_UNSPEC;
@@ -381,7 +383,7 @@ int follow(struct __sk_buff *skb)
 SEC("tc")
 int classify(struct __sk_buff *skb)
 {
-    struct packet packet;
+    struct mark_packet packet;
     parse(skb, ETH_HLEN, &packet);
     if (is_control(&packet)) {
         add(MARK_COUNT_CONTROL, skb->len);
@@ -406,7 +408,7 @@ int classify(struct __sk_buff *skb)
 
 /* What of the packet's payload the socket has not received yet: a segment sent again is counted
  * once. */
-static __always_inline __u32 new_bytes(struct __sk_buff *skb, const struct packet *packet)
+static __always_inline __u32 new_bytes(struct __sk_buff *skb, const struct mark_packet *packet)
 {
     struct bpf_sock *sk = skb->sk;
     if (packet->protocol != IPPROTO_TCP || !sk)
@@ -431,7 +433,7 @@ int count(struct __sk_buff *skb)
     __u64 id = bpf_skb_cgroup_id(skb);
     __u64 *bytes = id ? bpf_map_lookup_elem(&received, &id) : NULL;
     if (bytes) {
-        struct packet packet;
+        struct mark_packet packet;
         parse(skb, 0, &packet);
         __sync_fetch_and_add(bytes, new_bytes(skb, &packet));
     }

@@ -23,7 +23,7 @@
 #define TIMESTAMP_BYTES 12 /* of the option, with the two NOPs before it (RFC 7323 appendix A) */
 #define TIMESTAMP_HEAD  0x0101080a
 
-struct packet {
+struct mark_packet {
     struct mark_flow_key key; /* source in `local`, destination in `peer`, until turned round */
     __u32 payload;
     __u32 sequence;
@@ -44,7 +44,7 @@ static __always_inline void map_v4(__u8 to[16], const __u8 *from)
 }
 
 static __always_inline void parse_transport(struct __sk_buff *skb, __u32 offset, __u32 bytes,
-                                            struct packet *packet)
+                                            struct mark_packet *packet)
 {
     if (packet->protocol == IPPROTO_TCP) {
         __u8 tcp[20];
@@ -68,7 +68,8 @@ static __always_inline void parse_transport(struct __sk_buff *skb, __u32 offset,
     }
 }
 
-static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset, struct packet *packet)
+static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset,
+                                     struct mark_packet *packet)
 {
     __u8 ip[20];
     if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
@@ -86,7 +87,8 @@ static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset, struct
         parse_transport(skb, offset + header, total - header, packet);
 }
 
-static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset, struct packet *packet)
+static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset,
+                                     struct mark_packet *packet)
 {
     __u8 ip[40];
     if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
@@ -102,7 +104,7 @@ static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset, struct
     parse_transport(skb, offset + 40, bytes, packet);
 }
 
-static __always_inline void parse(struct __sk_buff *skb, __u32 offset, struct packet *packet)
+static __always_inline void parse(struct __sk_buff *skb, __u32 offset, struct mark_packet *packet)
 {
     __builtin_memset(packet, 0, sizeof(*packet));
     if (skb->protocol == bpf_htons(ETH_P_IP))
@@ -148,7 +150,7 @@ static __always_inline void write_v6(struct __sk_buff *skb, __u8 traffic_class)
     bpf_skb_store_bytes(skb, ETH_HLEN, bytes, 2, 0);
 }
 
-static __always_inline void write_dscp(struct __sk_buff *skb, const struct packet *packet,
+static __always_inline void write_dscp(struct __sk_buff *skb, const struct mark_packet *packet,
                                        __u8 dscp)
 {
     __u8 traffic_class = (__u8)(dscp << 2 | (packet->traffic_class & 3));
@@ -161,7 +163,7 @@ static __always_inline void write_dscp(struct __sk_buff *skb, const struct packe
 }
 
 /* The sender's time on a segment (RFC 7323): where it is the first option, as Linux sends it. */
-static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct packet *packet,
+static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct mark_packet *packet,
                                          __u32 *ret_tsval)
 {
     __be32 option[TIMESTAMP_BYTES / 4];
