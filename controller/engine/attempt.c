@@ -7,6 +7,7 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 #include "controller/engine/source.h"
+#include "controller/engine/stage.h"
 #include "controller/engine/turn/turn.h"
 
 #include <errno.h>
@@ -269,32 +270,7 @@ void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason re
     engine->counters.stops++;
 }
 
-/* It is over, without result: its resources are free, its task is ready again unless another
- * attempt runs. */
-static void end_without_result(struct engine *engine, struct attempt *attempt)
-{
-    struct task *task = attempt->task;
-    struct host *host = attempt->host;
-    attempt_destroy(engine, attempt);
-    if (task && !task->attempts)
-        task_requeue(engine, task);
-    host_touch(engine, host);
-}
-
-void attempts_of_host_lost(struct engine *engine, struct host *host)
-{
-    for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt;
-         attempt = TAILQ_FIRST(&host->attempts)) {
-        struct task *task = attempt->task;
-        end_without_result(engine, attempt);
-        if (host->lost && task && !task->attempts)
-            task_lose_slot(engine, task);
-    }
-    job_outputs_of_host_lost(engine, host);
-}
-
-/* The attempt that a fact speaks of; an unknown one is counted and ignored. */
-static struct attempt *known(struct engine *engine, const struct event *event)
+struct attempt *attempt_known(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_find(engine, event->attempt.attempt);
     if (!attempt)
@@ -302,7 +278,7 @@ static struct attempt *known(struct engine *engine, const struct event *event)
     return attempt;
 }
 
-static void count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total)
+void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total)
 {
     if (total <= attempt->received_bytes)
         return;
@@ -362,7 +338,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
         set_sizes(engine, attempt);
         attempt_set_receiving(attempt,
                               attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
-        count_bytes(engine, attempt, event->attempt_seen.received_bytes);
+        attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
         tell_levels(engine, attempt);
     }
     host_touch(engine, host);
@@ -381,7 +357,7 @@ void attempt_seen(struct engine *engine, const struct event *event)
         adopt(engine, event, host);
         return;
     }
-    count_bytes(engine, attempt, event->attempt_seen.received_bytes);
+    attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
     if (seen_phase(event) > attempt->state)
         attempt->state = seen_phase(event);
     if (attempt->state == ATTEMPT_COMPUTING && attempt->receiving) {
@@ -397,14 +373,14 @@ void attempt_seen(struct engine *engine, const struct event *event)
 
 void attempt_queued(struct engine *engine, const struct event *event)
 {
-    struct attempt *attempt = known(engine, event);
+    struct attempt *attempt = attempt_known(engine, event);
     if (attempt && attempt->state == ATTEMPT_SENT)
         attempt->state = ATTEMPT_QUEUED;
 }
 
 void attempt_started(struct engine *engine, const struct event *event)
 {
-    struct attempt *attempt = known(engine, event);
+    struct attempt *attempt = attempt_known(engine, event);
     if (attempt && attempt->state <= ATTEMPT_STARTED)
         attempt->state = attempt->receiving                      ? ATTEMPT_RECEIVING
                          : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED
@@ -413,87 +389,19 @@ void attempt_started(struct engine *engine, const struct event *event)
 
 void attempt_progress(struct engine *engine, const struct event *event)
 {
-    struct attempt *attempt = known(engine, event);
+    struct attempt *attempt = attempt_known(engine, event);
     if (attempt)
-        count_bytes(engine, attempt, event->attempt.received_bytes);
+        attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
 }
 
 void attempt_received(struct engine *engine, const struct event *event)
 {
-    struct attempt *attempt = known(engine, event);
+    struct attempt *attempt = attempt_known(engine, event);
     if (!attempt)
         return;
-    count_bytes(engine, attempt, event->attempt.received_bytes);
+    attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
     attempt->state = ATTEMPT_COMPUTING;
     source_received(engine, attempt);
     attempt_set_receiving(attempt, false);
     host_touch(engine, attempt->host);
-}
-
-void attempt_done(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = known(engine, event);
-    if (!attempt)
-        return;
-    count_bytes(engine, attempt, event->attempt.received_bytes);
-    struct task *task = attempt->task;
-    struct host *host = attempt->host;
-    uint64_t number = attempt->number;
-    if (attempt->state != ATTEMPT_COMPUTING) {
-        attempt->state = ATTEMPT_COMPUTING;
-        source_received(engine, attempt);
-    }
-    attempt_destroy(engine, attempt);
-    if (task) {
-        while (task->attempts) {
-            struct attempt *other = task->attempts;
-            attempt_stop(engine, other, REASON_REPLACED, false);
-            attempt_orphan(engine, other);
-        }
-        task_accept(engine, task, number, host);
-    }
-    host_touch(engine, host);
-}
-
-/* One failure more; the last that is allowed fails the job. */
-static void fail(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = known(engine, event);
-    if (!attempt)
-        return;
-    struct task *task = attempt->task;
-    uint64_t number = attempt->number;
-    bool stopping = attempt->stopping;
-    end_without_result(engine, attempt);
-    if (task && !stopping && ++task->failures >= engine->config.failures_max)
-        job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
-}
-
-void attempt_failed(struct engine *engine, const struct event *event)
-{
-    fail(engine, event);
-}
-
-/* WHY as a failure: what an agent refuses (a command that it has not got) it would refuse at once
- * again, for ever. */
-void attempt_refused(struct engine *engine, const struct event *event)
-{
-    fail(engine, event);
-}
-
-static void over(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = known(engine, event);
-    if (attempt)
-        end_without_result(engine, attempt);
-}
-
-void attempt_killed(struct engine *engine, const struct event *event)
-{
-    over(engine, event);
-}
-
-void attempt_lost(struct engine *engine, const struct event *event)
-{
-    over(engine, event);
 }

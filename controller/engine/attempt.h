@@ -19,21 +19,18 @@ struct attempt *attempt_start(struct engine *engine, const struct claim *claim);
 void attempt_seen(struct engine *engine, const struct event *event);
 void attempt_queued(struct engine *engine, const struct event *event);
 void attempt_started(struct engine *engine, const struct event *event);
-void attempt_refused(struct engine *engine, const struct event *event);
 void attempt_progress(struct engine *engine, const struct event *event);
 void attempt_received(struct engine *engine, const struct event *event);
-void attempt_done(struct engine *engine, const struct event *event);
-void attempt_failed(struct engine *engine, const struct event *event);
-void attempt_killed(struct engine *engine, const struct event *event);
-void attempt_lost(struct engine *engine, const struct event *event);
 
 struct attempt *attempt_find(const struct engine *engine, uint64_t number);
+/* The one that a fact speaks of; an unknown one is counted and ignored: NULL. */
+struct attempt *attempt_known(struct engine *engine, const struct event *event);
+/* It has received so many bytes in all; fewer than before say nothing. */
+void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total);
 /* Tells its host to end it; it holds its resources until it has. Twice is once. */
 void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue);
 /* It belongs to no task any more. */
 void attempt_orphan(struct engine *engine, struct attempt *attempt);
-/* Every attempt of the host is over and its outputs are gone. */
-void attempts_of_host_lost(struct engine *engine, struct host *host);
 /* Makes the record and its places in all indexes; for starts, adoption and load. The caller touches
  * the host. */
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,

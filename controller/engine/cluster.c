@@ -5,6 +5,7 @@
 #include "controller/engine/attempt.h"
 #include "controller/engine/congestion.h"
 #include "controller/engine/estimate.h"
+#include "controller/engine/outcome.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
 #include "controller/engine/source.h"

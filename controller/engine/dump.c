@@ -10,6 +10,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/source.h"
+#include "controller/engine/stage.h"
 #include "lib/fnv1a.h"
 
 #include <errno.h>

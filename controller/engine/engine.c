@@ -7,8 +7,10 @@
 #include "controller/engine/job.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
+#include "controller/engine/outcome.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/source.h"
+#include "controller/engine/stage.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
+#include "controller/engine/stage.h"
 #include "lib/fnv1a.h"
 
 #include <stdlib.h>

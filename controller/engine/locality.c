@@ -1,8 +1,8 @@
 #include "controller/engine/locality.h"
 
 #include "controller/engine/cluster.h"
-#include "controller/engine/job.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/stage.h"
 
 #include <errno.h>
 #include <stdlib.h>

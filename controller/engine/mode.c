@@ -1,8 +1,8 @@
 #include "controller/engine/mode.h"
 
-#include "controller/engine/job.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
+#include "controller/engine/stage.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "controller/engine/order.h"
 
-#include "controller/engine/job.h"
+#include "controller/engine/stage.h"
 #include "controller/engine/turn/turn.h"
 
 static struct sorted_key key_of(const struct engine *engine, const struct job *job)

@@ -1,9 +1,9 @@
 /* Policies by name, and the life of what they keep. */
 #include "controller/engine/policies.h"
 
-#include "controller/engine/job.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
+#include "controller/engine/stage.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* When tasks are ready, and what follows when one runs, ends or loses its output. */
+#include "controller/engine/stage.h"
+
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/hold.h"
@@ -94,7 +95,7 @@ static void queue_reduce(struct task *task)
     sorted_insert(&stage->ready_reduces, &task->ready, key, 0);
 }
 
-void task_make_ready(struct engine *engine, struct task *task)
+static void make_ready(struct engine *engine, struct task *task)
 {
     task->state = TASK_READY;
     task->ready_ns = engine->now_ns;
@@ -149,7 +150,7 @@ void stage_open_if_due(struct engine *engine, struct stage *stage)
     stage->open = true;
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_BLOCKED)
-            task_make_ready(engine, &stage->tasks[t]);
+            make_ready(engine, &stage->tasks[t]);
 }
 
 void stage_close(struct engine *engine, struct stage *stage)
@@ -213,7 +214,7 @@ void task_requeue(struct engine *engine, struct task *task)
     if (stage->n_started-- == stage->n_tasks)
         children_wait(engine, stage);
     if (stage->open)
-        task_make_ready(engine, task);
+        make_ready(engine, task);
     moved(engine, task, TASK_RUNNING);
 }
 
@@ -277,7 +278,7 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     struct stage *stage = task->stage;
     struct job *job = stage->job;
     if (state == TASK_READY)
-        task_make_ready(engine, task);
+        make_ready(engine, task);
     task->state = state;
     stage->n_started += state == TASK_RUNNING || state == TASK_DONE;
     stage->n_running += state == TASK_RUNNING;
@@ -343,7 +344,7 @@ static void lose_output(struct engine *engine, struct task *task)
     task->state = TASK_BLOCKED;
     stop_readers(engine, stage);
     if (stage->open)
-        task_make_ready(engine, task);
+        make_ready(engine, task);
     moved(engine, task, TASK_DONE);
 }
 

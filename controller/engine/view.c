@@ -6,6 +6,7 @@
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/resources.h"
+#include "controller/engine/stage.h"
 
 #include <errno.h>
 #include <string.h>

@@ -17,9 +17,9 @@
  * cluster is never held. */
 #include "controller/engine/place/place.h"
 
-#include "controller/engine/job.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
+#include "controller/engine/stage.h"
 
 /* The size below which a transfer would be first on some downlink with a free slot. */
 static uint64_t passing_limit(const struct shape *shape, enum transfer_order order)

@@ -1,0 +1,99 @@
+#include "controller/engine/outcome.h"
+
+#include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/job.h"
+#include "controller/engine/source.h"
+#include "controller/engine/stage.h"
+
+/* It is over, without result: its resources are free, its task is ready again unless another
+ * attempt runs. */
+static void end_without_result(struct engine *engine, struct attempt *attempt)
+{
+    struct task *task = attempt->task;
+    struct host *host = attempt->host;
+    attempt_destroy(engine, attempt);
+    if (task && !task->attempts)
+        task_requeue(engine, task);
+    host_touch(engine, host);
+}
+
+void attempts_of_host_lost(struct engine *engine, struct host *host)
+{
+    for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt;
+         attempt = TAILQ_FIRST(&host->attempts)) {
+        struct task *task = attempt->task;
+        end_without_result(engine, attempt);
+        if (host->lost && task && !task->attempts)
+            task_lose_slot(engine, task);
+    }
+    job_outputs_of_host_lost(engine, host);
+}
+
+void attempt_done(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (!attempt)
+        return;
+    attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
+    struct task *task = attempt->task;
+    struct host *host = attempt->host;
+    uint64_t number = attempt->number;
+    if (attempt->state != ATTEMPT_COMPUTING) {
+        attempt->state = ATTEMPT_COMPUTING;
+        source_received(engine, attempt);
+    }
+    attempt_destroy(engine, attempt);
+    if (task) {
+        while (task->attempts) {
+            struct attempt *other = task->attempts;
+            attempt_stop(engine, other, REASON_REPLACED, false);
+            attempt_orphan(engine, other);
+        }
+        task_accept(engine, task, number, host);
+    }
+    host_touch(engine, host);
+}
+
+/* One failure more; the last that is allowed fails the job. */
+static void fail(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (!attempt)
+        return;
+    struct task *task = attempt->task;
+    uint64_t number = attempt->number;
+    bool stopping = attempt->stopping;
+    end_without_result(engine, attempt);
+    if (task && !stopping && ++task->failures >= engine->config.failures_max)
+        job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
+}
+
+void attempt_failed(struct engine *engine, const struct event *event)
+{
+    fail(engine, event);
+}
+
+/* WHY as a failure: what an agent refuses (a command that it has not got) it would refuse at once
+ * again, for ever. */
+void attempt_refused(struct engine *engine, const struct event *event)
+{
+    fail(engine, event);
+}
+
+static void over(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (attempt)
+        end_without_result(engine, attempt);
+}
+
+void attempt_killed(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}
+
+void attempt_lost(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}

@@ -1,0 +1,40 @@
+/* Stages and their tasks: when they are ready, and what follows when one runs, ends or loses its
+ * output. Private to controller/engine.
+ *
+ * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
+ * or has ended; tasks of an open stage that neither run nor are done are ready. Ready tasks stand
+ * in the queues of their bucket: reduce tasks by bytes, maps by locality.h. What a transition
+ * changes in them, in the counts of stage, job and engine and in the job's turn is done here. O(log
+ * n), plus the tasks and attempts whose state changes with it. */
+#pragma once
+
+#include "controller/engine/state.h"
+
+/* Bytes into the stage: fixed at the first dispatch, the present estimate before. */
+uint64_t stage_coflow_bytes(const struct stage *stage);
+/* Its tasks are ready from now on, if its parents let it; they are blocked again. */
+void stage_open_if_due(struct engine *engine, struct stage *stage);
+void stage_close(struct engine *engine, struct stage *stage);
+
+/* The task starts to run; none of its attempts runs any more; one of them was accepted, which may
+ * end the job and free it. */
+void task_run(struct engine *engine, struct task *task);
+void task_requeue(struct engine *engine, struct task *task);
+void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host);
+/* Its slot went with its host, after task_requeue. What is pipelined behind it holds its slots
+ * until it has run: with no other slot free they would wait for each other for ever, so who still
+ * reads from its stage is stopped. */
+void task_lose_slot(struct engine *engine, struct task *task);
+/* For load: a blocked task gets the state that it had. */
+void task_restore(struct engine *engine, struct task *task, enum task_state state,
+                  uint64_t done_attempt, struct host *done_host);
+
+/* A fact: an output is gone. What is still needed runs again. */
+void job_output_lost(struct engine *engine, const struct event *event);
+/* The host's outputs are gone: maps whose output is still needed run again. */
+void job_outputs_of_host_lost(struct engine *engine, struct host *host);
+
+/* Brings the indexes of the ready queues up to date: after the job's turn changed; after something
+ * of the bucket did. */
+void job_reorder(struct engine *engine, struct job *job);
+void bucket_update(struct engine *engine, struct bucket *bucket);
