@@ -68,7 +68,7 @@ class Verify:
     def start(self):
         net, c = self.running.net, self.running
         command = [c.program("duopoly-verify"), "--window", str(window_ms(net.link_bps)),
-                   "--log", os.path.join(c.log_folder, "duopoly.log"), "--ports", c.ports,
+                   "--log", c.log_folder, "--ports", c.ports,
                    "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"), *net.hosts]
         self.child = net.start(network.SWITCH, command, self.path)
         system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")

@@ -25,7 +25,7 @@ struct arguments {
 const char *argp_program_version = "duopoly-verify " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
-    {"log", 'l', "FILE", 0, "the controller's recording; give rotated files oldest first", 0},
+    {"log", 'l', "FILE", 0, "the controller's recording: its folder, or files, oldest first", 0},
     {"ports", 'P', "DIR", 0, "where the tasks wrote their connections down", 0},
     {"port", 'p', "N", 0, "the replay servers' port", 0},
     {"window", 'w', "MS", 0, "how long after a change the old mark is let pass (2000)", 0},

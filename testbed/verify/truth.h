@@ -62,7 +62,8 @@ int truth_ports_line(struct truth *truth, uint64_t attempt, const char *line, st
 void truth_finish(struct truth *truth);
 void truth_done(struct truth *truth);
 
-/* A file of a recording, and every file of a directory of ports. −errno with FILE:LINE. */
+/* A file of a recording, or all that are kept in its folder, oldest first (its controller is quiet
+ * meanwhile); and every file of a directory of ports. −errno with FILE:LINE. */
 int truth_load_recording(struct truth *truth, const char *path, struct err *err);
 int truth_load_ports(struct truth *truth, const char *directory, struct err *err);
 

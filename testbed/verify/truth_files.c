@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef int (*take_line)(struct truth *truth, uint64_t attempt, const char *line, struct err *err);
 
@@ -44,8 +46,28 @@ static int take_recording_line(struct truth *truth, uint64_t attempt, const char
     return truth_recording_line(truth, line, err);
 }
 
+/* The files of a folder are numbered with their age, the one that is written has no number. */
+static int load_folder(struct truth *truth, const char *folder, struct err *err)
+{
+    char path[PATH_MAX + 32];
+    unsigned older = 0;
+    do
+        snprintf(path, sizeof(path), "%s/duopoly.log.%u", folder, ++older);
+    while (access(path, F_OK) == 0);
+    for (int r = 0; --older > 0;) {
+        snprintf(path, sizeof(path), "%s/duopoly.log.%u", folder, older);
+        if ((r = each_line(truth, path, 0, take_recording_line, err)) < 0)
+            return r;
+    }
+    snprintf(path, sizeof(path), "%s/duopoly.log", folder);
+    return each_line(truth, path, 0, take_recording_line, err);
+}
+
 int truth_load_recording(struct truth *truth, const char *path, struct err *err)
 {
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return load_folder(truth, path, err);
     return each_line(truth, path, 0, take_recording_line, err);
 }
 

@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "testbed/verify/judge.h"
@@ -377,6 +379,38 @@ static void test_broken_sources_are_refused(void **state)
     tear_down(&scene);
 }
 
+static void file_write(const char *folder, const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+/* A long run's recording is in several files, and they are one. */
+static void test_a_folder_is_read_oldest_first(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/duopoly-verify-XXXXXX", command[64];
+    struct truth truth;
+    struct err err;
+    assert_non_null(mkdtemp(folder));
+    truth_init(&truth);
+    assert_int_equal(truth_load_recording(&truth, folder, &err), -ENOENT);
+    file_write(folder, "duopoly.log", "step 30\nd mode mode=1\n");
+    file_write(folder, "duopoly.log.1", "step 20\nd mode mode=0\n");
+    file_write(folder, "duopoly.log.2", "step 10\nd mode mode=1\n");
+    assert_int_equal(truth_load_recording(&truth, folder, &err), 0);
+    assert_int_equal(truth.n_modes, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(truth.modes[i].since_ns, 10 * (int64_t)(i + 1));
+    truth_done(&truth);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_switches_are_timed_apart_for_flowing_and_starved),
         cmocka_unit_test(test_a_port_that_is_used_again_belongs_to_its_newest_task),
         cmocka_unit_test(test_broken_sources_are_refused),
+        cmocka_unit_test(test_a_folder_is_read_oldest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
