@@ -1,6 +1,6 @@
 #include "hostagent/settings.h"
 #include "hostagent/tasks/cgroup.h"
-#include "lib/conf.h"
+#include "lib/number.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -115,12 +115,10 @@ int settings_resolve(const struct agent_settings *settings, struct settings_reso
                      struct err *err)
 {
     memset(ret_resolved, 0, sizeof(*ret_resolved));
-    int64_t port;
-    int r = conf_number(CONF_INT, strrchr(settings->controller, ':') + 1, &port, err);
-    if (r < 0)
-        return r;
+    uint64_t port = 0;
+    number_take(strrchr(settings->controller, ':') + 1, UINT16_MAX, &port);
     ret_resolved->control_port = (uint16_t)port;
-    r = resolve_ports(settings, ret_resolved, err);
+    int r = resolve_ports(settings, ret_resolved, err);
     if (r >= 0 && settings->role == duopoly_Role_ROLE_HOST) {
         r = resolve_user(settings, ret_resolved, err);
         if (r >= 0)

@@ -9,8 +9,8 @@
  *
  * What a nudge cannot shorten is a first retransmission time-out that has not passed; that of a
  * starved sender, whose round trip is long, takes a second. Senders wait for it when a segment that
- * was sent again is lost again. (They also did when one that was sent again under the new mark
- * overtook those that wait under the old: for that is_overtaken in mark.bpf.c.)
+ * was sent again is lost again. That one sent again under the new mark overtakes those which wait
+ * under the old does not make them wait so: is_overtaken in mark.bpf.c sees to it.
  *
  * Off the way of marks: nudge_levels and nudge_mode, called after the map write, only note what is
  * promoted. Sockets are looked for NUDGE_DELAY_US later, so that the other hosts of a machine that

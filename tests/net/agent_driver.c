@@ -11,7 +11,7 @@
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/queues/queues.h"
-#include "lib/conf.h"
+#include "lib/number.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -143,13 +143,12 @@ static int do_line(const char *line, struct err *err)
 
 static uint64_t number(const char *text)
 {
-    struct err err = {0};
-    int64_t value;
-    if (conf_number(CONF_INT, text, &value, &err) < 0) {
-        fprintf(stderr, "agent-driver: %s\n", err.text);
+    uint64_t value;
+    if (number_read(text, 0, UINT64_MAX, &value) < 0) {
+        fprintf(stderr, "agent-driver: \"%s\" is not a number\n", text);
         exit(2);
     }
-    return (uint64_t)value;
+    return value;
 }
 
 /* A number from the environment, or else `preset`. */
