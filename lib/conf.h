@@ -43,16 +43,16 @@ struct conf_field {
     enum conf_type type;
     size_t offset; /* in the section's structure */
     size_t size;   /* CONF_STRING: of the array; CONF_LIST: of one element */
-    int64_t min,
-        max; /* numbers, in the structure's unit; both 0: 0…INT64_MAX. CONF_LIST: number of items */
+    /* Numbers, in the structure's scale; both 0: 0…INT64_MAX. CONF_LIST: number of items. */
+    int64_t min, max;
     const char *preset; /* the default, as a user writes it; NULL: required (for sections: their
                            fields' defaults) */
     const char *const *choices;         /* CONF_CHOICE: null-terminated */
     const struct conf_section *section; /* CONF_SECTION */
     const struct conf_field *item;      /* CONF_LIST: name, offset ignored */
     size_t count_offset;                /* CONF_LIST */
-    /* CONF_STRING: what else the word must be; may be NULL. An error's sentence needs no position.
-     */
+    /* CONF_STRING: what else the word must be; may be NULL. An error's sentence needs no
+     * position. */
     int (*check)(const char *text, struct err *err);
     /* CONF_PARSED: writes *target; an error's sentence needs no position. */
     int (*parse)(const char *text, void *target, struct err *err);

@@ -4,28 +4,28 @@
 #include <errno.h>
 #include <string.h>
 
-struct unit {
+struct suffix {
     const char *name;
     int64_t scale;
 };
 
-static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};
-static const struct unit duration_units[] = {
+static const struct suffix plain_units[] = {{"", 1}, {NULL, 0}};
+static const struct suffix duration_units[] = {
     {"ns", 1},         {"us", 1000},         {"ms", 1000000},
     {"s", 1000000000}, {"min", 60000000000}, {"h", 3600000000000},
     {NULL, 0},
 };
-static const struct unit rate_units[] = {
+static const struct suffix rate_units[] = {
     {"bps", 1}, {"kbps", 1000}, {"Mbps", 1000000}, {"Gbps", 1000000000}, {NULL, 0},
 };
-static const struct unit byte_units[] = {
+static const struct suffix byte_units[] = {
     {"B", 1},         {"kB", 1000},     {"MB", 1000000},  {"GB", 1000000000}, {"TB", 1000000000000},
     {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
 };
-static const struct unit share_units[] = {{"%", 10}, {NULL, 0}};
+static const struct suffix share_units[] = {{"%", 10}, {NULL, 0}};
 
 static const struct kind {
-    const struct unit *units;
+    const struct suffix *units;
     const char *words; /* how to write one */
 } kinds[] = {
     [CONF_INT] = {plain_units, "a whole number"},
@@ -35,7 +35,7 @@ static const struct kind {
     [CONF_SHARE] = {share_units, "a number with %, to a tenth"},
 };
 
-static const struct unit *unit_find(const struct unit *units, const char *name)
+static const struct suffix *suffix_find(const struct suffix *units, const char *name)
 {
     while (units->name && strcmp(units->name, name) != 0)
         units++;
@@ -73,10 +73,10 @@ int conf_number(enum conf_type type, const char *text, int64_t *ret_value, struc
         return err_set(err, EINVAL, "'%s' is not %s", text, kind->words);
     while (*rest == ' ')
         rest++;
-    const struct unit *unit = unit_find(kind->units, rest);
-    if (!unit)
+    const struct suffix *suffix = suffix_find(kind->units, rest);
+    if (!suffix)
         return err_set(err, EINVAL, "'%s' is not %s", text, kind->words);
-    __int128 value = (__int128)mantissa * unit->scale;
+    __int128 value = (__int128)mantissa * suffix->scale;
     for (; places > 0; places--) {
         if (value % 10)
             return err_set(err, EINVAL, "'%s' is finer than this setting can be", text);

@@ -16,8 +16,7 @@ struct err {
     char text[512]; /* one sentence without a trailing newline, cut at the end when too long */
 };
 
-/* Sets code and sentence and returns −code, so that `return err_set(…)` ends a function. code > 0.
- */
+/* Sets code (> 0) and sentence and returns −code, so that `return err_set(…)` ends a function. */
 __attribute__((format(printf, 3, 4))) int err_set(struct err *err, int code, const char *format,
                                                   ...);
 

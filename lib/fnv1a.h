@@ -1,5 +1,5 @@
-/* FNV-1a, 64 bits (Fowler, Noll, Vo 1991): a digest for names and texts that nobody forges. Pure.
- */
+/* FNV-1a, 64 bits (Fowler, Noll, Vo 1991): a digest for names and texts that nobody forges.
+ * Pure. */
 #pragma once
 
 #include <stddef.h>

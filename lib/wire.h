@@ -8,14 +8,17 @@
  *
  * Session: what both ends remember of one connection between HELLO and its end.
  *  - Outgoing state-changing messages are numbered from 1; the peer acknowledges them cumulatively
- * once they took effect. At most WIRE_WINDOW may be unacknowledged: then wire_session_stamp answers
- * −ENOBUFS, and the owner ends the session (the peer takes nothing in any more).
+ *    once they took effect. At most WIRE_WINDOW may be unacknowledged: then wire_session_stamp
+ *    answers −ENOBUFS, and the owner ends the session (the peer takes nothing in any more).
  *  - Incoming ones must come in order: what was there before is a duplicate (harmless, already
- * answered for), a hole means that something was lost, and the session must end. Effects may come
- * to pass in any order; what is acknowledged is the largest number below which everything has.
+ *    answered for), a hole means that something was lost, and the session must end. Effects may
+ *    come to pass in any order; what is acknowledged is the largest number below which everything
+ *    has.
  *  - Epochs: the controller's grows with each start. A message that carries an older epoch than the
- * session's is refused. Everything here is pure (no clock, socket or global) and O(1), amortised
- * where a late effect closes a hole.
+ *    session's is refused.
+ *
+ * Everything here is pure (no clock, socket or global) and O(1), amortised where a late effect
+ * closes a hole.
  *
  * An Envelope is about 36 KB: owners keep one for reading and one for writing, not one on every
  * stack. */
@@ -49,8 +52,8 @@ int wire_decode(const uint8_t *message, size_t length, duopoly_Envelope *ret_env
  * `envelope`. */
 duopoly_Envelope *wire_begin(duopoly_Envelope *envelope, pb_size_t kind);
 
-/* The kind's name as in the schema ("start", "agent_heartbeat"), "unknown" for others. Never NULL.
- */
+/* The kind's name as in the schema ("start", "agent_heartbeat"), "unknown" for others. Never
+ * NULL. */
 const char *wire_kind_name(pb_size_t kind);
 
 /* Copies text into a message's string field, cut at the end (never inside a UTF-8 character) when

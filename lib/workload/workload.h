@@ -1,9 +1,9 @@
 /* Workloads: which jobs arrive when, and what each of them does.
  *
  * This is the memory form of schemas/workload.md, which fixes names, units and defaults. Here a
- * line of text becomes a struct and a struct becomes a line; lib/workload/workload_file.h reads and writes
- * whole files job by job, and lib/workload/workload_convert.h makes jobs from a trace. What the numbers mean
- * for scheduling is the engine's affair.
+ * line of text becomes a struct and a struct becomes a line; lib/workload/workload_file.h reads and
+ * writes whole files job by job, and lib/workload/workload_convert.h makes jobs from a trace. What
+ * the numbers mean for scheduling is the engine's affair.
  *
  * A job owns its arrays; all of them come from this module or from calloc(), and
  * workload_job_done() frees them. A zeroed job is a valid empty one. Per-task arrays have `tasks`

@@ -1,5 +1,6 @@
-/* Jobs from the Facebook Coflow benchmark's trace (lib/workload/workload_fb.h), as schemas/workload.md says:
- * each coflow becomes a job of a map stage and a reduce stage with a barrier between them.
+/* Jobs from the Facebook Coflow benchmark's trace (lib/workload/workload_fb.h), as
+ * schemas/workload.md says: each coflow becomes a job of a map stage and a reduce stage with a
+ * barrier between them.
  *
  * Decided here: the cut at the cap, the scaling, the number of maps, compute times, where the
  * blocks lie. Left to the scheduler: on which host any task runs; the trace's locations are
@@ -59,8 +60,8 @@ int workload_converter_init(struct workload_converter *converter,
                             const struct workload_convert *options, const struct workload_fb *trace,
                             struct err *err);
 
-/* The header of the file that the jobs belong in; its description names options and trace as words.
- */
+/* The header of the file that the jobs belong in; its description names options and trace as
+ * words. */
 void workload_converter_header(const struct workload_converter *converter, const char *trace_name,
                                struct workload_header *ret_header);
 

@@ -1,8 +1,8 @@
 /* Workload files (schemas/workload.md), read and written job by job, so that a file may be of any
  * length.
  *
- * What this adds to lib/workload/workload.h is what no single line can know: the header comes first,
- * arrivals never go back, ids are unique. Every sentence begins with FILE:LINE.
+ * What this adds to lib/workload/workload.h is what no single line can know: the header comes
+ * first, arrivals never go back, ids are unique. Every sentence begins with FILE:LINE.
  *
  * A reader and a writer own nothing but memory: the stream is the caller's, borrowed until `done`,
  * and may be a pipe. They block as the stream does. Memory: one line, one job, and the ids in

@@ -1,5 +1,6 @@
-/* The structs of lib/workload/workload.h as lines of a workload file: written by hand into a memory stream,
- * since a job of a million tasks needs no tree of JSON values; strings alone go through jansson. */
+/* The structs of lib/workload/workload.h as lines of a workload file: written by hand into a memory
+ * stream, since a job of a million tasks needs no tree of JSON values; strings alone go through
+ * jansson. */
 #include "lib/workload/workload.h"
 
 #include <inttypes.h>

@@ -1,9 +1,10 @@
 /* One way in for programs that take a workload: a file of schemas/workload.md, or a Facebook Coflow
- * benchmark trace (lib/workload/workload_fb.h), which is converted on the way (lib/workload/workload_convert.h).
- * Which of the two it is, the first character says: `{` or a digit.
+ * benchmark trace (lib/workload/workload_fb.h), which is converted on the way
+ * (lib/workload/workload_convert.h). Which of the two it is, the first character says: `{` or a
+ * digit.
  *
- * A workload file is read job by job; a trace is held in memory. Opens and reads files, may block.
- */
+ * A workload file is read job by job; a trace is held in memory. Opens and reads files, may
+ * block. */
 #pragma once
 
 #include <stdio.h>

@@ -114,8 +114,8 @@ static int member_text(const json_t *object, const struct place *in, const char 
 
 typedef int (*read_number)(const json_t *value, const struct place *at, uint64_t *ret_number);
 
-/* "A number for all, or one per task" into a new array of `tasks`; NULL where the member is absent.
- */
+/* "A number for all, or one per task" into a new array of `tasks`; NULL where the member is
+ * absent. */
 static int member_per_task(const json_t *object, const struct place *in, const char *name,
                            uint32_t tasks, bool one_for_all, read_number read, uint64_t **ret_array)
 {

@@ -32,8 +32,8 @@ static int read_milli(const char *text, uint64_t *ret_milli)
     return -EINVAL;
 }
 
-/* A row's field has 4 or 8 bytes; `milli` options keep their thousandths, the others must be whole.
- */
+/* A row's field has 4 or 8 bytes; `milli` options keep their thousandths, the others must be
+ * whole. */
 static const struct option {
     const char *name;
     size_t offset, size;

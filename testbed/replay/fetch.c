@@ -97,8 +97,8 @@ static void source_close(struct source *source)
     source->out_size = source->out_sent = 0;
 }
 
-/* What a handler returns: a failure of this machine ends the fetch, it is no reason to try again.
- */
+/* What a handler returns: a failure of this machine ends the fetch, it is no reason to try
+ * again. */
 static int source_check(struct source *source, int r)
 {
     struct err err;

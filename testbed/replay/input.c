@@ -95,8 +95,8 @@ static int read_line(struct input *input, char *line, unsigned *version)
     return 0;
 }
 
-/* By address, then by what it is: no two inputs are equal in all of it, so that the order is total.
- */
+/* By address, then by what it is: no two inputs are equal in all of it, so that the order is
+ * total. */
 static int by_source(const void *a, const void *b)
 {
     const struct input_part *x = a, *y = b;

@@ -1,7 +1,7 @@
 /* The file of schemas/ports.md: what one attempt's connections were, in its own words.
  *
- * Each line is one write to a file opened for appending, so that a killed task leaves whole lines.
- */
+ * Each line is one write to a file opened for appending, so that a killed task leaves whole
+ * lines. */
 #pragma once
 
 #include <stdint.h>
@@ -21,6 +21,7 @@ struct ports_connection {
  * with a sentence. */
 int ports_open(const char *directory, const struct input *task, struct err *err);
 
-/* Writes a line, "connect", "open", "first" or "close", with the present time. −errno with a sentence. */
+/* Writes a line, "connect", "open", "first" or "close", with the present time. −errno with a
+ * sentence. */
 int ports_write(int fd, const char *what, const struct ports_connection *connection,
                 struct err *err);

@@ -1,5 +1,5 @@
-/* duopoly-sim figures: the source's figs 6 to 12 from our simulations, its percentages beside ours.
- */
+/* duopoly-sim figures: the source's figs 6 to 12 from our simulations, its percentages beside
+ * ours. */
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figures_page.h"
 #include "testbed/sim/output.h"

@@ -1,6 +1,6 @@
 /* What the slots did over a simulated run: how many received, how many computed, when the cluster
- * was slot-starved. Listens to a run (run_config.watch) and draws it. Memory: 24 bytes per change.
- */
+ * was slot-starved. Listens to a run (run_config.watch) and draws it. Memory: 24 bytes per
+ * change. */
 #pragma once
 
 #include "testbed/sim/cluster/run.h"

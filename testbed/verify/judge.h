@@ -1,11 +1,12 @@
 /* Holds captured packets against what their marks should have been (truth.h).
  *
  * Each payload packet is
- *   right         its DSCP is that of its attempt's level in the mode in force,
+ *   right         its DSCP is that of its attempt's level in the mode in force;
  *   in a window   it is that of a level that was in force less than `window_ns` before: packets
- * that wait in a queue, or are sent before word of a change has reached their sender, keep the old
- * mark, wrong         it is neither, unattributed  no task wrote its connection down, or the recording
- * does not know the attempt.
+ *                 that wait in a queue, or are sent before word of a change has reached their
+ *                 sender, keep the old mark;
+ *   wrong         it is neither;
+ *   unattributed  no task wrote its connection down, or the recording does not know the attempt.
  *
  * A connection's packets may come for as long after its close (at least half a second): copies that
  * waited in a starved queue while their segments, sent again under a more urgent mark, completed

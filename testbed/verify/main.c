@@ -1,6 +1,6 @@
 /* duopoly-verify: captures the replay's transfers at the switch until SIGTERM or SIGINT, then holds
- * each packet's mark against the controller's recording and the tasks' own words. Exit status 0: all
- * right; 1: wrong or unattributed packets, or none at all; 2: it could not be done. */
+ * each packet's mark against the controller's recording and the tasks' own words. Exit status 0:
+ * all right; 1: wrong or unattributed packets, or none at all; 2: it could not be done. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>

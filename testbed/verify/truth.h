@@ -3,8 +3,8 @@
  * connection was which attempt's, from what the tasks wrote down (schemas/ports.md).
  *
  * The level on the wire of an attempt at a time is its Coflow level in mode 0 and its Macroflow
- * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the recording's steps and the ports'
- * lines speak both.
+ * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the recording's steps and the
+ * ports' lines speak both.
  *
  * Pure, line by line; truth_load_… read files. Attempts that a recording's dump mentions are not
  * taken from it: a recording that was rotated is read from its oldest file on. */
@@ -53,8 +53,8 @@ struct truth {
 };
 
 void truth_init(struct truth *truth);
-/* One line of a recording; those that say nothing about levels are passed over. −EINVAL: a line of a
- * known kind without its fields; −ENOMEM. */
+/* One line of a recording; those that say nothing about levels are passed over. −EINVAL: a line of
+ * a known kind without its fields; −ENOMEM. */
 int truth_recording_line(struct truth *truth, const char *line, struct err *err);
 /* One line of the file of `attempt`. −EINVAL, −ENOMEM. */
 int truth_ports_line(struct truth *truth, uint64_t attempt, const char *line, struct err *err);

@@ -91,8 +91,8 @@ static void shuffle_deck(struct generator *generator)
     }
 }
 
-/* Shares of `total` in proportion 1…5, at least a byte each; they add up to it but for those bytes.
- */
+/* Shares of `total` in proportion 1…5, at least a byte each; they add up to it but for those
+ * bytes. */
 static void share_bytes(uint64_t *random, uint64_t total, uint32_t n, uint64_t *ret_bytes)
 {
     uint64_t weights = 0, seen = 0, given = 0;

@@ -3,7 +3,8 @@
 
 #include "tests/model/script.h"
 
-/* Records one behind the other, each with its line end; whoever begins it with zeros frees `text`. */
+/* Records one behind the other, each with its line end; whoever begins it with zeros frees
+ * `text`. */
 struct lines {
     char *text;
     size_t used, size, at; /* at: what lines_next() gives next */

@@ -17,8 +17,8 @@ static inline size_t fuzz_read(const char *path, uint8_t *bytes, size_t size)
     return length;
 }
 
-/* The seeds, at least `least` of them, each cut at every length, and with bytes changed at random.
- */
+/* The seeds, at least `least` of them, each cut at every length, and with bytes changed at
+ * random. */
 static inline void fuzz_replay(const char *pattern, size_t least)
 {
     static uint8_t bytes[FUZZ_REPLAY_MAX], changed[FUZZ_REPLAY_MAX];

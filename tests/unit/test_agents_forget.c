@@ -87,7 +87,8 @@ static void a_name_is_forgotten_by_order(void **state)
     assert_int_equal(view.state, AGENT_UP);
 }
 
-/* Replicas of a live job are indexes: that of a forgotten host is nobody's until the job is over. */
+/* Replicas of a live job are indexes: that of a forgotten host is nobody's until the job is
+ * over. */
 static void indexes_rest_while_a_job_may_mean_them(void **state)
 {
     (void)state;

@@ -1,3 +1,5 @@
+/* What agent and duopoly-task write to each other comes back as it was, and nothing else is
+ * taken. */
 #include "tests/unit/test.h"
 
 #include "lib/attempt.h"

@@ -1,3 +1,5 @@
+/* The files of attempts: what is written comes back, a full disk is answered, links are not
+ * followed. */
 #include "tests/unit/test.h"
 
 #include "hostagent/tasks/attempt_store.h"

@@ -1,3 +1,4 @@
+/* duopolyctl's words and tables, from messages that a controller would send. */
 #include "tests/unit/test.h"
 
 #include "controller/cli/commands.h"

@@ -1,3 +1,4 @@
+/* The Coflow schedulers by hand-made cases, by what no policy can beat, and by published totals. */
 #include "tests/unit/test.h"
 
 #include "testbed/sim/coflows/coflows.h"

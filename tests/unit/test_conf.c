@@ -1,3 +1,4 @@
+/* Configurations: each kind of value, each fault's sentence and its place. */
 #include "tests/unit/test.h"
 
 #include "lib/conf.h"

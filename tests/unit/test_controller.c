@@ -1,3 +1,4 @@
+/* The daemon's ground: settings, timers, the epoch's file. */
 #include "tests/unit/folder.h"
 
 #include "controller/engine/presets.h"

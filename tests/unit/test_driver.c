@@ -1,3 +1,4 @@
+/* The replay's driver against a controller that a test plays on the Unix socket. */
 #include "tests/unit/deadline.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The fluid network: its two methods against each other, a certificate of max-min fairness, and
+ * cases by hand. */
 #include "tests/unit/test.h"
 
 #include "testbed/sim/network/fluid.h"

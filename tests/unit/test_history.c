@@ -1,3 +1,4 @@
+/* Ended jobs and what befell their attempts: found again, within bounds, told in whole sentences. */
 #include "tests/unit/test.h"
 
 #include "controller/endings.h"

@@ -1,6 +1,6 @@
-/* Holds every mark driver to the contract of hostagent/marks/mark_driver.h. The kernel's runs on the loopback
- * interface of a network namespace and in a cgroup of the test's own; without the right to make
- * them it is skipped. Packets are the affair of tests/net/test_marks.py. */
+/* Holds every mark driver to the contract of hostagent/marks/mark_driver.h. The kernel's runs on
+ * the loopback interface of a network namespace and in a cgroup of the test's own; without the
+ * right to make them it is skipped. Packets are the affair of tests/net/test_marks.py. */
 #include "tests/unit/test.h"
 
 #include "hostagent/marks/mark_driver.h"

@@ -1,6 +1,6 @@
-/* Whatever changes levels or mode reaches the nudge, and only what the driver took: hostagent/marks/marks.c
- * with the recorder as its driver and a nudge that only remembers. That nobody else calls a driver
- * is held by tests/lint/includes. */
+/* Whatever changes levels or mode reaches the nudge, and only what the driver took:
+ * hostagent/marks/marks.c with the recorder as its driver and a nudge that only remembers. That
+ * nobody else calls a driver is held by tests/lint/includes. */
 #include "tests/unit/test.h"
 
 #include "hostagent/marks/marks.h"

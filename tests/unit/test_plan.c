@@ -1,3 +1,5 @@
+/* One scenario, one plan: the daemon under virtual time with made-up agents starts every task
+ * where and when the simulator does. */
 #include "tests/unit/test.h"
 
 #include "lib/client_submit.h"

@@ -34,8 +34,8 @@ static void record_step(struct recording *recording, struct script *s, const str
     fprintf(recording->file, "digest %016llx\n", (unsigned long long)engine_digest(s->engine));
 }
 
-/* Two hosts, jobs that arrive and finish; the log begins in the middle. The caller frees the text.
- */
+/* Two hosts, jobs that arrive and finish; the log begins in the middle. The caller frees the
+ * text. */
 static char *record_a_run(void)
 {
     struct recording recording = {0};

@@ -1,3 +1,5 @@
+/* The replay's tasks and servers: pure parts, one fetch against one server, connections that
+ * break, a server that lies, and a whole task in a process of its own. */
 #include "tests/unit/deadline.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* duopoly-sim as a user calls it: what each command prints, and its sentence for wrong words. */
 #include "tests/unit/test.h"
 
 #include "testbed/sim/commands.h"

@@ -1,3 +1,5 @@
+/* Judging marks: frames of all kinds, then scenes of attempts and modes with packets made up by
+ * hand. */
 #include "tests/unit/test.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* The codec of the wire and the book-keeping of a session. */
 #include "tests/unit/test.h"
 
 #include "lib/wire.h"

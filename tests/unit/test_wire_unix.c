@@ -1,3 +1,5 @@
+/* The Unix socket: who may, how many, and what becomes of clients that do not read or say
+ * nothing. */
 #include "tests/unit/test.h"
 
 #include "lib/client.h"

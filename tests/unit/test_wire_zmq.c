@@ -1,3 +1,4 @@
+/* ROUTER and DEALER: order, bounds of queues, silent and too many connections. */
 #include "tests/unit/test.h"
 
 #include "lib/wire_zmq.h"

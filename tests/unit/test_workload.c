@@ -1,3 +1,5 @@
+/* Workload files: random jobs there and back, named faults, the conversion of a trace, the
+ * generator. */
 #include "tests/unit/test.h"
 
 #include <errno.h>

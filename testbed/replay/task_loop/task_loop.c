@@ -8,7 +8,8 @@
  * Of what that manual page says holds: timers are CLOCK_MONOTONIC and fire once, at their time
  * (accuracy is not used to put them off); sources of I/O stay on; a source may be dropped while its
  * own handler runs; what has no `ret` lives as long as the loop. Another answer than there has a
- * handler that returns < 0: it ends the loop with that. One thread. O(timers) a turn. Linux 5.11. */
+ * handler that returns < 0: it ends the loop with that. One thread. O(timers) a turn. Linux
+ * 5.11. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>

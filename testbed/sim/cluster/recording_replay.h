@@ -1,8 +1,8 @@
-/* Decides a recorded run again (schemas/recording.md): the same engine, the same events and
- * times, so the same decisions byte for byte.
+/* Decides a recorded run again (schemas/recording.md): the same engine, the same events and times,
+ * so the same decisions byte for byte.
  *
- * Reads a recording from its dump on, runs each step and compares every decision and digest with the
- * recorded ones. Memory follows the engine's state and the largest step. A last line without
+ * Reads a recording from its dump on, runs each step and compares every decision and digest with
+ * the recorded ones. Memory follows the engine's state and the largest step. A last line without
  * newline is ignored: the writer died there; so is a last step whose decisions are incomplete for
  * that reason. */
 #pragma once

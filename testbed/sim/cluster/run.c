@@ -9,8 +9,8 @@
 
 enum { IDLE_FAULTS_MAX = 1000000 };
 
-/* Of each host, on average, before the next job ends; WHY 1000: what fails so often for a single job
- * is no cluster, and with a few thousand hosts even that takes minutes to simulate. */
+/* Of each host, on average, before the next job ends; WHY 1000: what fails so often for a single
+ * job is no cluster, and with a few thousand hosts even that takes minutes to simulate. */
 enum { FAILURES_PER_JOB_MAX = 1000 };
 
 /* Networks compute instants as doubles, which beyond this skip some ns: an end could then never be

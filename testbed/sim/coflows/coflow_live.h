@@ -2,12 +2,14 @@
  * D-CLAS are written in.
  *
  * A Coflow's flows are a matrix, a row per reducer and a column per mapper. Until the next plan
- * each flow's rate is the sum of up to three parts: pace × its bytes left              MADD: all
- * flows shrink by one factor, which costs one multiplication min(row's share, column's share)
- * sharing, on rows and columns with a free port extra                              back-filling, a
- * list of single flows (each fills a port, so there are few) That MADD keeps the flows' proportions
- * is used: bytes left = scale × matrix entry, and MADD changes only `scale`. The work of a plan so
- * follows ports and served flows, not all flows.
+ * each flow's rate is the sum of up to three parts:
+ *   pace × its bytes left             MADD: all flows shrink by one factor, which costs one
+ *                                     multiplication
+ *   min(row's share, column's share)  sharing, on rows and columns with a free port
+ *   extra                             back-filling, a list of single flows (each fills a port, so
+ *                                     there are few)
+ * That MADD keeps the flows' proportions is used: bytes left = scale × matrix entry, and MADD
+ * changes only `scale`. The work of a plan so follows ports and served flows, not all flows.
  *
  * coflow_live_run is the clock: admits Coflows as they arrive, asks the policy for a plan, moves on
  * to whatever comes first, and notes who ended. */

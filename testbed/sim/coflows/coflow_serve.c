@@ -1,3 +1,6 @@
+/* What a Coflow gets of its ports: MADD for it as a whole, then equal sharing on rows and columns
+ * that still have a free port, then back-filling flow by flow (coflow_live.h names the three
+ * parts). */
 #include "testbed/sim/coflows/coflow_live.h"
 
 #include <errno.h>
@@ -69,8 +72,8 @@ void coflow_serve_madd(struct coflow_sim *sim, struct coflow_live *c, double dur
         sim->ports.recv_free[s->reducers[r].port] -= bytes_s * c->row_left[r];
 }
 
-/* Rows and columns that have live flows and a free port; returns whether that is every live flow.
- */
+/* Rows and columns that have live flows and a free port; returns whether that is every live
+ * flow. */
 static bool open_lines(const struct coflow_sim *sim, struct coflow_live *c)
 {
     const struct workload_fb_coflow *s = c->spec;

@@ -1,3 +1,5 @@
+/* Rates by progressive filling of the sheets of dense.h, level by level, each from the last
+ * checkpoint before anything differs from the filling that is remembered. */
 #include "testbed/sim/network/dense.h"
 
 #include <math.h>
@@ -172,8 +174,8 @@ static struct giver give(struct dense *net, struct sheet *sheet, int side, uint3
 }
 
 /* Of the links in a block those give that have no more than `most` for each of their flows; returns
- * the least share of the others. Links that gave and those without open flows have infinite ones.
- */
+ * the least share of the others. Links that gave and those without open flows have infinite
+ * ones. */
 LANES_FUNCTION lanes give_block(struct dense *net, struct sheet *sheet, int side, uint32_t block,
                                 double most, uint32_t *n, double *largest)
 {

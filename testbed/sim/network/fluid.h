@@ -68,8 +68,8 @@ void fluid_destroy(struct fluid *f); /* takes NULL */
 /* Starts a Macroflow at the network's present instant. `sources` is borrowed for the call; several
  * entries of one host are several flows; entries of 0 bytes are none. One without flows ends at
  * once (FLUID_ENDED from the next fluid_poll). `subject` is the caller's name for it. *ret_id stays
- * valid until its FLUID_ENDED was polled or fluid_stop. Returns 0 or −ENOMEM. O(flows × log flows).
- */
+ * valid until its FLUID_ENDED was polled or fluid_stop. Returns 0 or −ENOMEM. O(flows × log
+ * flows). */
 int fluid_start(struct fluid *f, uint32_t target, uint32_t level,
                 const struct fluid_source *sources, uint32_t n_sources, uint64_t subject,
                 uint32_t *ret_id);

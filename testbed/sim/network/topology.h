@@ -31,8 +31,8 @@ struct topology_path {
     uint32_t links[TOPOLOGY_PATH_MAX];
 };
 
-/* A big switch with `hosts` ports of edge_bytes_s bytes a second, both ≥ 1. Returns 0 or −EINVAL.
- */
+/* A big switch with `hosts` ports of edge_bytes_s bytes a second, both ≥ 1. Returns 0 or
+ * −EINVAL. */
 int topology_init_switch(struct topology *t, uint32_t hosts, double edge_bytes_s, struct err *err);
 
 /* `racks` × hosts_per_rack hosts; a rack's links to the core together have its hosts' rate ÷
