@@ -282,6 +282,12 @@ void submission_commit(struct submission *submission, struct conductor *conducto
     uint32_t left = submission->end - submission->begun;
     uint32_t n = most && most < SUBMISSION_COMMIT ? most : SUBMISSION_COMMIT;
     struct decision rejection;
+    /* One that is open would never end or be cancelled once the others have begun. */
+    if (submission->open) {
+        refused_answer(answer, duopoly_Reason_REASON_STATE,
+                       "a job is still being submitted here; end it first");
+        return;
+    }
     n = n < left ? n : left;
     for (uint32_t i = 0; i < n; i++)
         if (!startable(conductor, submission->prepared[submission->begun + i], answer))

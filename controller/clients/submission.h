@@ -7,8 +7,8 @@
  *
  * Several jobs as one: each ends with SubmitPrepare, which checks all that SubmitEnd would be
  * refused for, and waits in the engine as arriving. SubmitCommit then begins the oldest of them,
- * all of its at most SUBMISSION_COMMIT or none. What has not begun when the client goes is
- * cancelled. As many may wait as the engine has room for jobs.
+ * all of its at most SUBMISSION_COMMIT or none; not while a job is open. What has not begun
+ * when the client goes is cancelled. As many may wait as the engine has room for jobs.
  *
  * Replicas speak of hosts in the natural order of their names; they are folded onto the hosts that
  * are known now. What stays in memory between parts is this structure; parts are in the engine as

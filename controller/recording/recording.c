@@ -214,7 +214,7 @@ static int begin(struct recording *recording, uint32_t files, const struct engin
         return r;
     recording->gap = true;
     file_order(recording);
-    r = file_ordered(recording, true);
+    r = recording->ordered ? file_ordered(recording, true) : -recording->gap_error;
     if (r < 0 && !is_full(r))
         return err_sys(err, -r, "no recording can be begun in %s", folder);
     return 0;

@@ -401,6 +401,7 @@ def test_a_client_that_leaves_half_way_leaves_nothing(cluster):
     assert client.ask(submit_end=pb.SubmitEnd(parts=2)).refused.reason == pb.REASON_STATE
     assert client.ask(submit_begin=pb.SubmitBegin(name="half", content=2)).submit_credit.parts == 1
     assert client.ask(start=pb.Start()).refused.reason == pb.REASON_UNSUPPORTED
+    assert "still being submitted" in client.ask(submit_commit=pb.SubmitCommit()).refused.text
     client.close()
     wait_until(lambda: daemon.ctl("jobs")["jobs"] == [], "the half job is gone")
 
