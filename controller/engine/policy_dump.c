@@ -37,7 +37,7 @@ static const struct {
     [POLICY_HOST] = {"host", {HOST}},         [POLICY_ATTEMPT] = {"attempt", {ATTEMPT}},
 };
 
-struct dumper {
+struct policy_dumper {
     const struct engine *engine;
     char *buffer;
     int (*put)(void *context, const char *line, size_t length);
@@ -46,7 +46,7 @@ struct dumper {
     int error;
 };
 
-static void put_state(struct dumper *d, enum policy_thing thing, struct identity identity,
+static void put_state(struct policy_dumper *d, enum policy_thing thing, struct identity identity,
                       const void *state)
 {
     const struct policy *policy = d->engine->policies[d->question];
@@ -65,7 +65,7 @@ static void put_state(struct dumper *d, enum policy_thing thing, struct identity
     d->error = length < 0 ? length : d->put(d->context, d->buffer, (size_t)length);
 }
 
-static void put_stage(struct dumper *d, const struct stage *stage)
+static void put_stage(struct policy_dumper *d, const struct stage *stage)
 {
     size_t size = d->engine->policies[d->question]->state[POLICY_TASK].size;
     struct identity identity = {.job = stage->job->number, .stage = stage->index};
@@ -76,7 +76,7 @@ static void put_stage(struct dumper *d, const struct stage *stage)
     }
 }
 
-static void put_policy(struct dumper *d)
+static void put_policy(struct policy_dumper *d)
 {
     const struct engine *engine = d->engine;
     const struct sorted_node *node;
@@ -101,7 +101,7 @@ static void put_policy(struct dumper *d)
 int policy_dump(const struct engine *engine, char *buffer,
                 int (*put)(void *context, const char *line, size_t length), void *context)
 {
-    struct dumper d = {.engine = engine, .buffer = buffer, .put = put, .context = context};
+    struct policy_dumper d = {.engine = engine, .buffer = buffer, .put = put, .context = context};
     for (d.question = 0; d.question < QUESTIONS; d.question++)
         put_policy(&d);
     return d.error;
