@@ -246,23 +246,37 @@ def create(tree):
     """A new instance of the checkout `tree`, owned by this process; nothing is made yet but its directory."""
     with locked():
         os.makedirs(HOME, exist_ok=True)
-        for number in range(INSTANCES_MAX):
-            directory = os.path.join(HOME, str(number))
-            if not os.path.exists(directory) and not has_namespaces(number):
-                break
-        else:
+        number = next((n for n in range(INSTANCES_MAX) if is_free(n) and took_cgroup(n)), None)
+        if number is None:
             raise system.Failure("%d testbeds stand already; end some with `make down`" % INSTANCES_MAX)
-        os.mkdir(directory)
+        os.mkdir(os.path.join(HOME, str(number)))
         instance = Instance(number, {
             "token": os.urandom(8).hex(),
             "owner": system.identify(os.getpid()),
             "tree": tree,
             "processes": [],
             "namespaces": [],
-            "cgroup": os.path.join(cgroup2(), "duopoly-testbed-%d" % number),
+            "cgroup": cgroup_of(number),
         })
         instance.save()
         return instance
+
+
+def is_free(number):
+    return not os.path.exists(os.path.join(HOME, str(number))) and not has_namespaces(number)
+
+
+def cgroup_of(number):
+    return os.path.join(cgroup2(), "duopoly-testbed-%d" % number)
+
+
+def took_cgroup(number):
+    """Cgroups are the machine's, also where HOME is not (a chroot): whoever makes it has the number."""
+    try:
+        os.mkdir(cgroup_of(number))
+    except FileExistsError:
+        return False
+    return True
 
 
 def has_namespaces(number):

@@ -72,7 +72,22 @@ def test_two_stand_beside_each_other(instance):
     finally:
         other.down()
     assert traces(other.number) == []
-    assert len(traces(instance.number)) == 4 + 1
+    assert len(traces(instance.number)) == 4 + 2  # namespaces, folder, cgroup
+
+
+def test_another_roots_testbed_is_left_alone(instance):
+    """In a chroot there is another HOME, but the same cgroups: a number whose cgroup stands is somebody's."""
+    theirs = instances.cgroup_of(max([instance.number] + [one.number for one in instances.instances()]) + 1)
+    os.mkdir(theirs)
+    try:
+        ours = instances.create(TREE)
+        try:
+            assert ours.state["cgroup"] != theirs
+        finally:
+            ours.down()
+        assert os.path.isdir(theirs)
+    finally:
+        os.rmdir(theirs)
 
 
 def test_processes_in_namespaces_and_cgroups_end_with_it():
@@ -103,7 +118,7 @@ def test_what_a_killed_owner_left_is_ended_by_the_next_start():
             "time.sleep(1000)\n")
     child = subprocess.Popen([sys.executable, "-c", code], cwd=TREE, stdout=subprocess.PIPE, text=True)
     number = int(child.stdout.readline())
-    assert len(traces(number)) == 5
+    assert len(traces(number)) == 4 + 2
     child.send_signal(signal.SIGKILL)
     child.wait()
     instances.end_abandoned()
@@ -120,7 +135,7 @@ def test_a_late_teardown_leaves_the_next_instance_alone():
         if second.number != late.number:
             pytest.skip("another testbed took the number")
         late.down()
-        assert len(traces(second.number)) == 4
+        assert len(traces(second.number)) == 3 + 2
     finally:
         second.down()
 
