@@ -19,7 +19,7 @@ def ours():
 def up(environment):
     asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "duopoly"))
     if len(asked.policies) != 1:
-        raise system.Failure("make up runs one policy: POLICIES=%s" % asked.policies[0])
+        raise system.Failure("one policy at a time can stand, such as POLICIES=%s" % asked.policies[0])
     instance.end_abandoned()
     if ours():
         raise system.Failure("a testbed of this checkout stands already: make down ends it")

@@ -225,7 +225,7 @@ static int write_timeline(const char *path, const struct run_setup *setup,
     return output_close(&output, err);
 }
 
-struct job {
+struct one_run {
     const struct run_arguments *given;
     struct run_inputs in;
     struct run_result result;
@@ -233,7 +233,7 @@ struct job {
     FILE *recording;
 };
 
-static int simulate(struct job *job, struct err *err)
+static int simulate(struct one_run *job, struct err *err)
 {
     const struct run_setup *setup = job->given->setup;
     struct progress progress;
@@ -249,7 +249,7 @@ static int simulate(struct job *job, struct err *err)
     return r;
 }
 
-static int prepare(struct job *job, struct err *err)
+static int prepare(struct one_run *job, struct err *err)
 {
     const char *log_path = job->given->value[WORD_LOG];
     int r = run_inputs_read(job->given->setup, &job->in, err);
@@ -262,7 +262,7 @@ static int prepare(struct job *job, struct err *err)
     return r;
 }
 
-static int answer(struct job *job, struct err *err)
+static int answer(struct one_run *job, struct err *err)
 {
     const struct run_arguments *given = job->given;
     const struct run_setup *setup = given->setup;
@@ -278,7 +278,7 @@ static int answer(struct job *job, struct err *err)
     return write_cdf(given->value[WORD_CDF], setup, &jct, job->result.jct_s, err);
 }
 
-static int do_job(struct job *job, struct err *err)
+static int do_job(struct one_run *job, struct err *err)
 {
     int r = prepare(job, err);
     r = r ? r : simulate(job, err);
@@ -302,7 +302,7 @@ static int run(int argc, char **argv)
 {
     struct run_setup setup;
     struct run_arguments given = {.setup = &setup, .flags = flags, .values = own_words};
-    struct job job = {.given = &given};
+    struct one_run job = {.given = &given};
     struct err err = {0};
     run_setup_init(&setup);
     int r = run_arguments_read(&given, argc, argv, &err), status = 2;

@@ -63,12 +63,16 @@ static int read_real(double *ret, const char *option, const char *value, double 
 static int read_question(const char **ret, const char *question, const char *value, struct err *err)
 {
     const char *name;
-    for (unsigned i = 0; (name = engine_policy_name(question, i)); i++)
+    char names[256] = "";
+    for (unsigned i = 0; (name = engine_policy_name(question, i)); i++) {
         if (strcmp(name, value) == 0) {
             *ret = name;
             return 0;
         }
-    return err_set(err, EINVAL, "--%s knows no '%s'", question, value);
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
+    }
+    return err_set(err, EINVAL, "--%s knows no '%s'; choose one of %s", question, value, names);
 }
 
 static int set_path(struct run_setup *s, const char *value, struct err *err)

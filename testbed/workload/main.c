@@ -65,7 +65,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!arguments->command)
-            argp_failure(state, 2, 0, "say generate, convert or describe");
+            argp_failure(state, 2, 0, "give generate, convert TRACE or describe FILE");
         return 0;
     default:
         if (!option_name(key))
@@ -189,7 +189,13 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     const struct command *command = find_command(arguments.command);
     if (!command || command->needs_input != !!arguments.input) {
-        fprintf(stderr, "duopoly-workload: say generate, convert TRACE or describe FILE\n");
+        const char *wrong = !command               ? "is no command"
+                            : command->needs_input ? "needs a file"
+                                                   : "takes no file";
+        fprintf(stderr,
+                "duopoly-workload: %s %s: give generate, convert TRACE or describe FILE "
+                "(--help lists options)\n",
+                arguments.command, wrong);
         return 2;
     }
     if (arguments.convert.jobs == jobs_unset)

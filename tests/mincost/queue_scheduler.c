@@ -43,7 +43,7 @@ void queue_scheduler_destroy(struct queue_scheduler *s)
     free(s);
 }
 
-static int32_t score(const struct queue_scheduler *s, const struct task *t, uint32_t machine)
+static int32_t score(const struct queue_scheduler *s, const struct quincy_task *t, uint32_t machine)
 {
     int32_t best = t->cluster_cost + s->load_cost[machine];
     for (uint32_t i = 0; i < PREFERRED_RACKS; i++)
@@ -62,7 +62,7 @@ static uint32_t draw_machine(struct queue_scheduler *s)
     return (uint32_t)((s->stream >> 33) % s->machines);
 }
 
-static int32_t place_task(struct queue_scheduler *s, const struct task *t, uint32_t sample)
+static int32_t place_task(struct queue_scheduler *s, const struct quincy_task *t, uint32_t sample)
 {
     uint32_t best_machine = 0;
     int32_t best = INT32_MAX;

@@ -119,7 +119,7 @@ static void start_machine(struct quincy *q, uint32_t i)
  * in the others some must run. */
 static void bound_job(struct quincy *q, uint32_t j)
 {
-    struct job *job = &q->job[j];
+    struct quincy_job *job = &q->job[j];
     uint32_t lower = job->lower < job->tasks ? job->lower : job->tasks;
     uint32_t upper = job->running_at_least < job->tasks ? job->tasks - job->running_at_least : 0;
     put(q, (struct mincost_change){MINCOST_ARC_MODIFIED, job->arc, 0, 0, lower,
@@ -134,7 +134,7 @@ static uint32_t draw_machine(struct quincy *q, bool popular)
     return popular && near < q->shape.machines ? near : i;
 }
 
-static bool prefer_machines(struct quincy *q, struct task *t)
+static bool prefer_machines(struct quincy *q, struct quincy_task *t)
 {
     bool popular = draw(q, 100) < q->shape.popular_percent, without_input = draw(q, 8) == 0;
     for (uint32_t i = 0; i < PREFERRED; i++) {
@@ -151,7 +151,7 @@ static bool prefer_machines(struct quincy *q, struct task *t)
     return without_input;
 }
 
-static void start_task(struct quincy *q, struct task *t)
+static void start_task(struct quincy *q, struct quincy_task *t)
 {
     t->node = take_id(&q->node_ids);
     t->job = (uint32_t)draw(q, q->jobs);
@@ -175,7 +175,7 @@ static void start_task(struct quincy *q, struct task *t)
     q->alive++;
 }
 
-static void end_task(struct quincy *q, struct task *t)
+static void end_task(struct quincy *q, struct quincy_task *t)
 {
     for (uint32_t i = 0; i < PREFERRED; i++)
         remove_arc(q, &t->machine_arc[i]);
@@ -208,7 +208,7 @@ static void set_demand(struct quincy *q)
 static void start_jobs(struct quincy *q)
 {
     for (uint32_t j = 0; j < q->jobs; j++) {
-        struct job *job = &q->job[j];
+        struct quincy_job *job = &q->job[j];
         job->node = take_id(&q->node_ids);
         job->lower = draw(q, 8) ? 0 : 2;
         job->running_at_least = job->lower ? 0 : (uint32_t)draw(q, 4);
@@ -237,7 +237,7 @@ void quincy_first_round(struct quincy *q)
 }
 
 /* The running arc: cheap, to where the task runs. */
-static void begin_running(struct quincy *q, struct task *t)
+static void begin_running(struct quincy *q, struct quincy_task *t)
 {
     t->run_on = t->placed;
     t->run_cost = (int32_t)between(q, 0, 15);
@@ -249,7 +249,7 @@ static void begin_running(struct quincy *q, struct task *t)
     t->run_arc = add_arc(q, t->node, q->machines[t->run_on].node, 1, t->run_cost);
 }
 
-static void end_running(struct quincy *q, struct task *t)
+static void end_running(struct quincy *q, struct quincy_task *t)
 {
     if (t->run_on == NOWHERE)
         return;
@@ -265,7 +265,7 @@ static void end_running(struct quincy *q, struct task *t)
 static void follow_placements(struct quincy *q)
 {
     for (uint32_t i = 0; i < q->shape.tasks; i++) {
-        struct task *t = &q->tasks[i];
+        struct quincy_task *t = &q->tasks[i];
         if (!t->node || t->placed == t->run_on)
             continue;
         end_running(q, t);
@@ -278,7 +278,7 @@ static void fail_machine(struct quincy *q, uint32_t i)
 {
     struct machine *m = &q->machines[i];
     for (uint32_t k = 0; k < q->shape.tasks; k++) {
-        struct task *t = &q->tasks[k];
+        struct quincy_task *t = &q->tasks[k];
         if (!t->node)
             continue;
         if (t->run_on == i) {
@@ -359,7 +359,7 @@ void quincy_event_round(struct quincy *q)
     set_demand(q);
 }
 
-static void age_task(struct quincy *q, struct task *t)
+static void age_task(struct quincy *q, struct quincy_task *t)
 {
     t->run_cost -= (int32_t)between(q, 1, 3);
     uint32_t arc = t->run_arc;

@@ -7,7 +7,7 @@
 enum { PREFERRED = 7, PREFERRED_RACKS = 2, NOWHERE = UINT32_MAX };
 enum { NODE_SINK = 1, NODE_CLUSTER = 2, FIRST_RACK = 3 };
 
-struct task {
+struct quincy_task {
     uint32_t node, job; /* node 0: the place is free */
     uint32_t machine[PREFERRED], rack[PREFERRED_RACKS];
     uint32_t machine_arc[PREFERRED], rack_arc[PREFERRED_RACKS], cluster_arc, wait_arc;
@@ -18,7 +18,7 @@ struct task {
     int32_t run_cost;
 };
 
-struct job {
+struct quincy_job {
     uint32_t node, arc, tasks, lower, running_at_least;
 };
 
@@ -38,8 +38,8 @@ struct quincy {
     uint32_t racks, jobs, alive;
     uint32_t *cluster_arc; /* X → R by rack */
     struct machine *machines;
-    struct job *job;
-    struct task *tasks;
+    struct quincy_job *job;
+    struct quincy_task *tasks;
     uint32_t *failed, failed_count;
     struct free_ids arc_ids, node_ids;
     struct changes changes;

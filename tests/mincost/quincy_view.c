@@ -36,7 +36,7 @@ static bool flows(const struct mincost *problem, uint32_t arc)
 }
 
 static uint32_t find_placement(const struct quincy *q, const struct mincost *problem,
-                               const struct task *t, struct tokens *tokens)
+                               const struct quincy_task *t, struct tokens *tokens)
 {
     if (flows(problem, t->run_arc))
         return t->run_on;
@@ -70,7 +70,7 @@ void quincy_observe(struct quincy *q, const struct mincost *problem)
     for (uint32_t i = 0; i < q->shape.machines; i++)
         q->machines[i].used = 0;
     for (uint32_t i = 0; i < q->shape.tasks; i++) {
-        struct task *t = &q->tasks[i];
+        struct quincy_task *t = &q->tasks[i];
         if (!t->node)
             continue;
         t->placed = find_placement(q, problem, t, &tokens);
@@ -87,7 +87,7 @@ struct census {
     int64_t least_cost, most_cost;
 };
 
-static void count_task(const struct quincy *q, const struct task *t, struct census *census)
+static void count_task(const struct quincy *q, const struct quincy_task *t, struct census *census)
 {
     if (!t->node)
         return;

@@ -199,3 +199,18 @@ def test_wrong_words_are_one_sentence(words, sentence):
     assert child.returncode != 0
     ours = [line for line in said.splitlines() if not line.startswith("make")]
     assert len(ours) == 1 and sentence in ours[0], said
+
+
+@pytest.mark.parametrize("words, sentence", [
+    ([], "give generate, convert TRACE or describe FILE"),
+    (["make"], "make is no command"),
+    (["describe"], "describe needs a file"),
+    (["generate", "file"], "generate takes no file"),
+    (["generate", "--load", " 1"], "load is \" 1\", must be a number"),
+    (["convert", "/nosuch"], "cannot open the workload /nosuch"),
+])
+def test_the_generator_refuses_wrong_words_in_one_sentence(words, sentence):
+    program = os.path.join(TREE, os.environ.get("BUILD") or "build", "duopoly-workload")
+    child = subprocess.run([program, *words], capture_output=True, text=True, timeout=10)
+    assert child.returncode != 0 and child.stdout == ""
+    assert sentence in child.stderr and child.stderr.count("\n") == 1

@@ -98,7 +98,9 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run", "duopoly-sim: give --trace FILE or --workload FILE\n"},
         {"run --slots 0", "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
         {"run --levels 65", "duopoly-sim: --levels takes a number from 0 to 64, not '65'\n"},
-        {"run --place best", "duopoly-sim: --place knows no 'best'\n"},
+        {"run --place best", "duopoly-sim: --place knows no 'best'; choose one of nats, greedy, "
+                             "delay, neat, neat-fair, "
+                             "random\n"},
         {"run --policy", "duopoly-sim: --policy needs a value\n"},
         {"run --report-delay -1",
          "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},
