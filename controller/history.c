@@ -183,9 +183,9 @@ const struct ending *history_failure(const struct history *history, uint64_t job
     const struct kept *kept;
     if (!past || !past->others)
         return NULL;
-    TAILQ_FOREACH_REVERSE(kept, &past->endings, kept_list, of_job)
-    if (kept->ending.kind == ENDING_FAILED || kept->ending.kind == ENDING_REFUSED)
-        return &kept->ending;
+    TAILQ_FOREACH_REVERSE (kept, &past->endings, kept_list, of_job)
+        if (kept->ending.kind == ENDING_FAILED || kept->ending.kind == ENDING_REFUSED)
+            return &kept->ending;
     return NULL;
 }
 

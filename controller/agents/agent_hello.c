@@ -168,8 +168,7 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     welcome_send(agent);
 }
 
-/* An agent that another one keeps from its name says HELLO again and again: one sentence is enough.
- */
+/* An agent that another one keeps from its name says HELLO again and again: once is enough. */
 static void refusal_log(const struct agents *agents, const duopoly_Hello *hello,
                         const struct agent_refusal *refusal)
 {

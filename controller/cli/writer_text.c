@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks in the order of their coming: a run of fields is a table of two columns without a heading.
- */
+/* Blocks in the order of their coming: a run of fields is a table of two columns, unheaded. */
 struct text_state {
     struct libscols_table **tables;
     size_t n;
