@@ -7,7 +7,8 @@
  * driver has it, and nothing that the driver did not take.
  *
  * Calls but open and remove block for no longer than a system call on a map for each task that they
- * name; the nudge works later, in the event loop. Errors are −errno with a sentence. One thread. */
+ * name, marks_stats for a walk over the flows (0.3 ms for 10 000); the nudge works later, in the
+ * event loop. Errors are −errno with a sentence. One thread. */
 #pragma once
 
 #include "hostagent/marks/mark.h"
