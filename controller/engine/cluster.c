@@ -1,5 +1,6 @@
 #include "controller/engine/cluster.h"
 
+#include "controller/engine/ground.h"
 #include "controller/engine/locality.h"
 
 #include "controller/engine/attempt.h"

@@ -178,8 +178,7 @@ static void load_clock(struct engine *engine, const struct clock_record *record)
     engine->mode = record->mode ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
-/* What needs everything else to be there: holds, and the flags that loading hosts has overwritten.
- */
+/* What needs everything else to be there: holds, and flags that loading hosts has overwritten. */
 static void load_end(struct engine *engine, const struct clock_record *clock)
 {
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {

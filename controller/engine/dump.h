@@ -1,7 +1,7 @@
 /* The parts of a dump. Private to controller/engine.
  *
- * dump.c decides the order of records and reads them back; what is written of a thing, and how it is
- * made of its record again, stands in a file beside that thing (cluster_dump.c, job_dump.c,
+ * dump.c decides the order of records and reads them back; what is written of a thing, and how it
+ * is made of its record again, stands in a file beside that thing (cluster_dump.c, job_dump.c,
  * attempt_dump.c, source_dump.c, policy_dump.c). Jobs and hosts are written as the events that made
  * them, then as records of what happened to them since. Forms may only grow (field.h): dumps of
  * before are read.

@@ -246,19 +246,19 @@ enum decision_kind {
 enum reason {
     REASON_NONE,
     /* starts */
-    REASON_LOCAL_BLOCK, /* nats, greedy: the block is here; left = hosts that could take it locally,
-                           right = local tasks here */
+    REASON_LOCAL_BLOCK,   /* its block is here; left = hosts with room that have it, right = local
+                             tasks here */
     REASON_NO_LOCAL_SLOT, /* no replica has a free slot: least loaded host; right = tasks there */
-    REASON_NO_BLOCK, /* the task has no block of its own: least loaded host; right = tasks there */
+    REASON_NO_BLOCK,      /* it has no block of its own: least loaded host; right = tasks there */
     REASON_LINK_UNUSED,   /* nobody receives on that downlink; left = own transfer's bytes */
     REASON_FIRST_ON_LINK, /* left = own transfer's bytes < right = smallest transfer there */
     REASON_HOLD_EXPIRED,  /* held for hold_max; left = ns held */
     REASON_IDLE_CLUSTER,  /* nothing runs, so nothing is held */
     REASON_GREEDY,        /* least loaded host; right = tasks there */
     REASON_RANDOM,        /* a random fitting host; right = fitting hosts */
-    REASON_ENDS_FIRST, /* neat: its transfers would end first here; left = after so many ns, right =
-                          bytes ahead on the downlink */
-    REASON_CLAIMED,    /* another scheduler's claim, which fits */
+    REASON_ENDS_FIRST,    /* its transfers would end first here; left = after so many ns, right =
+                             bytes ahead on the downlink */
+    REASON_CLAIMED,       /* another scheduler's claim, which fits */
     /* holds */
     REASON_WOULD_STALL, /* left = own transfer's bytes ≥ right = the largest smallest transfer of
                            all hosts with a free slot */
@@ -271,8 +271,7 @@ enum reason {
     REASON_ALL_BLOCKED,   /* rule "all": left = ready tasks of all jobs > right = free slots */
     REASON_ALL_FIT,
     REASON_SIZE,      /* level by size; left = Coflow bytes, right = Macroflow bytes */
-    REASON_RECEIVED,  /* D-CLAS: left = bytes received > right = threshold of the level left behind
-                       */
+    REASON_RECEIVED,  /* left = bytes received > right = threshold of the level left behind */
     REASON_ONE_LEVEL, /* the network policy does not distinguish */
     REASON_ADOPTED,   /* it was found running; left = Coflow bytes, right = Macroflow bytes */
     /* stops, failures, rejections */

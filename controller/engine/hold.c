@@ -1,5 +1,6 @@
 #include "controller/engine/hold.h"
 
+#include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
 
 static struct sorted_key waiting_key(const struct stage *stage)

@@ -3,6 +3,7 @@
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
+#include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/locality.h"
 #include "controller/engine/order.h"

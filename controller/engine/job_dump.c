@@ -2,6 +2,7 @@
  * those that are over. */
 #include "controller/engine/cluster.h"
 #include "controller/engine/dump.h"
+#include "controller/engine/ground.h"
 #include "controller/engine/job.h"
 #include "controller/engine/locality.h"
 #include "controller/engine/stage.h"

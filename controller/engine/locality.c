@@ -1,6 +1,7 @@
 #include "controller/engine/locality.h"
 
 #include "controller/engine/cluster.h"
+#include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/stage.h"
 

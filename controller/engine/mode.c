@@ -1,5 +1,6 @@
 #include "controller/engine/mode.h"
 
+#include "controller/engine/ground.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 #include "controller/engine/stage.h"

@@ -1,4 +1,5 @@
 /* Policies by name, and the life of what they keep. */
+#include "controller/engine/ground.h"
 #include "controller/engine/policies.h"
 
 #include "controller/engine/mode.h"

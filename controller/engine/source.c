@@ -2,6 +2,7 @@
 
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/ground.h"
 #include "controller/engine/stage.h"
 
 #include <stdlib.h>

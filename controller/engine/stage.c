@@ -2,6 +2,7 @@
 
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
 #include "controller/engine/locality.h"

@@ -1,6 +1,7 @@
 #include "controller/engine/commit/commit.h"
 
 #include "controller/engine/cluster.h"
+#include "controller/engine/ground.h"
 #include "controller/engine/job.h"
 
 static bool fits(const struct engine *engine, const struct claim *claim)

@@ -1,3 +1,4 @@
+/* Changes to a problem between two solutions, many at a time. */
 #include <errno.h>
 
 #include "controller/engine/mincost/graph.h"

@@ -1,3 +1,4 @@
+/* Nodes and arcs that come, go and change one by one, and what that leaves of the solution. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -36,10 +36,11 @@ static inline void network_follow(struct engine *engine, struct stage *stage, ui
         network_tell(engine, stage, level, left, right);
 }
 
-extern const struct network_policy network_cans;        /* by mode: Duopoly, seed 002 section 4 */
-extern const struct network_policy network_cans_coflow; /* ablation (C) */
-extern const struct network_policy network_cans_macroflow; /* ablation (M) */
-extern const struct network_policy
-    network_dclas; /* Aalo, SIGCOMM 2015: sizes unknown, levels follow the bytes received */
-extern const struct network_policy network_scf;  /* shortest Coflow first, by the bytes left */
-extern const struct network_policy network_none; /* one level for everybody */
+/* By mode: Duopoly, seed 002 section 4; its ablations (C) and (M). */
+extern const struct network_policy network_cans, network_cans_coflow, network_cans_macroflow;
+/* Aalo, SIGCOMM 2015: sizes unknown, levels follow the bytes received. */
+extern const struct network_policy network_dclas;
+/* Shortest Coflow first, by the bytes left. */
+extern const struct network_policy network_scf;
+/* One level for everybody. */
+extern const struct network_policy network_none;

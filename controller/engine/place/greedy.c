@@ -1,3 +1,5 @@
+/* greedy, and the steps that other policies share with it: the best (task, server) pair of a bucket
+ * or of a job, and whose turn it is, each a look at the first entry of an index. */
 #include "controller/engine/place/place.h"
 
 struct fit *place_least_loaded(const struct shape *shape)

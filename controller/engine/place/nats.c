@@ -4,17 +4,18 @@
  * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and
  * servers; here each question is one look into an index whose least value says whether anybody
  * passes (sorted_first_below). What the source leaves open:
- * - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
- * "reduce only");
- * - even_wait: maps go next to their blocks, where the job has the fewest, and wait for a slot on
- * hosts that have not had their even part (locality.h), the first job's too. The source says that
- * placing maps next to their blocks "balances the servers as far as possible and so relieves
- * congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm 2 alone does
- * neither: maps of a waiting job gather wherever slots happen to be free, and the fullest uplink
- * then paces the whole shuffle, for hundreds of seconds where a map takes one. Off is the source's
- * text;
- * - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
- * cluster is never held. */
+ *  - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
+ *    "reduce only");
+ *  - even_wait: maps go next to their blocks, where the job has the fewest, and wait for a slot on
+ *    hosts that have not had their even part (locality.h), the first job's too. The source says that
+ *    placing maps next to their blocks "balances the servers as far as possible and so relieves
+ *    congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm 2 alone
+ *    does neither: maps of a waiting job gather wherever slots happen to be free, and the fullest
+ *    uplink then paces the whole shuffle, for hundreds of seconds where a map takes one. Off is the
+ *    source's text;
+ *  - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
+ *    cluster is never held. */
+#include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
 
 #include "controller/engine/network/network.h"
@@ -231,8 +232,7 @@ static const struct policy_reason reasons[] = {
      "than the smallest one that received there, {right} bytes. "},
     {DECISION_START, REASON_HOLD_EXPIRED, "ns since slots were kept from its stage", NULL,
      "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "
-     "any "
-     "host takes it. "},
+     "any host takes it. "},
     {DECISION_START, REASON_IDLE_CLUSTER, NULL, NULL,
      "Runs on {host} because nothing else ran: the only work of an idle cluster is never held. "},
     {DECISION_HOLD, REASON_NOT_FIRST, "the first job's number", NULL,

@@ -17,15 +17,17 @@ struct place_policy {
                               const struct task *task);
 };
 
-extern const struct place_policy place_nats; /* Duopoly, seed 002 section 5, algorithms 1–4 */
-extern const struct place_policy
-    place_greedy; /* first job, locality first, least loaded host: never holds */
-extern const struct place_policy
-    place_delay; /* greedy, but maps wait up to hold_max for a slot next to their block */
-extern const struct place_policy
-    place_neat; /* NEAT: reduce tasks where their transfers end first; maps as delay */
-extern const struct place_policy place_neat_fair; /* the same for a network that shares evenly */
-extern const struct place_policy place_random;    /* ablation (F): first job, any fitting host */
+/* Duopoly, seed 002 section 5, algorithms 1–4. */
+extern const struct place_policy place_nats;
+/* First job, locality first, least loaded host: never holds. */
+extern const struct place_policy place_greedy;
+/* Greedy, but maps wait up to hold_max for a slot next to their block. */
+extern const struct place_policy place_delay;
+/* NEAT: reduce tasks where their transfers end first, maps as delay; the same for a network that
+ * shares evenly. */
+extern const struct place_policy place_neat, place_neat_fair;
+/* Ablation (F): first job, any fitting host. */
+extern const struct place_policy place_random;
 
 /* Shared steps. They need a shape with room. */
 

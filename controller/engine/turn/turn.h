@@ -12,7 +12,9 @@ struct turn_policy {
     uint64_t (*number)(const struct engine *engine, const struct job *job);
 };
 
-extern const struct turn_policy turn_fifo; /* order of submission */
-extern const struct turn_policy
-    turn_sjf; /* shortest estimated job first: Duopoly, seed 002 section 4 */
-extern const struct turn_policy turn_fair; /* fewest running tasks first */
+/* Order of submission. */
+extern const struct turn_policy turn_fifo;
+/* Shortest estimated job first: Duopoly, seed 002 section 4. */
+extern const struct turn_policy turn_sjf;
+/* Fewest running tasks first. */
+extern const struct turn_policy turn_fair;
