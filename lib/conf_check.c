@@ -89,7 +89,7 @@ static bool address_is_ours(int family, const void *number)
     return ours;
 }
 
-int conf_check_listen(const char *text, struct err *err)
+static int check_address(const char *text, bool listen, struct err *err)
 {
     struct address address;
     unsigned char number[16];
@@ -98,32 +98,28 @@ int conf_check_listen(const char *text, struct err *err)
     int r = address_split(text, &address, err);
     if (r < 0)
         return r;
-    if (strcmp(address.port, "*") != 0 && !port_is_right(address.port))
-        return err_set(err, EINVAL, "'%s' is no port: 1 to 65535, or * for a free one",
-                       address.port);
-    if (strcmp(address.host, "*") == 0)
+    if (!(listen && strcmp(address.port, "*") == 0) && !port_is_right(address.port))
+        return err_set(err, EINVAL, "'%s' is no port: 1 to 65535%s", address.port,
+                       listen ? ", or * for a free one" : "");
+    if (listen && strcmp(address.host, "*") == 0)
         return 0;
-    if ((r = host_family(&address, number, err)) < 0)
-        return r;
+    r = host_family(&address, number, err);
+    if (r < 0 || !listen)
+        return r < 0 ? r : 0;
     if (r ? !address_is_ours(r, number) : !if_nametoindex(address.host))
         return err_set(err, EINVAL, "this host has no %s %s to listen on",
                        r ? "address" : "interface", address.host);
     return 0;
 }
 
+int conf_check_listen(const char *text, struct err *err)
+{
+    return check_address(text, true, err);
+}
+
 int conf_check_connect(const char *text, struct err *err)
 {
-    struct address address;
-    unsigned char number[16];
-    if (!*text)
-        return 0;
-    int r = address_split(text, &address, err);
-    if (r < 0)
-        return r;
-    if (!port_is_right(address.port))
-        return err_set(err, EINVAL, "'%s' is no port: 1 to 65535", address.port);
-    r = host_family(&address, number, err);
-    return r < 0 ? r : 0;
+    return check_address(text, false, err);
 }
 
 int conf_check_path(const char *text, struct err *err)

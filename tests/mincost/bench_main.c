@@ -154,10 +154,10 @@ static void run_round(struct bench *bench, bool measured)
     if (mincost_apply(bench->problem, changes->items, changes->count, NULL))
         abort();
     double apply_ms = ms_since(start);
-    int error = mincost_solve(bench->problem);
+    int r = mincost_solve(bench->problem);
     double all_ms = ms_since(start);
     start = cpu_now_ns();
-    check(bench, !error && mincost_certify(bench->problem, &certificate), "no certificate");
+    check(bench, !r && mincost_certify(bench->problem, &certificate), "no certificate");
     if (!measured)
         return;
     note(&bench->certify, ms_since(start));
@@ -190,10 +190,10 @@ static double time_fresh(struct bench *bench, const char *algorithm,
             abort();
     }
     int64_t start = cpu_now_ns();
-    int error = mincost_solve(cold);
+    int r = mincost_solve(cold);
     double ms = ms_since(start);
     mincost_get_stats(cold, ret_stats);
-    check(bench, !error && mincost_cost(cold) == mincost_cost(bench->problem),
+    check(bench, !r && mincost_cost(cold) == mincost_cost(bench->problem),
           "from scratch finds another cost");
     mincost_destroy(cold);
     return ms;

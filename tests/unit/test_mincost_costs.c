@@ -60,13 +60,13 @@ static void live(const char *algorithm, uint64_t seed)
             assert_int_equal(mincost_apply(wide, &changes.items[i], 1, NULL), 0);
             assert_int_equal(mincost_apply(crossing, &changes.items[i], 1, NULL), 0);
         }
-        int error = mincost_solve(near);
-        assert_int_equal(mincost_solve(wide), error);
-        assert_int_equal(mincost_solve(crossing), error);
+        int r = mincost_solve(near);
+        assert_int_equal(mincost_solve(wide), r);
+        assert_int_equal(mincost_solve(crossing), r);
         assert_false(near->wide);
         assert_true(wide->wide);
         assert_int_equal(crossing->wide, crossing->costs_at[COST_NEAR_BITS + 1] > 0);
-        if (!error) {
+        if (!r) {
             check_same(near, wide, seed, round);
             check_same(near, crossing, seed, round);
         }

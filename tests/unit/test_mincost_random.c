@@ -26,13 +26,13 @@ struct run {
     unsigned feasible, infeasible;
 };
 
-static void check_answer(struct run *run, int error)
+static void check_answer(struct run *run, int r)
 {
     int64_t expected = 0, cpu_ns;
     bool feasible = lemon_solve(&run->plain, LEMON_NETWORK_SIMPLEX, &expected, &cpu_ns);
     struct mincost_certificate c = {0};
-    if (error == (feasible ? 0 : -EDOM) && (!feasible || (mincost_cost(run->problem) == expected &&
-                                                          mincost_certify(run->problem, &c)))) {
+    if (r == (feasible ? 0 : -EDOM) && (!feasible || (mincost_cost(run->problem) == expected &&
+                                                      mincost_certify(run->problem, &c)))) {
         run->feasible += feasible;
         run->infeasible += !feasible;
         return;
@@ -40,7 +40,7 @@ static void check_answer(struct run *run, int error)
     fail_msg("problem seed %" PRIu64 ", round %u: answer %d, cost %" PRId64 "; LEMON: %s, %" PRId64
              "; certificate: bounds %d balance %d optimal %d duality %d arc %" PRIu32
              " node %" PRIu32 "; %s",
-             run->seed, run->round, error, mincost_cost(run->problem),
+             run->seed, run->round, r, mincost_cost(run->problem),
              feasible ? "feasible" : "infeasible", expected, c.bounds, c.balance, c.optimal,
              c.duality, c.arc, c.node, mincost_reason(run->problem));
 }
@@ -80,9 +80,9 @@ static void run_problem(struct run *run, const char *algorithm, uint64_t seed)
         run->changes.count = 0;
         random_round(&run->plain, &shape, &stream, &run->changes);
         apply_round(run, flows);
-        int error = mincost_solve(run->problem);
-        check_answer(run, error);
-        if (!error)
+        int r = mincost_solve(run->problem);
+        check_answer(run, r);
+        if (!r)
             check_changed(run, flows, 256);
         else
             assert_string_not_equal(mincost_reason(run->problem), "");

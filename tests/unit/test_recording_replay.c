@@ -75,9 +75,9 @@ static char *record_a_run(void)
 static int replay(const char *text, struct recording_replay_result *result, struct err *err)
 {
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    int error = recording_replay(file, NULL, result, err);
+    int r = recording_replay(file, NULL, result, err);
     fclose(file);
-    return error;
+    return r;
 }
 
 static void test_a_recorded_run_is_decided_again(void **state)
