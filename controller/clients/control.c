@@ -172,6 +172,13 @@ static void policy_answer(struct control *control, uint64_t client, const duopol
 
 static void watch_answer(struct control *control, struct guest *guest, uint64_t job)
 {
+    struct job_view view;
+    const struct engine *engine = conductor_engine(control->conductor);
+    /* Its end would never be told. */
+    if (job && (engine_job(engine, job, &view) < 0 || view.state > JOB_ACTIVE)) {
+        absent_job_answer(control->conductor, job, &control->answer);
+        return;
+    }
     guest->watching = true;
     wire_unix_watch(control->server, guest->client);
     guest->watched = job;

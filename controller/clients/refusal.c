@@ -48,9 +48,7 @@ static const char *bound_name(uint32_t event)
                                       : "its tables";
 }
 
-/* A job that takes no requests: it has ended, or nobody knows it any more. */
-static void absent_job_answer(const struct conductor *conductor, uint64_t job,
-                              duopoly_Envelope *answer)
+void absent_job_answer(const struct conductor *conductor, uint64_t job, duopoly_Envelope *answer)
 {
     char state[HISTORY_WORDS + 64];
     struct job_view view;

@@ -326,6 +326,10 @@ def test_a_cancelled_job_says_by_whom(cluster):
     assert f"job 1 (j): {event.text}" in daemon.words()
     assert daemon.ctl("cancel", 1, expect=1) == f"duopolyctl: job 1 (j) has ended: {event.text}\n"
     assert "there is no job 7, or it ended so long ago" in daemon.ctl("cancel", 7, expect=1)
+    watcher = Watcher(daemon)
+    assert watcher.ask(watch=pb.Watch(job=1)).refused.text == f"job 1 (j) has ended: {event.text}"
+    assert "there is no job 7" in watcher.ask(watch=pb.Watch(job=7)).refused.text
+    watcher.close()
 
 
 def test_tasks_that_are_done_say_where(cluster):
