@@ -158,7 +158,15 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     return attempt;
 }
 
-void attempt_set_receiving(struct attempt *attempt, bool receiving)
+/* What policies and the order of turns make of it. */
+static void tell_moved(struct engine *engine, struct task *task, struct attempt *attempt)
+{
+    policy_attempt_moved(engine, task, attempt);
+    if (engine->turn->policy.attempt_moved)
+        order_change(engine, task->stage->job);
+}
+
+void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving)
 {
     attempt->receiving = receiving;
     for (int order = 0; order < ORDERS; order++) {
@@ -168,6 +176,8 @@ void attempt_set_receiving(struct attempt *attempt, bool receiving)
         else
             sorted_remove(&attempt->host->receiving[order], &attempt->by_size[order]);
     }
+    if (attempt->task)
+        tell_moved(engine, attempt->task, attempt);
 }
 
 void attempt_orphan(struct engine *engine, struct attempt *attempt)
@@ -175,21 +185,22 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     if (!attempt->task)
         return;
     source_release(engine, attempt);
-    struct attempt **at = &attempt->task->attempts;
+    struct task *task = attempt->task;
+    struct attempt **at = &task->attempts;
     while (*at != attempt)
         at = &(*at)->next_of_task;
     *at = attempt->next_of_task;
-    struct stage *stage = attempt->task->stage;
-    TAILQ_REMOVE(&stage->attempts, attempt, of_stage);
+    TAILQ_REMOVE(&task->stage->attempts, attempt, of_stage);
     attempt->task = NULL;
-    locality_recount(engine, stage->job, attempt->host);
+    locality_recount(engine, task->stage->job, attempt->host);
+    tell_moved(engine, task, attempt);
 }
 
 void attempt_destroy(struct engine *engine, struct attempt *attempt)
 {
-    policy_end_attempt(engine, attempt);
     attempt_orphan(engine, attempt);
-    attempt_set_receiving(attempt, false);
+    attempt_set_receiving(engine, attempt, false);
+    policy_end_attempt(engine, attempt);
     host_occupy(engine, attempt->host, attempt->unit, &attempt->resources, false);
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
     sorted_remove(&engine->attempts, &attempt->by_number);
@@ -238,7 +249,7 @@ struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
     attempt->left = claim->left;
     attempt->right = claim->right;
     set_sizes(engine, attempt);
-    attempt_set_receiving(attempt, attempt->remote_bytes > 0);
+    attempt_set_receiving(engine, attempt, attempt->remote_bytes > 0);
     struct decision *decision =
         engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
     decision->start.attempt = number;
@@ -337,7 +348,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
         attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
     } else {
         set_sizes(engine, attempt);
-        attempt_set_receiving(attempt,
+        attempt_set_receiving(engine, attempt,
                               attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
         attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
         tell_levels(engine, attempt);
@@ -359,11 +370,13 @@ void attempt_seen(struct engine *engine, const struct event *event)
         return;
     }
     attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
+    bool was_computing = attempt->state == ATTEMPT_COMPUTING;
     if (seen_phase(event) > attempt->state)
         attempt->state = seen_phase(event);
-    if (attempt->state == ATTEMPT_COMPUTING && attempt->receiving) {
-        source_received(engine, attempt);
-        attempt_set_receiving(attempt, false);
+    if (attempt->state == ATTEMPT_COMPUTING && (attempt->receiving || !was_computing)) {
+        if (attempt->receiving)
+            source_received(engine, attempt);
+        attempt_set_receiving(engine, attempt, false);
         host_touch(engine, attempt->host);
     }
     if (attempt->stopping) {
@@ -403,6 +416,6 @@ void attempt_received(struct engine *engine, const struct event *event)
     attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
     attempt->state = ATTEMPT_COMPUTING;
     source_received(engine, attempt);
-    attempt_set_receiving(attempt, false);
+    attempt_set_receiving(engine, attempt, false);
     host_touch(engine, attempt->host);
 }

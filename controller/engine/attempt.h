@@ -36,7 +36,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt);
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
                                struct host *host, uint32_t unit, const struct resources *resources);
 /* It receives over the network from now on, or no more. */
-void attempt_set_receiving(struct attempt *attempt, bool receiving);
+void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving);
 /* Bytes that it reads from other hosts. O(maps). */
 uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt *attempt);
 void attempt_destroy(struct engine *engine, struct attempt *attempt);

@@ -50,7 +50,7 @@ static int load_attempt(struct engine *engine, const void *object, struct err *e
     attempt->right = record->right;
     attempt->reason = record->reason;
     attempt->stopping = record->stopping;
-    attempt_set_receiving(attempt, record->receiving);
+    attempt_set_receiving(engine, attempt, record->receiving);
     host_touch(engine, host);
     return 0;
 }

@@ -187,10 +187,10 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
             if (job->stages[s]->held || job->stages[s]->overdue)
                 hold_restore(engine, job->stages[s]);
     }
-    order_rebuild(engine);
     engine->congested = clock->congested;
     engine->keyed_slots = clock->keyed_slots;
     engine->keyed_bps = clock->keyed_bps;
+    order_rebuild(engine);
     mode_restore(engine);
     memset(&engine->counters, 0, sizeof(engine->counters));
 }

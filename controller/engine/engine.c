@@ -248,6 +248,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     bool proposed = place_all(engine);
     while (hold_mark(engine))
         proposed |= place_all(engine);
+    policy_settle(engine);
     engine->out = NULL;
     decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
                       engine_deadline_ns(engine) == deadline_ns && !proposed;

@@ -295,6 +295,14 @@ enum reason {
     REASON_UNSUPPORTED, /* no configured policy answers it */
     REASON_NEVER_FITS,  /* left = stage whose demand no known host can ever meet */
     REASON_SOURCE_LOST, /* stop: a host that it reads from gives nothing; it runs again */
+    REASON_RANK,        /* level by the job's rank; left = its place of right = jobs that receive */
+    REASON_ONE_DEEP, /* nobody of its job receives there; left = tasks of earlier jobs that do (one at
+                        most), right = outputs of its job there */
+    /* holds; left = hosts with a free slot that the rule closes of right = hosts with a free slot */
+    REASON_OWN_RECEIVER,     /* a task of its own job receives there */
+    REASON_EARLIER_RECEIVER, /* a task of an earlier job does */
+    REASON_KEPT_SLOT,        /* enough tasks that receive for long run there */
+    REASON_RESERVED,         /* its last free slots are for the first job and for what is short */
     REASONS
 };
 

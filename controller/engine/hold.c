@@ -12,7 +12,7 @@ static void wait_in(struct sorted *set, struct stage *stage)
 {
     if (!stage->waiting.in)
         TAILQ_INSERT_TAIL(&stage->job->waiting, stage, of_job);
-    sorted_place(set, &stage->waiting, waiting_key(stage), 0);
+    sorted_place(set, &stage->waiting, waiting_key(stage), (uint64_t)stage->hold_due_ns);
 }
 
 static void wait_no_more(struct sorted *set, struct stage *stage)
@@ -43,16 +43,26 @@ int64_t hold_end_ns(const struct stage *stage)
     return stage->held_until_ns < stage->hold_due_ns ? stage->held_until_ns : stage->hold_due_ns;
 }
 
-static bool is_late(const struct engine *engine, const struct stage *stage)
+bool hold_is_late(const struct engine *engine, const struct stage *stage)
 {
     return stage->hold_due_ns && stage->hold_due_ns <= engine->now_ns;
+}
+
+/* Where the policy may leave it until it is late, the step is wanted when it is. */
+static void wait_overdue(struct engine *engine, struct stage *stage)
+{
+    wait_in(&stage->bucket->shape->overdue, stage);
+    if (!engine->place->patient || hold_is_late(engine, stage))
+        return;
+    struct sorted_key due = {(uint64_t)stage->hold_due_ns, stage->job->number, stage->index};
+    sorted_place(&engine->hold_timers, &stage->hold_timer, due, 0);
 }
 
 static void make_overdue(struct engine *engine, struct stage *stage)
 {
     stage->overdue = true;
     stage->held_since_ns = stage->hold_due_ns - engine->config.hold_max_ns;
-    wait_in(&stage->bucket->shape->overdue, stage);
+    wait_overdue(engine, stage);
 }
 
 static void count_held(struct engine *engine, struct stage *stage, bool held)
@@ -87,14 +97,17 @@ void hold_stage_empty(struct engine *engine, struct stage *stage)
         end_hold(engine, stage, REASON_NONE);
     wait_no_more(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
                  stage);
+    if (stage->overdue)
+        sorted_remove(&engine->hold_timers, &stage->hold_timer);
     stage->overdue = false;
     stage->hold_due_ns = 0;
 }
 
-static void end_overdue(struct stage *stage)
+static void end_overdue(struct engine *engine, struct stage *stage)
 {
     if (!stage->overdue)
         return;
+    sorted_remove(&engine->hold_timers, &stage->hold_timer);
     wait_no_more(&stage->bucket->shape->overdue, stage);
     stage->overdue = false;
     if (stage->n_ready)
@@ -107,10 +120,10 @@ void hold_stage_served(struct engine *engine, struct stage *stage)
         stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
         start_timer(engine, stage);
     }
-    end_overdue(stage);
+    end_overdue(engine, stage);
     /* Where maps of another stage of its job went in its place, that was what was left. */
     if (engine->late)
-        end_overdue(engine->late);
+        end_overdue(engine, engine->late);
     engine->late = NULL;
 }
 
@@ -157,7 +170,7 @@ bool hold_mark(struct engine *engine)
             struct stage *stage = container_of(node, struct stage, waiting);
             engine->counters.visits++;
             wait_no_more(&shape->unheld, stage);
-            if (is_late(engine, stage)) {
+            if (hold_is_late(engine, stage)) {
                 make_overdue(engine, stage);
                 engine->late = stage;
                 return true;
@@ -174,6 +187,10 @@ void hold_expire(struct engine *engine)
          node && node->key.a <= (uint64_t)engine->now_ns;
          node = sorted_first(&engine->hold_timers)) {
         struct stage *stage = container_of(node, struct stage, hold_timer);
+        if (stage->overdue) {
+            sorted_remove(&engine->hold_timers, node);
+            continue;
+        }
         stage->held_until_ns = hold_end_ns(stage);
         end_hold(engine, stage, REASON_HOLD_EXPIRED);
         engine->counters.holds_expired++;
@@ -191,7 +208,7 @@ void hold_restore(struct engine *engine, struct stage *stage)
 {
     wait_no_more(&stage->bucket->shape->unheld, stage);
     if (stage->overdue) {
-        wait_in(&stage->bucket->shape->overdue, stage);
+        wait_overdue(engine, stage);
     } else {
         /* WHY: dumps of before hold_max was a task's have no such instant. */
         if (!stage->hold_due_ns)

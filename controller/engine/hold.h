@@ -22,6 +22,8 @@ void hold_stage_empty(struct engine *engine, struct stage *stage);
 /* One of its tasks was started: waits from one start to the next begin anew, an overdue stage is
  * unheld. */
 void hold_stage_served(struct engine *engine, struct stage *stage);
+/* It has waited for hold_max: it goes anywhere. */
+bool hold_is_late(const struct engine *engine, const struct stage *stage);
 /* Its job's turn changed. */
 void hold_reorder(struct engine *engine, struct stage *stage);
 /* Nothing more can be placed: stages with ready tasks for which a slot is free are held from now

@@ -45,6 +45,12 @@ static const char *const reasons[REASONS] = {
     [REASON_UNSUPPORTED] = "unsupported",
     [REASON_NEVER_FITS] = "never-fits",
     [REASON_SOURCE_LOST] = "source-lost",
+    [REASON_RANK] = "rank",
+    [REASON_ONE_DEEP] = "one-deep",
+    [REASON_OWN_RECEIVER] = "own-receiver",
+    [REASON_EARLIER_RECEIVER] = "earlier-receiver",
+    [REASON_KEPT_SLOT] = "kept-slot",
+    [REASON_RESERVED] = "reserved",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

@@ -20,14 +20,24 @@ void order_remove(struct engine *engine, struct job *job)
     sorted_remove(&engine->active, &job->by_turn);
 }
 
+/* Does it leave its place between its neighbours? */
+static bool passes(const struct sorted_node *node, struct sorted_key key)
+{
+    const struct sorted_node *before = sorted_previous(node), *after = sorted_next(node);
+    return (before && sorted_compare(key, before->key) < 0) ||
+           (after && sorted_compare(after->key, key) < 0);
+}
+
 void order_change(struct engine *engine, struct job *job)
 {
     struct sorted_key key = key_of(engine, job);
     if (!job->by_turn.in || sorted_compare(key, job->turn) == 0)
         return;
+    bool passed = passes(&job->by_turn, key);
     job->turn = key;
     sorted_place(&engine->active, &job->by_turn, key, 0);
     job_reorder(engine, job);
+    policy_turn_moved(engine, job, passed);
 }
 
 void order_rebuild(struct engine *engine)

@@ -270,7 +270,8 @@ static void end_policy(struct engine *engine, enum question q)
 
 static void list_told(struct engine *engine)
 {
-    int task_moved = 0, received = 0, outputs_moved = 0;
+    int task_moved = 0, received = 0, outputs_moved = 0, attempt_moved = 0, turn_moved = 0,
+        settle = 0;
     memset(&engine->told, 0, sizeof(engine->told));
     for (enum question q = 0; q < QUESTIONS && !engine->suspended; q++) {
         const struct policy *policy = engine->policies[q];
@@ -280,6 +281,12 @@ static void list_told(struct engine *engine)
             engine->told.received[received++] = policy->received;
         if (policy->outputs_moved)
             engine->told.outputs_moved[outputs_moved++] = policy->outputs_moved;
+        if (policy->attempt_moved)
+            engine->told.attempt_moved[attempt_moved++] = policy->attempt_moved;
+        if (policy->turn_moved)
+            engine->told.turn_moved[turn_moved++] = policy->turn_moved;
+        if (policy->settle)
+            engine->told.settle[settle++] = policy->settle;
     }
 }
 

@@ -75,6 +75,13 @@ struct policy {
     void (*received)(struct engine *engine, struct attempt *attempt, uint64_t more_bytes);
     /* The job's outputs lie elsewhere, or are more or fewer. */
     void (*outputs_moved)(struct engine *engine, struct job *job);
+    /* An attempt of this task receives, has received, or is the task's no more (then
+     * attempt->task is NULL). Told once too often rather than never. */
+    void (*attempt_moved)(struct engine *engine, struct task *task, struct attempt *attempt);
+    /* The number of the job's turn is another; `passed`: its place among active jobs too. */
+    void (*turn_moved)(struct engine *engine, struct job *job, bool passed);
+    /* The last of a step, when nothing more is started: what is decided once for all of it. */
+    void (*settle)(struct engine *engine);
 };
 
 /* A question's word; the question behind a word, QUESTIONS: none. */
@@ -121,6 +128,25 @@ static inline void policy_received(struct engine *engine, struct attempt *attemp
 {
     for (int i = 0; engine->told.received[i]; i++)
         engine->told.received[i](engine, attempt, more_bytes);
+}
+
+static inline void policy_attempt_moved(struct engine *engine, struct task *task,
+                                        struct attempt *attempt)
+{
+    for (int i = 0; engine->told.attempt_moved[i]; i++)
+        engine->told.attempt_moved[i](engine, task, attempt);
+}
+
+static inline void policy_turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    for (int i = 0; engine->told.turn_moved[i]; i++)
+        engine->told.turn_moved[i](engine, job, passed);
+}
+
+static inline void policy_settle(struct engine *engine)
+{
+    for (int i = 0; engine->told.settle[i]; i++)
+        engine->told.settle[i](engine);
 }
 
 static inline void policy_outputs_moved(struct engine *engine, struct job *job)

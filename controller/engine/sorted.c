@@ -130,9 +130,8 @@ struct sorted_node *sorted_find(const struct sorted *set, struct sorted_key key)
     return node && sorted_compare(node->key, key) == 0 ? node : NULL;
 }
 
-struct sorted_node *sorted_first_below(const struct sorted *set, uint64_t limit)
+static struct sorted_node *first_below(struct sorted_node *node, uint64_t limit)
 {
-    struct sorted_node *node = RB_ROOT(&set->tree);
     if (least_of(node) >= limit)
         return NULL;
     for (;;) {
@@ -143,6 +142,23 @@ struct sorted_node *sorted_first_below(const struct sorted *set, uint64_t limit)
         else
             node = RB_RIGHT(node, entry);
     }
+}
+
+struct sorted_node *sorted_first_below(const struct sorted *set, uint64_t limit)
+{
+    return first_below(RB_ROOT(&set->tree), limit);
+}
+
+struct sorted_node *sorted_next_below(const struct sorted_node *node, uint64_t limit)
+{
+    struct sorted_node *found = first_below(RB_RIGHT(node, entry), limit);
+    for (struct sorted_node *up = RB_PARENT(node, entry); up && !found;
+         node = up, up = RB_PARENT(node, entry)) {
+        if (RB_RIGHT(up, entry) == node)
+            continue;
+        found = up->value < limit ? up : first_below(RB_RIGHT(up, entry), limit);
+    }
+    return found;
 }
 
 uint64_t sorted_least(const struct sorted *set)

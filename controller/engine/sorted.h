@@ -56,6 +56,8 @@ struct sorted_node *sorted_find(const struct sorted *set, struct sorted_key key)
 struct sorted_node *sorted_from(const struct sorted *set, struct sorted_key key);
 /* The first in order whose value is < limit. */
 struct sorted_node *sorted_first_below(const struct sorted *set, uint64_t limit);
+/* The next after the node whose value is < limit. */
+struct sorted_node *sorted_next_below(const struct sorted_node *node, uint64_t limit);
 /* The least value in the set, UINT64_MAX when empty. O(1). */
 uint64_t sorted_least(const struct sorted *set);
 

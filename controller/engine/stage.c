@@ -8,6 +8,7 @@
 #include "controller/engine/locality.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
+#include "controller/engine/place/place.h"
 #include "controller/engine/policy.h"
 
 #include <stdlib.h>
@@ -34,6 +35,12 @@ static uint64_t smallest_transfer(struct engine *engine, struct bucket *bucket)
     return least;
 }
 
+static uint64_t reduce_value(struct engine *engine, struct bucket *bucket)
+{
+    return engine->place->reduce_value ? engine->place->reduce_value(engine, bucket)
+                                       : smallest_transfer(engine, bucket);
+}
+
 static void place_by_turn(struct sorted *set, struct sorted_node *node, const struct job *job,
                           bool in, uint64_t value)
 {
@@ -47,11 +54,13 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
 {
     struct shape *shape = bucket->shape;
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
-    place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0, 0);
+    uint64_t of_maps = engine->place->map_value ? engine->place->map_value(bucket) : 0;
+    place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
+                  of_maps);
     place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
                   locality_anywhere(engine, bucket), 0);
     place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
-                  reduces ? smallest_transfer(engine, bucket) : 0);
+                  reduces ? reduce_value(engine, bucket) : 0);
 }
 
 void job_reorder(struct engine *engine, struct job *job)

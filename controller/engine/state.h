@@ -263,11 +263,12 @@ struct shape {
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint64_t n_ready;
     struct sorted by_load, by_tie, by_receivers[ORDERS];
-    struct sorted maps, unlocated, reduces; /* buckets by turn */
+    struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
     TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
     uint64_t moved_locals;      /* at most so many */
-    struct sorted unheld, overdue; /* stages with ready tasks, by turn */
+    struct sorted unheld,
+        overdue; /* stages with ready tasks, by turn; overdue: value = when late */
 };
 
 enum { CHANGES = 4096 };
@@ -289,6 +290,9 @@ struct engine {
         void (*task_moved[QUESTIONS + 1])(struct engine *, struct task *, enum task_state);
         void (*received[QUESTIONS + 1])(struct engine *, struct attempt *, uint64_t);
         void (*outputs_moved[QUESTIONS + 1])(struct engine *, struct job *);
+        void (*attempt_moved[QUESTIONS + 1])(struct engine *, struct task *, struct attempt *);
+        void (*turn_moved[QUESTIONS + 1])(struct engine *, struct job *, bool);
+        void (*settle[QUESTIONS + 1])(struct engine *);
     } told;
     int64_t now_ns;
     uint64_t attempt_counter;

@@ -5,10 +5,11 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"trace", "FILE: a trace of the Facebook Coflow benchmark"},
     {"workload", "FILE: a workload (schemas/workload.md); both read either"},
     {"policy", "NAME: one of those below (duopoly)"},
-    {"turn", "NAME: whose job is next, instead of the policy's: fifo, sjf, fair"},
-    {"place", "NAME: where tasks go, idem: nats, greedy, delay, neat, neat-fair, random"},
+    {"turn", "NAME: whose job is next, instead of the policy's: fifo, sjf, fair, srpt"},
+    {"place", "NAME: where tasks go, idem: nats, greedy, delay, neat, neat-fair, random, "
+              "joint"},
     {"network", "NAME: how urgent transfers are, idem: cans, cans-coflow, cans-macroflow, dclas, "
-                "scf, none"},
+                "scf, rank, none"},
     {"servers", "N: hosts (50 for a trace, else the workload's)"},
     {"slots", "N: of each host (4 or the workload's)"},
     {"link", "RATE[,NAME=RATE...]: of each up- and downlink, and of those that differ: h3 (host 3, "

@@ -156,6 +156,42 @@ uint32_t m_receiving_on(const struct model *m, uint32_t host, enum flow_kind kin
     return n;
 }
 
+/* One accepted attempt, or one live one with all its input. */
+static bool m_past(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t)
+{
+    const struct m_task *task = &j->stage[s].task[t];
+    bool past = task->state == M_DONE;
+    for (int i = 0; task->bytes && i < M_ATTEMPTS; i++) {
+        const struct m_attempt *a = &m->attempt[i];
+        past |= a->number && !a->orphan && a->job == j->number && a->stage == s && a->task == t &&
+                a->state == ATTEMPT_COMPUTING;
+    }
+    return past;
+}
+
+/* The estimate over what is left. */
+static uint64_t m_left(const struct model *m, const struct m_job *j)
+{
+    uint64_t maps = 0, bytes = 0, all = 0, slots = m->keyed_slots ? m->keyed_slots : 1;
+    m_wide work = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            const struct m_task *task = &j->stage[s].task[t];
+            bool past = m_past(m, j, s, t);
+            all += task->bytes;
+            bytes += past ? 0 : task->bytes;
+            maps += !past && !task->bytes;
+            work += past || task->bytes ? 0 : task->compute;
+        }
+    if (j->estimate_ns >= 0)
+        work = (m_wide)maps * (uint64_t)j->estimate_ns;
+    m_wide left = bytes;
+    if (j->estimate_bytes >= 0)
+        left = all ? left * (uint64_t)j->estimate_bytes / all : (m_wide)j->estimate_bytes;
+    m_wide ns = work / slots + left * 8 * 1000000000u / (m->keyed_bps ? m->keyed_bps : 1);
+    return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
 uint64_t m_turn(const struct model *m, const struct m_job *j)
 {
     uint64_t running = 0;
@@ -163,6 +199,8 @@ uint64_t m_turn(const struct model *m, const struct m_job *j)
         return (uint64_t)j->submitted;
     if (strcmp(m->config.turn, "sjf") == 0)
         return j->key;
+    if (strcmp(m->config.turn, "srpt") == 0)
+        return m_left(m, j);
     for (uint32_t s = 0; s < j->n_stages; s++)
         running += m_stage_count(&j->stage[s], false) - m_stage_count(&j->stage[s], true);
     return running;
@@ -225,11 +263,11 @@ static uint64_t m_slots_up(const struct model *m)
     return (uint64_t)slots;
 }
 
-static uint64_t m_bps_up(const struct model *m)
+uint64_t m_bps_up(const struct model *m)
 {
     uint64_t bps = 0;
     for (uint32_t h = 0; h < M_HOSTS; h++)
-        bps += m_up(&m->host[h]) ? 1000000000u : 0;
+        bps += m_up(&m->host[h]) ? m->bps : 0;
     return bps;
 }
 

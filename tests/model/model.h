@@ -88,6 +88,7 @@ struct model {
     struct script script;
     struct engine_config config;
     const struct m_judge *judge;
+    uint64_t bps; /* of each link */
     uint64_t stream, next_job, next_foreign, steps, starts;
     struct m_host host[M_HOSTS];
     struct m_pair pair[M_HOSTS][M_HOSTS]; /* reader, source */
@@ -130,6 +131,7 @@ uint32_t m_running_on(const struct model *m, uint32_t host);
 uint32_t m_receiving_on(const struct model *m, uint32_t host, enum flow_kind kind,
                         uint64_t *ret_smallest);
 
+uint64_t m_bps_up(const struct model *m);
 uint64_t m_turn(const struct model *m, const struct m_job *j);
 
 /* Active jobs, whose turn is sooner first; ends with NULL. */

@@ -360,6 +360,7 @@ void model_begin(struct model *m, const struct engine_config *config, uint64_t s
 {
     memset(m, 0, sizeof(*m));
     m->config = *config;
+    m->bps = 1000000000;
     m->stream = stream;
     m->next_job = m->next_foreign = 1;
     m->mode_since = INT64_MIN / 2;

@@ -141,6 +141,17 @@ static void test_maps_next_to_blocks(void **state)
     all_sizes(&(struct scene){"nats, even", "sjf", "nats", "cans", true, false, true, false});
 }
 
+/* The shortest are asked first and have slots kept: places are refused and remembered. */
+static void test_joint(void **state)
+{
+    (void)state;
+    all_sizes(&(struct scene){"joint", "srpt", "joint", "rank", false, false, false, false});
+    /* As under fair (test_fair): each end moves a job on the hosts of its maps. */
+    struct scene even = {"joint, even", "srpt", "joint", "rank", true, false, true, false};
+    check(&even, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});
+    check(&even, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
+}
+
 static void test_stalls(void **state)
 {
     (void)state;
@@ -187,15 +198,16 @@ static void test_fair(void **state)
 
 /* Reduce tasks that are held back: many jobs wait, each event looks at none but those that it
  * concerns. */
-static uint64_t cost_of_held(uint32_t jobs, uint32_t hosts)
+static uint64_t cost_of_held(const char *place, uint64_t bytes, uint32_t jobs, uint32_t hosts)
 {
     struct script s;
     struct engine_config config = script_config();
     config.mode_rule = MODE_RULE_RICH;
+    strcpy(config.place, place);
     script_begin(&s, &config);
     for (uint32_t h = 0; h < hosts; h++)
         script_host(&s, h, 40);
-    uint64_t sums[4] = {MEGABYTE, MEGABYTE, MEGABYTE, MEGABYTE};
+    uint64_t sums[4] = {bytes, bytes, bytes, bytes};
     for (uint32_t j = 1; j <= jobs; j++) {
         struct script_job job = {j, 1, 0, 4, NULL, 0, SECOND, SECOND, sums, (int64_t)j};
         script_submit(&s, &job);
@@ -208,8 +220,8 @@ static uint64_t cost_of_held(uint32_t jobs, uint32_t hosts)
     for (uint32_t i = 0; i < PROBES; i++) {
         uint64_t attempt = newest_attempt(&s, 0);
         s.now_ns += SECOND / 100;
-        script_attempt(&s, EVENT_ATTEMPT_RECEIVED, attempt, MEGABYTE);
-        script_attempt(&s, EVENT_ATTEMPT_DONE, attempt, MEGABYTE);
+        script_attempt(&s, EVENT_ATTEMPT_RECEIVED, attempt, bytes);
+        script_attempt(&s, EVENT_ATTEMPT_DONE, attempt, bytes);
         script_load(&s, 0, i % 2 ? 950 : 100);
     }
     uint64_t looked_at = visits(&s) - before;
@@ -217,14 +229,22 @@ static uint64_t cost_of_held(uint32_t jobs, uint32_t hosts)
     return looked_at;
 }
 
-static void test_held_jobs(void **state)
+static void check_held(const char *place, uint64_t bytes)
 {
-    (void)state;
-    uint64_t a = cost_of_held(60, 4), b = cost_of_held(600, 4), c = cost_of_held(600, 40);
-    print_message("held: %llu, 10 × jobs %llu, 10 × jobs and hosts %llu visits\n",
+    uint64_t a = cost_of_held(place, bytes, 60, 4), b = cost_of_held(place, bytes, 600, 4),
+             c = cost_of_held(place, bytes, 600, 40);
+    print_message("%s, held: %llu, 10 × jobs %llu, 10 × jobs and hosts %llu visits\n", place,
                   (unsigned long long)a, (unsigned long long)b, (unsigned long long)c);
     assert_true(2 * b <= 3 * a);
     assert_true(2 * c <= 3 * a);
+}
+
+static void test_held_jobs(void **state)
+{
+    (void)state;
+    check_held("nats", MEGABYTE);
+    check_held("joint", UINT64_C(200) * MEGABYTE);
+    check_held("joint", UINT64_C(20000) * MEGABYTE);
 }
 
 /* A chain of stages, one task each: whoever moves in turn at each start and end is not looked at as
@@ -262,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_maps_without_blocks),
         cmocka_unit_test(test_maps_next_to_blocks),
+        cmocka_unit_test(test_joint),
         cmocka_unit_test(test_stalls),
         cmocka_unit_test(test_baselines),
         cmocka_unit_test(test_fair),

@@ -40,10 +40,10 @@ static uint64_t key_of(const struct script *s, uint64_t job)
     return view.key;
 }
 
-/* Nine maps of a second and 90 MB, beside five of a second: on one host with two slots. */
+/* Nine maps of a second and 150 MB, beside five of a second: on one host with two slots. */
 static void begin(struct script *s, const char *turn)
 {
-    static const uint64_t sums[] = {90 * MEGABYTE};
+    static const uint64_t sums[] = {150 * MEGABYTE};
     struct engine_config config = script_config();
     strcpy(config.turn, turn);
     script_begin(s, &config);

@@ -113,6 +113,37 @@ static uint32_t fitting_units(const struct model *m, struct m_demand demand)
     return n;
 }
 
+static uint32_t outputs_on(const struct m_job *j, uint32_t host)
+{
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++) {
+        bool parent = false;
+        for (uint32_t c = s + 1; c < j->n_stages; c++)
+            for (uint32_t i = 0; i < j->stage[c].n_parents; i++)
+                parent |= j->stage[c].parents[i] == s;
+        for (uint32_t t = 0; parent && t < j->stage[s].n_tasks; t++)
+            n += j->stage[s].task[t].state == M_DONE && j->stage[s].task[t].done_host == host;
+    }
+    return n;
+}
+
+static void check_one_deep(struct model *m, struct m_job *j, const struct decision *d)
+{
+    int64_t earlier = 0;
+    for (int i = 0; i < M_ATTEMPTS; i++) {
+        const struct m_attempt *a = &m->attempt[i];
+        const struct m_job *other = a->orphan ? NULL : m_find_job(m, a->job);
+        if (!a->number || a->host != d->start.host || !a->receiving || !other)
+            continue;
+        assert_int_not_equal(a->job, j->number);
+        uint64_t theirs = m_turn(m, other), own = m_turn(m, j);
+        earlier += theirs < own || (theirs == own && other->number < j->number);
+    }
+    assert_true(earlier <= 1);
+    assert_int_equal(d->left, earlier);
+    assert_int_equal(d->right, outputs_on(j, d->start.host));
+}
+
 static void check_start(struct model *m, const struct decision *d)
 {
     struct m_job *j = m_find_job(m, d->start.job);
@@ -167,6 +198,9 @@ static void check_start(struct model *m, const struct decision *d)
         assert_true(t->bytes > 0);
         assert_true(d->left >= 0 && d->right >= 0); /* the sums themselves: test_baselines.c */
         break;
+    case REASON_ONE_DEEP:
+        check_one_deep(m, j, d);
+        break;
     default:
         fail_msg("nothing is known here of %s: add what is true of it", reason_name(d->reason));
     }
@@ -203,18 +237,51 @@ static void check_sentence(struct model *m, const struct decision *d)
     if (d->reason == REASON_FIRST_ON_LINK)
         says(&e, "of %lld bytes is smaller than the smallest one that received there, %lld bytes",
              (long long)d->left, (long long)d->right);
+    if (d->reason == REASON_ONE_DEEP)
+        says(&e, "no task of its job receives, %lld of earlier jobs do, and %lld outputs",
+             (long long)d->left, (long long)d->right);
     if (d->reason == REASON_RANDOM)
         says(&e, "one of %lld fitting hosts", (long long)d->right);
     if (!d->start.input_bytes)
         says(&e, "It reads nothing over the network");
     else if (strcmp(network, "none") == 0)
         says(&e, "gives every transfer level 0");
+    else if (strcmp(network, "rank") == 0)
+        says(&e, "On the wire it has level %llu", (unsigned long long)attempt.coflow_level);
     else if (strcmp(network, "dclas") == 0)
         says(&e, "Its level is %llu: D-CLAS", (unsigned long long)attempt.coflow_level);
     else if (strcmp(network, "scf") == 0)
         says(&e, "Its level is %llu, by the", (unsigned long long)attempt.coflow_level);
     else
         says(&e, "that of its %s", m->order[m->mode] == M_COFLOW ? "Coflow" : "Macroflow");
+}
+
+static uint32_t hosts_with_room(const struct model *m, struct m_demand demand)
+{
+    uint32_t n = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        n += m_times_host(m, h, demand) > 0;
+    return n;
+}
+
+/* Which rule closes which host: test_joint_literal.c. */
+static void check_held_by_joint(const struct model *m, const struct engine_explanation *e,
+                                const struct m_stage *stage, const struct m_task *task)
+{
+    static const char *const words[] = {"a task of its own job receives on ",
+                                        "a task of an earlier job receives on ",
+                                        "it would receive for long, and on ", "on "};
+    uint32_t closed = 0, all = 0;
+    const char *at = e->text + strlen("Held back: ");
+    if (!task->bytes) {
+        says(e, "it waits for a slot next to its block");
+        return;
+    }
+    for (int i = 0; i < 4 && !all; i++)
+        if (strncmp(at, words[i], strlen(words[i])) == 0)
+            sscanf(at + strlen(words[i]), "%u of %u hosts", &closed, &all);
+    assert_true(closed > 0 && closed <= all);
+    assert_int_equal(all, hosts_with_room(m, stage->demand));
 }
 
 /* Held with a slot free for it: which rule, by the literal model. */
@@ -228,7 +295,9 @@ static void check_held(struct model *m, struct m_job *first, struct m_job *j, ui
     uint64_t smallest, own = unit == M_COFLOW ? m_coflow(stage) : task->bytes;
     assert_int_equal(engine_explain(m->script.engine, j->number, s, t, &e), 0);
     says(&e, "Held back: ");
-    if (strcmp(m->config.place, "nats") != 0) {
+    if (strcmp(m->config.place, "joint") == 0) {
+        check_held_by_joint(m, &e, stage, task);
+    } else if (strcmp(m->config.place, "nats") != 0) {
         says(&e, "it waits for a slot next to its block.");
         assert_true(task->bytes == 0 && hosts_with_block_and_room(m, stage, task) == 0);
     } else if (m->mode == MODE_SLOT_STARVED && j != first) {
@@ -280,10 +349,13 @@ static void run(const char *place, const char *network, bool even, uint64_t seed
     config.even_wait_ns = even ? SECOND : 0;
     level_table_exponential(&config.dclas, 50000, 4, 8);
     level_table_exponential(&config.coflow, 50000, 4, 8);
+    strcpy(config.turn, strcmp(place, "joint") == 0 ? "srpt" : "sjf");
     strcpy(config.place, place);
     strcpy(config.network, network);
     model_begin(&m, &config, seed);
     m.judge = &judge;
+    if (strcmp(place, "joint") == 0)
+        m.bps = 10000000; /* where some transfers are long */
     for (int step = 0; step < 400; step++)
         model_step(&m);
     model_end(&m);

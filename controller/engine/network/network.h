@@ -42,5 +42,7 @@ extern const struct network_policy network_cans, network_cans_coflow, network_ca
 extern const struct network_policy network_dclas;
 /* Shortest Coflow first, by the bytes left. */
 extern const struct network_policy network_scf;
+/* The job's place among those that receive. */
+extern const struct network_policy network_rank;
 /* One level for everybody. */
 extern const struct network_policy network_none;

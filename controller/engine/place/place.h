@@ -15,6 +15,12 @@ struct place_policy {
      * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
     struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
                               const struct task *task);
+    /* Overdue stages may go on waiting until they are late (hold.h), and are picked then. */
+    bool patient;
+    /* Values of shape->maps and shape->reduces, of facts that the job's turn and ready tasks alone
+     * change. NULL: 0, and the smallest transfer of its ready reduce tasks. */
+    uint64_t (*map_value)(const struct bucket *bucket);
+    uint64_t (*reduce_value)(struct engine *engine, const struct bucket *bucket);
 };
 
 /* Duopoly, seed 002 section 5, algorithms 1–4. */
@@ -26,6 +32,8 @@ extern const struct place_policy place_delay;
 /* NEAT: reduce tasks where their transfers end first, maps as delay; the same for a network that
  * shares evenly. */
 extern const struct place_policy place_neat, place_neat_fair;
+/* One receiver a job and host, behind the earlier jobs, slots kept: for a network by rank. */
+extern const struct place_policy place_joint;
 /* Ablation (F): first job, any fitting host. */
 extern const struct place_policy place_random;
 

@@ -8,7 +8,7 @@ struct turn_policy {
     /* Smaller is sooner; ties go to the smaller job number. Pure, O(1): looks at the job and at what
      * the policy keeps with it. It is asked again whenever a task of the job runs, is done or waits
      * anew, its estimate or priority changes, and (where the policy hears of them) bytes are
-     * received; the job moves when the number did. */
+     * received or its attempts move; the job moves when the number did. */
     uint64_t (*number)(const struct engine *engine, const struct job *job);
 };
 
@@ -18,3 +18,5 @@ extern const struct turn_policy turn_fifo;
 extern const struct turn_policy turn_sjf;
 /* Fewest running tasks first. */
 extern const struct turn_policy turn_fair;
+/* Shortest by what is left of the estimate. */
+extern const struct turn_policy turn_srpt;

@@ -1,0 +1,270 @@
+/* The level of a transfer is its job's rank: jobs with receiving tasks, in order of turn, have
+ * strictly growing levels, those beyond the last level share it. Then a later job's transfer costs
+ * an earlier one nothing, and what runs beside it is free of harm. Both levels of an attempt are
+ * equal; a map that reads its block has level 0.
+ *
+ * Labels are lazy, since each change is a message. A job keeps its level while the order holds; one
+ * that begins to receive takes the middle of the gap between its neighbours. Where there is no gap,
+ * or two jobs changed places, all are labelled anew, packed to the bottom: most newcomers are small
+ * and go on top. A level is that of the job's attempts, so that a dump needs no more.
+ *
+ * Cost: O(log n) for an attempt or a turn that moves, O(receiving jobs) where labels may be wrong,
+ * and each attempt whose level changes. */
+#include "controller/engine/ground.h"
+#include "controller/engine/network/network.h"
+
+#include <inttypes.h>
+
+struct rank_engine {
+    struct sorted receiving; /* jobs, by turn */
+    bool unsure;             /* labels may be out of order, or attempts of a job differ */
+    bool mixed;              /* they do: another policy gave them */
+};
+struct rank_job {
+    struct job *job;
+    struct sorted_node node;
+    uint32_t attempts; /* that receive */
+    uint64_t level;
+};
+struct rank_attempt {
+    bool counted;
+};
+
+static int64_t levels_of(const struct engine *engine)
+{
+    return engine->config.coflow.levels ? engine->config.coflow.levels : ENGINE_LEVELS_MAX;
+}
+
+static struct rank_job *owner(struct sorted_node *node)
+{
+    return node ? container_of(node, struct rank_job, node) : NULL;
+}
+
+/* Reads what other tasks made; maps' blocks have level 0. */
+static bool is_ranked(const struct task *task)
+{
+    return task->bytes > 0;
+}
+
+static void set(struct attempt *attempt, uint64_t level)
+{
+    attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level;
+}
+
+static bool is_receiving(const struct attempt *attempt)
+{
+    return attempt->task && attempt->receiving && is_ranked(attempt->task);
+}
+
+static void tell(struct engine *engine, struct attempt *attempt, uint64_t level, int64_t place)
+{
+    const struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    if (attempt->level[ORDER_COFLOW] == level && attempt->level[ORDER_MACROFLOW] == level)
+        return;
+    set(attempt, level);
+    struct decision *decision =
+        engine_decide(engine, DECISION_LEVEL, REASON_RANK, place, (int64_t)all->receiving.n);
+    decision->level.attempt = attempt->number;
+    decision->level.host = attempt->host->index;
+    decision->level.coflow_level = decision->level.macroflow_level = level;
+    engine->counters.level_changes++;
+}
+
+/* `but` has not been announced: its start says the level. */
+static void relabel_job(struct engine *engine, struct rank_job *kept, uint64_t level, int64_t place,
+                        const struct attempt *but)
+{
+    const struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    if (kept->level == level && !all->mixed)
+        return;
+    kept->level = level;
+    for (uint32_t s = 0; s < kept->job->n_stages; s++) {
+        struct attempt *attempt;
+        TAILQ_FOREACH (attempt, &kept->job->stages[s]->attempts, of_stage)
+            if (attempt != but && is_receiving(attempt))
+                tell(engine, attempt, level, place);
+    }
+}
+
+/* n jobs get the last n levels; beyond the last all share it. */
+static void relabel(struct engine *engine, const struct attempt *but)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    int64_t last = levels_of(engine) - 1, place = 0, spare = last + 1 - (int64_t)all->receiving.n;
+    for (struct sorted_node *node = sorted_first(&all->receiving); node; node = sorted_next(node)) {
+        int64_t level = place + (spare > 0 ? spare : 0);
+        engine->counters.visits++;
+        relabel_job(engine, owner(node), (uint64_t)(level < last ? level : last), ++place, but);
+    }
+    all->unsure = all->mixed = false;
+}
+
+/* Strictly growing but for those that share the last level, whose places are the last or beyond. */
+static bool is_in_order(struct engine *engine)
+{
+    const struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    int64_t last = levels_of(engine) - 1, before = -1, place = 0;
+    for (struct sorted_node *node = sorted_first(&all->receiving); node; node = sorted_next(node)) {
+        uint64_t level = owner(node)->level;
+        engine->counters.visits++;
+        bool shares = (int64_t)level == last && before == last && place > last;
+        if (level > (uint64_t)last || ((int64_t)level <= before && !shares))
+            return false;
+        before = (int64_t)level;
+        place++;
+    }
+    return true;
+}
+
+static void settle(struct engine *engine)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    if (all->unsure && (all->mixed || !is_in_order(engine)))
+        relabel(engine, NULL);
+    all->unsure = false;
+}
+
+/* The middle of the gap between its neighbours, or everybody anew. */
+static void enter(struct engine *engine, struct rank_job *kept, const struct attempt *first)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    sorted_insert(&all->receiving, &kept->node, kept->job->turn, 0);
+    const struct rank_job *before = owner(sorted_previous(&kept->node)),
+                          *after = owner(sorted_next(&kept->node));
+    int64_t above = before ? (int64_t)before->level : -1,
+            below = after ? (int64_t)after->level : levels_of(engine);
+    kept->level = (uint64_t)(above + (below - above) / 2);
+    if (below - above < 2 || all->mixed)
+        relabel(engine, first);
+}
+
+static void leave(struct engine *engine, struct rank_job *kept)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    sorted_remove(&all->receiving, &kept->node);
+    const struct rank_job *last = owner(sorted_last(&all->receiving));
+    const struct rank_job *other = last ? owner(sorted_previous(&last->node)) : NULL;
+    all->unsure |= other && other->level == last->level;
+}
+
+static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
+{
+    struct rank_job *kept = task->stage->job->kept[QUESTION_NETWORK];
+    struct rank_attempt *own = attempt->kept[QUESTION_NETWORK];
+    bool receiving = is_receiving(attempt);
+    if (receiving == own->counted)
+        return;
+    own->counted = receiving;
+    kept->attempts += receiving ? 1 : -1u;
+    if (receiving && kept->attempts == 1)
+        enter(engine, kept, attempt);
+    if (receiving)
+        set(attempt, kept->level);
+    if (!kept->attempts)
+        leave(engine, kept);
+}
+
+static void turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    struct rank_job *kept = job->kept[QUESTION_NETWORK];
+    if (!kept->node.in)
+        return;
+    sorted_place(&all->receiving, &kept->node, job->turn, 0);
+    all->unsure |= passed;
+}
+
+static void init_job(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine;
+    ((struct rank_job *)state)->job = of.job;
+}
+
+static void done_job(struct engine *engine, union policy_of of, void *state)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    struct rank_job *kept = state;
+    (void)of;
+    sorted_remove(&all->receiving, &kept->node);
+}
+
+/* One that is running when the policy is put in force: a job's level is that of its attempts. */
+static void init_attempt(struct engine *engine, union policy_of of, void *state)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    struct rank_attempt *own = state;
+    const struct attempt *attempt = of.attempt;
+    if (!is_receiving(attempt))
+        return;
+    struct rank_job *kept = attempt->task->stage->job->kept[QUESTION_NETWORK];
+    own->counted = true;
+    if (kept->attempts++ == 0) {
+        kept->level = attempt->level[ORDER_COFLOW];
+        sorted_insert(&all->receiving, &kept->node, kept->job->turn, 0);
+    }
+    all->unsure = true;
+    all->mixed |= attempt->level[ORDER_COFLOW] != kept->level ||
+                  attempt->level[ORDER_MACROFLOW] != kept->level ||
+                  kept->level >= (uint64_t)levels_of(engine);
+}
+
+/* Both levels are equal; it matters only to a placement that foresees by sizes. */
+static enum transfer_order order(enum mode mode)
+{
+    return mode == MODE_SLOT_RICH ? ORDER_COFLOW : ORDER_MACROFLOW;
+}
+
+/* Of one that does not receive yet: attempt_moved tells when it does. What has received keeps what
+ * it had. */
+static void levels(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
+{
+    (void)engine;
+    const struct rank_job *kept = stage->job->kept[QUESTION_NETWORK];
+    if (!is_ranked(attempt->task))
+        set(attempt, 0);
+    else if (kept->attempts && attempt->state != ATTEMPT_COMPUTING)
+        set(attempt, kept->level);
+}
+
+static void explain(const struct engine *engine, const struct attempt *attempt,
+                    struct engine_explanation *e)
+{
+    const struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    const struct rank_job *kept = attempt->task->stage->job->kept[QUESTION_NETWORK];
+    uint64_t place = 1, level = attempt->level[ORDER_COFLOW];
+    if (!is_ranked(attempt->task)) {
+        explain_say(e, "On the wire it has level 0, as all reads of blocks.");
+        return;
+    }
+    if (!is_receiving(attempt)) {
+        explain_say(e, "It has received its input, on level %" PRIu64 ".", level);
+        return;
+    }
+    for (struct sorted_node *node = sorted_first(&all->receiving); node != &kept->node;
+         node = sorted_next(node))
+        place++;
+    explain_say(e,
+                "On the wire it has level %" PRIu64 ", in either mode: its job is number %" PRIu64
+                " of %zu that receive, in order of turn.",
+                level, place, all->receiving.n);
+}
+
+static const struct policy_reason reasons[] = {
+    {DECISION_LEVEL, REASON_RANK, "place of its job", "jobs that receive", NULL}, {0}};
+
+const struct network_policy network_rank = {
+    .policy = {.name = "rank",
+               .state = {[POLICY_ENGINE] = {.size = sizeof(struct rank_engine)},
+                         [POLICY_JOB] = {.size = sizeof(struct rank_job),
+                                         .init = init_job,
+                                         .done = done_job},
+                         [POLICY_ATTEMPT] = {.size = sizeof(struct rank_attempt),
+                                             .init = init_attempt}},
+               .reasons = reasons,
+               .attempt_moved = attempt_moved,
+               .turn_moved = turn_moved,
+               .settle = settle},
+    .order = order,
+    .levels = levels,
+    .explain = explain,
+};

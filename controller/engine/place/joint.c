@@ -1,0 +1,572 @@
+/* Joint placement for a network that serves jobs strictly by rank (network/rank.c): there a later
+ * job's transfer costs an earlier one nothing, so slots are filled in order of turn behind the
+ * earlier jobs, and two rules bound the slots that this takes.
+ *
+ * One claim at a time, jobs in order of turn, of each job maps, then reduces.
+ * - Maps run next to their blocks, where the job has the fewest, and wait for a slot there. After
+ * even_wait the evenness is dropped, never the locality, until hold_max or until no replica's host
+ * is up: a map that reads its block over a full network holds a slot for minutes. A job whose whole
+ * shuffle one link moves in SMALL_MS, and each of whose blocks in a tenth of that, does not wait.
+ * - Reduces: a stage's largest ready one, on a host with a free slot where
+ *   own: no task of its job receives;
+ *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free;
+ *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run;
+ *   reserved: if its job is not the first and it receives for over SHORT_MS, more than r are free.
+ *   Of those hosts: fewest receivers of earlier jobs, most outputs of its own job, fewest
+ *   receivers, fewest tasks, lowest index.
+ * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
+ * bytes are bytes by the mean rate of the links of hosts that are up.
+ *
+ * Which jobs are asked. All rules but "own" only close more hosts to a later job or to a task that
+ * receives for longer. So after a job whose task was refused without that rule nobody behind it
+ * with as long a task is asked (sorted_next_below), and each host excludes by "own" at most as many
+ * jobs as it has slots. Which hosts are looked at: a stage that was refused looks only at hosts
+ * that changed since. What is left is linear: a stage that is asked for the first time, was just
+ * given a host of all, or whose job passed another in turn looks at each host with room; so do a
+ * start's own inputs. */
+#include "controller/engine/cluster.h"
+#include "controller/engine/ground.h"
+#include "controller/engine/hold.h"
+#include "controller/engine/order.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/resources.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10 };
+
+struct joint_engine {
+    uint64_t moves; /* jobs that passed others, and transfers that are no job's any more */
+};
+struct joint_job {
+    struct locality_job even;
+    uint64_t small_bytes; /* its shuffle, or SMALL_BLOCKS times its largest block */
+    uint64_t map_moves;
+};
+/* How long a task receives: rules tell no more of its bytes. */
+enum length { SHORT, MEDIUM, LONG };
+/* Hosts that have not changed since refuse it, as things were then: pure memory. */
+struct joint_stage {
+    bool refused, by_own, first;
+    enum length length;
+    uint64_t short_bytes, moves, changes;
+    bool maps_refused;
+    uint64_t map_moves, maps, map_changes;
+};
+
+enum rule { OWN, EARLIER, KEPT, RESERVED, RULES };
+
+/* A task that asks for a host. */
+struct asking {
+    struct engine *engine;
+    struct task *task;
+    uint64_t short_bytes, long_bytes;
+    enum length length;
+    bool first;
+};
+
+/* A host that may take it. */
+struct offer {
+    struct host *host;
+    uint32_t earlier, outputs, receivers;
+};
+
+static uint64_t link_bytes(const struct engine *engine, uint32_t ms)
+{
+    if (!engine->up || !engine->uplink_bps)
+        return UINT64_MAX - 1;
+    return (uint64_t)((wide)engine->uplink_bps * ms / (8000 * (wide)engine->up));
+}
+
+static struct asking ask(const struct engine *engine, const struct task *task)
+{
+    struct asking a = {.engine = (struct engine *)(uintptr_t)engine,
+                       .task = (struct task *)(uintptr_t)task,
+                       .short_bytes = link_bytes(engine, SHORT_MS),
+                       .long_bytes = link_bytes(engine, LONG_MS),
+                       .first = task->stage->job == order_first(engine)};
+    a.length = task->bytes > a.long_bytes ? LONG : task->bytes > a.short_bytes ? MEDIUM : SHORT;
+    return a;
+}
+
+/* ---- one host ---- */
+
+static void count_slots(const struct host *host, const struct shape *shape, int64_t *ret_all,
+                        int64_t *ret_free)
+{
+    *ret_all = *ret_free = 0;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        *ret_all += resources_times(&host->units[i].total, &shape->demand);
+        *ret_free += host->shapes[shape->index]->fit[i].times;
+    }
+}
+
+static int64_t reserve_of(int64_t slots)
+{
+    int64_t reserve = slots / 4 > 1 ? slots / 4 : 1;
+    return reserve < slots ? reserve : slots - 1;
+}
+
+static int64_t long_tasks(const struct host *host, uint64_t long_bytes)
+{
+    const struct attempt *attempt;
+    int64_t n = 0;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host)
+        n += attempt->task && attempt->task->bytes > long_bytes;
+    return n;
+}
+
+/* Who receives there: of its own job (returned), of earlier jobs, all. */
+static uint32_t count_receivers(const struct asking *a, struct offer *offer)
+{
+    const struct job *job = a->task->stage->job;
+    const struct sorted *receiving = &offer->host->receiving[ORDER_COFLOW];
+    uint32_t own = 0;
+    offer->receivers = (uint32_t)receiving->n;
+    offer->earlier = 0;
+    for (struct sorted_node *node = sorted_first(receiving); node; node = sorted_next(node)) {
+        const struct attempt *attempt = container_of(node, struct attempt, by_size[ORDER_COFLOW]);
+        if (!attempt->task)
+            continue;
+        own += attempt->task->stage->job == job;
+        offer->earlier += sorted_compare(attempt->task->stage->job->turn, job->turn) < 0;
+    }
+    return own;
+}
+
+/* The first rule that closes the host, which has room; RULES: none, and how good it is. */
+static enum rule closed_by(const struct asking *a, struct host *host, struct offer *ret_offer)
+{
+    const struct shape *shape = a->task->stage->bucket->shape;
+    int64_t slots, free;
+    count_slots(host, shape, &slots, &free);
+    int64_t reserve = reserve_of(slots);
+    *ret_offer = (struct offer){.host = host};
+    a->engine->counters.visits++;
+    if (count_receivers(a, ret_offer))
+        return OWN;
+    if (ret_offer->earlier > (free > reserve + 1 ? 1u : 0u))
+        return EARLIER;
+    if (a->length == LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
+        return KEPT;
+    if (!a->first && a->length != SHORT && free <= reserve)
+        return RESERVED;
+    return RULES;
+}
+
+static uint32_t outputs_on(const struct job *job, const struct host *host)
+{
+    struct sorted_node *node = sorted_find(&job->outputs, (struct sorted_key){host->index, 0, 0});
+    return node ? container_of(node, struct output_host, by_host)->outputs : 0;
+}
+
+static bool is_better(const struct offer *a, const struct offer *b)
+{
+    if (a->earlier != b->earlier)
+        return a->earlier < b->earlier;
+    if (a->outputs != b->outputs)
+        return a->outputs > b->outputs;
+    if (a->receivers != b->receivers)
+        return a->receivers < b->receivers;
+    if (a->host->running != b->host->running)
+        return a->host->running < b->host->running;
+    return a->host->index < b->host->index;
+}
+
+/* ---- reduces ---- */
+
+static struct task *largest(const struct stage *stage)
+{
+    struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
+    return container_of(sorted_from(&stage->ready_reduces, equal), struct task, ready);
+}
+
+static void consider(const struct asking *a, struct host *host, struct offer *best, bool *by_own)
+{
+    struct offer offer;
+    if (!host || !host->shapes[a->task->stage->bucket->shape->index]->fitting)
+        return;
+    enum rule rule = closed_by(a, host, &offer);
+    *by_own |= rule == OWN;
+    if (rule != RULES)
+        return;
+    offer.outputs = outputs_on(a->task->stage->job, host);
+    if (!best->host || is_better(&offer, best))
+        *best = offer;
+}
+
+/* It was refused, and only hosts that changed since can take it. */
+static bool may_remember(const struct asking *a, const struct joint_stage *kept)
+{
+    const struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
+    return kept->refused && a->length >= kept->length && a->short_bytes == kept->short_bytes &&
+           a->first == kept->first && all->moves == kept->moves &&
+           a->engine->n_changes - kept->changes <= CHANGES;
+}
+
+static struct offer find_host(const struct asking *a, struct joint_stage *kept)
+{
+    struct engine *engine = a->engine;
+    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    const struct shape *shape = a->task->stage->bucket->shape;
+    struct offer best = {0};
+    bool remembers = may_remember(a, kept);
+    if (remembers) {
+        for (uint64_t i = kept->changes; i < engine->n_changes; i++)
+            consider(a, cluster_host(engine, engine->changes[i % CHANGES]), &best, &kept->by_own);
+    } else {
+        kept->by_own = false;
+        for (struct sorted_node *node = sorted_first(&shape->by_load); node;
+             node = sorted_next(node))
+            consider(a, container_of(node, struct fit, by_load)->host, &best, &kept->by_own);
+    }
+    if (best.host && remembers)
+        return best; /* the others of the changed hosts are looked at again */
+    kept->refused = !best.host;
+    kept->length = a->length;
+    kept->short_bytes = a->short_bytes;
+    kept->first = a->first;
+    kept->moves = all->moves;
+    kept->changes = engine->n_changes;
+    return best;
+}
+
+/* The largest of the bucket's stages' largest ready reduce tasks that some host takes. */
+static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct claim *ret_claim,
+                       bool *ret_by_own)
+{
+    struct task *best = NULL;
+    struct stage *stage;
+    *ret_by_own = false;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        struct joint_stage *kept = stage->kept[QUESTION_PLACE];
+        struct asking a = ask(engine, largest(stage));
+        engine->counters.visits++;
+        if (best && (a.task->bytes < best->bytes ||
+                     (a.task->bytes == best->bytes && stage->index > best->stage->index)))
+            continue;
+        struct offer offer = find_host(&a, kept);
+        *ret_by_own |= kept->by_own;
+        if (!offer.host)
+            continue;
+        best = a.task;
+        *ret_claim = (struct claim){best, host_fit(offer.host, bucket->shape), REASON_ONE_DEEP,
+                                    offer.earlier, offer.outputs};
+    }
+    return best;
+}
+
+/* Of what the bucket waits with: who is asked behind one that was refused. */
+static uint64_t limit_after(const struct engine *engine, uint64_t bytes)
+{
+    uint64_t short_bytes = link_bytes(engine, SHORT_MS), long_bytes = link_bytes(engine, LONG_MS);
+    return bytes <= short_bytes ? 0 : bytes <= long_bytes ? short_bytes + 1 : long_bytes + 1;
+}
+
+static bool is_sooner(const struct job *a, const struct job *b)
+{
+    return sorted_compare(a->turn, b->turn) < 0;
+}
+
+/* The first job of this shape whose turn is before that of `before` (NULL: anybody's). */
+static bool pick_of_shape(struct engine *engine, struct shape *shape, const struct job *before,
+                          struct claim *ret_claim)
+{
+    uint64_t limit = UINT64_MAX;
+    struct sorted_node *node = sorted_first_below(&shape->reduces, limit);
+    while (node) {
+        struct bucket *bucket = container_of(node, struct bucket, by_turn_reduces);
+        bool by_own;
+        engine->counters.visits++;
+        if (before && !is_sooner(bucket->job, before))
+            return false;
+        if (ask_bucket(engine, bucket, ret_claim, &by_own))
+            return true;
+        uint64_t then = by_own ? limit : limit_after(engine, node->value);
+        limit = then < limit ? then : limit;
+        node = limit ? sorted_next_below(node, limit) : NULL;
+    }
+    return false;
+}
+
+static bool pick_reduce(struct engine *engine, const struct job *before, struct claim *ret_claim)
+{
+    struct claim claim;
+    bool found = false;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        if (engine->shapes[i]->times <= 0 ||
+            !pick_of_shape(engine, engine->shapes[i], before, &claim))
+            continue;
+        const struct job *job = claim.task->stage->job;
+        const struct job *other = found ? ret_claim->task->stage->job : NULL;
+        if (found && (is_sooner(other, job) ||
+                      (other == job && ret_claim->task->bytes >= claim.task->bytes)))
+            continue;
+        *ret_claim = claim;
+        found = true;
+    }
+    return found;
+}
+
+/* ---- maps ---- */
+
+/* Where a job's maps could run: in the order in which that is preferred. */
+enum map_place { EVENLY, NEXT_TO_BLOCK, ANYWHERE };
+
+struct map_choice {
+    struct bucket *bucket; /* NULL: none */
+    enum map_place place;
+};
+
+static void sooner(struct map_choice *choice, struct bucket *bucket, enum map_place place)
+{
+    if (bucket && (!choice->bucket || is_sooner(bucket->job, choice->bucket->job)))
+        *choice = (struct map_choice){bucket, place};
+}
+
+static bool has_ready_on(const struct bucket *bucket, uint32_t index, const struct host *host)
+{
+    return host && host->shapes[bucket->shape->index]->fitting > 0 &&
+           sorted_find(&bucket->locals, (struct sorted_key){index, 0, 0});
+}
+
+/* Is there a slot next to the block of a ready map, whether its host has had its part or not? */
+static bool has_local_room(struct engine *engine, const struct stage *stage)
+{
+    const struct bucket *bucket = stage->bucket;
+    const struct joint_job *job = stage->job->kept[QUESTION_PLACE];
+    struct joint_stage *kept = stage->kept[QUESTION_PLACE];
+    bool found = false;
+    if (kept->maps_refused && kept->map_moves == job->map_moves &&
+        kept->maps == bucket->ready_maps.n && engine->n_changes - kept->map_changes <= CHANGES) {
+        for (uint64_t i = kept->map_changes; i < engine->n_changes && !found; i++) {
+            uint32_t index = engine->changes[i % CHANGES];
+            engine->counters.visits++;
+            found = has_ready_on(bucket, index, cluster_host(engine, index));
+        }
+    } else {
+        struct sorted_node *node = sorted_first(&bucket->shape->by_load);
+        for (; node && !found; node = sorted_next(node)) {
+            const struct host *host = container_of(node, struct fit, by_load)->host;
+            engine->counters.visits++;
+            found = has_ready_on(bucket, host->index, host);
+        }
+    }
+    kept->maps_refused = !found;
+    kept->map_moves = job->map_moves;
+    kept->maps = bucket->ready_maps.n;
+    kept->map_changes = engine->n_changes;
+    return found;
+}
+
+/* The first stage that has waited for evenness and has a slot next to a block. */
+static struct bucket *first_uneven(struct engine *engine, const struct shape *shape,
+                                   const struct bucket *before)
+{
+    for (struct sorted_node *node = sorted_first(&shape->overdue); node; node = sorted_next(node)) {
+        struct stage *stage = container_of(node, struct stage, waiting);
+        engine->counters.visits++;
+        if (before && !is_sooner(stage->job, before->job))
+            return NULL;
+        if (!stage->ready_reduces.n && has_local_room(engine, stage))
+            return stage->bucket;
+    }
+    return NULL;
+}
+
+static struct map_choice choose_map(struct engine *engine)
+{
+    struct map_choice choice = {0};
+    uint64_t small = link_bytes(engine, SMALL_MS) + 1;
+    sooner(&choice, place_first_local(engine), EVENLY);
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        const struct shape *shape = engine->shapes[i];
+        struct sorted_node *node = sorted_first_below(&shape->maps, small);
+        if (shape->times <= 0)
+            continue;
+        sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
+        sooner(&choice, node ? container_of(node, struct bucket, by_turn_maps) : NULL, ANYWHERE);
+    }
+    return choice;
+}
+
+static bool pick_map(struct engine *engine, struct map_choice choice, struct claim *ret_claim)
+{
+    if (choice.place == EVENLY)
+        return place_pair_of_job(engine, choice.bucket->job, true, ret_claim);
+    return place_pair(engine, choice.bucket, choice.place == NEXT_TO_BLOCK, ret_claim);
+}
+
+/* ---- the pick ---- */
+
+/* Holds that end go first, anywhere; reduces where the fewest receive. */
+static bool pick_late(struct engine *engine, struct claim *ret_claim)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        const struct shape *shape = engine->shapes[i];
+        struct sorted_node *node =
+            shape->times > 0 ? sorted_first_below(&shape->overdue, (uint64_t)engine->now_ns + 1)
+                             : NULL;
+        if (!node)
+            continue;
+        struct stage *stage = container_of(node, struct stage, waiting);
+        if (!stage->ready_reduces.n)
+            return place_pair(engine, stage->bucket, false, ret_claim);
+        struct sorted_node *fewest = sorted_first(&shape->by_receivers[ORDER_COFLOW]);
+        *ret_claim = (struct claim){largest(stage),
+                                    container_of(fewest, struct fit, by_receivers[ORDER_COFLOW]),
+                                    REASON_HOLD_EXPIRED, engine->now_ns - stage->held_since_ns, 0};
+        return true;
+    }
+    return false;
+}
+
+/* Reduces always find a host in an idle cluster, maps perhaps not. */
+static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim)
+{
+    struct bucket *bucket = engine->attempts.n ? NULL : place_first_bucket(engine);
+    return bucket && bucket->ready_maps.n && place_pair(engine, bucket, false, ret_claim);
+}
+
+static bool joint_pick(struct engine *engine, struct claim *ret_claim)
+{
+    if (pick_late(engine, ret_claim))
+        return true;
+    struct map_choice map = choose_map(engine);
+    if (pick_reduce(engine, map.bucket ? map.bucket->job : NULL, ret_claim))
+        return true;
+    return (map.bucket && pick_map(engine, map, ret_claim)) ||
+           pick_for_idle_cluster(engine, ret_claim);
+}
+
+/* The rule that closes most hosts with a free slot to the stage's largest reduce task, before which
+ * no other goes. */
+static struct policy_why held(const struct engine *engine, const struct stage *stage,
+                              const struct task *task)
+{
+    static const enum reason reasons[RULES] = {REASON_OWN_RECEIVER, REASON_EARLIER_RECEIVER,
+                                               REASON_KEPT_SLOT, REASON_RESERVED};
+    bool reduce = task ? task->bytes : stage->ready_reduces.n;
+    if (!reduce)
+        return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
+    struct asking a = ask(engine, largest(stage));
+    int64_t closed[RULES + 1] = {0}, all = 0;
+    enum rule most = OWN;
+    for (struct sorted_node *node = sorted_first(&stage->bucket->shape->by_load); node;
+         node = sorted_next(node)) {
+        struct fit *fit = container_of(node, struct fit, by_load);
+        struct offer offer;
+        if (fit != host_fit(fit->host, stage->bucket->shape))
+            continue;
+        closed[closed_by(&a, fit->host, &offer)]++;
+        all++;
+    }
+    for (enum rule rule = OWN; rule < RULES; rule++)
+        if (closed[rule] > closed[most])
+            most = rule;
+    return (struct policy_why){reasons[most], closed[most], all};
+}
+
+/* ---- state and facts ---- */
+
+static void init_job(struct engine *engine, union policy_of of, void *state)
+{
+    struct joint_job *kept = state;
+    const struct job *job = of.job;
+    kept->small_bytes = job->shuffle_bytes;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++) {
+            uint64_t block = job->stages[s]->tasks[t].input_bytes;
+            uint64_t bytes = block < UINT64_MAX / SMALL_BLOCKS ? block * SMALL_BLOCKS : UINT64_MAX;
+            if (bytes > kept->small_bytes)
+                kept->small_bytes = bytes;
+        }
+    locality_job_init(engine, of, state);
+}
+
+static uint64_t map_value(const struct bucket *bucket)
+{
+    const struct joint_job *kept = bucket->job->kept[QUESTION_PLACE];
+    return kept ? kept->small_bytes : UINT64_MAX;
+}
+
+/* The least of its stages' largest ready reduce tasks. */
+static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
+{
+    uint64_t least = UINT64_MAX - 1;
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        uint64_t bytes = sorted_last(&stage->ready_reduces)->key.a;
+        engine->counters.visits++;
+        if (bytes < least)
+            least = bytes;
+    }
+    return least;
+}
+
+static void task_moved(struct engine *engine, struct task *task, enum task_state before)
+{
+    (void)engine;
+    (void)before;
+    struct joint_job *kept = task->stage->job->kept[QUESTION_PLACE];
+    kept->map_moves += !task->bytes;
+}
+
+static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
+{
+    (void)task;
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    all->moves += !attempt->task && attempt->receiving;
+}
+
+static void turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    (void)job;
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    all->moves += passed;
+}
+
+static const struct policy_reason reasons[] = {
+    PLACE_PAIR_REASONS,
+    {DECISION_START, REASON_ONE_DEEP, "receivers of earlier jobs there", "outputs of its job there",
+     "Runs on {host}, where no task of its job receives, {left} of earlier jobs do, and {right} "
+     "outputs of its job are. "},
+    {DECISION_START, REASON_HOLD_EXPIRED, "ns since slots were kept from its stage", NULL,
+     "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "
+     "any host takes it. "},
+    {DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,
+     "it waits for a slot next to its block, at first on a host that has not had its even part of "
+     "the job's maps."},
+    {DECISION_HOLD, REASON_OWN_RECEIVER, "hosts with a free slot that the rule closes to it",
+     "hosts with a free slot",
+     "a task of its own job receives on {left} of {right} hosts with a free slot, one at a time "
+     "has each downlink."},
+    {DECISION_HOLD, REASON_EARLIER_RECEIVER, "hosts with a free slot that the rule closes to it",
+     "hosts with a free slot",
+     "a task of an earlier job receives on {left} of {right} hosts with a free slot."},
+    {DECISION_HOLD, REASON_KEPT_SLOT, "hosts with a free slot that the rule closes to it",
+     "hosts with a free slot",
+     "it would receive for long, and on {left} of {right} hosts with a free slot the rest is kept "
+     "from such tasks."},
+    {DECISION_HOLD, REASON_RESERVED, "hosts with a free slot that the rule closes to it",
+     "hosts with a free slot",
+     "on {left} of {right} hosts the free slots are reserved for the first job ({first}) and for "
+     "what is short."},
+    {0}};
+
+const struct place_policy place_joint = {
+    .policy = {.name = "joint",
+               .state = {[POLICY_ENGINE] = {.size = sizeof(struct joint_engine)},
+                         [POLICY_JOB] = {.size = sizeof(struct joint_job), .init = init_job},
+                         [POLICY_STAGE] = {.size = sizeof(struct joint_stage)}},
+               .reasons = reasons,
+               .task_moved = task_moved,
+               .attempt_moved = attempt_moved,
+               .turn_moved = turn_moved},
+    .pick = joint_pick,
+    .even = true,
+    .held = held,
+    .patient = true,
+    .map_value = map_value,
+    .reduce_value = reduce_value,
+};

@@ -1,0 +1,95 @@
+/* Shortest remaining processing time: the SJF key (estimate.h) over what is left. A map's part goes
+ * when it is done, a reduce task's bytes go when it has received them; both come back when the
+ * output is lost or the task runs again. Where the submitter gave estimates of its own, the same
+ * share of them is left. */
+#include "controller/engine/turn/turn.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+struct srpt_job {
+    uint64_t maps;  /* not done */
+    wide work_ns;   /* of these */
+    uint64_t bytes; /* of reduce tasks that have not received */
+};
+struct srpt_task {
+    bool past; /* nothing of it is left */
+};
+
+/* One accepted attempt, or one live one with all its input. */
+static bool is_past(const struct task *task)
+{
+    const struct attempt *attempt = task->bytes ? task->attempts : NULL;
+    while (attempt && attempt->state != ATTEMPT_COMPUTING)
+        attempt = attempt->next_of_task;
+    return task->state == TASK_DONE || attempt;
+}
+
+static void count(struct srpt_job *left, const struct task *task, bool past)
+{
+    if (task->bytes) {
+        left->bytes += past ? -task->bytes : task->bytes;
+        return;
+    }
+    left->maps += past ? -UINT64_C(1) : 1;
+    left->work_ns += past ? -(wide)task->compute_ns : (wide)task->compute_ns;
+}
+
+/* As if everything were left: tasks follow. */
+static void init_job(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine;
+    for (uint32_t s = 0; s < of.job->n_stages; s++)
+        for (uint32_t t = 0; t < of.job->stages[s]->n_tasks; t++)
+            count(state, &of.job->stages[s]->tasks[t], false);
+}
+
+static void look(struct task *task, struct srpt_task *kept)
+{
+    bool past = is_past(task);
+    if (past != kept->past)
+        count(task->stage->job->kept[QUESTION_TURN], task, past);
+    kept->past = past;
+}
+
+static void init_task(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine;
+    look(of.task, state);
+}
+
+static void task_moved(struct engine *engine, struct task *task, enum task_state before)
+{
+    (void)engine;
+    (void)before;
+    look(task, policy_of_task(task, QUESTION_TURN, sizeof(struct srpt_task)));
+}
+
+static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
+{
+    (void)attempt;
+    task_moved(engine, task, task->state);
+}
+
+static uint64_t number(const struct engine *engine, const struct job *job)
+{
+    const struct srpt_job *left = job->kept[QUESTION_TURN];
+    wide work_ns =
+        job->estimate_ns >= 0 ? (wide)left->maps * (uint64_t)job->estimate_ns : left->work_ns;
+    wide bytes = left->bytes;
+    if (job->estimate_bytes >= 0 && job->shuffle_bytes)
+        bytes = bytes * (uint64_t)job->estimate_bytes / job->shuffle_bytes;
+    else if (job->estimate_bytes >= 0)
+        bytes = (uint64_t)job->estimate_bytes;
+    wide ns = work_ns / (engine->keyed_slots ? engine->keyed_slots : 1) +
+              bytes * 8 * 1000000000u / (engine->keyed_bps ? engine->keyed_bps : 1);
+    return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+const struct turn_policy turn_srpt = {
+    .policy = {.name = "srpt",
+               .state = {[POLICY_JOB] = {.size = sizeof(struct srpt_job), .init = init_job},
+                         [POLICY_TASK] = {.size = sizeof(struct srpt_task), .init = init_task}},
+               .task_moved = task_moved,
+               .attempt_moved = attempt_moved},
+    .number = number,
+};

@@ -1,0 +1,442 @@
+/* The engine's joint policies beside a literal statement of their rules, by loops over all jobs,
+ * tasks and hosts. Every start of the engine must be the one that the rules give at that moment
+ * (for maps: of that job, on a host that they allow), when the engine stops they must give none,
+ * and after each step the levels on the wire must be the ranks of the jobs that receive. */
+#include "tests/model/model_effects.h"
+#include "tests/model/model_step.h"
+
+enum rule { OWN, EARLIER, KEPT, RESERVED, OPEN, RULES };
+static uint64_t closed[RULES], places[8], levels_shared, relabelled, long_starts;
+
+static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
+{
+    uint64_t x = m_turn(m, a), y = m_turn(m, b);
+    return x < y || (x == y && a->number < b->number);
+}
+
+/* ---- reduces ---- */
+
+struct found {
+    const struct m_task *task; /* NULL: none */
+    uint32_t stage, index, host, earlier, receivers;
+    uint64_t outputs;
+};
+
+static uint64_t link_bytes(const struct model *m, uint64_t ms)
+{
+    uint64_t up = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        up += m_up(&m->host[h]);
+    return up ? m_bps_up(m) * ms / (8000 * up) : UINT64_MAX - 1;
+}
+
+static bool is_parent(const struct m_job *j, uint32_t stage)
+{
+    for (uint32_t c = stage + 1; c < j->n_stages; c++)
+        for (uint32_t i = 0; i < j->stage[c].n_parents; i++)
+            if (j->stage[c].parents[i] == stage)
+                return true;
+    return false;
+}
+
+static uint64_t outputs_on(const struct m_job *j, uint32_t host)
+{
+    uint64_t n = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; is_parent(j, s) && t < j->stage[s].n_tasks; t++)
+            n += j->stage[s].task[t].state == M_DONE && j->stage[s].task[t].done_host == host;
+    return n;
+}
+
+static int64_t slots_of(const struct model *m, uint32_t host, struct m_demand d)
+{
+    int64_t slots = 0;
+    for (uint32_t u = 0; u < m->host[host].n_units; u++)
+        slots += m_times_in(m->host[host].slots[u], m->host[host].mem[u], d);
+    return slots;
+}
+
+static enum rule rule_of(struct model *m, const struct m_job *first, const struct m_job *j,
+                         struct found *f)
+{
+    int64_t slots = slots_of(m, f->host, j->stage[f->stage].demand),
+            free = m_times_host(m, f->host, j->stage[f->stage].demand), longs = 0;
+    int64_t r = slots / 4 > 1 ? slots / 4 : 1;
+    r = r < slots ? r : slots - 1;
+    bool own = false;
+    f->earlier = f->receivers = 0;
+    for (int i = 0; i < M_ATTEMPTS; i++) {
+        const struct m_attempt *a = &m->attempt[i];
+        const struct m_job *other = a->number && !a->orphan ? m_find_job(m, a->job) : NULL;
+        if (!a->number || a->host != f->host)
+            continue;
+        f->receivers += a->receiving;
+        own |= other == j && a->receiving;
+        f->earlier += other && a->receiving && is_sooner(m, other, j);
+        longs += other && other->stage[a->stage].task[a->task].bytes > link_bytes(m, 15000);
+    }
+    f->outputs = outputs_on(j, f->host);
+    if (own)
+        return OWN;
+    if (f->earlier && !(f->earlier == 1 && free > r + 1))
+        return EARLIER;
+    if (f->task->bytes > link_bytes(m, 15000) && !(longs < slots - r))
+        return KEPT;
+    if (j != first && f->task->bytes > link_bytes(m, 1000) && !(free > r))
+        return RESERVED;
+    return OPEN;
+}
+
+static bool is_better(const struct found *a, const struct found *b)
+{
+    if (a->earlier != b->earlier)
+        return a->earlier < b->earlier;
+    if (a->outputs != b->outputs)
+        return a->outputs > b->outputs;
+    return a->receivers < b->receivers;
+}
+
+static struct found of_stage(struct model *m, const struct m_job *first, const struct m_job *j,
+                             uint32_t s)
+{
+    struct found best = {0}, f = {.stage = s};
+    for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+        const struct m_task *task = &j->stage[s].task[t];
+        if (m_ready(j, s, t) && task->bytes && (!f.task || task->bytes > f.task->bytes)) {
+            f.task = task;
+            f.index = t;
+        }
+    }
+    for (f.host = 0; f.task && f.host < M_HOSTS; f.host++) {
+        if (m_times_host(m, f.host, j->stage[s].demand) <= 0)
+            continue;
+        enum rule rule = rule_of(m, first, j, &f);
+        closed[rule]++;
+        bool better =
+            !best.task || is_better(&f, &best) ||
+            (!is_better(&best, &f) && m_running_on(m, f.host) < m_running_on(m, best.host));
+        if (rule == OPEN && better)
+            best = f;
+    }
+    return best;
+}
+
+/* ---- maps ---- */
+
+static bool has_block(const struct m_stage *s, const struct m_task *t)
+{
+    for (uint32_t i = 0; t->input && i < s->n_replicas; i++)
+        if (t->replicas[i] < M_HOSTS)
+            return true;
+    return false;
+}
+
+static bool has_it_here(const struct m_stage *s, const struct m_task *t, uint32_t host)
+{
+    return has_block(s, t) && m_replica_here(s, t, host);
+}
+
+static uint64_t placed_on(const struct model *m, const struct m_job *j, uint32_t host)
+{
+    uint64_t n = outputs_on(j, host);
+    for (int i = 0; i < M_ATTEMPTS; i++) {
+        const struct m_attempt *a = &m->attempt[i];
+        n += a->number && a->job == j->number && !a->orphan && a->host == host;
+    }
+    return n;
+}
+
+/* Over ready maps of that demand and hosts: next to a block, up; with room; with less than its
+ * part. */
+static bool any_local(const struct model *m, const struct m_job *j, struct m_demand d, bool room,
+                      bool under)
+{
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            for (uint32_t h = 0; h < M_HOSTS; h++)
+                if (m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
+                    m_same_demand(j->stage[s].demand, d) &&
+                    has_it_here(&j->stage[s], &j->stage[s].task[t], h) && m_capable_host(m, h, d) &&
+                    (!room || m_times_host(m, h, d) > 0) &&
+                    (!under || placed_on(m, j, h) < j->share))
+                    return true;
+    return false;
+}
+
+static bool is_kept_even(const struct m_job *j)
+{
+    return j->share != UINT64_MAX;
+}
+
+/* Next to its block, and where evenness is asked for not beyond the host's part while another host
+ * that is up has not had its own. */
+static bool is_even_place(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
+                          uint32_t host)
+{
+    struct m_demand d = j->stage[s].demand;
+    return has_it_here(&j->stage[s], &j->stage[s].task[t], host) && m_times_host(m, host, d) > 0 &&
+           (!is_kept_even(j) || placed_on(m, j, host) < j->share ||
+            !any_local(m, j, d, false, true));
+}
+
+static bool is_small(const struct model *m, const struct m_job *j)
+{
+    uint64_t shuffle = 0, block = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            shuffle += j->stage[s].task[t].bytes;
+            block = j->stage[s].task[t].input > block ? j->stage[s].task[t].input : block;
+        }
+    return shuffle <= link_bytes(m, 1000) && 10 * block <= link_bytes(m, 1000);
+}
+
+/* A stage with this demand has waited for evenness long enough. */
+static bool is_uneven(const struct m_job *j, struct m_demand d)
+{
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        if (j->stage[s].overdue && m_same_demand(j->stage[s].demand, d) && m_stage_ready(j, s))
+            return true;
+    return false;
+}
+
+/* Where this ready map may run: the best of these that any of its job's has. */
+enum place { EVENLY, FREELY, NEXT_TO_BLOCK, ANYWHERE, NOWHERE };
+
+static enum place place_of(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
+                           uint32_t host)
+{
+    const struct m_stage *stage = &j->stage[s];
+    const struct m_task *task = &stage->task[t];
+    if (m_times_host(m, host, stage->demand) <= 0)
+        return NOWHERE;
+    if (is_even_place(m, j, s, t, host))
+        return EVENLY;
+    if (!has_block(stage, task) ||
+        (is_kept_even(j) && !any_local(m, j, stage->demand, false, false)))
+        return FREELY;
+    if (has_it_here(stage, task, host) && is_uneven(j, stage->demand))
+        return NEXT_TO_BLOCK;
+    if (is_small(m, j) &&
+        (has_it_here(stage, task, host) || !any_local(m, j, stage->demand, true, false)))
+        return ANYWHERE;
+    return NOWHERE;
+}
+
+static enum place best_place(const struct model *m, const struct m_job *j)
+{
+    enum place best = NOWHERE;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            for (uint32_t h = 0; h < M_HOSTS; h++)
+                if (m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
+                    place_of(m, j, s, t, h) < best)
+                    best = place_of(m, j, s, t, h);
+    return best;
+}
+
+/* ---- the pick ---- */
+
+/* Held for hold_max; `overdue`: since a step before this one. */
+static bool is_late(const struct model *m, const struct m_job *j, uint32_t s, bool overdue)
+{
+    const struct m_stage *stage = &j->stage[s];
+    return stage->due && stage->due <= m->script.now_ns && !stage->held &&
+           (stage->overdue || !overdue) && m_stage_ready(j, s) && m_times(m, stage->demand) > 0;
+}
+
+static bool any_late(struct model *m, struct m_job *const *jobs, bool overdue)
+{
+    for (int i = 0; jobs[i]; i++)
+        for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
+            if (is_late(m, jobs[i], s, overdue))
+                return true;
+    return false;
+}
+
+struct pick {
+    struct m_job *job; /* NULL: none */
+    enum place place;  /* NOWHERE: reduces, the best of each stage: */
+    struct found reduce[M_STAGES];
+};
+
+static struct pick pick(struct model *m, struct m_job *const *jobs)
+{
+    struct pick p = {.place = NOWHERE};
+    for (int i = 0; jobs[i]; i++) {
+        p.place = best_place(m, jobs[i]);
+        bool found = p.place != NOWHERE;
+        for (uint32_t s = 0; !found && s < jobs[i]->n_stages; s++)
+            p.reduce[s] = of_stage(m, jobs[0], jobs[i], s);
+        for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
+            found |= p.reduce[s].task != NULL;
+        if (found) {
+            p.job = jobs[i];
+            return p;
+        }
+    }
+    return p;
+}
+
+/* The largest of its stages', each with its host. */
+static void check_reduce(const struct pick *p, const struct decision *d)
+{
+    const struct found *f = &p->reduce[d->start.stage];
+    assert_non_null(f->task);
+    assert_int_equal(d->start.task, f->index);
+    assert_int_equal(d->start.host, f->host);
+    assert_int_equal(d->left, f->earlier);
+    assert_int_equal(d->right, f->outputs);
+    for (uint32_t s = 0; s < p->job->n_stages; s++)
+        assert_true(!p->reduce[s].task || p->reduce[s].task->bytes <= f->task->bytes);
+}
+
+static bool is_idle(const struct model *m)
+{
+    for (int i = 0; i < M_ATTEMPTS; i++)
+        if (m->attempt[i].number)
+            return false;
+    return true;
+}
+
+static void judge_start(struct model *m, const struct decision *d)
+{
+    struct m_job *jobs[M_JOBS + 1], *j = m_find_job(m, d->start.job);
+    uint32_t s = d->start.stage, t = d->start.task;
+    m_in_turn(m, jobs);
+    bool map = !j->stage[s].task[t].bytes;
+    bool same_late = false;
+    for (uint32_t k = 0; k < j->n_stages; k++)
+        same_late |= (k == s || map) && m_same_demand(j->stage[k].demand, j->stage[s].demand) &&
+                     is_late(m, j, k, false);
+    if (any_late(m, jobs, true)) {
+        assert_true(same_late);
+        return;
+    }
+    struct pick p = pick(m, jobs);
+    if (!p.job) {
+        assert_true(same_late || (map && is_idle(m)));
+        return;
+    }
+    assert_int_equal(d->start.job, p.job->number);
+    places[map ? p.place : NOWHERE]++;
+    long_starts += j->stage[s].task[t].bytes > link_bytes(m, 15000);
+    if (p.place == NOWHERE)
+        check_reduce(&p, d);
+    else
+        assert_true(map && place_of(m, j, s, t, d->start.host) == p.place);
+}
+
+/* ---- levels ---- */
+
+static void check_levels(struct model *m, struct m_job *const *jobs)
+{
+    uint64_t before = 0, place = 0;
+    for (int i = 0; jobs[i]; i++) {
+        uint64_t level = UINT64_MAX;
+        for (int k = 0; k < M_ATTEMPTS; k++) {
+            const struct m_attempt *a = &m->attempt[k];
+            struct attempt_view view;
+            if (!a->number || a->orphan || a->job != jobs[i]->number || !a->receiving)
+                continue;
+            assert_int_equal(engine_attempt(m->script.engine, a->number, &view), 0);
+            assert_int_equal(view.coflow_level, view.macroflow_level);
+            if (!jobs[i]->stage[a->stage].task[a->task].bytes) {
+                assert_int_equal(view.coflow_level, 0);
+                continue;
+            }
+            assert_true(level == UINT64_MAX || level == view.coflow_level);
+            level = view.coflow_level;
+        }
+        if (level == UINT64_MAX)
+            continue;
+        uint64_t last = m->config.coflow.levels - 1;
+        assert_true(level <= last);
+        assert_true(!place || level > before || (level == last && place > last));
+        levels_shared += place && level == before;
+        before = level;
+        place++;
+    }
+}
+
+static void judge_end(struct model *m)
+{
+    struct m_job *jobs[M_JOBS + 1];
+    m_in_turn(m, jobs);
+    assert_null(pick(m, jobs).job);
+    assert_false(any_late(m, jobs, false));
+    for (int i = 0; jobs[i] && is_idle(m); i++)
+        for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
+            assert_true(!m_stage_ready(jobs[i], s) || !m_times(m, jobs[i]->stage[s].demand));
+    check_levels(m, jobs);
+    for (size_t i = 0; i < m->script.decisions.n; i++)
+        relabelled += m->script.decisions.at[i].kind == DECISION_LEVEL &&
+                      m->script.decisions.at[i].reason == REASON_RANK;
+}
+
+static const struct m_judge judge = {judge_start, judge_end};
+
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+enum { RUNS = 8, STEPS = 400 };
+#else
+enum { RUNS = 24, STEPS = 600 };
+#endif
+
+/* Returns how many tasks were started. */
+static uint64_t run(int i, uint64_t *stream)
+{
+    static const uint64_t rates[] = {5000000, 10000000, 1000000000};
+    static struct model m;
+    struct engine_config config = script_config();
+    config.hosts_max = M_HOSTS;
+    config.epoch = 7;
+    config.seed = *stream;
+    config.even_wait_ns = i % 5 ? SECOND : 0;
+    level_table_exponential(&config.coflow, 50000, 4, i % 2 ? 8 : 3);
+    strcpy(config.turn, i % 4 ? "srpt" : "fair");
+    strcpy(config.place, "joint");
+    strcpy(config.network, "rank");
+    model_begin(&m, &config, test_random(stream));
+    m.judge = &judge;
+    m.bps = rates[i % 3];
+    for (int step = 0; step < STEPS; step++)
+        model_step(&m);
+    model_end(&m);
+    return m.starts;
+}
+
+/* A rule that no run has needed yet; NULL: each was. */
+static const char *unneeded(void)
+{
+    static const char *const rules[] = {"own", "earlier", "kept", "reserved", "open"};
+    static const char *const where[] = {"evenly", "freely", "next to the block", "anywhere",
+                                        "reduces"};
+    for (int rule = 0; rule < RULES; rule++)
+        if (closed[rule] < 5)
+            return rules[rule];
+    for (int place = 0; place <= NOWHERE; place++)
+        if (places[place] < 3)
+            return where[place];
+    return long_starts < 5      ? "long transfers"
+           : levels_shared < 20 ? "the last level is shared"
+           : relabelled < 100   ? "labels anew"
+                                : NULL;
+}
+
+static void test_every_start_is_by_the_rules(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed(), starts = 0;
+    for (int i = 0; i < RUNS || (i < 10 * RUNS && unneeded()); i++)
+        starts += run(i, &stream);
+    assert_true(starts > (uint64_t)RUNS * STEPS / 20);
+    if (unneeded())
+        fail_msg("no run has shown: %s", unneeded());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_start_is_by_the_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
