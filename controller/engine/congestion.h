@@ -4,7 +4,7 @@
  * in their last report, until no more than that are at or above `cleared`. Between the two it stays
  * what it was. Reports are what hosts say of themselves; a silent, lost or forgotten one has none.
  *
- * Source: seed 002, section 5.2, where a monitor looks periodically; here it follows each report
+ * Source: Tian et al., section 5.2, where a monitor looks periodically; here it follows each report
  * and each host that joins or is forgotten. WHY also the latter: hosts may report crossings only,
  * and the share is one of all uplinks. O(1). */
 #pragma once

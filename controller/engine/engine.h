@@ -13,7 +13,7 @@
  * Never a scan over all of them. engine_counters().visits counts the objects that were looked at,
  * and a test holds it.
  *
- * Sources: Duopoly (seed 002, sections 4 and 5: cans, nats, mode switch); D-CLAS from Aalo
+ * Sources: Duopoly (Tian et al., sections 4 and 5: cans, nats, mode switch); D-CLAS from Aalo
  * (Chowdhury, Stoica, SIGCOMM 2015). What the sources leave open is settled in the places that
  * decide it. */
 #pragma once

@@ -3,7 +3,7 @@
 
 #include "controller/engine/state.h"
 
-/* The SJF key in ns (spec 1, "Mode switch"): (maps ÷ all slots) · map time + shuffle bytes · 8 ÷
+/* The SJF key in ns (Tian et al., section 4): (maps ÷ all slots) · map time + shuffle bytes · 8 ÷
  * (sum of uplink rates). Estimates that came with the job go before what its parts say. Saturates.
  * O(tasks).
  *

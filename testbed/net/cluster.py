@@ -16,7 +16,7 @@ SERVE_PORT = 7070
 USER = "nobody"
 READY_SECONDS = 30
 
-# First threshold in bytes, factor: of unscaled sizes (specification 1; Aalo).
+# First threshold in bytes, factor: of unscaled sizes (ours; Aalo).
 THRESHOLDS = {"coflow": (10_000_000, 8), "macroflow": (1_000_000, 4), "dclas": (10_000_000, 10)}
 
 

@@ -1,4 +1,4 @@
-/* The source's figures 6 to 12 as simulations, and what it says that they show (seed 002, sections
+/* The source's figures 6 to 12 as simulations, and what it says that they show (Tian et al., sections
  * 6.2 and 6.3). Number 0 is ours: the size of map tasks, which the trace does not have. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Mean completion time by job size: the source's seven groups (seed 002, fig. 6 b and c) without
+/* Mean completion time by job size: the source's seven groups (Tian et al., fig. 6 b and c) without
  * its bounds, which it does not give; here they are powers of ten of the job's shuffle bytes.
  * Pure. */
 #pragma once

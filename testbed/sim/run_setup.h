@@ -2,7 +2,7 @@
  * line say it. The commands run, compare, sweep and figures share this reading, so that an option
  * means the same everywhere.
  *
- * Defaults are the source's simulations (seed 002, section 6): one big switch, 50 hosts of 4 slots,
+ * Defaults are the source's simulations (Tian et al., section 6): one big switch, 50 hosts of 4 slots,
  * links of 10⁹ bit/s, 10⁹ bytes/s computed per slot, 3 replicas, MB of the trace = 2²⁰ bytes. On a
  * trace nothing ends a hold (the source knows no such limit) and uplinks congest at and clear below
  * 90 %; a workload file gets the daemon's 30 s, 90 % and 80 %. */

@@ -36,7 +36,7 @@ static inline void network_follow(struct engine *engine, struct stage *stage, ui
         network_tell(engine, stage, level, left, right);
 }
 
-/* By mode: Duopoly, seed 002 section 4; its ablations (C) and (M). */
+/* By mode: Duopoly, Tian et al., section 4; its ablations (C) and (M). */
 extern const struct network_policy network_cans, network_cans_coflow, network_cans_macroflow;
 /* Aalo, SIGCOMM 2015: sizes unknown, levels follow the bytes received. */
 extern const struct network_policy network_dclas;

@@ -1,4 +1,4 @@
-/* nats, the network-aware task scheduler: seed 002, section 5, algorithms 1–4, with the choices of
+/* nats, the network-aware task scheduler: Tian et al., section 5, algorithms 1–4, with the choices of
  * the specification.
  *
  * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and

@@ -23,7 +23,7 @@ struct place_policy {
     uint64_t (*reduce_value)(struct engine *engine, const struct bucket *bucket);
 };
 
-/* Duopoly, seed 002 section 5, algorithms 1–4. */
+/* Duopoly, Tian et al., section 5, algorithms 1–4. */
 extern const struct place_policy place_nats;
 /* First job, locality first, least loaded host: never holds. */
 extern const struct place_policy place_greedy;

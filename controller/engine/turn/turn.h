@@ -14,7 +14,7 @@ struct turn_policy {
 
 /* Order of submission. */
 extern const struct turn_policy turn_fifo;
-/* Shortest estimated job first: Duopoly, seed 002 section 4. */
+/* Shortest estimated job first: Duopoly, Tian et al., section 4. */
 extern const struct turn_policy turn_sjf;
 /* Fewest running tasks first. */
 extern const struct turn_policy turn_fair;

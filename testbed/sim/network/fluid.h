@@ -21,7 +21,7 @@
  * flows alive; out of memory is reported by −ENOMEM from the call that met it, after which only
  * fluid_destroy is allowed.
  *
- * Source: spec 1, section "Evaluation" (flow-level simulator, one big switch); max-min by
+ * Source: Tian et al., section 6 (flow-level simulator, one big switch); max-min by
  * progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2). */
 #pragma once
 
