@@ -189,6 +189,7 @@ static uint64_t m_left(const struct model *m, const struct m_job *j)
     if (j->estimate_bytes >= 0)
         left = all ? left * (uint64_t)j->estimate_bytes / all : (m_wide)j->estimate_bytes;
     m_wide ns = work / slots + left * 8 * 1000000000u / (m->keyed_bps ? m->keyed_bps : 1);
+    ns += j->submitted > 0 ? (uint64_t)j->submitted / 100 : 0;
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 

@@ -1,10 +1,20 @@
 /* Shortest remaining processing time: the SJF key (estimate.h) over what is left. A map's part goes
  * when it is done, a reduce task's bytes go when it has received them; both come back when the
  * output is lost or the task runs again. Where the submitter gave estimates of its own, the same
- * share of them is left. */
+ * share of them is left.
+ *
+ * Nobody starves. A job's key has a part of the time at which it was submitted, so that of two jobs
+ * the one that came AGEING times the other's key later is behind it whatever its size. So behind a
+ * job with a key of K are all jobs that are submitted over AGEING · K after it: who is before it
+ * came sooner, and that is a bounded amount of work. (K grows when outputs are lost.) As a part of
+ * the key and not of the time that it waits, it moves no job by itself. */
 #include "controller/engine/turn/turn.h"
 
 __extension__ typedef unsigned __int128 wide;
+
+/* WHY so many: on the Facebook trace 10 cost 14 % of the mean, 30 nothing, 100 and 300 gain a little.
+ */
+enum { AGEING = 100 };
 
 struct srpt_job {
     uint64_t maps;  /* not done */
@@ -82,6 +92,7 @@ static uint64_t number(const struct engine *engine, const struct job *job)
         bytes = (uint64_t)job->estimate_bytes;
     wide ns = work_ns / (engine->keyed_slots ? engine->keyed_slots : 1) +
               bytes * 8 * 1000000000u / (engine->keyed_bps ? engine->keyed_bps : 1);
+    ns += job->submitted_ns > 0 ? (uint64_t)job->submitted_ns / AGEING : 0;
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 

@@ -18,5 +18,5 @@ extern const struct turn_policy turn_fifo;
 extern const struct turn_policy turn_sjf;
 /* Fewest running tasks first. */
 extern const struct turn_policy turn_fair;
-/* Shortest by what is left of the estimate. */
+/* Shortest by what is left of the estimate; with ageing, so that nobody starves. */
 extern const struct turn_policy turn_srpt;
