@@ -176,6 +176,10 @@ soak: $(UNIT) $(BUILD)/duopolyd ## the unit tests again under SEEDS= (20) seeds 
 bench-sim: $(BUILD)/duopoly-sim $(BUILD)/duopoly-workload ## the simulator's bars on the Facebook trace (FB_TRACE=) and its growth up to SERVERS= (300), misses marked
 	tests/bench/sim $(BUILD)
 
+.PHONY: bench-policy
+bench-policy: $(BUILD)/duopoly-sim ## POLICY= (joint) beside the source's readings over SETTINGS= (all) of the Facebook trace (FB_TRACE=), misses marked (half an hour and more)
+	tests/bench/policy $(BUILD) $(or $(POLICY),joint) $(SETTINGS)
+
 $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call archive,mincost)
 	$(CC) $(LDFLAGS) -o $@ $^ -lstdc++ -lm
 
