@@ -243,7 +243,7 @@ static void test_held_jobs(void **state)
 {
     (void)state;
     check_held("nats", MEGABYTE);
-    check_held("joint", UINT64_C(200) * MEGABYTE);
+    check_held("joint", UINT64_C(400) * MEGABYTE);
     check_held("joint", UINT64_C(20000) * MEGABYTE);
 }
 

@@ -5,6 +5,8 @@
 #include "tests/model/model_effects.h"
 #include "tests/model/model_step.h"
 
+__extension__ typedef unsigned __int128 wide;
+
 enum rule { OWN, EARLIER, KEPT, RESERVED, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, long_starts;
 
@@ -82,7 +84,9 @@ static enum rule rule_of(struct model *m, const struct m_job *first, const struc
         return EARLIER;
     if (f->task->bytes > link_bytes(m, 15000) && !(longs < slots - r))
         return KEPT;
-    if (j != first && f->task->bytes > link_bytes(m, 1000) && !(free > r))
+    wide compute = (wide)f->task->compute * 2 * link_bytes(m, 15000);
+    bool computes = compute >= (wide)f->task->bytes * 15000 * 1000000;
+    if (j != first && f->task->bytes > link_bytes(m, 1000) && !computes && !(free > r))
         return RESERVED;
     return OPEN;
 }

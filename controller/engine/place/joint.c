@@ -11,15 +11,16 @@
  *   own: no task of its job receives;
  *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free;
  *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run;
- *   reserved: if its job is not the first and it receives for over SHORT_MS, more than r are free.
+ *   reserved: if its job is not the first, it receives for over SHORT_MS and computes for less than
+ *   half as long, more than r are free. Where computing is slow, slots are what is short.
  *   Of those hosts: fewest receivers of earlier jobs, most outputs of its own job, fewest
  *   receivers, fewest tasks, lowest index.
  * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
  * bytes are bytes by the mean rate of the links of hosts that are up.
  *
- * Which jobs are asked. All rules but "own" only close more hosts to a later job or to a task that
- * receives for longer. So after a job whose task was refused without that rule nobody behind it
- * with as long a task is asked (sorted_next_below), and each host excludes by "own" at most as many
+ * Which jobs are asked. All rules but "own" only close more hosts to a later job. So after a job
+ * whose task was refused without that rule nobody behind it that is under the same rules or more
+ * is asked (sorted_next_below), and each host excludes by "own" at most as many
  * jobs as it has slots. Which hosts are looked at: a stage that was refused looks only at hosts
  * that changed since. What is left is linear: a stage that is asked for the first time, was just
  * given a host of all, or whose job passed another in turn looks at each host with room; so do a
@@ -30,12 +31,14 @@
 #include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/resources.h"
+#include "controller/engine/stage.h"
 
 __extension__ typedef unsigned __int128 wide;
 
 enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10 };
 
 struct joint_engine {
+    uint64_t rate;  /* of links, by which buckets have their values */
     uint64_t moves; /* jobs that passed others, and transfers that are no job's any more */
 };
 struct joint_job {
@@ -47,7 +50,7 @@ struct joint_job {
 enum length { SHORT, MEDIUM, LONG };
 /* Hosts that have not changed since refuse it, as things were then: pure memory. */
 struct joint_stage {
-    bool refused, by_own, first;
+    bool refused, open, first, computes;
     enum length length;
     uint64_t short_bytes, moves, changes;
     bool maps_refused;
@@ -63,6 +66,7 @@ struct asking {
     uint64_t short_bytes, long_bytes;
     enum length length;
     bool first;
+    bool computes; /* at least half as long as it receives */
 };
 
 /* A host that may take it. */
@@ -86,6 +90,8 @@ static struct asking ask(const struct engine *engine, const struct task *task)
                        .long_bytes = link_bytes(engine, LONG_MS),
                        .first = task->stage->job == order_first(engine)};
     a.length = task->bytes > a.long_bytes ? LONG : task->bytes > a.short_bytes ? MEDIUM : SHORT;
+    wide receives_ns = (wide)task->bytes * LONG_MS * 1000000u;
+    a.computes = a.length != SHORT && (wide)task->compute_ns * 2 * a.long_bytes >= receives_ns;
     return a;
 }
 
@@ -149,7 +155,7 @@ static enum rule closed_by(const struct asking *a, struct host *host, struct off
         return EARLIER;
     if (a->length == LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
         return KEPT;
-    if (!a->first && a->length != SHORT && free <= reserve)
+    if (!a->first && a->length != SHORT && !a->computes && free <= reserve)
         return RESERVED;
     return RULES;
 }
@@ -181,13 +187,13 @@ static struct task *largest(const struct stage *stage)
     return container_of(sorted_from(&stage->ready_reduces, equal), struct task, ready);
 }
 
-static void consider(const struct asking *a, struct host *host, struct offer *best, bool *by_own)
+static void consider(const struct asking *a, struct host *host, struct offer *best, bool *open)
 {
     struct offer offer;
     if (!host || !host->shapes[a->task->stage->bucket->shape->index]->fitting)
         return;
     enum rule rule = closed_by(a, host, &offer);
-    *by_own |= rule == OWN;
+    *open |= rule == OWN;
     if (rule != RULES)
         return;
     offer.outputs = outputs_on(a->task->stage->job, host);
@@ -200,7 +206,7 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
 {
     const struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
     return kept->refused && a->length >= kept->length && a->short_bytes == kept->short_bytes &&
-           a->first == kept->first && all->moves == kept->moves &&
+           a->first == kept->first && a->computes <= kept->computes && all->moves == kept->moves &&
            a->engine->n_changes - kept->changes <= CHANGES;
 }
 
@@ -213,12 +219,12 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     bool remembers = may_remember(a, kept);
     if (remembers) {
         for (uint64_t i = kept->changes; i < engine->n_changes; i++)
-            consider(a, cluster_host(engine, engine->changes[i % CHANGES]), &best, &kept->by_own);
+            consider(a, cluster_host(engine, engine->changes[i % CHANGES]), &best, &kept->open);
     } else {
-        kept->by_own = false;
+        kept->open = false;
         for (struct sorted_node *node = sorted_first(&shape->by_load); node;
              node = sorted_next(node))
-            consider(a, container_of(node, struct fit, by_load)->host, &best, &kept->by_own);
+            consider(a, container_of(node, struct fit, by_load)->host, &best, &kept->open);
     }
     if (best.host && remembers)
         return best; /* the others of the changed hosts are looked at again */
@@ -226,6 +232,7 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     kept->length = a->length;
     kept->short_bytes = a->short_bytes;
     kept->first = a->first;
+    kept->computes = a->computes;
     kept->moves = all->moves;
     kept->changes = engine->n_changes;
     return best;
@@ -233,11 +240,11 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
 
 /* The largest of the bucket's stages' largest ready reduce tasks that some host takes. */
 static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct claim *ret_claim,
-                       bool *ret_by_own)
+                       bool *ret_open)
 {
     struct task *best = NULL;
     struct stage *stage;
-    *ret_by_own = false;
+    *ret_open = false;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         struct joint_stage *kept = stage->kept[QUESTION_PLACE];
         struct asking a = ask(engine, largest(stage));
@@ -246,7 +253,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
                      (a.task->bytes == best->bytes && stage->index > best->stage->index)))
             continue;
         struct offer offer = find_host(&a, kept);
-        *ret_by_own |= kept->by_own;
+        *ret_open |= kept->open;
         if (!offer.host)
             continue;
         best = a.task;
@@ -256,11 +263,39 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
     return best;
 }
 
-/* Of what the bucket waits with: who is asked behind one that was refused. */
-static uint64_t limit_after(const struct engine *engine, uint64_t bytes)
+/* Which rules besides "own" and "earlier" a task is under, as the value of its bucket in
+ * shape->reduces: behind one that was refused nobody under the same rules, or more, is asked. */
+enum under { NO_RULE, RULE_KEPT, RULE_RESERVED, BOTH_RULES };
+
+static enum under rules_of(const struct asking *a)
 {
-    uint64_t short_bytes = link_bytes(engine, SHORT_MS), long_bytes = link_bytes(engine, LONG_MS);
-    return bytes <= short_bytes ? 0 : bytes <= long_bytes ? short_bytes + 1 : long_bytes + 1;
+    bool kept = a->length == LONG, reserved = a->length != SHORT && !a->computes;
+    return kept && reserved ? BOTH_RULES : reserved ? RULE_RESERVED : kept ? RULE_KEPT : NO_RULE;
+}
+
+/* Values below it are asked from now on. Of "kept" and "reserved" neither implies the other. */
+static uint64_t limit_after(uint64_t limit, uint64_t refused, bool *kept_refused)
+{
+    *kept_refused |= refused == RULE_KEPT;
+    uint64_t then = refused == RULE_KEPT ? BOTH_RULES : refused;
+    then = then < limit ? then : limit;
+    return then == RULE_RESERVED && *kept_refused ? RULE_KEPT : then;
+}
+
+/* Values are by the links' rate: they are made anew when that is another. */
+static void follow_rate(struct engine *engine)
+{
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    uint64_t rate = link_bytes(engine, LONG_MS);
+    if (rate == all->rate)
+        return;
+    all->rate = rate;
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
+        struct job *job = container_of(node, struct job, by_turn);
+        engine->counters.visits++;
+        for (uint32_t i = 0; i < job->n_buckets; i++)
+            bucket_update(engine, job->buckets[i]);
+    }
 }
 
 static bool is_sooner(const struct job *a, const struct job *b)
@@ -273,17 +308,18 @@ static bool pick_of_shape(struct engine *engine, struct shape *shape, const stru
                           struct claim *ret_claim)
 {
     uint64_t limit = UINT64_MAX;
+    bool kept_refused = false;
     struct sorted_node *node = sorted_first_below(&shape->reduces, limit);
     while (node) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_reduces);
-        bool by_own;
+        bool open;
         engine->counters.visits++;
         if (before && !is_sooner(bucket->job, before))
             return false;
-        if (ask_bucket(engine, bucket, ret_claim, &by_own))
+        if (ask_bucket(engine, bucket, ret_claim, &open))
             return true;
-        uint64_t then = by_own ? limit : limit_after(engine, node->value);
-        limit = then < limit ? then : limit;
+        if (!open)
+            limit = limit_after(limit, node->value, &kept_refused);
         node = limit ? sorted_next_below(node, limit) : NULL;
     }
     return false;
@@ -430,6 +466,7 @@ static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim
 
 static bool joint_pick(struct engine *engine, struct claim *ret_claim)
 {
+    follow_rate(engine);
     if (pick_late(engine, ret_claim))
         return true;
     struct map_choice map = choose_map(engine);
@@ -490,16 +527,17 @@ static uint64_t map_value(const struct bucket *bucket)
     return kept ? kept->small_bytes : UINT64_MAX;
 }
 
-/* The least of its stages' largest ready reduce tasks. */
+/* Under the fewest rules: of its stages' largest ready reduce tasks. */
 static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
 {
-    uint64_t least = UINT64_MAX - 1;
+    uint64_t least = BOTH_RULES;
     struct stage *stage;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
-        uint64_t bytes = sorted_last(&stage->ready_reduces)->key.a;
+        struct asking a = ask(engine, largest(stage));
+        enum under under = rules_of(&a);
         engine->counters.visits++;
-        if (bytes < least)
-            least = bytes;
+        if (under < least)
+            least = under;
     }
     return least;
 }
