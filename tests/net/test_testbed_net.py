@@ -77,8 +77,8 @@ def test_two_stand_beside_each_other(instance):
 
 def test_another_roots_testbed_is_left_alone(instance):
     """In a chroot there is another HOME, but the same cgroups: a number whose cgroup stands is somebody's."""
-    theirs = instances.cgroup_of(max([instance.number] + [one.number for one in instances.instances()]) + 1)
-    os.mkdir(theirs)
+    number = next(n for n in range(instances.INSTANCES_MAX) if instances.is_free(n) and instances.took_cgroup(n))
+    theirs = instances.cgroup_of(number)
     try:
         ours = instances.create(TREE)
         try:
