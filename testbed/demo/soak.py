@@ -203,8 +203,10 @@ class Soak:
             words.append("%d attempts in the controller" % status["attempts"])
         if status["slots_free"] != status["slots"]:
             words.append("%d of %d slots taken" % (status["slots"] - status["slots_free"], status["slots"]))
-        if status["hosts_up"] < len(self.running.net.hosts):
-            words.append("%d of %d hosts up" % (status["hosts_up"], len(self.running.net.hosts)))
+        # A suspect host is back when somebody reads from it, and without a job nobody does.
+        there = status["hosts_up"] + status["hosts_suspect"]
+        if there < len(self.running.net.hosts):
+            words.append("%d of %d hosts there" % (there, len(self.running.net.hosts)))
         return words
 
     def _attempt_cgroups(self):
