@@ -88,7 +88,7 @@ def cpu_of_load(log):
             submit(running.daemon, [{"id": 2, "stages": [{"tasks": TASKS, "compute_ms": 1}]}])
             run_tasks(running.agents, TASKS)
             time.sleep(0.2)  # what the recording's writer still has is its cost too
-            return cpu_seconds(pid) - before, running.daemon.counters().get("log.bytes", 0)
+            return cpu_seconds(pid) - before, running.daemon.counters().get("recording.bytes", 0)
         finally:
             os.sched_setaffinity(0, processors)
 
@@ -139,7 +139,7 @@ def million(running):
 def bytes_of_million():
     with Running("max_bytes: 1 TB", 2) as running:
         million(running)
-        return running.daemon.counters()["log.bytes"]
+        return running.daemon.counters()["recording.bytes"]
 
 
 def while_it_rotates(enough):
@@ -150,8 +150,8 @@ def while_it_rotates(enough):
         agent, other = running.agents
         round_trips(agent, for_seconds(0.5))
         before = round_trips(agent, for_seconds(1.5))
-        written = running.daemon.counters()["log.bytes"]
-        assert running.daemon.counters()["log.files"] == 1
+        written = running.daemon.counters()["recording.bytes"]
+        assert running.daemon.counters()["recording.files"] == 1
         for i in range((enough - written) // 60):
             other.send(load=pb.Load(uplink_permille=i % 500, downlink_permille=i % 499))
             if i % 100 == 0:
@@ -192,9 +192,9 @@ def many_jobs_rows(table):
             times_after = round_trips(running.agents[0], for_seconds(1))
             table.row("%d jobs submitted in %.0f s, %s: round trip p99, longest; after" % (JOBS, seconds, words),
                       "%.2f, %.0f; %.2f ms" % (p99(times), max(times), p99(times_after)))
-            if counters.get("log.files"):
-                table.row("files begun for %.0f MB" % (counters["log.bytes"] / 1e6), str(counters["log.files"]), "≤ 20",
-                          counters["log.files"] <= 20)
+            if counters.get("recording.files"):
+                table.row("files begun for %.0f MB" % (counters["recording.bytes"] / 1e6), str(counters["recording.files"]), "≤ 20",
+                          counters["recording.files"] <= 20)
 
 
 def measure_recording(table):
