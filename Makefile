@@ -12,10 +12,14 @@ BPFTOOL := $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 OPT     ?= -O2
 SAN     ?=
 
+# What the binaries bear against a bug in them; tests/lint/hardening reads it there. Fortify needs an optimizer, and knows no sanitizer.
+HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection=full \
+            $(if $(SAN)$(filter -O0,$(OPT)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Werror
 CPPFLAGS += -I. -I$(BUILD)/gen -isystem /usr/include/libnl3 -D_GNU_SOURCE
-CFLAGS   += -std=gnu17 $(OPT) -g -fno-omit-frame-pointer $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
-LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN))
+CFLAGS   += -std=gnu17 $(OPT) -g -fno-omit-frame-pointer $(HARDEN) $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+LDFLAGS  += -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
+PIE      := -pie
 # Generated code is not held to our warnings.
 GENFLAGS := $(filter-out $(WARN),$(CFLAGS)) -w
 
@@ -59,12 +63,12 @@ ifneq ($(wildcard $(2)),)
 PROGRAMS += $(BUILD)/$(1)
 $(BUILD)/$(1): $(BUILD)/obj/$(2:.c=.o) $(foreach a,$(3),$(call archive,$(a)))
 	@mkdir -p $$(dir $$@)
-	$(CC) $(LDFLAGS) -o $$@ $$< -Wl,--start-group $(foreach a,$(3),$(call archive,$(a))) -Wl,--end-group $(4)
+	$(CC) $(if $(filter -static-pie,$(4)),,$(PIE)) $(LDFLAGS) -o $$@ $$< -Wl,--start-group $(foreach a,$(3),$(call archive,$(a))) -Wl,--end-group $(4)
 endif
 endef
 WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 # Started for each attempt, so loading them must cost little; the sanitizers' libraries cannot be linked in.
-STATIC := $(if $(SAN),,-static)
+STATIC := $(if $(SAN),,-static-pie)
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lbpf -lnl-route-3 -lnl-3))
@@ -91,7 +95,7 @@ ifneq ($(wildcard schemas/duopoly.proto),)
 $(PROTO_GEN).c $(PROTO_GEN).h &: schemas/duopoly.proto $(wildcard schemas/duopoly.options) | $(DEPS_FOUND)
 	@mkdir -p $(dir $@)
 	nanopb_generator.py -q -D $(BUILD)/gen schemas/duopoly.proto
-$(BUILD)/obj/duopoly.pb.o: $(PROTO_GEN).c
+$(BUILD)/obj/duopoly.pb.o: $(PROTO_GEN).c Makefile
 	@mkdir -p $(dir $@)
 	$(CC) $(CPPFLAGS) $(GENFLAGS) -c -o $@ $<
 $(call archive,proto): $(BUILD)/obj/duopoly.pb.o
@@ -112,7 +116,8 @@ $(BUILD)/gen/hostagent/marks/%.skel.h: $(BUILD)/gen/hostagent/marks/%.bpf.o
 # ---- objects and archives ----------------------------------------------------------------------------------------------------
 # Vectors wider than the processor's are passed between inlined functions only.
 $(patsubst %,$(BUILD)/obj/testbed/sim/network/%.o,dense dense_fill dense_avx2): CFLAGS += -Wno-psabi
-$(BUILD)/obj/%.o: %.c | $(DEPS_FOUND) $(GENERATED)
+# Its flags stand here.
+$(BUILD)/obj/%.o: %.c Makefile | $(DEPS_FOUND) $(GENERATED)
 	@mkdir -p $(dir $@)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 define archive_rule
@@ -140,7 +145,7 @@ $(BUILD)/tests/test_mincost_%: EXTRA = $(PLAINFLOW) -lstdc++
 $(BUILD)/tests/test_mincost_promises: EXTRA = $(PLAINFLOW) -lstdc++ -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # The library once more, with hubs of a few arcs; it comes before the archive of the other.
 SMALL_HUBS := $(patsubst %.c,$(BUILD)/obj/small-hubs/%.o,$(call sources,mincost))
-$(BUILD)/obj/small-hubs/%.o: %.c
+$(BUILD)/obj/small-hubs/%.o: %.c Makefile
 	@mkdir -p $(dir $@)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -DMINCOST_SMALL_HUBS -MMD -MP -c -o $@ $<
 $(BUILD)/tests/test_mincost_small_hubs: EXTRA = $(SMALL_HUBS) $(PLAINFLOW) -lstdc++
@@ -153,7 +158,7 @@ $(BUILD)/gen/docs/%.h: docs/%.md
 $(BUILD)/obj/tests/unit/test_new_policy.o: $(BUILD)/gen/docs/adding-a-policy.h
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
-	$(CC) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
 
 # In the place of libsystemd's.
 TASKLOOP := $(call archive,taskloop)
@@ -181,7 +186,7 @@ bench-policy: $(BUILD)/duopoly-sim ## POLICY= (joint) beside the source's readin
 	tests/bench/policy $(BUILD) $(or $(POLICY),joint) $(SETTINGS)
 
 $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call archive,mincost)
-	$(CC) $(LDFLAGS) -o $@ $^ -lstdc++ -lm
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $^ -lstdc++ -lm
 
 .PHONY: bench-mcmf
 bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which targets are missed
@@ -193,11 +198,12 @@ bench-live: deps ## strictness, slot latency, CPU time of starts and of the reco
 	@exec tests/bench/live $(BUILD) $(PARTS)
 
 .PHONY: check
-check: programs ## the checks that run nothing: include directions, format, one owner per symbol
+check: programs ## the checks that run nothing: include directions, format, one owner per symbol, hardened programs
 	tests/lint/includes
 	tests/lint/policies
 	tests/lint/format
 	tests/lint/symbols $(BUILD)/lib*.a
+	tests/lint/hardening $(BUILD)
 
 # The decoders' sources are built anew for it: coverage has to be compiled in.
 FUZZ_SECONDS ?= 60
