@@ -130,7 +130,8 @@ $(foreach a,$(ARCHIVES),$(eval $(call archive_rule,$(a))))
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 # ---- tests -------------------------------------------------------------------------------------------------------------------
-UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
+        $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_ARCHIVES := $(foreach a,model controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
 TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
@@ -159,6 +160,11 @@ $(BUILD)/obj/tests/unit/test_new_policy.o: $(BUILD)/gen/docs/adding-a-policy.h
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
+
+# Replays the seeds of a fuzz target.
+$(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o $(TEST_ARCHIVES)
+	@mkdir -p $(dir $@)
+	$(CC) $(LDFLAGS) -o $@ $< $(BUILD)/obj/tests/fuzz/replay.o $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
 
 # In the place of libsystemd's.
 TASKLOOP := $(call archive,taskloop)
@@ -205,15 +211,20 @@ check: programs ## the checks that run nothing: include directions, format, one 
 	tests/lint/symbols $(BUILD)/lib*.a
 	tests/lint/hardening $(BUILD)
 
-# The decoders' sources are built anew for it: coverage has to be compiled in.
+# A fuzz target is tests/fuzz/fuzz_NAME.c with seeds in tests/fuzz/NAME; whose inputs may be longer than 4096 bytes says so here.
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_LONGEST_wire := 65537
 FUZZ_SECONDS ?= 60
+# Built apart: coverage has to be compiled in.
+FUZZ_BUILD := $(BUILD)/fuzz
+$(BUILD)/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(TEST_ARCHIVES)
+	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
 .PHONY: fuzz
-fuzz: $(BUILD)/obj/duopoly.pb.o ## explores the decoders of wire and records with libFuzzer for FUZZ_SECONDS (60) each; what it finds stays in $(BUILD)/fuzz
-	@mkdir -p $(BUILD)/fuzz/wire $(BUILD)/fuzz/record
-	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_wire tests/fuzz/fuzz_wire.c lib/wire.c lib/err.c $< -lprotobuf-nanopb
-	clang $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/fuzz/fuzz_record tests/fuzz/fuzz_record.c $(addprefix controller/engine/,record.c field.c names.c) lib/err.c lib/number.c
-	$(BUILD)/fuzz/fuzz_wire -max_len=65537 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/wire tests/fuzz/wire
-	$(BUILD)/fuzz/fuzz_record -max_len=4096 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/record tests/fuzz/record
+fuzz: ## explores the decoders with libFuzzer for FUZZ_SECONDS (60) each, TARGETS= (all of tests/fuzz); what it finds stays in build/fuzz/found
+	@$(MAKE) -s --no-print-directory BUILD=$(FUZZ_BUILD) CC=clang OPT=-O1 SAN=fuzzer-no-link,address,undefined \
+	    $(patsubst %,$(FUZZ_BUILD)/fuzz_%,$(or $(TARGETS),$(FUZZ)))
+	@tests/fuzz/explore $(FUZZ_BUILD) $(FUZZ_SECONDS) \
+	    $(foreach t,$(or $(TARGETS),$(FUZZ)),$(t)$(if $(FUZZ_LONGEST_$(t)),:$(FUZZ_LONGEST_$(t))))
 
 .PHONY: deps
 deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
