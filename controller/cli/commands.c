@@ -172,6 +172,8 @@ static int run_mode(struct client *client, const struct request *request, struct
                  s->mode_age_ns < 0 ? value_absent() : value_duration(s->mode_age_ns));
     writer_field(writer, "mode_why", "because",
                  *s->mode_why ? value_text(s->mode_why) : value_absent());
+    writer_field(writer, "mode_use", "it tells",
+                 *s->mode_use ? value_text(s->mode_use) : value_absent());
     writer_field(writer, "mode_sequence", "sequence", value_number(s->mode_sequence));
     writer_field(writer, "mode_switches", "switches", value_number(s->mode_switches));
     writer_field(writer, "congested", "congested", value_bool(s->congested));

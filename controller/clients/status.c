@@ -34,6 +34,7 @@ static void mode_say(const struct conductor *conductor, duopoly_Status *out)
     const struct mode_change *last = conductor_mode_change(conductor);
     wire_copy(out->mode_rule, sizeof(out->mode_rule),
               engine_policy(conductor_engine(conductor), "mode"));
+    engine_say_mode_use(conductor_engine(conductor), out->mode_use, sizeof(out->mode_use));
     out->mode_age_ns = -1;
     if (!last)
         return;

@@ -237,12 +237,12 @@ void engine_counters(const struct engine *engine, struct engine_counters *ret_co
 
 struct engine_fact {
     char name[32];
-    char value[96];
+    char value[160];
 };
 struct engine_explanation {
-    char text[512]; /* a sentence or two for people */
+    char text[768]; /* a few sentences for people */
     uint32_t facts; /* the numbers behind it */
-    struct engine_fact fact[24];
+    struct engine_fact fact[28];
 };
 /* What EVENT_JOB_END would be rejected for now: REASON_NONE, or the reason and the stage that it is
  * about. O(stages). */
@@ -252,6 +252,8 @@ enum reason engine_job_obstacle(const struct engine *engine, uint64_t job, uint3
 void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
                            size_t size);
 
+/* What the policies in force do otherwise in the other mode: clauses without a full stop. */
+void engine_say_mode_use(const struct engine *engine, char *text, size_t size);
 /* Why this task runs where it runs with the level that it has, or why it waits. Computed when
  * asked; changes nothing. −ENOENT: no such task. */
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,

@@ -318,18 +318,33 @@ static uint64_t place_in_order(const struct engine *engine, const struct job *jo
     return place;
 }
 
+static void say_turn(const struct engine *engine, struct engine_explanation *e,
+                     const struct job *job)
+{
+    explain_say(e, " Its job is %" PRIu64 " of %zu in turn", place_in_order(engine, job),
+                engine->active.n);
+    if (engine->turn->explain) {
+        explain_say(e, ": ");
+        engine->turn->explain(engine, job, e);
+    }
+    explain_say(e, ".");
+}
+
 static void add_context(const struct engine *engine, struct engine_explanation *e,
                         const struct task *task)
 {
     const struct job *job = task->stage->job;
     uint64_t ready;
     int64_t free;
+    char use[sizeof(e->fact[0].value)];
     mode_numbers(engine, &ready, &free);
     add_fact(e, "task_state", "%s", task_state_name(task->state));
     add_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
     add_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job),
              engine->active.n, engine->turn->policy.name);
     add_fact(e, "mode", "%s", mode_name(engine->mode));
+    engine_say_mode_use(engine, use, sizeof(use));
+    add_fact(e, "mode_use", "%s", use);
     add_fact(e, "mode_numbers", "%" PRIu64 " ready, %" PRId64 " free", ready, free);
     add_fact(e, "congested", "%s", engine->congested ? "yes" : "no");
     add_fact(e, "policies", "%s %s %s %s", engine->turn->policy.name, engine->place->policy.name,
@@ -353,6 +368,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         explain_ready(engine, e, task);
     else
         explain_blocked(e, task);
+    if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE)
+        say_turn(engine, e, task->stage->job);
     add_context(engine, e, task);
     return 0;
 }

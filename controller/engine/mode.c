@@ -3,8 +3,10 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
+#include "controller/engine/policy.h"
 #include "controller/engine/stage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* In the order of enum mode_rule. */
@@ -129,4 +131,18 @@ void mode_update(struct engine *engine)
 int64_t mode_deadline_ns(const struct engine *engine)
 {
     return engine->mode_pending ? engine->mode_since_ns + engine->config.mode_dwell_ns : INT64_MAX;
+}
+
+void engine_say_mode_use(const struct engine *engine, char *text, size_t size)
+{
+    *text = '\0';
+    for (enum question q = 0; q < QUESTIONS; q++) {
+        const char *use = engine->policies[q]->by_mode;
+        size_t used = strlen(text);
+        if (use)
+            snprintf(text + used, size - used, "%s%s", used ? "; " : "", use);
+    }
+    if (!*text)
+        snprintf(text, size, "nothing: place %s and network %s do the same in either mode",
+                 engine->policies[QUESTION_PLACE]->name, engine->policies[QUESTION_NETWORK]->name);
 }

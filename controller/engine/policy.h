@@ -68,6 +68,7 @@ struct policy {
     const char *name; /* a word that fits the configuration, unlike all others of the question */
     struct policy_state state[POLICY_THINGS];
     const struct policy_reason *reasons; /* each that it gives; ends with REASON_NONE; NULL: none */
+    const char *by_mode; /* what it does otherwise in the other mode, in words; NULL: nothing */
     /* Facts; NULL: of no concern. */
     /* A task of an active job runs, is done, or is neither any more. */
     void (*task_moved)(struct engine *engine, struct task *task, enum task_state before);

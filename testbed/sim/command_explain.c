@@ -71,15 +71,19 @@ static void about_task(struct question *q, int64_t now_ns, const struct engine *
     }
 }
 
-static void about_mode(struct question *q, int64_t now_ns, const struct decision *d)
+static void about_mode(struct question *q, int64_t now_ns, const struct engine *engine,
+                       const struct decision *d)
 {
+    char use[160];
     bool all = d->reason == REASON_ALL_BLOCKED || d->reason == REASON_ALL_FIT;
     if (d->kind != DECISION_MODE)
         return;
     say_when(q, now_ns);
-    printf("%s, since %s %" PRId64 " ready tasks and %" PRId64 " free slots for them (%s)\n",
+    engine_say_mode_use(engine, use, sizeof(use));
+    printf("%s, since %s %" PRId64 " ready tasks and %" PRId64 " free slots for them (%s); it "
+           "tells %s\n",
            mode_name((enum mode)d->mode.mode), all ? "all jobs have" : "the first job has", d->left,
-           d->right, reason_name(d->reason));
+           d->right, reason_name(d->reason), use);
 }
 
 static void watch(void *user, int64_t now_ns, const struct engine *engine,
@@ -88,7 +92,7 @@ static void watch(void *user, int64_t now_ns, const struct engine *engine,
     struct question *q = user;
     for (size_t i = 0; i < decisions->n; i++)
         if (q->modes)
-            about_mode(q, now_ns, &decisions->at[i]);
+            about_mode(q, now_ns, engine, &decisions->at[i]);
         else
             about_task(q, now_ns, engine, &decisions->at[i]);
 }

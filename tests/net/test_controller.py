@@ -479,6 +479,10 @@ def test_the_mode_says_since_when_and_why(cluster):
     daemon.ctl("policy", "mode", "rich")
     mode = wait_until(lambda: (m := daemon.ctl("mode"))["mode"] == "slot-rich" and m, "the mode changes")
     assert mode["mode_forced"] and mode["mode_age_ns"] >= 0 and mode["mode_why"] == "the rule rich forces it"
+    assert mode["mode_use"].startswith("nats: only the first job"), "what the mode tells the policies in force"
+    daemon.ctl("policy", "place", "joint")
+    daemon.ctl("policy", "network", "rank")
+    wait_until(lambda: daemon.ctl("mode")["mode_use"].startswith("nothing: place joint and network rank"), "it tells them nothing")
 
 
 def test_full_uplinks_are_named(cluster):

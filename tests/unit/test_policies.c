@@ -94,6 +94,89 @@ static void test_every_combination(void **state)
             }
 }
 
+/* ---- what the mode tells ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * UINT64_C(0x100000001b3);
+}
+
+/* What a step does to tasks and to the wire in its mode. */
+static uint64_t mix_step(uint64_t hash, const struct model *m)
+{
+    bool rich = m->config.mode_rule == MODE_RULE_RICH;
+    for (size_t i = 0; i < m->script.decisions.n; i++) {
+        const struct decision *d = &m->script.decisions.at[i];
+        if (d->kind != DECISION_MODE)
+            hash = mix(mix(hash, d->kind), d->reason);
+        if (d->kind == DECISION_START)
+            hash = mix(mix(mix(hash, d->start.job), d->start.host),
+                       rich ? d->start.coflow_level : d->start.macroflow_level);
+        if (d->kind == DECISION_LEVEL)
+            hash = mix(mix(hash, d->level.attempt),
+                       rich ? d->level.coflow_level : d->level.macroflow_level);
+    }
+    return hash;
+}
+
+static uint64_t plan_in(enum mode_rule rule, unsigned place, unsigned network, uint64_t seed)
+{
+    static struct model m;
+    struct engine_config config;
+    uint64_t hash = 0;
+    configure(&config, 1, place, network);
+    config.mode_rule = rule;
+    model_begin(&m, &config, seed);
+    for (int step = 0; step < 150; step++) {
+        model_step(&m);
+        hash = mix_step(hash, &m);
+    }
+    model_end(&m);
+    return hash;
+}
+
+/* Who says that the mode tells it nothing does the same in both, all others do not. */
+static void test_what_the_mode_tells(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    for (unsigned p = 0; p < count("place"); p++)
+        for (unsigned n = 0; n < count("network"); n++) {
+            bool says = place_policies[p]->policy.by_mode || network_policies[n]->policy.by_mode;
+            bool does = false;
+            for (int round = 0; round < 2 || (says && !does && round < 20); round++) {
+                uint64_t seed = test_random(&stream);
+                does |=
+                    plan_in(MODE_RULE_RICH, p, n, seed) != plan_in(MODE_RULE_STARVED, p, n, seed);
+            }
+            if (does != says)
+                fail_msg("place %s and network %s: the plan is %s in the other mode",
+                         place_policies[p]->policy.name, network_policies[n]->policy.name,
+                         does ? "another" : "the same");
+        }
+}
+
+static void test_what_the_mode_tells_is_said(void **state)
+{
+    (void)state;
+    struct engine_config config = script_config();
+    struct script s;
+    char text[160], short_text[20];
+    script_begin(&s, &config);
+    engine_say_mode_use(s.engine, text, sizeof(text));
+    assert_string_equal(text, "nats: only the first job is served while slot-starved; cans: levels "
+                              "by Coflow while slot-rich, by Macroflow while slot-starved");
+    engine_say_mode_use(s.engine, short_text, sizeof(short_text));
+    assert_string_equal(short_text, "nats: only the firs");
+    script_end(&s);
+    strcpy(config.place, "joint");
+    strcpy(config.network, "rank");
+    script_begin(&s, &config);
+    engine_say_mode_use(s.engine, text, sizeof(text));
+    assert_string_equal(text, "nothing: place joint and network rank do the same in either mode");
+    script_end(&s);
+}
+
 /* Whose turn: the first start of two jobs that wait for one slot. */
 static uint64_t first_of_two(const char *turn)
 {
@@ -319,6 +402,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_every_combination),
+        cmocka_unit_test(test_what_the_mode_tells),
+        cmocka_unit_test(test_what_the_mode_tells_is_said),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_fair_is_fair),
         cmocka_unit_test(test_random_spreads),

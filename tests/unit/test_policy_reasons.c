@@ -231,6 +231,7 @@ static void check_sentence(struct model *m, const struct decision *d)
     assert_int_equal(engine_host(m->script.engine, d->start.host, &host), 0);
     says(&e, "Runs on %s", host.name[0] ? host.name : "?");
     assert_null(strpbrk(e.text, "{}"));
+    says(&e, " in turn: ");
     if (d->reason == REASON_LOCAL_BLOCK)
         says(&e, "%lld hosts with a free slot had it, and %lld of", (long long)d->left,
              (long long)d->right);
@@ -295,6 +296,7 @@ static void check_held(struct model *m, struct m_job *first, struct m_job *j, ui
     uint64_t smallest, own = unit == M_COFLOW ? m_coflow(stage) : task->bytes;
     assert_int_equal(engine_explain(m->script.engine, j->number, s, t, &e), 0);
     says(&e, "Held back: ");
+    says(&e, " in turn: ");
     if (strcmp(m->config.place, "joint") == 0) {
         check_held_by_joint(m, &e, stage, task);
     } else if (strcmp(m->config.place, "nats") != 0) {
@@ -386,6 +388,44 @@ static void claim_one(void)
     assert_int_equal(engine_explain(s.engine, 1, 0, 0, &e), 0);
     says(&e, "Runs on h0 because scheduler 9 claimed it there and it fitted.");
     script_end(&s);
+}
+
+/* Its place among the jobs, and by what. */
+static void test_turns_are_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *turn, *second;
+    } cases[] = {
+        {"fifo", " Its job is 2 of 2 in turn: it was submitted 2.0 s ago."},
+        {"sjf", " Its job is 2 of 2 in turn: alone it would take the whole cluster 26.500 s by its "
+                "estimate."},
+        {"fair", " Its job is 2 of 2 in turn: 2 of its tasks run."},
+        {"srpt", " Its job is 2 of 2 in turn: what is left of it is 22.500 s of maps on all slots "
+                 "and 4.000 s of transfers on all links, and 1.000 s count for when it came."},
+    };
+    static const uint64_t sums[] = {500000000};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct script s;
+        struct engine_explanation e;
+        struct engine_config config = script_config();
+        strcpy(config.turn, cases[i].turn);
+        strcpy(config.place, "greedy");
+        script_begin(&s, &config);
+        s.now_ns = 99 * SECOND;
+        script_submit(&s, &(struct script_job){.number = 2, .maps = 1, .map_ns = SECOND});
+        s.now_ns = 100 * SECOND;
+        script_submit(
+            &s, &(struct script_job){
+                    .number = 3, .maps = 5, .reduces = 1, .map_ns = 9 * SECOND, .sums = sums});
+        script_host(&s, 0, 2);
+        script_host(&s, 1, 1);
+        s.now_ns = 102 * SECOND;
+        script_events(&s, NULL, 0);
+        assert_int_equal(engine_explain(s.engine, 3, 0, 4, &e), 0);
+        says(&e, "%s", cases[i].second);
+        script_end(&s);
+    }
 }
 
 /* The first job waits for a host that is silent; in slot-starved mode nobody else is served, unless
@@ -526,6 +566,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_reason_of_every_table),
         cmocka_unit_test(test_what_was_before_is_called_so),
+        cmocka_unit_test(test_turns_are_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,9 @@ static void explain_macroflow(const struct engine *engine, const struct attempt 
 }
 
 const struct network_policy network_cans = {
-    .policy = {.name = "cans"},
+    .policy = {.name = "cans",
+               .by_mode =
+                   "cans: levels by Coflow while slot-rich, by Macroflow while slot-starved"},
     .order = order_by_mode,
     .levels = levels_both,
     .explain = explain_by_mode,

@@ -80,7 +80,12 @@ static void attempt_moved(struct engine *engine, struct task *task, struct attem
     task_moved(engine, task, task->state);
 }
 
-static uint64_t number(const struct engine *engine, const struct job *job)
+/* The parts of a job's key. */
+struct srpt_key {
+    wide maps_ns, bytes_ns, age_ns;
+};
+
+static struct srpt_key key_of(const struct engine *engine, const struct job *job)
 {
     const struct srpt_job *left = job->kept[QUESTION_TURN];
     wide work_ns =
@@ -90,10 +95,27 @@ static uint64_t number(const struct engine *engine, const struct job *job)
         bytes = bytes * (uint64_t)job->estimate_bytes / job->shuffle_bytes;
     else if (job->estimate_bytes >= 0)
         bytes = (uint64_t)job->estimate_bytes;
-    wide ns = work_ns / (engine->keyed_slots ? engine->keyed_slots : 1) +
-              bytes * 8 * 1000000000u / (engine->keyed_bps ? engine->keyed_bps : 1);
-    ns += job->submitted_ns > 0 ? (uint64_t)job->submitted_ns / AGEING : 0;
+    return (struct srpt_key){
+        .maps_ns = work_ns / (engine->keyed_slots ? engine->keyed_slots : 1),
+        .bytes_ns = bytes * 8 * 1000000000u / (engine->keyed_bps ? engine->keyed_bps : 1),
+        .age_ns = job->submitted_ns > 0 ? (uint64_t)job->submitted_ns / AGEING : 0};
+}
+
+static uint64_t number(const struct engine *engine, const struct job *job)
+{
+    struct srpt_key key = key_of(engine, job);
+    wide ns = key.maps_ns + key.bytes_ns + key.age_ns;
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+static void explain(const struct engine *engine, const struct job *job,
+                    struct engine_explanation *e)
+{
+    struct srpt_key key = key_of(engine, job);
+    explain_say(e,
+                "what is left of it is %.3f s of maps on all slots and %.3f s of transfers on all "
+                "links, and %.3f s count for when it came",
+                (double)key.maps_ns / 1e9, (double)key.bytes_ns / 1e9, (double)key.age_ns / 1e9);
 }
 
 const struct turn_policy turn_srpt = {
@@ -103,4 +125,5 @@ const struct turn_policy turn_srpt = {
                .task_moved = task_moved,
                .attempt_moved = attempt_moved},
     .number = number,
+    .explain = explain,
 };

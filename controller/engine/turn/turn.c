@@ -1,9 +1,18 @@
 #include "controller/engine/turn/turn.h"
 
+#include <inttypes.h>
+
 static uint64_t fifo_number(const struct engine *engine, const struct job *job)
 {
     (void)engine;
     return (uint64_t)job->submitted_ns;
+}
+
+static void fifo_explain(const struct engine *engine, const struct job *job,
+                         struct engine_explanation *e)
+{
+    explain_say(e, "it was submitted %.1f s ago",
+                (double)(engine->now_ns - job->submitted_ns) / 1e9);
 }
 
 static uint64_t sjf_number(const struct engine *engine, const struct job *job)
@@ -12,12 +21,30 @@ static uint64_t sjf_number(const struct engine *engine, const struct job *job)
     return job->estimate_key;
 }
 
+static void sjf_explain(const struct engine *engine, const struct job *job,
+                        struct engine_explanation *e)
+{
+    (void)engine;
+    explain_say(e, "alone it would take the whole cluster %.3f s by its estimate",
+                (double)job->estimate_key / 1e9);
+}
+
 static uint64_t fair_number(const struct engine *engine, const struct job *job)
 {
     (void)engine;
     return job->n_running;
 }
 
-const struct turn_policy turn_fifo = {.policy = {.name = "fifo"}, .number = fifo_number};
-const struct turn_policy turn_sjf = {.policy = {.name = "sjf"}, .number = sjf_number};
-const struct turn_policy turn_fair = {.policy = {.name = "fair"}, .number = fair_number};
+static void fair_explain(const struct engine *engine, const struct job *job,
+                         struct engine_explanation *e)
+{
+    (void)engine;
+    explain_say(e, "%" PRIu64 " of its tasks run", job->n_running);
+}
+
+const struct turn_policy turn_fifo = {
+    .policy = {.name = "fifo"}, .number = fifo_number, .explain = fifo_explain};
+const struct turn_policy turn_sjf = {
+    .policy = {.name = "sjf"}, .number = sjf_number, .explain = sjf_explain};
+const struct turn_policy turn_fair = {
+    .policy = {.name = "fair"}, .number = fair_number, .explain = fair_explain};

@@ -1,7 +1,7 @@
 /* Whose turn: the order of jobs, as a number per job. */
 #pragma once
 
-#include "controller/engine/policy.h"
+#include "controller/engine/explain.h"
 
 struct turn_policy {
     struct policy policy;
@@ -10,6 +10,9 @@ struct turn_policy {
      * anew, its estimate or priority changes, and (where the policy hears of them) bytes are
      * received or its attempts move; the job moves when the number did. */
     uint64_t (*number)(const struct engine *engine, const struct job *job);
+    /* Why the job has the turn that it has: a clause without its dot. NULL: nothing is said. */
+    void (*explain)(const struct engine *engine, const struct job *job,
+                    struct engine_explanation *e);
 };
 
 /* Order of submission. */
