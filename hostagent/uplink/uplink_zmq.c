@@ -37,14 +37,16 @@ static uint32_t read_epoch(const struct uplink *uplink)
     return (uint32_t)epoch;
 }
 
-static void keep_epoch(struct uplink *uplink, uint32_t epoch)
+/* On the disk before anything is obeyed under it: who comes after us must know it. */
+static int keep_epoch(struct uplink *uplink, uint32_t epoch, struct err *err)
 {
     char path[FILES_PATH], text[32];
     int n = snprintf(text, sizeof(text), "%" PRIu32 "\n", epoch);
     files_path(path, "%s/epoch", uplink->state_dir);
-    if (epoch != uplink->epoch)
-        files_write(path, text, (size_t)n, 0600, NULL);
-    uplink->epoch = epoch;
+    int r = epoch != uplink->epoch ? files_write(path, text, (size_t)n, 0600, err) : 0;
+    if (r >= 0)
+        uplink->epoch = epoch;
+    return r;
 }
 
 void uplink_end(struct uplink *uplink, const char *why)
@@ -130,6 +132,7 @@ static void echo_end(struct uplink *uplink)
 static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
 {
     const duopoly_Welcome *welcome = &envelope->body.welcome;
+    struct err err = {0};
     if (uplink->open || !uplink->greeted)
         return; /* answers an older HELLO */
     if (welcome->epoch < uplink->epoch || welcome->version < WIRE_VERSION_MIN ||
@@ -138,7 +141,12 @@ static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
         break_off(uplink, "its epoch is older than one that was seen here, or its version unknown");
         return;
     }
-    keep_epoch(uplink, welcome->epoch);
+    if (keep_epoch(uplink, welcome->epoch, &err) < 0) {
+        log_error(LOG_FAULT_US, "no session: the controller's epoch cannot be kept: %s", err.text);
+        uplink->refused++;
+        break_off(uplink, err.text);
+        return;
+    }
     wire_session_init(&uplink->session, welcome->version, welcome->epoch);
     uplink->open = true;
     uplink->rival_ns = 0;
