@@ -21,11 +21,10 @@ import shutil
 import signal
 import time
 
-from testbed.net import system
+from testbed.net import kernel, system
 
 HOME = "/var/lib/duopoly-testbed"
 NETNS = "/run/netns"
-ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 INSTANCES_MAX = 100
 
 
@@ -126,7 +125,7 @@ class Instance:
                 remove(self.path(name))
         shutil.rmtree(self.directory, ignore_errors=True)
         if not instances():
-            disallow_cubic()
+            kernel.give_back(HOME)
             with contextlib.suppress(OSError):
                 os.rmdir(HOME)
 
@@ -178,37 +177,6 @@ def unmount_below(directory):
         if point.startswith(directory + "/"):
             with contextlib.suppress(system.Failure):
                 system.run("umount", "-l", point)
-
-
-# ---- what all instances share: the list of congestion controls that a namespace may choose ----
-
-def allowed_controls():
-    with open(ALLOWED) as allowed:
-        return allowed.read().split()
-
-
-def allow_controls(words):
-    with open(ALLOWED, "w") as allowed:
-        allowed.write(" ".join(words))
-
-
-def allow_cubic(instance):
-    """A namespace may only choose what the root namespace lists; the last instance takes back what the first added."""
-    words = allowed_controls()
-    if "cubic" in words:
-        return
-    mark = os.path.join(HOME, "added-cubic")
-    with open(mark, "w"):
-        pass
-    instance.save()
-    allow_controls(words + ["cubic"])
-
-
-def disallow_cubic():
-    mark = os.path.join(HOME, "added-cubic")
-    if os.path.exists(mark):
-        allow_controls([word for word in allowed_controls() if word != "cubic"])
-        os.unlink(mark)
 
 
 # ---- all instances ----

@@ -4,13 +4,13 @@ Every host has eth0 (10.77.0.NUMBER/24); the switch is a bridge with one port pe
 both ends of every link gives the link its rate in both directions without any help of ours. TSO, GSO and GRO are off, so
 that queues and captures count packets of the wire. TCP is cubic with ECN in every namespace: BBR, which some machines
 have as their default, ignores priorities. The bridge's packets do not pass the packet filter, which costs time and
-has no rules here."""
+has no rules here. What the whole machine lends is in kernel.py."""
 
 import os
 import subprocess
 
 from testbed.net import instance as instances
-from testbed.net import system
+from testbed.net import kernel, system
 
 PREFIX = "10.77.0"
 CONTROLLER, SWITCH = "c", "s"
@@ -52,7 +52,8 @@ class Network:
     def up(self):
         members = self.hosts + [CONTROLLER]
         with instances.locked():
-            instances.allow_cubic(self.instance)
+            self.instance.save()
+            kernel.borrow(instances.HOME)
             self.instance.add_namespaces(members + [SWITCH])
             for name in members + [SWITCH]:
                 system.run("ip", "netns", "add", self.instance.namespace(name))

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from testbed.net import instance as instances
-from testbed.net import network, system
+from testbed.net import kernel, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -160,18 +160,19 @@ def test_the_owner_ends_when_its_parent_is_killed():
     system.wait_for(lambda: not traces(number), 10, "the end of the testbed")
 
 
-def test_cubic_is_taken_back_by_the_last(instance):
-    before = instances.allowed_controls()
-    mark = os.path.join(instances.HOME, "added-cubic")
-    if len(instances.instances()) > 1 or os.path.exists(mark):
+@pytest.mark.parametrize("name", ["controls", "hysteresis"])
+def test_the_last_puts_back_what_the_first_changed_in_the_kernel(instance, name):
+    path, wanted = kernel.WANTED[name]
+    if len(instances.instances()) > 1 or os.path.exists(os.path.join(instances.HOME, "was-" + name)):
         pytest.skip("another testbed stands on this machine")
-    if "cubic" in before:
-        pytest.skip("cubic is allowed on this machine already")
+    if not os.path.exists(path) or wanted(kernel.read(path)) == kernel.read(path):
+        pytest.skip("this machine's kernel has no %s, or has it as wanted" % path)
+    before = kernel.read(path)
     network.Network(instance, 1, 10_000_000).up()
-    assert "cubic" in instances.allowed_controls()
+    assert kernel.read(path) == wanted(before)
     instance.down()
-    # Other tests on this machine may allow it too, for themselves.
+    # Other tests on this machine may change it too, for themselves.
     deadline = time.monotonic() + 5
-    while instances.allowed_controls() != before and time.monotonic() < deadline:
+    while kernel.read(path) != before and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert instances.allowed_controls() == before
+    assert kernel.read(path) == before

@@ -1,0 +1,56 @@
+"""What networks need of the whole machine's kernel: the first one takes it, the last one puts back what was there.
+
+ - A namespace may only choose a congestion control that the root namespace lists: cubic.
+ - HTB wakes up for every packet of a busy link. With hysteresis a class that may send goes on until it is one burst
+   (2 ms of its link) ahead, and pauses as long: one timer for a dozen packets. Nine busy links of 100 Mb/s leave half of
+   two cores idle so; else a quarter, and all that the tasks do waits for a core."""
+
+import contextlib
+import os
+
+from testbed.net import system
+
+CONTROLS = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+HYSTERESIS = "/sys/module/sch_htb/parameters/htb_hysteresis"
+
+
+def with_cubic(controls):
+    words = controls.split()
+    return controls if "cubic" in words else " ".join(words + ["cubic"])
+
+
+WANTED = {"controls": (CONTROLS, with_cubic), "hysteresis": (HYSTERESIS, lambda _: "1")}
+
+
+def read(path):
+    with open(path) as setting:
+        return setting.read().strip()
+
+
+def write(path, text):
+    with open(path, "w") as setting:
+        setting.write(text)
+
+
+def borrow(home):
+    """What stood there is in the folder `home` before it is changed."""
+    if not os.path.exists(HYSTERESIS):
+        with contextlib.suppress(system.Failure):  # it may be built in, or come with the first HTB
+            system.run("modprobe", "sch_htb")
+    for name, (path, wanted) in WANTED.items():
+        kept = os.path.join(home, "was-" + name)
+        if not os.path.exists(path) or os.path.exists(kept):
+            continue
+        was = read(path)
+        if wanted(was) != was:
+            write(kept + ".new", was)
+            os.replace(kept + ".new", kept)
+            write(path, wanted(was))
+
+
+def give_back(home):
+    for name, (path, _) in WANTED.items():
+        kept = os.path.join(home, "was-" + name)
+        if os.path.exists(kept):
+            write(path, read(kept))
+            os.unlink(kept)
