@@ -176,13 +176,14 @@ static struct tasks_config tasks_config_of(const struct agent_parts *agent)
 {
     const struct settings_resolved *resolved = agent->resolved;
     return (struct tasks_config){.state_dir = agent->settings->state,
-                                 .program = resolved->program,
+                                 .starter = {.program = resolved->program,
+                                             .file = resolved->file,
+                                             .socket = agent->settings->tasks.starter},
                                  .cgroup = resolved->cgroup,
-                                 .uid = resolved->uid,
                                  .gid = resolved->gid,
                                  .units = resolved->units,
                                  .units_n = agent->settings->units_n,
-                                 .commands = resolved->commands,
+                                 .commands = agent->settings->tasks.commands,
                                  .commands_n = agent->settings->tasks.commands_n,
                                  .marks = agent->marks,
                                  .measurements = agent->measurements};

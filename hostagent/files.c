@@ -3,15 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define REMOVE_FDS 64
 
 void files_path(char path[FILES_PATH], const char *format, ...)
 {
@@ -109,20 +106,4 @@ int files_each_attempt(const char *directory, void (*each)(void *user, uint64_t 
     }
     closedir(dir);
     return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st;
-    (void)where;
-    int r = kind == FTW_DP ? rmdir(path) : unlink(path);
-    return r < 0 && errno != ENOENT ? errno : 0;
-}
-
-int files_remove_tree(const char *path, struct err *err)
-{
-    int r = nftw(path, remove_one, REMOVE_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    if (r < 0 && errno == ENOENT)
-        return 0;
-    return r ? err_sys(err, r < 0 ? errno : r, "removing %s", path) : 0;
 }

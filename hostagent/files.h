@@ -30,7 +30,3 @@ int files_make_dirs(const char *path, mode_t mode, struct err *err);
  * is −ENOENT, with `err` filled. */
 int files_each_attempt(const char *directory, void (*each)(void *user, uint64_t attempt),
                        void *user, struct err *err);
-
-/* Removes a directory and everything in it, without following symbolic links; a missing one is
- * fine. At most 64 levels deep. */
-int files_remove_tree(const char *path, struct err *err);

@@ -65,7 +65,7 @@ static int run(const struct arguments *arguments, struct err *err)
     static struct settings_resolved resolved;
     int r = agent_settings_read(arguments->config, &settings, err);
     if (r >= 0)
-        r = settings_resolve(&settings, &resolved, err);
+        r = settings_resolve(&settings, arguments->config, &resolved, err);
     if (r < 0 || arguments->check)
         return r;
     if (arguments->restore)

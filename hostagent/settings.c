@@ -156,36 +156,21 @@ static int marks_check(const void *structure, struct err *err)
 static const struct conf_section marks_section = {marks_fields, sizeof(struct settings_marks),
                                                   marks_check};
 
-static const struct conf_field word_item = {.type = CONF_STRING, .size = 256};
-static const struct conf_field command_fields[] = {
-    {.name = "name",
-     .type = CONF_STRING,
-     .offset = offsetof(struct settings_command, name),
-     .size = 64},
-    {.name = "argv",
-     .type = CONF_LIST,
-     .offset = offsetof(struct settings_command, words),
-     .size = 256,
-     .min = 1,
-     .max = ATTEMPT_ARGUMENTS,
-     .item = &word_item,
-     .count_offset = offsetof(struct settings_command, words_n)},
-    END,
-};
 static int command_check(const void *structure, struct err *err)
 {
-    const struct settings_command *command = structure;
+    const struct command *command = structure;
     if (!wire_name_valid(command->name))
         return err_set(err, EINVAL,
                        "a command's name is printable, without spaces, slashes and quotes");
     return 0;
 }
-static const struct conf_section command_section = {command_fields, sizeof(struct settings_command),
+static const struct conf_section command_section = {command_fields, sizeof(struct command),
                                                     command_check};
 static const struct conf_field command_item = {.type = CONF_SECTION, .section = &command_section};
 static const struct conf_field tasks_fields[] = {
     CHECKED(settings_tasks, user, "nobody", user_check),
     CHECKED(settings_tasks, program, "", conf_check_program),
+    CHECKED(settings_tasks, starter, "", conf_check_path),
     CHECKED(settings_tasks, cgroup_root, "", conf_check_folder),
     CHECKED(settings_tasks, cgroup, "duopoly-agent", cgroup_check),
     LIST(settings_tasks, commands, commands_n, &command_item, 0),

@@ -36,15 +36,9 @@ struct settings_marks {
     char bpffs[256]; /* "": STATE/bpf */
 };
 
-struct settings_command {
-    char name[64];
-    char words[ATTEMPT_ARGUMENTS][256];
-    uint32_t words_n;
-};
-
 struct settings_tasks {
-    char user[64], program[256], cgroup_root[256], cgroup[128];
-    struct settings_command commands[TASKS_COMMANDS];
+    char user[64], program[256], starter[108], cgroup_root[256], cgroup[128];
+    struct command commands[COMMANDS_MAX];
     uint32_t commands_n;
 };
 
@@ -75,18 +69,18 @@ int agent_settings_read(const char *path, struct agent_settings *ret_settings, s
 
 /* What the machine says to it. */
 struct settings_resolved {
+    const char *file; /* the configuration itself: duopoly-task reads its part of it */
     char ports[QUEUES_PORTS][PORT_NAME];
     uint32_t ports_n;
-    uint32_t uid, gid;
+    uint32_t gid; /* of the commands' user */
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
     uint16_t control_port;
     struct port_wish wish;
     struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
-    struct tasks_command commands[TASKS_COMMANDS];
     duopoly_Resources units[SLOTS_UNITS];
 };
 
-/* Finds ports, user, cgroup root and program; changes nothing. `settings` and `ret_resolved` must
- * stay where they are while marks are open. */
-int settings_resolve(const struct agent_settings *settings, struct settings_resolved *ret_resolved,
-                     struct err *err);
+/* Finds ports, user, cgroup root and program; changes nothing. `settings`, `ret_resolved` and
+ * `file`, where the settings were read, must stay where they are while marks are open. */
+int settings_resolve(const struct agent_settings *settings, const char *file,
+                     struct settings_resolved *ret_resolved, struct err *err);

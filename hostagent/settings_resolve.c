@@ -25,7 +25,6 @@ static int resolve_user(const struct agent_settings *settings, struct settings_r
     const struct passwd *user = getpwnam(settings->tasks.user);
     if (!user)
         return err_set(err, ENOENT, "there is no user %s (tasks.user)", settings->tasks.user);
-    resolved->uid = user->pw_uid;
     resolved->gid = user->pw_gid;
     return 0;
 }
@@ -35,6 +34,8 @@ static int resolve_program(const struct agent_settings *settings,
                            struct settings_resolved *resolved, struct err *err)
 {
     char self[FILES_PATH];
+    if (settings->tasks.starter[0])
+        return 0; /* somebody else has started it */
     files_path(resolved->program, "%s", settings->tasks.program);
     if (!settings->tasks.program[0]) {
         ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -60,15 +61,8 @@ static int resolve_cgroup(const struct agent_settings *settings, struct settings
     return r;
 }
 
-static void resolve_commands(const struct agent_settings *settings,
-                             struct settings_resolved *resolved)
+static void resolve_units(const struct agent_settings *settings, struct settings_resolved *resolved)
 {
-    for (uint32_t i = 0; i < settings->tasks.commands_n; i++) {
-        const struct settings_command *command = &settings->tasks.commands[i];
-        memcpy(resolved->commands[i].name, command->name, sizeof(command->name));
-        memcpy(resolved->commands[i].words, command->words,
-               command->words_n * sizeof(command->words[0]));
-    }
     for (uint32_t i = 0; i < settings->units_n; i++) {
         const struct settings_unit *unit = &settings->units[i];
         resolved->units[i] = (duopoly_Resources){.slots = unit->slots,
@@ -111,10 +105,10 @@ static void resolve_network(const struct agent_settings *settings,
             (uint8_t)(marks->dscp_n ? marks->dscp[level] : (int64_t)(4 * level + 3));
 }
 
-int settings_resolve(const struct agent_settings *settings, struct settings_resolved *ret_resolved,
-                     struct err *err)
+int settings_resolve(const struct agent_settings *settings, const char *file,
+                     struct settings_resolved *ret_resolved, struct err *err)
 {
-    memset(ret_resolved, 0, sizeof(*ret_resolved));
+    *ret_resolved = (struct settings_resolved){.file = file};
     uint64_t port = 0;
     number_take(strrchr(settings->controller, ':') + 1, UINT16_MAX, &port);
     ret_resolved->control_port = (uint16_t)port;
@@ -128,7 +122,7 @@ int settings_resolve(const struct agent_settings *settings, struct settings_reso
     }
     if (r < 0)
         return r;
-    resolve_commands(settings, ret_resolved);
+    resolve_units(settings, ret_resolved);
     resolve_network(settings, ret_resolved);
     return qdisc_classes(qdisc_find(settings->queues.driver), &ret_resolved->wish,
                          ret_resolved->marks.class_of, err);

@@ -1,5 +1,4 @@
 #include "lib/attempt.h"
-#include "lib/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -95,46 +94,30 @@ int attempt_parse_status(const char *text, struct attempt_status *ret_status)
     return 0;
 }
 
-/* Words that each end with a NUL: ids, paths, then the command's. */
+/* Words that each end with a NUL: the folder alone, or output, record, command. */
 int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_ORDER])
 {
-    int used = snprintf(text, ATTEMPT_ORDER, "%" PRIu32 "%c%" PRIu32 "%c%s%c%s", order->uid, 0,
-                        order->gid, 0, order->record, 0, order->output);
-    for (size_t i = 0; order->argv[i]; i++) {
-        if (i == ATTEMPT_ARGUMENTS || used >= ATTEMPT_ORDER - 1)
-            return -E2BIG;
-        used++;
-        used += snprintf(text + used, (size_t)(ATTEMPT_ORDER - used), "%s", order->argv[i]);
-    }
-    return used < ATTEMPT_ORDER ? used + 1 : -E2BIG;
-}
-
-static int parse_id(const char *text, uint32_t *ret_id)
-{
-    uint64_t id = 0;
-    int r = number_read(text, 1, INT32_MAX, &id);
-    *ret_id = (uint32_t)id;
-    return r;
+    int n = order->command ? snprintf(text, ATTEMPT_ORDER, "%s%c%s%c%s", order->output, 0,
+                                      order->record, 0, order->command)
+                           : snprintf(text, ATTEMPT_ORDER, "%s", order->output);
+    return n < ATTEMPT_ORDER ? n + 1 : -E2BIG;
 }
 
 int attempt_parse_order(const char *text, size_t n, struct attempt_order *ret_order)
 {
-    const char *words[ATTEMPT_ARGUMENTS + 4] = {0}, *end = text + n;
-    struct attempt_order order = {0};
+    const char *words[3] = {0}, *end = text + n;
     size_t count = 0;
     if (n == 0 || text[n - 1])
         return -EINVAL;
     for (; text < end; text += strlen(text) + 1) {
-        if (count == sizeof(words) / sizeof(words[0]))
+        if (count == sizeof(words) / sizeof(words[0]) || !*text)
             return -EINVAL;
         words[count++] = text;
     }
-    if (count < 5 || parse_id(words[0], &order.uid) < 0 || parse_id(words[1], &order.gid) < 0)
+    if (count == 2)
         return -EINVAL;
-    order.record = words[2];
-    order.output = words[3];
-    memcpy(order.argv, words + 4, (count - 4) * sizeof(words[0]));
-    *ret_order = order;
+    *ret_order =
+        (struct attempt_order){.output = words[0], .record = words[1], .command = words[2]};
     return 0;
 }
 

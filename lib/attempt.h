@@ -1,10 +1,11 @@
 /* What duopoly-task, which starts attempts and is the parent of each, and duopoly-agent tell each
  * other (pure).
  *
- * The agent starts duopoly-task once, with a Unix SOCK_SEQPACKET socket, and orders each attempt by
- * one datagram (struct attempt_order) that carries three descriptors: the attempt's own socket
- * (SOCK_SEQPACKET), the cgroup of its parent, the cgroup of its command. duopoly-task forks, and
- * the fork is the attempt's parent. All else goes over the attempt's socket, in text datagrams of
+ * Over one Unix SOCK_SEQPACKET socket the agent orders each attempt by one datagram (struct
+ * attempt_order) that carries three descriptors: the attempt's own socket (SOCK_SEQPACKET), the
+ * cgroup of its parent, the cgroup of its command. An order names a command of duopoly-task's own
+ * list, and no user. duopoly-task forks, and the fork is the attempt's parent. One other order,
+ * without descriptors and answer, has what the commands left in a folder removed. All else goes over the attempt's socket, in text datagrams of
  * at most ATTEMPT_MESSAGE bytes. To the agent:
  *
  * - parent BEFORE_NS AFTER_NS: the command's process exists; CLOCK_MONOTONIC before the fork of its
@@ -33,16 +34,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ATTEMPT_MESSAGE     640   /* bytes of a datagram between parent and agent */
-#define ATTEMPT_SAID        512   /* bytes of what a command says (schemas/task.md) */
-#define ATTEMPT_LINE        256   /* of the last line on standard error, with its NUL */
-#define ATTEMPT_ORDER       16384 /* bytes of an order, at most */
+#define ATTEMPT_MESSAGE     640  /* bytes of a datagram between parent and agent */
+#define ATTEMPT_SAID        512  /* bytes of what a command says (schemas/task.md) */
+#define ATTEMPT_LINE        256  /* of the last line on standard error, with its NUL */
+#define ATTEMPT_ORDER       2048 /* bytes of an order, at most */
 #define ATTEMPT_ARGUMENTS   32
 #define ATTEMPT_RECORD      "duopoly-task-input 1\n" /* the first line of a record */
 #define ATTEMPT_STATUS_AT   21                       /* where its second line is */
 #define ATTEMPT_STATUS_SIZE 280                      /* with its newline */
 #define ATTEMPT_SOCKET_END  ".s"
-#define ATTEMPT_ORDERS_FD   3 /* duopoly-task's end of the socket for orders */
+#define ATTEMPT_GONE        "gone-" /* an output that nobody wants any more */
+#define ATTEMPT_ORDERS_FD   3       /* duopoly-task's end of the socket for orders */
 
 struct attempt_status {
     int32_t exit_status;          /* ≥ 0 exit code, < 0 −signal */
@@ -77,12 +79,12 @@ void attempt_format_status(const struct attempt_status *status,
 /* −ENOENT of one that has not ended, −EINVAL of what is no such line. */
 int attempt_parse_status(const char *text, struct attempt_status *ret_status);
 
-/* What to start: paths and words of any length that fit in ATTEMPT_ORDER together. */
+/* What to start, or, without a command, which folder to clear: of its entries those whose names
+ * begin with ATTEMPT_GONE go, as the commands' user. */
 struct attempt_order {
-    uint32_t uid, gid;                       /* of the command, never 0 */
-    const char *record;                      /* its path; DUOPOLY_TASK_INPUT */
-    const char *output;                      /* DUOPOLY_TASK_OUTPUT */
-    const char *argv[ATTEMPT_ARGUMENTS + 1]; /* ends with NULL; argv[0] is looked up in PATH */
+    const char *command; /* its name in the list; NULL: clear */
+    const char *record;  /* its path; DUOPOLY_TASK_INPUT */
+    const char *output;  /* DUOPOLY_TASK_OUTPUT; the folder to clear */
 };
 enum {
     ATTEMPT_ORDER_SOCKET,
@@ -91,7 +93,7 @@ enum {
     ATTEMPT_ORDER_FDS
 };
 
-/* Returns the length, or −E2BIG. */
+/* Returns the length, or −E2BIG. `record` and `command` are left out together. */
 int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_ORDER]);
 /* The strings point into `text`, which ends with a NUL. −EINVAL. */
 int attempt_parse_order(const char *text, size_t n, struct attempt_order *ret_order);

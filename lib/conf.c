@@ -253,7 +253,8 @@ static int keys_check(const struct reader *r, const struct conf_field *fields,
             return fail_at(r, key, -EINVAL);
         }
         const struct conf_field *field = fields;
-        while (field->name && strcmp(field->name, scalar_text(key)) != 0)
+        while (field->name && field->type != CONF_OTHERS &&
+               strcmp(field->name, scalar_text(key)) != 0)
             field++;
         if (!field->name)
             return unknown_key(r, fields, key);
@@ -288,6 +289,8 @@ static int field_set(const struct reader *r, const struct conf_field *field,
 {
     const yaml_node_t *value;
     char *target = structure + field->offset;
+    if (field->type == CONF_OTHERS)
+        return 0;
     int code = value_find(r, owner, field->name, &value);
     if (code < 0)
         return code;

@@ -32,6 +32,7 @@ enum conf_type {
     CONF_CHOICE,   /* int: the index in `choices` */
     CONF_PARSED,   /* what `parse` makes of a scalar */
     CONF_SECTION,  /* a mapping: `section` tells what is in it, at this offset */
+    CONF_OTHERS,   /* last in a table: keys that no field names are another program's */
     CONF_LIST,     /* a sequence of at most `max` items as `item` describes, `size` bytes apart; a
                       uint32_t at     count_offset takes their number; absent: empty */
 };

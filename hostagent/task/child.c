@@ -1,8 +1,9 @@
 #include "hostagent/task/child.h"
 
+#include "hostagent/task/rights.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,22 +56,22 @@ void child_be_ordinary(void)
 
 _Noreturn static void become(const struct child_config *config)
 {
-    const struct attempt_order *order = config->order;
+    char *argv[ATTEMPT_ARGUMENTS + 1] = {NULL};
     sigset_t none;
     sigemptyset(&none);
     child_be_ordinary();
     place_descriptors(config);
     if (setpgid(0, 0) < 0 || chdir("/") < 0)
         give_up("setting up the command");
-    if (setgroups(0, NULL) < 0 || setresgid(order->gid, order->gid, order->gid) < 0 ||
-        setresuid(order->uid, order->uid, order->uid) < 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+    if (rights_become(config->uid, config->gid) < 0)
         give_up("changing to the command's user");
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    set_environment(order);
-    execvp(order->argv[0], (char *const *)(uintptr_t)order->argv);
-    give_up(order->argv[0]);
+    set_environment(config->order);
+    for (uint32_t i = 0; i < config->command->words_n; i++)
+        argv[i] = (char *)(uintptr_t)config->command->words[i];
+    execvp(argv[0], argv);
+    give_up(argv[0]);
 }
 
 int child_start(const struct child_config *config, pid_t *ret_pid, struct err *err)

@@ -5,12 +5,15 @@
 #pragma once
 
 #include "lib/attempt.h"
+#include "lib/commands.h"
 #include "lib/err.h"
 
 #include <sys/types.h>
 
 struct child_config {
     const struct attempt_order *order;
+    const struct command *command;
+    uint32_t uid, gid;
     int cgroup_fd;
     int say_fd;   /* becomes descriptor 3, named in DUOPOLY_TASK_SOCKET */
     int error_fd; /* becomes standard error; input and output are /dev/null */

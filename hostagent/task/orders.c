@@ -1,11 +1,14 @@
 #include "hostagent/task/orders.h"
 
 #include "hostagent/task/parent.h"
+#include "hostagent/task/rights.h"
 #include "lib/now.h"
+#include "lib/tree.h"
 
 #include <errno.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,14 +75,33 @@ _Noreturn static void be_parent(int fd, const struct received *received,
     _exit(r < 0);
 }
 
-static void obey(int fd, const struct received *received)
+/* As the commands' user, in a process of its own: what they left can be much, and not ours. */
+static void clear(const char *folder, const struct task_settings *settings)
 {
-    struct parent_config config;
+    struct err err = {0};
+    pid_t pid = fork();
+    if (pid > 0)
+        return;
+    int r = pid < 0 ? -errno : rights_become(settings->uid, settings->gid);
+    if (r >= 0)
+        r = tree_clear(folder, ATTEMPT_GONE, &err);
+    else
+        err_sys(&err, -r, "clearing %s", folder);
+    if (r < 0)
+        fprintf(stderr, "duopoly-task: %s\n", err.text);
+    if (pid == 0)
+        _exit(r < 0);
+}
+
+static void start(int fd, const struct received *received, const struct attempt_order *order,
+                  const struct task_settings *settings)
+{
+    struct parent_config config = {.order = order, .uid = settings->uid, .gid = settings->gid};
     struct err err = {0};
     char byte;
-    if (received->fds_n != ATTEMPT_ORDER_FDS ||
-        attempt_parse_order(received->text, received->n, &config.order) < 0) {
-        refuse(received, "an order that duopoly-task does not understand");
+    config.command = command_named(settings->commands, settings->commands_n, order->command);
+    if (!config.command) {
+        refuse(received, "no such command in duopoly-task's list");
         return;
     }
     config.agent_fd = received->fds[ATTEMPT_ORDER_SOCKET];
@@ -99,7 +121,22 @@ static void obey(int fd, const struct received *received)
     }
 }
 
-void orders_serve(int fd)
+static void obey(int fd, const struct received *received, const struct task_settings *settings)
+{
+    struct attempt_order order;
+    size_t wanted = ATTEMPT_ORDER_FDS;
+    int r = attempt_parse_order(received->text, received->n, &order);
+    if (r >= 0 && !order.command)
+        wanted = 0;
+    if (r < 0 || received->fds_n != wanted)
+        refuse(received, "an order that duopoly-task does not understand");
+    else if (order.command)
+        start(fd, received, &order, settings);
+    else
+        clear(order.output, settings);
+}
+
+void orders_serve(int fd, const struct task_settings *settings)
 {
     static struct received received;
     signal(SIGCHLD, SIG_IGN); /* nobody waits for parents */
@@ -109,8 +146,39 @@ void orders_serve(int fd)
             continue;
         if (n <= 0)
             return;
-        obey(fd, &received);
+        obey(fd, &received, settings);
         for (size_t i = 0; i < received.fds_n; i++)
             close(received.fds[i]);
+    }
+}
+
+static bool is_our_user(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+static void serve_one(int listening, int fd, const struct task_settings *settings)
+{
+    pid_t pid = is_our_user(fd) ? fork() : -1;
+    if (pid != 0)
+        return;
+    close(listening);
+    orders_serve(fd, settings);
+    _exit(0);
+}
+
+void orders_accept(int fd, const struct task_settings *settings)
+{
+    signal(SIGCHLD, SIG_IGN);
+    for (;;) {
+        int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+        if (one < 0 && errno != EINTR && errno != ECONNABORTED)
+            return;
+        if (one >= 0) {
+            serve_one(fd, one, settings);
+            close(one);
+        }
     }
 }

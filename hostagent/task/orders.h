@@ -7,5 +7,12 @@
  * sockets end. */
 #pragma once
 
+#include "hostagent/task/settings.h"
+
 /* Returns when the agent's end of `fd` (SOCK_SEQPACKET) closes; in a fork, never. */
-void orders_serve(int fd);
+void orders_serve(int fd, const struct task_settings *settings);
+
+/* The same for whoever connects to `fd`, a listening socket, and runs as our own user: a process
+ * each, so that one that hangs keeps no later one waiting. Others are refused. Returns when it
+ * cannot go on. */
+void orders_accept(int fd, const struct task_settings *settings);

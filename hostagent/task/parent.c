@@ -1,6 +1,7 @@
 #include "hostagent/task/parent.h"
 
 #include "hostagent/task/child.h"
+#include "hostagent/task/rights.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -269,7 +270,7 @@ static int write_status(struct parent *parent, struct err *err)
     return 0;
 }
 
-static int start_command(struct parent *parent, const struct attempt_order *order, struct err *err)
+static int start_command(struct parent *parent, const struct parent_config *config, struct err *err)
 {
     int say[2] = {-1, -1}, error[2] = {-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, say) < 0)
@@ -282,17 +283,23 @@ static int start_command(struct parent *parent, const struct attempt_order *orde
     fcntl(error[0], F_SETFL, O_NONBLOCK);
     parent->say_fd = say[0];
     parent->error_fd = error[0];
-    struct child_config child = {
-        .order = order, .cgroup_fd = parent->cgroup_fd, .say_fd = say[1], .error_fd = error[1]};
+    const struct child_config child = {.order = config->order,
+                                       .command = config->command,
+                                       .uid = config->uid,
+                                       .gid = config->gid,
+                                       .cgroup_fd = parent->cgroup_fd,
+                                       .say_fd = say[1],
+                                       .error_fd = error[1]};
     int r = child_start(&child, &parent->child, err);
     close(say[1]);
     close(error[1]);
     parent->after_ns = now_ns(CLOCK_MONOTONIC);
     child_be_ordinary(); /* not before: a slot waits for the command */
+    rights_keep_kill();
     return r;
 }
 
-static int set_up(struct parent *parent, const struct attempt_order *order, struct err *err)
+static int set_up(struct parent *parent, const struct parent_config *config, struct err *err)
 {
     sigset_t blocked;
     sigemptyset(&blocked);
@@ -304,7 +311,7 @@ static int set_up(struct parent *parent, const struct attempt_order *order, stru
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     parent->signal_fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
     return parent->signal_fd < 0 ? err_sys(err, errno, "a descriptor for signals")
-                                 : start_command(parent, order, err);
+                                 : start_command(parent, config, err);
 }
 
 static void clean_up(struct parent *parent)
@@ -320,7 +327,7 @@ static void clean_up(struct parent *parent)
 
 int parent_run(const struct parent_config *config, struct err *err)
 {
-    struct parent parent = {.record = config->order.record,
+    struct parent parent = {.record = config->order->record,
                             .cgroup_fd = config->cgroup_fd,
                             .agent_fd = config->agent_fd,
                             .before_ns = config->before_ns,
@@ -329,7 +336,7 @@ int parent_run(const struct parent_config *config, struct err *err)
                             .error_fd = -1,
                             .signal_fd = -1};
     char text[ATTEMPT_MESSAGE];
-    int r = set_up(&parent, &config->order, err);
+    int r = set_up(&parent, config, err);
     if (r >= 0) {
         introduce(&parent);
         serve(&parent);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lib/attempt.h"
+#include "lib/commands.h"
 #include "lib/err.h"
 
 #include <stdint.h>
@@ -15,10 +16,12 @@
 #define PARENT_SAID 256
 
 struct parent_config {
-    struct attempt_order order; /* borrowed */
-    int agent_fd;               /* to the agent, taken */
-    int cgroup_fd;              /* directory of the command's cgroup, taken */
-    uint64_t before_ns;         /* CLOCK_MONOTONIC before this process was forked */
+    const struct attempt_order *order; /* borrowed */
+    const struct command *command;     /* borrowed */
+    uint32_t uid, gid;                 /* the command's */
+    int agent_fd;                      /* to the agent, taken */
+    int cgroup_fd;                     /* directory of the command's cgroup, taken */
+    uint64_t before_ns;                /* CLOCK_MONOTONIC before this process was forked */
 };
 
 /* A command that cannot be run is no failure of the parent: its status is 127 and the sentence its

@@ -24,10 +24,11 @@ static void outputs_path(const char *directory, char path[FILES_PATH])
     files_path(path, "%.*s/outputs", FILES_PATH - 16, directory);
 }
 
-int attempt_store_init(struct attempt_store *store, const char *directory, uint32_t uid,
-                       uint32_t gid, struct err *err)
+int attempt_store_init(struct attempt_store *store, const char *directory,
+                       const struct attempt_store_owner *owner, struct err *err)
 {
     char path[FILES_PATH];
+    store->owner = *owner;
     files_path(store->directory, "%s", directory);
     files_path(path, "%s/attempts", directory);
     int r = files_make_dirs(path, 0755, err);
@@ -35,8 +36,8 @@ int attempt_store_init(struct attempt_store *store, const char *directory, uint3
         return r;
     outputs_path(directory, path);
     r = files_make_dirs(path, 0755, err);
-    if (r >= 0 && chown(path, uid, gid) < 0)
-        r = err_sys(err, errno, "giving %s to the commands' user", path);
+    if (r >= 0 && (chown(path, geteuid(), owner->gid) < 0 || chmod(path, 0775) < 0))
+        r = err_sys(err, errno, "giving %s to the group of tasks.user", path);
     return r;
 }
 
@@ -233,6 +234,21 @@ int attempt_store_list(const struct attempt_store *store,
     return files_each_attempt(path, each, user, err);
 }
 
+void attempt_store_clear(const struct attempt_store *store)
+{
+    char path[FILES_PATH];
+    outputs_path(store->directory, path);
+    store->owner.clear(store->owner.user, path);
+}
+
+static int let_go(const struct attempt_store *store, const char *name, struct err *err)
+{
+    char from[FILES_PATH], to[FILES_PATH];
+    files_path(from, "%.200s/outputs/%.255s", store->directory, name);
+    files_path(to, "%.200s/outputs/" ATTEMPT_GONE "%.255s", store->directory, name);
+    return rename(from, to) < 0 && errno != ENOENT ? err_sys(err, errno, "renaming %s", from) : 0;
+}
+
 bool attempt_store_settle_output(const struct attempt_store *store, const duopoly_Start *start,
                                  bool success)
 {
@@ -243,7 +259,8 @@ bool attempt_store_settle_output(const struct attempt_store *store, const duopol
         return false;
     if (success && S_ISDIR(st.st_mode))
         return true;
-    files_remove_tree(path, NULL);
+    if (let_go(store, strrchr(path, '/') + 1, NULL) >= 0)
+        attempt_store_clear(store);
     return false;
 }
 
@@ -287,19 +304,21 @@ int attempt_store_list_outputs(const struct attempt_store *store,
 int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, struct err *err)
 {
     char path[FILES_PATH];
+    bool any = false;
     int r = 0;
     DIR *dir = open_outputs(store, path, err);
     if (!dir)
         return -EIO;
     for (struct dirent *entry; (entry = readdir(dir));) {
         duopoly_OutputHeld output;
-        char place[FILES_PATH];
         if (!parse_output(entry->d_name, &output) || output.job != job)
             continue;
-        files_path(place, "%.200s/%.255s", path, entry->d_name);
-        int other = files_remove_tree(place, err);
+        int other = let_go(store, entry->d_name, err);
         r = other < 0 ? other : r;
+        any = true;
     }
     closedir(dir);
+    if (any)
+        attempt_store_clear(store);
     return r;
 }

@@ -5,6 +5,10 @@
  *                                        (lib/attempt.h)
  *   DIR/attempts/ATTEMPT.s               its parent's socket, while the parent has no agent
  *   DIR/outputs/JOB-STAGE-TASK-ATTEMPT   what the command left: an output held
+ *   DIR/outputs/gone-…                   one that is on its way out
+ *
+ * What the commands' user left only that user can remove for certain, so an output is renamed, and
+ * whoever may become that user asked to clear the folder.
  *
  * A record goes when the controller has the result; an output when its job is forgotten or its
  * attempt did not succeed. All of it belongs to the boot, as attempts do: DIR should be a tmpfs,
@@ -21,14 +25,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct attempt_store {
-    char directory[FILES_PATH];
+struct attempt_store_owner {
+    uint32_t gid; /* of the commands, who make entries in outputs */
+    /* Removes the entries of `folder` whose names begin with ATTEMPT_GONE, now or soon. */
+    void (*clear)(void *user, const char *folder);
+    void *user;
 };
 
-/* Makes the directories that are missing; `outputs` is the commands' user's, who makes entries
- * there and is not kept from removing them. */
-int attempt_store_init(struct attempt_store *store, const char *directory, uint32_t uid,
-                       uint32_t gid, struct err *err);
+struct attempt_store {
+    char directory[FILES_PATH];
+    struct attempt_store_owner owner;
+};
+
+/* Makes the directories that are missing. To give `outputs` to the commands' group we must be in
+ * it, or root. */
+int attempt_store_init(struct attempt_store *store, const char *directory,
+                       const struct attempt_store_owner *owner, struct err *err);
 
 /* An attempt's record. −EEXIST if it has one. O(inputs). */
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
@@ -65,5 +77,9 @@ bool attempt_store_settle_output(const struct attempt_store *store, const duopol
 int attempt_store_list_outputs(const struct attempt_store *store,
                                void (*each)(void *user, const duopoly_OutputHeld *output),
                                void *user, struct err *err);
-/* Removes the job's outputs; one that resists is left and reported. O(outputs held). */
+/* The job's outputs are held no more, and go; one that resists is left and reported. O(outputs
+ * held). */
 int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, struct err *err);
+
+/* What a former agent did not see the end of goes. */
+void attempt_store_clear(const struct attempt_store *store);

@@ -11,14 +11,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 struct starter {
-    const char *program;
+    struct starter_config config;
     sd_event *event;
     int socket; /* −1: none runs */
-    pid_t pid;
+    pid_t pid;  /* 0: somebody else's */
     sd_event_source *end;
 };
 
@@ -30,9 +31,12 @@ static void part(struct starter *starter)
         return;
     close(starter->socket);
     starter->socket = -1;
+    if (!starter->pid)
+        return;
     kill(starter->pid, SIGKILL); /* also of one that was stopped we need not wait for the end */
     while (waitpid(starter->pid, NULL, 0) < 0 && errno == EINTR)
         ;
+    starter->pid = 0;
 }
 
 static int on_end(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -49,15 +53,16 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *arg)
 void starter_replace(struct starter *starter)
 {
     if (starter->socket >= 0)
-        log_warning(LOG_FAULT_US, "duopoly-task, which starts attempts, hangs; it is killed, and "
-                                  "started again with the next");
+        log_warning(LOG_FAULT_US, "duopoly-task, which starts attempts, hangs; the next attempt "
+                                  "goes to a new one");
     part(starter);
 }
 
 /* `socket` becomes its only descriptor but the standard ones. */
 static int spawn(struct starter *starter, int socket)
 {
-    char *const argv[] = {(char *)(uintptr_t) "duopoly-task", NULL};
+    char *const argv[] = {(char *)(uintptr_t) "duopoly-task", (char *)(uintptr_t) "--config",
+                          (char *)(uintptr_t)starter->config.file, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -74,31 +79,56 @@ static int spawn(struct starter *starter, int socket)
     if (r == 0)
         r = posix_spawn_file_actions_addclosefrom_np(&actions, ATTEMPT_ORDERS_FD + 1);
     if (r == 0)
-        r = posix_spawn(&starter->pid, starter->program, &actions, &attributes, argv, environ);
+        r = posix_spawn(&starter->pid, starter->config.program, &actions, &attributes, argv,
+                        environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return -r;
 }
 
-static int begin(struct starter *starter, struct err *err)
+static int begin_own(struct starter *starter, struct err *err)
 {
-    const int room = STARTER_WAITING;
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return err_sys(err, errno, "a socket for duopoly-task");
-    setsockopt(sockets[0], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
     int r = spawn(starter, sockets[1]);
     close(sockets[1]);
     if (r < 0) {
         close(sockets[0]);
-        return err_sys(err, -r, "starting %s", starter->program);
+        return err_sys(err, -r, "starting %s", starter->config.program);
     }
     starter->socket = sockets[0];
-    sd_event_add_io(starter->event, &starter->end, sockets[0], 0, on_end, starter);
     return 0;
 }
 
-/* −errno: not sent, and nobody told. */
+static int begin_theirs(struct starter *starter, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", starter->config.socket);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || connect(fd, (void *)&address, sizeof(address)) < 0) {
+        int code = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_sys(err, code, "duopoly-task, which starts attempts, at %s (tasks.starter)",
+                       starter->config.socket);
+    }
+    starter->socket = fd;
+    return 0;
+}
+
+static int begin(struct starter *starter, struct err *err)
+{
+    const int room = STARTER_WAITING;
+    int r = starter->config.socket[0] ? begin_theirs(starter, err) : begin_own(starter, err);
+    if (r < 0)
+        return r;
+    setsockopt(starter->socket, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+    sd_event_add_io(starter->event, &starter->end, starter->socket, 0, on_end, starter);
+    return 0;
+}
+
+/* −errno: not sent, and nobody told. Without descriptors where `fds` is NULL. */
 static int send_order(int socket, const char *text, size_t n, const int fds[ATTEMPT_ORDER_FDS])
 {
     union {
@@ -106,14 +136,15 @@ static int send_order(int socket, const char *text, size_t n, const int fds[ATTE
         char bytes[CMSG_SPACE(ATTEMPT_ORDER_FDS * sizeof(int))];
     } control = {.bytes = {0}};
     struct iovec vector = {.iov_base = (void *)(uintptr_t)text, .iov_len = n};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof(control.bytes)};
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(ATTEMPT_ORDER_FDS * sizeof(int));
-    memcpy(CMSG_DATA(&control.header), fds, ATTEMPT_ORDER_FDS * sizeof(int));
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    if (fds) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        control.header.cmsg_level = SOL_SOCKET;
+        control.header.cmsg_type = SCM_RIGHTS;
+        control.header.cmsg_len = CMSG_LEN(ATTEMPT_ORDER_FDS * sizeof(int));
+        memcpy(CMSG_DATA(&control.header), fds, ATTEMPT_ORDER_FDS * sizeof(int));
+    }
     return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
@@ -142,8 +173,7 @@ int starter_start(struct starter *starter, const struct attempt_order *order, in
     char text[ATTEMPT_ORDER];
     int sockets[2], n = attempt_format_order(order, text);
     if (n < 0)
-        return err_set(err, E2BIG, "a command of more than %d words or %d bytes", ATTEMPT_ARGUMENTS,
-                       ATTEMPT_ORDER);
+        return err_set(err, E2BIG, "an order of more than %d bytes", ATTEMPT_ORDER);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets) < 0)
         return err_sys(err, errno, "a socket for the attempt");
     const int fds[ATTEMPT_ORDER_FDS] = {[ATTEMPT_ORDER_SOCKET] = sockets[1],
@@ -158,13 +188,21 @@ int starter_start(struct starter *starter, const struct attempt_order *order, in
     return r;
 }
 
-int starter_open(const char *program, sd_event *event, struct starter **ret_starter,
+int starter_clear(struct starter *starter, const char *folder, struct err *err)
+{
+    char text[ATTEMPT_ORDER];
+    int n = attempt_format_order(&(struct attempt_order){.output = folder}, text);
+    return n < 0 ? err_set(err, E2BIG, "an order of more than %d bytes", ATTEMPT_ORDER)
+                 : give(starter, text, (size_t)n, NULL, err);
+}
+
+int starter_open(const struct starter_config *config, sd_event *event, struct starter **ret_starter,
                  struct err *err)
 {
     struct starter *starter = calloc(1, sizeof(*starter));
     if (!starter)
         return err_sys(err, ENOMEM, "the starter of attempts");
-    *starter = (struct starter){.program = program, .event = sd_event_ref(event), .socket = -1};
+    *starter = (struct starter){.config = *config, .event = sd_event_ref(event), .socket = -1};
     *ret_starter = starter;
     return 0;
 }

@@ -2,7 +2,9 @@
 
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
+#include "lib/log.h"
 #include "lib/now.h"
+#include "lib/tree.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -125,6 +127,14 @@ static void on_found_cgroup(void *user, uint64_t id)
     cgroup_remove(tasks->cgroup, id);
 }
 
+static void clear_outputs(void *user, const char *folder)
+{
+    struct tasks *tasks = user;
+    struct err err = {0};
+    if (starter_clear(tasks->starter, folder, &err) < 0)
+        log_error(LOG_FAULT_US, "outputs stay where they are until the next: %s", err.text);
+}
+
 int tasks_open(const struct tasks_config *config, sd_event *event,
                const struct tasks_handler *handler, struct tasks **ret_tasks, struct err *err)
 {
@@ -134,18 +144,20 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
     tasks->config = *config;
     tasks->handler = *handler;
     tasks->event = sd_event_ref(event);
-    files_path(tasks->program, "%s", config->program);
     files_path(tasks->cgroup, "%s", config->cgroup);
     RB_INIT(&tasks->attempts);
     TAILQ_INIT(&tasks->queue);
     slots_init(&tasks->slots, config->units, config->units_n);
-    int r = attempt_store_init(&tasks->store, config->state_dir, config->uid, config->gid, err);
+    const struct attempt_store_owner owner = {config->gid, clear_outputs, tasks};
+    int r = attempt_store_init(&tasks->store, config->state_dir, &owner, err);
     if (r >= 0)
-        r = starter_open(tasks->program, event, &tasks->starter, err);
+        r = starter_open(&config->starter, event, &tasks->starter, err);
     if (r >= 0)
         r = attempt_store_list(&tasks->store, on_found, tasks, err);
     if (r >= 0)
         r = cgroup_list(tasks->cgroup, on_found_cgroup, tasks, err);
+    if (r >= 0)
+        attempt_store_clear(&tasks->store);
     if (r < 0) {
         tasks_close(tasks);
         return r;
@@ -199,12 +211,13 @@ int tasks_remove(const struct tasks_config *config, struct err *err)
         r = err_set(err, EBUSY, "%u attempts below %s do not die", removal.left, config->cgroup);
     if (r < 0)
         return r;
-    if (rmdir(config->cgroup) < 0 && errno != ENOENT)
+    /* The starter itself may be there, and is not ours. */
+    if (!config->starter.socket[0] && rmdir(config->cgroup) < 0 && errno != ENOENT)
         return err_sys(err, errno, "removing the cgroup %s", config->cgroup);
     files_path(path, "%s/attempts", config->state_dir);
-    r = files_remove_tree(path, err);
+    r = tree_remove(path, err);
     files_path(path, "%s/outputs", config->state_dir);
-    return r < 0 ? r : files_remove_tree(path, err);
+    return r < 0 ? r : tree_remove(path, err);
 }
 
 void tasks_ask(struct tasks *tasks, uint64_t id)

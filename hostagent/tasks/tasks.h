@@ -23,31 +23,26 @@
 #include "hostagent/marks/marks.h"
 #include "hostagent/measurements.h"
 #include "hostagent/tasks/slots.h"
-#include "lib/attempt.h"
+#include "hostagent/tasks/starter.h"
+#include "lib/commands.h"
 #include "schemas/duopoly.pb.h"
 
 #include <systemd/sd-event.h>
 
 #define TASKS_MAX            4096
 #define TASKS_INPUTS         65536
-#define TASKS_COMMANDS       16
 #define TASKS_INPUTS_WAIT_MS 5000 /* for all StartInputs, then the start is refused */
 #define TASKS_START_WAIT_MS                                                                        \
     10000 /* for its process, then too: duopoly-task hangs, and is replaced */
 
-struct tasks_command {
-    char name[64];
-    char words[ATTEMPT_ARGUMENTS][256]; /* ends with "" */
-};
-
 struct tasks_config {
     const char *state_dir;
-    const char *program; /* duopoly-task */
-    const char *cgroup;  /* subtree; exists */
-    uint32_t uid, gid;   /* of commands, never 0 */
+    struct starter_config starter;
+    const char *cgroup; /* subtree; exists */
+    uint32_t gid;       /* of commands, never 0 */
     const duopoly_Resources *units;
     uint32_t units_n;
-    const struct tasks_command *commands; /* borrowed until tasks_close */
+    const struct command *commands; /* borrowed until tasks_close */
     uint32_t commands_n;
     struct marks *marks;
     struct measurements *measurements;

@@ -47,7 +47,7 @@ struct tasks {
     struct attempt_tree attempts;
     struct attempt_queue queue; /* in order of arrival, all units */
     uint32_t attempts_n;
-    char program[FILES_PATH], cgroup[FILES_PATH];
+    char cgroup[FILES_PATH];
     struct tasks_counters counters;
 };
 

@@ -13,14 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct tasks_command *find_command(const struct tasks *tasks, const char *name)
-{
-    for (uint32_t i = 0; i < tasks->config.commands_n; i++)
-        if (strcmp(tasks->config.commands[i].name, name) == 0)
-            return &tasks->config.commands[i];
-    return NULL;
-}
-
 void attempt_refuse(struct agent_attempt *attempt, const char *why)
 {
     struct tasks *tasks = attempt->tasks;
@@ -38,15 +30,12 @@ void attempt_refuse(struct agent_attempt *attempt, const char *why)
 static int order(struct agent_attempt *attempt, int parent_fd, int task_fd, struct err *err)
 {
     struct tasks *tasks = attempt->tasks;
-    const struct tasks_command *command = find_command(tasks, attempt->start.command);
     char record[FILES_PATH], output[FILES_PATH];
     int socket = -1;
     attempt_store_path(&tasks->store, attempt->start.attempt, record);
     attempt_store_output_path(&tasks->store, &attempt->start, output);
-    struct attempt_order one = {
-        .uid = tasks->config.uid, .gid = tasks->config.gid, .record = record, .output = output};
-    for (size_t n = 0; n < ATTEMPT_ARGUMENTS && command->words[n][0]; n++)
-        one.argv[n] = command->words[n];
+    const struct attempt_order one = {
+        .command = attempt->start.command, .record = record, .output = output};
     int r = starter_start(tasks->starter, &one, parent_fd, task_fd, &socket, err);
     return r < 0 ? r : attempt_watch(attempt, socket, err);
 }
@@ -195,7 +184,7 @@ static int on_inputs_late(sd_event_source *source, uint64_t usec, void *arg)
 /* NULL when the attempt may go on; else why not. */
 static const char *why_not(const struct tasks *tasks, const duopoly_Start *start)
 {
-    if (!find_command(tasks, start->command))
+    if (!command_named(tasks->config.commands, tasks->config.commands_n, start->command))
         return "no such command in this agent's list";
     if (!slots_possible(&tasks->slots, start->unit, &start->resources))
         return "more than the unit has, or no such unit";

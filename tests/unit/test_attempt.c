@@ -108,28 +108,26 @@ static void test_a_status_comes_back(void **state)
 static void test_an_order_comes_back(void **state)
 {
     (void)state;
-    struct attempt_order order = {.uid = 65534, .gid = 7, .record = "/run/a", .output = "/run/o"};
-    struct attempt_order back;
-    char text[ATTEMPT_ORDER], word[ATTEMPT_ORDER / 2];
-    for (int i = 0; i < ATTEMPT_ARGUMENTS; i++)
-        order.argv[i] = i % 2 ? "" : "word";
+    struct attempt_order order = {.command = "map", .record = "/run/a", .output = "/run/o"}, back;
+    char text[ATTEMPT_ORDER], word[ATTEMPT_ORDER + 1];
     int n = attempt_format_order(&order, text);
     assert_true(n > 0);
     assert_int_equal(attempt_parse_order(text, (size_t)n, &back), 0);
-    assert_int_equal(back.uid, 65534);
-    assert_int_equal(back.gid, 7);
+    assert_string_equal(back.command, "map");
     assert_string_equal(back.record, "/run/a");
     assert_string_equal(back.output, "/run/o");
-    for (int i = 0; i < ATTEMPT_ARGUMENTS; i++)
-        assert_string_equal(back.argv[i], order.argv[i]);
-    assert_null(back.argv[ATTEMPT_ARGUMENTS]);
-    assert_int_equal(attempt_parse_order(text, 12, &back), -EINVAL); /* cut short */
-    order.uid = 0;
+    assert_int_equal(attempt_parse_order(text, (size_t)n - 1, &back), -EINVAL); /* cut short */
+    assert_int_equal(attempt_parse_order(text, 7 + 7, &back), -EINVAL);         /* no command */
+    assert_int_equal(attempt_parse_order("/o\0/a\0map\0sh", 13, &back), -EINVAL);
+    assert_int_equal(attempt_parse_order("/o\0/a\0", 7, &back), -EINVAL);
+    order.command = NULL;
     n = attempt_format_order(&order, text);
-    assert_int_equal(attempt_parse_order(text, (size_t)n, &back), -EINVAL);
+    assert_int_equal(attempt_parse_order(text, (size_t)n, &back), 0);
+    assert_null(back.command);
+    assert_string_equal(back.output, "/run/o");
     memset(word, 'x', sizeof(word));
     word[sizeof(word) - 1] = 0;
-    order.argv[0] = order.argv[1] = word;
+    order.output = word;
     assert_int_equal(attempt_format_order(&order, text), -E2BIG);
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "hostagent/tasks/attempt_store.h"
+#include "lib/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,18 @@
 
 static char directory[] = "/tmp/duopoly-test-XXXXXX";
 static struct attempt_store store;
+
+static void clear(void *user, const char *folder)
+{
+    (void)user;
+    assert_int_equal(tree_clear(folder, ATTEMPT_GONE, NULL), 0);
+}
+
+static int init(struct attempt_store *one, const char *folder)
+{
+    const struct attempt_store_owner owner = {.gid = getgid(), .clear = clear};
+    return attempt_store_init(one, folder, &owner, NULL);
+}
 
 static duopoly_Start start_of(uint64_t attempt, uint64_t job)
 {
@@ -132,7 +145,7 @@ static void test_a_full_file_system(void **state)
     files_path(filler, "%s/filler", small);
     assert_int_equal(mkdir(small, 0755), 0);
     assert_int_equal(mount("none", small, "tmpfs", 0, "size=64k"), 0);
-    int made = attempt_store_init(&on_small, small, getuid(), getgid(), NULL);
+    int made = init(&on_small, small);
     made = made < 0 ? made : attempt_store_make(&on_small, &start, NULL, 0, NULL);
     int fd = open(filler, O_WRONLY | O_CREAT, 0600);
     while (write(fd, bytes, sizeof(bytes)) > 0)
@@ -204,14 +217,13 @@ static void test_a_link_is_no_output_and_is_not_followed(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    return mkdtemp(directory) ? attempt_store_init(&store, directory, getuid(), getgid(), NULL)
-                              : -1;
+    return mkdtemp(directory) ? init(&store, directory) : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    return files_remove_tree(directory, NULL);
+    return tree_remove(directory, NULL);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 
 #include "hostagent/marks/mark_driver.h"
 #include "hostagent/tasks/cgroup.h"
+#include "lib/tree.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -217,7 +218,7 @@ static int tear_down(void **state)
     (void)state;
     umount(bpffs);
     rmdir(cgroup);
-    return files_remove_tree(directory, NULL);
+    return tree_remove(directory, NULL);
 }
 
 int main(void)

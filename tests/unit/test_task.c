@@ -1,0 +1,149 @@
+/* What duopoly-task knows by itself: whose processes commands are and which there are; and that
+ * what becomes that user has no other right left. */
+#include "tests/unit/test.h"
+
+#include "hostagent/task/rights.h"
+#include "hostagent/task/settings.h"
+#include "lib/tree.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/duopoly-test-XXXXXX";
+
+static int read_text(const char *text, struct task_settings *settings, struct err *err)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%s/agent.yaml", folder);
+    FILE *file = fopen(path, "w");
+    fputs(text, file);
+    fclose(file);
+    return task_settings_read(path, settings, err);
+}
+
+static void test_its_part_of_the_agent_s_configuration(void **state)
+{
+    (void)state;
+    static struct task_settings settings;
+    struct err err = {0};
+    assert_int_equal(task_settings_read("schemas/duopoly-agent.yaml", &settings, &err), 0);
+    assert_int_equal(settings.commands_n, 2);
+    assert_int_equal(settings.uid, 65534);
+    const struct command *reduce = command_named(settings.commands, settings.commands_n, "reduce");
+    assert_string_equal(reduce->words[0], "/usr/lib/duopoly/replay-reduce");
+    assert_int_equal(reduce->words_n, 1);
+    assert_null(command_named(settings.commands, settings.commands_n, "sh"));
+    assert_int_equal(read_text("name: x\ntasks: {cgroup: y, user: daemon}\n", &settings, &err), 0);
+    assert_int_equal(settings.commands_n, 0);
+    assert_int_equal(settings.uid, 1);
+}
+
+static void test_wrong_users_and_commands_are_refused(void **state)
+{
+    (void)state;
+    static struct task_settings settings;
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"tasks: {user: root}\n", "commands never run as root: tasks.user is 'root'"},
+        {"tasks: {user: nosuchuser}\n", "there is no user 'nosuchuser' (tasks.user)"},
+        {"tasks: {commands: [{name: map}]}\n", "agent.yaml:1:20: 'argv' is missing"},
+        {"tasks: {commands: [{name: map, argv: [a], shell: yes}]}\n", "unknown key 'shell'"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        assert_true(read_text(cases[i].text, &settings, &err) < 0);
+        assert_non_null(strstr(err.text, cases[i].words));
+    }
+}
+
+/* 0, or which of the promises is not kept. */
+static int has_rights_left(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    if (rights_become(65534, 65534) < 0 || getuid() != 65534 || getgroups(0, NULL) != 0)
+        return 1;
+    if (setresuid(0, 0, 0) == 0 || setresgid(0, 0, 0) == 0)
+        return 2;
+    if (syscall(SYS_capget, &header, data) < 0 || data[0].permitted || data[1].permitted ||
+        data[0].inheritable || data[1].inheritable)
+        return 3;
+    return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 4;
+}
+
+static int keeps_more_than_kill(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    if (rights_keep_kill() < 0 || syscall(SYS_capget, &header, data) < 0)
+        return 1;
+    return data[0].permitted != 1u << CAP_KILL || data[1].permitted ||
+           setresuid(65534, 65534, 65534) == 0;
+}
+
+static int in_a_fork(int (*check)(void))
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(check());
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void test_rights_are_given_away_for_good(void **state)
+{
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    assert_int_equal(in_a_fork(has_rights_left), 0);
+    assert_int_equal(in_a_fork(keeps_more_than_kill), 0);
+}
+
+static void test_only_what_has_gone_is_cleared(void **state)
+{
+    (void)state;
+    char path[128];
+    static const char *const made[] = {"gone-1", "gone-1/a", "1-2-3-4", "gone"};
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, made[i]);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    assert_int_equal(tree_clear(folder, ATTEMPT_GONE, NULL), 0);
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, made[i]);
+        assert_int_equal(access(path, F_OK), i < 2 ? -1 : 0);
+    }
+    assert_int_equal(tree_clear("/no/such/folder", ATTEMPT_GONE, NULL), -ENOENT);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return tree_remove(folder, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_its_part_of_the_agent_s_configuration),
+        cmocka_unit_test(test_wrong_users_and_commands_are_refused),
+        cmocka_unit_test(test_rights_are_given_away_for_good),
+        cmocka_unit_test(test_only_what_has_gone_is_cleared),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
