@@ -27,8 +27,9 @@ int agents_zmq_open(sd_event *loop, const char *address, const struct wire_zmq_l
     struct agents_zmq *door = calloc(1, sizeof(*door));
     if (!door)
         return err_sys(err, ENOMEM, "%s", address);
-    const struct wire_zmq_handler handler = {on_message, on_malformed, NULL, NULL, door};
-    int r = wire_zmq_listen(loop, address, limits, &handler, &door->endpoint, err);
+    const struct wire_zmq_handler handler = {
+        .on_message = on_message, .on_malformed = on_malformed, .user = door};
+    int r = wire_zmq_listen(loop, address, limits, NULL, &handler, &door->endpoint, err);
     if (r < 0) {
         free(door);
         return r;

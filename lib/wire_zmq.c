@@ -1,10 +1,13 @@
 #include "lib/wire_zmq.h"
+#include "lib/fnv1a.h"
+#include "lib/wire_zmq_curve.h"
+#include "lib/wire_zmq_edge.h"
+#include "lib/wire_zmq_queue.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <zmq.h>
 
 #define TOS_CS6      0xc0 /* RFC 2474: class selector 6, the control band */
@@ -12,24 +15,10 @@
 #define PEER_BIT     (UINT64_C(1) << 32) /* so that no peer is 0 */
 #define ADDRESS_SIZE 256
 
-/* A message that waits for the DEALER's pipe. */
-struct queued {
-    TAILQ_ENTRY(queued) link;
-    enum wire_class class;
-    size_t length;
-    uint8_t bytes[];
-};
-TAILQ_HEAD(queued_list, queued);
+#define UNBIND_MS 1000
 
-/* A ZeroMQ socket in the loop. ZMQ_FD is edge-triggered and also swallowed by our own sends:
- * whether something is to be done is asked again before each wait, and `again` makes the loop come
- * back without a wait. */
-struct edge {
-    void *socket;
-    sd_event_source *io;
-    sd_event_source *again;
-    void (*drain)(struct wire_zmq *endpoint);
-};
+#define RETRY_USEC     100000u /* after a refused handshake; doubled up to */
+#define RETRY_MAX_USEC 1600000u
 
 struct wire_zmq {
     sd_event *loop;
@@ -37,14 +26,20 @@ struct wire_zmq {
     struct wire_zmq_counters counters;
     void *context;
     int type; /* ZMQ_ROUTER or ZMQ_DEALER */
-    struct edge data;
-    struct edge monitor;        /* connection events; at a ROUTER for its door */
-    unsigned generation;        /* of the socket, names its monitor */
-    struct wire_zmq_door *door; /* ROUTER with limits */
-    sd_event_source *tick;
-    bool up;
-    struct queued_list queue;
-    size_t reports, results; /* in the queue */
+    struct wire_zmq_edge data;
+    struct wire_zmq_edge monitor; /* connection events; at a ROUTER for its door */
+    unsigned generation;          /* of the socket, names its monitor */
+    struct wire_zmq_door *door;   /* ROUTER with limits */
+    struct wire_zmq_guard guard;  /* ROUTER; own NULL: anybody may enter */
+    struct wire_zmq_zap *zap;
+    struct key_file keys;   /* DEALER; without a name: none */
+    int believed;           /* which of the controller's keys is tried */
+    sd_event_source *tick;  /* of the door */
+    sd_event_source *retry; /* DEALER with keys: the next connection after a refused one */
+    unsigned refusals;      /* in a row */
+    bool up;                /* DEALER */
+    bool listening;         /* ROUTER with limits */
+    struct wire_zmq_queue queue;
     char address[ADDRESS_SIZE];
     duopoly_Envelope incoming;
     uint8_t outgoing[WIRE_MAX_BYTES];
@@ -62,86 +57,6 @@ static uint64_t now_usec(const struct wire_zmq *endpoint)
     return usec;
 }
 
-static int socket_events(void *socket)
-{
-    int events = 0;
-    size_t size = sizeof(events);
-    if (zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) < 0)
-        return 0;
-    return events;
-}
-
-static bool edge_has_work(const struct wire_zmq *endpoint, const struct edge *edge)
-{
-    int events = socket_events(edge->socket);
-    return (events & ZMQ_POLLIN) ||
-           (edge == &endpoint->data && (events & ZMQ_POLLOUT) && !TAILQ_EMPTY(&endpoint->queue));
-}
-
-static struct edge *edge_of(struct wire_zmq *endpoint, const sd_event_source *source)
-{
-    return source == endpoint->monitor.io || source == endpoint->monitor.again ? &endpoint->monitor
-                                                                               : &endpoint->data;
-}
-
-static int on_io(sd_event_source *source, int fd, uint32_t revents, void *user)
-{
-    (void)fd, (void)revents;
-    edge_of(user, source)->drain(user);
-    return 0;
-}
-
-static int on_again(sd_event_source *source, void *user)
-{
-    edge_of(user, source)->drain(user);
-    return 0;
-}
-
-static int on_prepare(sd_event_source *source, void *user)
-{
-    struct edge *edge = edge_of(user, source);
-    if (!edge_has_work(user, edge))
-        return 0;
-    return sd_event_source_set_enabled(edge->again, SD_EVENT_ONESHOT);
-}
-
-static void edge_remove(struct edge *edge)
-{
-    edge->io = sd_event_source_disable_unref(edge->io);
-    edge->again = sd_event_source_disable_unref(edge->again);
-    if (edge->socket)
-        zmq_close(edge->socket);
-    edge->socket = NULL;
-}
-
-static int edge_add(struct wire_zmq *endpoint, struct edge *edge)
-{
-    int fd, r;
-    size_t size = sizeof(fd);
-    if (zmq_getsockopt(edge->socket, ZMQ_FD, &fd, &size) < 0)
-        return -zmq_errno();
-    if ((r = sd_event_add_io(endpoint->loop, &edge->io, fd, EPOLLIN, on_io, endpoint)) < 0 ||
-        (r = sd_event_source_set_prepare(edge->io, on_prepare)) < 0 ||
-        (r = sd_event_add_defer(endpoint->loop, &edge->again, on_again, endpoint)) < 0)
-        return r;
-    /* A defer source is always the longest pending one: among equals it would starve timers and
-     * other sockets. */
-    return sd_event_source_set_priority(edge->again, SD_EVENT_PRIORITY_NORMAL + 1);
-}
-
-static bool has_more(void *socket)
-{
-    int more = 0;
-    size_t size = sizeof(more);
-    return zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size) == 0 && more;
-}
-
-static void rest_drop(void *socket)
-{
-    while (has_more(socket) && zmq_recv(socket, NULL, 0, ZMQ_DONTWAIT) >= 0)
-        ;
-}
-
 /* The number in a routing id that ROUTER made (a zero byte and 32 bits); 0 for what a peer chose
  * for itself. */
 static uint64_t peer_number(const zmq_msg_t *id)
@@ -154,20 +69,44 @@ static uint64_t peer_number(const zmq_msg_t *id)
     return number | PEER_BIT;
 }
 
+static uint64_t hash_of(const char *user_id)
+{
+    return fnv1a(FNV1A_NOTHING, user_id, strlen(user_id));
+}
+
+/* Notes over which connection it came. False: nobody can say who sent it, so nobody did. */
+static bool message_sender_is_known(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *message,
+                                    const char *identity)
+{
+    int fd = zmq_msg_get(message, ZMQ_SRCFD);
+    if (endpoint->guard.own && !identity) {
+        endpoint->counters.nameless++;
+        wire_zmq_door_break(endpoint->door, fd);
+        return false;
+    }
+    wire_zmq_door_heard(endpoint->door, fd, peer, identity ? hash_of(identity) : 0,
+                        now_usec(endpoint));
+    return true;
+}
+
 static void message_hand_over(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *message)
 {
     struct err err;
     const char *identity = zmq_msg_gets(message, "User-Id");
+    if (identity && !*identity)
+        identity = NULL;
     endpoint->counters.received++;
-    if (wire_decode(zmq_msg_data(message), zmq_msg_size(message), &endpoint->incoming, &err) < 0) {
-        endpoint->counters.malformed++;
-        endpoint->handler.on_malformed(endpoint->handler.user, peer, &err);
+    bool well =
+        wire_decode(zmq_msg_data(message), zmq_msg_size(message), &endpoint->incoming, &err) == 0;
+    if (endpoint->door && (well || endpoint->guard.own) &&
+        !message_sender_is_known(endpoint, peer, message, identity))
+        return;
+    if (well) {
+        endpoint->handler.on_message(endpoint->handler.user, peer, identity, &endpoint->incoming);
         return;
     }
-    if (endpoint->door)
-        wire_zmq_door_heard(endpoint->door, zmq_msg_get(message, ZMQ_SRCFD), now_usec(endpoint));
-    endpoint->handler.on_message(endpoint->handler.user, peer,
-                                 identity && *identity ? identity : NULL, &endpoint->incoming);
+    endpoint->counters.malformed++;
+    endpoint->handler.on_malformed(endpoint->handler.user, peer, &err);
 }
 
 /* Receives one message of one frame behind, at a ROUTER, the peer's. False if there was none. */
@@ -180,13 +119,13 @@ static bool message_receive(struct wire_zmq *endpoint)
     bool well = came;
     if (came && endpoint->type == ZMQ_ROUTER) {
         peer = peer_number(&frame);
-        well = peer && has_more(endpoint->data.socket) &&
+        well = peer && wire_zmq_has_more(endpoint->data.socket) &&
                zmq_msg_recv(&frame, endpoint->data.socket, ZMQ_DONTWAIT) >= 0;
     }
-    if (came && (!well || has_more(endpoint->data.socket))) {
+    if (came && (!well || wire_zmq_has_more(endpoint->data.socket))) {
         well = false;
         endpoint->counters.malformed++;
-        rest_drop(endpoint->data.socket);
+        wire_zmq_rest_drop(endpoint->data.socket);
     }
     if (well)
         message_hand_over(endpoint, peer, &frame);
@@ -194,64 +133,64 @@ static bool message_receive(struct wire_zmq *endpoint)
     return came;
 }
 
-static void queue_remove(struct wire_zmq *endpoint, struct queued *message)
-{
-    TAILQ_REMOVE(&endpoint->queue, message, link);
-    *(message->class == WIRE_REPORT ? &endpoint->reports : &endpoint->results) -= 1;
-    free(message);
-}
-
-static void queue_clear(struct wire_zmq *endpoint)
-{
-    struct queued *message;
-    while ((message = TAILQ_FIRST(&endpoint->queue)))
-        queue_remove(endpoint, message);
-}
-
-static void oldest_report_drop(struct wire_zmq *endpoint)
-{
-    struct queued *message;
-    TAILQ_FOREACH (message, &endpoint->queue, link) {
-        if (message->class != WIRE_REPORT)
-            continue;
-        endpoint->counters.dropped_reports++;
-        queue_remove(endpoint, message);
-        return;
-    }
-}
-
-static int queue_append(struct wire_zmq *endpoint, enum wire_class class, const uint8_t *bytes,
-                        size_t length)
-{
-    if (class == WIRE_RESULT && endpoint->results >= DEALER_RESULTS)
-        return -ENOBUFS;
-    if (class == WIRE_REPORT && endpoint->reports >= DEALER_REPORTS)
-        oldest_report_drop(endpoint);
-    struct queued *message = malloc(sizeof(*message) + length);
-    if (!message)
-        return -ENOBUFS;
-    message->class = class;
-    message->length = length;
-    memcpy(message->bytes, bytes, length);
-    TAILQ_INSERT_TAIL(&endpoint->queue, message, link);
-    *(class == WIRE_REPORT ? &endpoint->reports : &endpoint->results) += 1;
-    return 0;
-}
-
 static bool queue_flush_one(struct wire_zmq *endpoint)
 {
-    struct queued *message = TAILQ_FIRST(&endpoint->queue);
+    struct wire_zmq_queued *message = wire_zmq_queue_first(&endpoint->queue);
     if (!message ||
         zmq_send(endpoint->data.socket, message->bytes, message->length, ZMQ_DONTWAIT) < 0)
         return false;
     endpoint->counters.sent++;
-    queue_remove(endpoint, message);
+    wire_zmq_queue_remove(&endpoint->queue, message);
     return true;
 }
 
-static void data_drain(struct wire_zmq *endpoint)
+/* Reads one event: a frame with its number and value, a frame with the address. 0 if there was
+ * none. */
+static int monitor_event(void *socket, int32_t *ret_value)
 {
+    zmq_msg_t frame;
+    uint16_t event = 0;
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) >= (int)(sizeof(event) + sizeof(*ret_value))) {
+        memcpy(&event, zmq_msg_data(&frame), sizeof(event));
+        memcpy(ret_value, (char *)zmq_msg_data(&frame) + sizeof(event), sizeof(*ret_value));
+    }
+    zmq_msg_close(&frame);
+    wire_zmq_rest_drop(socket);
+    return event;
+}
+
+static void door_drain(void *user)
+{
+    struct wire_zmq *endpoint = user;
+    int event;
+    int32_t value;
+    while ((event = monitor_event(endpoint->monitor.socket, &value))) {
+        if ((event & WIRE_ZMQ_REFUSALS)) {
+            endpoint->guard.refused(endpoint->guard.user, "", wire_zmq_refusal_words(event, value));
+            continue;
+        }
+        if (event == ZMQ_EVENT_LISTENING || event == ZMQ_EVENT_CLOSED)
+            endpoint->listening = event == ZMQ_EVENT_LISTENING;
+        uint64_t gone = wire_zmq_door_event(endpoint->door, event, value, now_usec(endpoint));
+        if (gone && endpoint->handler.on_gone)
+            endpoint->handler.on_gone(endpoint->handler.user, gone);
+    }
+}
+
+static bool waits_to_send(const void *user)
+{
+    const struct wire_zmq *endpoint = user;
+    return wire_zmq_queue_first(&endpoint->queue) != NULL;
+}
+
+static void data_drain(void *user)
+{
+    struct wire_zmq *endpoint = user;
     for (int i = 0; i < BURST; i++) {
+        /* A message comes after the event of its connection: what a descriptor is, is known then. */
+        if (endpoint->door)
+            door_drain(endpoint);
         bool flushed = queue_flush_one(endpoint);
         if (!message_receive(endpoint) && !flushed)
             return;
@@ -281,9 +220,10 @@ static int dealer_send(struct wire_zmq *endpoint, enum wire_class class, size_t 
     if (!endpoint->up)
         return -ENOTCONN;
     /* What waits already goes first: the order of a session is kept. */
-    if (!TAILQ_EMPTY(&endpoint->queue) ||
+    if (wire_zmq_queue_first(&endpoint->queue) ||
         zmq_send(endpoint->data.socket, endpoint->outgoing, length, ZMQ_DONTWAIT) < 0)
-        return queue_append(endpoint, class, endpoint->outgoing, length);
+        return wire_zmq_queue_append(&endpoint->queue, class, endpoint->outgoing, length,
+                                     &endpoint->counters.dropped_reports);
     endpoint->counters.sent++;
     return 0;
 }
@@ -299,40 +239,48 @@ int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class clas
                                         : dealer_send(endpoint, class, length);
 }
 
-/* Reads one event: a frame with its number and value, a frame with the address. 0 if there was
- * none. */
-static int monitor_event(void *socket, int32_t *ret_value)
+static void sockets_close(struct wire_zmq *endpoint)
 {
-    zmq_msg_t frame;
-    uint16_t event = 0;
-    zmq_msg_init(&frame);
-    if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) >= (int)(sizeof(event) + sizeof(*ret_value))) {
-        memcpy(&event, zmq_msg_data(&frame), sizeof(event));
-        memcpy(ret_value, (char *)zmq_msg_data(&frame) + sizeof(event), sizeof(*ret_value));
-    }
-    zmq_msg_close(&frame);
-    rest_drop(socket);
-    return event;
+    if (endpoint->monitor.socket)
+        zmq_socket_monitor(endpoint->data.socket, NULL, 0);
+    wire_zmq_edge_remove(&endpoint->monitor);
+    wire_zmq_edge_remove(&endpoint->data);
+    wire_zmq_queue_clear(&endpoint->queue);
+    endpoint->up = false;
 }
 
-static void door_drain(struct wire_zmq *endpoint)
+/* libzmq would try again ten times a second with the same key, or never. */
+static void handshake_refused(struct wire_zmq *endpoint, int event)
 {
-    int event;
-    int32_t value;
-    while ((event = monitor_event(endpoint->monitor.socket, &value)))
-        wire_zmq_door_event(endpoint->door, event, value, now_usec(endpoint));
+    unsigned doublings = endpoint->refusals < 5 ? endpoint->refusals : 5;
+    uint64_t wait_usec = (uint64_t)RETRY_USEC << doublings;
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && endpoint->handler.on_refused)
+        endpoint->handler.on_refused(endpoint->handler.user);
+    else if (*endpoint->keys.controllers[1])
+        endpoint->believed = !endpoint->believed;
+    endpoint->refusals++;
+    sockets_close(endpoint);
+    sd_event_source_set_time_relative(endpoint->retry,
+                                      wait_usec < RETRY_MAX_USEC ? wait_usec : RETRY_MAX_USEC);
+    sd_event_source_set_enabled(endpoint->retry, SD_EVENT_ONESHOT);
 }
 
-static void monitor_drain(struct wire_zmq *endpoint)
+static void monitor_drain(void *user)
 {
+    struct wire_zmq *endpoint = user;
     int event;
     int32_t value;
     while ((event = monitor_event(endpoint->monitor.socket, &value))) {
+        if ((event & WIRE_ZMQ_REFUSALS)) {
+            handshake_refused(endpoint, event);
+            return;
+        }
         bool up = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
         if (up == endpoint->up)
             continue;
         endpoint->up = up;
-        queue_clear(endpoint);
+        endpoint->refusals = 0;
+        wire_zmq_queue_clear(&endpoint->queue);
         if (up)
             endpoint->handler.on_up(endpoint->handler.user);
         else
@@ -341,20 +289,20 @@ static void monitor_drain(struct wire_zmq *endpoint)
 }
 
 /* Without a high-water mark: at one, ZeroMQ's own thread would wait for us. */
-static int monitor_open(struct wire_zmq *endpoint, int events,
-                        void (*drain)(struct wire_zmq *endpoint))
+static int monitor_open(struct wire_zmq *endpoint, int events, void (*drain)(void *user))
 {
     const int unlimited = 0;
     char name[64];
     snprintf(name, sizeof(name), "inproc://connection-%u", endpoint->generation++);
     endpoint->monitor.drain = drain;
+    endpoint->monitor.user = endpoint;
     endpoint->monitor.socket = zmq_socket(endpoint->context, ZMQ_PAIR);
     if (!endpoint->monitor.socket ||
         zmq_setsockopt(endpoint->monitor.socket, ZMQ_RCVHWM, &unlimited, sizeof(unlimited)) < 0 ||
         zmq_socket_monitor(endpoint->data.socket, name, events) < 0 ||
         zmq_connect(endpoint->monitor.socket, name) < 0)
         return -zmq_errno();
-    return edge_add(endpoint, &endpoint->monitor);
+    return wire_zmq_edge_add(&endpoint->monitor, endpoint->loop);
 }
 
 static const struct option {
@@ -391,18 +339,29 @@ static int options_set(const struct wire_zmq *endpoint)
     return 0;
 }
 
+static int keys_show(const struct wire_zmq *endpoint)
+{
+    const struct key_file *keys = &endpoint->keys;
+    if (!*keys->name)
+        return 0;
+    return wire_zmq_curve_show(endpoint->data.socket, &keys->pair,
+                               keys->controllers[endpoint->believed]);
+}
+
 static int data_open(struct wire_zmq *endpoint)
 {
     endpoint->data.drain = data_drain;
+    endpoint->data.wants_to_send = waits_to_send;
+    endpoint->data.user = endpoint;
     endpoint->data.socket = zmq_socket(endpoint->context, endpoint->type);
-    if (!endpoint->data.socket || options_set(endpoint) < 0)
+    if (!endpoint->data.socket || options_set(endpoint) < 0 || keys_show(endpoint) < 0)
         return -zmq_errno();
-    return edge_add(endpoint, &endpoint->data);
+    return wire_zmq_edge_add(&endpoint->data, endpoint->loop);
 }
 
 static int endpoint_create(sd_event *loop, int type, const char *address,
-                           const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
-                           struct err *err)
+                           const struct key_file *keys, const struct wire_zmq_handler *handler,
+                           struct wire_zmq **ret_endpoint, struct err *err)
 {
     if (strlen(address) >= ADDRESS_SIZE)
         return err_set(err, EINVAL, "the address '%s' is too long", address);
@@ -412,8 +371,10 @@ static int endpoint_create(sd_event *loop, int type, const char *address,
     endpoint->loop = sd_event_ref(loop);
     endpoint->handler = *handler;
     endpoint->type = type;
+    if (keys)
+        endpoint->keys = *keys;
     strcpy(endpoint->address, address);
-    TAILQ_INIT(&endpoint->queue);
+    wire_zmq_queue_init(&endpoint->queue);
     endpoint->context = zmq_ctx_new();
     int r = endpoint->context ? data_open(endpoint) : -zmq_errno();
     if (r < 0) {
@@ -438,7 +399,8 @@ static int door_open(struct wire_zmq *endpoint, const struct wire_zmq_limits *li
     int r = endpoint->door ? 0 : -ENOMEM;
     if (r == 0)
         r = monitor_open(endpoint,
-                         ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED,
+                         ZMQ_EVENT_LISTENING | ZMQ_EVENT_CLOSED | ZMQ_EVENT_ACCEPTED |
+                             ZMQ_EVENT_DISCONNECTED | (endpoint->guard.own ? WIRE_ZMQ_UNASKED : 0),
                          door_drain);
     if (r >= 0)
         r = sd_event_add_time_relative(endpoint->loop, &endpoint->tick, CLOCK_MONOTONIC,
@@ -446,32 +408,80 @@ static int door_open(struct wire_zmq *endpoint, const struct wire_zmq_limits *li
     return r < 0 ? r : sd_event_source_set_enabled(endpoint->tick, SD_EVENT_ON);
 }
 
+static int guard_open(struct wire_zmq *endpoint, const struct wire_zmq_guard *guard)
+{
+    endpoint->guard = *guard;
+    int r = wire_zmq_zap_open(endpoint->loop, endpoint->context, &endpoint->guard, &endpoint->zap);
+    return r < 0                                                                  ? r
+           : wire_zmq_curve_serve(endpoint->data.socket, endpoint->guard.own) < 0 ? -errno
+                                                                                  : 0;
+}
+
+static int router_bind(struct wire_zmq *endpoint, struct err *err)
+{
+    size_t size = ADDRESS_SIZE;
+    if (zmq_bind(endpoint->data.socket, endpoint->address) < 0 ||
+        zmq_getsockopt(endpoint->data.socket, ZMQ_LAST_ENDPOINT, endpoint->address, &size) < 0)
+        return zmq_fail(err, "cannot listen on", endpoint->address);
+    return 0;
+}
+
 int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_limits *limits,
-                    const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
-                    struct err *err)
+                    const struct wire_zmq_guard *guard, const struct wire_zmq_handler *handler,
+                    struct wire_zmq **ret_endpoint, struct err *err)
 {
     struct wire_zmq *endpoint;
-    size_t size = ADDRESS_SIZE;
-    int r = endpoint_create(loop, ZMQ_ROUTER, address, handler, &endpoint, err);
+    int r = endpoint_create(loop, ZMQ_ROUTER, address, NULL, handler, &endpoint, err);
     if (r < 0)
         return r;
-    if (limits && (r = door_open(endpoint, limits)) < 0) {
+    if (guard && (r = guard_open(endpoint, guard)) < 0)
+        err_sys(err, -r, "nobody could be asked for a key on %s", address);
+    else if (limits && (r = door_open(endpoint, limits)) < 0)
+        err_sys(err, -r, "cannot watch the connections of %s", address);
+    else
+        r = router_bind(endpoint, err);
+    if (r < 0)
         wire_zmq_close(endpoint);
-        return err_sys(err, -r, "cannot watch the connections of %s", address);
+    else
+        *ret_endpoint = endpoint;
+    return r;
+}
+
+/* WHY: the address is free when ZeroMQ's own thread has closed the listener, and only then may it
+ * be bound again; it takes well under a millisecond. */
+static int listener_wait_closed(struct wire_zmq *endpoint)
+{
+    zmq_pollitem_t item = {.socket = endpoint->monitor.socket, .events = ZMQ_POLLIN};
+    while (endpoint->listening) {
+        int n = zmq_poll(&item, 1, UNBIND_MS);
+        if (n <= 0)
+            return n < 0 ? -zmq_errno() : -ETIMEDOUT;
+        door_drain(endpoint);
     }
-    if (zmq_bind(endpoint->data.socket, address) < 0 ||
-        zmq_getsockopt(endpoint->data.socket, ZMQ_LAST_ENDPOINT, endpoint->address, &size) < 0) {
-        r = zmq_fail(err, "cannot listen on", address);
-        wire_zmq_close(endpoint);
-        return r;
-    }
-    *ret_endpoint = endpoint;
     return 0;
+}
+
+int wire_zmq_listen_anew(struct wire_zmq *endpoint, struct err *err)
+{
+    int r = zmq_unbind(endpoint->data.socket, endpoint->address) < 0
+                ? -zmq_errno()
+                : listener_wait_closed(endpoint);
+    if (r == 0 && wire_zmq_curve_serve(endpoint->data.socket, endpoint->guard.own) < 0)
+        r = -errno;
+    if (r < 0)
+        return err_sys(err, -r, "%s cannot be left for a new key", endpoint->address);
+    return router_bind(endpoint, err);
+}
+
+void wire_zmq_cut(struct wire_zmq *endpoint, const char *identity)
+{
+    wire_zmq_door_cut(endpoint->door, hash_of(identity));
 }
 
 static int dealer_connect(struct wire_zmq *endpoint, struct err *err)
 {
-    int r = monitor_open(endpoint, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED,
+    int r = monitor_open(endpoint,
+                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | WIRE_ZMQ_REFUSALS,
                          monitor_drain);
     if (r < 0)
         return err_sys(err, -r, "cannot watch the connection to %s", endpoint->address);
@@ -480,14 +490,24 @@ static int dealer_connect(struct wire_zmq *endpoint, struct err *err)
     return 0;
 }
 
-int wire_zmq_connect(sd_event *loop, const char *address, const struct wire_zmq_handler *handler,
-                     struct wire_zmq **ret_endpoint, struct err *err)
+static int on_retry(sd_event_source *source, uint64_t usec, void *user)
+{
+    (void)source, (void)usec;
+    return wire_zmq_reconnect(user, NULL);
+}
+
+int wire_zmq_connect(sd_event *loop, const char *address, const struct key_file *keys,
+                     const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
+                     struct err *err)
 {
     struct wire_zmq *endpoint;
-    int r = endpoint_create(loop, ZMQ_DEALER, address, handler, &endpoint, err);
+    int r = endpoint_create(loop, ZMQ_DEALER, address, keys, handler, &endpoint, err);
     if (r < 0)
         return r;
-    if ((r = dealer_connect(endpoint, err)) < 0) {
+    r = sd_event_add_time(loop, &endpoint->retry, CLOCK_MONOTONIC, UINT64_MAX, 1000, on_retry,
+                          endpoint);
+    r = r < 0 ? err_sys(err, -r, "a timer") : dealer_connect(endpoint, err);
+    if (r < 0) {
         wire_zmq_close(endpoint);
         return r;
     }
@@ -495,23 +515,20 @@ int wire_zmq_connect(sd_event *loop, const char *address, const struct wire_zmq_
     return 0;
 }
 
-static void sockets_close(struct wire_zmq *endpoint)
-{
-    if (endpoint->monitor.socket)
-        zmq_socket_monitor(endpoint->data.socket, NULL, 0);
-    edge_remove(&endpoint->monitor);
-    edge_remove(&endpoint->data);
-    queue_clear(endpoint);
-    endpoint->up = false;
-}
-
 int wire_zmq_reconnect(struct wire_zmq *endpoint, struct err *err)
 {
+    sd_event_source_set_enabled(endpoint->retry, SD_EVENT_OFF);
     sockets_close(endpoint);
     int r = data_open(endpoint);
     if (r < 0)
         return err_sys(err, -r, "no socket for %s", endpoint->address);
     return dealer_connect(endpoint, err);
+}
+
+void wire_zmq_set_keys(struct wire_zmq *endpoint, const struct key_file *keys)
+{
+    endpoint->keys = *keys;
+    endpoint->believed = 0;
 }
 
 const char *wire_zmq_address(const struct wire_zmq *endpoint)
@@ -534,8 +551,11 @@ void wire_zmq_close(struct wire_zmq *endpoint)
     if (!endpoint)
         return;
     sd_event_source_disable_unref(endpoint->tick);
+    sd_event_source_disable_unref(endpoint->retry);
     sockets_close(endpoint);
     wire_zmq_door_close(endpoint->door);
+    wire_zmq_zap_close(endpoint->zap);
+    key_file_wipe(&endpoint->keys);
     if (endpoint->context)
         zmq_ctx_term(endpoint->context);
     sd_event_unref(endpoint->loop);

@@ -7,9 +7,12 @@
  * (HELLO, sequences, silence) are their owners' affair (wire.h).
  *
  * Identity: ROUTER names a connection by a number that it makes itself; peers set no routing id,
- * and one that does is ignored and counted. Who a peer *is* is said by its HELLO on plain loopback
- * and in namespaces; on_message carries an identity of its own (NULL there) so that keys can decide
- * it without another change.
+ * and one that does is ignored and counted. Who a peer *is* is the guard's word, given when its
+ * key was shown (RFC 26, CURVE), and comes with each message; a message without it is dropped and
+ * its connection cut. Without a guard there is no identity (NULL): its HELLO says who it is.
+ *
+ * A DEALER with keys believes a controller that holds one of two: it tries one and then the other.
+ * Where a handshake fails it comes back after 0.1 s, then twice as long each time up to 1.6 s.
  *
  * Queues: a ROUTER's peer that does not read has ROUTER_QUEUE messages in ZeroMQ, then sending
  * answers −ENOBUFS and its owner ends the session. A DEALER has DEALER_PIPE in ZeroMQ and behind
@@ -25,6 +28,7 @@
 #pragma once
 
 #include "lib/err.h"
+#include "lib/keys.h"
 #include "lib/wire.h"
 #include "lib/wire_zmq_door.h"
 
@@ -34,6 +38,9 @@
 #define DEALER_PIPE    64
 #define DEALER_REPORTS 256
 #define DEALER_RESULTS 16384
+
+#define WIRE_USER_ID    80 /* bytes of an identity, with its NUL */
+#define WIRE_ZAP_DOMAIN "duopoly"
 
 enum wire_class { WIRE_REPORT, WIRE_RESULT };
 
@@ -52,25 +59,56 @@ struct wire_zmq_handler {
     void (*on_up)(void *user);
     void (*on_down)(void *user);
     void *user;
+    /* ROUTER with limits; may be NULL. A peer that had said something is gone. */
+    void (*on_gone)(void *user, uint64_t peer);
+    /* DEALER with keys; may be NULL. The controller does not take our key. */
+    void (*on_refused)(void *user);
+};
+
+/* ROUTER: who may enter. */
+struct wire_zmq_guard {
+    const struct key_pair *own; /* borrowed; looked at again by wire_zmq_listen_anew */
+    /* Somebody proved to hold the secret half of `public` (Z85): sets what he is called, or "" to
+     * keep him out. `address` is his, without a port. */
+    void (*admit)(void *user, const char *public, const char *address,
+                  char ret_identity[WIRE_USER_ID]);
+    /* Somebody could not even be asked, and was kept out; `address` may be "". */
+    void (*refused)(void *user, const char *address, const char *why);
+    void *user;
 };
 
 struct wire_zmq_counters {
     uint64_t received, sent;  /* messages */
     uint64_t malformed;       /* not an Envelope, or from a peer with a routing id of its own */
+    uint64_t nameless;        /* without an identity, where there is a guard */
     uint64_t dropped_reports; /* DEALER */
     uint64_t unreachable;     /* sends refused because the peer is gone or does not read */
 };
 
 /* Listens as ROUTER on `address` ("tcp://10.77.0.1:7600"; port * takes a free one). `limits` (see
- * wire_zmq_door.h; NULL: none) and `handler` are copied. */
+ * wire_zmq_door.h; NULL: none), `guard` (NULL: anybody may enter; else `limits` are given too) and
+ * `handler` are copied. */
 int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_limits *limits,
-                    const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
-                    struct err *err);
+                    const struct wire_zmq_guard *guard, const struct wire_zmq_handler *handler,
+                    struct wire_zmq **ret_endpoint, struct err *err);
 
-/* Connects as DEALER and keeps trying, every 100 ms to 2 s, until closed. Never fails because
- * nobody listens. */
-int wire_zmq_connect(sd_event *loop, const char *address, const struct wire_zmq_handler *handler,
-                     struct wire_zmq **ret_endpoint, struct err *err);
+/* ROUTER with a guard: listens with the pair that guard->own has now. Every connection breaks; the
+ * peers come back by themselves. Waits for ZeroMQ's thread, at most a second. On failure nothing
+ * listens any more. */
+int wire_zmq_listen_anew(struct wire_zmq *endpoint, struct err *err);
+
+/* ROUTER with a guard: breaks the connections over which this identity has said something. What it
+ * sent before may still be handed over; the guard decides whether it enters again. O(connections). */
+void wire_zmq_cut(struct wire_zmq *endpoint, const char *identity);
+
+/* Connects as DEALER, with `keys` (copied; NULL: in plain text), and keeps trying, every 100 ms to
+ * 2 s, until closed. Never fails because nobody listens. */
+int wire_zmq_connect(sd_event *loop, const char *address, const struct key_file *keys,
+                     const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
+                     struct err *err);
+
+/* DEALER: from the next connection on (copied). */
+void wire_zmq_set_keys(struct wire_zmq *endpoint, const struct key_file *keys);
 
 /* DEALER: breaks the connection (the peer was silent, or refused us) and builds a new one; on_down
  * does not follow, on_up does. What was queued is forgotten. Must not be called from within on_up

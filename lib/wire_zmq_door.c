@@ -12,6 +12,7 @@ struct connection {
     bool open, spoke;
     struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
     uint64_t heard_usec;
+    uint64_t who, identity; /* who spoke; 0: nobody */
 };
 
 struct wire_zmq_door {
@@ -76,13 +77,15 @@ static void pause_set(struct wire_zmq_door *door, bool pause)
     door->counters.pauses += pause;
 }
 
-static void connection_end(struct wire_zmq_door *door, int fd)
+/* The peer that spoke over it; 0: none did. */
+static uint64_t connection_end(struct wire_zmq_door *door, int fd)
 {
     struct connection *connection = connection_at(door, fd);
     if (!connection)
-        return;
+        return 0;
     connection->open = false;
     door->counters.connections--;
+    return connection->who;
 }
 
 /* Its end is told by ZeroMQ, as that of any other. */
@@ -107,23 +110,42 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
         door->counters.refused += connection_break(door, fd);
 }
 
-void wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec)
+uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec)
 {
-    if (event == ZMQ_EVENT_LISTENING)
+    if (event == ZMQ_EVENT_LISTENING) {
         door->listener = value;
-    else if (event == ZMQ_EVENT_ACCEPTED)
+        door->paused = false;
+    } else if (event == ZMQ_EVENT_ACCEPTED) {
         connection_begin(door, value, now_usec);
-    else if (event == ZMQ_EVENT_DISCONNECTED)
-        connection_end(door, value);
+    } else if (event == ZMQ_EVENT_DISCONNECTED) {
+        return connection_end(door, value);
+    }
+    return 0;
 }
 
-void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t now_usec)
+void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
+                         uint64_t now_usec)
 {
     struct connection *connection = connection_at(door, fd);
     if (!connection)
         return;
     connection->heard_usec = now_usec;
+    connection->who = peer;
+    connection->identity = identity;
     connection->spoke = true;
+}
+
+void wire_zmq_door_break(struct wire_zmq_door *door, int fd)
+{
+    if (connection_at(door, fd))
+        door->counters.cut += connection_break(door, fd);
+}
+
+void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity)
+{
+    for (int fd = 0; fd < door->n; fd++)
+        if (door->connections[fd].open && door->connections[fd].identity == identity)
+            wire_zmq_door_break(door, fd);
 }
 
 void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec)

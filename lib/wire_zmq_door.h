@@ -14,7 +14,9 @@
  *    What was accepted before we heard of it is ended at once. Leave descriptors spare for that:
  *    without any, libzmq 4.3.4 asks for the next connection without a pause.
  *
- * Memory: 48 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
+ *  - A connection over which an identity spoke is ended when that identity is cut.
+ *
+ * Memory: 64 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
  * addresses other than TCP's; such connections are counted and never ended. One thread. */
 #pragma once
 
@@ -32,6 +34,7 @@ struct wire_zmq_door_counters {
     uint64_t idle;        /* ended because they said nothing */
     uint64_t refused;     /* ended because they were too many */
     uint64_t pauses;
+    uint64_t cut; /* ended because of who spoke */
 };
 
 struct wire_zmq_door;
@@ -39,11 +42,17 @@ struct wire_zmq_door;
 /* NULL: out of memory. `limits` is copied. */
 struct wire_zmq_door *wire_zmq_door_open(const struct wire_zmq_limits *limits);
 
-/* An event of the socket's monitor, with its value. */
-void wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec);
+/* An event of the socket's monitor, with its value. The peer that is gone with it; 0: none. */
+uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec);
 
-/* A well-formed message came over the descriptor. */
-void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t now_usec);
+/* A message of this peer came over the descriptor; `identity` is a digest of who it is, 0 of
+ * nobody. */
+void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
+                         uint64_t now_usec);
+
+/* Ends the connections of this identity; the one with this descriptor. */
+void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity);
+void wire_zmq_door_break(struct wire_zmq_door *door, int fd);
 
 /* Every DOOR_TICK_USEC. */
 void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec);

@@ -313,7 +313,7 @@ int uplink_open(const struct uplink_config *config, sd_event *event, struct upli
     int r = sd_event_add_time_relative(event, &uplink->tick, CLOCK_MONOTONIC, TICK_US, 1000,
                                        on_tick, uplink);
     r = r < 0 ? err_sys(err, -r, "a timer")
-              : wire_zmq_connect(event, config->controller, &handler, &uplink->endpoint, err);
+              : wire_zmq_connect(event, config->controller, NULL, &handler, &uplink->endpoint, err);
     if (r < 0) {
         uplink_close(uplink);
         return r;

@@ -301,7 +301,7 @@ int main(int argc, char **argv)
         return 2;
     if (argc > 2)
         epoch = (uint32_t)atoi(argv[2]);
-    int r = wire_zmq_listen(loop, argv[1], NULL, &handler, &endpoint, &err);
+    int r = wire_zmq_listen(loop, argv[1], NULL, NULL, &handler, &endpoint, &err);
     printf("%s %s\n", r < 0 ? "error" : "ok", err.text);
     if (r < 0)
         return 1;

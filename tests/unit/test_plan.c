@@ -466,9 +466,14 @@ static void agents_join(const char *address)
 {
     for (uint32_t h = 0; h < HOSTS; h++) {
         struct plan_agent *agent = &live.agents[h];
-        const struct wire_zmq_handler handler = {on_message, on_malformed, on_up, on_down, agent};
+        const struct wire_zmq_handler handler = {.on_message = on_message,
+                                                 .on_malformed = on_malformed,
+                                                 .on_up = on_up,
+                                                 .on_down = on_down,
+                                                 .user = agent};
         agent->host = h;
-        assert_int_equal(wire_zmq_connect(live.loop, address, &handler, &agent->endpoint, NULL), 0);
+        assert_int_equal(
+            wire_zmq_connect(live.loop, address, NULL, &handler, &agent->endpoint, NULL), 0);
         for (int i = 0; i < 10000 && !agent->joined; i++)
             assert_true(sd_event_run(live.loop, 10000) >= 0);
         assert_true(agent->joined);

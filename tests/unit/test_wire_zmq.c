@@ -72,16 +72,21 @@ static void end_init(struct end *end)
 
 static int router_open(const char *address, const struct wire_zmq_limits *limits)
 {
-    struct wire_zmq_handler handler = {on_message, on_malformed, NULL, NULL, &router};
+    struct wire_zmq_handler handler = {
+        .on_message = on_message, .on_malformed = on_malformed, .user = &router};
     end_init(&router);
-    return wire_zmq_listen(loop, address, limits, &handler, &router.endpoint, NULL);
+    return wire_zmq_listen(loop, address, limits, NULL, &handler, &router.endpoint, NULL);
 }
 
 static void dealer_open(const char *address)
 {
-    struct wire_zmq_handler handler = {on_message, on_malformed, on_up, on_down, &dealer};
+    struct wire_zmq_handler handler = {.on_message = on_message,
+                                       .on_malformed = on_malformed,
+                                       .on_up = on_up,
+                                       .on_down = on_down,
+                                       .user = &dealer};
     end_init(&dealer);
-    assert_int_equal(wire_zmq_connect(loop, address, &handler, &dealer.endpoint, NULL), 0);
+    assert_int_equal(wire_zmq_connect(loop, address, NULL, &handler, &dealer.endpoint, NULL), 0);
 }
 
 static int message_send(struct end *end, enum wire_class class, uint64_t sequence)
@@ -324,13 +329,17 @@ static void addresses_are_checked(void **state)
     (void)state;
     struct err err;
     struct wire_zmq *none;
-    struct wire_zmq_handler handler = {on_message, on_malformed, on_up, on_down, &dealer};
-    assert_true(wire_zmq_listen(loop, "nonsense", NULL, &handler, &none, &err) < 0);
+    struct wire_zmq_handler handler = {.on_message = on_message,
+                                       .on_malformed = on_malformed,
+                                       .on_up = on_up,
+                                       .on_down = on_down,
+                                       .user = &dealer};
+    assert_true(wire_zmq_listen(loop, "nonsense", NULL, NULL, &handler, &none, &err) < 0);
     assert_non_null(strstr(err.text, "nonsense"));
     assert_int_equal(
-        wire_zmq_listen(loop, wire_zmq_address(router.endpoint), NULL, &handler, &none, &err),
+        wire_zmq_listen(loop, wire_zmq_address(router.endpoint), NULL, NULL, &handler, &none, &err),
         -EADDRINUSE);
-    assert_true(wire_zmq_connect(loop, "tcp://nowhere", &handler, &none, &err) < 0);
+    assert_true(wire_zmq_connect(loop, "tcp://nowhere", NULL, &handler, &none, &err) < 0);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, both_open, both_close)

@@ -1,0 +1,188 @@
+#include "lib/keys.h"
+#include "lib/number.h"
+#include "lib/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+int key_pair_make(struct key_pair *ret_pair, struct err *err)
+{
+    if (zmq_curve_keypair(ret_pair->public, ret_pair->secret) < 0)
+        return err_sys(err, zmq_errno(), "libzmq makes no keys");
+    return 0;
+}
+
+bool key_text_valid(const char *text)
+{
+    uint8_t bytes[32];
+    bool valid = strlen(text) == KEY_TEXT - 1 && zmq_z85_decode(bytes, text);
+    explicit_bzero(bytes, sizeof(bytes));
+    return valid;
+}
+
+static bool key_take(char ret_key[KEY_TEXT], const char *text)
+{
+    if (*ret_key || !key_text_valid(text))
+        return false;
+    strcpy(ret_key, text);
+    return true;
+}
+
+static bool controller_take(struct key_file *file, const char *text)
+{
+    for (int i = 0; i < KEY_CONTROLLERS; i++)
+        if (!*file->controllers[i])
+            return key_take(file->controllers[i], text);
+    return false;
+}
+
+static bool from_take(struct key_file *file, const char *text)
+{
+    uint64_t seconds;
+    if (number_read(text, 1, INT64_MAX, &seconds) < 0)
+        return false;
+    file->from_s = (int64_t)seconds;
+    return true;
+}
+
+static bool name_take(struct key_file *file, const char *text)
+{
+    if (!wire_name_valid(text))
+        return false;
+    strcpy(file->name, text);
+    return true;
+}
+
+static bool line_take(struct key_file *file, const char *word, const char *value)
+{
+    return strcmp(word, "name") == 0     ? name_take(file, value)
+           : strcmp(word, "role") == 0   ? role_parse(value, &file->role, NULL) == 0
+           : strcmp(word, "public") == 0 ? key_take(file->pair.public, value)
+           : strcmp(word, "secret") == 0 ? key_take(file->pair.secret, value)
+           : strcmp(word, "from") == 0
+               ? from_take(file, value)
+               : strcmp(word, "controller") == 0 && controller_take(file, value);
+}
+
+/* Sentences quote nothing of the file: a secret may stand anywhere in it. */
+static int lines_take(FILE *in, const char *path, struct key_file *file, struct err *err)
+{
+    char line[128], word[16], value[80], rest;
+    int r = 0;
+    for (int number = 1; r == 0 && fgets(line, sizeof(line), in); number++) {
+        int n = sscanf(line, "%15s %79s %c", word, value, &rest);
+        if (n > 0 && *word != '#' && (n != 2 || !line_take(file, word, value)))
+            r = err_set(err, EINVAL, "%s:%d: this is no line of a key file", path, number);
+    }
+    explicit_bzero(line, sizeof(line));
+    explicit_bzero(value, sizeof(value));
+    if (r == 0 &&
+        (!*file->name || file->role == ROLE_NOBODY || !*file->pair.public || !*file->pair.secret))
+        r = err_set(err, EINVAL, "%s: a key file says name, role, public and secret", path);
+    return r;
+}
+
+static int secrecy_check(int fd, const char *path, struct err *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return err_sys(err, errno, "%s", path);
+    if (!S_ISREG(status.st_mode))
+        return err_set(err, EINVAL, "%s is no file", path);
+    if (status.st_uid != 0 && status.st_uid != geteuid())
+        return err_set(err, EPERM, "%s is another user's: a secret key belongs to who uses it",
+                       path);
+    if (status.st_mode & 077)
+        return err_set(
+            err, EPERM,
+            "%s can be read by others (mode %04o): chmod 600 it, and make a new key if they did",
+            path, status.st_mode & 07777);
+    return 0;
+}
+
+int key_file_read(const char *path, struct key_file *ret_file, struct err *err)
+{
+    struct key_file file = {.role = ROLE_NOBODY};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "%s cannot be read", path);
+    int r = secrecy_check(fd, path, err);
+    FILE *in = r < 0 ? NULL : fdopen(fd, "r");
+    if (!in) {
+        close(fd);
+        return r < 0 ? r : err_sys(err, ENOMEM, "%s", path);
+    }
+    r = lines_take(in, path, &file, err);
+    fclose(in);
+    if (r == 0)
+        *ret_file = file;
+    key_file_wipe(&file);
+    return r;
+}
+
+static int text_write(int fd, const struct key_file *file)
+{
+    FILE *out = fdopen(fd, "w");
+    if (!out) {
+        close(fd);
+        return -ENOMEM;
+    }
+    fprintf(out, "# Whoever reads this file can be %s.\nname %s\nrole %s\npublic %s\nsecret %s\n",
+            file->name, file->name, role_name(file->role), file->pair.public, file->pair.secret);
+    for (int i = 0; i < KEY_CONTROLLERS && *file->controllers[i]; i++)
+        fprintf(out, "controller %s\n", file->controllers[i]);
+    if (file->from_s)
+        fprintf(out, "from %" PRId64 "\n", file->from_s);
+    int r = fflush(out) != 0 || fsync(fd) < 0 ? -errno : 0;
+    return fclose(out) != 0 && r == 0 ? -errno : r;
+}
+
+static int folder_sync(const char *path)
+{
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof(copy), "%s", path);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+int key_file_write(const char *path, const struct key_file *file, struct err *err)
+{
+    char beside[PATH_MAX];
+    if (snprintf(beside, sizeof(beside), "%s.new", path) >= (int)sizeof(beside))
+        return err_sys(err, ENAMETOOLONG, "%s", path);
+    unlink(beside);
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int r = fd < 0 ? -errno : text_write(fd, file);
+    if (r == 0 && rename(beside, path) < 0)
+        r = -errno;
+    if (r == 0)
+        r = folder_sync(path);
+    else if (fd >= 0)
+        unlink(beside);
+    return r < 0 ? err_sys(err, -r, "%s cannot be written", path) : 0;
+}
+
+int key_file_learn(const char *path, struct key_file *file,
+                   const char controllers[KEY_CONTROLLERS][KEY_TEXT], struct err *err)
+{
+    if (memcmp(file->controllers, controllers, sizeof(file->controllers)) == 0)
+        return 0;
+    memcpy(file->controllers, controllers, sizeof(file->controllers));
+    return key_file_write(path, file, err);
+}
+
+void key_file_wipe(struct key_file *file)
+{
+    explicit_bzero(file, sizeof(*file));
+}

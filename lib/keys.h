@@ -1,0 +1,58 @@
+/* Keys of CurveZMQ (RFC 26 of the ZeroMQ project: Curve25519) and the files that hold them.
+ *
+ * Everybody who speaks to a controller over TCP has a pair of his own; its public half stands in
+ * the controller's list under a name with a role (controller/keyring.h), its secret half in one
+ * file on his machine and nowhere else: no log, argument, dump or sentence of an error holds it.
+ *
+ * A key file is text, one word and its value a line, in any order, and lines that begin with #:
+ *
+ *     name w1
+ *     role agent
+ *     public PUBLIC         40 characters of Z85 (RFC 32 of the ZeroMQ project)
+ *     secret SECRET
+ *     controller PUBLIC     whom to believe; a second one while the controller changes its key
+ *     from SECONDS          a controller's next key: since 1970, when it comes into force
+ *
+ * It is read only if nobody but its owner may read it (0600) and its owner is root or this program's
+ * user, and is written by rename, so a reader finds the old or the new one. Blocking; no state. */
+#pragma once
+
+#include "lib/err.h"
+#include "lib/roles.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KEY_TEXT        41 /* Z85 of 32 bytes, and its NUL */
+#define KEY_CONTROLLERS 2
+
+struct key_pair {
+    char public[KEY_TEXT], secret[KEY_TEXT];
+};
+
+struct key_file {
+    char name[64];
+    enum role role;
+    struct key_pair pair;
+    char controllers[KEY_CONTROLLERS][KEY_TEXT]; /* those that are not known are "" and come last */
+    int64_t from_s;
+};
+
+/* A new pair of random numbers. −ENOTSUP: this libzmq has no CURVE. */
+int key_pair_make(struct key_pair *ret_pair, struct err *err);
+
+/* Whether `text` is 32 bytes in Z85. */
+bool key_text_valid(const char *text);
+
+/* −EPERM: others may read it; −EINVAL: it is no key file, with its line. */
+int key_file_read(const char *path, struct key_file *ret_file, struct err *err);
+
+/* Writes it with mode 0600, synced, in the place of what was there. */
+int key_file_write(const char *path, const struct key_file *file, struct err *err);
+
+/* The file now knows `controllers` (as in key_file) and says so on disk. 0: nothing to do. */
+int key_file_learn(const char *path, struct key_file *file,
+                   const char controllers[KEY_CONTROLLERS][KEY_TEXT], struct err *err);
+
+/* Leaves nothing of it in memory. */
+void key_file_wipe(struct key_file *file);

@@ -1,0 +1,94 @@
+#include "lib/roles.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[ROLES] = {
+    "nobody", "agent", "scheduler", "read-only", "operator", "admin", "controller",
+};
+
+#define BIT(role)  (1u << (role))
+#define AGENT      BIT(ROLE_AGENT)
+#define ADMIN      BIT(ROLE_ADMIN)
+#define CONTROLLER BIT(ROLE_CONTROLLER)
+#define OPERATE    (BIT(ROLE_OPERATOR) | ADMIN)
+#define WORK       (BIT(ROLE_SCHEDULER) | OPERATE)
+#define READ       (BIT(ROLE_READER) | WORK)
+
+#define KIND(name) duopoly_Envelope_##name##_tag
+
+/* The table. Its test walks every kind: one that is not here fails it. */
+static const uint8_t senders[] = {
+    [KIND(hello)] = AGENT,
+    [KIND(inventory_part)] = AGENT,
+    [KIND(inventory_end)] = AGENT,
+    [KIND(agent_heartbeat)] = AGENT,
+    [KIND(load)] = AGENT,
+    [KIND(progress)] = AGENT,
+    [KIND(attempt_state)] = AGENT,
+    [KIND(output_lost)] = AGENT,
+    [KIND(agent_counters)] = AGENT,
+    [KIND(source_state)] = AGENT,
+
+    [KIND(welcome)] = CONTROLLER,
+    [KIND(refused)] = CONTROLLER,
+    [KIND(lease)] = CONTROLLER,
+    [KIND(start)] = CONTROLLER,
+    [KIND(start_inputs)] = CONTROLLER,
+    [KIND(stop)] = CONTROLLER,
+    [KIND(levels)] = CONTROLLER,
+    [KIND(mode)] = CONTROLLER,
+    [KIND(forget)] = CONTROLLER,
+    [KIND(ask_attempt)] = CONTROLLER,
+    [KIND(submit_credit)] = CONTROLLER,
+    [KIND(accepted)] = CONTROLLER,
+    [KIND(page)] = CONTROLLER,
+    [KIND(explanation)] = CONTROLLER,
+    [KIND(status)] = CONTROLLER,
+    [KIND(job_event)] = CONTROLLER,
+
+    [KIND(acknowledge)] = AGENT | READ | CONTROLLER, /* says nothing but that its sender is there */
+
+    [KIND(list)] = READ,
+    [KIND(explain)] = READ,
+    [KIND(get_status)] = READ,
+    [KIND(watch)] = READ,
+
+    [KIND(submit_begin)] = WORK,
+    [KIND(submit_stage)] = WORK,
+    [KIND(submit_tasks)] = WORK,
+    [KIND(submit_bytes)] = WORK,
+    [KIND(submit_end)] = WORK,
+    [KIND(submit_prepare)] = WORK,
+    [KIND(submit_commit)] = WORK,
+    [KIND(cancel_job)] = WORK,
+
+    [KIND(drain_host)] = OPERATE,
+    [KIND(set_policy)] = OPERATE,
+    [KIND(forget_host)] = OPERATE,
+};
+
+const char *role_name(enum role role)
+{
+    return role < ROLES ? names[role] : names[ROLE_NOBODY];
+}
+
+int role_parse(const char *text, enum role *ret_role, struct err *err)
+{
+    for (int role = ROLE_NOBODY + 1; role < ROLES; role++)
+        if (strcmp(text, names[role]) == 0) {
+            *ret_role = (enum role)role;
+            return 0;
+        }
+    return err_set(err, EINVAL,
+                   "there is no role '%s'; there are: agent, scheduler, read-only, operator, "
+                   "admin, controller",
+                   text);
+}
+
+bool role_may_send(enum role role, pb_size_t kind)
+{
+    return kind < sizeof(senders) / sizeof(senders[0]) && (senders[kind] & BIT(role)) != 0;
+}

@@ -1,0 +1,34 @@
+/* CURVE on ZeroMQ's sockets (RFC 26 of the ZeroMQ project): keys that are shown and asked for, and
+ * the answers to ZeroMQ's authentication requests (RFC 27), in the daemon's own loop.
+ *
+ * libzmq asks at inproc://zeromq.zap.01 of the listener's context, once for each handshake, when
+ * the client has proved that it holds the secret half of the key that it shows. The handler must be
+ * there before the listener is: libzmq 4.3.4 lets everybody in whom it cannot ask about, unless the
+ * domain is enforced (wire_zmq_curve_serve does so as well, and checks it). For lib/wire_zmq.c
+ * only. */
+#pragma once
+
+#include "lib/wire_zmq.h"
+
+struct wire_zmq_zap;
+
+/* `guard` is borrowed until close. */
+int wire_zmq_zap_open(sd_event *loop, void *context, const struct wire_zmq_guard *guard,
+                      struct wire_zmq_zap **ret_zap);
+
+/* NULL is fine; before the context ends. */
+void wire_zmq_zap_close(struct wire_zmq_zap *zap);
+
+/* Before the socket is bound: who connects must show a key. −1: libzmq cannot, errno says why. */
+int wire_zmq_curve_serve(void *socket, const struct key_pair *own);
+
+/* Before the socket connects: shows our key to who holds the secret half of `controller`. */
+int wire_zmq_curve_show(void *socket, const struct key_pair *own, const char *controller);
+
+/* Events of a socket's monitor: a handshake failed, before anybody was asked about a key; or at all. */
+#define WIRE_ZMQ_UNASKED                                                                           \
+    (ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+#define WIRE_ZMQ_REFUSALS (WIRE_ZMQ_UNASKED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+
+/* What a listener's such event with its value means. */
+const char *wire_zmq_refusal_words(int event, int32_t value);
