@@ -2,17 +2,25 @@
 
 #include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/stage.h"
 
 static struct sorted_key waiting_key(const struct stage *stage)
 {
     return (struct sorted_key){stage->job->turn.a, stage->job->turn.b, stage->index};
 }
 
-static void wait_in(struct sorted *set, struct stage *stage)
+/* Has only reduce tasks ready, which a patient policy does not force on a host. */
+static bool stays_overdue(const struct engine *engine, const struct stage *stage)
 {
+    return engine->place->patient && stage->n_ready == stage->ready_reduces.n;
+}
+
+static void wait_in(struct engine *engine, struct sorted *set, struct stage *stage)
+{
+    uint64_t due = stays_overdue(engine, stage) ? UINT64_MAX : (uint64_t)stage->hold_due_ns;
     if (!stage->waiting.in)
         TAILQ_INSERT_TAIL(&stage->job->waiting, stage, of_job);
-    sorted_place(set, &stage->waiting, waiting_key(stage), (uint64_t)stage->hold_due_ns);
+    sorted_place(set, &stage->waiting, waiting_key(stage), due);
 }
 
 static void wait_no_more(struct sorted *set, struct stage *stage)
@@ -51,7 +59,7 @@ bool hold_is_late(const struct engine *engine, const struct stage *stage)
 /* Where the policy may leave it until it is late, the step is wanted when it is. */
 static void wait_overdue(struct engine *engine, struct stage *stage)
 {
-    wait_in(&stage->bucket->shape->overdue, stage);
+    wait_in(engine, &stage->bucket->shape->overdue, stage);
     if (!engine->place->patient || hold_is_late(engine, stage))
         return;
     struct sorted_key due = {(uint64_t)stage->hold_due_ns, stage->job->number, stage->index};
@@ -63,6 +71,7 @@ static void make_overdue(struct engine *engine, struct stage *stage)
     stage->overdue = true;
     stage->held_since_ns = stage->hold_due_ns - engine->config.hold_max_ns;
     wait_overdue(engine, stage);
+    bucket_update(engine, stage->bucket);
 }
 
 static void count_held(struct engine *engine, struct stage *stage, bool held)
@@ -86,9 +95,10 @@ static void end_hold(struct engine *engine, struct stage *stage, enum reason rea
 
 void hold_stage_ready(struct engine *engine, struct stage *stage)
 {
-    (void)engine;
-    if (!stage->held && !stage->overdue)
-        wait_in(&stage->bucket->shape->unheld, stage);
+    if (stage->overdue)
+        hold_reorder(engine, stage);
+    else if (!stage->held)
+        wait_in(engine, &stage->bucket->shape->unheld, stage);
 }
 
 void hold_stage_empty(struct engine *engine, struct stage *stage)
@@ -105,13 +115,13 @@ void hold_stage_empty(struct engine *engine, struct stage *stage)
 
 static void end_overdue(struct engine *engine, struct stage *stage)
 {
-    if (!stage->overdue)
+    if (!stage->overdue || stays_overdue(engine, stage))
         return;
     sorted_remove(&engine->hold_timers, &stage->hold_timer);
     wait_no_more(&stage->bucket->shape->overdue, stage);
     stage->overdue = false;
     if (stage->n_ready)
-        wait_in(&stage->bucket->shape->unheld, stage);
+        wait_in(engine, &stage->bucket->shape->unheld, stage);
 }
 
 void hold_stage_served(struct engine *engine, struct stage *stage)
@@ -129,9 +139,9 @@ void hold_stage_served(struct engine *engine, struct stage *stage)
 
 void hold_reorder(struct engine *engine, struct stage *stage)
 {
-    (void)engine;
     if (stage->waiting.in)
-        wait_in(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+        wait_in(engine,
+                stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
                 stage);
 }
 

@@ -10,6 +10,12 @@
  * open. WHY only what is left: most stages that queue for long were held once, and if their tasks
  * all went first, the order of turns would be that of arrival.
  *
+ * Under a patient policy (place.h) a late stage's reduce tasks are forced on no host: they go where
+ * and when it lets overdue ones, and it says what they still wait for; the stage stays overdue while
+ * they alone are ready. No slot is kept *for others* from them after hold_max. WHY: where the network
+ * serves by rank, a task whose input can not flow yet holds its slot for as long as the earlier
+ * transfers last.
+ *
  * Every stage with ready tasks is in one of three states: unheld, held, overdue. Marking costs
  * O(log n) per stage and change of state, never a scan over stages that are held already. */
 #pragma once
@@ -20,9 +26,9 @@
 void hold_stage_ready(struct engine *engine, struct stage *stage);
 void hold_stage_empty(struct engine *engine, struct stage *stage);
 /* One of its tasks was started: waits from one start to the next begin anew, an overdue stage is
- * unheld. */
+ * unheld (but for what a patient policy leaves overdue). */
 void hold_stage_served(struct engine *engine, struct stage *stage);
-/* It has waited for hold_max: it goes anywhere. */
+/* It has waited for hold_max. */
 bool hold_is_late(const struct engine *engine, const struct stage *stage);
 /* Its job's turn changed. */
 void hold_reorder(struct engine *engine, struct stage *stage);

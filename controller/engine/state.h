@@ -268,7 +268,7 @@ struct shape {
     TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
     uint64_t moved_locals;      /* at most so many */
     struct sorted unheld,
-        overdue; /* stages with ready tasks, by turn; overdue: value = when late */
+        overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
 };
 
 enum { CHANGES = 4096 };

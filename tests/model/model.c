@@ -111,6 +111,14 @@ bool m_ready(const struct m_job *j, uint32_t stage, uint32_t task)
     return j->number && j->stage[stage].task[task].state == M_IDLE && m_open(j, stage);
 }
 
+bool m_ready_map(const struct m_job *j, uint32_t stage)
+{
+    for (uint32_t t = 0; t < j->stage[stage].n_tasks; t++)
+        if (m_ready(j, stage, t) && !j->stage[stage].task[t].bytes)
+            return true;
+    return false;
+}
+
 uint32_t m_stage_ready(const struct m_job *j, uint32_t stage)
 {
     uint32_t n = 0;

@@ -100,7 +100,7 @@ struct model {
     enum mode mode;
     int64_t mode_since;
     enum flow_kind order[2]; /* by mode: what the network serves by */
-    bool mode_events, holds;
+    bool mode_events, holds, patient;
 
     struct event events[M_EVENTS];
     uint32_t n_events;
@@ -124,6 +124,8 @@ bool m_capable_host(const struct model *m, uint32_t host, struct m_demand d);
 uint32_t m_stage_count(const struct m_stage *s, bool done_only);
 bool m_ready(const struct m_job *j, uint32_t stage, uint32_t task);
 uint32_t m_stage_ready(const struct m_job *j, uint32_t stage);
+/* Is one of them without bytes from other tasks? */
+bool m_ready_map(const struct m_job *j, uint32_t stage);
 bool m_same_demand(struct m_demand a, struct m_demand b);
 uint32_t m_running_on(const struct model *m, uint32_t host);
 

@@ -38,13 +38,15 @@ static struct m_stage *m_find_stage(struct model *m, uint64_t job, uint32_t stag
 }
 
 /* What the configuration promises of hold_max, task by task: nothing that has waited so long since
- * a slot was first kept from it waits on while one is. */
+ * a slot was first kept from it waits on while one is. Under a patient policy reduce tasks do. */
 static void m_hold_max(struct model *m, const struct m_job *j, uint32_t s)
 {
     struct m_stage *stage = m_find_stage(m, j->number, s);
     bool slot = m->holds && m_times(m, stage->demand) > 0;
     for (uint32_t t = 0; t < stage->n_tasks; t++) {
         struct m_task *task = &stage->task[t];
+        if (m->patient && task->bytes)
+            continue;
         if (slot && !task->could_run && m_ready(j, s, t))
             task->could_run = m->script.now_ns;
         if (slot && task->could_run && m->script.now_ns - task->could_run >= m->config.hold_max_ns)
@@ -178,7 +180,7 @@ static void m_apply_start(struct model *m, const struct decision *d)
     m_check_levels(m, d, a);
     if (s->held)
         s->held_until = m->script.now_ns + m_longest_hold(m, s);
-    s->overdue = false;
+    s->overdue = s->overdue && m->patient && !m_ready_map(j, d->start.stage);
     m->starts++;
 }
 
@@ -347,7 +349,7 @@ void m_take_policies(struct model *m)
 {
     for (int i = 0; place_policies[i]; i++)
         if (strcmp(m->config.place, place_policies[i]->policy.name) == 0)
-            m->holds = place_policies[i]->held != NULL;
+            m->holds = place_policies[i]->held != NULL, m->patient = place_policies[i]->patient;
     m->order[MODE_SLOT_RICH] =
         strcmp(m->config.network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
     m->order[MODE_SLOT_STARVED] =

@@ -8,7 +8,7 @@
 __extension__ typedef unsigned __int128 wide;
 
 enum rule { OWN, EARLIER, KEPT, RESERVED, OPEN, RULES };
-static uint64_t closed[RULES], places[8], levels_shared, relabelled, long_starts;
+static uint64_t closed[RULES], places[8], levels_shared, relabelled, long_starts, overdue_go;
 
 static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
 {
@@ -86,8 +86,11 @@ static enum rule rule_of(struct model *m, const struct m_job *first, const struc
         return KEPT;
     wide compute = (wide)f->task->compute * 2 * link_bytes(m, 15000);
     bool computes = compute >= (wide)f->task->bytes * 15000 * 1000000;
-    if (j != first && f->task->bytes > link_bytes(m, 1000) && !computes && !(free > r))
-        return RESERVED;
+    if (j != first && f->task->bytes > link_bytes(m, 1000) && !computes && !(free > r)) {
+        if (!j->stage[f->stage].overdue)
+            return RESERVED;
+        overdue_go++;
+    }
     return OPEN;
 }
 
@@ -240,12 +243,12 @@ static enum place best_place(const struct model *m, const struct m_job *j)
 
 /* ---- the pick ---- */
 
-/* Held for hold_max; `overdue`: since a step before this one. */
+/* Maps that were held for hold_max; `overdue`: since a step before this one. */
 static bool is_late(const struct model *m, const struct m_job *j, uint32_t s, bool overdue)
 {
     const struct m_stage *stage = &j->stage[s];
     return stage->due && stage->due <= m->script.now_ns && !stage->held &&
-           (stage->overdue || !overdue) && m_stage_ready(j, s) && m_times(m, stage->demand) > 0;
+           (stage->overdue || !overdue) && m_ready_map(j, s) && m_times(m, stage->demand) > 0;
 }
 
 static bool any_late(struct model *m, struct m_job *const *jobs, bool overdue)
@@ -421,6 +424,7 @@ static const char *unneeded(void)
         if (places[place] < 3)
             return where[place];
     return long_starts < 5      ? "long transfers"
+           : overdue_go < 3     ? "a reserved slot for what was held for hold_max"
            : levels_shared < 20 ? "the last level is shared"
            : relabelled < 100   ? "labels anew"
                                 : NULL;

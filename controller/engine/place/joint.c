@@ -12,7 +12,9 @@
  *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free;
  *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run;
  *   reserved: if its job is not the first, it receives for over SHORT_MS and computes for less than
- *   half as long, more than r are free. Where computing is slow, slots are what is short.
+ *   half as long, more than r are free. Where computing is slow, slots are what is short. Not for
+ *   what has waited for hold_max: from then on no slot is kept from it for others, and it waits
+ *   only for links in use and within the slots that long transfers have.
  *   Of those hosts: fewest receivers of earlier jobs, most outputs of its own job, fewest
  *   receivers, fewest tasks, lowest index.
  * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
@@ -50,7 +52,7 @@ struct joint_job {
 enum length { SHORT, MEDIUM, LONG };
 /* Hosts that have not changed since refuse it, as things were then: pure memory. */
 struct joint_stage {
-    bool refused, open, first, computes;
+    bool refused, open, reserved;
     enum length length;
     uint64_t short_bytes, moves, changes;
     bool maps_refused;
@@ -65,8 +67,8 @@ struct asking {
     struct task *task;
     uint64_t short_bytes, long_bytes;
     enum length length;
-    bool first;
-    bool computes; /* at least half as long as it receives */
+    bool yields; /* under "reserved" unless its job is the first */
+    bool reserved;
 };
 
 /* A host that may take it. */
@@ -87,11 +89,12 @@ static struct asking ask(const struct engine *engine, const struct task *task)
     struct asking a = {.engine = (struct engine *)(uintptr_t)engine,
                        .task = (struct task *)(uintptr_t)task,
                        .short_bytes = link_bytes(engine, SHORT_MS),
-                       .long_bytes = link_bytes(engine, LONG_MS),
-                       .first = task->stage->job == order_first(engine)};
+                       .long_bytes = link_bytes(engine, LONG_MS)};
     a.length = task->bytes > a.long_bytes ? LONG : task->bytes > a.short_bytes ? MEDIUM : SHORT;
     wide receives_ns = (wide)task->bytes * LONG_MS * 1000000u;
-    a.computes = a.length != SHORT && (wide)task->compute_ns * 2 * a.long_bytes >= receives_ns;
+    bool computes = (wide)task->compute_ns * 2 * a.long_bytes >= receives_ns;
+    a.yields = a.length != SHORT && !computes && !task->stage->overdue;
+    a.reserved = a.yields && task->stage->job != order_first(engine);
     return a;
 }
 
@@ -155,7 +158,7 @@ static enum rule closed_by(const struct asking *a, struct host *host, struct off
         return EARLIER;
     if (a->length == LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
         return KEPT;
-    if (!a->first && a->length != SHORT && !a->computes && free <= reserve)
+    if (a->reserved && free <= reserve)
         return RESERVED;
     return RULES;
 }
@@ -206,7 +209,7 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
 {
     const struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
     return kept->refused && a->length >= kept->length && a->short_bytes == kept->short_bytes &&
-           a->first == kept->first && a->computes <= kept->computes && all->moves == kept->moves &&
+           a->reserved >= kept->reserved && all->moves == kept->moves &&
            a->engine->n_changes - kept->changes <= CHANGES;
 }
 
@@ -231,8 +234,7 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     kept->refused = !best.host;
     kept->length = a->length;
     kept->short_bytes = a->short_bytes;
-    kept->first = a->first;
-    kept->computes = a->computes;
+    kept->reserved = a->reserved;
     kept->moves = all->moves;
     kept->changes = engine->n_changes;
     return best;
@@ -269,8 +271,9 @@ enum under { NO_RULE, RULE_KEPT, RULE_RESERVED, BOTH_RULES };
 
 static enum under rules_of(const struct asking *a)
 {
-    bool kept = a->length == LONG, reserved = a->length != SHORT && !a->computes;
-    return kept && reserved ? BOTH_RULES : reserved ? RULE_RESERVED : kept ? RULE_KEPT : NO_RULE;
+    if (a->length == LONG)
+        return a->yields ? BOTH_RULES : RULE_KEPT;
+    return a->yields ? RULE_RESERVED : NO_RULE;
 }
 
 /* Values below it are asked from now on. Of "kept" and "reserved" neither implies the other. */
@@ -435,24 +438,19 @@ static bool pick_map(struct engine *engine, struct map_choice choice, struct cla
 
 /* ---- the pick ---- */
 
-/* Holds that end go first, anywhere; reduces where the fewest receive. */
+/* Maps whose holds end go first, anywhere. */
 static bool pick_late(struct engine *engine, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
-        struct sorted_node *node =
-            shape->times > 0 ? sorted_first_below(&shape->overdue, (uint64_t)engine->now_ns + 1)
-                             : NULL;
-        if (!node)
-            continue;
-        struct stage *stage = container_of(node, struct stage, waiting);
-        if (!stage->ready_reduces.n)
-            return place_pair(engine, stage->bucket, false, ret_claim);
-        struct sorted_node *fewest = sorted_first(&shape->by_receivers[ORDER_COFLOW]);
-        *ret_claim = (struct claim){largest(stage),
-                                    container_of(fewest, struct fit, by_receivers[ORDER_COFLOW]),
-                                    REASON_HOLD_EXPIRED, engine->now_ns - stage->held_since_ns, 0};
-        return true;
+        uint64_t now = (uint64_t)engine->now_ns;
+        struct sorted_node *node = sorted_first_below(&shape->overdue, now + 1);
+        for (; node && shape->times > 0; node = sorted_next_below(node, now + 1)) {
+            const struct stage *stage = container_of(node, struct stage, waiting);
+            engine->counters.visits++;
+            if (stage->n_ready > stage->ready_reduces.n)
+                return place_pair(engine, stage->bucket, false, ret_claim);
+        }
     }
     return false;
 }
@@ -569,9 +567,6 @@ static const struct policy_reason reasons[] = {
     {DECISION_START, REASON_ONE_DEEP, "receivers of earlier jobs there", "outputs of its job there",
      "Runs on {host}, where no task of its job receives, {left} of earlier jobs do, and {right} "
      "outputs of its job are. "},
-    {DECISION_START, REASON_HOLD_EXPIRED, "ns since slots were kept from its stage", NULL,
-     "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "
-     "any host takes it. "},
     {DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,
      "it waits for a slot next to its block, at first on a host that has not had its even part of "
      "the job's maps."},

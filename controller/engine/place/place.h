@@ -15,10 +15,11 @@ struct place_policy {
      * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
     struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
                               const struct task *task);
-    /* Overdue stages may go on waiting until they are late (hold.h), and are picked then. */
+    /* Overdue stages may go on waiting (hold.h): maps until they are late, and are picked then;
+     * reduce tasks as long as the policy says, but not for slots that it keeps for others. */
     bool patient;
-    /* Values of shape->maps and shape->reduces, of facts that the job's turn and ready tasks alone
-     * change. NULL: 0, and the smallest transfer of its ready reduce tasks. */
+    /* Values of shape->maps and shape->reduces, of facts that the job's turn, its ready tasks and
+     * their becoming overdue alone change. NULL: 0, and the smallest transfer of its ready reduce tasks. */
     uint64_t (*map_value)(const struct bucket *bucket);
     uint64_t (*reduce_value)(struct engine *engine, const struct bucket *bucket);
 };
