@@ -69,9 +69,9 @@ endef
 WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 # Started for each attempt, so loading them must cost little; the sanitizers' libraries cannot be linked in.
 STATIC := $(if $(SAN),,-static-pie)
-$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -pthread))
+$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lseccomp -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
-$(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lbpf -lnl-route-3 -lnl-3))
+$(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lseccomp -lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
 $(eval $(call program,duopoly-workload,testbed/workload/main.c,workload lib,-ljansson -lm))
@@ -134,7 +134,7 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_ARCHIVES := $(foreach a,model controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
-TEST_LIBS := -lcmocka -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
+TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.
 LEMON := $(BUILD)/obj/tests/mincost/lemon.o
 $(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h | $(DEPS_FOUND)
@@ -256,6 +256,25 @@ down: ## ends what make up left standing
 soak-live: deps ## the load of make up for MINUTES (60) with a random kill every KILL_EVERY (20) s under SEED, then whether all ended well (root)
 	@$(MAKE) -s --no-print-directory programs
 	@$(PYTHON) -m testbed.demo.soak
+
+# Units name /usr; a configuration that is there stays.
+PREFIX ?= /usr
+INSTALL_sbin := duopolyd duopoly-agent duopoly-task
+INSTALL_bin  := duopolyctl duopoly-sim duopoly-workload duopoly-verify duopoly-mcmf duopoly-replay
+INSTALL_lib  := replay-map replay-reduce replay-serve
+.PHONY: install
+install: programs ## puts programs, units, users, and configurations where there are none below DESTDIR= and PREFIX= (/usr)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,sbin bin lib/duopoly lib/systemd/system lib/sysusers.d lib/tmpfiles.d share/doc/duopoly) $(DESTDIR)/etc/duopoly
+	install $(addprefix $(BUILD)/,$(INSTALL_sbin)) $(DESTDIR)$(PREFIX)/sbin
+	install $(addprefix $(BUILD)/,$(INSTALL_bin)) $(DESTDIR)$(PREFIX)/bin
+	install $(addprefix $(BUILD)/,$(INSTALL_lib)) $(DESTDIR)$(PREFIX)/lib/duopoly
+	for unit in packaging/*.service packaging/*.socket; do \
+	    sed 's|/usr/|$(PREFIX)/|' $$unit >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/} || exit 1; done
+	install -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/duopoly.conf
+	install -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/duopoly.conf
+	install -m 644 README.md LICENSE schemas/*.yaml schemas/*.md $(DESTDIR)$(PREFIX)/share/doc/duopoly
+	for file in schemas/duopolyd.yaml packaging/duopoly-agent.yaml; do \
+	    [ -e $(DESTDIR)/etc/duopoly/$${file##*/} ] || sed 's|/usr/|$(PREFIX)/|' $$file >$(DESTDIR)/etc/duopoly/$${file##*/} || exit 1; done
 
 .PHONY: format
 format: ## formats the C sources in place

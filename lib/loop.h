@@ -5,7 +5,8 @@
 
 #include <systemd/sd-event.h>
 
-/* A new loop that ends with code 0 on SIGTERM and SIGINT. Both stay blocked in the process, and
- * SIGPIPE is ignored from here on: a peer that goes is an error of the write. The caller unrefs
- * `*ret_loop`, also on failure (NULL then, or a loop without its signals). 0 or −errno. */
+/* A new loop that ends with code 0 on SIGTERM and SIGINT, and feeds the service manager's watchdog where
+ * there is one. Both signals stay blocked in the process, and SIGPIPE is ignored from here on: a
+ * peer that goes is an error of the write. The caller unrefs `*ret_loop`, also on failure (NULL
+ * then, or a loop without its signals). 0 or −errno. */
 int loop_open(sd_event **ret_loop, struct err *err);

@@ -292,9 +292,10 @@ static int ebpf_remove(const struct mark_config *config, struct err *err)
     if (!config->is_switch)
         detach_cgroup(config);
     unpin_all(config->bpffs);
-    if (umount(config->bpffs) < 0 && r >= 0)
+    if (umount(config->bpffs) == 0)
+        rmdir(config->bpffs);
+    else if (errno != EPERM && errno != EINVAL && r >= 0) /* those: it was there before us */
         r = err_sys(err, errno, "unmounting %s", config->bpffs);
-    rmdir(config->bpffs);
     return r;
 }
 

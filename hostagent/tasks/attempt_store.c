@@ -234,7 +234,7 @@ int attempt_store_list(const struct attempt_store *store,
     return files_each_attempt(path, each, user, err);
 }
 
-void attempt_store_clear(const struct attempt_store *store)
+static void ask_to_clear(const struct attempt_store *store)
 {
     char path[FILES_PATH];
     outputs_path(store->directory, path);
@@ -260,7 +260,7 @@ bool attempt_store_settle_output(const struct attempt_store *store, const duopol
     if (success && S_ISDIR(st.st_mode))
         return true;
     if (let_go(store, strrchr(path, '/') + 1, NULL) >= 0)
-        attempt_store_clear(store);
+        ask_to_clear(store);
     return false;
 }
 
@@ -319,6 +319,20 @@ int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, st
     }
     closedir(dir);
     if (any)
-        attempt_store_clear(store);
+        ask_to_clear(store);
     return r;
+}
+
+void attempt_store_clear(const struct attempt_store *store)
+{
+    char path[FILES_PATH];
+    bool any = false;
+    DIR *dir = open_outputs(store, path, NULL);
+    if (!dir)
+        return;
+    for (struct dirent *entry; !any && (entry = readdir(dir));)
+        any = strncmp(entry->d_name, ATTEMPT_GONE, strlen(ATTEMPT_GONE)) == 0;
+    closedir(dir);
+    if (any)
+        ask_to_clear(store);
 }

@@ -199,6 +199,18 @@ static void test_outputs_are_held_until_their_job_is_forgotten(void **state)
     assert_int_equal(outputs(), 0);
 }
 
+/* What a former agent let go, and did not see the end of. */
+static void test_what_is_on_its_way_out_goes_with_the_next_agent(void **state)
+{
+    (void)state;
+    char path[FILES_PATH];
+    files_path(path, "%s/outputs/" ATTEMPT_GONE "1-2-3-4", directory);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(outputs(), 0);
+    attempt_store_clear(&store);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 /* A link that a command puts in the place of its output must not lead us out of its directory. */
 static void test_a_link_is_no_output_and_is_not_followed(void **state)
 {
@@ -233,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_an_attempt_comes_back),
         cmocka_unit_test(test_a_full_file_system),
         cmocka_unit_test(test_outputs_are_held_until_their_job_is_forgotten),
+        cmocka_unit_test(test_what_is_on_its_way_out_goes_with_the_next_agent),
         cmocka_unit_test(test_a_link_is_no_output_and_is_not_followed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,127 @@
+"""What `make install` puts in place: units whose exposure is bounded, that name what is there, and daemons that tell the service
+manager when they are ready and that they live."""
+
+import os
+import re
+import socket
+import stat
+import subprocess
+
+import pytest
+
+from nets import BUILD, TOP, Net, needs_root, wait_for
+
+# systemd's own figure, 0 to 10; less is better. Slurm's and Open vSwitch's units have 9.5 and more.
+BOUNDS = {"duopolyd": 1.2, "duopoly-agent": 2.0, "duopoly-starter": 3.2}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    root = str(tmp_path_factory.mktemp("root"))
+    make(root)
+    return root
+
+
+def make(root, prefix="/usr"):
+    subprocess.run(["make", "-s", "-C", TOP, "install", "DESTDIR=" + root, "PREFIX=" + prefix,
+                    "BUILD=" + os.environ.get("BUILD", "build")], check=True, capture_output=True, timeout=300)
+
+
+def unit(root, name):
+    return os.path.join(root, "usr/lib/systemd/system", name)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_exposure(installed, name, capsys):
+    said = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", unit(installed, name + ".service")],
+                          check=True, capture_output=True, text=True, timeout=30).stdout
+    figure = float(re.search(r"exposure level for .*: ([0-9.]+)", said).group(1))
+    with capsys.disabled():
+        print("\nexposure of %s: %.1f (at most %.1f)" % (name, figure, BOUNDS[name]))
+    assert figure <= BOUNDS[name]
+
+
+def test_units_name_what_is_installed(installed):
+    for name in os.listdir(os.path.join(installed, "usr/lib/systemd/system")):
+        with open(unit(installed, name)) as text:
+            for program, config in re.findall(r"^Exec\w+=(\S+).* (/etc/\S+)$", text.read(), re.M):
+                assert os.stat(installed + program).st_mode & stat.S_IXOTH, program
+                assert os.path.exists(installed + config), config
+
+
+def test_units_say_what_systemd_knows(installed):
+    folder = os.path.dirname(unit(installed, "any"))
+    said = subprocess.run(["systemd-analyze", "verify", "--man=no", "--root=" + installed, *os.listdir(folder)], capture_output=True,
+                          text=True, timeout=30).stderr
+    assert folder + "/" not in said, said
+    with open(unit(installed, "duopolyd.service"), "a") as out:
+        out.write("[Service]\nProtectHoome=yes\n")
+    said = subprocess.run(["systemd-analyze", "verify", "--man=no", "--root=" + installed, "duopolyd.service"], capture_output=True,
+                          text=True, timeout=30).stderr
+    assert f"{folder}/duopolyd.service:" in said and "ProtectHoome" in said
+
+
+def test_another_prefix_and_a_configuration_that_is_there(tmp_path):
+    root = str(tmp_path)
+    kept = os.path.join(root, "etc/duopoly/duopolyd.yaml")
+    os.makedirs(os.path.dirname(kept))
+    with open(kept, "w") as out:
+        out.write("listen: tcp://127.0.0.1:1\n")
+    make(root, "/opt/d")
+    with open(kept) as text:
+        assert text.read() == "listen: tcp://127.0.0.1:1\n"
+    with open(os.path.join(root, "opt/d/lib/systemd/system/duopolyd.service")) as text:
+        assert "\nExecStart=/opt/d/sbin/duopolyd " in text.read()
+    with open(os.path.join(root, "etc/duopoly/duopoly-agent.yaml")) as text:
+        assert "/opt/d/lib/duopoly/replay-map" in text.read()
+
+
+class Manager:
+    """The service manager's end of NOTIFY_SOCKET."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(path)
+        self.socket.setblocking(False)
+        self.environment = dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC="400000")
+        self.words = []
+
+    def said(self, word):
+        while True:
+            try:
+                self.words += self.socket.recv(4096).decode().split("\n")
+            except BlockingIOError:
+                return self.words.count(word)
+
+    def check(self, process):
+        try:
+            wait_for("READY=1", lambda: self.said("READY=1") or process.poll() is not None)
+            assert process.poll() is None
+            wait_for("WATCHDOG=1 three times", lambda: self.said("WATCHDOG=1") >= 3)
+            process.terminate()
+            assert process.wait(10) == 0
+            assert self.said("STOPPING=1") == 1
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_the_controller_says_that_it_is_ready_and_lives(tmp_path):
+    manager = Manager(str(tmp_path / "notify"))
+    config = tmp_path / "duopolyd.yaml"
+    config.write_text(f"listen: tcp://127.0.0.1:*\nsocket: {tmp_path}/d.sock\nstate: {tmp_path}/state\n")
+    manager.check(subprocess.Popen([BUILD + "/duopolyd", "--config", str(config)], env=manager.environment, stderr=subprocess.DEVNULL))
+
+
+@needs_root
+def test_the_agent_says_that_it_is_ready_and_lives(tmp_path):
+    net = Net(1)
+    try:
+        manager = Manager(str(tmp_path / "notify"))
+        config = tmp_path / "agent.yaml"
+        config.write_text(f"name: h1\ncontroller: tcp://127.0.0.1:7000\naddress: 10.99.0.1\nstate: {net.dir}/h1\nunits: [{{slots: 1}}]\n"
+                          f"link: {{uplink: up0, rate: 100 Mbps}}\ntasks: {{cgroup: {net.prefix}h1}}\n")
+        manager.check(net.hosts[0].popen(BUILD + "/duopoly-agent", "--config", str(config), env=manager.environment,
+                                         stderr=subprocess.DEVNULL))
+    finally:
+        net.remove()
