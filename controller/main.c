@@ -6,6 +6,7 @@
 #include "controller/descriptors.h"
 #include "controller/engine/presets.h"
 #include "controller/epoch.h"
+#include "controller/fence.h"
 #include "controller/settings.h"
 #include "lib/log.h"
 #include "lib/loop.h"
@@ -112,13 +113,12 @@ static int controller_open(struct controller *controller, const struct settings 
     limits.most = controller->descriptors.agents;
     if (r == 0)
         r = loop_open(&controller->loop, err);
-    int watched = r == 0 ? sd_event_set_watchdog(controller->loop, true) : 0;
-    if (watched < 0)
-        r = err_sys(err, -watched, "no watchdog");
     if (r == 0)
         r = epoch_open(settings->state, &controller->epoch, err);
     if (r == 0)
         r = folder_make(settings->socket, err);
+    if (r == 0)
+        r = fence_files(settings, err);
     if (r == 0)
         r = control_open(controller->loop, settings, &controller->control, err);
     if (r == 0)
@@ -133,7 +133,7 @@ static int controller_open(struct controller *controller, const struct settings 
         return r;
     agents_zmq_attach(controller->door, controller->conductor);
     control_attach(controller->control, controller->conductor, controller->door);
-    return 0;
+    return fence_calls(err);
 }
 
 static void controller_close(struct controller *controller)

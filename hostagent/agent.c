@@ -1,5 +1,6 @@
 #include "hostagent/agent.h"
 
+#include "hostagent/fence.h"
 #include "hostagent/links/links_nl.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
@@ -257,10 +258,14 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
     if (r >= 0 && is_host(agent))
         r = files_make_dirs(agent->resolved->cgroup, 0755, err);
     if (r >= 0)
+        r = fence_agent_files(agent->settings, agent->resolved, err);
+    if (r >= 0)
         r = open_marks(agent, err);
     if (r >= 0 && is_host(agent))
         r = open_host(agent, err);
-    return r < 0 ? r : open_uplink(agent, err);
+    if (r >= 0)
+        r = open_uplink(agent, err);
+    return r < 0 ? r : fence_agent_calls(err);
 }
 
 static void close_parts(struct agent_parts *agent)

@@ -70,9 +70,30 @@ class Controller:
         self.thread.join()
 
 
+class AsRoot:
+    """Under which rights an agent runs, and what starts its attempts: here itself, as root (test_rights has another)."""
+
+    lines = []  # of the configuration's part "tasks"
+    words = []  # before the agent's command
+
+    def __init__(self, agent):
+        self.agent = agent
+        self.programs = BUILD
+        self.cgroup = agent.net.prefix + agent.name
+
+    def prepare(self):
+        pass
+
+    def starter(self):
+        return self.agent.process.pid
+
+    def end(self):
+        pass
+
+
 class Agent:
-    def __init__(self, net, host, controller_address, name="h1", **options):
-        self.net, self.host = net, host
+    def __init__(self, net, host, controller_address, name="h1", rights=AsRoot, **options):
+        self.net, self.host, self.name = net, host, name
         self.scripts = []
         self.state = os.path.join(net.dir, name)
         self.cgroup = os.path.join(cgroup2_root(), net.prefix + name)
@@ -89,7 +110,8 @@ class Agent:
             lines += ["role: switch", "link: {bridge: br0, rate: 100 Mbps}"]
         else:
             lines += [f"address: {host.address}", "units: [{slots: 2}]", "link: {uplink: up0, rate: 100 Mbps}"]
-        lines += ["tasks:", f"  cgroup: {net.prefix}{name}", "  commands:"]
+        self.rights = rights(self)
+        lines += ["tasks:", f"  cgroup: {self.rights.cgroup}", *self.rights.lines, "  commands:"]
         for key, argv in commands.items():
             if isinstance(argv, str):
                 script = os.path.join(net.dir, key + ".py")
@@ -101,12 +123,13 @@ class Agent:
         with open(self.config, "w") as f:
             f.write("\n".join(lines) + "\n")
         self.process = None
+        self.rights.prepare()
         self.start()
 
     def start(self):
         with open(self.log, "a") as log:
-            self.process = self.host.popen(os.path.join(BUILD, "duopoly-agent"), "--config", self.config, *self.flags,
-                                           stdout=log, stderr=log)
+            self.process = self.host.popen(*self.rights.words, os.path.join(self.rights.programs, "duopoly-agent"), "--config",
+                                           self.config, *self.flags, stdout=log, stderr=log)
 
     def kill(self):
         self.process.kill()
@@ -134,9 +157,10 @@ class Agent:
         return sorted(os.listdir(self.state + "/attempts")) if os.path.isdir(self.state + "/attempts") else []
 
     def starter(self):
-        """duopoly-task, which the agent's first start brought up."""
-        return wait_for("duopoly-task", lambda: [int(pid) for thread in os.listdir(f"/proc/{self.process.pid}/task") for pid in
-                                                 open(f"/proc/{self.process.pid}/task/{thread}/children").read().split()])[0]
+        """duopoly-task, which the agent's first start brought up: the newest of those that serve it."""
+        above = self.rights.starter()
+        return wait_for("duopoly-task", lambda: [int(pid) for thread in os.listdir(f"/proc/{above}/task") for pid in
+                                                 open(f"/proc/{above}/task/{thread}/children").read().split()])[-1]
 
     def records(self):
         return [name for name in self.attempts_on_disk() if not name.endswith(".s")]
@@ -148,14 +172,14 @@ class Agent:
 class Site:
     """A controller on h2 and an agent on h1, in session."""
 
-    def __init__(self, net):
-        self.net = net
+    def __init__(self, net, rights=AsRoot):
+        self.net, self.rights = net, rights
         self.address = f"tcp://{net.hosts[1].address}:7000"
         self.controller = self.agent = None
 
     def begin(self, host=None, **options):
         self.controller = Controller(self.net.hosts[1], self.address)
-        self.agent = Agent(self.net, host or self.net.hosts[0], self.address, **options)
+        self.agent = Agent(self.net, host or self.net.hosts[0], self.address, rights=self.rights, **options)
         self.wait_session()
         return self.controller, self.agent
 
@@ -170,6 +194,7 @@ class Site:
             if self.agent.process.poll() is None:
                 self.agent.kill()
             self.agent.restore()
+            self.agent.rights.end()
         if self.controller:
             self.controller.stop()
 
@@ -299,7 +324,7 @@ while True: time.sleep(0.01)
     killed = controller.wait_phase(FIRST + 1, KILLED)
     assert killed["exit"] == -signal.SIGKILL and time.monotonic() - start > 0.45
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
-    assert not glob.glob(agent.state + "/outputs/*"), "a killed attempt leaves no output"
+    wait_for("its output to go", lambda: not glob.glob(agent.state + "/outputs/*"))
 
 
 def test_what_a_command_leaves_behind_dies_with_it(site):

@@ -1,0 +1,41 @@
+#include "controller/fence.h"
+
+#include "lib/confine.h"
+#include "lib/log.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The folder itself, or the one where it will be made. */
+static const char *there(char *path)
+{
+    return access(path, F_OK) == 0 ? path : dirname(path);
+}
+
+static int go_on_without(int r, struct err *err)
+{
+    if (r != -EOPNOTSUPP)
+        return r;
+    log_note("not all is fenced off: %s", err->text);
+    return 0;
+}
+
+int fence_files(const struct settings *settings, struct err *err)
+{
+    char state[sizeof(settings->state)], log[sizeof(settings->recording.folder)];
+    char socket[sizeof(settings->socket)];
+    strcpy(state, settings->state);
+    strcpy(log, settings->recording.folder);
+    strcpy(socket, settings->socket);
+    const struct confine_path paths[] = {
+        {state, true}, {dirname(socket), true}, {*log ? there(log) : state, true}};
+    return go_on_without(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
+}
+
+int fence_calls(struct err *err)
+{
+    return go_on_without(confine_calls(CONFINE_FORK, err), err);
+}

@@ -1,0 +1,38 @@
+#include "hostagent/fence.h"
+
+#include "lib/confine.h"
+#include "lib/log.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <unistd.h>
+
+static int go_on_without(int r, struct err *err)
+{
+    if (r != -EOPNOTSUPP)
+        return r;
+    log_note("not all is fenced off: %s", err->text);
+    return 0;
+}
+
+int fence_agent_files(const struct agent_settings *settings,
+                      const struct settings_resolved *resolved, struct err *err)
+{
+    char measurements[FILES_PATH];
+    if (geteuid() == 0) {
+        log_note("nothing is fenced off: this agent runs as root");
+        return 0;
+    }
+    files_path(measurements, "%s", settings->measurements);
+    const struct confine_path paths[] = {
+        {settings->state, true},
+        {resolved->bpffs, true},
+        {resolved->cgroup[0] ? resolved->cgroup : settings->state, true},
+        {measurements[0] ? dirname(measurements) : settings->state, true}};
+    return go_on_without(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
+}
+
+int fence_agent_calls(struct err *err)
+{
+    return geteuid() == 0 ? 0 : go_on_without(confine_calls(CONFINE_BPF, err), err);
+}
