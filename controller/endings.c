@@ -56,7 +56,7 @@ static void ending_say(const struct engine *engine, const struct ending *ending,
         snprintf(text, HISTORY_WORDS, "%s was stopped", who);
         break;
     case ENDING_LOST:
-        snprintf(text, HISTORY_WORDS, "%s was lost", who);
+        snprintf(text, HISTORY_WORDS, "%s was lost%s%s", who, *words ? ": " : "", words);
     }
 }
 
@@ -90,6 +90,18 @@ struct lost_host {
     int64_t now_ns;
 };
 
+/* Its own word, but a result that nobody takes is none. */
+static enum ending_kind kind_of(const struct event *event, const struct attempt_view *attempt)
+{
+    static const enum ending_kind kinds[EVENT_KINDS] = {
+        [EVENT_ATTEMPT_DONE] = ENDING_DONE,       [EVENT_ATTEMPT_FAILED] = ENDING_FAILED,
+        [EVENT_ATTEMPT_REFUSED] = ENDING_REFUSED, [EVENT_ATTEMPT_KILLED] = ENDING_KILLED,
+        [EVENT_ATTEMPT_LOST] = ENDING_LOST,
+    };
+    return event->kind == EVENT_ATTEMPT_DONE && attempt->orphan ? ENDING_KILLED
+                                                                : kinds[event->kind];
+}
+
 static void lost_note(void *context, const struct attempt_view *attempt)
 {
     const struct lost_host *lost = context;
@@ -99,12 +111,6 @@ static void lost_note(void *context, const struct attempt_view *attempt)
 void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
                   const struct event *event, const char *words)
 {
-    static const enum ending_kind kinds[EVENT_KINDS] = {
-        [EVENT_ATTEMPT_FAILED] = ENDING_FAILED,
-        [EVENT_ATTEMPT_REFUSED] = ENDING_REFUSED,
-        [EVENT_ATTEMPT_KILLED] = ENDING_KILLED,
-        [EVENT_ATTEMPT_LOST] = ENDING_LOST,
-    };
     struct lost_host lost = {history, engine, now_ns};
     struct attempt_view attempt;
     struct host_view host;
@@ -115,8 +121,8 @@ void endings_note(struct history *history, const struct engine *engine, int64_t 
     case EVENT_ATTEMPT_KILLED:
     case EVENT_ATTEMPT_LOST:
         if (engine_attempt(engine, event->attempt.attempt, &attempt) == 0)
-            note(history, engine, now_ns, &attempt, kinds[event->kind], event->attempt.exit_status,
-                 words);
+            note(history, engine, now_ns, &attempt, kind_of(event, &attempt),
+                 event->attempt.exit_status, words);
         break;
     case EVENT_HOST_LOST:
         engine_host_attempts(engine, event->host.host, lost_note, &lost);

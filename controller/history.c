@@ -54,6 +54,13 @@ static struct past *past_find(const struct history *history, uint64_t job)
     return past;
 }
 
+static struct kept *kept_find(const struct history *history, uint64_t attempt)
+{
+    struct kept *kept;
+    HASH_FIND(hh, history->attempts, &attempt, sizeof(attempt), kept);
+    return kept;
+}
+
 static void kept_drop(struct history *history, struct kept *kept)
 {
     struct past *past = kept->past;
@@ -120,8 +127,12 @@ void history_attempt_ended(struct history *history, const struct ending *ending,
     struct past *past = past_find(history, ending->job);
     if (!past && live)
         past = past_add(history, ending->job);
-    if (!past || history_attempt(history, ending->attempt) ||
-        !room_make(history, past, ending->kind))
+    struct kept *before = kept_find(history, ending->attempt);
+    if (!past || (before && before->ending.kind != ENDING_LOST))
+        return;
+    if (before)
+        kept_drop(history, before);
+    if (!room_make(history, past, ending->kind))
         return;
     const char *words = ending->words ? ending->words : "";
     size_t size = strnlen(words, HISTORY_WORDS - 1) + 1;
@@ -157,8 +168,7 @@ void history_job_ended(struct history *history, const struct job_ending *ending)
 
 const struct ending *history_attempt(const struct history *history, uint64_t attempt)
 {
-    struct kept *kept;
-    HASH_FIND(hh, history->attempts, &attempt, sizeof(attempt), kept);
+    const struct kept *kept = kept_find(history, attempt);
     return kept ? &kept->ending : NULL;
 }
 

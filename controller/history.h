@@ -49,7 +49,8 @@ struct history *history_create(uint32_t finished_max);
 /* NULL is fine. */
 void history_destroy(struct history *history);
 
-/* An attempt ended; words are copied. One that is known already stays as it was. Of a job that is
+/* An attempt ended; words are copied. One that is known already stays as it was, unless it was lost:
+ * it has been heard of again. Of a job that is
  * not known (`live` false: it has ended) nothing is begun. */
 void history_attempt_ended(struct history *history, const struct ending *ending, bool live);
 void history_job_ended(struct history *history, const struct job_ending *ending);

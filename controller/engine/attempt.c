@@ -325,6 +325,25 @@ static void tell_levels(struct engine *engine, const struct attempt *attempt)
     engine->counters.level_changes++;
 }
 
+/* Whether a controller gave the number: this one, or one before it. */
+static bool is_ours(const struct engine *engine, uint64_t number)
+{
+    uint64_t epoch = number >> 32;
+    return epoch > 0 && epoch <= engine->config.epoch;
+}
+
+/* Of several of ours the newest counts: we begin another one when we take the one before for lost. A
+ * result that comes all the same is one. Copies that a framework makes are meant to run beside. */
+static void stop_older(struct engine *engine, const struct task *task)
+{
+    struct attempt *newest = task->attempts, *other;
+    while (newest && !is_ours(engine, newest->number))
+        newest = newest->next_of_task;
+    for (other = newest ? newest->next_of_task : NULL; other; other = other->next_of_task)
+        if (is_ours(engine, other->number))
+            attempt_stop(engine, other, REASON_REPLACED, false);
+}
+
 static void adopt(struct engine *engine, const struct event *event, struct host *host)
 {
     struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage,
@@ -352,6 +371,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
                               attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
         attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
         tell_levels(engine, attempt);
+        stop_older(engine, task);
     }
     host_touch(engine, host);
 }

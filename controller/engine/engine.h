@@ -175,6 +175,7 @@ struct attempt_view {
     uint64_t attempt, job;
     uint32_t stage, task, host, unit;
     enum attempt_state state;
+    bool orphan; /* its task is not known, or another's to do: its result counts for nothing */
     uint64_t coflow_level, macroflow_level;
     uint64_t coflow_bytes, macroflow_bytes, received_bytes;
     int64_t started_ns;

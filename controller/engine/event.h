@@ -276,7 +276,7 @@ enum reason {
     REASON_ADOPTED,   /* it was found running; left = Coflow bytes, right = Macroflow bytes */
     /* stops, failures, rejections */
     REASON_CANCELLED,
-    REASON_REPLACED,   /* another attempt of the task was accepted */
+    REASON_REPLACED,   /* another attempt of the task runs, or was accepted */
     REASON_INPUT_LOST, /* a map output that it reads is gone */
     REASON_ORPHAN,     /* nobody knows its job */
     REASON_JOB_FAILED,

@@ -213,6 +213,7 @@ static void view_attempt(const struct attempt *attempt, struct attempt_view *ret
         .host = attempt->host->index,
         .unit = attempt->unit,
         .state = attempt->state,
+        .orphan = !attempt->task,
         .coflow_level = attempt->level[ORDER_COFLOW],
         .macroflow_level = attempt->level[ORDER_MACROFLOW],
         .coflow_bytes = attempt->bytes[ORDER_COFLOW],

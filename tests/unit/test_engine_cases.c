@@ -466,6 +466,60 @@ static void test_adopted_attempts_are_told_their_levels(void **state)
     script_end(&s);
 }
 
+/* Its host was lost and is heard again while another attempt does the work: it is stopped, and no
+ * failure of it counts; but it may have ended already. */
+static void test_a_replaced_attempt_is_stopped_when_it_is_seen_again(void **state)
+{
+    (void)state;
+    struct script s;
+    struct task_view task;
+    begin(&s, "nats", "cans");
+    script_host(&s, 0, 1);
+    two_stages(&s, 1, 1, 1, EDGE_BARRIER);
+    uint64_t old = script_attempt_of(&s, 1, 0, 0);
+    script_host_event(&s, EVENT_HOST_LOST, 0);
+    script_host(&s, 1, 1);
+    uint64_t new = script_attempt_of(&s, 1, 0, 0);
+    assert_int_not_equal(old, new);
+    script_host(&s, 0, 1);
+    script_event(&s, script_seen_event(old, 1, 0, 0, 0));
+    assert_int_equal(script_count(&s, DECISION_STOP), 1);
+    assert_int_equal(script_decision(&s, DECISION_STOP, 0)->stop.attempt, old);
+    assert_int_equal(script_decision(&s, DECISION_STOP, 0)->reason, REASON_REPLACED);
+    script_attempt(&s, EVENT_ATTEMPT_KILLED, old, 0);
+    engine_task(s.engine, 1, 0, 0, &task);
+    assert_int_equal(task.state, TASK_RUNNING);
+    assert_int_equal(task.failures, 0);
+    script_event(&s, script_seen_event(old, 1, 0, 0, 0));
+    script_attempt(&s, EVENT_ATTEMPT_DONE, old, 0);
+    assert_int_equal(script_decision(&s, DECISION_STOP, 0)->stop.attempt, new);
+    engine_task(s.engine, 1, 0, 0, &task);
+    assert_int_equal(task.state, TASK_DONE);
+    assert_int_equal(task.attempt, old);
+    script_end(&s);
+}
+
+/* After a restart two hosts come with an attempt each, the older one first. */
+static void test_of_two_attempts_that_are_found_the_newest_counts(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint64_t old = UINT64_C(1) << 32 | 50, new = old + 1, foreign = 7;
+    begin(&s, "nats", "cans");
+    two_stages(&s, 1, 1, 1, EDGE_BARRIER);
+    script_event(&s, script_seen_event(old, 1, 0, 0, 0));
+    script_event(&s, script_seen_event(foreign, 1, 0, 0, 0));
+    assert_int_equal(script_count(&s, DECISION_STOP), 0);
+    script_event(&s, script_seen_event(new, 1, 0, 0, 1));
+    assert_int_equal(script_count(&s, DECISION_STOP), 1);
+    assert_int_equal(script_decision(&s, DECISION_STOP, 0)->stop.attempt, old);
+    script_event(&s, script_seen_event(old - 1, 1, 0, 0, 0));
+    assert_int_equal(script_decision(&s, DECISION_STOP, 0)->stop.attempt, old - 1);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, foreign, 0);
+    assert_int_equal(script_decision(&s, DECISION_STOP, 0)->stop.attempt, new);
+    script_end(&s);
+}
+
 static uint64_t key_of(const struct script *s, uint64_t job)
 {
     struct job_view view;
@@ -583,6 +637,8 @@ int main(void)
         cmocka_unit_test(test_attempt_numbers_are_never_reused),
         cmocka_unit_test(test_seen_again_while_computing),
         cmocka_unit_test(test_seen_in_an_impossible_phase),
+        cmocka_unit_test(test_a_replaced_attempt_is_stopped_when_it_is_seen_again),
+        cmocka_unit_test(test_of_two_attempts_that_are_found_the_newest_counts),
         cmocka_unit_test(test_bytes_of_adopted_attempts_count),
         cmocka_unit_test(test_adopted_attempts_are_told_their_levels),
         cmocka_unit_test(test_keys_follow_the_cluster),

@@ -38,6 +38,8 @@ static void endings_are_found_again(void **state)
     end_attempt(history, 1, 0, 12, ENDING_DONE, NULL);
     end_attempt(history, 1, 0, 13, ENDING_KILLED, "too late");
     end_attempt(history, 1, 1, 14, ENDING_LOST, "lost");
+    end_attempt(history, 1, 1, 14, ENDING_KILLED, "heard of again, and stopped");
+    assert_int_equal(history_attempt(history, 14)->kind, ENDING_KILLED);
     assert_string_equal(history_attempt(history, 11)->words, "boom");
     assert_int_equal(history_task(history, 1, 0, 0)->attempt, 12);
     assert_int_equal(history_task(history, 1, 0, 1)->attempt, 14);
