@@ -59,6 +59,17 @@ static void on_output_lost(void *user, const duopoly_OutputLost *lost)
         uplink_tell_output_lost(agent->uplink, lost);
 }
 
+static void on_room(void *user, const char *why_not)
+{
+    struct agent_parts *agent = user;
+    if (*why_not)
+        log_warning(LOG_FAULT_CONFIGURATION, "nothing is started: %s", why_not);
+    else
+        log_note("there is room for attempts again");
+    if (agent->uplink)
+        uplink_tell_room(agent->uplink, why_not);
+}
+
 static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
 {
     struct agent_parts *agent = user;
@@ -208,6 +219,7 @@ static int open_host(struct agent_parts *agent, struct err *err)
     const struct tasks_handler handler = {.on_state = on_state,
                                           .on_output_lost = on_output_lost,
                                           .on_source = on_source,
+                                          .on_room = on_room,
                                           .user = agent};
     links_init(&agent->links, (uint64_t)link->rate_bps);
     int r = links_nl_open(link->uplink, &agent->links_nl, err);

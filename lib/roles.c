@@ -31,6 +31,7 @@ static const uint8_t senders[] = {
     [KIND(output_lost)] = AGENT,
     [KIND(agent_counters)] = AGENT,
     [KIND(source_state)] = AGENT,
+    [KIND(host_room)] = AGENT,
 
     [KIND(welcome)] = CONTROLLER,
     [KIND(refused)] = CONTROLLER,

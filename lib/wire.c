@@ -60,6 +60,7 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(attempt_state);
         KIND(output_lost);
         KIND(source_state);
+        KIND(host_room);
         KIND(agent_counters);
         KIND(welcome);
         KIND(refused);

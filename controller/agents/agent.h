@@ -54,6 +54,7 @@ struct agent {
 
     /* What the engine was told. */
     bool joined, silent, lost;
+    char no_room[256]; /* why it starts nothing, as it said in this session; its host is silent */
     uint64_t joined_boot;
     bool changed; /* its description differs from what the engine was told */
     bool awaited; /* known before the restart, and its inventory is not in */
@@ -144,6 +145,8 @@ void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *
 void agent_settle_later(struct agent *agent, uint64_t sequence);
 /* A fact about the host alone. */
 void agent_tell_host(struct agent *agent, enum event_kind kind);
+/* It can be started something on: it is heard, its inventory is in, and it has room. */
+bool agent_serves(const struct agent *agent);
 /* Gives the host to the engine: HOST_JOIN, CHANGE or BACK, whichever is due. */
 void agent_tell_join(struct agent *agent);
 

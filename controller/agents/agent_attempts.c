@@ -185,10 +185,11 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
     if (placed)
         placed_remove(agent, placed);
     bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
+    /* Its host's fault, not its task's: another host gets it, and no failure is counted. */
+    enum event_kind kind = refused && *agent->no_room ? EVENT_ATTEMPT_LOST : kinds[state->phase];
     if ((state->phase == duopoly_AttemptPhase_PHASE_FAILED || refused) && *state->text)
         agent->agents->hooks.failed(agent->agents->hooks.user, state->attempt, state->text);
-    attempt_tell(agent, kinds[state->phase], state->attempt, state->received_bytes,
-                 state->exit_status);
+    attempt_tell(agent, kind, state->attempt, state->received_bytes, state->exit_status);
 }
 
 /* A state of an attempt that we know of and that goes on. */
@@ -358,6 +359,8 @@ void agent_admit(struct agent *agent)
             placed->listed = false;
     }
     agent_seen_drop(agent);
+    if (*agent->no_room && !agent->silent)
+        agent_tell_host(agent, EVENT_HOST_SILENT);
     agent_settle_later(agent, agent->inventory_sequence);
 }
 

@@ -156,6 +156,7 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     agent->peer = peer;
     agent->open = true;
     agent->rival_told = false;
+    *agent->no_room = '\0';
     agent->settle_sequence = 0; /* numbers of the old session mean nothing in this one */
     HASH_ADD(by_peer, agents->peers, peer, sizeof(agent->peer), agent);
     wire_session_init(&agent->session, wire_version_agree(hello->version_min, hello->version_max),

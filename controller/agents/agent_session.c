@@ -181,6 +181,26 @@ static void output_lost_take(struct agent *agent, const duopoly_OutputLost *lost
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
 }
 
+bool agent_serves(const struct agent *agent)
+{
+    return agent->joined && agent->inventory == INVENTORY_IN && !*agent->no_room;
+}
+
+static void room_take(struct agent *agent, const duopoly_HostRoom *room)
+{
+    if (agent->is_switch)
+        return;
+    if (*room->text && !*agent->no_room)
+        log_warning(LOG_FAULT_PEER, "agent %s starts nothing: %s", agent->name, room->text);
+    if (!*room->text && *agent->no_room)
+        log_note("agent %s has room for attempts again", agent->name);
+    wire_copy(agent->no_room, sizeof(agent->no_room), room->text);
+    if (agent->silent && agent_serves(agent))
+        agent_tell_host(agent, EVENT_HOST_BACK);
+    else if (*agent->no_room && agent->joined && !agent->silent)
+        agent_tell_host(agent, EVENT_HOST_SILENT);
+}
+
 static void source_state_take(struct agent *agent, const duopoly_SourceState *state)
 {
     const struct agent *source = agent_at_address(agent->agents, state->address);
@@ -203,6 +223,9 @@ static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
         break;
     case duopoly_Envelope_inventory_end_tag:
         agent_inventory_end(agent, envelope);
+        break;
+    case duopoly_Envelope_host_room_tag:
+        room_take(agent, &envelope->body.host_room);
         break;
     case duopoly_Envelope_load_tag:
         load_take(agent, &envelope->body.load);
@@ -267,7 +290,7 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
         verdict_end(agent, verdict);
         return;
     }
-    if (agent->silent && agent->joined && agent->inventory == INVENTORY_IN)
+    if (agent->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
     if (envelope->sequence && envelope->which_body != duopoly_Envelope_inventory_end_tag)
         agent_settle_later(agent, envelope->sequence);

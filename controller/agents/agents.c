@@ -218,6 +218,8 @@ static enum agent_state state_of(const struct agent *agent)
         return AGENT_LOST;
     if (!agent->joined)
         return agent->open ? AGENT_JOINING : AGENT_SILENT;
+    if (agent->open && *agent->no_room)
+        return AGENT_FULL;
     return agent->silent ? AGENT_SILENT : AGENT_UP;
 }
 
@@ -228,6 +230,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
     *ret_view = (struct agent_view){
         .name = agent->name,
         .rack = agent->rack,
+        .no_room = agent->no_room,
         .state = state_of(agent),
         .is_switch = agent->is_switch,
         .host = agent->host,

@@ -20,7 +20,9 @@
  *  - attempts that we sent there and that are not in it are told lost;
  *  - levels that differ from the engine's are sent again;
  *  - outputs of jobs that nobody knows are forgotten.
- * From a HELLO to the end of its inventory the host counts as silent: nothing is started there.
+ * From a HELLO to the end of its inventory the host counts as silent: nothing is started there. So it
+ * does while the agent says that it has no room for attempts (HostRoom); what it refuses then is lost
+ * and runs elsewhere, without a failure of its task.
  *
  * Timers (settings): a Lease goes to each agent every `heartbeat`; without a word for `silent` its
  * host gets no new tasks, for `host_lost` it is lost and its session ends. A start without an
@@ -116,12 +118,14 @@ int agents_forget_name(struct agents *agents, const char *name);
 enum agent_state {
     AGENT_JOINING, /* its inventory is not in, or waits for the others */
     AGENT_UP,
+    AGENT_FULL, /* it starts nothing for now: no_room says why */
     AGENT_SILENT,
     AGENT_LOST
 };
 
 struct agent_view {
     const char *name, *rack; /* borrowed until the next call */
+    const char *no_room;     /* "" unless FULL */
     enum agent_state state;
     bool is_switch;
     uint32_t host; /* ENGINE_NONE for a switch */

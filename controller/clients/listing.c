@@ -266,6 +266,7 @@ static const char *state_name(const struct agent_view *agent, const struct host_
 {
     static const char *const names[] = {[AGENT_JOINING] = "joining",
                                         [AGENT_UP] = "up",
+                                        [AGENT_FULL] = "full",
                                         [AGENT_SILENT] = "silent",
                                         [AGENT_LOST] = "lost"};
     if (!host || agent->state != AGENT_UP)
@@ -317,6 +318,8 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->uplink_permille = host.uplink_permille;
     row->downlink_permille = host.downlink_permille;
     host_note(conductor, &host, row);
+    if (agent->state == AGENT_FULL)
+        wire_copy(row->text, sizeof(row->text), agent->no_room);
 }
 
 /* The cursor is the place in the order of names. A host that joins meanwhile may shift it by one:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A record's lines that are written over have the same length always. */
@@ -39,6 +40,19 @@ int attempt_store_init(struct attempt_store *store, const char *directory,
     if (r >= 0 && (chown(path, geteuid(), owner->gid) < 0 || chmod(path, 0775) < 0))
         r = err_sys(err, errno, "giving %s to the group of tasks.user", path);
     return r;
+}
+
+/* A file system without a bound has no blocks, or no files, to count. */
+int attempt_store_room(const struct attempt_store *store, struct err *err)
+{
+    struct statvfs fs;
+    if (statvfs(store->directory, &fs) < 0)
+        return err_sys(err, errno, "looking for room in %s", store->directory);
+    bool bytes = fs.f_blocks == 0 || fs.f_bavail * fs.f_frsize >= ATTEMPT_STORE_SPARE;
+    bool files = fs.f_files == 0 || fs.f_favail >= ATTEMPT_STORE_FILES;
+    return bytes && files
+               ? 0
+               : err_sys(err, ENOSPC, "no room for another attempt in %s", store->directory);
 }
 
 void attempt_store_path(const struct attempt_store *store, uint64_t attempt, char path[FILES_PATH])

@@ -25,6 +25,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ATTEMPT_STORE_SPARE 65536
+#define ATTEMPT_STORE_FILES 16
+
 struct attempt_store_owner {
     uint32_t gid; /* of the commands, who make entries in outputs */
     /* Removes the entries of `folder` whose names begin with ATTEMPT_GONE, now or soon. */
@@ -41,6 +44,11 @@ struct attempt_store {
  * it, or root. */
 int attempt_store_init(struct attempt_store *store, const char *directory,
                        const struct attempt_store_owner *owner, struct err *err);
+
+/* Whether another attempt has room: its record, and what those that run need at their ends
+ * (ATTEMPT_STORE_SPARE bytes and ATTEMPT_STORE_FILES files are kept for these). −ENOSPC with the
+ * sentence. One system call. */
+int attempt_store_room(const struct attempt_store *store, struct err *err);
 
 /* An attempt's record. −EEXIST if it has one. O(inputs). */
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,

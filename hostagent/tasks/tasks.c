@@ -336,10 +336,27 @@ static void read_bytes(struct agent_attempt *attempt,
     each(user, attempt->start.attempt, bytes);
 }
 
+bool tasks_find_room(struct tasks *tasks)
+{
+    struct err err = {0};
+    bool had = !tasks->no_room[0], has = attempt_store_room(&tasks->store, &err) >= 0;
+    if (has == had)
+        return has;
+    snprintf(tasks->no_room, sizeof(tasks->no_room), "%.255s", has ? "" : err.text);
+    tasks->handler.on_room(tasks->handler.user, tasks->no_room);
+    return has;
+}
+
+const char *tasks_no_room(const struct tasks *tasks)
+{
+    return tasks->no_room;
+}
+
 void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, uint64_t bytes),
                 void *user)
 {
     struct agent_attempt *attempt, *next;
+    tasks_find_room(tasks);
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
         if (attempt_runs(attempt))
             read_bytes(attempt, each, user);

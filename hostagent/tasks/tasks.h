@@ -52,6 +52,7 @@ struct tasks_handler {
     void (*on_state)(void *user, const duopoly_AttemptState *state);
     void (*on_output_lost)(void *user, const duopoly_OutputLost *lost);
     void (*on_source)(void *user, const duopoly_SourceState *source);
+    void (*on_room)(void *user, const char *why_not); /* "": there is room again */
     void *user;
 };
 
@@ -94,6 +95,10 @@ int tasks_each_output(struct tasks *tasks,
  * again. O(n). */
 void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
                      void *user);
+
+/* Why nothing is started for now, "" when it is; each change is told by on_room. Looked for every
+ * time that something is to be started, and by tasks_tick. */
+const char *tasks_no_room(const struct tasks *tasks);
 
 struct tasks_counters {
     uint32_t running, queued, unacknowledged;

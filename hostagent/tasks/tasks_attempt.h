@@ -49,6 +49,7 @@ struct tasks {
     uint32_t attempts_n;
     char cgroup[FILES_PATH];
     struct tasks_counters counters;
+    char no_room[256]; /* why; "": there is */
 };
 
 static inline bool attempt_ended(const struct agent_attempt *attempt)
@@ -76,6 +77,9 @@ void attempt_release(struct agent_attempt *attempt); /* descriptors and sources 
 /* The controller has its result, or needs none: off the disk, then its cgroup, then the table. What
  * is still dying there is tried again by tasks_tick. */
 void attempt_forget(struct agent_attempt *attempt);
+
+/* Whether there is room for another attempt; tells when that changes. */
+bool tasks_find_room(struct tasks *tasks);
 
 /* tasks_start.c */
 void attempt_refuse(struct agent_attempt *attempt, const char *why); /* tells and drops */

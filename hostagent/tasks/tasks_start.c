@@ -98,6 +98,7 @@ static void begin(struct agent_attempt *attempt)
     struct err err = {0};
     attempt->timer = sd_event_source_disable_unref(attempt->timer);
     if (run(attempt, &err) < 0) {
+        tasks_find_room(attempt->tasks); /* said first: it is no fault of the attempt's */
         attempt_refuse(attempt, err.text);
         return;
     }
@@ -182,7 +183,7 @@ static int on_inputs_late(sd_event_source *source, uint64_t usec, void *arg)
 }
 
 /* NULL when the attempt may go on; else why not. */
-static const char *why_not(const struct tasks *tasks, const duopoly_Start *start)
+static const char *why_not(struct tasks *tasks, const duopoly_Start *start)
 {
     if (!command_named(tasks->config.commands, tasks->config.commands_n, start->command))
         return "no such command in this agent's list";
@@ -190,7 +191,7 @@ static const char *why_not(const struct tasks *tasks, const duopoly_Start *start
         return "more than the unit has, or no such unit";
     if (start->inputs > TASKS_INPUTS)
         return "too many inputs";
-    return NULL;
+    return tasks_find_room(tasks) ? NULL : tasks->no_room;
 }
 
 static int await_inputs(struct agent_attempt *attempt)

@@ -98,6 +98,16 @@ void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lo
     uplink_send(uplink, WIRE_RESULT, true);
 }
 
+void uplink_tell_room(struct uplink *uplink, const char *why_not)
+{
+    if (!uplink->open)
+        return;
+    duopoly_HostRoom *room =
+        &wire_begin(&uplink->out, duopoly_Envelope_host_room_tag)->body.host_room;
+    wire_copy(room->text, sizeof(room->text), why_not);
+    uplink_send(uplink, WIRE_RESULT, true);
+}
+
 /* A lost one is no loss: it is said again while it lasts. */
 void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source)
 {
@@ -227,8 +237,11 @@ void uplink_send_inventory(struct uplink *uplink)
     if (inventory->part->attempts_count || inventory->part->outputs_count)
         send_part(inventory);
     end_inventory(inventory);
-    if (uplink->tasks)
+    if (uplink->tasks) {
         tasks_each_lost(uplink->tasks, list_lost, uplink);
+        if (*tasks_no_room(uplink->tasks))
+            uplink_tell_room(uplink, tasks_no_room(uplink->tasks));
+    }
     free(inventory);
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define TICK_US       100000
-#define RENEW_NS      1000000000ull
+#define RENEW_NS      1000000000ull /* at most; a fifth of the marks' lease */
 #define RETRY_NS      1000000000ull
 #define RIVAL_NS      30000000000ull /* the longest wait for another agent of this name */
 #define HELLO_WAIT_NS 3000000000ull  /* for the answer to HELLO */
@@ -269,7 +269,8 @@ static void renew_marks(struct uplink *uplink, uint64_t now)
     struct err err = {0};
     if (now >= uplink->lease_until_ns || now < uplink->renew_ns)
         return;
-    uplink->renew_ns = now + RENEW_NS;
+    uint64_t often_ns = uplink->config.mark_lease_ns / 5;
+    uplink->renew_ns = now + (often_ns < RENEW_NS ? often_ns : RENEW_NS);
     if (marks_renew(uplink->config.marks, uplink->config.mark_lease_ns, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
 }

@@ -9,7 +9,8 @@
  * on disk. Reports (load, progress, counters) may be dropped when the controller is slow; a result
  * never: if it cannot be queued the session ends, and the next inventory carries it.
  *
- * The controller's lease: while it lasts the marks' lease is renewed every second; then they run
+ * The controller's lease: while it lasts the marks' lease is renewed every fifth
+ * of it (every second at most); then they run
  * out by themselves, and tasks run on. A controller that says nothing for silent_ms is left and
  * sought again, for ever.
  *
@@ -48,6 +49,7 @@ void uplink_set_tasks(struct uplink *uplink, struct tasks *tasks);
 /* Results and changes; what happens without a session is in the next inventory. */
 void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state);
 void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost);
+void uplink_tell_room(struct uplink *uplink, const char *why_not);
 void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source);
 
 /* Reports. */

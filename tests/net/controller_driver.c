@@ -105,6 +105,8 @@ static void print_body(const duopoly_Envelope *in)
         printf(", \"job\": %" PRIu64 ", \"stage\": %u, \"task\": %u, \"attempt\": %" PRIu64,
                in->body.output_lost.job, in->body.output_lost.stage, in->body.output_lost.task,
                in->body.output_lost.attempt);
+    } else if (in->which_body == duopoly_Envelope_host_room_tag) {
+        printf(", \"text\": \"%s\"", in->body.host_room.text);
     } else if (in->which_body == duopoly_Envelope_agent_counters_tag) {
         printf(", \"followed\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unmarked\": %" PRIu64
                ", \"expiries\": %" PRIu64,

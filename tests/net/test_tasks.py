@@ -635,10 +635,13 @@ def test_a_full_file_system_refuses_with_a_sentence(site):
             with pytest.raises(OSError):
                 while True:
                     filler.write(b"x" * 4096)
+        room = wait_for("what it says of its room", lambda: controller.of("host_room"))
+        assert "No space left" in room[0]["text"]
         controller.do(f"start {FIRST + 1} 1 0 0 true")
         assert "No space left" in controller.wait_phase(FIRST + 1, REFUSED)["text"]
         assert agent.cgroups() == [] and agent.attempts_on_disk() == []
         os.unlink(small + "/filler")
+        wait_for("that there is room again", lambda: [m["text"] for m in controller.of("host_room")][1:] == [""])
         controller.do(f"start {FIRST + 2} 1 0 0 true")
         controller.wait_phase(FIRST + 2, DONE)
         site.end()

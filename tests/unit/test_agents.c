@@ -187,6 +187,56 @@ static void a_deaf_peer_loses_its_session(void **state)
     expect_sent("");
 }
 
+static void room_send(const char *text)
+{
+    strcpy(message(1, duopoly_Envelope_host_room_tag, true)->body.host_room.text, text);
+    deliver(1);
+}
+
+/* What it refuses without room runs elsewhere and is nobody's failure; only its own word, or a new
+ * session, ends that. */
+static void a_host_without_room_is_silent(void **state)
+{
+    struct agent_view view;
+    (void)state;
+    join(1, "h1");
+    start(0, 21, 0);
+    start(0, 22, 0);
+    room_send("no room");
+    expect_facts("host_silent(0) ");
+    assert_int_equal(agents_at(world.agents, 0, &view), 0);
+    assert_int_equal(view.state, AGENT_FULL);
+    assert_string_equal(view.no_room, "no room");
+    state_send(1, 21, duopoly_AttemptPhase_PHASE_REFUSED);
+    expect_facts("attempt_lost(21) ");
+    message(1, duopoly_Envelope_agent_heartbeat_tag, false);
+    deliver(1);
+    state_send(1, 22, duopoly_AttemptPhase_PHASE_STARTED);
+    expect_facts("attempt_started(22) ");
+    room_send("");
+    expect_facts("host_back(0) ");
+    state_send(1, 23, duopoly_AttemptPhase_PHASE_REFUSED);
+    expect_facts("attempt_refused(23) ");
+    room_send("no room");
+    hello(1, "h1", 7, 2);
+    deliver(1);
+    inventory_end(1, 0);
+    assert_int_equal(agents_at(world.agents, 0, &view), 0);
+    assert_int_equal(view.state, AGENT_UP);
+}
+
+/* It may say so before the others are there. */
+static void a_host_without_room_joins_as_silent(void **state)
+{
+    (void)state;
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    room_send("no room");
+    expect_facts("");
+    inventory_end(1, 0);
+    expect_facts("host_join(0) host_silent(0) ");
+}
+
 static void silence_is_told_then_loss(void **state)
 {
     (void)state;
@@ -466,6 +516,8 @@ int main(void)
         CASE(what_does_not_fit_ends_the_session),
         CASE(duplicates_and_unknown_kinds_are_counted),
         CASE(a_deaf_peer_loses_its_session),
+        CASE(a_host_without_room_is_silent),
+        CASE(a_host_without_room_joins_as_silent),
         CASE(silence_is_told_then_loss),
         CASE(starts_are_asked_for_then_lost),
         CASE(a_new_session_settles_what_was_under_way),

@@ -144,13 +144,15 @@ static void test_a_full_file_system(void **state)
     files_path(small, "%s/small", directory);
     files_path(filler, "%s/filler", small);
     assert_int_equal(mkdir(small, 0755), 0);
-    assert_int_equal(mount("none", small, "tmpfs", 0, "size=64k"), 0);
+    assert_int_equal(mount("none", small, "tmpfs", 0, "size=128k"), 0);
     int made = init(&on_small, small);
+    int had_room = attempt_store_room(&on_small, NULL);
     made = made < 0 ? made : attempt_store_make(&on_small, &start, NULL, 0, NULL);
     int fd = open(filler, O_WRONLY | O_CREAT, 0600);
     while (write(fd, bytes, sizeof(bytes)) > 0)
         ;
     close(fd);
+    int no_room = attempt_store_room(&on_small, &err);
     int refused = attempt_store_make(&on_small, &next, NULL, 0, &err);
     int written = attempt_store_write_status(&on_small, 7, &status, NULL);
     int read = attempt_store_status(&on_small, 7, &back, NULL);
@@ -158,6 +160,8 @@ static void test_a_full_file_system(void **state)
     attempt_store_list(&on_small, count_one, &sum, NULL);
     umount(small);
     assert_int_equal(made, 0);
+    assert_int_equal(had_room, 0);
+    assert_int_equal(no_room, -ENOSPC);
     assert_int_equal(refused, -ENOSPC);
     assert_non_null(strstr(err.text, "No space left"));
     assert_int_equal(sum, 7);

@@ -11,10 +11,19 @@
 
 #define KINDS 256 /* numbers of kinds are below it */
 
-static const char *const of_agents[] = {"hello",           "inventory_part", "inventory_end",
-                                        "agent_heartbeat", "load",           "progress",
-                                        "attempt_state",   "output_lost",    "agent_counters",
-                                        "source_state",    "acknowledge",    NULL};
+static const char *const of_agents[] = {"hello",
+                                        "inventory_part",
+                                        "inventory_end",
+                                        "agent_heartbeat",
+                                        "load",
+                                        "progress",
+                                        "attempt_state",
+                                        "output_lost",
+                                        "agent_counters",
+                                        "source_state",
+                                        "host_room",
+                                        "acknowledge",
+                                        NULL};
 static const char *const of_readers[] = {"list",  "explain",     "get_status",
                                          "watch", "acknowledge", NULL};
 static const char *const of_schedulers[] = {"submit_begin",  "submit_stage", "submit_tasks",
