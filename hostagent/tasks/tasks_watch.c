@@ -220,8 +220,11 @@ void attempt_take_over(struct tasks *tasks, uint64_t id)
     duopoly_Start start;
     struct attempt_status status;
     bool stopped = false;
-    if (attempt_store_read(&tasks->store, id, &start, &stopped, NULL) < 0) {
-        attempt_store_remove(&tasks->store, id); /* its making was interrupted: nothing ever ran */
+    uint64_t cgroup = cgroup_id(tasks->cgroup, id);
+    /* Its making was interrupted, so nothing ever ran; or it has no cgroup, which an attempt of this
+     * boot keeps for as long as its record: it is of another boot, and nobody's any more. */
+    if (attempt_store_read(&tasks->store, id, &start, &stopped, NULL) < 0 || !cgroup) {
+        attempt_store_remove(&tasks->store, id);
         return;
     }
     struct agent_attempt *attempt = attempt_add(tasks, &start);
@@ -229,7 +232,7 @@ void attempt_take_over(struct tasks *tasks, uint64_t id)
         return;
     attempt->begun = true;
     attempt->stopped = stopped;
-    attempt->cgroup = cgroup_id(tasks->cgroup, id);
+    attempt->cgroup = cgroup;
     if (attempt_store_status(&tasks->store, id, &status, NULL) < 0)
         resume(attempt);
     else
