@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from testbed.net import instance as instances
-from testbed.net import system
+from testbed.net import kernel, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SMALL = ["HOSTS=3", "SLOTS=2", "JOBS=12", "SCALE=400", "NO_INSTALL=1"]
@@ -44,7 +44,8 @@ def machine():
         state |= listed(folder)
     state |= {folder for folder, _, _ in os.walk(instances.cgroup2())}
     state |= {"qdisc " + line for line in system.run("tc", "qdisc", "show").splitlines()}
-    return state | processes() | {"controls " + " ".join(instances.allowed_controls())}
+    kernel_settings = {"%s %s" % (path, kernel.read(path)) for path, _ in kernel.WANTED.values() if os.path.exists(path)}
+    return state | processes() | kernel_settings
 
 
 def of_this_checkout(items):
