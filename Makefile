@@ -234,6 +234,10 @@ deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
 test: deps ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run
 
+.PHONY: test-faults
+test-faults: deps ## kills in real time under sanitizers: each promise's own, then SCHEDULES= (50) random ones in a row, or HOURS= of them (root)
+	@tests/run-faults $(BUILD)
+
 # `exec`: make itself is then the parent that the testbed watches. -B: no files beside the sources.
 PYTHON := exec /usr/bin/python3 -B
 export BUILD

@@ -8,6 +8,7 @@ every job must be done, or have failed with a reason, no attempt may run and no 
 back too, no process, cgroup or namespace may be left. Meanwhile no transfer may stand still for longer than all outages
 together can explain. The exit status says whether all held; logs stay in BUILD/soak."""
 
+import collections
 import contextlib
 import json
 import os
@@ -26,6 +27,8 @@ RUN_OUT_SECONDS = 300
 # So long the driver waits for a job to end: the last large one of a round begins again with every data server that is away.
 PATIENCE_SECONDS = 600
 CALM_SECONDS = 30
+# Of each host's state folder, which a full disk fills.
+STATE_SIZE = "16m"
 SHOWN_MAX = 20
 WAITING_STATES = ("sent", "queued", "started", "receiving")
 
@@ -36,6 +39,7 @@ class Report:
     def __init__(self):
         self.began = time.monotonic()
         self.faults = []
+        self.failed = 0  # jobs
 
     def say(self, text):
         seconds = int(time.monotonic() - self.began)
@@ -146,6 +150,7 @@ class Soak:
         self._run_out()
         self._calm_down()
         self.judge_jobs()
+        self.report.say(self.running.check_memory())
 
     def _tick(self):
         time.sleep(0.1)
@@ -221,14 +226,25 @@ class Soak:
         silent = ["%d %s" % (job["job"], job["name"]) for job in failed if not job["text"]]
         other = ["%d %s is %s" % (job["job"], job["name"], job["state"]) for job in jobs
                  if job["state"] not in ("done", "failed")]
+        self.report.fault_of_many("tasks accepted more than once", [
+            words for job in jobs if job["state"] == "done" for words in self._accepted_twice(job)])
         self.report.fault_of_many("jobs failed without a reason", silent)
         self.report.fault_of_many("jobs neither done nor failed", other)
+        self.report.failed = len(failed)
         for job in [job for job in failed if job["text"]][:SHOWN_MAX]:
             self.report.say("job %d %s failed: %s" % (job["job"], job["name"], job["text"]))
         killed = self.victims.killed
         self.report.say("%d kills (%s); %d jobs done, %d failed with a reason, %d without, %d not ended" % (
             sum(killed.values()), ", ".join("%d %s" % (killed[kind], kind.replace("_", " ")) for kind in sorted(killed)),
             sum(job["state"] == "done" for job in jobs), len(failed) - len(silent), len(silent), len(other)))
+
+
+    def _accepted_twice(self, job):
+        """Of its last stage, whose outputs nobody can lose."""
+        rows = self.running.ask("tasks", str(job["job"]), "-a")["tasks"]
+        last = max((row["stage"] for row in rows), default=0)
+        done = collections.Counter(row["task"] for row in rows if row["stage"] == last and row["state"] == "done")
+        return ["%d/%d/%d" % (job["job"], last, task) for task in sorted(done) if done[task] > 1]
 
 
 def listed(folder):
@@ -243,7 +259,7 @@ def whole_number(environment, name, default, most):
 
 
 @contextlib.contextmanager
-def standing(asked, folder):
+def standing(asked, folder, quick):
     """(cluster, workload) while it stands; afterwards nothing of it is left, or Failure says what."""
     instance.end_abandoned()
     own = instance.create(demo.TREE)
@@ -252,7 +268,8 @@ def standing(asked, folder):
         net = network.Network(own, asked.hosts, asked.link_bps)
         net.up()
         running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots, inputs.scale_of(path), asked.seed,
-                                  os.path.join(folder, "logs"), ports=False)
+                                  os.path.join(folder, "logs"), quick, ports=False)
+        running.small = dict.fromkeys(net.hosts, STATE_SIZE)
         running.up()
         yield running, path
         running.down()
@@ -265,6 +282,15 @@ def standing(asked, folder):
         raise system.Failure("left behind: %s" % ", ".join(left))
 
 
+def schedule(asked, folder, seed, seconds, every, quick=1):
+    """A testbed under one schedule of kills; its report."""
+    report = Report()
+    with standing(asked, folder, quick) as (running, path):
+        driver = Driver(running, path, asked.jobs_limit(), running.logs)
+        Soak(running, driver, seed, report).run(seconds, every)
+    return report
+
+
 def soak(environment):
     minutes = whole_number(environment, "MINUTES", 60, 10**6)
     every = whole_number(environment, "KILL_EVERY", 20, 3600)
@@ -275,10 +301,7 @@ def soak(environment):
     with demo.own_folder(asked.build, "soak") as folder:
         print("%d minutes under %s, something is killed every %d s, SEED=%d; logs in %s" % (
             minutes, asked.policies[0], every, seed, folder), flush=True)
-        report = Report()
-        with standing(asked, folder) as (running, path):
-            driver = Driver(running, path, asked.jobs_limit(), running.logs)
-            Soak(running, driver, seed, report).run(60 * minutes, every)
+        report = schedule(asked, folder, seed, 60 * minutes, every)
         print("soak: %s" % ("all held" if not report.faults else "%d faults" % len(report.faults)))
         return 1 if report.faults else 0
 

@@ -1,4 +1,5 @@
-"""What breaks in a soak: one victim at a time, out of everything but the controller and the switch, each back after a while.
+"""What breaks in a soak: one victim at a time, out of everything but the controller and the switch, each back after a while
+(in quick ones, where the daemons' timers are divided, after as much less).
 
 All that is random comes from one seed, in an order that does not depend on how the run goes: a kill draws what, where and
 for how long, also where it then uses only some of these."""
@@ -27,10 +28,6 @@ def programs(folder):
         if where == folder:
             found.append((pid, name))
     return found
-
-
-def between(draw, least, most):
-    return least + draw * (most - least)
 
 
 class Victims:
@@ -66,12 +63,12 @@ class Victims:
         """Kills a whole host for good; its name."""
         host = self._host(self.random.random(), all_of_them=True)
         self.hurt[host] = "everything"
-        self._end_host(host)
+        self.running.end_host(host)
         self.say("kill all of %s, for good" % host)
         return host
 
     def raise_up(self, host):
-        self._begin_host(host)
+        self.running.begin_host(host)
         del self.hurt[host]
 
     # ---- which ----
@@ -103,6 +100,10 @@ class Victims:
         finally:
             os.close(handle)
 
+    def _between(self, draw, least, most):
+        """Seconds."""
+        return (least + draw * (most - least)) / self.running.quick
+
     def _later(self, seconds, what, how, host=None):
         def back():
             how()
@@ -122,12 +123,36 @@ class Victims:
         return "kill %s, for %.1f s" % (what, seconds)
 
     def _agent(self, where, seconds):
-        return self._daemon("duopoly-agent", where, between(seconds, 0.2, 20))
+        return self._daemon("duopoly-agent", where, self._between(seconds, 0.2, 20))
+
+    def _stopped_agent(self, where, seconds):
+        """It lives, and does nothing."""
+        host = self._host(where)
+        if host is None:
+            return None
+        child, seconds = self.running.processes["duopoly-agent", host], self._between(seconds, 0.2, 20)
+        self.hurt[host] = "duopoly-agent"
+        child.send_signal(signal.SIGSTOP)
+        what = "duopoly-agent of %s" % host
+        self._later(seconds, what, lambda: child.send_signal(signal.SIGCONT), host)
+        return "stop %s, for %.1f s" % (what, seconds)
+
+    def _disk(self, where, seconds):
+        """The file system of an agent's state is full."""
+        host = self._host(where)
+        if host is None:
+            return None
+        self.hurt[host] = "disk"
+        path, seconds = os.path.join(self.running.state(host), "filler"), self._between(seconds, 2, 45)
+        system.fill_file_system(path)
+        what = "disk of %s" % host
+        self._later(seconds, what, lambda: os.unlink(path), host)
+        return "fill %s, for %.1f s" % (what, seconds)
 
     def _server(self, where, seconds):
         """One in four stays away for a minute or more."""
-        return self._daemon("replay-serve", where, between(seconds * 4 / 3, 1, 15) if seconds < 0.75 else
-                            between(seconds * 4 - 3, 60, 90))
+        return self._daemon("replay-serve", where, self._between(seconds * 4 / 3, 1, 15) if seconds < 0.75 else
+                            self._between(seconds * 4 - 3, 60, 90))
 
     def _parent(self, where, _seconds):
         """An attempt's, or the one of an agent's that begins them."""
@@ -143,7 +168,7 @@ class Victims:
         host = self._host(where)
         if host is None:
             return None
-        net, seconds = self.running.net, between(seconds, 2, 45)
+        net, seconds = self.running.net, self._between(seconds, 2, 45)
         place, device = (host, "eth0") if int(where * 1000) % 2 else (network.SWITCH, host)
 
         def turn(word):
@@ -154,34 +179,28 @@ class Victims:
         self._later(seconds, what, lambda: turn("up"), host)
         return "cut %s, for %.1f s" % (what, seconds)
 
-    def _whole_host(self, where, seconds):
+    def _whole_host(self, where, seconds, forgets=False):
         host = self._host(where)
         if host is None:
             return None
         self.hurt[host] = "everything"
-        self._end_host(host)
-        seconds = between(seconds, 1, 60)
-        self._later(seconds, "all of %s" % host, lambda: self._begin_host(host), host)
-        return "kill all of %s, for %.1f s" % (host, seconds)
+        self.running.end_host(host)
+        if forgets:
+            self.running.forget_boot(host)
+        seconds = self._between(seconds, 1, 60)
+        self._later(seconds, "all of %s" % host, lambda: self.running.begin_host(host), host)
+        return "%s all of %s, for %.1f s" % ("reboot" if forgets else "kill", host, seconds)
+
+    def _boot(self, where, seconds):
+        """As a whole host, and nothing of it is there when it comes back."""
+        return self._whole_host(where, seconds, forgets=True)
 
     def _driver(self, _where, seconds):
         if not self.driver.runs():
             return None
         self.driver.kill()
-        seconds = between(seconds, 0.2, 10)
+        seconds = self._between(seconds, 0.2, 10)
         self._later(seconds, "driver", self.driver.start)
         return "kill driver, for %.1f s" % seconds
 
-    KINDS = [_agent, _parent, _task, _server, _link, _whole_host, _driver]
-
-    # ---- a whole host ----
-
-    def _end_host(self, host):
-        """The agent first: it would begin more."""
-        for program in ("duopoly-agent", "replay-serve"):
-            self.running.kill(program, host)
-        system.kill_in_namespace(self.running.net.instance.namespace(host))
-
-    def _begin_host(self, host):
-        self.running.start("replay-serve", host)
-        self.running.start("duopoly-agent", host)
+    KINDS = [_agent, _stopped_agent, _parent, _task, _server, _link, _disk, _whole_host, _boot, _driver]

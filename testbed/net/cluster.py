@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import shutil
+import uuid
 
 from testbed.net import network, system
 
@@ -15,6 +16,13 @@ CONTROL_PORT = 7600
 SERVE_PORT = 7070
 USER = "nobody"
 READY_SECONDS = 30
+
+# The defaults, in seconds: the controller's, and the agents' lease of marks.
+TIMERS = {"heartbeat": 1, "silent": 3, "host_lost": 30, "lease": 10, "resync_wait": 5, "start_timeout": 5, "fetch_stall": 10}
+MARKS_LEASE = 5
+# Resident memory of each at most, in kB; the sanitizers' own is several times a program's.
+MEMORY_KB = {"duopolyd": 65536, "duopoly-agent": 32768}
+SANITIZER_FACTOR = 8
 
 # First threshold in bytes, factor: of unscaled sizes (ours; Aalo).
 THRESHOLDS = {"coflow": (10_000_000, 8), "macroflow": (1_000_000, 4), "dclas": (10_000_000, 10)}
@@ -42,14 +50,24 @@ def check_policies(build, names):
         raise system.Failure("POLICIES must name each policy once, at least one")
 
 
+def remove_cgroup(top):
+    """With what is below it; false while something dies there."""
+    try:
+        for folder, _, _ in os.walk(top, topdown=False):
+            os.rmdir(folder)
+    except OSError:
+        return False
+    return True
+
+
 class Cluster:
     """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a directory
-    for what the daemons write; timers: the controller's that are not its defaults, as its configuration has them; ports: whether each task
-    writes down its connections, a file that stays (not for a load without end)."""
+    for what the daemons write; quick: what the daemons' timers are divided by; ports: whether each task writes down its connections, a
+    file that stays (not for a load without end)."""
 
-    def __init__(self, net, build, policy, slots, scale, seed, logs, timers=None, ports=True):
+    def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
-        self.scale, self.seed, self.logs, self.timers = scale, seed, logs, timers or {}
+        self.scale, self.seed, self.logs, self.quick = scale, seed, logs, quick
         # What knows one level has one queue, as long as the eight together.
         self.queue_levels = 1 if policies(build)[policy] == "none" else 8
         self.directory = os.path.join(net.instance.memory(), policy)
@@ -57,6 +75,8 @@ class Cluster:
         self.ports = os.path.join(self.directory, "ports") if ports else None
         self.log_folder = os.path.join(logs, "log")
         self.saved_ports = os.path.join(logs, "ports")  # when it is down
+        self.small = {}  # name: the size of a file system of its own for its state, as tmpfs takes it
+        self.boots = {}  # name: a file with its boot id, where that is not the machine's
         self.processes = {}  # (program, name): what was started there, oldest first
 
     # ---- its life ----
@@ -88,6 +108,42 @@ class Cluster:
         child.kill()
         child.wait()
 
+    def end_host(self, host):
+        """Kills all that runs on a host: the agent first, which would begin more."""
+        for program in ("duopoly-agent", "replay-serve"):
+            self.kill(program, host)
+        system.kill_in_namespace(self.net.instance.namespace(host))
+
+    def begin_host(self, host):
+        self.start("replay-serve", host)
+        self.start("duopoly-agent", host)
+
+    def forget_boot(self, host, keep_state=False):
+        """Of a host that was ended: nothing of it is remembered, and its next agent finds another boot id, in a mount namespace of
+        its own."""
+        state = self.state(host)
+        system.wait_for(lambda: remove_cgroup(os.path.join(self.net.instance.state["cgroup"], host)), 10, "the end of %s's cgroups" % host)
+        system.run("umount", os.path.join(state, "bpf"))
+        for name in [] if keep_state else os.listdir(state):
+            path = os.path.join(state, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        # Mounted here, so that all agents of this boot see it.
+        os.makedirs(os.path.join(state, "bpf"), exist_ok=True)
+        system.run("mount", "-t", "bpf", "-o", "mode=0700", "bpf", os.path.join(state, "bpf"))
+        self.boots[host] = self._write("boot-" + host, "%s\n" % uuid.uuid4())
+
+    def check_memory(self):
+        """The most that a daemon of each kind has had, in words; Failure beyond MEMORY_KB."""
+        most = {}
+        for (program, _), child in self.processes.items():
+            if program in MEMORY_KB and child.poll() is None:
+                most[program] = max(most.get(program, 0), system.peak_memory_kb(child.pid))
+        for program, kilobytes in most.items():
+            bound = MEMORY_KB[program] * (SANITIZER_FACTOR if self.build.endswith("san") else 1)
+            if kilobytes > bound:
+                raise system.Failure("%s had %d kB of memory, more than %d" % (program, kilobytes, bound))
+        return "memory at most " + ", ".join("%s %d kB" % pair for pair in sorted(most.items()))
+
     def down(self):
         """Agents end before the controller; what they leave ends with the instance."""
         for child in reversed(self.processes.values()):
@@ -95,6 +151,8 @@ class Cluster:
         self.processes = {}
         if self.ports and os.path.isdir(self.ports):
             shutil.copytree(self.ports, self.saved_ports, dirs_exist_ok=True)
+        for name in self.small:
+            system.run("umount", "-l", self.state(name))
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def ended(self):
@@ -148,13 +206,19 @@ class Cluster:
             os.makedirs(self.ports)
             os.chown(self.ports, user.pw_uid, user.pw_gid)
         for host in self.net.hosts + [network.SWITCH]:
-            os.makedirs(os.path.join(self.directory, "state", host))
-        os.makedirs(os.path.join(self.directory, "state", network.CONTROLLER))
+            os.makedirs(self.state(host))
+        os.makedirs(self.state(network.CONTROLLER))
+        for name, size in self.small.items():
+            system.run("mount", "-t", "tmpfs", "-o", "mode=755,size=" + size, "duopoly-testbed", self.state(name))
         os.makedirs(self.net.instance.state["cgroup"], exist_ok=True)
+
+    def state(self, name):
+        """The state folder of a host's agent, or of the controller."""
+        return os.path.join(self.directory, "state", name)
 
     def _outputs(self, host):
         """Where its agent keeps what attempts left."""
-        return os.path.join(self.directory, "state", host, "outputs")
+        return os.path.join(self.state(host), "outputs")
 
     def _log(self, program, name):
         return os.path.join(self.logs, "%s-%s.log" % (program, name))
@@ -168,7 +232,9 @@ class Cluster:
         # waits behind every other host's packets and tasks, several milliseconds at each of a round trip's eight wake-ups.
         # (The lowest nice value is not enough: it buys a larger share, not the end of who runs.)
         urgent = ["chrt", "--fifo", "10"] if program in ("duopolyd", "duopoly-agent") else []
-        self.processes[program, name] = self.net.start(name, [*urgent, self.program(program), *arguments],
+        booted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"',
+                  self.boots[name]] if name in self.boots else []
+        self.processes[program, name] = self.net.start(name, [*booted, *urgent, self.program(program), *arguments],
                                                        self._log(program, name))
 
     def _write(self, name, text):
@@ -193,8 +259,9 @@ class Cluster:
         lines = ["listen: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
                  "socket: %s" % self.socket,
                  "group: root",
-                 "state: %s" % os.path.join(self.directory, "state", network.CONTROLLER),
-                 *(["timers:"] + ["  %s: %s" % timer for timer in self.timers.items()] if self.timers else []),
+                 "state: %s" % self.state(network.CONTROLLER),
+                 "timers:",
+                 *("  %s: %d ms" % (name, 1000 * seconds / self.quick) for name, seconds in TIMERS.items()),
                  "log:",
                  "  folder: %s" % self.log_folder,
                  "policy:",
@@ -211,7 +278,7 @@ class Cluster:
                  "role: %s" % ("switch" if is_switch else "host"),
                  "controller: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
                  "address: %s" % (network.SWITCH_ADDRESS if is_switch else self.net.addresses[name]),
-                 "state: %s" % os.path.join(self.directory, "state", name),
+                 "state: %s" % self.state(name),
                  "measurements: %s" % self._measurements(name),
                  "link:",
                  "  %s" % ("bridge: " + network.BRIDGE if is_switch else "uplink: eth0"),
@@ -220,6 +287,7 @@ class Cluster:
                  "  levels: %d" % self.queue_levels,
                  "marks:",
                  "  members: [%s.0/24]" % network.PREFIX,
+                 "  lease: %d ms" % (1000 * MARKS_LEASE / self.quick),
                  "tasks:",
                  "  user: %s" % USER,
                  "  program: %s" % self.program("duopoly-task"),

@@ -4,6 +4,7 @@ A process is known by its number and its start time together, so that a number t
 ours (and never killed)."""
 
 import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -41,6 +42,24 @@ def start_time(pid):
 def is_alive(process):
     """process: [pid, start time]."""
     return process is not None and start_time(process[0]) == process[1]
+
+
+def peak_memory_kb(pid):
+    """The most that was resident of a process."""
+    with open("/proc/%d/status" % pid) as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
+def fill_file_system(path):
+    """Makes a file that leaves no byte there."""
+    with open(path, "wb", buffering=0) as out:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while out.write(b"x" * size) == size:
+                    pass
+            except OSError as failure:
+                if failure.errno != errno.ENOSPC:
+                    raise
 
 
 def identify(pid):

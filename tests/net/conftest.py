@@ -11,6 +11,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "faults: takes minutes; make test-faults runs it, make test does not")
+
+
 @pytest.fixture
 def cluster():
     """Makes daemons and agents that are gone when the test is over."""
@@ -29,3 +33,17 @@ def cluster():
     yield Cluster()
     for thing in reversed(made):
         thing.remove() if isinstance(thing, Daemon) else thing.close()
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Makes a kills.Site, which is gone when the test is over."""
+    import kills
+    made = []
+
+    def make(scale=kills.SHORT, kind=kills.Site):
+        made.append(kind(scale, str(tmp_path)))
+        return made[-1]
+    yield make
+    for site in made:
+        site.down()

@@ -2,13 +2,15 @@
 
 import os
 import signal
+import time
 
 import pytest
 
 from test_demo import nothing_is_left, start, wait_for_line  # noqa: F401
-from testbed.demo import soak
+from testbed.demo import demo, soak
 from testbed.net import system
 
+SCHEDULE_SECONDS, KILL_EVERY_SECONDS = 20, 1.5
 SMALL = ["HOSTS=4", "SLOTS=2", "JOBS=10", "SCALE=400", "NO_INSTALL=1"]
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the testbed needs root")
@@ -38,7 +40,7 @@ def job(state, text=None):
 ])
 def test_jobs_are_judged(jobs, faults):
     report = soak.Report()
-    one = soak.Soak(Answers(jobs={"jobs": jobs}), None, 1, report)
+    one = soak.Soak(Answers(jobs={"jobs": jobs}, tasks={"tasks": []}), None, 1, report)
     one.judge_jobs()
     assert report.faults == faults
 
@@ -69,6 +71,22 @@ def test_a_short_soak_ends_well():
     assert "SEED=9" in lines[0]
     assert lines[-1] == "soak: all held"
     assert " kills (" in lines[-2] and ", 0 without, 0 not ended" in lines[-2]
+
+
+@needs_root
+@pytest.mark.faults
+def test_random_kills_in_a_row(tmp_path):
+    """SCHEDULES (50) of them, or as many as begin within HOURS; each on a testbed of its own, whose timers are a quarter."""
+    asked = demo.prepare(dict(word.split("=") for word in [*SMALL, "POLICIES=duopoly"]))
+    hours, first = float(os.environ.get("HOURS") or 0), int(os.environ.get("SEED") or time.time())
+    count = None if hours else int(os.environ.get("SCHEDULES") or 50)
+    end, done = time.monotonic() + 3600 * hours, 0
+    while done < count if count else time.monotonic() < end:
+        print("\nschedule %d, SEED=%d" % (done + 1, first + done), flush=True)
+        report = soak.schedule(asked, str(tmp_path), first + done, SCHEDULE_SECONDS, KILL_EVERY_SECONDS, quick=4)
+        assert not report.faults and not report.failed, "SEED=%d" % (first + done)
+        done += 1
+    print("\n%d schedules of random kills in a row, seeds %d to %d" % (done, first, first + done - 1))
 
 
 @needs_root
