@@ -3,8 +3,8 @@
  * Two, and both hold for good, for what is executed later too: which files it reaches (landlock,
  * Linux 5.13), and which system calls there are (seccomp). What is open already stays open. Nothing
  * can be executed or mounted behind either. They stand on top of what a service manager fences off
- * (packaging/), and where none does. Sanitizers need more calls than we do: a program built with
- * one has no fence around its calls. */
+ * (packaging/), and where none does. A sanitizer makes calls of its own and reads the program to
+ * name lines of it: a program built with one is not fenced in. */
 #pragma once
 
 #include "lib/err.h"
@@ -19,7 +19,7 @@ struct confine_path {
 
 /* From here on only these and what every program reads (CONFINE_SYSTEM). Binds this thread and what
  * it starts: to be called before there are others. One that is not there is passed over.
- * −EOPNOTSUPP: this kernel has no such fence, with a sentence; else −errno. */
+ * −EOPNOTSUPP: there can be no such fence, with a sentence that says why; else −errno. */
 int confine_files(const struct confine_path *paths, size_t n, struct err *err);
 
 /* What only some need. */
