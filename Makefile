@@ -40,7 +40,7 @@ DIRS_engine    := controller/engine controller/engine/turn controller/engine/pla
 DIRS_mincost   := controller/engine/mincost
 DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
-DIRS_controller := controller controller/agents controller/clients controller/recording
+DIRS_controller := controller controller/agents controller/clients controller/recording controller/store
 DIRS_cli       := controller/cli
 DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links
 DIRS_task      := hostagent/task
@@ -69,7 +69,7 @@ endef
 WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 # Started for each attempt, so loading them must cost little; the sanitizers' libraries cannot be linked in.
 STATIC := $(if $(SAN),,-static-pie)
-$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lseccomp -pthread))
+$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lseccomp -lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))
@@ -134,7 +134,7 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_ARCHIVES := $(foreach a,model controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
-TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsystemd -lm -pthread
+TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsqlite3 -lsystemd -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.
 LEMON := $(BUILD)/obj/tests/mincost/lemon.o
 $(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h | $(DEPS_FOUND)

@@ -3,6 +3,8 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clock.h"
 #include "controller/endings.h"
+#include "controller/store/ledger.h"
+#include "controller/store/recovery.h"
 #include "lib/container_of.h"
 #include "lib/log.h"
 
@@ -23,6 +25,8 @@ struct conductor {
     sd_event_source *after; /* flushes the recording after each dispatch of the loop */
     struct settings settings;
     struct epoch *epoch;
+    struct store *store;
+    struct ledger *ledger;
     struct conductor_hooks hooks;
     struct clock *clock;
     int64_t started_ns;
@@ -40,6 +44,7 @@ struct conductor {
     uint64_t requests;
     struct decision rejection; /* of the last request */
     bool rejected, running, broken;
+    bool stuck; /* the log says that the store is not written */
     uint64_t version;
     struct history *history;
     struct last_words words;
@@ -68,8 +73,14 @@ static void on_event(void *user, const struct event *event)
 {
     struct conductor *conductor = user;
     const struct last_words *words = &conductor->words;
-    endings_note(conductor->history, conductor->engine, clock_now_ns(conductor->clock), event,
-                 words->attempt && words->attempt == event->attempt.attempt ? words->text : "");
+    const struct event *before =
+        conductor->queued ? &conductor->queue[conductor->queued - 1] : NULL;
+    int64_t now_ns = clock_now_ns(conductor->clock);
+    ledger_note(conductor->ledger, now_ns, before, event);
+    const char *last =
+        words->attempt && words->attempt == event->attempt.attempt ? words->text : "";
+    endings_note(conductor->history, conductor->engine, now_ns, event, last);
+    endings_note_unknown(conductor->history, conductor->engine, now_ns, before, event, last);
     if (event->kind == EVENT_ATTEMPT_REFUSED)
         refusal_log(conductor, event->attempt.attempt);
     if (conductor->queued == conductor->queue_size) {
@@ -107,6 +118,8 @@ static void job_tell(struct conductor *conductor, const struct decision *decisio
     struct job_view job;
     endings_of_job(conductor->history, conductor->engine, decision, conductor->asker, &ending);
     history_job_ended(conductor->history, &ending);
+    if (ledger_job_ended(conductor->ledger, &ending) < 0)
+        conductor_break(conductor, "out of memory");
     duopoly_JobEvent event = {.job = ending.job, .attempt = ending.attempt};
     if (engine_job(conductor->engine, event.job, &job) == 0)
         wire_copy(event.name, sizeof(event.name), job.name);
@@ -145,8 +158,8 @@ static void orphans_log(const struct conductor *conductor, uint64_t orphans_befo
     uint32_t lost = conductor->n_lost - lost_before;
     if (lost)
         log_warning(LOG_FAULT_US,
-                    "%" PRIu64 " attempt%s of %" PRIu32 " job%s not known here %s stopped: jobs "
-                    "end with the controller, submit them again",
+                    "%" PRIu64 " attempt%s of %" PRIu32 " job%s not known here %s stopped: no "
+                    "such job was ever accepted, or it is over",
                     orphans, orphans == 1 ? "" : "s", lost, lost == 1 ? " that is" : "s that are",
                     orphans == 1 ? "is" : "are");
 }
@@ -209,6 +222,10 @@ static void step(struct conductor *conductor)
     conductor->version++;
     if (conductor->recording)
         recording_step(conductor->recording, now_ns, events, n, &conductor->decisions);
+    if (ledger_stepped(conductor->ledger) < 0) {
+        conductor_break(conductor, "out of memory");
+        return;
+    }
     const uint64_t orphans = conductor->orphans;
     const uint32_t lost = conductor->n_lost;
     modes_take(conductor, now_ns);
@@ -229,6 +246,15 @@ static void rearm(struct conductor *conductor)
     clock_arm(conductor->clock, timers_next_ns(&conductor->timers));
 }
 
+/* Hands what is to last to the store; the ticket of all that was handed over so far. */
+static uint64_t commit(struct conductor *conductor)
+{
+    uint64_t ticket = 0;
+    if (ledger_commit(conductor->ledger, conductor->agents, &ticket) < 0)
+        conductor_break(conductor, "out of memory");
+    return ticket;
+}
+
 /* Steps until nothing follows any more, then acknowledges. `wake`: at least once, also without a
  * fact. */
 static void run(struct conductor *conductor, bool wake)
@@ -236,14 +262,29 @@ static void run(struct conductor *conductor, bool wake)
     if (conductor->running)
         return;
     conductor->running = true;
-    for (; (wake || conductor->queued) && !conductor->broken; wake = false)
-        step(conductor);
-    agents_settle(conductor->agents);
-    /* An acknowledgement that could not be sent ended a session. */
-    while (conductor->queued && !conductor->broken)
-        step(conductor);
+    do {
+        for (; (wake || conductor->queued) && !conductor->broken; wake = false)
+            step(conductor);
+        agents_settle(conductor->agents, commit(conductor));
+        /* An acknowledgement that could not be sent ended a session. */
+    } while (conductor->queued && !conductor->broken);
     conductor->running = false;
     rearm(conductor);
+}
+
+static void on_stored(void *user)
+{
+    struct conductor *conductor = user;
+    struct err err;
+    int r = store_refusal(conductor->store, &err);
+    agents_committed(conductor->agents, store_committed(conductor->store));
+    run(conductor, false);
+    if (r < 0 && !conductor->stuck)
+        log_error(LOG_FAULT_US, "%s", err.text);
+    else if (r == 0 && conductor->stuck)
+        log_note("the store is written again: requests are taken");
+    conductor->stuck = r < 0;
+    conductor->hooks.stored(conductor->hooks.ended_user);
 }
 
 void conductor_message(struct conductor *conductor, uint64_t peer, const char *identity,
@@ -335,35 +376,37 @@ static bool on_job_wanted(void *user, uint64_t job)
            (view.state == JOB_ARRIVING || view.state == JOB_ACTIVE);
 }
 
-static bool on_host_known(void *user, const char *name)
+/* An end that came while no controller listened. One that failed counts once: an inventory may tell
+ * it again before it heard that it was taken. */
+static bool on_end_wanted(void *user, const duopoly_AttemptState *state)
 {
     const struct conductor *conductor = user;
-    return epoch_host_known(conductor->epoch, name);
+    struct attempt_view attempt;
+    struct task_view task;
+    struct job_view job;
+    bool done = state->phase == duopoly_AttemptPhase_PHASE_DONE;
+    bool failed = state->phase == duopoly_AttemptPhase_PHASE_FAILED ||
+                  state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
+    if ((!done && !failed) || engine_attempt(conductor->engine, state->attempt, &attempt) == 0 ||
+        engine_job(conductor->engine, state->job, &job) < 0 || job.state != JOB_ACTIVE ||
+        engine_task(conductor->engine, state->job, state->stage, state->task, &task) < 0)
+        return false;
+    bool older = state->attempt >> 32 < epoch_number(conductor->epoch);
+    return task.state != TASK_DONE &&
+           (done || (older && !history_attempt(conductor->history, state->attempt)));
 }
 
-static void on_host_new(void *user, const char *name)
+static void on_host_moved(void *user, uint32_t host)
 {
     const struct conductor *conductor = user;
-    struct err err;
-    if (epoch_host_add(conductor->epoch, name, &err) < 0)
-        log_error(LOG_FAULT_US, "%s", err.text);
-}
-
-static void on_host_forgotten(void *user, const char *name)
-{
-    const struct conductor *conductor = user;
-    struct err err;
-    if (epoch_host_remove(conductor->epoch, name, &err) < 0)
-        log_error(LOG_FAULT_US, "%s", err.text);
+    ledger_host_moved(conductor->ledger, host);
 }
 
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
     int r = agents_forget_name(conductor->agents, name);
-    if (r == -ENOENT && epoch_host_known(conductor->epoch, name)) {
-        on_host_forgotten(conductor, name);
-        return 0;
-    }
+    if (r == 0)
+        store_set(conductor->store, "drain", name, NULL);
     run(conductor, false);
     return r;
 }
@@ -411,6 +454,16 @@ int conductor_job_number(struct conductor *conductor, uint64_t *ret_job, struct 
     return epoch_job_number(conductor->epoch, ret_job, err);
 }
 
+struct store *conductor_store(const struct conductor *conductor)
+{
+    return conductor->store;
+}
+
+uint64_t conductor_commit(struct conductor *conductor)
+{
+    return commit(conductor);
+}
+
 uint32_t conductor_epoch(const struct conductor *conductor)
 {
     return epoch_number(conductor->epoch);
@@ -443,7 +496,7 @@ uint64_t conductor_version(const struct conductor *conductor)
     return conductor->version;
 }
 
-static int agents_begin(struct conductor *conductor)
+static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
 {
     const struct settings *settings = &conductor->settings;
     const struct agents_config config = {
@@ -459,15 +512,15 @@ static int agents_begin(struct conductor *conductor)
         .fetch_stall_ns = settings->timers.fetch_stall_ns,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
-        .resync_hosts = epoch_hosts(conductor->epoch),
     };
-    const struct agents_hooks hooks = {on_send,         on_event,          on_failed,
-                                       on_levels,       on_job_wanted,     on_host_known,
-                                       on_host_new,     on_host_forgotten, on_newest_job,
+    const struct agents_hooks hooks = {on_send,         on_event,      on_failed,     on_levels,
+                                       on_job_wanted,   on_end_wanted, on_host_moved, on_newest_job,
                                        on_jobs_between, conductor};
     struct engine_status status;
-    int r = agents_create(&config, &hooks, &conductor->timers, conductor->started_ns,
-                          &conductor->agents);
+    int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
+    if (r == 0)
+        r = agents_restore(conductor->agents, conductor->started_ns, recovered->hosts,
+                           recovered->n_hosts);
     if (r < 0)
         return r;
     engine_status(conductor->engine, &status);
@@ -475,34 +528,67 @@ static int agents_begin(struct conductor *conductor)
     return 0;
 }
 
+static void recovered_say(const struct recovered *recovered)
+{
+    if (recovered->jobs || recovered->n_hosts)
+        log_note("from the store: %" PRIu64 " jobs that are not over, %" PRIu64
+                 " of their tasks done, %" PRIu64 " jobs that are over, %zu hosts",
+                 recovered->jobs, recovered->tasks_done, recovered->finished, recovered->n_hosts);
+    if (*recovered->unknown)
+        log_warning(LOG_FAULT_CONFIGURATION,
+                    "'%s', set before, means nothing to this program: the configuration counts",
+                    recovered->unknown);
+}
+
+/* Engine and history as the store has them; then it is written on. */
+static int recover(struct conductor *conductor, bool scripted, struct recovered *ret_recovered,
+                   struct err *err)
+{
+    struct engine_config config;
+    int64_t now_ns = conductor->started_ns;
+    int64_t offset_ns = recovery_offset(conductor->store, scripted, now_ns);
+    settings_engine(&conductor->settings, epoch_number(conductor->epoch), &config);
+    if (!(conductor->history = history_create(config.finished_max)))
+        return err_sys(err, ENOMEM, "the history of jobs");
+    int r = recovery_run(conductor->store, &config, now_ns, offset_ns, conductor->history,
+                         ret_recovered, err);
+    if (r < 0)
+        return r;
+    conductor->engine = ret_recovered->engine;
+    recovered_say(ret_recovered);
+    r = ledger_create(conductor->store, conductor->engine, offset_ns, &conductor->ledger);
+    return r < 0 ? err_sys(err, -r, "the store")
+                 : store_begin(conductor->store, conductor->loop, on_stored, conductor, err);
+}
+
 static int conductor_begin(struct conductor *conductor, const char *clock_path, struct err *err)
 {
     const struct settings_recording *recording = &conductor->settings.recording;
-    struct engine_config config;
+    struct recovered recovered = {0};
     int r = clock_open(conductor->loop, clock_path, on_due, conductor, &conductor->clock, err);
     if (r < 0)
         return r;
     conductor->started_ns = clock_now_ns(conductor->clock);
-    settings_engine(&conductor->settings, epoch_number(conductor->epoch), &config);
-    if ((r = engine_create(&config, &conductor->engine, err)) < 0)
-        return r;
     conductor->asker = "";
-    if (!(conductor->history = history_create(config.finished_max)))
-        return err_sys(err, ENOMEM, "the history of jobs");
+    if ((r = recover(conductor, clock_path, &recovered, err)) < 0)
+        return r;
     if (*recording->folder && (r = recording_open(recording->folder, (uint64_t)recording->max_bytes,
                                                   (uint32_t)recording->files, conductor->engine,
                                                   &conductor->recording, err)) < 0)
-        return r;
-    if ((r = agents_begin(conductor)) < 0)
-        return err_sys(err, -r, "the table of agents");
-    if ((r = sd_event_add_post(conductor->loop, &conductor->after, on_after, conductor)) < 0)
-        return err_sys(err, -r, "the loop");
-    rearm(conductor);
-    return 0;
+        goto end;
+    if ((r = agents_begin(conductor, &recovered)) < 0)
+        r = err_sys(err, -r, "the table of agents");
+    else if ((r = sd_event_add_post(conductor->loop, &conductor->after, on_after, conductor)) < 0)
+        r = err_sys(err, -r, "the loop");
+    else
+        rearm(conductor);
+end:
+    free(recovered.hosts);
+    return r < 0 ? r : 0;
 }
 
 int conductor_open(sd_event *loop, const struct settings *settings, struct epoch *epoch,
-                   const char *clock_path, const struct conductor_hooks *hooks,
+                   struct store *store, const char *clock_path, const struct conductor_hooks *hooks,
                    struct conductor **ret_conductor, struct err *err)
 {
     struct conductor *conductor = calloc(1, sizeof(*conductor));
@@ -511,6 +597,7 @@ int conductor_open(sd_event *loop, const struct settings *settings, struct epoch
     conductor->loop = sd_event_ref(loop);
     conductor->settings = *settings;
     conductor->epoch = epoch;
+    conductor->store = store;
     conductor->hooks = *hooks;
     conductor->deadline.fire = on_deadline;
     timers_init(&conductor->timers);
@@ -530,6 +617,7 @@ void conductor_close(struct conductor *conductor)
     sd_event_source_disable_unref(conductor->after);
     agents_destroy(conductor->agents);
     history_destroy(conductor->history);
+    ledger_destroy(conductor->ledger);
     recording_close(conductor->recording);
     engine_destroy(conductor->engine);
     clock_close(conductor->clock);

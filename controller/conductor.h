@@ -5,7 +5,12 @@
  * only one that calls engine_step. Facts are queued while something is handled and stepped together
  * at its end (conductor_run); what sending a decision brings about (an agent that turns out gone)
  * becomes the next step, until nothing more is to decide. Then messages are acknowledged: what an
- * agent or a client is told took effect has taken effect.
+ * agent or a client is told took effect has taken effect, and what it is to rely on after a restart
+ * is in the store (store/store.h): rows are handed over at the end of each step, and the
+ * acknowledgement of what is to last follows when they are on the disk.
+ *
+ * It begins where the store ends (store/recovery.h): with all jobs that were accepted and are not
+ * over, the numbers of hosts, drains, policies and ends.
  *
  * The engine's deadline is one timer among the others; nothing is polled. One thread. */
 #pragma once
@@ -16,6 +21,7 @@
 #include "controller/history.h"
 #include "controller/recording/recording.h"
 #include "controller/settings.h"
+#include "controller/store/store.h"
 
 #include <systemd/sd-event.h>
 
@@ -26,12 +32,15 @@ struct conductor_hooks {
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
     /* A job ended: done, failed or cancelled. */
     void (*job_ended)(void *user, const duopoly_JobEvent *event);
-    void *send_user, *ended_user;
+    /* More of what was handed to the store is on the disk, or it cannot be written, or again. */
+    void (*stored)(void *user);
+    void *send_user, *ended_user; /* ended_user: of the two latter */
 };
 
-/* `epoch` is borrowed until close; `clock_path` NULL: real time (clock.h). */
+/* `epoch` and `store` (opened, not begun) are borrowed until close; `clock_path` NULL: real time
+ * (clock.h). */
 int conductor_open(sd_event *loop, const struct settings *settings, struct epoch *epoch,
-                   const char *clock_path, const struct conductor_hooks *hooks,
+                   struct store *store, const char *clock_path, const struct conductor_hooks *hooks,
                    struct conductor **ret_conductor, struct err *err);
 /* NULL is fine. */
 void conductor_close(struct conductor *conductor);
@@ -54,6 +63,12 @@ int conductor_cancel(struct conductor *conductor, uint64_t job, const char *aske
 
 /* Forgets a name, with all that is known of it. −ENOENT: nobody has it; −EBUSY: it has a session. */
 int conductor_forget_host(struct conductor *conductor, const char *name);
+
+/* Where requests put what they set (store_set) and who asked (store_audit). */
+struct store *conductor_store(const struct conductor *conductor);
+/* Ends a request: what it put goes to the store. The ticket of all that was handed over so far: what
+ * the request is answered waits for it. */
+uint64_t conductor_commit(struct conductor *conductor);
 
 int64_t conductor_now_ns(const struct conductor *conductor);
 int64_t conductor_started_ns(const struct conductor *conductor);

@@ -1,5 +1,6 @@
 #include "controller/endings.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +136,36 @@ void endings_note(struct history *history, const struct engine *engine, int64_t 
     default:
         break;
     }
+}
+
+int endings_attempt(const struct engine *engine, const struct event *before,
+                    const struct event *event, struct attempt_view *ret_attempt)
+{
+    uint64_t number = event->attempt.attempt;
+    if (engine_attempt(engine, number, ret_attempt) == 0)
+        return 0;
+    if (!before || before->kind != EVENT_ATTEMPT_SEEN || before->attempt_seen.attempt != number)
+        return -ENOENT;
+    *ret_attempt = (struct attempt_view){.attempt = number,
+                                         .job = before->attempt_seen.job,
+                                         .stage = before->attempt_seen.stage,
+                                         .task = before->attempt_seen.task,
+                                         .host = before->attempt_seen.host};
+    return 0;
+}
+
+void endings_note_unknown(struct history *history, const struct engine *engine, int64_t now_ns,
+                          const struct event *before, const struct event *event, const char *words)
+{
+    struct attempt_view attempt;
+    bool known = engine_attempt(engine, event->attempt.attempt, &attempt) == 0;
+    if (known || endings_attempt(engine, before, event, &attempt) < 0)
+        return;
+    note(history, engine, now_ns, &attempt,
+         event->kind == EVENT_ATTEMPT_DONE      ? ENDING_DONE
+         : event->kind == EVENT_ATTEMPT_REFUSED ? ENDING_REFUSED
+                                                : ENDING_FAILED,
+         event->attempt.exit_status, words);
 }
 
 static void failed_say(const struct history *history, const struct engine *engine,

@@ -16,6 +16,15 @@ void endings_words(const char *peers_words, char *ret_words, size_t size);
 void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
                   const struct event *event, const char *words);
 
+/* The attempt that a fact is about, before the engine takes it: as the engine knows it, or, if it does
+ * not, as `before` tells, the fact just before (an attempt may be told as seen and as ended at
+ * once); NULL: none. −ENOENT: nobody knows it. */
+int endings_attempt(const struct engine *engine, const struct event *before,
+                    const struct event *event, struct attempt_view *ret_attempt);
+/* As endings_note, for an attempt that only `before` knows; else nothing. */
+void endings_note_unknown(struct history *history, const struct engine *engine, int64_t now_ns,
+                          const struct event *before, const struct event *event, const char *words);
+
 /* "active", "done", "failed: WHY", "cancelled by WHOM"; `ending` may be NULL. */
 void endings_say_state(const struct job_view *job, const struct job_ending *ending, char *text,
                        size_t size);

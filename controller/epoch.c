@@ -10,23 +10,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uthash.h>
-
-struct known_host {
-    UT_hash_handle hh;
-    char name[64];
-};
-
-#define DROPPED_MAX 1000 /* names in the file that are forgotten, beside as many as are known */
 
 struct epoch {
     char folder[PATH_MAX];
     int fd; /* of the folder; carries the lock */
     uint32_t number;
     uint64_t jobs_used, jobs_reserved;
-    struct known_host *hosts;
-    FILE *hosts_file;
-    uint32_t dropped; /* in the file */
 };
 
 static int read_fail(const struct epoch *epoch, const char *name, struct err *err)
@@ -103,129 +92,6 @@ int epoch_job_number(struct epoch *epoch, uint64_t *ret_job, struct err *err)
     return 0;
 }
 
-bool epoch_host_known(const struct epoch *epoch, const char *name)
-{
-    struct known_host *host;
-    HASH_FIND_STR(epoch->hosts, name, host);
-    return host != NULL;
-}
-
-uint32_t epoch_hosts(const struct epoch *epoch)
-{
-    return HASH_COUNT(epoch->hosts);
-}
-
-static int host_remember(struct epoch *epoch, const char *name)
-{
-    struct known_host *host = calloc(1, sizeof(*host));
-    if (!host)
-        return -ENOMEM;
-    strcpy(host->name, name);
-    HASH_ADD_STR(epoch->hosts, name, host);
-    return 0;
-}
-
-static void host_drop(struct epoch *epoch, const char *name)
-{
-    struct known_host *host;
-    HASH_FIND_STR(epoch->hosts, name, host);
-    if (!host)
-        return;
-    HASH_DEL(epoch->hosts, host);
-    free(host);
-    epoch->dropped++;
-}
-
-static int host_line_take(struct epoch *epoch, const char *line, struct err *err)
-{
-    char name[64], word[16];
-    int words = sscanf(line, "%63s %15s", name, word);
-    if (words < 1 || !strchr(line, '\n') || (words == 2 && strcmp(word, "forgotten") != 0))
-        return read_fail(epoch, "hosts", err);
-    if (words == 2)
-        host_drop(epoch, name);
-    else if (!epoch_host_known(epoch, name) && host_remember(epoch, name) < 0)
-        return err_sys(err, ENOMEM, "%s/hosts", epoch->folder);
-    return 0;
-}
-
-static int hosts_read(struct epoch *epoch, struct err *err)
-{
-    char line[96];
-    off_t whole = 0;
-    int r = 0, fd = openat(epoch->fd, "hosts", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (fd < 0 || !(epoch->hosts_file = fdopen(fd, "a+"))) {
-        r = err_sys(err, errno, "%s/hosts", epoch->folder);
-        if (fd >= 0)
-            close(fd);
-        return r;
-    }
-    rewind(epoch->hosts_file);
-    while (r == 0 && fgets(line, sizeof(line), epoch->hosts_file)) {
-        /* A last line without its end was never finished: its host says HELLO again anyway. It
-         * goes, or the next name would be joined to it. */
-        if (!strchr(line, '\n') && feof(epoch->hosts_file))
-            return ftruncate(fd, whole) < 0 ? err_sys(err, errno, "%s/hosts", epoch->folder) : 0;
-        whole += (off_t)strlen(line);
-        r = host_line_take(epoch, line, err);
-    }
-    if (r == 0 && ferror(epoch->hosts_file))
-        r = err_sys(err, EIO, "%s/hosts cannot be read", epoch->folder);
-    return r;
-}
-
-int epoch_host_add(struct epoch *epoch, const char *name, struct err *err)
-{
-    if (epoch_host_known(epoch, name))
-        return 0;
-    int r = strlen(name) < sizeof(((struct known_host *)0)->name) ? host_remember(epoch, name)
-                                                                  : -ENAMETOOLONG;
-    if (r < 0)
-        return err_sys(err, -r, "host '%s' cannot be remembered", name);
-    if (fprintf(epoch->hosts_file, "%s\n", name) < 0 || fflush(epoch->hosts_file) != 0)
-        return err_sys(err, errno, "%s/hosts cannot be written", epoch->folder);
-    return 0;
-}
-
-/* Only those that are known: a new file, which takes the place of the old one. */
-static int hosts_rewrite(struct epoch *epoch, struct err *err)
-{
-    const struct known_host *host;
-    int fd =
-        openat(epoch->fd, "hosts.new", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "a");
-    if (!out) {
-        int code = errno;
-        if (fd >= 0)
-            close(fd);
-        return err_sys(err, code, "%s/hosts.new", epoch->folder);
-    }
-    for (host = epoch->hosts; host; host = host->hh.next)
-        fprintf(out, "%s\n", host->name);
-    if (fflush(out) != 0 || ferror(out) ||
-        renameat(epoch->fd, "hosts.new", epoch->fd, "hosts") < 0) {
-        int code = errno;
-        fclose(out);
-        return err_sys(err, code, "%s/hosts cannot be written", epoch->folder);
-    }
-    fclose(epoch->hosts_file);
-    epoch->hosts_file = out;
-    epoch->dropped = 0;
-    return 0;
-}
-
-int epoch_host_remove(struct epoch *epoch, const char *name, struct err *err)
-{
-    if (!epoch_host_known(epoch, name))
-        return 0;
-    host_drop(epoch, name);
-    if (epoch->dropped > DROPPED_MAX + HASH_COUNT(epoch->hosts))
-        return hosts_rewrite(epoch, err);
-    if (fprintf(epoch->hosts_file, "%s forgotten\n", name) < 0 || fflush(epoch->hosts_file) != 0)
-        return err_sys(err, errno, "%s/hosts cannot be written", epoch->folder);
-    return 0;
-}
-
 uint64_t epoch_newest_job(const struct epoch *epoch)
 {
     return epoch->jobs_used;
@@ -253,7 +119,7 @@ int epoch_open(const char *folder, struct epoch **ret_epoch, struct err *err)
     epoch->fd = -1;
     snprintf(epoch->folder, sizeof(epoch->folder), "%s", folder);
     int r = folder_open(epoch, err);
-    if (r < 0 || (r = numbers_read(epoch, err)) < 0 || (r = hosts_read(epoch, err)) < 0)
+    if (r < 0 || (r = numbers_read(epoch, err)) < 0)
         goto fail;
     epoch->number++;
     if ((r = numbers_write(epoch, err)) < 0)
@@ -269,13 +135,6 @@ void epoch_close(struct epoch *epoch)
 {
     if (!epoch)
         return;
-    struct known_host *host, *next;
-    HASH_ITER (hh, epoch->hosts, host, next) {
-        HASH_DEL(epoch->hosts, host);
-        free(host);
-    }
-    if (epoch->hosts_file)
-        fclose(epoch->hosts_file);
     if (epoch->fd >= 0)
         close(epoch->fd);
     free(epoch);

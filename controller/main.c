@@ -37,6 +37,7 @@ struct arguments {
 struct controller {
     sd_event *loop;
     struct epoch *epoch;
+    struct store *store;
     struct agents_zmq *door;
     struct control *control;
     struct conductor *conductor;
@@ -103,10 +104,22 @@ static int folder_make(const char *path, struct err *err)
     return 0;
 }
 
+static int store_open_in(const struct settings *settings, struct store **ret_store, struct err *err)
+{
+    char path[sizeof(settings->state) + sizeof(STORE_FILE) + 1];
+    const struct store_bounds bounds = {
+        .keep_ns = settings->store.keep_ns,
+        .finished_max = (uint32_t)settings->bounds.finished,
+        .bytes_max = (uint64_t)settings->store.max_bytes,
+    };
+    snprintf(path, sizeof(path), "%s/%s", settings->state, STORE_FILE);
+    return store_open(path, NULL, &bounds, ret_store, err);
+}
+
 static int controller_open(struct controller *controller, const struct settings *settings,
                            const char *clock, struct err *err)
 {
-    struct conductor_hooks hooks = {agents_zmq_send, control_job_ended, NULL, NULL};
+    struct conductor_hooks hooks = {agents_zmq_send, control_job_ended, control_stored, NULL, NULL};
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
                                      .pressed_ns = (uint64_t)settings->timers.silent_ns};
     int r = descriptors_take(&controller->descriptors, err);
@@ -115,6 +128,8 @@ static int controller_open(struct controller *controller, const struct settings 
         r = loop_open(&controller->loop, err);
     if (r == 0)
         r = epoch_open(settings->state, &controller->epoch, err);
+    if (r == 0)
+        r = store_open_in(settings, &controller->store, err);
     if (r == 0)
         r = folder_make(settings->socket, err);
     if (r == 0)
@@ -127,8 +142,8 @@ static int controller_open(struct controller *controller, const struct settings 
         return r;
     hooks.send_user = controller->door;
     hooks.ended_user = controller->control;
-    r = conductor_open(controller->loop, settings, controller->epoch, clock, &hooks,
-                       &controller->conductor, err);
+    r = conductor_open(controller->loop, settings, controller->epoch, controller->store, clock,
+                       &hooks, &controller->conductor, err);
     if (r < 0)
         return r;
     agents_zmq_attach(controller->door, controller->conductor);
@@ -138,9 +153,12 @@ static int controller_open(struct controller *controller, const struct settings 
 
 static void controller_close(struct controller *controller)
 {
+    struct err err;
     control_close(controller->control);
     conductor_close(controller->conductor);
     agents_zmq_close(controller->door);
+    if (store_close(controller->store, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
     epoch_close(controller->epoch);
     sd_event_unref(controller->loop);
 }

@@ -181,6 +181,14 @@ static const struct conf_field recording_fields[] = {
 static const struct conf_section recording_section = {recording_fields,
                                                       sizeof(struct settings_recording), NULL};
 
+static const struct conf_field store_fields[] = {
+    DURATION(settings_store, keep_ns, "keep", "720 h", 0, 87600 * 3600 * SECOND),
+    BYTES(settings_store, max_bytes, "max_bytes", "4 GB", 1000000, INT64_C(1) << 46),
+    END,
+};
+static const struct conf_section store_section = {store_fields, sizeof(struct settings_store),
+                                                  NULL};
+
 static const char *const mode_rules[] = {
     [MODE_RULE_FIRST] = "first",
     [MODE_RULE_ALL] = "all",
@@ -290,6 +298,7 @@ static const struct conf_field settings_fields[] = {
     CHECKED(settings, state, "state", "/var/lib/duopoly", conf_check_folder),
     SECTION(settings, timers, "timers", &timer_section),
     SECTION(settings, recording, "log", &recording_section),
+    SECTION(settings, store, "store", &store_section),
     SECTION(settings, policy, "policy", &policy_section),
     SECTION(settings, levels, "levels", &table_section),
     SECTION(settings, bounds, "bounds", &bound_section),

@@ -24,6 +24,10 @@ struct settings_recording {
     int64_t max_bytes, files;
 };
 
+struct settings_store {
+    int64_t keep_ns, max_bytes;
+};
+
 struct settings_mode {
     int rule; /* enum mode_rule, or SETTINGS_RULE_OF_PRESET */
     bool ignore_held;
@@ -59,6 +63,7 @@ struct settings {
     char state[256];
     struct settings_timers timers;
     struct settings_recording recording;
+    struct settings_store store;
     struct settings_policy policy;
     struct settings_tables levels;
     struct settings_bounds bounds;

@@ -30,6 +30,7 @@ struct client {
     size_t queued;
     bool ending; /* to be closed when the queue is empty */
     bool watching;
+    bool held;           /* not read */
     uint64_t moved_usec; /* when it last asked or took something */
 };
 
@@ -87,7 +88,9 @@ static void client_moved(struct client *client)
 /* While answers wait only room for them is waited for. */
 static void client_rearm(struct client *client)
 {
-    sd_event_source_set_io_events(client->io, client->queued ? EPOLLOUT : EPOLLIN);
+    sd_event_source_set_io_events(client->io, client->queued ? EPOLLOUT
+                                              : client->held ? 0
+                                                             : EPOLLIN);
 }
 
 static int packet_send(struct client *client, const uint8_t *bytes, size_t length)
@@ -157,6 +160,16 @@ void wire_unix_watch(struct wire_unix *server, uint64_t id)
         client->watching = true;
 }
 
+void wire_unix_hold(struct wire_unix *server, uint64_t id, bool hold)
+{
+    struct client *client = client_find(server, id);
+    if (!client)
+        return;
+    client->held = hold;
+    client_moved(client);
+    client_rearm(client);
+}
+
 void wire_unix_disconnect(struct wire_unix *server, uint64_t id)
 {
     struct client *client = client_find(server, id);
@@ -222,7 +235,7 @@ static int on_client(sd_event_source *source, int fd, uint32_t revents, void *us
 {
     struct client *client = user;
     (void)source, (void)fd;
-    if (client->ending && (revents & EPOLLHUP))
+    if ((client->ending || client->held) && (revents & EPOLLHUP))
         client_end(client);
     else if (revents & EPOLLOUT)
         client_flush(client);
@@ -329,7 +342,7 @@ static int on_connection(sd_event_source *source, int listener, uint32_t revents
 static void idle_end(struct client *client, uint64_t now_usec)
 {
     struct wire_unix *server = client->server;
-    if (client->ending || (client->watching && !client->queued) ||
+    if (client->ending || client->held || (client->watching && !client->queued) ||
         now_usec - client->moved_usec < server->idle_usec)
         return;
     server->counters.idle_clients++;

@@ -19,6 +19,7 @@
 #include "lib/err.h"
 #include "lib/wire.h"
 
+#include <stdbool.h>
 #include <systemd/sd-event.h>
 
 #define UNIX_CLIENTS  256
@@ -65,6 +66,10 @@ void wire_unix_watch(struct wire_unix *server, uint64_t client);
 /* Sends or queues; `envelope` is borrowed for the call. −EHOSTUNREACH: no such client; −ENOBUFS: it
  * did not read and is being closed. */
 int wire_unix_send(struct wire_unix *server, uint64_t client, const duopoly_Envelope *envelope);
+
+/* `hold`: its answer is on the way, and nothing more of it is read until it is held no more; it may be
+ * quiet meanwhile. */
+void wire_unix_hold(struct wire_unix *server, uint64_t client, bool hold);
 
 /* Closes a client once what was sent before is on its way; on_close follows. */
 void wire_unix_disconnect(struct wire_unix *server, uint64_t client);

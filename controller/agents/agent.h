@@ -3,8 +3,10 @@
  *   agents.c          the table of agents, what is sent to them, and how they look from outside
  *   agent_hello.c     judges a HELLO and begins a session
  *   agent_session.c   messages within a session, its timers and its end
+ *   agent_settle.c    when its messages are acknowledged
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
  *   agent_forget.c    names that go, and indexes that come back
+ *   agent_keep.c      what is kept of a host over a restart
  */
 #pragma once
 
@@ -21,6 +23,11 @@ struct placed_attempt {
     struct timer timer; /* armed until the start is answered */
     bool asked;
     bool listed; /* in the inventory that has just come in */
+};
+
+/* A message that is acknowledged when everything up to the ticket is on the disk. */
+struct uncommitted {
+    uint64_t sequence, ticket;
 };
 
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
@@ -62,6 +69,12 @@ struct agent {
     STAILQ_ENTRY(agent) settle_link;
     bool settling; /* in the list */
     uint64_t settle_sequence;
+    bool settle_lasting; /* what it says is to be on the disk first */
+    /* Messages of this session that are in the engine and wait for the disk: a ring. */
+    struct uncommitted *uncommitted;
+    uint32_t first_uncommitted, n_uncommitted, uncommitted_size;
+    STAILQ_ENTRY(agent) commit_link;
+    bool committing;             /* in that list */
     uint64_t inventory_sequence; /* of the end of a parked inventory */
 
     struct placed_attempt *attempts;
@@ -94,7 +107,9 @@ struct agents {
     uint32_t mode;
     uint64_t mode_sequence;
     STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
-    struct agent *levelled;      /* whose levels are in `levels` */
+    STAILQ_HEAD(, agent) commit; /* whose messages the disk is taking */
+    uint64_t committed;
+    struct agent *levelled; /* whose levels are in `levels` */
     duopoly_Envelope out, levels;
 };
 
@@ -106,8 +121,10 @@ struct agent_refusal {
 
 /* agents.c */
 struct agent *agent_find(const struct agents *agents, const char *name);
-/* A new one in the table; NULL when memory is short. */
-struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello);
+/* A new one in the table, with an index if it is a host; NULL when memory is short. */
+struct agent *agent_add(struct agents *agents, const char *name, bool is_switch);
+/* A host that has this index already; NULL when memory is short. */
+struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t host);
 
 /* The host whose outputs are served at that address; NULL: nobody's. */
 struct agent *agent_at_address(const struct agents *agents, const uint8_t *address);
@@ -125,6 +142,10 @@ uint32_t agent_index_take(struct agents *agents); /* one is left */
 /* It is lost: unless it ever brought something its name goes when its time is over. */
 void agent_watch_forgetting(struct agent *agent, int64_t now_ns);
 void agent_forget_unused(struct agent *agent);
+/* This index was a host's that is forgotten. */
+void agent_index_rest(struct agents *agents, const struct resting_index *index);
+/* The forgotten host with this index; NULL: none. */
+const struct resting_index *agent_index_resting(const struct agents *agents, uint32_t host);
 
 /* agent_hello.c: judges a HELLO and begins its session. */
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
@@ -141,8 +162,13 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text);
 /* Answers a message of this kind with Refused, and counts. */
 void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
                   duopoly_Reason reason, const char *text);
-/* The message with this number is in the engine once agents_settle is called. */
+/* The message with this number is in the engine once agents_settle is called, and is to be on the
+ * disk. */
 void agent_settle_later(struct agent *agent, uint64_t sequence);
+/* The same, but need not be on the disk. */
+void agent_settle_soon(struct agent *agent, uint64_t sequence);
+/* The session is over: nothing of it is acknowledged any more. */
+void agent_settle_drop(struct agent *agent);
 /* A fact about the host alone. */
 void agent_tell_host(struct agent *agent, enum event_kind kind);
 /* It can be started something on: it is heard, its inventory is in, and it has room. */
@@ -150,7 +176,9 @@ bool agent_serves(const struct agent *agent);
 /* Gives the host to the engine: HOST_JOIN, CHANGE or BACK, whichever is due. */
 void agent_tell_join(struct agent *agent);
 
-/* One awaited inventory less: ends the resynchronisation when it was the last. */
+/* Nobody waits for its inventory any more. */
+void agent_await_no_more(struct agent *agent);
+/* Ends the resynchronisation when no inventory is awaited. */
 void agents_resync_done(struct agents *agents);
 
 /* agent_attempts.c */

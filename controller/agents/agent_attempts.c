@@ -146,7 +146,27 @@ static bool is_running(duopoly_AttemptPhase phase)
     return phase <= duopoly_AttemptPhase_PHASE_COMPUTING;
 }
 
-static void seen_tell(struct agent *agent, const duopoly_AttemptState *state)
+static void seen_tell(struct agent *agent, const duopoly_AttemptState *state,
+                      enum attempt_state phase)
+{
+    struct event event = {.kind = EVENT_ATTEMPT_SEEN};
+    event.attempt_seen.attempt = state->attempt;
+    event.attempt_seen.job = state->job;
+    event.attempt_seen.stage = state->stage;
+    event.attempt_seen.task = state->task;
+    event.attempt_seen.host = agent->host;
+    event.attempt_seen.unit = state->unit;
+    event.attempt_seen.phase = phase;
+    event.attempt_seen.received_bytes = state->received_bytes;
+    struct resources *resources = &event.attempt_seen.resources;
+    *resources = resources_from_wire(&state->resources);
+    for (int i = 0; i < ENGINE_RESOURCES; i++)
+        if (resources->amount[i] < 0)
+            resources->amount[i] = 0;
+    event_tell(agent, &event);
+}
+
+static void running_tell(struct agent *agent, const duopoly_AttemptState *state)
 {
     static const enum attempt_state phases[] = {
         [duopoly_AttemptPhase_PHASE_SENT] = ATTEMPT_QUEUED,
@@ -155,21 +175,7 @@ static void seen_tell(struct agent *agent, const duopoly_AttemptState *state)
         [duopoly_AttemptPhase_PHASE_RECEIVING] = ATTEMPT_RECEIVING,
         [duopoly_AttemptPhase_PHASE_COMPUTING] = ATTEMPT_COMPUTING,
     };
-    struct event event = {.kind = EVENT_ATTEMPT_SEEN};
-    event.attempt_seen.attempt = state->attempt;
-    event.attempt_seen.job = state->job;
-    event.attempt_seen.stage = state->stage;
-    event.attempt_seen.task = state->task;
-    event.attempt_seen.host = agent->host;
-    event.attempt_seen.unit = state->unit;
-    event.attempt_seen.phase = phases[state->phase];
-    event.attempt_seen.received_bytes = state->received_bytes;
-    struct resources *resources = &event.attempt_seen.resources;
-    *resources = resources_from_wire(&state->resources);
-    for (int i = 0; i < ENGINE_RESOURCES; i++)
-        if (resources->amount[i] < 0)
-            resources->amount[i] = 0;
-    event_tell(agent, &event);
+    seen_tell(agent, state, phases[state->phase]);
 }
 
 static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
@@ -182,6 +188,8 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
         [duopoly_AttemptPhase_PHASE_LOST] = EVENT_ATTEMPT_LOST,
     };
     struct placed_attempt *placed = placed_find(agent, state->attempt);
+    if (!placed && agent->agents->hooks.end_wanted(agent->agents->hooks.user, state))
+        seen_tell(agent, state, ATTEMPT_COMPUTING);
     if (placed)
         placed_remove(agent, placed);
     bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
@@ -234,7 +242,7 @@ void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
     if (HASH_COUNT(agent->attempts) >= AGENT_ATTEMPTS_MAX)
         too_many_end(agent);
     else if (placed_add(agent, state->attempt))
-        seen_tell(agent, state);
+        running_tell(agent, state);
 }
 
 void agent_seen_drop(struct agent *agent)
@@ -336,7 +344,7 @@ static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
     placed->listed = true;
     timers_disarm(agent->agents->timers, &placed->timer);
     levels_correct(agent, state);
-    seen_tell(agent, state);
+    running_tell(agent, state);
 }
 
 void agent_admit(struct agent *agent)
@@ -375,10 +383,7 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
     }
     agent->inventory_sequence = envelope->sequence;
     agent->inventory = INVENTORY_PARKED;
-    if (agent->awaited) {
-        agent->awaited = false;
-        agents->awaited--;
-    }
+    agent_await_no_more(agent);
     if (agents->resyncing)
         agents_resync_done(agents);
     else

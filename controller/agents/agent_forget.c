@@ -34,16 +34,24 @@ uint32_t agent_index_take(struct agents *agents)
     return agents->resting[agents->first_resting++ % agents->config.hosts_max].host;
 }
 
-static void index_give(struct agents *agents, const struct agent *agent)
+void agent_index_rest(struct agents *agents, const struct resting_index *index)
 {
-    uint64_t newest = agents->hooks.newest_job(agents->hooks.user);
-    struct resting_index index = {agent->host, agent->used ? 0 : agent->newest_job, newest};
-    if (index.after == index.until) {
-        agents->free[agents->n_free++] = agent->host;
+    if (index->after == index->until) {
+        agents->free[agents->n_free++] = index->host;
         return;
     }
     uint32_t at = (agents->first_resting + agents->n_resting++) % agents->config.hosts_max;
-    agents->resting[at] = index;
+    agents->resting[at] = *index;
+}
+
+const struct resting_index *agent_index_resting(const struct agents *agents, uint32_t host)
+{
+    for (uint32_t i = 0; i < agents->n_resting; i++) {
+        uint32_t at = (agents->first_resting + i) % agents->config.hosts_max;
+        if (agents->resting[at].host == host)
+            return &agents->resting[at];
+    }
+    return NULL;
 }
 
 static void host_tell(struct agent *agent)
@@ -57,19 +65,23 @@ static void host_tell(struct agent *agent)
 static void agent_dismiss(struct agent *agent)
 {
     struct agents *agents = agent->agents;
+    const struct resting_index index = {agent->host, agent->used ? 0 : agent->newest_job,
+                                        agents->hooks.newest_job(agents->hooks.user)};
+    bool is_switch = agent->is_switch;
     agents->counters.forgotten++;
-    if (!agent->is_switch) {
+    if (!is_switch)
         host_tell(agent);
-        agents->hooks.host_forgotten(agents->hooks.user, agent->name);
-        index_give(agents, agent);
-    }
     agent_remove(agent);
+    if (is_switch)
+        return;
+    agent_index_rest(agents, &index);
+    agents->hooks.host_moved(agents->hooks.user, index.host);
 }
 
 void agent_watch_forgetting(struct agent *agent, int64_t now_ns)
 {
     struct agents *agents = agent->agents;
-    if (agent->used || agent->awaited)
+    if (agent->used)
         return;
     timers_arm(agents->timers, &agent->watch,
                agent->joined ? agent->heard_ns + agents->config.forget_ns : now_ns);
@@ -89,10 +101,7 @@ int agents_forget_name(struct agents *agents, const char *name)
         return -ENOENT;
     if (agent->open)
         return -EBUSY;
-    if (agent->awaited) {
-        agent->awaited = false;
-        agents->awaited--;
-    }
+    agent_await_no_more(agent);
     agent_dismiss(agent);
     agents_resync_done(agents);
     return 0;

@@ -191,7 +191,8 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
     struct agent_refusal refusal = hello_refusal(agents, now_ns, identity, envelope);
     struct agent *agent = NULL, *other;
     if (refusal.reason == duopoly_Reason_REASON_NONE &&
-        !(agent = agent_find(agents, hello->name)) && !(agent = agent_add(agents, hello)))
+        !(agent = agent_find(agents, hello->name)) &&
+        !(agent = agent_add(agents, hello->name, hello->role == duopoly_Role_ROLE_SWITCH)))
         refusal =
             (struct agent_refusal){duopoly_Reason_REASON_LIMIT, "the controller is out of memory"};
     if (refusal.reason != duopoly_Reason_REASON_NONE) {

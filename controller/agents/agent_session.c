@@ -59,6 +59,7 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
     agent->open = false;
     agent->inventory = INVENTORY_NONE;
     agent_seen_drop(agent);
+    agent_settle_drop(agent);
     timers_disarm(agents->timers, &agent->beat);
     if (agent->joined && !agent->silent && !agent->lost)
         agent_tell_host(agent, EVENT_HOST_SILENT);
@@ -73,6 +74,8 @@ void agent_tell_host(struct agent *agent, enum event_kind kind)
         return;
     event.host.host = agent->host;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
+    if (kind == EVENT_HOST_LOST)
+        agent->agents->hooks.host_moved(agent->agents->hooks.user, agent->host);
 }
 
 static void join_tell(struct agent *agent, enum event_kind kind)
@@ -93,6 +96,7 @@ static void join_tell(struct agent *agent, enum event_kind kind)
     event.host_join.units.at = agent->units;
     event.host_join.units.n = agent->n_units * ENGINE_RESOURCES;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
+    agent->agents->hooks.host_moved(agent->agents->hooks.user, agent->host);
 }
 
 void agent_tell_join(struct agent *agent)
@@ -125,6 +129,7 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
             agent_tell_host(agent, EVENT_HOST_LOST);
         agent->lost = true;
         agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+        agent_await_no_more(agent);
         agent_watch_forgetting(agent, now_ns);
         return;
     }
@@ -292,8 +297,12 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
     }
     if (agent->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
-    if (envelope->sequence && envelope->which_body != duopoly_Envelope_inventory_end_tag)
+    bool lasts = envelope->which_body == duopoly_Envelope_attempt_state_tag ||
+                 envelope->which_body == duopoly_Envelope_output_lost_tag;
+    if (envelope->sequence && lasts)
         agent_settle_later(agent, envelope->sequence);
+    else if (envelope->sequence && envelope->which_body != duopoly_Envelope_inventory_end_tag)
+        agent_settle_soon(agent, envelope->sequence);
     body_take(agent, envelope);
 }
 
@@ -325,26 +334,5 @@ void agents_malformed(struct agents *agents, uint64_t peer, const char *why)
         agent_end(agent, duopoly_Reason_REASON_MALFORMED, why);
     } else if (peer) {
         refused_send(agents, peer, 0, duopoly_Reason_REASON_MALFORMED, why);
-    }
-}
-
-void agent_settle_later(struct agent *agent, uint64_t sequence)
-{
-    if (!agent->settling)
-        STAILQ_INSERT_TAIL(&agent->agents->settle, agent, settle_link);
-    agent->settling = true;
-    agent->settle_sequence = sequence;
-}
-
-void agents_settle(struct agents *agents)
-{
-    struct agent *agent;
-    while ((agent = STAILQ_FIRST(&agents->settle))) {
-        STAILQ_REMOVE_HEAD(&agents->settle, settle_link);
-        agent->settling = false;
-        wire_session_effected(&agent->session, agent->settle_sequence);
-        if (!agent->open || !wire_session_owes(&agent->session))
-            continue;
-        agent_send(agent, wire_begin(&agents->out, duopoly_Envelope_acknowledge_tag), false);
     }
 }

@@ -34,7 +34,8 @@ static uint32_t host_place(const struct agents *agents, const char *name)
     return low;
 }
 
-static void table_insert(struct agents *agents, struct agent *agent)
+/* `host`: its index; ENGINE_NONE for a switch. */
+static void table_insert(struct agents *agents, struct agent *agent, uint32_t host)
 {
     uint32_t place = order_place(agents, agent->name);
     memmove(&agents->order[place + 1], &agents->order[place],
@@ -42,6 +43,7 @@ static void table_insert(struct agents *agents, struct agent *agent)
     agents->order[place] = agent;
     agents->n++;
     HASH_ADD(by_name, agents->names, name, strlen(agent->name), agent);
+    agent->host = host;
     if (agent->is_switch) {
         agents->n_switches++;
         return;
@@ -49,8 +51,8 @@ static void table_insert(struct agents *agents, struct agent *agent)
     place = host_place(agents, agent->name);
     memmove(&agents->host_order[place + 1], &agents->host_order[place],
             (agents->n_hosts - place) * sizeof(agents->host_order[0]));
-    agents->host_order[place] = agent->host = agent_index_take(agents);
-    agents->hosts[agent->host] = agent;
+    agents->host_order[place] = host;
+    agents->hosts[host] = agent;
     agents->n_hosts++;
 }
 
@@ -107,24 +109,37 @@ void agent_set_address(struct agent *agent, const uint8_t *address)
     agent->addressed = true;
 }
 
-struct agent *agent_add(struct agents *agents, const duopoly_Hello *hello)
+static struct agent *agent_make(struct agents *agents, const char *name)
 {
     struct agent *agent = calloc(1, sizeof(*agent));
     if (!agent)
         return NULL;
     agent->agents = agents;
-    wire_copy(agent->name, sizeof(agent->name), hello->name);
-    agent->is_switch = hello->role == duopoly_Role_ROLE_SWITCH;
+    wire_copy(agent->name, sizeof(agent->name), name);
     agent->host = ENGINE_NONE;
     agent->watch.fire = agent_watch_fire;
     agent->beat.fire = agent_beat_fire;
+    return agent;
+}
+
+struct agent *agent_add(struct agents *agents, const char *name, bool is_switch)
+{
+    struct agent *agent = agent_make(agents, name);
+    if (!agent)
+        return NULL;
+    agent->is_switch = is_switch;
     agent->newest_job = agents->hooks.newest_job(agents->hooks.user);
-    table_insert(agents, agent);
-    if (!agent->is_switch) {
-        agent->awaited =
-            agents->resyncing && agents->hooks.host_known(agents->hooks.user, agent->name);
-        agents->hooks.host_new(agents->hooks.user, agent->name);
-    }
+    table_insert(agents, agent, is_switch ? ENGINE_NONE : agent_index_take(agents));
+    if (!is_switch)
+        agents->hooks.host_moved(agents->hooks.user, agent->host);
+    return agent;
+}
+
+struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t host)
+{
+    struct agent *agent = agent_make(agents, name);
+    if (agent)
+        table_insert(agents, agent, host);
     return agent;
 }
 
@@ -283,7 +298,7 @@ const struct agents_counters *agents_counters(const struct agents *agents)
 }
 
 int agents_create(const struct agents_config *config, const struct agents_hooks *hooks,
-                  struct timers *timers, int64_t now_ns, struct agents **ret_agents)
+                  struct timers *timers, struct agents **ret_agents)
 {
     struct agents *agents = calloc(1, sizeof(*agents));
     if (!agents)
@@ -292,6 +307,7 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
     agents->hooks = *hooks;
     agents->timers = timers;
     STAILQ_INIT(&agents->settle);
+    STAILQ_INIT(&agents->commit);
     /* Whole at the start, so that a table of agents never fails to grow. */
     agents->order = calloc(2 * (size_t)config->hosts_max, sizeof(agents->order[0]));
     agents->hosts = calloc(config->hosts_max, sizeof(agents->hosts[0]));
@@ -304,12 +320,14 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
         return -ENOMEM;
     }
     agents->resync.fire = resync_fire;
-    agents->awaited = config->resync_hosts;
-    agents->resyncing = config->resync_hosts > 0 && config->resync_wait_ns > 0;
-    if (agents->resyncing)
-        timers_arm(timers, &agents->resync, now_ns + config->resync_wait_ns);
     *ret_agents = agents;
     return 0;
+}
+
+void agent_await_no_more(struct agent *agent)
+{
+    agent->agents->awaited -= agent->awaited;
+    agent->awaited = false;
 }
 
 void agents_resync_done(struct agents *agents)
@@ -325,6 +343,7 @@ static void agent_free(struct agent *agent)
     timers_disarm(agents->timers, &agent->watch);
     timers_disarm(agents->timers, &agent->beat);
     agent_seen_drop(agent);
+    free(agent->uncommitted);
     free(agent);
 }
 
@@ -335,6 +354,8 @@ void agent_remove(struct agent *agent)
     table_remove(agent);
     if (agent->settling)
         STAILQ_REMOVE(&agents->settle, agent, agent, settle_link);
+    if (agent->committing)
+        STAILQ_REMOVE(&agents->commit, agent, agent, commit_link);
     agent_free(agent);
 }
 

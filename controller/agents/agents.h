@@ -4,19 +4,21 @@
  * Who calls whom: the conductor brings what came in (agents_message, agents_malformed, timers),
  * which becomes facts by the hook `event`; when the engine has taken those it calls agents_settle.
  * What the engine decided it sends by agents_start … agents_forget. The hooks are all that this
- * part asks or tells anybody: connections (send), the engine (levels, job_wanted, newest_job,
- * jobs_between), the disk (host_known, host_new, host_forgotten), and the history (failed).
+ * part asks or tells anybody: connections (send), the engine (levels, job_wanted, end_wanted,
+ * newest_job, jobs_between), the store (host_moved), and the history (failed).
  *
  * A name is one agent until it is forgotten: by order, or, if nothing ever ran there, after
- * `forget` without a word. Hosts get dense indexes in order of their first HELLO, switches get
- * none. At most one session per agent: of one boot the newest HELLO wins; one of another boot waits
+ * `forget` without a word. Hosts get dense indexes in order of their first HELLO, which are kept over
+ * a restart of the controller (agents_restore); switches get none. At most one session per agent: of one boot the newest HELLO wins; one of another boot waits
  * until the session that stands is silent, so that two hosts with one name are stable (and said in
  * the log, once a session).
  *
  * A session goes HELLO → WELCOME → inventory → deltas, each state-changing message numbered
- * (lib/wire.h) and acknowledged when it is in the engine. A session resends nothing: after a new
- * one the inventory says what is, and
- *  - attempts that run there are told to the engine as seen, finished ones as finished;
+ * (lib/wire.h) and acknowledged when it is in the engine; what tells how an attempt or an output
+ * ended, and an inventory, when that is on the disk too (agents_committed). A session resends
+ * nothing: after a new one the inventory says what is, and
+ *  - attempts that run there are told to the engine as seen, finished ones as finished; one that the
+ *    engine does not know, for it ended while no controller listened, as seen and as finished;
  *  - attempts that we sent there and that are not in it are told lost;
  *  - levels that differ from the engine's are sent again;
  *  - outputs of jobs that nobody knows are forgotten.
@@ -27,7 +29,7 @@
  * Timers (settings): a Lease goes to each agent every `heartbeat`; without a word for `silent` its
  * host gets no new tasks, for `host_lost` it is lost and its session ends. A start without an
  * answer is asked for after `start_timeout`, and lost after as long again. After a restart hosts
- * join the engine only when every host of `resync_hosts` has sent its inventory or `resync_wait`
+ * join the engine only when every host of agents_restore has sent its inventory or `resync_wait`
  * has passed.
  *
  * Bounds: hosts_max agents of each role, AGENT_ATTEMPTS_MAX attempts in one inventory and of one
@@ -53,7 +55,6 @@ struct agents_config {
     int64_t forget_ns;      /* a lost agent that never brought anything is forgotten then */
     int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is told of */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
-    uint32_t resync_hosts; /* how many hosts the controller knew before; 0: nothing to wait for */
 };
 
 struct agents_hooks {
@@ -67,10 +68,11 @@ struct agents_hooks {
      * outputs may still be wanted. */
     bool (*levels)(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow);
     bool (*job_wanted)(void *user, uint64_t job);
-    /* The disk's view: whether the host was known before the restart; remember it. */
-    bool (*host_known)(void *user, const char *name);
-    void (*host_new)(void *user, const char *name);
-    void (*host_forgotten)(void *user, const char *name);
+    /* Whether the end of an attempt that is in no agent's books counts: the engine does not know the
+     * attempt, but its task, which is not done. */
+    bool (*end_wanted)(void *user, const duopoly_AttemptState *state);
+    /* What agents_kept says of this index has changed. */
+    void (*host_moved)(void *user, uint32_t host);
     /* The highest number that a job has; whether a job lives with after < number ≤ until. */
     uint64_t (*newest_job)(void *user);
     bool (*jobs_between)(void *user, uint64_t after, uint64_t until);
@@ -80,7 +82,7 @@ struct agents_hooks {
 struct agents;
 
 int agents_create(const struct agents_config *config, const struct agents_hooks *hooks,
-                  struct timers *timers, int64_t now_ns, struct agents **ret_agents);
+                  struct timers *timers, struct agents **ret_agents);
 /* NULL is fine. */
 void agents_destroy(struct agents *agents);
 
@@ -92,8 +94,12 @@ void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const 
 /* A message that could not be decoded. */
 void agents_malformed(struct agents *agents, uint64_t peer, const char *why);
 
-/* The engine has taken the facts of the last message or timer: acknowledges it. */
-void agents_settle(struct agents *agents);
+/* The engine has taken the facts of the last message or timer: acknowledges it, or, if it is to last
+ * and `ticket` (store.h) is not committed, does so in agents_committed. */
+void agents_settle(struct agents *agents, uint64_t ticket);
+/* Everything up to this ticket is on the disk: acknowledges what waited for it. O(agents that wait
+ * for one). */
+void agents_committed(struct agents *agents, uint64_t ticket);
 
 /* What goes out; `host` is a host's index everywhere.
  *
@@ -114,6 +120,27 @@ void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 /* Forgets a host or switch that has no session: its attempts and outputs are lost, its index may be
  * another's when no job can mean it any more. −ENOENT, or −EBUSY while it has a session. */
 int agents_forget_name(struct agents *agents, const char *name);
+
+/* What is to be kept of a host's index over a restart of the controller. */
+struct agent_kept {
+    uint32_t host;
+    char name[64]; /* "": forgotten, and jobs with after < number ≤ until may mean it */
+    char rack[32], labels[ENGINE_LABELS_MAX];
+    uint8_t address[16];
+    uint64_t boot; /* 0: it never joined */
+    uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
+    uint32_t n_units;
+    uint64_t uplink_bps, downlink_bps;
+    bool lost, used;
+    uint64_t after, until;
+};
+/* 0 or −ENOENT: nobody has the index, and any new host may get it. O(forgotten indexes) for one that
+ * is forgotten, else O(1). */
+int agents_kept(const struct agents *agents, uint32_t host, struct agent_kept *ret_kept);
+/* Once, before the first message: these hosts were known. Each counts as silent until it is heard,
+ * and as lost `host_lost` from now; the others wait for its inventory. The engine knows the same of
+ * them. 0, −ENOMEM, −EINVAL: an index is beyond the bound, or stands twice. */
+int agents_restore(struct agents *agents, int64_t now_ns, const struct agent_kept *kept, size_t n);
 
 enum agent_state {
     AGENT_JOINING, /* its inventory is not in, or waits for the others */

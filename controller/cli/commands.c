@@ -339,8 +339,10 @@ const struct command cli_commands[] = {
     {"drain", "HOST [--undo]", "starts nothing there any more", 1, 1, "u", host_check, run_drain},
     {"host", "forget HOST", "forgets a name that is not up any more", 2, 2, "", forget_check,
      run_host},
-    {"policy", "QUESTION NAME", "sets turn, place, network or mode until the controller ends", 2, 2,
-     "", policy_check, run_policy},
+    {"policy", "QUESTION NAME",
+     "sets turn, place, network or mode until told otherwise; configured: back to the "
+     "configuration",
+     2, 2, "", policy_check, run_policy},
     {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {.name = NULL},

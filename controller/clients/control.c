@@ -5,6 +5,7 @@
 #include "controller/clients/refusal.h"
 #include "controller/clients/status.h"
 #include "controller/clients/submission.h"
+#include "controller/endings.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
 
@@ -14,11 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An answer that waits for the disk. */
+struct held_answer {
+    bool held;
+    uint64_t ticket;
+    uint64_t sequence;
+    pb_size_t request;
+    duopoly_Accepted accepted;
+};
+
 struct guest {
     uint64_t client; /* 0: free */
     bool watching;
     uint64_t watched; /* job, 0: all */
     struct submission submission;
+    struct held_answer answer;
 };
 
 struct control {
@@ -59,21 +70,54 @@ static void client_say(const struct control *control, uint64_t client, char *tex
                  peer.uid, peer.pid);
 }
 
-/* One line in the log for each request that is to change something, but for submissions: who, what,
- * the answer. */
+/* Who, what, and what came of it: the answer. */
+static void change_audit(const struct control *control, const char *asker, const char *what)
+{
+    const duopoly_Envelope *answer = &control->answer;
+    bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
+    char result[300], clean[256];
+    endings_words(taken ? answer->body.accepted.text : answer->body.refused.text, clean,
+                  sizeof(clean));
+    snprintf(result, sizeof(result), "%s%s", taken ? "" : "refused, ", clean);
+    store_audit(conductor_store(control->conductor), asker, what, result);
+}
+
+/* One line in the log and one of the audit for each request that is to change something. */
 __attribute__((format(printf, 3, 4))) static void
 change_log(const struct control *control, uint64_t client, const char *format, ...)
 {
     const duopoly_Envelope *answer = &control->answer;
     bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
-    char asker[64], what[192];
+    char asker[64], words[192], what[192];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(what, sizeof(what), format, ap);
+    vsnprintf(words, sizeof(words), format, ap);
     va_end(ap);
+    endings_words(words, what, sizeof(what));
     client_say(control, client, asker, sizeof(asker));
     log_note("%s: %s: %s%s", asker, what, taken ? "" : "refused, ",
              taken ? answer->body.accepted.text : answer->body.refused.text);
+    change_audit(control, asker, what);
+}
+
+/* Only what ends a submission, well or not: parts that were taken change nothing yet. */
+static void submission_audit(const struct control *control, const struct guest *guest,
+                             pb_size_t request)
+{
+    char asker[64], what[192];
+    bool ends = control->answer.which_body != duopoly_Envelope_submit_credit_tag &&
+                (request != duopoly_Envelope_submit_prepare_tag ||
+                 control->answer.which_body == duopoly_Envelope_refused_tag);
+    if (!ends)
+        return;
+    client_say(control, guest->client, asker, sizeof(asker));
+    if (request == duopoly_Envelope_submit_commit_tag)
+        snprintf(what, sizeof(what), "submit %" PRIu32 " jobs up to %" PRIu64,
+                 guest->submission.last, guest->submission.job);
+    else
+        snprintf(what, sizeof(what), "submit %s as job %" PRIu64, guest->submission.name,
+                 guest->submission.job);
+    change_audit(control, asker, what);
 }
 
 static void cancel_answer(struct control *control, uint64_t client, uint64_t job)
@@ -108,12 +152,15 @@ static void drain_try(struct control *control, const duopoly_DrainHost *drain)
     }
     event.host_drain.host = agent.host;
     event.host_drain.undo = drain->undo;
-    if (conductor_request(control->conductor, &event, &rejection) < 0)
+    if (conductor_request(control->conductor, &event, &rejection) < 0) {
         rejection_answer(control->conductor, &rejection, 0, &control->answer);
-    else
-        accepted_answer(&control->answer,
-                        drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
-                        drain->name);
+        return;
+    }
+    store_set(conductor_store(control->conductor), "drain", drain->name,
+              drain->undo ? NULL : "yes");
+    accepted_answer(&control->answer,
+                    drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
+                    drain->name);
 }
 
 static void drain_answer(struct control *control, uint64_t client, const duopoly_DrainHost *drain)
@@ -155,18 +202,46 @@ static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *s
                        set->question);
 }
 
-static void policy_answer(struct control *control, uint64_t client, const duopoly_SetPolicy *set)
+/* What the configuration says to a question; NULL: there is no such question. */
+static const char *policy_configured(const struct control *control, const char *question,
+                                     struct engine_config *config)
+{
+    settings_engine(conductor_settings(control->conductor), 1, config);
+    return strcmp(question, "turn") == 0      ? config->turn
+           : strcmp(question, "place") == 0   ? config->place
+           : strcmp(question, "commit") == 0  ? config->commit
+           : strcmp(question, "network") == 0 ? config->network
+           : strcmp(question, "mode") == 0    ? engine_policy_name("mode", config->mode_rule)
+                                              : NULL;
+}
+
+static void policy_try(struct control *control, const duopoly_SetPolicy *set)
 {
     struct event event = {.kind = EVENT_POLICY_SET};
     struct decision rejection;
+    struct engine_config config;
+    const char *configured = policy_configured(control, set->question, &config);
+    bool back = configured && strcmp(set->name, "configured") == 0;
     event.policy_set.question = set->question;
-    event.policy_set.name = set->name;
-    if (conductor_request(control->conductor, &event, &rejection) < 0)
+    event.policy_set.name = back ? configured : set->name;
+    if (conductor_request(control->conductor, &event, &rejection) < 0) {
         policies_refuse(&control->answer, set);
+        return;
+    }
+    store_set(conductor_store(control->conductor), "policy", set->question,
+              back ? NULL : set->name);
+    if (back)
+        accepted_answer(&control->answer, "%s is %s again, as the configuration says",
+                        set->question, configured);
     else
         accepted_answer(&control->answer,
-                        "%s is %s from now on, until the controller ends or is told otherwise",
+                        "%s is %s from now on, after a restart too, until it is told otherwise",
                         set->question, set->name);
+}
+
+static void policy_answer(struct control *control, uint64_t client, const duopoly_SetPolicy *set)
+{
+    policy_try(control, set);
     change_log(control, client, "policy %s %s", set->question, set->name);
 }
 
@@ -201,10 +276,12 @@ static void request_answer(struct control *control, struct guest *guest,
     case duopoly_Envelope_submit_end_tag:
     case duopoly_Envelope_submit_prepare_tag:
         submission_part(&guest->submission, control->conductor, request, &control->answer);
+        submission_audit(control, guest, request->which_body);
         break;
     case duopoly_Envelope_submit_commit_tag:
         submission_commit(&guest->submission, control->conductor, request->body.submit_commit.most,
                           &control->answer);
+        submission_audit(control, guest, request->which_body);
         break;
     case duopoly_Envelope_cancel_job_tag:
         cancel_answer(control, guest->client, request->body.cancel_job.job);
@@ -237,21 +314,120 @@ static void request_answer(struct control *control, struct guest *guest,
     }
 }
 
+/* Whether a request is to change something that is to last. */
+static bool is_change(pb_size_t kind)
+{
+    switch (kind) {
+    case duopoly_Envelope_submit_begin_tag:
+    case duopoly_Envelope_submit_stage_tag:
+    case duopoly_Envelope_submit_tasks_tag:
+    case duopoly_Envelope_submit_bytes_tag:
+    case duopoly_Envelope_submit_end_tag:
+    case duopoly_Envelope_submit_prepare_tag:
+    case duopoly_Envelope_submit_commit_tag:
+    case duopoly_Envelope_cancel_job_tag:
+    case duopoly_Envelope_drain_host_tag:
+    case duopoly_Envelope_forget_host_tag:
+    case duopoly_Envelope_set_policy_tag:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* While the store cannot be written nothing new is taken; who asked is kept when it can. */
+static bool store_refuses(struct control *control, uint64_t client, pb_size_t kind)
+{
+    struct err err;
+    if (!is_change(kind) || store_refusal(conductor_store(control->conductor), &err) == 0)
+        return false;
+    refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT, "%s", err.text);
+    change_log(control, client, "%s", wire_kind_name(kind));
+    return true;
+}
+
+static void answer_send(struct control *control, uint64_t client, uint64_t sequence,
+                        pb_size_t request)
+{
+    if (control->answer.which_body == duopoly_Envelope_refused_tag) {
+        control->refused[request % AGENT_KINDS]++;
+        control->answer.body.refused.sequence = sequence;
+    }
+    control->answer.epoch = conductor_epoch(control->conductor);
+    wire_unix_send(control->server, client, &control->answer);
+}
+
+/* Hands over what the request put; whether its answer has to wait for the disk. */
+static bool answer_hold(struct control *control, struct guest *guest,
+                        const duopoly_Envelope *request)
+{
+    uint64_t ticket = conductor_commit(control->conductor);
+    if (!is_change(request->which_body) ||
+        control->answer.which_body != duopoly_Envelope_accepted_tag)
+        return false;
+    control->answer.body.accepted.durable = true;
+    if (store_settled(conductor_store(control->conductor), ticket))
+        return false;
+    guest->answer = (struct held_answer){.held = true,
+                                         .ticket = ticket,
+                                         .sequence = request->sequence,
+                                         .request = request->which_body,
+                                         .accepted = control->answer.body.accepted};
+    wire_unix_hold(control->server, guest->client, true);
+    return true;
+}
+
+/* The disk does not take it. */
+static void held_refuse(struct control *control, struct guest *guest, const struct err *why)
+{
+    bool submitted = guest->answer.request == duopoly_Envelope_submit_end_tag ||
+                     guest->answer.request == duopoly_Envelope_submit_commit_tag;
+    if (submitted)
+        submission_undo(&guest->submission, control->conductor);
+    refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT,
+                   submitted ? "%.150s: nothing was begun"
+                             : "%.150s: it is in force, but a restart may undo it",
+                   why->text);
+    conductor_commit(control->conductor);
+}
+
+static void held_look(struct control *control, struct guest *guest, const struct err *failure)
+{
+    struct held_answer *answer = &guest->answer;
+    if (store_settled(conductor_store(control->conductor), answer->ticket))
+        wire_begin(&control->answer, duopoly_Envelope_accepted_tag)->body.accepted =
+            answer->accepted;
+    else if (failure)
+        held_refuse(control, guest, failure);
+    else
+        return;
+    answer->held = false;
+    answer_send(control, guest->client, answer->sequence, answer->request);
+    wire_unix_hold(control->server, guest->client, false);
+}
+
+void control_stored(void *user)
+{
+    struct control *control = user;
+    struct err err;
+    bool failed = store_failure(conductor_store(control->conductor), &err) < 0;
+    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++)
+        if (guest->client && guest->answer.held)
+            held_look(control, guest, failed ? &err : NULL);
+}
+
 static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
 {
     struct control *control = user;
+    struct guest *guest = guest_of(control, client);
     if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX)
         refused_answer(&control->answer, duopoly_Reason_REASON_VERSION,
                        "this controller speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
                        request->version);
-    else
-        request_answer(control, guest_of(control, client), request);
-    if (control->answer.which_body == duopoly_Envelope_refused_tag) {
-        control->refused[request->which_body % AGENT_KINDS]++;
-        control->answer.body.refused.sequence = request->sequence;
-    }
-    control->answer.epoch = conductor_epoch(control->conductor);
-    wire_unix_send(control->server, client, &control->answer);
+    else if (!store_refuses(control, client, request->which_body))
+        request_answer(control, guest, request);
+    if (!answer_hold(control, guest, request))
+        answer_send(control, client, request->sequence, request->which_body);
 }
 
 static void on_close(void *user, uint64_t client)

@@ -3,8 +3,14 @@
  *
  * Every request is answered once: by what schemas/duopoly.proto names beside it, or by Refused with
  * a sentence. Kinds that are no request are refused and counted, unknown ones too (a client waits
- * for an answer, so ignoring it would hang it). An Accepted says that the request is in the engine,
- * not that it is on a disk: `durable` is false.
+ * for an answer, so ignoring it would hang it).
+ *
+ * Acknowledged means committed: what a request that changes something put into the store is handed
+ * over when its handler returns, and an Accepted is sent when that is on the disk (`durable`). Its
+ * client is not read meanwhile. While the store cannot be written such requests are refused before
+ * they change anything; one that was just on its way is taken back (a submission) or refused as in
+ * force but not on the disk. Each change, and each refused one, is a line of the log and of the
+ * audit, submissions only of the audit.
  *
  * Bounds are wire_unix.h's. One thread. */
 #pragma once
@@ -22,6 +28,9 @@ void control_attach(struct control *control, struct conductor *conductor,
 
 /* As conductor_hooks.job_ended, `user` is the struct control. */
 void control_job_ended(void *user, const duopoly_JobEvent *event);
+
+/* As conductor_hooks.stored. */
+void control_stored(void *user);
 
 /* NULL is fine. */
 void control_close(struct control *control);

@@ -120,7 +120,6 @@ void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
                  status.hosts_suspect, status.hosts_suspect == 1 ? " gets" : "s get");
     else if (out->lost_jobs)
         say(out->text, sizeof(out->text),
-            "%" PRIu64 " attempt%s of %" PRIu32 " job%s that are not known here were stopped: jobs "
-            "end with the controller, submit them again",
+            "%" PRIu64 " attempt%s of %" PRIu32 " job%s that are not known here were stopped",
             out->orphans, plural(out->orphans), out->lost_jobs, plural(out->lost_jobs));
 }

@@ -93,6 +93,7 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     event.job_begin.deadline_ns = (int64_t)begin->deadline_ns;
     event.job_begin.estimate_bytes = begin->estimate_bytes;
     event.job_begin.estimate_ns = begin->estimate_ns;
+    wire_copy(submission->name, sizeof(submission->name), begin->name);
     submission->job = job;
     submission->parts = 0;
     submission->known = false;
@@ -232,7 +233,8 @@ static bool end_take(struct submission *submission, struct conductor *conductor,
         obstacle_answer(conductor, submission->job, rejection.reason, rejection.left, answer);
         return false;
     }
-    accepted_fill(submission, conductor, "accepted, not durable", answer);
+    submission->last = !submission->known;
+    accepted_fill(submission, conductor, "accepted", answer);
     return true;
 }
 
@@ -289,6 +291,7 @@ void submission_commit(struct submission *submission, struct conductor *conducto
         return;
     }
     n = n < left ? n : left;
+    submission->last = 0;
     for (uint32_t i = 0; i < n; i++)
         if (!startable(conductor, submission->prepared[submission->begun + i], answer))
             return;
@@ -300,9 +303,10 @@ void submission_commit(struct submission *submission, struct conductor *conducto
             return;
         }
         submission->begun++;
+        submission->last++;
     }
     submission->known = false;
-    accepted_fill(submission, conductor, "accepted, not durable", answer);
+    accepted_fill(submission, conductor, "accepted", answer);
 }
 
 static bool part_take(struct submission *submission, struct conductor *conductor,
@@ -362,6 +366,20 @@ void submission_part(struct submission *submission, struct conductor *conductor,
     if (submission->open)
         wire_begin(answer, duopoly_Envelope_submit_credit_tag)->body.submit_credit.parts =
             submission->parts;
+}
+
+/* One job that ended by itself, or the last that were prepared. */
+void submission_undo(struct submission *submission, struct conductor *conductor)
+{
+    struct decision rejection;
+    static const char asker[] = "the controller, for the store cannot be written";
+    bool prepared = submission->begun >= submission->last && submission->begun &&
+                    submission->prepared[submission->begun - 1] == submission->job;
+    for (uint32_t i = 0; i < submission->last; i++)
+        conductor_cancel(
+            conductor, prepared ? submission->prepared[submission->begun - 1 - i] : submission->job,
+            asker, &rejection);
+    submission->last = 0;
 }
 
 void submission_close(struct submission *submission, struct conductor *conductor)

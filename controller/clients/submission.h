@@ -24,6 +24,8 @@ struct submission {
     bool open;
     bool known; /* the job is there already: `job` is its number */
     uint64_t job;
+    char name[64];
+    uint32_t last;       /* jobs that the last answer said to have begun */
     uint32_t parts;      /* taken so far */
     uint64_t *prepared;  /* jobs, in order; owned */
     uint32_t begun, end; /* those before `begun` run */
@@ -37,6 +39,9 @@ void submission_part(struct submission *submission, struct conductor *conductor,
 /* Begins prepared jobs (0: as many as may be) and fills `answer` (Accepted or Refused). */
 void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
                        duopoly_Envelope *answer);
+
+/* What the last answer was to say cannot be kept, and was not said: cancels the jobs that it began. */
+void submission_undo(struct submission *submission, struct conductor *conductor);
 
 /* The client is gone: cancels what came of jobs that have not begun. */
 void submission_close(struct submission *submission, struct conductor *conductor);

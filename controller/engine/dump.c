@@ -1,6 +1,7 @@
 #include "controller/engine/dump.h"
 
 #include "controller/engine/hold.h"
+#include "controller/engine/job.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
@@ -143,6 +144,22 @@ int engine_dump_in(const struct engine *engine, void *room,
     int r = policy_dump(engine, d.buffer, put_line, &d);
     d.error = d.error ? d.error : r;
     dump_record(&d, &kinds[RECORD_END], NULL);
+    return d.error;
+}
+
+int engine_dump_job(const struct engine *engine, uint64_t number, void *room,
+                    int (*sink)(void *context, const char *line, size_t length), void *context)
+{
+    struct dumper d = {.sink = sink, .context = context, .lists = room};
+    const struct job *job = job_find(engine, number);
+    const struct finished *finished = job ? NULL : job_find_finished(engine, number);
+    d.buffer = (char *)(d.lists + lists_max(&engine->config));
+    if (job)
+        job_dump_given(&d, job);
+    else if (finished)
+        job_dump_finished(&d, finished);
+    else
+        return -ENOENT;
     return d.error;
 }
 

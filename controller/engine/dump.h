@@ -43,6 +43,8 @@ void dump_event(struct dumper *d, const struct event *event);
 void cluster_dump_shape(struct dumper *d, const struct shape *shape);
 void cluster_dump_host(struct dumper *d, const struct host *host);
 void job_dump(struct dumper *d, const struct job *job);
+/* Only how it was submitted, and its `job` record. */
+void job_dump_given(struct dumper *d, const struct job *job);
 void job_dump_finished(struct dumper *d, const struct finished *finished);
 void attempt_dump(struct dumper *d, const struct attempt *attempt);
 void source_dump_config(struct dumper *d, const struct engine *engine);

@@ -269,6 +269,14 @@ int engine_dump(const struct engine *engine,
 size_t engine_dump_room(const struct engine *engine);
 int engine_dump_in(const struct engine *engine, void *room,
                    int (*sink)(void *context, const char *line, size_t length), void *context);
+/* The part of a dump that a store keeps of one job: of a live one how it was submitted (and its `job`
+ * record), of one that is over its `finished` record. `room` as above. −ENOENT. O(its size).
+ *
+ * Between the host records and the end of an empty engine's dump such lines make an engine with
+ * these jobs again: a live one's lines are followed by a `task` record for each task that is done
+ * (or has failed), then by "resume job=N slot_wait_ns=NS", which opens the stages that are due. */
+int engine_dump_job(const struct engine *engine, uint64_t job, void *room,
+                    int (*sink)(void *context, const char *line, size_t length), void *context);
 /* Makes an engine from such lines. `next` returns the length of the next line (which it owns until
  * the next call), 0 at the end, −errno. load(dump(e)) decides as e would. −EINVAL with "line N: …"
  * when the lines are not a dump. */

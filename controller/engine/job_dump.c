@@ -33,6 +33,12 @@ struct task_record {
     uint64_t done_attempt;
     int64_t ready_ns, started_ns;
 };
+/* What follows from the tasks that are done, for a job whose stages nobody dumped: the store keeps
+ * only how it was submitted and which tasks are done. */
+struct resume_record {
+    uint64_t job;
+    int64_t slot_wait_ns;
+};
 DUMP_FITS(struct job_record);
 DUMP_FITS(struct stage_record);
 DUMP_FITS(struct task_record);
@@ -99,6 +105,22 @@ static int load_task(struct engine *engine, const void *object, struct err *err)
     return 0;
 }
 
+static int load_resume(struct engine *engine, const void *object, struct err *err)
+{
+    const struct resume_record *record = object;
+    struct job *job = job_find(engine, record->job);
+    if (!job || job->state != JOB_ACTIVE)
+        return err_set(err, EINVAL, "job %" PRIu64 " is not active", record->job);
+    job->slot_wait_ns = record->slot_wait_ns;
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        struct stage *stage = job->stages[s];
+        stage->coflow_fixed = stage->n_started > 0;
+        stage->coflow_bytes = stage->coflow_fixed ? stage->total_bytes : 0;
+        stage_open_if_due(engine, stage);
+    }
+    return 0;
+}
+
 static int load_finished(struct engine *engine, const void *object, struct err *err)
 {
     const struct finished *record = object;
@@ -113,7 +135,7 @@ static int load_finished(struct engine *engine, const void *object, struct err *
 #define ADDED  FIELD_ADDED
 #define FORMER FIELD_FORMER
 
-enum { JOB, STAGE, TASK, FINISHED };
+enum { JOB, STAGE, TASK, FINISHED, RESUME };
 const struct dump_kind job_kinds[] = {
     [JOB] = {{"job",
               {F(job_record, job, U64), F(job_record, state, U32), F(job_record, submitted_ns, I64),
@@ -143,6 +165,8 @@ const struct dump_kind job_kinds[] = {
                     F(finished, submitted_ns, I64), F(finished, finished_ns, I64),
                     F(finished, slot_wait_ns, I64)}},
                   load_finished},
+    [RESUME] = {{"resume", {F(resume_record, job, U64), F(resume_record, slot_wait_ns, I64)}},
+                load_resume},
     {{0}, NULL},
 };
 
@@ -250,7 +274,7 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         dump_task(d, &stage->tasks[t]);
 }
 
-void job_dump(struct dumper *d, const struct job *job)
+void job_dump_given(struct dumper *d, const struct job *job)
 {
     struct event begin = {.kind = EVENT_JOB_BEGIN};
     begin.job_begin.job = job->number;
@@ -274,6 +298,11 @@ void job_dump(struct dumper *d, const struct job *job)
         .hosts = job->hosts,
     };
     dump_record(d, &job_kinds[JOB].kind, &record);
+}
+
+void job_dump(struct dumper *d, const struct job *job)
+{
+    job_dump_given(d, job);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);
 }

@@ -376,11 +376,15 @@ static void attempts_that_an_agent_invents_are_bounded(void **state)
     expect_facts("attempt_seen(5) ");
 }
 
+/* Known by name only: they never joined. */
+static const struct agent_kept two_hosts[] = {{.host = 0, .name = "h2"}, {.host = 1, .name = "h1"}};
+
 static void known_hosts_are_waited_for(void **state)
 {
     (void)state;
     agents_destroy(world.agents);
-    world_begin(2);
+    world_begin(two_hosts, 2);
+    assert_int_equal(agents_hosts(world.agents), 2);
     hello(1, "h1", 7, 1);
     deliver(1);
     inventory_end(1, 0);
@@ -390,7 +394,7 @@ static void known_hosts_are_waited_for(void **state)
     hello(2, "h2", 7, 1);
     deliver(2);
     inventory_end(2, 0);
-    expect_facts("host_join(0) host_join(1) ");
+    expect_facts("host_join(1) host_join(0) ");
     expect_sent("2:welcome 1:acknowledge(1) 2:acknowledge(1) ");
     assert_false(agents_resyncing(world.agents));
 }
@@ -399,18 +403,116 @@ static void the_wait_for_known_hosts_ends(void **state)
 {
     (void)state;
     agents_destroy(world.agents);
-    world_begin(2);
+    world_begin(two_hosts, 2);
     hello(1, "h1", 7, 1);
     deliver(1);
     inventory_end(1, 0);
     heartbeats(1, 4 * S);
     expect_facts("");
     heartbeats(1, 5 * S);
-    expect_facts("host_join(0) ");
+    expect_facts("host_join(1) ");
     hello(2, "h2", 7, 1);
     deliver(2);
     inventory_end(2, 0);
-    expect_facts("host_join(1) ");
+    expect_facts("host_join(0) ");
+}
+
+/* A host that had joined keeps its index and what the engine knows of it: the same boot is back, another
+ * one joins anew, and one that stays away is lost in its time. */
+static void restored_hosts_are_silent_until_they_speak(void **state)
+{
+    (void)state;
+    struct agent_view view;
+    struct agent_kept kept[3] = {{.host = 0, .name = "h1", .boot = 7, .n_units = 1, .used = true},
+                                 {.host = 1, .name = "h2", .boot = 7, .n_units = 1, .used = true},
+                                 {.host = 2, .name = "h3", .boot = 7, .n_units = 1, .used = true}};
+    struct agent_kept again;
+    agents_destroy(world.agents);
+    for (int i = 0; i < 3; i++)
+        kept[i].units[0] = 4;
+    world_begin(kept, 3);
+    assert_int_equal(agents_named(world.agents, "h2", &view), 0);
+    assert_true(view.state == AGENT_SILENT && view.host == 1);
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    inventory_end(1, 0);
+    hello(2, "h2", 8, 1);
+    deliver(2);
+    inventory_end(2, 0);
+    expect_facts("");
+    heartbeats(1, 5 * S);
+    expect_facts("host_back(0) host_join(1) ");
+    assert_int_equal(agents_kept(world.agents, 1, &again), 0);
+    assert_true(again.boot == 8 && !again.lost && again.units[0] == 4);
+    while (world.now_ns < 30 * S) {
+        until(world.now_ns + S);
+        for (uint64_t peer = 1; peer <= 2; peer++) {
+            message(peer, duopoly_Envelope_agent_heartbeat_tag, false);
+            deliver(peer);
+        }
+    }
+    expect_facts("host_lost(2) ");
+    assert_int_equal(agents_kept(world.agents, 2, &again), 0);
+    assert_true(again.lost);
+}
+
+/* What is to last is acknowledged when it is on the disk, whatever else is taken meanwhile; what is
+ * not is not kept waiting. */
+static void ends_are_acknowledged_when_they_are_kept(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    world.ticket = 5;
+    state_send(1, 11, duopoly_AttemptPhase_PHASE_DONE);
+    state_send(1, 12, duopoly_AttemptPhase_PHASE_DONE);
+    world.ticket = 6;
+    state_send(1, 13, duopoly_AttemptPhase_PHASE_DONE);
+    message(1, duopoly_Envelope_agent_heartbeat_tag, true);
+    deliver(1);
+    expect_sent("");
+    agents_committed(world.agents, 4);
+    expect_sent("");
+    agents_committed(world.agents, 5);
+    expect_sent("1:acknowledge(3) ");
+    agents_committed(world.agents, 6);
+    expect_sent("1:acknowledge(5) ");
+    state_send(1, 14, duopoly_AttemptPhase_PHASE_DONE);
+    expect_sent("1:acknowledge(6) ");
+}
+
+/* A new session's inventory repeats what is not on the disk yet: that is not acknowledged either. */
+static void an_inventory_waits_for_what_it_repeats(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    world.ticket = 5;
+    state_send(1, 11, duopoly_AttemptPhase_PHASE_DONE);
+    hang_up(1);
+    *world.facts = '\0';
+    hello(2, "h1", 7, 2);
+    deliver(2);
+    inventory_end(2, 0);
+    expect_sent("2:welcome ");
+    agents_committed(world.agents, 5);
+    expect_sent("2:acknowledge(1) ");
+}
+
+/* It ended while there was no controller: the engine hears that it was, and that it ended. */
+static void what_ended_meanwhile_is_told_whole(void **state)
+{
+    (void)state;
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    duopoly_InventoryPart *part =
+        &message(1, duopoly_Envelope_inventory_part_tag, true)->body.inventory_part;
+    part->attempts_count = 2;
+    for (int i = 0; i < 2; i++)
+        part->attempts[i] = (duopoly_AttemptState){
+            .attempt = 21 + (uint64_t)i, .job = 1, .phase = duopoly_AttemptPhase_PHASE_DONE};
+    world.ended_meanwhile = 22;
+    deliver(1);
+    inventory_end(1, 1);
+    expect_facts("host_join(0) attempt_done(21) attempt_seen(22) attempt_done(22) ");
 }
 
 static void decisions_go_where_they_belong(void **state)
@@ -502,7 +604,7 @@ static void random_messages_are_survived(void **state)
             if (world.envelope.which_body != duopoly_Envelope_hello_tag)
                 deliver(peer);
         }
-        agents_settle(world.agents);
+        agents_settle(world.agents, world.ticket);
     }
 }
 
@@ -526,6 +628,10 @@ int main(void)
         CASE(attempts_that_an_agent_invents_are_bounded),
         CASE(known_hosts_are_waited_for),
         CASE(the_wait_for_known_hosts_ends),
+        CASE(restored_hosts_are_silent_until_they_speak),
+        CASE(ends_are_acknowledged_when_they_are_kept),
+        CASE(an_inventory_waits_for_what_it_repeats),
+        CASE(what_ended_meanwhile_is_told_whole),
         CASE(decisions_go_where_they_belong),
         CASE(switches_are_no_hosts),
         CASE(random_messages_are_survived),

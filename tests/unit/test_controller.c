@@ -99,47 +99,8 @@ static void epochs_grow_and_numbers_are_not_reused(void **state)
             assert_true(i == 0 || job == last + 1);
             last = job;
         }
-        assert_int_equal(epoch_hosts(s), epoch - 1);
-        assert_int_equal(epoch_host_known(s, "h1"), epoch > 1);
-        char name[8];
-        snprintf(name, sizeof(name), "h%u", epoch);
-        assert_int_equal(epoch_host_add(s, name, &err), 0);
-        assert_int_equal(epoch_host_add(s, name, &err), 0);
         epoch_close(s);
     }
-}
-
-/* Forgotten names stay forgotten, and a flood of them does not stay in the file. */
-static void forgotten_hosts_are_not_waited_for(void **state)
-{
-    (void)state;
-    struct epoch *s;
-    struct err err;
-    struct stat st;
-    char name[16];
-    assert_int_equal(epoch_open(folder, &s, &err), 0);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(epoch_host_add(s, i ? "h1" : "h2", &err), 0);
-        assert_int_equal(epoch_host_remove(s, "h1", &err), 0);
-    }
-    assert_int_equal(epoch_host_remove(s, "h7", &err), 0);
-    epoch_close(s);
-    assert_int_equal(epoch_open(folder, &s, &err), 0);
-    assert_int_equal(epoch_hosts(s), 1);
-    assert_true(epoch_host_known(s, "h2") && !epoch_host_known(s, "h1"));
-    for (int i = 0; i < 5000; i++) {
-        snprintf(name, sizeof(name), "x%d", i);
-        assert_int_equal(epoch_host_add(s, name, &err), 0);
-        assert_int_equal(epoch_host_remove(s, name, &err), 0);
-    }
-    assert_int_equal(epoch_host_add(s, "h3", &err), 0);
-    epoch_close(s);
-    assert_int_equal(stat(path_of("hosts"), &st), 0);
-    assert_true(st.st_size < 50000);
-    assert_int_equal(epoch_open(folder, &s, &err), 0);
-    assert_int_equal(epoch_hosts(s), 2);
-    assert_true(epoch_host_known(s, "h2") && epoch_host_known(s, "h3"));
-    epoch_close(s);
 }
 
 static void a_folder_has_one_controller(void **state)
@@ -173,19 +134,6 @@ static void broken_state_is_not_overwritten(void **state)
         text[n] = '\0';
         assert_string_equal(text, texts[i]);
     }
-    unlink(path_of("epoch"));
-    file_write("hosts", "h1\nh2");
-    assert_int_equal(epoch_open(folder, &s, &err), 0);
-    assert_int_equal(epoch_hosts(s), 1);
-    assert_int_equal(epoch_host_add(s, "h3", &err), 0);
-    epoch_close(s);
-    assert_int_equal(epoch_open(folder, &s, &err), 0);
-    assert_true(epoch_hosts(s) == 2 && epoch_host_known(s, "h1") && epoch_host_known(s, "h3"));
-    epoch_close(s);
-    file_write("hosts",
-               "h1\na name that is longer than any host's name may be, and so is its line, "
-               "longer than what is read at once\n");
-    assert_int_equal(epoch_open(folder, &s, &err), -EINVAL);
     assert_int_equal(epoch_open("/nowhere/at/all", &s, &err), -ENOENT);
 }
 
@@ -379,7 +327,6 @@ int main(void)
         cmocka_unit_test(timers_fire_in_order),
         cmocka_unit_test(many_timers_fire_once_each),
         CASE(epochs_grow_and_numbers_are_not_reused),
-        CASE(forgotten_hosts_are_not_waited_for),
         CASE(a_folder_has_one_controller),
         CASE(broken_state_is_not_overwritten),
         cmocka_unit_test(the_manual_is_the_default),

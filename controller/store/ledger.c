@@ -1,0 +1,288 @@
+#include "controller/store/ledger.h"
+
+#include "controller/endings.h"
+#include "controller/store/record_times.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct note {
+    enum event_kind kind;
+    uint64_t job, attempt;
+    uint32_t stage, task, host, failures;
+    int64_t ready_ns, started_ns, ended_ns;
+};
+
+struct ledger {
+    struct store *store;
+    const struct engine *engine;
+    int64_t offset_ns;
+    struct note *notes;
+    size_t n, size;
+    uint32_t *moved; /* hosts whose rows are to be put */
+    size_t n_moved, moved_size;
+    bool failed;   /* memory was short */
+    void *room;    /* of engine_dump_job */
+    char *record;  /* with wall-clock times */
+    size_t length; /* of `record` */
+    int64_t part;
+    uint64_t job; /* whose parts are put */
+};
+
+int ledger_create(struct store *store, const struct engine *engine, int64_t offset_ns,
+                  struct ledger **ret_ledger)
+{
+    struct ledger *ledger = calloc(1, sizeof(*ledger));
+    if (!ledger)
+        return -ENOMEM;
+    *ledger = (struct ledger){.store = store, .engine = engine, .offset_ns = offset_ns};
+    ledger->room = malloc(engine_dump_room(engine));
+    ledger->record = malloc(RECORD_TIMES_MAX);
+    if (!ledger->room || !ledger->record) {
+        ledger_destroy(ledger);
+        return -ENOMEM;
+    }
+    *ret_ledger = ledger;
+    return 0;
+}
+
+void ledger_destroy(struct ledger *ledger)
+{
+    if (!ledger)
+        return;
+    free(ledger->notes);
+    free(ledger->moved);
+    free(ledger->room);
+    free(ledger->record);
+    free(ledger);
+}
+
+static struct note *note_add(struct ledger *ledger)
+{
+    if (ledger->n == ledger->size) {
+        size_t size = ledger->size ? 2 * ledger->size : 64;
+        struct note *notes = reallocarray(ledger->notes, size, sizeof(*notes));
+        if (!notes) {
+            ledger->failed = true;
+            return NULL;
+        }
+        ledger->notes = notes;
+        ledger->size = size;
+    }
+    return memset(&ledger->notes[ledger->n++], 0, sizeof(struct note));
+}
+
+static void end_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
+                     const struct event *event)
+{
+    struct attempt_view attempt;
+    struct task_view task;
+    struct note *note;
+    if (endings_attempt(ledger->engine, before, event, &attempt) < 0 ||
+        engine_task(ledger->engine, attempt.job, attempt.stage, attempt.task, &task) < 0 ||
+        !(note = note_add(ledger)))
+        return;
+    *note = (struct note){
+        .kind = event->kind,
+        .job = attempt.job,
+        .attempt = attempt.attempt,
+        .stage = attempt.stage,
+        .task = attempt.task,
+        .host = attempt.host,
+        .failures = task.failures,
+        .ready_ns = task.ready_ns,
+        .started_ns = task.state == TASK_RUNNING ? task.started_ns : now_ns,
+        .ended_ns = now_ns,
+    };
+}
+
+static void job_note(struct ledger *ledger, uint64_t job, enum event_kind kind)
+{
+    struct note *note = note_add(ledger);
+    if (note)
+        *note = (struct note){.kind = kind, .job = job};
+}
+
+static void output_note(struct ledger *ledger, const struct event *event)
+{
+    struct note *note = note_add(ledger);
+    if (note)
+        *note = (struct note){.kind = event->kind,
+                              .job = event->output_lost.job,
+                              .stage = event->output_lost.stage,
+                              .task = event->output_lost.task};
+}
+
+void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
+                 const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_JOB_END:
+        job_note(ledger, event->job_end.job, event->kind);
+        break;
+    case EVENT_ATTEMPT_DONE:
+    case EVENT_ATTEMPT_FAILED:
+    case EVENT_ATTEMPT_REFUSED:
+        end_note(ledger, now_ns, before, event);
+        break;
+    case EVENT_OUTPUT_LOST:
+        output_note(ledger, event);
+        break;
+    default:
+        break;
+    }
+}
+
+static int part_put(void *context, const char *line, size_t length)
+{
+    struct ledger *ledger = context;
+    int n = record_times_shift(line, length, ledger->offset_ns, ledger->record);
+    if (n < 0)
+        return n;
+    const struct row_value row[PARTS_COLUMNS] = {
+        ROW_NUMBER(ledger->job), ROW_NUMBER(ledger->part++), ROW_BYTES(ledger->record, (size_t)n)};
+    store_put(ledger->store, STORE_PARTS, row);
+    return 0;
+}
+
+static int job_put(struct ledger *ledger, uint64_t number)
+{
+    struct job_view job;
+    if (engine_job(ledger->engine, number, &job) < 0 || job.state != JOB_ACTIVE)
+        return 0;
+    const struct row_value row[JOBS_COLUMNS] = {ROW_NUMBER(number), row_text(job.name),
+                                                ROW_NUMBER(job.submitted_ns + ledger->offset_ns)};
+    store_put(ledger->store, STORE_JOBS, row);
+    ledger->job = number;
+    ledger->part = 0;
+    return engine_dump_job(ledger->engine, number, ledger->room, part_put, ledger);
+}
+
+static void task_put(struct ledger *ledger, const struct note *note, bool done, uint32_t failures)
+{
+    const int64_t offset_ns = ledger->offset_ns;
+    const struct row_value row[TASKS_COLUMNS] = {
+        ROW_NUMBER(note->job),
+        ROW_NUMBER(note->stage),
+        ROW_NUMBER(note->task),
+        ROW_NUMBER(done ? note->attempt : 0),
+        ROW_NUMBER(done ? note->host : ENGINE_NONE),
+        ROW_NUMBER(failures),
+        ROW_NUMBER(done ? note->ready_ns + offset_ns : 0),
+        ROW_NUMBER(done ? note->started_ns + offset_ns : 0),
+        ROW_NUMBER(done ? note->ended_ns + offset_ns : 0),
+    };
+    store_put(ledger->store, STORE_TASKS, row);
+}
+
+/* What the engine made of it. A job that ended with this step took its tasks along: then what was
+ * said is believed. */
+static void task_judge(struct ledger *ledger, const struct note *note)
+{
+    struct task_view task;
+    bool done = note->kind == EVENT_ATTEMPT_DONE, known;
+    known = engine_task(ledger->engine, note->job, note->stage, note->task, &task) == 0;
+    if (!known && note->kind != EVENT_OUTPUT_LOST)
+        task_put(ledger, note, done, note->failures + !done);
+    else if (known && done && task.state == TASK_DONE && task.attempt == note->attempt)
+        task_put(ledger, note, true, task.failures);
+    else if (known && !done && task.state != TASK_DONE)
+        task_put(ledger, note, false, task.failures);
+}
+
+int ledger_stepped(struct ledger *ledger)
+{
+    int r = ledger->failed ? -ENOMEM : 0;
+    for (size_t i = 0; i < ledger->n && r == 0; i++)
+        if (ledger->notes[i].kind == EVENT_JOB_END)
+            r = job_put(ledger, ledger->notes[i].job);
+        else
+            task_judge(ledger, &ledger->notes[i]);
+    ledger->n = 0;
+    return r;
+}
+
+static int finished_read(void *context, const char *line, size_t length)
+{
+    struct ledger *ledger = context;
+    int n = record_times_shift(line, length, ledger->offset_ns, ledger->record);
+    ledger->length = n < 0 ? 0 : (size_t)n;
+    return n < 0 ? n : 0;
+}
+
+int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending)
+{
+    struct job_view job;
+    const struct row_value number = ROW_NUMBER(ending->job);
+    int r = engine_dump_job(ledger->engine, ending->job, ledger->room, finished_read, ledger);
+    if (r < 0 || engine_job(ledger->engine, ending->job, &job) < 0)
+        return r;
+    const struct row_value row[FINISHED_COLUMNS] = {
+        ROW_NUMBER(job.finished_ns + ledger->offset_ns),
+        number,
+        row_text(job.name),
+        row_text(job_state_name(ending->state)),
+        ROW_BYTES(ledger->record, ledger->length),
+        row_text(ending->reason),
+        row_text(ending->host),
+        ROW_NUMBER(ending->attempt),
+        ROW_NUMBER(ending->stage),
+        ROW_NUMBER(ending->task),
+    };
+    store_delete(ledger->store, STORE_JOBS, &number, 1);
+    store_put(ledger->store, STORE_GARBAGE, &number);
+    store_put(ledger->store, STORE_FINISHED, row);
+    return 0;
+}
+
+void ledger_host_moved(struct ledger *ledger, uint32_t host)
+{
+    if (ledger->n_moved && ledger->moved[ledger->n_moved - 1] == host)
+        return;
+    if (ledger->n_moved == ledger->moved_size) {
+        size_t size = ledger->moved_size ? 2 * ledger->moved_size : 64;
+        uint32_t *moved = reallocarray(ledger->moved, size, sizeof(*moved));
+        if (!moved) {
+            ledger->failed = true;
+            return;
+        }
+        ledger->moved = moved;
+        ledger->moved_size = size;
+    }
+    ledger->moved[ledger->n_moved++] = host;
+}
+
+static void host_put(struct ledger *ledger, const struct agents *agents, uint32_t host)
+{
+    const struct row_value number = ROW_NUMBER(host);
+    struct agent_kept kept;
+    if (agents_kept(agents, host, &kept) < 0) {
+        store_delete(ledger->store, STORE_HOSTS, &number, 1);
+        return;
+    }
+    const struct row_value row[HOSTS_COLUMNS] = {
+        number,
+        row_text(kept.name),
+        row_text(kept.rack),
+        row_text(kept.labels),
+        ROW_NUMBER(kept.boot),
+        ROW_BYTES(kept.units, kept.n_units * ENGINE_RESOURCES * sizeof(kept.units[0])),
+        ROW_BYTES(kept.address, sizeof(kept.address)),
+        ROW_NUMBER(kept.uplink_bps),
+        ROW_NUMBER(kept.downlink_bps),
+        ROW_NUMBER(kept.lost),
+        ROW_NUMBER(kept.used),
+        ROW_NUMBER(kept.after),
+        ROW_NUMBER(kept.until),
+    };
+    store_put(ledger->store, STORE_HOSTS, row);
+}
+
+int ledger_commit(struct ledger *ledger, const struct agents *agents, uint64_t *ret_ticket)
+{
+    for (size_t i = 0; i < ledger->n_moved; i++)
+        host_put(ledger, agents, ledger->moved[i]);
+    ledger->n_moved = 0;
+    return ledger->failed ? -ENOMEM : store_commit(ledger->store, ret_ticket);
+}

@@ -1,0 +1,39 @@
+/* From what the engine took and decided to the store's rows: which job was accepted, which task is
+ * done, failed or lost its output, how a job ended, which number is which host's. It decides nothing and never reads the store
+ * (recovery.h does).
+ *
+ * A completion is accepted when the engine says so, so each fact about an end is noted before the
+ * engine takes it, while its attempt is still known, and judged after the step. Rows are part of
+ * the present change: the caller commits it (store.h).
+ *
+ * Times in rows are wall-clock; `offset_ns` is the wall clock's minus the engine's at this start.
+ * O(1) per event, and once O(its size) per job. */
+#pragma once
+
+#include "controller/agents/agents.h"
+#include "controller/engine/engine.h"
+#include "controller/history.h"
+#include "controller/store/store.h"
+
+struct ledger;
+
+/* Borrows store and engine. 0 or −ENOMEM. */
+int ledger_create(struct store *store, const struct engine *engine, int64_t offset_ns,
+                  struct ledger **ret_ledger);
+/* NULL is fine. */
+void ledger_destroy(struct ledger *ledger);
+
+/* To be called with each event before the engine takes it; `before`: the event that was noted just
+ * before and is stepped with it (an attempt may be told as seen and as ended at once), NULL: none. */
+void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
+                 const struct event *event);
+/* After the step: puts the rows of what was noted. −ENOMEM: something could not be put. */
+int ledger_stepped(struct ledger *ledger);
+/* A job that was accepted is over; after ledger_stepped. */
+int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending);
+
+/* agents_hooks.host_moved: its row is to be put anew. */
+void ledger_host_moved(struct ledger *ledger, uint32_t host);
+
+/* Ends the present change: puts the rows of hosts, then store_commit. 0 or −ENOMEM. */
+int ledger_commit(struct ledger *ledger, const struct agents *agents, uint64_t *ret_ticket);

@@ -1,0 +1,533 @@
+#include "controller/store/recovery.h"
+
+#include "controller/engine/record.h"
+#include "controller/store/record_times.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Lines of an empty engine's dump. */
+struct lines {
+    char *at;
+    size_t used, size;
+    bool failed;
+};
+
+/* One of the store's tables, a row ahead. */
+struct reader {
+    struct store_cursor *cursor;
+    struct row_value row[ROW_COLUMNS_MAX];
+    bool there;
+};
+
+enum phase { HEAD, HOSTS, FINISHED, JOBS, PARTS, TASKS, TAIL };
+
+struct recovery {
+    struct store *store;
+    struct history *history;
+    int64_t now_ns, offset_ns;
+    struct lines empty;
+    size_t tail; /* where what belongs behind jobs begins in `empty` */
+    size_t position;
+    struct recovered *recovered;
+    bool *known; /* hosts, by number */
+    uint32_t hosts_max;
+    struct reader jobs, parts, tasks, finished;
+    enum phase phase;
+    size_t host;
+    bool joined; /* its event is out, its record is not */
+    int64_t slot_wait_ns;
+    char *line;
+    struct err *err;
+};
+
+static bool boot_id(char *ret_text, size_t size)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, ret_text, size - 1);
+    if (fd >= 0)
+        close(fd);
+    ret_text[n > 0 ? n : 0] = '\0';
+    ret_text[strcspn(ret_text, "\n")] = '\0';
+    return n > 0;
+}
+
+int64_t recovery_offset(struct store *store, bool scripted, int64_t now_ns)
+{
+    char boot[64], text[96];
+    struct timespec wall;
+    const char *known = store_setting(store, "clock", "offset");
+    bool booted = !scripted && boot_id(boot, sizeof(boot));
+    size_t length = booted ? strlen(boot) : 0;
+    if (booted && known && strncmp(known, boot, length) == 0 && known[length] == ' ')
+        return strtoll(known + length, NULL, 10);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    int64_t offset_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - now_ns;
+    snprintf(text, sizeof(text), "%s %" PRId64, booted ? boot : "scripted", offset_ns);
+    store_set(store, "clock", "offset", text);
+    return offset_ns;
+}
+
+static int line_keep(void *context, const char *line, size_t length)
+{
+    struct lines *lines = context;
+    if (lines->used + length + 1 > lines->size) {
+        size_t size = 2 * (lines->used + length + 1);
+        char *at = realloc(lines->at, size);
+        if (!at)
+            return -ENOMEM;
+        lines->at = at;
+        lines->size = size;
+    }
+    memcpy(lines->at + lines->used, line, length);
+    lines->used += length;
+    lines->at[lines->used++] = '\0';
+    return 0;
+}
+
+/* What stands behind jobs in a dump: what policies keep, and the end. */
+static size_t tail_find(const struct lines *lines)
+{
+    size_t at = 0;
+    while (at < lines->used && strncmp(lines->at + at, "policy ", 7) != 0 &&
+           strcmp(lines->at + at, "end") != 0)
+        at += strlen(lines->at + at) + 1;
+    return at;
+}
+
+static int empty_dump(struct recovery *recovery, const struct engine_config *config,
+                      struct err *err)
+{
+    struct decisions decisions = {0};
+    struct engine *engine;
+    int r = engine_create(config, &engine, err);
+    if (r < 0)
+        return r;
+    r = engine_step(engine, recovery->now_ns, NULL, 0, &decisions);
+    if (r == 0)
+        r = engine_dump(engine, line_keep, &recovery->empty);
+    decisions_done(&decisions);
+    engine_destroy(engine);
+    recovery->tail = tail_find(&recovery->empty);
+    return r < 0 ? err_sys(err, -r, "an empty engine") : 0;
+}
+
+static int reader_next(struct recovery *recovery, struct reader *reader)
+{
+    int r = store_cursor_next(reader->cursor, reader->row, recovery->err);
+    reader->there = r > 0;
+    return r < 0 ? r : 0;
+}
+
+static int reader_open(struct recovery *recovery, enum store_table table, struct reader *reader)
+{
+    int r = store_cursor_open(store_file(recovery->store), table, &reader->cursor, recovery->err);
+    return r < 0 ? r : reader_next(recovery, reader);
+}
+
+static void text_copy(const struct row_value *value, char *ret_text, size_t size)
+{
+    size_t length = value->length < size ? value->length : size - 1;
+    if (length)
+        memcpy(ret_text, value->at, length);
+    ret_text[length] = '\0';
+}
+
+static void host_take(const struct row_value *row, struct agent_kept *kept)
+{
+    const struct row_value *units = &row[HOSTS_UNITS], *address = &row[HOSTS_ADDRESS];
+    *kept = (struct agent_kept){
+        .host = (uint32_t)row[HOSTS_HOST].number,
+        .boot = (uint64_t)row[HOSTS_BOOT].number,
+        .uplink_bps = (uint64_t)row[HOSTS_UPLINK].number,
+        .downlink_bps = (uint64_t)row[HOSTS_DOWNLINK].number,
+        .lost = row[HOSTS_LOST].number != 0,
+        .used = row[HOSTS_USED].number != 0,
+        .after = (uint64_t)row[HOSTS_AFTER].number,
+        .until = (uint64_t)row[HOSTS_UNTIL].number,
+    };
+    text_copy(&row[HOSTS_NAME], kept->name, sizeof(kept->name));
+    text_copy(&row[HOSTS_RACK], kept->rack, sizeof(kept->rack));
+    text_copy(&row[HOSTS_LABELS], kept->labels, sizeof(kept->labels));
+    if (address->length == sizeof(kept->address))
+        memcpy(kept->address, address->at, sizeof(kept->address));
+    if (units->length > sizeof(kept->units))
+        return;
+    if (units->length)
+        memcpy(kept->units, units->at, units->length);
+    kept->n_units = (uint32_t)(units->length / sizeof(kept->units[0]) / ENGINE_RESOURCES);
+}
+
+static int hosts_read(struct recovery *recovery)
+{
+    struct recovered *recovered = recovery->recovered;
+    struct reader hosts = {0};
+    int r = reader_open(recovery, STORE_HOSTS, &hosts);
+    for (; r == 0 && hosts.there; r = reader_next(recovery, &hosts)) {
+        struct agent_kept *grown =
+            reallocarray(recovered->hosts, recovered->n_hosts + 1, sizeof(*grown));
+        if (!grown) {
+            r = err_sys(recovery->err, ENOMEM, "the store's hosts");
+            break;
+        }
+        recovered->hosts = grown;
+        host_take(hosts.row, &grown[recovered->n_hosts]);
+        uint32_t host = grown[recovered->n_hosts++].host;
+        if (host >= recovery->hosts_max) {
+            r = err_set(recovery->err, EINVAL,
+                        "the store has a host with number %" PRIu32 ", bounds.hosts allows %" PRIu32
+                        ": allow more",
+                        host, recovery->hosts_max);
+            break;
+        }
+        recovery->known[host] = true;
+    }
+    store_cursor_close(hosts.cursor);
+    return r;
+}
+
+/* ---- the lines, one by one ---- */
+
+static int host_join_line(struct recovery *recovery, const struct agent_kept *kept)
+{
+    struct event event = {.kind = EVENT_HOST_JOIN};
+    event.host_join.host = kept->host;
+    event.host_join.generation = kept->boot;
+    event.host_join.name = kept->name;
+    event.host_join.rack = kept->rack;
+    event.host_join.labels = kept->labels;
+    event.host_join.uplink_bps = kept->uplink_bps;
+    event.host_join.downlink_bps = kept->downlink_bps;
+    event.host_join.units = (struct u64s){kept->units, kept->n_units * ENGINE_RESOURCES};
+    return record_encode_event(&event, recovery->line, RECORD_MAX);
+}
+
+/* Of each host the event that made it, if it ever joined, then what is known of it. */
+static int host_line(struct recovery *recovery)
+{
+    const struct recovered *recovered = recovery->recovered;
+    if (recovery->host == recovered->n_hosts)
+        return 0;
+    const struct agent_kept *kept = &recovered->hosts[recovery->host];
+    if (kept->boot && !recovery->joined) {
+        recovery->joined = true;
+        return host_join_line(recovery, kept);
+    }
+    bool joined = recovery->joined;
+    bool drained = *kept->name && store_setting(recovery->store, "drain", kept->name);
+    recovery->joined = false;
+    recovery->host++;
+    return sprintf(recovery->line,
+                   "host host=%" PRIu32 " joined=%d silent=%d lost=0 draining=%d uplink_permille=0 "
+                   "downlink_permille=0 tie_draws=1",
+                   kept->host, joined, joined, drained);
+}
+
+static int record_line(struct recovery *recovery, const struct row_value *record)
+{
+    int n = record_times_shift(record->at, record->length, -recovery->offset_ns, recovery->line);
+    if (n < 0)
+        return err_set(recovery->err, EBADMSG, "the store has a record that is none");
+    recovery->line[n] = '\0';
+    return n;
+}
+
+static void number_seen(struct recovery *recovery, int64_t job)
+{
+    if ((uint64_t)job > recovery->recovered->newest_job)
+        recovery->recovered->newest_job = (uint64_t)job;
+}
+
+static enum job_state state_named(const char *name)
+{
+    for (enum job_state state = JOB_DONE; state <= JOB_CANCELLED; state++)
+        if (strcmp(name, job_state_name(state)) == 0)
+            return state;
+    return JOB_CANCELLED;
+}
+
+static void ending_take(struct recovery *recovery, const struct row_value *row)
+{
+    char state[24];
+    struct job_ending ending = {
+        .job = (uint64_t)row[FINISHED_JOB].number,
+        .attempt = (uint64_t)row[FINISHED_ATTEMPT].number,
+        .stage = (uint32_t)row[FINISHED_STAGE].number,
+        .task = (uint32_t)row[FINISHED_TASK].number,
+    };
+    text_copy(&row[FINISHED_STATE], state, sizeof(state));
+    text_copy(&row[FINISHED_REASON], ending.reason, sizeof(ending.reason));
+    text_copy(&row[FINISHED_HOST], ending.host, sizeof(ending.host));
+    ending.state = state_named(state);
+    history_job_ended(recovery->history, &ending);
+}
+
+static int finished_line(struct recovery *recovery)
+{
+    struct reader *finished = &recovery->finished;
+    if (!finished->there)
+        return 0;
+    number_seen(recovery, finished->row[FINISHED_JOB].number);
+    recovery->recovered->finished++;
+    ending_take(recovery, finished->row);
+    int n = record_line(recovery, &finished->row[FINISHED_RECORD]);
+    int r = reader_next(recovery, finished);
+    return r < 0 ? r : n;
+}
+
+static void done_take(struct recovery *recovery, const struct row_value *row)
+{
+    const struct ending ending = {
+        .attempt = (uint64_t)row[TASKS_ATTEMPT].number,
+        .job = (uint64_t)row[TASKS_JOB].number,
+        .stage = (uint32_t)row[TASKS_STAGE].number,
+        .task = (uint32_t)row[TASKS_TASK].number,
+        .host = (uint32_t)row[TASKS_HOST].number,
+        .kind = ENDING_DONE,
+        .ended_ns = row[TASKS_ENDED].number - recovery->offset_ns,
+        .words = "",
+    };
+    if (ending.attempt)
+        history_attempt_ended(recovery->history, &ending, true);
+}
+
+/* Past the rows of jobs before this one: they are over. */
+static int tasks_pass(struct recovery *recovery, int64_t job)
+{
+    struct reader *tasks = &recovery->tasks;
+    int r = 0;
+    while (r == 0 && tasks->there && tasks->row[TASKS_JOB].number < job) {
+        done_take(recovery, tasks->row);
+        r = reader_next(recovery, tasks);
+    }
+    return r;
+}
+
+static int parts_pass(struct recovery *recovery, int64_t job)
+{
+    struct reader *parts = &recovery->parts;
+    int r = 0;
+    while (r == 0 && parts->there && parts->row[PARTS_JOB].number < job)
+        r = reader_next(recovery, parts);
+    return r;
+}
+
+static int part_line(struct recovery *recovery)
+{
+    struct reader *parts = &recovery->parts;
+    if (!parts->there || parts->row[PARTS_JOB].number != recovery->jobs.row[JOBS_JOB].number)
+        return 0;
+    int n = record_line(recovery, &parts->row[PARTS_RECORD]);
+    int r = reader_next(recovery, parts);
+    return r < 0 ? r : n;
+}
+
+/* Done where nobody knows the host any more: it is done again. */
+static bool is_done(const struct recovery *recovery, const struct row_value *row)
+{
+    int64_t host = row[TASKS_HOST].number;
+    return row[TASKS_ATTEMPT].number && host >= 0 && host < recovery->hosts_max &&
+           recovery->known[host];
+}
+
+static int task_line(struct recovery *recovery)
+{
+    struct reader *tasks = &recovery->tasks;
+    const struct row_value *row = tasks->row;
+    if (!tasks->there || row[TASKS_JOB].number != recovery->jobs.row[JOBS_JOB].number)
+        return 0;
+    bool done = is_done(recovery, row);
+    int n = sprintf(recovery->line,
+                    "task job=%" PRId64 " stage=%" PRId64 " task=%" PRId64
+                    " state=%d failures=%" PRId64 " done_host=%" PRIu32 " done_attempt=%" PRIu64
+                    " ready_ns=%" PRId64 " started_ns=%" PRId64,
+                    row[TASKS_JOB].number, row[TASKS_STAGE].number, row[TASKS_TASK].number,
+                    done ? TASK_DONE : TASK_BLOCKED, row[TASKS_FAILURES].number,
+                    done ? (uint32_t)row[TASKS_HOST].number : ENGINE_NONE,
+                    done ? (uint64_t)row[TASKS_ATTEMPT].number : 0,
+                    done ? row[TASKS_READY].number - recovery->offset_ns : 0,
+                    done ? row[TASKS_STARTED].number - recovery->offset_ns : 0);
+    if (done) {
+        recovery->slot_wait_ns += row[TASKS_STARTED].number - row[TASKS_READY].number;
+        recovery->recovered->tasks_done++;
+        done_take(recovery, row);
+    }
+    int r = reader_next(recovery, tasks);
+    return r < 0 ? r : n;
+}
+
+static int resume_line(struct recovery *recovery)
+{
+    int n = sprintf(recovery->line, "resume job=%" PRId64 " slot_wait_ns=%" PRId64,
+                    recovery->jobs.row[JOBS_JOB].number, recovery->slot_wait_ns);
+    recovery->recovered->jobs++;
+    int r = reader_next(recovery, &recovery->jobs);
+    return r < 0 ? r : n;
+}
+
+/* The next job's parts and tasks come next; 0: there is none. */
+static int job_begin(struct recovery *recovery)
+{
+    int64_t job = recovery->jobs.row[JOBS_JOB].number;
+    if (!recovery->jobs.there)
+        return 0;
+    number_seen(recovery, job);
+    recovery->slot_wait_ns = 0;
+    int r = parts_pass(recovery, job);
+    r = r < 0 ? r : tasks_pass(recovery, job);
+    return r < 0 ? r : 1;
+}
+
+static int empty_line(struct recovery *recovery, size_t until, const char **ret_line)
+{
+    if (recovery->position >= until)
+        return 0;
+    *ret_line = recovery->empty.at + recovery->position;
+    size_t length = strlen(*ret_line);
+    recovery->position += length + 1;
+    return (int)length;
+}
+
+/* What the present phase has to say: > 0 a line, 0: nothing more. */
+static int phase_line(struct recovery *recovery, const char **ret_line)
+{
+    *ret_line = recovery->line;
+    switch (recovery->phase) {
+    case HEAD:
+        return empty_line(recovery, recovery->tail, ret_line);
+    case HOSTS:
+        return host_line(recovery);
+    case FINISHED:
+        return finished_line(recovery);
+    case JOBS:
+        return job_begin(recovery);
+    case PARTS:
+        return part_line(recovery);
+    case TASKS:
+        return task_line(recovery);
+    case TAIL:
+        return empty_line(recovery, recovery->empty.used, ret_line);
+    }
+    return 0;
+}
+
+static int line_next(void *context, const char **ret_line)
+{
+    struct recovery *recovery = context;
+    for (;;) {
+        int n = phase_line(recovery, ret_line);
+        if (n < 0 || (n > 0 && recovery->phase != JOBS) || (n == 0 && recovery->phase == TAIL))
+            return n;
+        if (recovery->phase == TASKS) {
+            recovery->phase = JOBS;
+            return resume_line(recovery);
+        }
+        recovery->phase = recovery->phase == JOBS && n == 0 ? TAIL : recovery->phase + 1;
+    }
+}
+
+/* ---- what is set, and what was lost ---- */
+
+struct resumption {
+    struct recovery *recovery;
+    struct decisions decisions;
+    int error;
+};
+
+static bool step_one(struct resumption *resumption, struct event *event)
+{
+    const struct recovery *recovery = resumption->recovery;
+    event->request = 1;
+    if (resumption->error < 0)
+        return false;
+    resumption->error = engine_step(recovery->recovered->engine, recovery->now_ns, event, 1,
+                                    &resumption->decisions);
+    for (size_t i = 0; i < resumption->decisions.n; i++)
+        if (resumption->decisions.at[i].kind == DECISION_REJECT)
+            return false;
+    return resumption->error == 0;
+}
+
+static void policy_resume(void *context, const char *question, const char *name)
+{
+    struct resumption *resumption = context;
+    struct event event = {.kind = EVENT_POLICY_SET};
+    event.policy_set.question = question;
+    event.policy_set.name = name;
+    if (!step_one(resumption, &event))
+        snprintf(resumption->recovery->recovered->unknown,
+                 sizeof(resumption->recovery->recovered->unknown), "policy %s %s", question, name);
+}
+
+static int resume(struct recovery *recovery)
+{
+    const struct recovered *recovered = recovery->recovered;
+    struct resumption resumption = {.recovery = recovery};
+    for (size_t i = 0; i < recovered->n_hosts; i++) {
+        struct event event = {.kind = EVENT_HOST_LOST};
+        event.host.host = recovered->hosts[i].host;
+        if (recovered->hosts[i].lost && recovered->hosts[i].boot)
+            step_one(&resumption, &event);
+    }
+    store_settings(recovery->store, "policy", policy_resume, &resumption);
+    decisions_done(&resumption.decisions);
+    return resumption.error < 0 ? err_sys(recovery->err, -resumption.error, "recovery") : 0;
+}
+
+static int load(struct recovery *recovery, const struct engine_config *config)
+{
+    struct err *err = recovery->err;
+    int r = empty_dump(recovery, config, err);
+    r = r < 0 ? r : hosts_read(recovery);
+    r = r < 0 ? r : reader_open(recovery, STORE_FINISHED, &recovery->finished);
+    r = r < 0 ? r : reader_open(recovery, STORE_JOBS, &recovery->jobs);
+    r = r < 0 ? r : reader_open(recovery, STORE_PARTS, &recovery->parts);
+    r = r < 0 ? r : reader_open(recovery, STORE_TASKS, &recovery->tasks);
+    if (r < 0)
+        return r;
+    r = engine_load(line_next, recovery, &recovery->recovered->engine, err);
+    if (r < 0)
+        return err_prefix(err, "the jobs in the store cannot be taken up");
+    r = tasks_pass(recovery, INT64_MAX);
+    return r < 0 ? r : resume(recovery);
+}
+
+int recovery_run(struct store *store, const struct engine_config *config, int64_t now_ns,
+                 int64_t offset_ns, struct history *history, struct recovered *ret_recovered,
+                 struct err *err)
+{
+    struct recovered recovered = {0};
+    struct recovery recovery = {
+        .store = store,
+        .history = history,
+        .now_ns = now_ns,
+        .offset_ns = offset_ns,
+        .recovered = &recovered,
+        .hosts_max = config->hosts_max,
+        .known = calloc(config->hosts_max, sizeof(bool)),
+        .line = malloc(RECORD_TIMES_MAX + 1),
+        .err = err,
+    };
+    int r = recovery.known && recovery.line ? load(&recovery, config)
+                                            : err_sys(err, ENOMEM, "recovery");
+    store_cursor_close(recovery.jobs.cursor);
+    store_cursor_close(recovery.parts.cursor);
+    store_cursor_close(recovery.tasks.cursor);
+    store_cursor_close(recovery.finished.cursor);
+    free(recovery.empty.at);
+    free(recovery.known);
+    free(recovery.line);
+    if (r < 0) {
+        engine_destroy(recovered.engine);
+        free(recovered.hosts);
+        return r;
+    }
+    *ret_recovered = recovered;
+    return 0;
+}

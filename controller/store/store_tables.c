@@ -1,0 +1,117 @@
+#include "controller/store/store_tables.h"
+
+#define N(name_)                                                                                   \
+    {                                                                                              \
+        name_, COLUMN_NUMBER                                                                       \
+    }
+#define T(name_)                                                                                   \
+    {                                                                                              \
+        name_, COLUMN_TEXT                                                                         \
+    }
+#define B(name_)                                                                                   \
+    {                                                                                              \
+        name_, COLUMN_BYTES                                                                        \
+    }
+
+static const struct row_table tables[STORE_TABLES] = {
+    [STORE_SETTINGS] = {"settings", 2, SETTINGS_COLUMNS, {T("kind"), T("name"), T("value")}},
+    [STORE_AUDIT] = {"audit",
+                     1,
+                     AUDIT_COLUMNS,
+                     {N("n"), N("at"), T("who"), T("what"), T("result")}},
+    [STORE_HOSTS] = {"hosts",
+                     1,
+                     HOSTS_COLUMNS,
+                     {N("host"), T("name"), T("rack"), T("labels"), N("boot"), B("units"),
+                      B("address"), N("uplink"), N("downlink"), N("lost"), N("used"), N("after"),
+                      N("until")}},
+    [STORE_JOBS] = {"jobs", 1, JOBS_COLUMNS, {N("job"), T("name"), N("submitted")}},
+    [STORE_PARTS] = {"parts", 2, PARTS_COLUMNS, {N("job"), N("n"), T("record")}},
+    [STORE_TASKS] = {"tasks",
+                     3,
+                     TASKS_COLUMNS,
+                     {N("job"), N("stage"), N("task"), N("attempt"), N("host"), N("failures"),
+                      N("ready"), N("started"), N("ended")}},
+    [STORE_FINISHED] = {"finished",
+                        2,
+                        FINISHED_COLUMNS,
+                        {N("ended"), N("job"), T("name"), T("state"), T("record"), T("reason"),
+                         T("host"), N("attempt"), N("stage"), N("task")}},
+    [STORE_GARBAGE] = {"garbage", 1, GARBAGE_COLUMNS, {N("job")}},
+};
+
+/* From which version on, by number; the first has none before it. */
+static const char *const migrations[] = {NULL};
+
+const struct store_schema store_schema = {tables, STORE_TABLES, 1, migrations};
+
+/* One row of a thousand-row table costs about as much as the next: so many keep a commit short. */
+#define SOME "256"
+
+static int garbage_prune(struct store_file *file, struct err *err)
+{
+    int64_t job = store_file_ask(file, "SELECT job FROM garbage LIMIT 1", 0, 0);
+    if (!job)
+        return 0;
+    int n = store_file_run(file,
+                           "DELETE FROM parts WHERE job=?1 AND n IN "
+                           "(SELECT n FROM parts WHERE job=?1 LIMIT " SOME ")",
+                           job, 0, err);
+    return n ? n : store_file_run(file, "DELETE FROM garbage WHERE job=?1", job, 0, err);
+}
+
+static uint64_t bytes_used(struct store_file *file)
+{
+    return (uint64_t)(store_file_ask(file, "PRAGMA page_count", 0, 0) -
+                      store_file_ask(file, "PRAGMA freelist_count", 0, 0)) *
+           (uint64_t)store_file_ask(file, "PRAGMA page_size", 0, 0);
+}
+
+static int finished_prune(struct store_file *file, const struct store_bounds *bounds,
+                          int64_t wall_ns, struct err *err)
+{
+    int64_t ended = store_file_ask(file, "SELECT ended FROM finished ORDER BY ended, job", 0, -1);
+    bool over = ended >= 0 && (wall_ns - ended > bounds->keep_ns ||
+                               store_file_ask(file, "SELECT count(*) FROM finished", 0, 0) >
+                                   bounds->finished_max ||
+                               bytes_used(file) > bounds->bytes_max / 4 * 3);
+    if (!over)
+        return 0;
+    int64_t job = store_file_ask(file, "SELECT job FROM finished ORDER BY ended, job", 0, 0);
+    int n = store_file_run(file,
+                           "DELETE FROM tasks WHERE job=?1 AND (stage, task) IN "
+                           "(SELECT stage, task FROM tasks WHERE job=?1 LIMIT " SOME ")",
+                           job, 0, err);
+    return n ? n
+             : store_file_run(file, "DELETE FROM finished WHERE ended=?1 AND job=?2", ended, job,
+                              err);
+}
+
+static int audit_prune(struct store_file *file, struct err *err)
+{
+    int64_t newest = store_file_ask(file, "SELECT max(n) FROM audit", 0, 0);
+    return store_file_run(file,
+                          "DELETE FROM audit WHERE n IN "
+                          "(SELECT n FROM audit WHERE n<=?1 LIMIT " SOME ")",
+                          newest - STORE_AUDIT_MAX, 0, err);
+}
+
+/* What was removed leaves room in the file, which is used again; what is long not used goes. */
+static int room_give_back(struct store_file *file, struct err *err)
+{
+    int64_t unused = store_file_ask(file, "PRAGMA freelist_count", 0, 0);
+    if (unused < 4096 || unused < store_file_ask(file, "PRAGMA page_count", 0, 0) / 4)
+        return 0;
+    return store_file_run(file, "PRAGMA incremental_vacuum(" SOME ")", 0, 0, err) < 0 ? -1 : 1;
+}
+
+int store_prune(struct store_file *file, const struct store_bounds *bounds, int64_t wall_ns,
+                struct err *err)
+{
+    int n = garbage_prune(file, err);
+    if (n == 0)
+        n = finished_prune(file, bounds, wall_ns, err);
+    if (n == 0)
+        n = audit_prune(file, err);
+    return n ? n : room_give_back(file, err);
+}

@@ -1,0 +1,89 @@
+/* What is in the store's file: its tables, version 1. Times are wall-clock ns (CLOCK_REALTIME).
+ *
+ *   settings  kind name | value                 what an operator set: policies, drains, stances, keys
+ *   audit     n | at who what result            every change that somebody asked for, refused ones too
+ *   hosts     host | name … until               numbers of hosts with who has them; until > 0: forgotten
+ *   jobs      job | name submitted              jobs that are not over; complete with their parts
+ *   parts     job n | record                    a job as it was submitted (engine dump records)
+ *   tasks     job stage task | attempt … ended  what became of a task: done (attempt > 0), failures
+ *   finished  ended job | name … task           jobs that are over, in the order of their ends
+ *   garbage   job                               jobs whose parts are still to be removed
+ */
+#pragma once
+
+#include "controller/store/store_file.h"
+
+enum store_table {
+    STORE_SETTINGS,
+    STORE_AUDIT,
+    STORE_HOSTS,
+    STORE_JOBS,
+    STORE_PARTS,
+    STORE_TASKS,
+    STORE_FINISHED,
+    STORE_GARBAGE,
+    STORE_TABLES
+};
+
+/* Columns in the order of a row's values. */
+enum { SETTINGS_KIND, SETTINGS_NAME, SETTINGS_VALUE, SETTINGS_COLUMNS };
+enum { AUDIT_N, AUDIT_AT, AUDIT_WHO, AUDIT_WHAT, AUDIT_RESULT, AUDIT_COLUMNS };
+enum {
+    HOSTS_HOST,
+    HOSTS_NAME,
+    HOSTS_RACK,
+    HOSTS_LABELS,
+    HOSTS_BOOT, /* 0: it never joined */
+    HOSTS_UNITS,
+    HOSTS_ADDRESS,
+    HOSTS_UPLINK,
+    HOSTS_DOWNLINK,
+    HOSTS_LOST,
+    HOSTS_USED,
+    HOSTS_AFTER,
+    HOSTS_UNTIL,
+    HOSTS_COLUMNS
+};
+enum { JOBS_JOB, JOBS_NAME, JOBS_SUBMITTED, JOBS_COLUMNS };
+enum { PARTS_JOB, PARTS_N, PARTS_RECORD, PARTS_COLUMNS };
+enum {
+    TASKS_JOB,
+    TASKS_STAGE,
+    TASKS_TASK,
+    TASKS_ATTEMPT,
+    TASKS_HOST,
+    TASKS_FAILURES,
+    TASKS_READY,
+    TASKS_STARTED,
+    TASKS_ENDED,
+    TASKS_COLUMNS
+};
+enum {
+    FINISHED_ENDED,
+    FINISHED_JOB,
+    FINISHED_NAME,
+    FINISHED_STATE,
+    FINISHED_RECORD,
+    FINISHED_REASON,
+    FINISHED_HOST,
+    FINISHED_ATTEMPT,
+    FINISHED_STAGE,
+    FINISHED_TASK,
+    FINISHED_COLUMNS
+};
+enum { GARBAGE_JOB, GARBAGE_COLUMNS };
+
+extern const struct store_schema store_schema;
+
+/* How much of the past is kept. */
+struct store_bounds {
+    int64_t keep_ns; /* finished jobs, after their end */
+    uint32_t finished_max;
+    uint64_t bytes_max; /* of the file; from three quarters of it the oldest finished jobs go */
+};
+#define STORE_AUDIT_MAX 100000
+
+/* Removes a few rows (some hundred at most) that are not to be kept any more, in one small
+ * transaction: > 0 if it did, 0: there are none, −errno. */
+int store_prune(struct store_file *file, const struct store_bounds *bounds, int64_t wall_ns,
+                struct err *err);

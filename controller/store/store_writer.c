@@ -1,0 +1,284 @@
+#include "controller/store/store_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TOGETHER = 256, RETRY_S = 1 };
+
+struct group {
+    STAILQ_ENTRY(group) link;
+    uint64_t ticket;
+    struct row_bytes changes;
+};
+STAILQ_HEAD(groups, group);
+
+struct store_writer {
+    struct store_file *file;
+    int (*prune)(void *user, struct store_file *file, struct err *err);
+    void *user;
+    int fd;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    uint64_t handed; /* the loop's */
+    _Atomic uint64_t committed, waiting;
+    /* Under the lock. */
+    struct groups groups;
+    bool closing;
+    struct err failure; /* code 0: none */
+    struct store_writer_counters counters;
+};
+
+static void tell(const struct store_writer *writer)
+{
+    const uint64_t one = 1;
+    (void)!write(writer->fd, &one, sizeof(one));
+}
+
+static void group_free(struct group *group)
+{
+    row_bytes_done(&group->changes);
+    free(group);
+}
+
+/* The first of the queue, as they are committed together; they stay in it until they are. */
+static size_t gather(const struct groups *groups, struct store_piece *ret_pieces,
+                     uint64_t *ret_ticket)
+{
+    size_t n = 0;
+    const struct group *group;
+    STAILQ_FOREACH (group, groups, link) {
+        if (n == TOGETHER)
+            break;
+        ret_pieces[n++] = (struct store_piece){group->changes.at, group->changes.used};
+        *ret_ticket = group->ticket;
+    }
+    return n;
+}
+
+static void committed(struct store_writer *writer, size_t n, uint64_t ticket)
+{
+    struct groups done = STAILQ_HEAD_INITIALIZER(done);
+    struct group *group;
+    pthread_mutex_lock(&writer->lock);
+    writer->counters.commits++;
+    writer->counters.groups += n;
+    writer->failure.code = 0;
+    for (; n > 0; n--) {
+        group = STAILQ_FIRST(&writer->groups);
+        STAILQ_REMOVE_HEAD(&writer->groups, link);
+        STAILQ_INSERT_TAIL(&done, group, link);
+        writer->counters.bytes += group->changes.used;
+        atomic_fetch_sub(&writer->waiting, group->changes.used);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    atomic_store(&writer->committed, ticket);
+    tell(writer);
+    while ((group = STAILQ_FIRST(&done))) {
+        STAILQ_REMOVE_HEAD(&done, link);
+        group_free(group);
+    }
+}
+
+static void failed(struct store_writer *writer, const struct err *err)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->failure = *err;
+    writer->counters.failures++;
+    pthread_mutex_unlock(&writer->lock);
+    tell(writer);
+}
+
+/* For a second, with the lock; until somebody calls, unless the file failed: then it gets its second
+ * of rest whoever calls. */
+static void doze(struct store_writer *writer, bool rest)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += RETRY_S;
+    while (pthread_cond_timedwait(&writer->wake, &writer->lock, &until) == 0 && rest &&
+           !writer->closing)
+        ;
+}
+
+/* 0 when `n` pieces are committed. */
+static int commit(struct store_writer *writer, const struct store_piece *pieces, size_t n,
+                  uint64_t ticket)
+{
+    struct err err = {0};
+    int r = store_file_apply(writer->file, pieces, n, &err);
+    if (r < 0)
+        failed(writer, &err);
+    else
+        committed(writer, n, ticket);
+    return r;
+}
+
+/* Whether there is more to prune. What cannot be pruned now is tried again later. */
+static bool prune(struct store_writer *writer)
+{
+    struct err err;
+    int r = writer->prune ? writer->prune(writer->user, writer->file, &err) : 0;
+    if (r > 0) {
+        pthread_mutex_lock(&writer->lock);
+        writer->counters.pruned += (uint64_t)r;
+        pthread_mutex_unlock(&writer->lock);
+    }
+    return r > 0;
+}
+
+static void *write_on(void *user)
+{
+    struct store_writer *writer = user;
+    struct store_piece pieces[TOGETHER];
+    uint64_t ticket = 0;
+    bool more = true, closing = false;
+    int r = 0;
+    for (;;) {
+        pthread_mutex_lock(&writer->lock);
+        if (!writer->closing && (r < 0 || (STAILQ_EMPTY(&writer->groups) && !more)))
+            doze(writer, r < 0);
+        bool last_try = closing;
+        closing = writer->closing;
+        size_t n = gather(&writer->groups, pieces, &ticket);
+        pthread_mutex_unlock(&writer->lock);
+        if (closing && (n == 0 || (r < 0 && last_try)))
+            return NULL;
+        r = n ? commit(writer, pieces, n, ticket) : 0;
+        /* After a failure too: pruning may make the room that is missing. */
+        more = !closing && prune(writer);
+    }
+}
+
+static int thread_begin(struct store_writer *writer)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    /* Signals are the loop's. */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = pthread_create(&writer->thread, NULL, write_on, writer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r;
+}
+
+int store_writer_open(struct store_file *file,
+                      int (*prune_some)(void *user, struct store_file *file, struct err *err),
+                      void *user, struct store_writer **ret_writer, struct err *err)
+{
+    struct store_writer *writer = calloc(1, sizeof(*writer));
+    pthread_condattr_t monotonic;
+    if (!writer)
+        return err_sys(err, ENOMEM, "the store's writer");
+    writer->file = file;
+    writer->prune = prune_some;
+    writer->user = user;
+    STAILQ_INIT(&writer->groups);
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&writer->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    writer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int code = writer->fd < 0 ? errno : thread_begin(writer);
+    if (code) {
+        if (writer->fd >= 0)
+            close(writer->fd);
+        free(writer);
+        return err_sys(err, code, "the store's writer");
+    }
+    *ret_writer = writer;
+    return 0;
+}
+
+int store_writer_close(struct store_writer *writer, struct err *err)
+{
+    struct group *group;
+    if (!writer)
+        return 0;
+    pthread_mutex_lock(&writer->lock);
+    writer->closing = true;
+    pthread_cond_signal(&writer->wake);
+    pthread_mutex_unlock(&writer->lock);
+    pthread_join(writer->thread, NULL);
+    int r = STAILQ_EMPTY(&writer->groups) ? 0 : store_writer_failure(writer, err);
+    while ((group = STAILQ_FIRST(&writer->groups))) {
+        STAILQ_REMOVE_HEAD(&writer->groups, link);
+        group_free(group);
+    }
+    store_file_close(writer->file);
+    close(writer->fd);
+    pthread_cond_destroy(&writer->wake);
+    pthread_mutex_destroy(&writer->lock);
+    free(writer);
+    return r;
+}
+
+uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *changes)
+{
+    struct group *group = changes->failed ? NULL : malloc(sizeof(*group));
+    if (!group) {
+        row_bytes_done(changes);
+        return 0;
+    }
+    *group = (struct group){.ticket = ++writer->handed, .changes = *changes};
+    *changes = (struct row_bytes){0};
+    atomic_fetch_add(&writer->waiting, group->changes.used);
+    pthread_mutex_lock(&writer->lock);
+    STAILQ_INSERT_TAIL(&writer->groups, group, link);
+    pthread_cond_signal(&writer->wake);
+    pthread_mutex_unlock(&writer->lock);
+    /* The group may be gone already. */
+    return writer->handed;
+}
+
+int store_writer_fd(const struct store_writer *writer)
+{
+    return writer->fd;
+}
+
+void store_writer_seen(struct store_writer *writer)
+{
+    uint64_t count;
+    (void)!read(writer->fd, &count, sizeof(count));
+}
+
+uint64_t store_writer_handed(const struct store_writer *writer)
+{
+    return writer->handed;
+}
+
+uint64_t store_writer_committed(const struct store_writer *writer)
+{
+    return atomic_load(&writer->committed);
+}
+
+bool store_writer_full(const struct store_writer *writer)
+{
+    return atomic_load(&writer->waiting) > STORE_WAITING;
+}
+
+int store_writer_failure(struct store_writer *writer, struct err *err)
+{
+    pthread_mutex_lock(&writer->lock);
+    int code = writer->failure.code;
+    if (code && err)
+        *err = writer->failure;
+    pthread_mutex_unlock(&writer->lock);
+    return -code;
+}
+
+void store_writer_counters(struct store_writer *writer, struct store_writer_counters *ret_counters)
+{
+    pthread_mutex_lock(&writer->lock);
+    *ret_counters = writer->counters;
+    pthread_mutex_unlock(&writer->lock);
+}

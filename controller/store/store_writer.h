@@ -1,0 +1,49 @@
+/* The store's writer: one thread that commits, so that the loop never waits for the disk.
+ *
+ * The loop hands over groups of changes; each gets a number, its ticket, and is committed whole.
+ * What waits is committed together (group commit): while one commit waits for the disk the next one
+ * gathers. When a commit is done the eventfd becomes readable, and all tickets up to
+ * store_writer_committed are on the disk.
+ *
+ * When the file cannot be written (a full disk) nothing is dropped: the same groups are tried again
+ * every second, in their order, until they are committed, and store_writer_failure says why they
+ * wait. Between commits, and once a second without any, it prunes: a few rows at a time.
+ *
+ * Bound: groups wait until STORE_WAITING bytes of them do; store_writer_full then asks the loop to
+ * refuse what can be refused. What cannot (facts) is handed over all the same: a task ends at most
+ * once and fails a few times, so bounds.tasks bounds that. */
+#pragma once
+
+#include "controller/store/store_file.h"
+
+#define STORE_WAITING (UINT64_C(64) << 20)
+
+struct store_writer;
+
+/* Takes the file; it is closed at the end. `prune` (NULL: none) is called by the thread with the
+ * file: > 0: there is more to do, 0, −errno. */
+int store_writer_open(struct store_file *file,
+                      int (*prune)(void *user, struct store_file *file, struct err *err),
+                      void *user, struct store_writer **ret_writer, struct err *err);
+/* Commits what waits; what the file does not take after one more try is lost, and −errno. NULL is
+ * fine. */
+int store_writer_close(struct store_writer *writer, struct err *err);
+
+/* Hands over a group; the bytes are taken (`changes` is empty afterwards). Its ticket: larger than
+ * all before; 0: out of memory, and the group is gone: the caller cannot go on. Does not wait. */
+uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *changes);
+
+/* Readable when something changed since store_writer_seen. */
+int store_writer_fd(const struct store_writer *writer);
+void store_writer_seen(struct store_writer *writer);
+
+uint64_t store_writer_handed(const struct store_writer *writer);
+uint64_t store_writer_committed(const struct store_writer *writer);
+bool store_writer_full(const struct store_writer *writer);
+/* −errno with the sentence while the last commit failed, else 0. */
+int store_writer_failure(struct store_writer *writer, struct err *err);
+
+struct store_writer_counters {
+    uint64_t commits, groups, bytes, failures, pruned;
+};
+void store_writer_counters(struct store_writer *writer, struct store_writer_counters *ret_counters);

@@ -1,0 +1,312 @@
+/* The store: what is committed is there again, what is not is not, and what is wrong is named. */
+#include "tests/unit/folder.h"
+
+#include "controller/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+static const struct store_bounds bounds = {
+    .keep_ns = INT64_C(1) << 60, .finished_max = 1000, .bytes_max = UINT64_C(1) << 30};
+
+static struct store *store_at(const char *name)
+{
+    struct store *store;
+    struct err err;
+    if (store_open(path_of(name), NULL, &bounds, &store, &err) < 0)
+        fail_msg("%s", err.text);
+    return store;
+}
+
+static struct store *begun_at(const char *name)
+{
+    struct store *store = store_at(name);
+    assert_int_equal(store_begin(store, NULL, NULL, NULL, NULL), 0);
+    return store;
+}
+
+/* Hands over, and waits until it is on the disk. */
+static void commit(struct store *store)
+{
+    uint64_t ticket;
+    assert_int_equal(store_commit(store, &ticket), 0);
+    for (int i = 0; i < 20000 && !store_settled(store, ticket); i++)
+        poll(NULL, 0, 1);
+    assert_true(store_settled(store, ticket));
+}
+
+static void settings_come_back(void **state)
+{
+    (void)state;
+    char name[16], value[16];
+    struct store *store = begun_at("settings");
+    assert_null(store_setting(store, "policy", "turn"));
+    assert_int_equal(store_set(store, "policy", "turn", "fifo"), 0);
+    assert_int_equal(store_set(store, "policy", "turn", "fair"), 0);
+    assert_int_equal(store_set(store, "drain", "h1", "yes"), 0);
+    assert_int_equal(store_set(store, "drain", "h2", "yes"), 0);
+    assert_int_equal(store_set(store, "drain", "h1", NULL), 0);
+    assert_string_equal(store_setting(store, "policy", "turn"), "fair");
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        snprintf(value, sizeof(value), "v%d", i * i);
+        assert_int_equal(store_set(store, "many", name, value), 0);
+    }
+    commit(store);
+    assert_int_equal(store_close(store, NULL), 0);
+    store = store_at("settings");
+    assert_string_equal(store_setting(store, "policy", "turn"), "fair");
+    assert_null(store_setting(store, "drain", "h1"));
+    assert_string_equal(store_setting(store, "drain", "h2"), "yes");
+    assert_string_equal(store_setting(store, "many", "n31"), "v961");
+    store_close(store, NULL);
+}
+
+static void names_add(void *context, const char *name, const char *value)
+{
+    char *all = context;
+    snprintf(all + strlen(all), 64 - strlen(all), "%s=%s ", name, value);
+}
+
+static void settings_are_listed_by_kind_and_bounded(void **state)
+{
+    (void)state;
+    char all[64] = "", *big = malloc(STORE_VALUE_MAX + 1);
+    struct store *store = begun_at("kinds");
+    store_set(store, "key", "b", "2");
+    store_set(store, "key", "a", "1");
+    store_set(store, "stance", "a", "mark");
+    store_settings(store, "key", names_add, all);
+    assert_string_equal(all, "a=1 b=2 ");
+    memset(big, 'x', STORE_VALUE_MAX);
+    big[STORE_VALUE_MAX] = '\0';
+    assert_int_equal(store_set(store, "key", "a", big), -E2BIG);
+    assert_int_equal(store_set(store, big, "a", "1"), -E2BIG);
+    assert_string_equal(store_setting(store, "key", "a"), "1");
+    free(big);
+    store_close(store, NULL);
+}
+
+static void the_audit_goes_on_where_it_was(void **state)
+{
+    (void)state;
+    struct store_audit_row row;
+    struct store *store = begun_at("audit");
+    uint64_t seen = 0, n = 0;
+    char what[32];
+    for (int i = 1; i <= STORE_AUDIT_SHOWN + 10; i++) {
+        snprintf(what, sizeof(what), "cancel %d", i);
+        store_audit(store, "uid 7", what, i % 2 ? "done" : "refused, there is no such job");
+    }
+    store_close(store, NULL);
+    store = begun_at("audit");
+    store_audit(store, "root", "policy turn fifo", "turn is fifo from now on");
+    while (store_audit_after(store, seen, &row) == 0) {
+        assert_true(row.n > seen && row.at_ns > 0);
+        seen = row.n;
+        n++;
+    }
+    assert_true(n == STORE_AUDIT_SHOWN && seen == STORE_AUDIT_SHOWN + 11);
+    assert_string_equal(row.who, "root");
+    assert_string_equal(row.result, "turn is fifo from now on");
+    assert_int_equal(store_audit_after(store, seen - 2, &row), 0);
+    assert_string_equal(row.what, "cancel 1034");
+    assert_string_equal(row.result, "refused, there is no such job");
+    store_close(store, NULL);
+}
+
+static void part_put(struct store *store, int64_t job, int64_t n, const char *text)
+{
+    const struct row_value row[PARTS_COLUMNS] = {ROW_NUMBER(job), ROW_NUMBER(n), row_text(text)};
+    store_put(store, STORE_PARTS, row);
+}
+
+/* Turns one bit of the file where `text` stands in it. */
+static void bit_flip(const char *path, const char *text)
+{
+    static char file[1 << 20];
+    FILE *in = fopen(path, "r+");
+    assert_non_null(in);
+    size_t n = fread(file, 1, sizeof(file), in);
+    char *at = memmem(file, n, text, strlen(text));
+    assert_non_null(at);
+    fseek(in, at - file, SEEK_SET);
+    fputc(*at ^ 4, in);
+    assert_int_equal(fclose(in), 0);
+}
+
+static void a_flipped_bit_is_found_and_named(void **state)
+{
+    (void)state;
+    struct store_file *file;
+    struct err err;
+    uint64_t rows;
+    struct store *store = begun_at("flipped");
+    part_put(store, 7, 0, "job_begin job=7 name=here");
+    part_put(store, 7, 3, "job_stage job=7 stage=there");
+    store_set(store, "drain", "somebody", "certainly");
+    store_close(store, NULL);
+    assert_int_equal(store_file_open(path_of("flipped"), NULL, &store_schema, &file, &err), 0);
+    assert_int_equal(store_file_check(file, &rows, &err), 0);
+    assert_int_equal(rows, 3);
+    store_file_close(file);
+    bit_flip(path_of("flipped"), "job=7 stage=there");
+    assert_int_equal(store_file_open(path_of("flipped"), NULL, &store_schema, &file, &err), 0);
+    assert_int_equal(store_file_check(file, &rows, &err), -EBADMSG);
+    assert_non_null(strstr(err.text, "in table parts the row with job 7 n 3 does not have"));
+    store_file_close(file);
+    bit_flip(path_of("flipped"), "certainly");
+    assert_int_equal(store_open(path_of("flipped"), NULL, &bounds, &store, &err), -EBADMSG);
+    assert_non_null(strstr(err.text, "in table settings the row with kind drain name somebody"));
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void a_later_version_is_refused_and_not_touched(void **state)
+{
+    (void)state;
+    struct store *store = begun_at("later");
+    struct store_file *file;
+    struct err err;
+    store_set(store, "drain", "h1", "yes");
+    store_close(store, NULL);
+    run_sql(path_of("later"), "PRAGMA user_version=9");
+    assert_int_equal(store_open(path_of("later"), NULL, &bounds, &store, &err), -EPROTO);
+    assert_non_null(strstr(err.text, "has version 9, this program knows up to 1: use"));
+    run_sql(path_of("later"), "PRAGMA user_version=1");
+    store = store_at("later");
+    assert_string_equal(store_setting(store, "drain", "h1"), "yes");
+    store_close(store, NULL);
+    run_sql(path_of("other"), "CREATE TABLE recipes(name)");
+    assert_int_equal(store_open(path_of("other"), NULL, &bounds, &store, &err), -EBADMSG);
+    assert_non_null(strstr(err.text, "is a database of something else"));
+    assert_int_equal(store_file_open(folder, NULL, &store_schema, &file, &err), -EIO);
+}
+
+/* The schema of a later program: one column more in a table of two. */
+static const struct row_table first_tables[] = {
+    {"things", 1, 2, {{"n", COLUMN_NUMBER}, {"word", COLUMN_TEXT}}}};
+static const struct store_schema first_schema = {first_tables, 1, 1, NULL};
+static const struct row_table second_tables[] = {
+    {"things", 1, 2, {{"n", COLUMN_NUMBER}, {"word", COLUMN_TEXT}}},
+    {"more", 1, 1, {{"n", COLUMN_NUMBER}}}};
+static const char *second_migration;
+
+static int second_open(struct store_file **ret_file, struct err *err)
+{
+    const char *const migrations[] = {NULL, second_migration};
+    const struct store_schema schema = {second_tables, 2, 2, migrations};
+    struct store_schema *copy = malloc(sizeof(*copy));
+    *copy = schema;
+    int r = store_file_open(path_of("older"), NULL, copy, ret_file, err);
+    if (r == 0)
+        store_file_close(*ret_file);
+    free(copy);
+    return r;
+}
+
+static int version_of(const char *name)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_open(path_of(name), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int version = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return version;
+}
+
+/* All of it or nothing; what was stands beside it. */
+static void an_older_version_is_migrated_beside_a_copy(void **state)
+{
+    (void)state;
+    struct store_file *file;
+    struct row_bytes bytes = {0};
+    struct err err;
+    const struct row_value row[] = {ROW_NUMBER(1), row_text("one")};
+    assert_int_equal(store_file_open(path_of("older"), NULL, &first_schema, &file, &err), 0);
+    row_encode(first_tables, 0, ROW_PUT, row, 2, &bytes);
+    const struct store_piece piece = {bytes.at, bytes.used};
+    assert_int_equal(store_file_apply(file, &piece, 1, &err), 0);
+    store_file_close(file);
+    second_migration = "CREATE TABLE more (n INTEGER NOT NULL, hash INTEGER NOT NULL, "
+                       "PRIMARY KEY (n)) STRICT, WITHOUT ROWID; this is no SQL";
+    assert_true(second_open(&file, &err) < 0);
+    assert_int_equal(version_of("older"), 1);
+    second_migration = "CREATE TABLE more (n INTEGER NOT NULL, hash INTEGER NOT NULL, "
+                       "PRIMARY KEY (n)) STRICT, WITHOUT ROWID";
+    assert_int_equal(second_open(&file, &err), 0);
+    assert_int_equal(version_of("older"), 2);
+    assert_int_equal(version_of("older.v1"), 1);
+    row_bytes_done(&bytes);
+}
+
+/* Nothing is dropped when the disk is full, requests are refused meanwhile, and it goes on alone. */
+static void a_full_disk_is_waited_out(void **state)
+{
+    (void)state;
+    char ballast[128], value[3000], name[16];
+    struct store *store;
+    struct err err;
+    uint64_t ticket = 0;
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", folder, "tmpfs", 0, "size=2m") < 0)
+        skip();
+    store = begun_at("full");
+    snprintf(ballast, sizeof(ballast), "%s", path_of("ballast"));
+    int fd = open(ballast, O_CREAT | O_WRONLY, 0600);
+    while (write(fd, value, sizeof(value)) > 0)
+        ;
+    close(fd);
+    memset(value, 'x', sizeof(value));
+    value[sizeof(value) - 1] = '\0';
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        store_set(store, "many", name, value);
+        assert_int_equal(store_commit(store, &ticket), 0);
+    }
+    for (int i = 0; i < 20000 && store_refusal(store, &err) == 0; i++)
+        poll(NULL, 0, 1);
+    assert_int_equal(store_refusal(store, &err), -ENOSPC);
+    assert_non_null(strstr(err.text, "nothing is changed"));
+    assert_false(store_settled(store, ticket));
+    unlink(ballast);
+    for (int i = 0; i < 20000 && !store_settled(store, ticket); i++)
+        poll(NULL, 0, 1);
+    assert_true(store_settled(store, ticket));
+    assert_int_equal(store_refusal(store, &err), 0);
+    assert_int_equal(store_close(store, NULL), 0);
+    store = store_at("full");
+    assert_string_equal(store_setting(store, "many", "n199"), value);
+    store_close(store, NULL);
+    umount(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_come_back),
+        cmocka_unit_test(settings_are_listed_by_kind_and_bounded),
+        cmocka_unit_test(the_audit_goes_on_where_it_was),
+        cmocka_unit_test(a_flipped_bit_is_found_and_named),
+        cmocka_unit_test(a_later_version_is_refused_and_not_touched),
+        cmocka_unit_test(an_older_version_is_migrated_beside_a_copy),
+        cmocka_unit_test(a_full_disk_is_waited_out),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
