@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
@@ -56,12 +57,19 @@ static int code_of(int sqlite)
     }
 }
 
+/* A write that the disk has no room for is an I/O error to SQLite, which does not always say of which
+ * kind. */
+static bool disk_full(const struct store_file *file)
+{
+    struct statvfs disk;
+    return statvfs(file->path, &disk) == 0 && disk.f_bavail == 0;
+}
+
 static int fail(const struct store_file *file, const char *what, struct err *err)
 {
     int code = file->db ? sqlite3_extended_errcode(file->db) : SQLITE_NOMEM;
     int system = file->db ? sqlite3_system_errno(file->db) : ENOMEM;
-    /* A write that the disk has no room for is an I/O error to SQLite. */
-    if ((code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT))
+    if ((code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT || disk_full(file)))
         return err_set(err, ENOSPC, "%s %s: no space left on its disk", file->path, what);
     return err_set(err, code_of(code), "%s %s: %s", file->path, what,
                    file->db ? sqlite3_errmsg(file->db) : "out of memory");
@@ -71,7 +79,7 @@ static int run(struct store_file *file, const char *sql, struct err *err)
 {
     if (sqlite3_exec(file->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return 0;
-    return fail(file, "cannot be used", err);
+    return fail(file, "cannot be written", err);
 }
 
 static int64_t pragma(struct store_file *file, const char *sql)

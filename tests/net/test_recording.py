@@ -152,14 +152,16 @@ def test_after_a_full_disk_it_goes_on(made):
     agent = agent_of(made, daemon)
     unlimited = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (8000, unlimited[1]))
-    daemon.ctl("submit", workload(daemon.folder, small_jobs(100)))
+    path = workload(daemon.folder, small_jobs(100))
+    assert "nothing was begun" in daemon.ctl("submit", path, expect=1), "the store has no room either"
     wait_until(lambda: daemon.ctl("status") and "steps are left out" in daemon.words(), "the operator is told")
     round_trip(agent)
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, unlimited)
     wait_until(lambda: daemon.ctl("status") and "goes on in a new file" in daemon.words(), "it goes on")
+    wait_until(lambda: "the store is written again" in daemon.words(), "the store goes on too")
     dropped = daemon.counters()["recording.dropped"]
     assert dropped > 0 and daemon.words().count("steps are left out") == 1
-    daemon.ctl("cancel", 1)
+    daemon.ctl("cancel", daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "name": "again", "stages": [{"tasks": 1, "compute_ms": 1}]}]))["jobs"][0]["job"])
     assert daemon.stop() == 0
     replay_all(daemon)
     assert "dropped %d" % dropped in daemon.log()
