@@ -203,6 +203,13 @@ bench-live: deps ## strictness, slot latency, CPU time of starts and of the reco
 	@$(MAKE) -s --no-print-directory programs
 	@exec tests/bench/live $(BUILD) $(PARTS)
 
+$(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller engine lib proto,$(call archive,$(a)))
+	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
+
+.PHONY: bench-store
+bench-store: $(BUILD)/bench-store $(BUILD)/duopolyd ## what the store costs on this disk: a small job's answer, completions a second, a start with 10⁶ tasks, beside their bars
+	@folder=$$(mktemp -d $$(realpath $(BUILD))/bench-store-XXXXXX) && $(BUILD)/bench-store $(BUILD)/duopolyd $$folder; status=$$?; rm -rf $$folder; exit $$status
+
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, format, one owner per symbol, hardened programs
 	tests/lint/includes
