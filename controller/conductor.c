@@ -44,7 +44,8 @@ struct conductor {
     uint64_t requests;
     struct decision rejection; /* of the last request */
     bool rejected, running, broken;
-    bool stuck; /* the log says that the store is not written */
+    bool asking; /* a client's request may put more rows: they are committed together */
+    bool stuck;  /* the log says that the store is not written */
     uint64_t version;
     struct history *history;
     struct last_words words;
@@ -265,6 +266,8 @@ static void run(struct conductor *conductor, bool wake)
     do {
         for (; (wake || conductor->queued) && !conductor->broken; wake = false)
             step(conductor);
+        if (conductor->asking)
+            break;
         agents_settle(conductor->agents, commit(conductor));
         /* An acknowledgement that could not be sent ended a session. */
     } while (conductor->queued && !conductor->broken);
@@ -305,6 +308,7 @@ int conductor_request(struct conductor *conductor, struct event *request,
 {
     request->request = ++conductor->requests;
     conductor->rejected = false;
+    conductor->asking = true;
     on_event(conductor, request);
     run(conductor, false);
     if (!conductor->rejected)
@@ -343,6 +347,8 @@ static int on_after(sd_event_source *source, void *user)
     struct conductor *conductor = user;
     struct err err;
     (void)source;
+    if (conductor->asking)
+        conductor_commit(conductor);
     int r = conductor->recording ? recording_flush(conductor->recording, &err) : 0;
     if (r < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
@@ -461,6 +467,8 @@ struct store *conductor_store(const struct conductor *conductor)
 
 uint64_t conductor_commit(struct conductor *conductor)
 {
+    conductor->asking = false;
+    run(conductor, false);
     return commit(conductor);
 }
 

@@ -66,8 +66,8 @@ int conductor_forget_host(struct conductor *conductor, const char *name);
 
 /* Where requests put what they set (store_set) and who asked (store_audit). */
 struct store *conductor_store(const struct conductor *conductor);
-/* Ends a request: what it put goes to the store. The ticket of all that was handed over so far: what
- * the request is answered waits for it. */
+/* Ends a request: what it and its steps put goes to the store as one change. The ticket of all that
+ * was handed over so far: what the request is answered waits for it. */
 uint64_t conductor_commit(struct conductor *conductor);
 
 int64_t conductor_now_ns(const struct conductor *conductor);
