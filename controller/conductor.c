@@ -27,6 +27,7 @@ struct conductor {
     struct epoch *epoch;
     struct store *store;
     struct ledger *ledger;
+    uint64_t newest_stored;
     struct conductor_hooks hooks;
     struct clock *clock;
     int64_t started_ns;
@@ -423,6 +424,12 @@ static uint64_t on_newest_job(void *user)
     return epoch_newest_job(conductor->epoch);
 }
 
+static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
+{
+    const struct conductor *conductor = user;
+    return conductor->hooks.epoch_seen(conductor->hooks.epoch_user, name, epoch);
+}
+
 static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
 {
     const struct conductor *conductor = user;
@@ -470,6 +477,11 @@ uint64_t conductor_commit(struct conductor *conductor)
     conductor->asking = false;
     run(conductor, false);
     return commit(conductor);
+}
+
+uint64_t conductor_newest_stored(const struct conductor *conductor)
+{
+    return conductor->newest_stored;
 }
 
 uint32_t conductor_epoch(const struct conductor *conductor)
@@ -521,9 +533,9 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
     };
-    const struct agents_hooks hooks = {on_send,         on_event,      on_failed,     on_levels,
-                                       on_job_wanted,   on_end_wanted, on_host_moved, on_newest_job,
-                                       on_jobs_between, conductor};
+    const struct agents_hooks hooks = {on_send,       on_event,        on_failed,     on_levels,
+                                       on_job_wanted, on_end_wanted,   on_host_moved, on_newest_job,
+                                       on_epoch_seen, on_jobs_between, conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
     if (r == 0)
@@ -563,6 +575,7 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
     if (r < 0)
         return r;
     conductor->engine = ret_recovered->engine;
+    conductor->newest_stored = ret_recovered->newest_job;
     recovered_say(ret_recovered);
     r = ledger_create(conductor->store, conductor->engine, offset_ns, &conductor->ledger);
     return r < 0 ? err_sys(err, -r, "the store")

@@ -34,7 +34,9 @@ struct conductor_hooks {
     void (*job_ended)(void *user, const duopoly_JobEvent *event);
     /* More of what was handed to the store is on the disk, or it cannot be written, or again. */
     void (*stored)(void *user);
-    void *send_user, *ended_user; /* ended_user: of the two latter */
+    /* As agents_hooks.epoch_seen. */
+    bool (*epoch_seen)(void *user, const char *name, uint32_t epoch);
+    void *send_user, *ended_user, *epoch_user; /* ended_user: of job_ended and stored */
 };
 
 /* `epoch` and `store` (opened, not begun) are borrowed until close; `clock_path` NULL: real time
@@ -75,6 +77,8 @@ int64_t conductor_started_ns(const struct conductor *conductor);
 const struct engine *conductor_engine(const struct conductor *conductor);
 const struct agents *conductor_agents(const struct conductor *conductor);
 const struct settings *conductor_settings(const struct conductor *conductor);
+/* The highest job number that the store had at the start. */
+uint64_t conductor_newest_stored(const struct conductor *conductor);
 uint32_t conductor_epoch(const struct conductor *conductor);
 /* The last change of the mode, with the rule and the numbers that it followed from; NULL: none. */
 struct mode_change {

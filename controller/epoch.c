@@ -92,6 +92,24 @@ int epoch_job_number(struct epoch *epoch, uint64_t *ret_job, struct err *err)
     return 0;
 }
 
+int epoch_raise(struct epoch *epoch, uint32_t above, struct err *err)
+{
+    if (above >= UINT32_MAX - 1)
+        return err_set(err, ERANGE, "no epoch is left above %" PRIu32, above);
+    if (above <= epoch->number)
+        return 0;
+    epoch->number = above;
+    return numbers_write(epoch, err);
+}
+
+int epoch_jobs_leap(struct epoch *epoch, uint64_t beyond, struct err *err)
+{
+    const uint64_t million = 1000000;
+    uint64_t least = beyond > epoch->jobs_reserved ? beyond : epoch->jobs_reserved;
+    epoch->jobs_used = epoch->jobs_reserved = (least / million + 1) * million;
+    return numbers_write(epoch, err);
+}
+
 uint64_t epoch_newest_job(const struct epoch *epoch)
 {
     return epoch->jobs_used;

@@ -30,6 +30,12 @@ uint32_t epoch_number(const struct epoch *epoch);
 /* The next job number, from 1. Fails (−errno) when the disk does, and then gives none away. */
 int epoch_job_number(struct epoch *epoch, uint64_t *ret_job, struct err *err);
 
+/* For a controller whose state was restored or lost. Nothing is used of what was given since: the epoch
+ * that epoch_open gives next is greater than this one, synced; job numbers go on at the next million
+ * beyond this one. −ERANGE: no epochs are left above it. */
+int epoch_raise(struct epoch *epoch, uint32_t above, struct err *err);
+int epoch_jobs_leap(struct epoch *epoch, uint64_t beyond, struct err *err);
+
 /* The last number that was given to a job by whatever controller, or a greater one; 0: none was. */
 uint64_t epoch_newest_job(const struct epoch *epoch);
 

@@ -8,6 +8,7 @@
 #include "controller/epoch.h"
 #include "controller/fence.h"
 #include "controller/settings.h"
+#include "controller/store/restore.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/program.h"
@@ -25,10 +26,12 @@
 
 const char *argp_program_version = "duopolyd " DUOPOLY_VERSION;
 
-enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG, KEY_PRESETS };
+enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG, KEY_PRESETS, KEY_RESTORE };
+#define RESTORE_NOTHING "nothing"
 
 struct arguments {
     const char *config, *clock;
+    const char *restore; /* NULL: nothing is to be restored */
     bool check, presets;
     enum log_level least_urgent;
 };
@@ -42,6 +45,8 @@ struct controller {
     struct control *control;
     struct conductor *conductor;
     struct descriptors descriptors;
+    bool restored; /* agents may have seen later epochs than the state folder knows */
+    bool again;    /* it ends to begin again above one of these */
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +54,10 @@ static const struct argp_option options[] = {
      "configuration (schemas/duopolyd.yaml explains it); without it, the defaults", 0},
     {"check", KEY_CHECK, NULL, 0, "only read the configuration and say what is wrong with it", 0},
     {"presets", KEY_PRESETS, NULL, 0, "list what policy.preset may name, and what it means", 0},
+    {"restore", KEY_RESTORE, "FILE", 0,
+     "begin with this backup of the store, or, where there is none, with '" RESTORE_NOTHING
+     "' but what the state folder has; above every epoch that agents have seen",
+     0},
     {"clock", KEY_CLOCK, "SOCKET", 0,
      "for tests: time is what is told on this socket (controller/clock.h)", 0},
     {"debug", KEY_DEBUG, NULL, 0, "say more on standard error", 0},
@@ -67,6 +76,9 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_PRESETS:
         arguments->presets = true;
+        return 0;
+    case KEY_RESTORE:
+        arguments->restore = value;
         return 0;
     case KEY_CLOCK:
         arguments->clock = value;
@@ -116,10 +128,56 @@ static int store_open_in(const struct settings *settings, struct store **ret_sto
     return store_open(path, NULL, &bounds, ret_store, err);
 }
 
-static int controller_open(struct controller *controller, const struct settings *settings,
-                           const char *clock, struct err *err)
+/* Before the store is opened; the folder is locked. */
+static int backup_take(const struct settings *settings, const char *backup, struct err *err)
 {
-    struct conductor_hooks hooks = {agents_zmq_send, control_job_ended, control_stored, NULL, NULL};
+    char path[sizeof(settings->state) + sizeof(STORE_FILE) + 1];
+    if (strcmp(backup, RESTORE_NOTHING) == 0)
+        return 0;
+    snprintf(path, sizeof(path), "%s/%s", settings->state, STORE_FILE);
+    return store_restore(backup, path, err);
+}
+
+/* Job numbers that were given after the backup are not given again. */
+static int restoration_end(struct controller *controller, const char *backup, struct err *err)
+{
+    char what[384], result[128];
+    uint64_t newest = conductor_newest_stored(controller->conductor);
+    int r = epoch_jobs_leap(controller->epoch, newest, err);
+    if (r < 0)
+        return r;
+    controller->restored = true;
+    snprintf(what, sizeof(what), "restore %.300s", backup);
+    snprintf(result, sizeof(result), "job numbers go on after %" PRIu64,
+             epoch_newest_job(controller->epoch));
+    log_note("%s: %s", what, result);
+    store_audit(controller->store, "duopolyd --restore", what, result);
+    return 0;
+}
+
+static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
+{
+    struct controller *controller = user;
+    struct err err;
+    if (!controller->restored)
+        return false;
+    if (epoch_raise(controller->epoch, epoch, &err) < 0) {
+        log_error(LOG_FAULT_PEER, "agent %s says that it has seen epoch %" PRIu32 ": %s", name,
+                  epoch, err.text);
+        return false;
+    }
+    log_note("agent %s has seen epoch %" PRIu32 ": beginning again above it", name, epoch);
+    controller->again = true;
+    sd_event_exit(controller->loop, EXIT_SUCCESS);
+    return true;
+}
+
+static int controller_open(struct controller *controller, const struct settings *settings,
+                           const struct arguments *arguments, struct err *err)
+{
+    struct conductor_hooks hooks = {
+        agents_zmq_send, control_job_ended, control_stored, on_epoch_seen, NULL, NULL, controller};
+    const char *backup = controller->restored ? NULL : arguments->restore;
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
                                      .pressed_ns = (uint64_t)settings->timers.silent_ns};
     int r = descriptors_take(&controller->descriptors, err);
@@ -128,6 +186,8 @@ static int controller_open(struct controller *controller, const struct settings 
         r = loop_open(&controller->loop, err);
     if (r == 0)
         r = epoch_open(settings->state, &controller->epoch, err);
+    if (r == 0 && backup)
+        r = backup_take(settings, backup, err);
     if (r == 0)
         r = store_open_in(settings, &controller->store, err);
     if (r == 0)
@@ -142,8 +202,10 @@ static int controller_open(struct controller *controller, const struct settings 
         return r;
     hooks.send_user = controller->door;
     hooks.ended_user = controller->control;
-    r = conductor_open(controller->loop, settings, controller->epoch, controller->store, clock,
-                       &hooks, &controller->conductor, err);
+    r = conductor_open(controller->loop, settings, controller->epoch, controller->store,
+                       arguments->clock, &hooks, &controller->conductor, err);
+    if (r == 0 && backup)
+        r = restoration_end(controller, backup, err);
     if (r < 0)
         return r;
     agents_zmq_attach(controller->door, controller->conductor);
@@ -161,6 +223,7 @@ static void controller_close(struct controller *controller)
         log_error(LOG_FAULT_US, "%s", err.text);
     epoch_close(controller->epoch);
     sd_event_unref(controller->loop);
+    *controller = (struct controller){.restored = controller->restored, .again = controller->again};
 }
 
 static void descriptors_say(const struct descriptors *descriptors, const struct settings *settings)
@@ -217,11 +280,15 @@ int main(int argc, char **argv)
     }
     if (arguments.check)
         return EXIT_SUCCESS;
-    int status = EXIT_FAILURE;
-    if (controller_open(&controller, &settings, arguments.clock, &err) < 0)
-        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
-    else
-        status = controller_run(&controller, &settings);
-    controller_close(&controller);
+    int status;
+    do {
+        status = EXIT_FAILURE;
+        controller.again = false;
+        if (controller_open(&controller, &settings, &arguments, &err) < 0)
+            log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
+        else
+            status = controller_run(&controller, &settings);
+        controller_close(&controller);
+    } while (controller.again);
     return status;
 }

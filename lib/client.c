@@ -16,7 +16,7 @@ struct kept_event {
 };
 
 struct client {
-    int fd;
+    int fd, timeout_ms;
     duopoly_Reason refusal;
     STAILQ_HEAD(, kept_event) events;
     size_t kept;
@@ -47,6 +47,7 @@ int client_open(const char *path, struct client **ret_client, struct err *err)
     if (!client)
         return err_sys(err, ENOMEM, "%s", path);
     STAILQ_INIT(&client->events);
+    client->timeout_ms = CLIENT_TIMEOUT_MS;
     strcpy(client->path, path);
     client->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (client->fd < 0 || connect(client->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
@@ -95,10 +96,15 @@ static int gone(const struct client *client, int code, struct err *err)
 {
     if (code == ETIMEDOUT)
         return err_set(err, code, "the controller at %s did not answer within %d s", client->path,
-                       CLIENT_TIMEOUT_MS / 1000);
+                       client->timeout_ms / 1000);
     if (code == EPIPE || code == ECONNRESET)
         return err_set(err, ECONNRESET, "the controller at %s closed the connection", client->path);
     return err_sys(err, code, "the connection to %s broke", client->path);
+}
+
+void client_patience(struct client *client, int timeout_ms)
+{
+    client->timeout_ms = timeout_ms;
 }
 
 int client_send(struct client *client, struct err *err)
@@ -107,7 +113,7 @@ int client_send(struct client *client, struct err *err)
     int r = wire_encode(&client->outgoing, client->buffer, WIRE_MAX_BYTES, &length, err);
     if (r < 0)
         return r;
-    int64_t deadline_ms = monotonic_ms() + CLIENT_TIMEOUT_MS;
+    int64_t deadline_ms = monotonic_ms() + client->timeout_ms;
     while (send(client->fd, client->buffer, length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
         r = errno == EAGAIN  ? fd_wait(client->fd, POLLOUT, deadline_ms)
             : errno == EINTR ? 0
@@ -145,7 +151,7 @@ static int event_keep(struct client *client, struct err *err)
 int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                   struct err *err)
 {
-    int64_t deadline_ms = monotonic_ms() + CLIENT_TIMEOUT_MS;
+    int64_t deadline_ms = monotonic_ms() + client->timeout_ms;
     int r;
     do {
         r = receive(client, deadline_ms, err);

@@ -37,6 +37,9 @@ const duopoly_Envelope *client_outgoing(const struct client *client);
 int client_call(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                 struct err *err);
 
+/* From now on an answer may take so long. */
+void client_patience(struct client *client, int timeout_ms);
+
 /* The two halves of client_call, for streams of parts: each request is answered once, in order. */
 int client_send(struct client *client, struct err *err);
 int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,

@@ -88,6 +88,9 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(forget_host);
         KIND(submit_prepare);
         KIND(submit_commit);
+        KIND(store_care);
+        KIND(get_audit);
+        KIND(audit_page);
         KIND(submit_credit);
         KIND(accepted);
         KIND(page);

@@ -74,7 +74,10 @@ static struct agent_refusal hello_refusal(const struct agents *agents, int64_t n
     if (envelope->epoch > agents->config.epoch)
         return (struct agent_refusal){
             duopoly_Reason_REASON_EPOCH,
-            "this controller is older than one you knew: its state was lost, or a newer one runs"};
+            agents->hooks.epoch_seen(agents->hooks.user, hello->name, envelope->epoch)
+                ? "this controller begins again above the epoch that you knew; say HELLO again"
+                : "this controller is older than one you knew: a newer one runs, or its state was "
+                  "lost; then start it once with --restore"};
     agent = agent_find(agents, hello->name);
     if (!agent) {
         bool is_switch = hello->role == duopoly_Role_ROLE_SWITCH;

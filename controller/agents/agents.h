@@ -75,6 +75,8 @@ struct agents_hooks {
     void (*host_moved)(void *user, uint32_t host);
     /* The highest number that a job has; whether a job lives with after < number ≤ until. */
     uint64_t (*newest_job)(void *user);
+    /* An agent has seen a later epoch than ours: whether the controller begins again above it. */
+    bool (*epoch_seen)(void *user, const char *name, uint32_t epoch);
     bool (*jobs_between)(void *user, uint64_t after, uint64_t until);
     void *user;
 };

@@ -6,8 +6,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* `job` is for looking at one: two pages. */
 #define JOB_TASKS_SHOWN 96
@@ -86,6 +89,17 @@ static int policy_check(const struct request *request, struct err *err)
         if (strlen(request->words[i]) >= room[i])
             return err_set(err, EINVAL, "'%s' is no %s", request->words[i],
                            i ? "policy's name" : "question");
+    return 0;
+}
+
+static int store_check(const struct request *request, struct err *err)
+{
+    bool backup = strcmp(request->words[0], "backup") == 0;
+    if (!backup && strcmp(request->words[0], "check") != 0)
+        return err_set(err, EINVAL, "the store can be told to: check, backup FILE; not '%s'",
+                       request->words[0]);
+    if (request->n_words != 1 + backup)
+        return err_set(err, EINVAL, backup ? "store backup needs a FILE" : "store check has none");
     return 0;
 }
 
@@ -284,6 +298,64 @@ static int run_host(struct client *client, const struct request *request, struct
     return accepted_write(client, writer, err);
 }
 
+/* Both read the whole file. */
+#define STORE_PATIENCE_MS 3600000
+
+static int run_store(struct client *client, const struct request *request, struct writer *writer,
+                     struct err *err)
+{
+    duopoly_StoreCare *care =
+        &client_request(client, duopoly_Envelope_store_care_tag)->body.store_care;
+    char folder[PATH_MAX] = "", path[2 * PATH_MAX] = "";
+    if (request->n_words == 2) {
+        if (*request->words[1] != '/' && !getcwd(folder, sizeof(folder)))
+            return err_sys(err, errno, "the present folder");
+        snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", request->words[1]);
+    }
+    if (strlen(path) >= sizeof(care->path))
+        return err_set(err, ENAMETOOLONG, "%s is longer than %zu bytes", path,
+                       sizeof(care->path) - 1);
+    wire_copy(care->path, sizeof(care->path), path);
+    client_patience(client, STORE_PATIENCE_MS);
+    return accepted_write(client, writer, err);
+}
+
+static void audit_write(const duopoly_AuditRow *row, struct writer *writer)
+{
+    const time_t seconds = (time_t)(row->at_ns / 1000000000);
+    struct tm utc;
+    char text[32];
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    writer_cell(writer, value_number(row->n));
+    writer_cell(writer, value_text(text));
+    writer_cell(writer, value_text(row->who));
+    writer_cell(writer, value_text(row->what));
+    writer_cell(writer, value_text(row->result));
+}
+
+static int run_audit(struct client *client, const struct request *request, struct writer *writer,
+                     struct err *err)
+{
+    static const struct column columns[] = {{"n", "NUMBER"},  {"time", "TIME"},     {"who", "WHO"},
+                                            {"what", "WHAT"}, {"result", "RESULT"}, {NULL, NULL}};
+    const duopoly_Envelope *answer;
+    uint64_t after = 0;
+    (void)request;
+    writer_table(writer, "audit", columns);
+    do {
+        client_request(client, duopoly_Envelope_get_audit_tag)->body.get_audit.after = after;
+        int r = client_call(client, duopoly_Envelope_audit_page_tag, &answer, err);
+        if (r < 0)
+            return r;
+        for (pb_size_t i = 0; i < answer->body.audit_page.rows_count; i++) {
+            audit_write(&answer->body.audit_page.rows[i], writer);
+            after = answer->body.audit_page.rows[i].n;
+        }
+    } while (answer->body.audit_page.more);
+    writer_table_end(writer);
+    return 0;
+}
+
 static int run_policy(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
@@ -339,6 +411,10 @@ const struct command cli_commands[] = {
     {"drain", "HOST [--undo]", "starts nothing there any more", 1, 1, "u", host_check, run_drain},
     {"host", "forget HOST", "forgets a name that is not up any more", 2, 2, "", forget_check,
      run_host},
+    {"store", "check | backup FILE",
+     "checks every row of the store, or copies it to a new file on the controller's host", 1, 2, "",
+     store_check, run_store},
+    {"audit", "", "who changed what, and what was refused", 0, 0, "", NULL, run_audit},
     {"policy", "QUESTION NAME",
      "sets turn, place, network or mode until told otherwise; configured: back to the "
      "configuration",

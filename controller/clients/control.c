@@ -18,6 +18,7 @@
 /* An answer that waits for the disk. */
 struct held_answer {
     bool held;
+    bool cared; /* it waits for the store's care instead; accepted.text: the copy's path */
     uint64_t ticket;
     uint64_t sequence;
     pb_size_t request;
@@ -38,6 +39,7 @@ struct control {
     const struct agents_zmq *door;
     struct guest guests[UNIX_CLIENTS]; /* by the client's place, as in wire_unix.h */
     uint64_t refused[AGENT_KINDS];
+    uint64_t carer; /* the client that waits for the store's care */
     duopoly_Envelope answer, event;
 };
 
@@ -104,19 +106,22 @@ change_log(const struct control *control, uint64_t client, const char *format, .
 static void submission_audit(const struct control *control, const struct guest *guest,
                              pb_size_t request)
 {
+    const struct submission *submission = &guest->submission;
     char asker[64], what[192];
+    struct job_view job;
     bool ends = control->answer.which_body != duopoly_Envelope_submit_credit_tag &&
                 (request != duopoly_Envelope_submit_prepare_tag ||
                  control->answer.which_body == duopoly_Envelope_refused_tag);
     if (!ends)
         return;
     client_say(control, guest->client, asker, sizeof(asker));
-    if (request == duopoly_Envelope_submit_commit_tag)
-        snprintf(what, sizeof(what), "submit %" PRIu32 " jobs up to %" PRIu64,
-                 guest->submission.last, guest->submission.job);
-    else
-        snprintf(what, sizeof(what), "submit %s as job %" PRIu64, guest->submission.name,
-                 guest->submission.job);
+    bool begun = request == duopoly_Envelope_submit_commit_tag &&
+                 engine_job(conductor_engine(control->conductor), submission->job, &job) == 0;
+    int n = snprintf(what, sizeof(what), "submit %s as job %" PRIu64,
+                     begun ? job.name : submission->name, submission->job);
+    if (begun && submission->last > 1)
+        snprintf(what + n, sizeof(what) - (size_t)n, " and %" PRIu32 " before it",
+                 submission->last - 1);
     change_audit(control, asker, what);
 }
 
@@ -130,9 +135,12 @@ static void cancel_answer(struct control *control, uint64_t client, uint64_t job
         change_log(control, client, "cancel %" PRIu64, job);
         return;
     }
-    /* The job's end says in the log by whom. */
+    char what[32];
+    snprintf(what, sizeof(what), "cancel %" PRIu64, job);
     accepted_answer(&control->answer, "job %" PRIu64 " is cancelled", job);
     control->answer.body.accepted.job = job;
+    /* The job's end says in the log by whom. */
+    change_audit(control, asker, what);
 }
 
 static void drain_try(struct control *control, const duopoly_DrainHost *drain)
@@ -263,6 +271,46 @@ static void watch_answer(struct control *control, struct guest *guest, uint64_t 
         accepted_answer(&control->answer, "the end of every job will be told");
 }
 
+static void audit_answer(struct control *control, uint64_t after)
+{
+    duopoly_AuditPage *page =
+        &wire_begin(&control->answer, duopoly_Envelope_audit_page_tag)->body.audit_page;
+    struct store_audit_row row;
+    while (store_audit_after(conductor_store(control->conductor), after, &row) == 0) {
+        if (page->rows_count == sizeof(page->rows) / sizeof(page->rows[0])) {
+            page->more = true;
+            return;
+        }
+        duopoly_AuditRow *out = &page->rows[page->rows_count++];
+        out->n = after = row.n;
+        out->at_ns = (uint64_t)row.at_ns;
+        wire_copy(out->who, sizeof(out->who), row.who);
+        wire_copy(out->what, sizeof(out->what), row.what);
+        wire_copy(out->result, sizeof(out->result), row.result);
+    }
+}
+
+static void on_cared(void *user, const struct err *err, uint64_t rows);
+
+/* It is answered when it is done: `held` until then. */
+static void care_answer(struct control *control, struct guest *guest, const duopoly_StoreCare *care)
+{
+    struct err err;
+    const char *to = *care->path ? care->path : NULL;
+    int r = to && *to != '/' ? err_set(&err, EINVAL, "%s: a path from / on is needed", to) : 0;
+    if (r == 0)
+        r = store_care(conductor_store(control->conductor), to, on_cared, control, &err);
+    if (r < 0) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s", err.text);
+        return;
+    }
+    control->carer = guest->client;
+    guest->answer = (struct held_answer){
+        .held = true, .cared = true, .request = duopoly_Envelope_store_care_tag};
+    snprintf(guest->answer.accepted.text, sizeof(guest->answer.accepted.text), "%s", care->path);
+    wire_unix_hold(control->server, guest->client, true);
+}
+
 static void request_answer(struct control *control, struct guest *guest,
                            const duopoly_Envelope *request)
 {
@@ -303,6 +351,12 @@ static void request_answer(struct control *control, struct guest *guest,
         break;
     case duopoly_Envelope_get_status_tag:
         status_answer(control->conductor, &control->answer);
+        break;
+    case duopoly_Envelope_get_audit_tag:
+        audit_answer(control, request->body.get_audit.after);
+        break;
+    case duopoly_Envelope_store_care_tag:
+        care_answer(control, guest, &request->body.store_care);
         break;
     case duopoly_Envelope_watch_tag:
         watch_answer(control, guest, request->body.watch.job);
@@ -412,8 +466,30 @@ void control_stored(void *user)
     struct err err;
     bool failed = store_failure(conductor_store(control->conductor), &err) < 0;
     for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++)
-        if (guest->client && guest->answer.held)
+        if (guest->client && guest->answer.held && !guest->answer.cared)
             held_look(control, guest, failed ? &err : NULL);
+}
+
+static void on_cared(void *user, const struct err *err, uint64_t rows)
+{
+    struct control *control = user;
+    struct guest *guest = &control->guests[control->carer % UNIX_CLIENTS];
+    struct held_answer *answer = &guest->answer;
+    if (guest->client != control->carer || !answer->cared)
+        return;
+    if (err->code)
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s", err->text);
+    else if (*answer->accepted.text)
+        accepted_answer(&control->answer, "%s is a copy of the store: %" PRIu64 " rows, all sound",
+                        answer->accepted.text, rows);
+    else
+        accepted_answer(&control->answer, "all %" PRIu64 " rows of the store are sound", rows);
+    change_log(control, guest->client, "store %s %s", *answer->accepted.text ? "backup" : "check",
+               answer->accepted.text);
+    conductor_commit(control->conductor);
+    answer_send(control, guest->client, 0, answer->request);
+    *answer = (struct held_answer){.held = false};
+    wire_unix_hold(control->server, guest->client, false);
 }
 
 static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
@@ -426,7 +502,7 @@ static void on_message(void *user, uint64_t client, const duopoly_Envelope *requ
                        request->version);
     else if (!store_refuses(control, client, request->which_body))
         request_answer(control, guest, request);
-    if (!answer_hold(control, guest, request))
+    if (!guest->answer.held && !answer_hold(control, guest, request))
         answer_send(control, client, request->sequence, request->which_body);
 }
 

@@ -22,6 +22,11 @@ struct audit_line {
 };
 
 struct store {
+    char path[512];
+    sd_event *loop;          /* borrowed */
+    struct store_care *care; /* NULL: none is under way */
+    store_care_done *care_done;
+    void *care_user;
     struct store_bounds bounds;
     struct store_file *file; /* until the writer has it */
     struct store_writer *writer;
@@ -157,6 +162,7 @@ int store_open(const char *path, const char *vfs, const struct store_bounds *bou
     if (!store)
         return err_sys(err, ENOMEM, "%s", path);
     store->bounds = *bounds;
+    snprintf(store->path, sizeof(store->path), "%s", path);
     mode_t before = umask(077);
     int r = store_file_open(path, vfs, &store_schema, &store->file, err);
     umask(before);
@@ -200,6 +206,7 @@ int store_begin(struct store *store, sd_event *loop, void (*on_moved)(void *user
     if (r < 0)
         return r;
     store->file = NULL;
+    store->loop = loop;
     store->on_moved = on_moved;
     store->user = user;
     if (loop)
@@ -214,6 +221,7 @@ int store_close(struct store *store, struct err *err)
     uint64_t ticket;
     if (!store)
         return 0;
+    store_care_end(store->care);
     sd_event_source_disable_unref(store->source);
     if (store->writer)
         store_commit(store, &ticket);
@@ -352,6 +360,26 @@ int store_refusal(struct store *store, struct err *err)
                        "nothing is changed: more waits to be written than the disk keeps up "
                        "with; try again in a moment");
     return 0;
+}
+
+static void on_care_done(void *user, const struct err *err, uint64_t rows)
+{
+    struct store *store = user;
+    struct err said = *err;
+    store_care_end(store->care);
+    store->care = NULL;
+    store->care_done(store->care_user, &said, rows);
+}
+
+int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
+               struct err *err)
+{
+    if (store->care)
+        return err_set(err, EBUSY, "the store is being looked at already; try again in a moment");
+    store->care_done = on_done;
+    store->care_user = user;
+    return store_care_begin(store->path, to, &store_schema, store->loop, on_care_done, store,
+                            &store->care, err);
 }
 
 void store_counters(const struct store *store, struct store_writer_counters *ret_counters)

@@ -18,6 +18,7 @@
  * thread. */
 #pragma once
 
+#include "controller/store/store_care.h"
 #include "controller/store/store_tables.h"
 #include "controller/store/store_writer.h"
 
@@ -88,5 +89,10 @@ static inline bool store_settled(const struct store *store, uint64_t ticket)
 int store_failure(struct store *store, struct err *err);
 /* Why new requests are to be refused now: −errno with a sentence; 0: they are not. */
 int store_refusal(struct store *store, struct err *err);
+
+/* Checks each row of the file (`to` NULL), or copies what is committed to the new file `to`, while the
+ * store goes on; `on_done` is called from the loop. −EBUSY: that is under way already. */
+int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
+               struct err *err);
 
 void store_counters(const struct store *store, struct store_writer_counters *ret_counters);

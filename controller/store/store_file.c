@@ -14,7 +14,7 @@ enum {
     APPLICATION = 0x64756f70, /* "duop": what `file` shows */
     BUSY_MS = 5000,           /* somebody reads the file with another program */
     WAL_BYTES = 64 << 20,     /* kept of the log once it was longer */
-    OWN_MAX = 16,
+    OWN_MAX = 32,             /* statements of the owner */
 };
 
 struct store_file {
@@ -446,14 +446,32 @@ static int copy_sync(const char *path, struct err *err)
     return r;
 }
 
+/* WHY before it is written: it never has another mode than this. */
+static int copy_begin(const char *to, struct err *err)
+{
+    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno == EEXIST ? err_set(err, EEXIST, "%s is there already: name a new file", to)
+                               : err_sys(err, errno, "%s cannot be made", to);
+    close(fd);
+    return 0;
+}
+
+void store_file_interrupt(struct store_file *file)
+{
+    sqlite3_interrupt(file->db);
+}
+
 int store_file_copy(struct store_file *file, const char *to, struct err *err)
 {
     sqlite3_stmt *statement;
-    if (access(to, F_OK) == 0)
-        return err_set(err, EEXIST, "%s is there already: name a new file", to);
-    int r = statement_make(file, "VACUUM INTO ?", &statement, err);
+    int r = copy_begin(to, err);
     if (r < 0)
         return r;
+    if ((r = statement_make(file, "VACUUM INTO ?", &statement, err)) < 0) {
+        unlink(to);
+        return r;
+    }
     sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);
     r = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(file, "cannot be copied", err);
     sqlite3_finalize(statement);

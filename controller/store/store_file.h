@@ -56,11 +56,15 @@ void store_cursor_close(struct store_cursor *cursor);
  * first that is wrong. */
 int store_file_check(struct store_file *file, uint64_t *ret_rows, struct err *err);
 
-/* A copy of what is committed now, whole, into a new file; others may write meanwhile. −EEXIST. */
+/* A copy of what is committed now, whole, into a new file of mode 0600; others may write meanwhile.
+ * −EEXIST. */
 int store_file_copy(struct store_file *file, const char *to, struct err *err);
 
+/* From any thread: what runs on this connection ends soon, with −EIO. */
+void store_file_interrupt(struct store_file *file);
+
 /* Runs one of the owner's statements with up to two numbers, for pruning. Returns how many rows it
- * changed, −errno. `sql` is a constant: it is prepared once per pointer. */
+ * changed, −errno. `sql` is a constant: it is prepared once per pointer, 32 of them. */
 int store_file_run(struct store_file *file, const char *sql, int64_t first, int64_t second,
                    struct err *err);
 /* The first column of the statement's first row; `otherwise` where there is none. */

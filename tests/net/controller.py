@@ -77,6 +77,7 @@ class Daemon:
         self.scripted = scripted
         self.clock = None
         self.process = None
+        self.arguments = []  # more of its command line
         self.started = 0  # how often it said before that it listens
         self.extra = config
         if log is not None:
@@ -88,7 +89,7 @@ class Daemon:
     def start(self):
         config = self.folder / "duopolyd.yaml"
         config.write_text(f"listen: tcp://127.0.0.1:*\nsocket: {self.socket}\nstate: {self.folder}/state\n{self.extra}")
-        command = [BUILD / "duopolyd", "--config", config]
+        command = [BUILD / "duopolyd", "--config", config, *self.arguments]
         if self.scripted:
             (self.folder / "clock").unlink(missing_ok=True)
             command += ["--clock", self.folder / "clock"]
@@ -119,6 +120,7 @@ class Daemon:
 
     def stop(self):
         """Ends it as an operator does; its exit status."""
+        self.started = self.words().count("agents on")
         if self.clock:
             self.clock.close()
         self.process.terminate()

@@ -20,6 +20,7 @@ static struct {
     char facts[1 << 16], sent[1 << 16];
     uint64_t deaf;            /* sending to this peer fails */
     uint64_t ended_meanwhile; /* the engine wants the end of this attempt */
+    uint32_t raised;          /* the controller begins again above this epoch */
     uint64_t ticket;          /* of what is on its way to the disk */
     uint32_t moved;           /* rows of hosts that changed */
     uint32_t coflow_level, macroflow_level;
@@ -48,6 +49,8 @@ static inline int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
     line_add(world.sent, "%d:%s", (int)peer, wire_kind_name(e->which_body));
     if (e->which_body == duopoly_Envelope_refused_tag)
         line_add(world.sent, "(%d)", (int)e->body.refused.reason);
+    if (e->which_body == duopoly_Envelope_refused_tag)
+        strcpy(world.words, e->body.refused.text);
     if (e->which_body == duopoly_Envelope_acknowledge_tag)
         line_add(world.sent, "(%d)", (int)e->acknowledged);
     if (e->which_body == duopoly_Envelope_start_tag ||
@@ -119,6 +122,12 @@ static inline uint64_t on_newest_job(void *user)
     return world.newest_job;
 }
 
+static inline bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
+{
+    (void)user, (void)name;
+    return epoch == world.raised;
+}
+
 static inline bool on_jobs_between(void *user, uint64_t after, uint64_t until)
 {
     (void)user;
@@ -139,9 +148,9 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .forget_ns = 600 * S,
                                          .congested_permille = 900,
                                          .cleared_permille = 800};
-    const struct agents_hooks hooks = {on_send,         on_event,      on_failed,     on_levels,
-                                       on_job_wanted,   on_end_wanted, on_host_moved, on_newest_job,
-                                       on_jobs_between, NULL};
+    const struct agents_hooks hooks = {on_send,       on_event,        on_failed,     on_levels,
+                                       on_job_wanted, on_end_wanted,   on_host_moved, on_newest_job,
+                                       on_epoch_seen, on_jobs_between, NULL};
     memset(&world, 0, sizeof(world));
     timers_init(&world.timers);
     assert_int_equal(agents_create(&config, &hooks, &world.timers, &world.agents), 0);

@@ -497,6 +497,22 @@ static void an_inventory_waits_for_what_it_repeats(void **state)
     expect_sent("2:acknowledge(1) ");
 }
 
+/* A later epoch than ours: of another controller, or of one whose state this one restored. */
+static void later_epochs_are_refused_with_a_way_out(void **state)
+{
+    (void)state;
+    hello(1, "h1", 7, 1);
+    world.envelope.epoch = 9;
+    deliver(1);
+    assert_non_null(strstr(world.words, "start it once with --restore"));
+    world.raised = 9;
+    hello(1, "h1", 7, 2);
+    world.envelope.epoch = 9;
+    deliver(1);
+    assert_non_null(strstr(world.words, "begins again above the epoch"));
+    assert_int_equal(agents_count(world.agents), 0);
+}
+
 /* It ended while there was no controller: the engine hears that it was, and that it ended. */
 static void what_ended_meanwhile_is_told_whole(void **state)
 {
@@ -631,6 +647,7 @@ int main(void)
         CASE(restored_hosts_are_silent_until_they_speak),
         CASE(ends_are_acknowledged_when_they_are_kept),
         CASE(an_inventory_waits_for_what_it_repeats),
+        CASE(later_epochs_are_refused_with_a_way_out),
         CASE(what_ended_meanwhile_is_told_whole),
         CASE(decisions_go_where_they_belong),
         CASE(switches_are_no_hosts),

@@ -103,6 +103,29 @@ static void epochs_grow_and_numbers_are_not_reused(void **state)
     }
 }
 
+/* After a restored or lost state: above what agents have seen, and no number given again. */
+static void epochs_are_raised_and_numbers_leap(void **state)
+{
+    (void)state;
+    struct epoch *s;
+    struct err err;
+    uint64_t job;
+    assert_int_equal(epoch_open(path_of("raised"), &s, &err), 0);
+    assert_int_equal(epoch_raise(s, 70, &err), 0);
+    assert_int_equal(epoch_raise(s, 3, &err), 0);
+    assert_int_equal(epoch_raise(s, UINT32_MAX - 1, &err), -ERANGE);
+    assert_int_equal(epoch_jobs_leap(s, 1999999, &err), 0);
+    assert_int_equal(epoch_job_number(s, &job, &err), 0);
+    assert_int_equal(job, 2000001);
+    epoch_close(s);
+    assert_int_equal(epoch_open(path_of("raised"), &s, &err), 0);
+    assert_int_equal(epoch_number(s), 71);
+    assert_int_equal(epoch_jobs_leap(s, 5, &err), 0);
+    assert_int_equal(epoch_job_number(s, &job, &err), 0);
+    assert_int_equal(job, 3000001);
+    epoch_close(s);
+}
+
 static void a_folder_has_one_controller(void **state)
 {
     (void)state;
@@ -327,7 +350,8 @@ int main(void)
         cmocka_unit_test(timers_fire_in_order),
         cmocka_unit_test(many_timers_fire_once_each),
         CASE(epochs_grow_and_numbers_are_not_reused),
-        CASE(a_folder_has_one_controller),
+        CASE(epochs_are_raised_and_numbers_leap),
+        cmocka_unit_test(a_folder_has_one_controller),
         CASE(broken_state_is_not_overwritten),
         cmocka_unit_test(the_manual_is_the_default),
         cmocka_unit_test(the_manual_is_complete),

@@ -256,6 +256,99 @@ static void an_older_version_is_migrated_beside_a_copy(void **state)
     row_bytes_done(&bytes);
 }
 
+static void row_put(struct row_bytes *bytes, enum store_table table, const struct row_value *row)
+{
+    row_encode(store_schema.tables, table, ROW_PUT, row, store_schema.tables[table].columns, bytes);
+}
+
+static void tasks_put(struct row_bytes *bytes, int64_t job, int64_t n)
+{
+    for (int64_t task = 0; task < n; task++) {
+        const struct row_value row[TASKS_COLUMNS] = {ROW_NUMBER(job), ROW_NUMBER(0),
+                                                     ROW_NUMBER(task)};
+        row_put(bytes, STORE_TASKS, row);
+    }
+}
+
+static void past_put(struct store_file *file)
+{
+    struct row_bytes bytes = {0};
+    for (int64_t job = 1; job <= 20; job++) {
+        const struct row_value row[FINISHED_COLUMNS] = {
+            [FINISHED_ENDED] = ROW_NUMBER(1000 * job), [FINISHED_JOB] = ROW_NUMBER(job)};
+        row_put(&bytes, STORE_FINISHED, row);
+        tasks_put(&bytes, job, 600);
+    }
+    tasks_put(&bytes, 99, 10); /* of one that is not over */
+    for (int64_t n = 0; n < 700; n++) {
+        const struct row_value part[PARTS_COLUMNS] = {ROW_NUMBER(n % 2 ? 30 : 99), ROW_NUMBER(n)};
+        row_put(&bytes, STORE_PARTS, part);
+    }
+    const struct row_value garbage[] = {ROW_NUMBER(30)};
+    row_put(&bytes, STORE_GARBAGE, garbage);
+    for (int64_t n = 1; n <= 300; n++) {
+        const struct row_value audit[AUDIT_COLUMNS] = {
+            ROW_NUMBER(n < 300 ? n : STORE_AUDIT_MAX + 100)};
+        row_put(&bytes, STORE_AUDIT, audit);
+    }
+    const struct store_piece piece = {bytes.at, bytes.used};
+    assert_int_equal(store_file_apply(file, &piece, 1, NULL), 0);
+    row_bytes_done(&bytes);
+}
+
+/* Prunes step by step, each of them small; what is left of a table. */
+static void pruned(struct store_file *file, const struct store_bounds *most, int64_t wall_ns,
+                   int64_t finished, int64_t oldest)
+{
+    struct err err;
+    int n;
+    while ((n = store_prune(file, most, wall_ns, &err)) > 0)
+        assert_true(n <= 256);
+    if (n < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM finished", 0, -1), finished);
+    assert_int_equal(store_file_ask(file, "SELECT min(job) FROM finished", 0, 0), oldest);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM tasks", 0, -1),
+                     600 * finished + 10);
+}
+
+/* By count, by age, by size, a little at a time; what is not over stays. */
+static void the_past_is_kept_in_bounds(void **state)
+{
+    (void)state;
+    struct store_bounds most = {.keep_ns = 1000000, .finished_max = 5, .bytes_max = 1 << 30};
+    struct store_file *file;
+    assert_int_equal(store_file_open(path_of("past"), NULL, &store_schema, &file, NULL), 0);
+    past_put(file);
+    int64_t pages = store_file_ask(file, "PRAGMA page_count", 0, 0);
+    pruned(file, &most, 21000, 5, 16);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM parts", 0, -1), 350);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM garbage", 0, -1), 0);
+    assert_int_equal(store_file_ask(file, "SELECT min(n) FROM audit", 0, -1), 101);
+    pruned(file, &most, 1017500, 3, 18);
+    most.bytes_max = 4096;
+    pruned(file, &most, 1017500, 0, 0);
+    assert_true(store_file_ask(file, "PRAGMA page_count", 0, 0) <= pages);
+    store_file_close(file);
+}
+
+/* A file that may not grow takes no more, and says so. */
+static void a_full_file_is_a_full_disk(void **state)
+{
+    (void)state;
+    struct row_bytes bytes = {0};
+    struct store_file *file;
+    struct err err;
+    assert_int_equal(store_file_open(path_of("bounded"), NULL, &store_schema, &file, NULL), 0);
+    store_file_bound(file, 200000);
+    tasks_put(&bytes, 1, 10000);
+    const struct store_piece piece = {bytes.at, bytes.used};
+    assert_int_equal(store_file_apply(file, &piece, 1, &err), -ENOSPC);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM tasks", 0, -1), 0);
+    row_bytes_done(&bytes);
+    store_file_close(file);
+}
+
 /* Nothing is dropped when the disk is full, requests are refused meanwhile, and it goes on alone. */
 static void a_full_disk_is_waited_out(void **state)
 {
@@ -306,6 +399,8 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_is_found_and_named),
         cmocka_unit_test(a_later_version_is_refused_and_not_touched),
         cmocka_unit_test(an_older_version_is_migrated_beside_a_copy),
+        cmocka_unit_test(the_past_is_kept_in_bounds),
+        cmocka_unit_test(a_full_file_is_a_full_disk),
         cmocka_unit_test(a_full_disk_is_waited_out),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -1,0 +1,264 @@
+"""What the controller keeps: killed at any time it begins where it ended; nothing is acknowledged that is not on its disk."""
+import os
+import resource
+import shutil
+import socket
+import stat
+
+import pytest
+
+from controller import DEADLINE, pb, wait_until, workload
+from test_controller import next_start, one_job, run_attempt
+
+
+class Client:
+    """Talks to the Unix socket by the schema alone."""
+
+    def __init__(self, daemon):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(DEADLINE)
+        self.socket.connect(str(daemon.socket))
+
+    def send(self, **body):
+        envelope = pb.Envelope(version=1)
+        for kind, value in body.items():
+            getattr(envelope, kind).CopyFrom(value)
+        self.socket.send(envelope.SerializeToString())
+
+    def answer(self):
+        return pb.Envelope.FromString(self.socket.recv(65536))
+
+    def ask(self, **body):
+        self.send(**body)
+        return self.answer()
+
+    def close(self):
+        self.socket.close()
+
+
+def back(agent, attempts=()):
+    """The agent's next session, after the controller was away."""
+    agent.hello_sequence += 1
+    agent.socket.close()
+    agent.connect()
+    agent.running = {}
+    agent.join(attempts)
+
+
+def lease_of(agent):
+    while True:
+        envelope = agent.receive()
+        if envelope.HasField("lease"):
+            return envelope
+
+
+def running(start, phase="COMPUTING"):
+    return pb.AttemptState(attempt=start.attempt, phase=getattr(pb, "PHASE_" + phase), job=start.job, stage=start.stage,
+                           task=start.task, resources=pb.Resources(slots=1))
+
+
+def tasks_of(daemon, job):
+    return sorted((t["stage"], t["task"], t["state"]) for t in daemon.ctl("tasks", job, "-a")["tasks"])
+
+
+def test_a_killed_controller_goes_on_where_it_was(cluster):
+    daemon = cluster.daemon()
+    h1, h2 = cluster.agent(daemon, "h1", host=1), cluster.agent(daemon, "h2", host=2)
+    h1.join(), h2.join()
+    daemon.ctl("policy", "turn", "fifo")
+    path = workload(daemon.folder, [one_job("long", maps=3, reduces=2), dict(one_job("ended"), id=2)])
+    daemon.ctl("submit", path)
+    daemon.ctl("cancel", 2)
+    starts = [next_start(h1, h2) for _ in range(3)]
+    while any(start.job != 1 for _, start in starts):  # those of the job that was cancelled are stopped
+        starts = [s for s in starts if s[1].job == 1] + [next_start(h1, h2)]
+    (done_on, done), (runs_on, runs), (ends_on, ends) = starts
+    run_attempt(done_on, done)
+    daemon.ctl("drain", "h2")
+    age = daemon.ctl("jobs")["jobs"][0]["age_ns"]
+    daemon.kill()
+    daemon.start()
+    status = daemon.ctl("status")
+    assert status["epoch"] == 2 and status["policy"].startswith("turn fifo")
+    rows = {r["name"]: r for r in daemon.ctl("jobs", "-a")["jobs"]}
+    assert rows["long"]["job"] == 1 and rows["long"]["age_ns"] > age and rows["long"]["done"] == 1
+    assert rows["ended"]["state"] == "cancelled" and rows["ended"]["text"].startswith("cancelled by ")
+    assert [h["state"] for h in daemon.ctl("hosts")["hosts"]] == ["silent", "silent"]
+    again = daemon.ctl("submit", path)["jobs"]
+    assert [j["answer"] for j in again] == ["is job 1, active", f"is job 2, {rows['ended']['text']}"]
+    assert "another content" in daemon.ctl("submit", workload(daemon.folder, [one_job("long")]), expect=1)
+    # One attempt runs, the other ended while nobody listened.
+    for agent in (h1, h2):
+        back(agent, [running(s, p) for on, s, p in ((runs_on, runs, "COMPUTING"), (ends_on, ends, "DONE")) if on is agent])
+    assert {h["name"]: h["state"] for h in daemon.ctl("hosts")["hosts"]} == {"h1": "up", "h2": "draining"}
+    assert tasks_of(daemon, 1)[:3] == sorted([(0, done.task, "done"), (0, runs.task, "computing"), (0, ends.task, "done")])
+    runs_on.state(runs.attempt, "DONE")
+    for _ in range(2):
+        agent, start = next_start(h1)
+        assert start.stage == 1 and start.attempt >> 32 == 2
+        run_attempt(agent, start)
+    assert {j["job"]: j["state"] for j in daemon.ctl("jobs", "-a")["jobs"]} == {1: "done", 2: "cancelled"}
+    daemon.ctl("drain", "h2", "--undo")
+    daemon.kill()
+    daemon.start()
+    assert {j["job"]: j["state"] for j in daemon.ctl("jobs", "-a")["jobs"]} == {1: "done", 2: "cancelled"}
+    assert [(t["task"], t["state"]) for t in daemon.ctl("tasks", 1, "-a")["tasks"] if t["stage"] == 1] == [(0, "done"), (1, "done")]
+    assert "on h" in daemon.ctl("explain", "1/1/0")["text"]
+    assert "configured" not in daemon.ctl("policy", "turn", "configured")["text"]
+    daemon.kill()
+    daemon.start()
+    assert daemon.ctl("status")["policy"].startswith("turn sjf")
+
+
+def test_a_host_that_booted_anew_lost_its_outputs(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    run_attempt(*next_start(h1))
+    daemon.kill()
+    daemon.start()
+    h1.boot = 2
+    back(h1)
+    _, start = next_start(h1)
+    assert (start.stage, start.task) == (0, 0), "the map runs again"
+
+
+def test_half_a_submission_was_never_there(cluster):
+    daemon = cluster.daemon()
+    client = Client(daemon)
+    assert client.ask(submit_begin=pb.SubmitBegin(name="j", content=5, estimate_bytes=-1, estimate_ns=-1)).HasField("submit_credit")
+    assert client.ask(submit_stage=pb.SubmitStage(stage=0, tasks=2, demand=pb.Resources(slots=1))).HasField("submit_credit")
+    daemon.kill()
+    client.close()
+    daemon.start()
+    assert daemon.ctl("jobs", "-a")["jobs"] == []
+    assert daemon.ctl("submit", workload(daemon.folder, [one_job()]))["jobs"][0]["answer"] == "accepted"
+
+
+def test_a_full_disk_refuses_and_is_waited_out(cluster):
+    """New requests are refused, what runs goes on, and its ends are acknowledged when they are kept."""
+    daemon = cluster.daemon(log=None, config="log: {folder: none}\n")
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(maps=2)]))
+    first, second = next_start(h1)[1], next_start(h1)[1]
+    unlimited = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (4096, unlimited[1]))
+    sequence = h1.state(first.attempt, "DONE")
+    wait_until(lambda: "nothing is changed, for it could not be kept" in daemon.words(), "the operator is told")
+    for words in (["cancel", 1], ["drain", "h1"], ["policy", "turn", "fifo"], ["submit", workload(daemon.folder, [one_job("x")])]):
+        assert "nothing is changed, for it could not be kept" in daemon.ctl(*words, expect=1)
+    h1.state(second.attempt, "DONE")
+    _, reduce = next_start(h1)
+    assert reduce.stage == 1, "what runs goes on"
+    assert lease_of(h1).acknowledged < sequence, "its end is not acknowledged"
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, unlimited)
+    h1.acknowledged(sequence + 1)
+    assert "the store is written again" in daemon.words()
+    assert daemon.ctl("drain", "h1")["text"] and daemon.ctl("status")["policy"].startswith("turn sjf")
+    daemon.kill()
+    daemon.start()
+    assert tasks_of(daemon, 1) == [(0, 0, "done"), (0, 1, "done"), (1, 0, "ready")]
+
+
+def test_every_change_is_in_the_audit(cluster):
+    daemon = cluster.daemon()
+    cluster.agent(daemon, "h1").join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    daemon.ctl("drain", "h1")
+    daemon.ctl("drain", "nowhere", expect=1)
+    daemon.ctl("policy", "turn", "fifo")
+    daemon.ctl("policy", "turn", "best", expect=1)
+    daemon.ctl("cancel", 1)
+    daemon.ctl("cancel", 9, expect=1)
+    daemon.ctl("host", "forget", "h1", expect=1)
+    assert daemon.stop() == 0
+    daemon.start()
+    rows = daemon.ctl("audit")["audit"]
+    assert [r["n"] for r in rows] == list(range(1, 9))
+    assert all(f"uid {os.getuid()} (process " in r["who"] and r["time"].endswith("Z") for r in rows)
+    assert [r["what"] for r in rows] == ["submit j as job 1", "drain h1", "drain nowhere", "policy turn fifo", "policy turn best",
+                                         "cancel 1", "cancel 9", "host forget h1"]
+    assert [r["result"].startswith("refused, ") for r in rows] == [False, False, True, False, True, False, True, True]
+
+
+def test_the_store_is_checked_and_copied_while_it_runs(cluster):
+    daemon = cluster.daemon()
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    backup = daemon.folder / "backup.db"
+    assert "rows of the store are sound" in daemon.ctl("store", "check")["text"]
+    assert "all sound" in daemon.ctl("store", "backup", backup)["text"]
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    assert "is there already" in daemon.ctl("store", "backup", backup, expect=1)
+    assert "No such file" in daemon.ctl("store", "backup", daemon.folder / "no" / "where", expect=1)
+    assert "check, backup FILE" in daemon.ctl("store", "mend", expect=2)
+    daemon.ctl("cancel", 1)
+    assert daemon.stop() == 0
+    at = daemon.folder / "state" / "store.db"
+    content = bytearray(at.read_bytes())
+    place = content.index(b"finished number=1")
+    content[place] ^= 1
+    at.write_bytes(content)
+    with pytest.raises(AssertionError, match="does not have the hash"):
+        daemon.start()
+
+
+def test_a_backup_begins_above_every_epoch(cluster):
+    daemon = cluster.daemon()
+    daemon.ctl("submit", workload(daemon.folder, [one_job("kept")]))
+    daemon.ctl("store", "backup", daemon.folder / "backup.db")
+    daemon.ctl("submit", workload(daemon.folder, [one_job("after")]))
+    daemon.kill()
+    shutil.rmtree(daemon.folder / "state")
+    daemon.arguments = ["--restore", daemon.folder / "backup.db"]
+    daemon.start()
+    h1 = cluster.agent(daemon, "h1")
+    h1.epoch = 7
+    daemon.started = daemon.words().count("agents on")
+    h1.hello()
+    assert "begins again above the epoch" in h1.expect("refused").refused.text
+    daemon.address = wait_until(daemon.address_said, "it begins again")
+    h1.socket.close()
+    h1.connect()
+    assert h1.join().epoch == 8
+    assert [j["name"] for j in daemon.ctl("jobs", "-a")["jobs"]] == ["kept"]
+    number = daemon.ctl("submit", workload(daemon.folder, [one_job("new")]))["jobs"][0]["job"]
+    assert number == 1000001, "no number that was given after the backup is given again"
+    assert daemon.ctl("audit")["audit"][-2]["what"] == f"restore {daemon.folder}/backup.db"
+
+
+def test_a_lost_folder_has_a_way_back(cluster):
+    daemon = cluster.daemon()
+    daemon.kill()
+    shutil.rmtree(daemon.folder / "state")
+    daemon.start()
+    h1 = cluster.agent(daemon, "h1")
+    h1.epoch = 5
+    h1.hello()
+    assert "start it once with --restore" in h1.expect("refused").refused.text
+    daemon.kill()
+    daemon.arguments = ["--restore", "nothing"]
+    daemon.start()
+    h1.socket.close()
+    h1.connect()
+    h1.epoch = 5
+    daemon.started = daemon.words().count("agents on")
+    h1.hello()
+    daemon.address = wait_until(daemon.address_said, "it begins again")
+    h1.socket.close()
+    h1.connect()
+    assert h1.join().epoch == 6
+
+
+def test_what_is_no_backup_is_not_taken(cluster):
+    daemon = cluster.daemon()
+    daemon.ctl("policy", "turn", "fifo")
+    assert daemon.stop() == 0
+    (daemon.folder / "no.db").write_text("this is no store, but as long as a page of one\n" * 100)
+    daemon.arguments = ["--restore", daemon.folder / "no.db"]
+    with pytest.raises(AssertionError, match="is not taken"):
+        daemon.start()
+    daemon.arguments = []
+    daemon.start()
+    assert daemon.ctl("status")["policy"].startswith("turn fifo"), "what was there is there"
