@@ -106,6 +106,12 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "clients.slow", sources->clients->slow_clients);
     tell(telling, "clients.idle", sources->clients->idle_clients);
     tell(telling, "clients.pauses", sources->clients->pauses);
+    struct store_writer_counters store;
+    store_counters(conductor_store(sources->conductor), &store);
+    tell(telling, "store.commits", store.commits);
+    tell(telling, "store.bytes", store.bytes);
+    tell(telling, "store.failures", store.failures);
+    tell(telling, "store.pruned", store.pruned);
     if (!recording)
         return;
     struct recording_counters written;

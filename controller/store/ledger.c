@@ -162,12 +162,16 @@ static int job_put(struct ledger *ledger, uint64_t number)
 static void task_put(struct ledger *ledger, const struct note *note, bool done, uint32_t failures)
 {
     const int64_t offset_ns = ledger->offset_ns;
+    struct host_view host = {0};
+    if (done)
+        engine_host(ledger->engine, note->host, &host);
     const struct row_value row[TASKS_COLUMNS] = {
         ROW_NUMBER(note->job),
         ROW_NUMBER(note->stage),
         ROW_NUMBER(note->task),
         ROW_NUMBER(done ? note->attempt : 0),
         ROW_NUMBER(done ? note->host : ENGINE_NONE),
+        ROW_NUMBER(host.generation),
         ROW_NUMBER(failures),
         ROW_NUMBER(done ? note->ready_ns + offset_ns : 0),
         ROW_NUMBER(done ? note->started_ns + offset_ns : 0),

@@ -12,6 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+struct lost_output {
+    uint64_t job, attempt;
+    uint32_t stage, task;
+};
+
 /* Lines of an empty engine's dump. */
 struct lines {
     char *at;
@@ -36,8 +41,10 @@ struct recovery {
     size_t tail; /* where what belongs behind jobs begins in `empty` */
     size_t position;
     struct recovered *recovered;
-    bool *known; /* hosts, by number */
+    uint32_t *places; /* of hosts in `recovered`, by number, from 1; 0: nobody's number */
     uint32_t hosts_max;
+    struct lost_output *lost; /* the machine was booted anew, or the host forgotten, since */
+    size_t n_lost;
     struct reader jobs, parts, tasks, finished;
     enum phase phase;
     size_t host;
@@ -186,7 +193,7 @@ static int hosts_read(struct recovery *recovery)
                         host, recovery->hosts_max);
             break;
         }
-        recovery->known[host] = true;
+        recovery->places[host] = (uint32_t)recovered->n_hosts;
     }
     store_cursor_close(hosts.cursor);
     return r;
@@ -328,12 +335,41 @@ static int part_line(struct recovery *recovery)
     return r < 0 ? r : n;
 }
 
-/* Done where nobody knows the host any more: it is done again. */
-static bool is_done(const struct recovery *recovery, const struct row_value *row)
+/* Where a task is done; NULL: it is not, or nobody has that host's number any more. */
+static struct agent_kept *done_host(const struct recovery *recovery, const struct row_value *row)
 {
     int64_t host = row[TASKS_HOST].number;
-    return row[TASKS_ATTEMPT].number && host >= 0 && host < recovery->hosts_max &&
-           recovery->known[host];
+    uint32_t place = row[TASKS_ATTEMPT].number && host >= 0 && host < recovery->hosts_max
+                         ? recovery->places[host]
+                         : 0;
+    return place ? &recovery->recovered->hosts[place - 1] : NULL;
+}
+
+/* The engine is told at the end, and knows which of them are still needed. */
+static int lost_note(struct recovery *recovery, const struct row_value *row)
+{
+    struct lost_output *lost =
+        reallocarray(recovery->lost, recovery->n_lost + 1, sizeof(*recovery->lost));
+    if (!lost)
+        return err_sys(recovery->err, ENOMEM, "recovery");
+    recovery->lost = lost;
+    lost[recovery->n_lost++] = (struct lost_output){
+        .job = (uint64_t)row[TASKS_JOB].number,
+        .attempt = (uint64_t)row[TASKS_ATTEMPT].number,
+        .stage = (uint32_t)row[TASKS_STAGE].number,
+        .task = (uint32_t)row[TASKS_TASK].number,
+    };
+    return 0;
+}
+
+static int done_note(struct recovery *recovery, const struct row_value *row,
+                     struct agent_kept *host)
+{
+    host->used = true;
+    recovery->slot_wait_ns += row[TASKS_STARTED].number - row[TASKS_READY].number;
+    recovery->recovered->tasks_done++;
+    done_take(recovery, row);
+    return (uint64_t)row[TASKS_BOOT].number == host->boot ? 0 : lost_note(recovery, row);
 }
 
 static int task_line(struct recovery *recovery)
@@ -342,7 +378,8 @@ static int task_line(struct recovery *recovery)
     const struct row_value *row = tasks->row;
     if (!tasks->there || row[TASKS_JOB].number != recovery->jobs.row[JOBS_JOB].number)
         return 0;
-    bool done = is_done(recovery, row);
+    struct agent_kept *host = done_host(recovery, row);
+    bool done = host != NULL;
     int n = sprintf(recovery->line,
                     "task job=%" PRId64 " stage=%" PRId64 " task=%" PRId64
                     " state=%d failures=%" PRId64 " done_host=%" PRIu32 " done_attempt=%" PRIu64
@@ -353,12 +390,8 @@ static int task_line(struct recovery *recovery)
                     done ? (uint64_t)row[TASKS_ATTEMPT].number : 0,
                     done ? row[TASKS_READY].number - recovery->offset_ns : 0,
                     done ? row[TASKS_STARTED].number - recovery->offset_ns : 0);
-    if (done) {
-        recovery->slot_wait_ns += row[TASKS_STARTED].number - row[TASKS_READY].number;
-        recovery->recovered->tasks_done++;
-        done_take(recovery, row);
-    }
-    int r = reader_next(recovery, tasks);
+    int r = host ? done_note(recovery, row, host) : 0;
+    r = r < 0 ? r : reader_next(recovery, tasks);
     return r < 0 ? r : n;
 }
 
@@ -475,6 +508,14 @@ static int resume(struct recovery *recovery)
         if (recovered->hosts[i].lost && recovered->hosts[i].boot)
             step_one(&resumption, &event);
     }
+    for (size_t i = 0; i < recovery->n_lost; i++) {
+        struct event event = {.kind = EVENT_OUTPUT_LOST};
+        event.output_lost.job = recovery->lost[i].job;
+        event.output_lost.stage = recovery->lost[i].stage;
+        event.output_lost.task = recovery->lost[i].task;
+        event.output_lost.attempt = recovery->lost[i].attempt;
+        step_one(&resumption, &event);
+    }
     store_settings(recovery->store, "policy", policy_resume, &resumption);
     decisions_done(&resumption.decisions);
     return resumption.error < 0 ? err_sys(recovery->err, -resumption.error, "recovery") : 0;
@@ -510,18 +551,19 @@ int recovery_run(struct store *store, const struct engine_config *config, int64_
         .offset_ns = offset_ns,
         .recovered = &recovered,
         .hosts_max = config->hosts_max,
-        .known = calloc(config->hosts_max, sizeof(bool)),
+        .places = calloc(config->hosts_max, sizeof(uint32_t)),
         .line = malloc(RECORD_TIMES_MAX + 1),
         .err = err,
     };
-    int r = recovery.known && recovery.line ? load(&recovery, config)
-                                            : err_sys(err, ENOMEM, "recovery");
+    int r = recovery.places && recovery.line ? load(&recovery, config)
+                                             : err_sys(err, ENOMEM, "recovery");
     store_cursor_close(recovery.jobs.cursor);
     store_cursor_close(recovery.parts.cursor);
     store_cursor_close(recovery.tasks.cursor);
     store_cursor_close(recovery.finished.cursor);
     free(recovery.empty.at);
-    free(recovery.known);
+    free(recovery.places);
+    free(recovery.lost);
     free(recovery.line);
     if (r < 0) {
         engine_destroy(recovered.engine);

@@ -52,6 +52,7 @@ enum {
     TASKS_TASK,
     TASKS_ATTEMPT,
     TASKS_HOST,
+    TASKS_BOOT, /* of the host, then: its output is there while this is the host's boot */
     TASKS_FAILURES,
     TASKS_READY,
     TASKS_STARTED,

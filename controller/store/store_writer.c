@@ -136,12 +136,20 @@ static bool prune(struct store_writer *writer)
     return r > 0;
 }
 
+static int64_t seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 static void *write_on(void *user)
 {
     struct store_writer *writer = user;
     struct store_piece pieces[TOGETHER];
     uint64_t ticket = 0;
     bool more = true, closing = false;
+    int64_t looked_s = 0; /* when there was nothing to prune */
     int r = 0;
     for (;;) {
         pthread_mutex_lock(&writer->lock);
@@ -154,8 +162,13 @@ static void *write_on(void *user)
         if (closing && (n == 0 || (r < 0 && last_try)))
             return NULL;
         r = n ? commit(writer, pieces, n, ticket) : 0;
-        /* After a failure too: pruning may make the room that is missing. */
+        /* While it is busy once a second; after a failure, for that may make the room that is
+         * missing. */
+        if (n && r == 0 && !closing && seconds() <= looked_s)
+            continue;
         more = !closing && prune(writer);
+        if (!more)
+            looked_s = seconds();
     }
 }
 

@@ -27,7 +27,7 @@ static struct {
     uint64_t requests, stream, epoch;
     struct decision running[RUNNING];
     size_t n_running;
-    uint64_t jobs, over;
+    uint64_t jobs, over, boots[HOSTS];
     uint32_t accepted[JOBS + 1][2][16]; /* by job, stage, task */
 } world;
 
@@ -119,12 +119,19 @@ static void host_put(uint32_t host)
     const uint64_t units[ENGINE_RESOURCES] = {2};
     char name[8];
     snprintf(name, sizeof(name), "h%u", host);
-    const struct row_value row[HOSTS_COLUMNS] = {
-        ROW_NUMBER(host),   row_text(name),         row_text(""),
-        row_text(""),       ROW_NUMBER(7),          ROW_BYTES(units, sizeof(units)),
-        ROW_BYTES(NULL, 0), ROW_NUMBER(1000000000), ROW_NUMBER(1000000000),
-        ROW_NUMBER(0),      ROW_NUMBER(1),          ROW_NUMBER(0),
-        ROW_NUMBER(0)};
+    const struct row_value row[HOSTS_COLUMNS] = {ROW_NUMBER(host),
+                                                 row_text(name),
+                                                 row_text(""),
+                                                 row_text(""),
+                                                 ROW_NUMBER(world.boots[host]),
+                                                 ROW_BYTES(units, sizeof(units)),
+                                                 ROW_BYTES(NULL, 0),
+                                                 ROW_NUMBER(1000000000),
+                                                 ROW_NUMBER(1000000000),
+                                                 ROW_NUMBER(0),
+                                                 ROW_NUMBER(1),
+                                                 ROW_NUMBER(0),
+                                                 ROW_NUMBER(0)};
     store_put(world.store, STORE_HOSTS, row);
 }
 
@@ -139,7 +146,7 @@ static void begin(void)
     for (uint32_t host = 0; host < HOSTS; host++) {
         uint64_t vector[ENGINE_RESOURCES] = {2};
         struct event join = script_join(host, 2, vector);
-        join.host_join.generation = 7;
+        join.host_join.generation = world.boots[host] = 7;
         host_put(host);
         step(&join, 1);
     }
@@ -257,6 +264,25 @@ static struct event seen(const struct decision *d)
     return event;
 }
 
+/* One host's machine is booted anew: what lay there is gone, and runs again where it is needed. */
+static void host_boots(void)
+{
+    uint64_t vector[ENGINE_RESOURCES] = {2};
+    uint32_t host = (uint32_t)chance(HOSTS);
+    struct event join = script_join(host, 2, vector);
+    struct task_view task;
+    join.host_join.generation = ++world.boots[host];
+    for (size_t i = 0; i < world.n_running; i++)
+        if (world.running[i].start.host == host)
+            world.running[i--] = world.running[--world.n_running];
+    host_put(host);
+    step(&join, 1);
+    for (uint64_t job = 1; job <= world.jobs; job++)
+        for (uint32_t t = 0; engine_task(world.engine, job, 0, t, &task) == 0; t++)
+            if (task.state != TASK_DONE && world.accepted[job][0][t])
+                world.accepted[job][0][t]--;
+}
+
 /* It ends, on the same boot of the machine or before another one, and begins again: the same is known,
  * nothing starts before the hosts spoke, and then only what does not run. */
 static void restart(void)
@@ -305,6 +331,8 @@ static void every_job_ends_once(void **state)
             submit();
         else if (what < 10)
             finish(EVENT_ATTEMPT_FAILED);
+        else if (what < 11)
+            host_boots();
         else if (what < 12)
             lose_output();
         else if (what < 13)
