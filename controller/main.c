@@ -46,6 +46,7 @@ struct controller {
     struct conductor *conductor;
     struct descriptors descriptors;
     bool restored; /* agents may have seen later epochs than the state folder knows */
+    bool fenced;   /* for good, also when it begins again */
     bool again;    /* it ends to begin again above one of these */
 };
 
@@ -193,7 +194,7 @@ static int controller_open(struct controller *controller, const struct settings 
     if (r == 0)
         r = folder_make(settings->socket, err);
     if (r == 0)
-        r = fence_files(settings, err);
+        r = controller->fenced ? 0 : fence_files(settings, err);
     if (r == 0)
         r = control_open(controller->loop, settings, &controller->control, err);
     if (r == 0)
@@ -210,7 +211,9 @@ static int controller_open(struct controller *controller, const struct settings 
         return r;
     agents_zmq_attach(controller->door, controller->conductor);
     control_attach(controller->control, controller->conductor, controller->door);
-    return fence_calls(err);
+    r = controller->fenced ? 0 : fence_calls(err);
+    controller->fenced = r == 0;
+    return r;
 }
 
 static void controller_close(struct controller *controller)
@@ -223,7 +226,8 @@ static void controller_close(struct controller *controller)
         log_error(LOG_FAULT_US, "%s", err.text);
     epoch_close(controller->epoch);
     sd_event_unref(controller->loop);
-    *controller = (struct controller){.restored = controller->restored, .again = controller->again};
+    *controller = (struct controller){
+        .restored = controller->restored, .fenced = controller->fenced, .again = controller->again};
 }
 
 static void descriptors_say(const struct descriptors *descriptors, const struct settings *settings)

@@ -6,11 +6,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* `job` is for looking at one: two pages. */
 #define JOB_TASKS_SHOWN 96
@@ -100,6 +98,9 @@ static int store_check(const struct request *request, struct err *err)
                        request->words[0]);
     if (request->n_words != 1 + backup)
         return err_set(err, EINVAL, backup ? "store backup needs a FILE" : "store check has none");
+    if (backup && strlen(request->words[1]) >= sizeof(((duopoly_StoreCare *)0)->path))
+        return err_set(err, EINVAL, "%s is longer than %zu bytes", request->words[1],
+                       sizeof(((duopoly_StoreCare *)0)->path) - 1);
     return 0;
 }
 
@@ -306,16 +307,8 @@ static int run_store(struct client *client, const struct request *request, struc
 {
     duopoly_StoreCare *care =
         &client_request(client, duopoly_Envelope_store_care_tag)->body.store_care;
-    char folder[PATH_MAX] = "", path[2 * PATH_MAX] = "";
-    if (request->n_words == 2) {
-        if (*request->words[1] != '/' && !getcwd(folder, sizeof(folder)))
-            return err_sys(err, errno, "the present folder");
-        snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", request->words[1]);
-    }
-    if (strlen(path) >= sizeof(care->path))
-        return err_set(err, ENAMETOOLONG, "%s is longer than %zu bytes", path,
-                       sizeof(care->path) - 1);
-    wire_copy(care->path, sizeof(care->path), path);
+    if (request->n_words == 2)
+        wire_copy(care->path, sizeof(care->path), request->words[1]);
     client_patience(client, STORE_PATIENCE_MS);
     return accepted_write(client, writer, err);
 }
@@ -412,8 +405,9 @@ const struct command cli_commands[] = {
     {"host", "forget HOST", "forgets a name that is not up any more", 2, 2, "", forget_check,
      run_host},
     {"store", "check | backup FILE",
-     "checks every row of the store, or copies it to a new file on the controller's host", 1, 2, "",
-     store_check, run_store},
+     "checks every row of the store, or copies it to a new file: a name in the controller's state "
+     "folder, or a path on its host",
+     1, 2, "", store_check, run_store},
     {"audit", "", "who changed what, and what was refused", 0, 0, "", NULL, run_audit},
     {"policy", "QUESTION NAME",
      "sets turn, place, network or mode until told otherwise; configured: back to the "

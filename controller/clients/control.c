@@ -295,9 +295,15 @@ static void on_cared(void *user, const struct err *err, uint64_t rows);
 /* It is answered when it is done: `held` until then. */
 static void care_answer(struct control *control, struct guest *guest, const duopoly_StoreCare *care)
 {
+    const char *state = conductor_settings(control->conductor)->state;
+    char path[sizeof(care->path) + sizeof(conductor_settings(control->conductor)->state)];
+    const char *to = !*care->path ? NULL : *care->path == '/' ? care->path : path;
     struct err err;
-    const char *to = *care->path ? care->path : NULL;
-    int r = to && *to != '/' ? err_set(&err, EINVAL, "%s: a path from / on is needed", to) : 0;
+    int r = 0;
+    snprintf(path, sizeof(path), "%s/%s", state, care->path);
+    if (*care->path != '/' && strchr(care->path, '/'))
+        r = err_set(&err, EINVAL, "%s is neither a path from / on nor a name in %s", care->path,
+                    state);
     if (r == 0)
         r = store_care(conductor_store(control->conductor), to, on_cared, control, &err);
     if (r < 0) {
@@ -307,7 +313,7 @@ static void care_answer(struct control *control, struct guest *guest, const duop
     control->carer = guest->client;
     guest->answer = (struct held_answer){
         .held = true, .cared = true, .request = duopoly_Envelope_store_care_tag};
-    snprintf(guest->answer.accepted.text, sizeof(guest->answer.accepted.text), "%s", care->path);
+    wire_copy(guest->answer.accepted.text, sizeof(guest->answer.accepted.text), to ? to : "");
     wire_unix_hold(control->server, guest->client, true);
 }
 

@@ -452,7 +452,7 @@ static int copy_begin(const char *to, struct err *err)
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno == EEXIST ? err_set(err, EEXIST, "%s is there already: name a new file", to)
-                               : err_sys(err, errno, "%s cannot be made", to);
+                               : err_sys(err, errno, "%s cannot be made by the controller", to);
     close(fd);
     return 0;
 }

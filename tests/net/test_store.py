@@ -191,6 +191,8 @@ def test_the_store_is_checked_and_copied_while_it_runs(cluster):
     assert "all sound" in daemon.ctl("store", "backup", backup)["text"]
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert "is there already" in daemon.ctl("store", "backup", backup, expect=1)
+    assert f"{daemon.folder}/state/another is a copy" in daemon.ctl("store", "backup", "another")["text"]
+    assert "neither a path from / on nor a name" in daemon.ctl("store", "backup", "../up", expect=1)
     assert "No such file" in daemon.ctl("store", "backup", daemon.folder / "no" / "where", expect=1)
     assert "check, backup FILE" in daemon.ctl("store", "mend", expect=2)
     daemon.ctl("cancel", 1)
