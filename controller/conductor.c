@@ -276,13 +276,20 @@ static void run(struct conductor *conductor, bool wake)
     rearm(conductor);
 }
 
+/* The same, and what a client's request put is handed over too. */
+static void run_all(struct conductor *conductor, bool wake)
+{
+    conductor->asking = false;
+    run(conductor, wake);
+}
+
 static void on_stored(void *user)
 {
     struct conductor *conductor = user;
     struct err err;
     int r = store_refusal(conductor->store, &err);
     agents_committed(conductor->agents, store_committed(conductor->store));
-    run(conductor, false);
+    run_all(conductor, false);
     if (r < 0 && !conductor->stuck)
         log_error(LOG_FAULT_US, "%s", err.text);
     else if (r == 0 && conductor->stuck)
@@ -295,13 +302,13 @@ void conductor_message(struct conductor *conductor, uint64_t peer, const char *i
                        const duopoly_Envelope *envelope)
 {
     agents_message(conductor->agents, clock_now_ns(conductor->clock), peer, identity, envelope);
-    run(conductor, false);
+    run_all(conductor, false);
 }
 
 void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why)
 {
     agents_malformed(conductor->agents, peer, why);
-    run(conductor, false);
+    run_all(conductor, false);
 }
 
 int conductor_request(struct conductor *conductor, struct event *request,
@@ -333,14 +340,14 @@ static void on_deadline(struct timer *timer, int64_t now_ns)
 {
     struct conductor *conductor = container_of(timer, struct conductor, deadline);
     (void)now_ns;
-    run(conductor, true);
+    run_all(conductor, true);
 }
 
 static void on_due(void *user, int64_t now_ns)
 {
     struct conductor *conductor = user;
     timers_run(&conductor->timers, now_ns);
-    run(conductor, false);
+    run_all(conductor, false);
 }
 
 static int on_after(sd_event_source *source, void *user)
@@ -474,8 +481,7 @@ struct store *conductor_store(const struct conductor *conductor)
 
 uint64_t conductor_commit(struct conductor *conductor)
 {
-    conductor->asking = false;
-    run(conductor, false);
+    run_all(conductor, false);
     return commit(conductor);
 }
 
