@@ -1,18 +1,67 @@
 #include "controller/agents_zmq.h"
 
+#include "controller/own_key.h"
+#include "lib/conf_check.h"
+#include "lib/log.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STORE_KIND "key" /* of the store's settings */
 
 struct agents_zmq {
+    sd_event *loop;
     struct wire_zmq *endpoint;
     struct conductor *conductor;
+    struct agents_zmq_clients clients;
+    struct own_key *own;     /* NULL: no gate */
+    struct keyring *keyring; /* with a gate */
+    sd_event_source *due;    /* a key's time comes */
+    struct agents_zmq_refusals refusals;
+    duopoly_Envelope answer;
 };
+
+static int64_t now_s(void)
+{
+    return time(NULL);
+}
+
+static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struct key_holder *who,
+                             const duopoly_Envelope *envelope)
+{
+    duopoly_Refused *refused =
+        &wire_begin(&door->answer, duopoly_Envelope_refused_tag)->body.refused;
+    door->refusals.forbidden++;
+    refused->reason = duopoly_Reason_REASON_PERMISSION;
+    refused->sequence = envelope->sequence;
+    snprintf(refused->text, sizeof(refused->text), "an agent may not send '%s'",
+             wire_kind_name(envelope->which_body));
+    log_warning(LOG_FAULT_PEER, "key of %s: %s: refused, %s", who->name,
+                wire_kind_name(envelope->which_body), refused->text);
+    store_audit(conductor_store(door->conductor), who->name, wire_kind_name(envelope->which_body),
+                refused->text);
+    conductor_commit(door->conductor);
+    wire_zmq_send(door->endpoint, peer, WIRE_RESULT, &door->answer);
+}
 
 static void on_message(void *user, uint64_t peer, const char *identity,
                        const duopoly_Envelope *envelope)
 {
-    const struct agents_zmq *door = user;
-    conductor_message(door->conductor, peer, identity, envelope);
+    struct agents_zmq *door = user;
+    struct key_holder who;
+    if (!identity)
+        conductor_message(door->conductor, peer, NULL, envelope);
+    else if (keyring_holder(door->keyring, now_s(), identity, &who) < 0)
+        door->refusals.late++;
+    else if (who.role != ROLE_AGENT)
+        door->clients.message(door->clients.user, peer, &who, envelope);
+    else if (envelope->which_body && !role_may_send(ROLE_AGENT, envelope->which_body))
+        forbidden_refuse(door, peer, &who, envelope);
+    else
+        conductor_message(door->conductor, peer, who.name, envelope);
 }
 
 static void on_malformed(void *user, uint64_t peer, const struct err *err)
@@ -21,32 +70,205 @@ static void on_malformed(void *user, uint64_t peer, const struct err *err)
     conductor_malformed(door->conductor, peer, err->text);
 }
 
-int agents_zmq_open(sd_event *loop, const char *address, const struct wire_zmq_limits *limits,
-                    struct agents_zmq **ret_door, struct err *err)
+static void on_gone(void *user, uint64_t peer, bool cut)
 {
-    struct agents_zmq *door = calloc(1, sizeof(*door));
-    if (!door)
-        return err_sys(err, ENOMEM, "%s", address);
-    const struct wire_zmq_handler handler = {
-        .on_message = on_message, .on_malformed = on_malformed, .user = door};
-    int r = wire_zmq_listen(loop, address, limits, NULL, &handler, &door->endpoint, err);
-    if (r < 0) {
-        free(door);
-        return r;
+    const struct agents_zmq *door = user;
+    if (cut)
+        conductor_cut(door->conductor, peer);
+    door->clients.gone(door->clients.user, peer);
+}
+
+static void on_admit(void *user, const char *public, const char *address,
+                     char ret_identity[WIRE_USER_ID])
+{
+    struct agents_zmq *door = user;
+    const char *why, *identity = keyring_admit(door->keyring, now_s(), public, &why);
+    snprintf(ret_identity, WIRE_USER_ID, "%s", identity ? identity : "");
+    if (identity)
+        return;
+    door->refusals.unknown_keys++;
+    log_warning(LOG_FAULT_PEER, "a connection from %s is refused: %s (%.8s…)", address, why,
+                public);
+}
+
+static void on_unasked(void *user, const char *address, const char *why)
+{
+    struct agents_zmq *door = user;
+    door->refusals.unasked++;
+    log_warning(LOG_FAULT_PEER, "a connection%s%s is refused: %s", *address ? " from " : "",
+                address, why);
+}
+
+static void on_keep(void *user, const char *identity, const char *value)
+{
+    const struct agents_zmq *door = user;
+    store_set(conductor_store(door->conductor), STORE_KIND, identity, value);
+}
+
+static void on_cut(void *user, const char *identity)
+{
+    const struct agents_zmq *door = user;
+    wire_zmq_cut(door->endpoint, identity);
+}
+
+/* ---- the controller's own key ---- */
+
+static void own_keys_tell(const struct agents_zmq *door)
+{
+    duopoly_ControllerKeys keys;
+    own_key_public(door->own, &keys);
+    conductor_believe(door->conductor, &keys);
+}
+
+static void own_key_take_effect(struct agents_zmq *door)
+{
+    struct err err;
+    if (own_key_change(door->own, &err) < 0) {
+        log_error(LOG_FAULT_US, "%s", err.text);
+        return;
     }
-    *ret_door = door;
+    log_note("the controller's new key is in force; everybody connects anew");
+    own_keys_tell(door);
+    if (wire_zmq_listen_anew(door->endpoint, &err) == 0)
+        return;
+    log_error(LOG_FAULT_US, "%s", err.text);
+    sd_event_exit(door->loop, EXIT_FAILURE);
+}
+
+static int on_due(sd_event_source *source, uint64_t usec, void *user)
+{
+    struct agents_zmq *door = user;
+    (void)source, (void)usec;
+    if (own_key_due_s(door->own) <= now_s())
+        own_key_take_effect(door);
+    agents_zmq_keys_changed(door);
     return 0;
 }
 
-void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor)
+void agents_zmq_keys_changed(struct agents_zmq *door)
+{
+    int64_t key_s = keyring_expire(door->keyring, now_s()), own_s = own_key_due_s(door->own);
+    int64_t next_s = key_s < own_s ? key_s : own_s;
+    if (next_s == INT64_MAX) {
+        sd_event_source_set_enabled(door->due, SD_EVENT_OFF);
+        return;
+    }
+    /* One that could not take effect is tried again. */
+    if (next_s <= now_s())
+        next_s = now_s() + 1;
+    sd_event_source_set_time(door->due, (uint64_t)next_s * 1000000);
+    sd_event_source_set_enabled(door->due, SD_EVENT_ONESHOT);
+}
+
+int agents_zmq_rotate(struct agents_zmq *door, int64_t overlap_s, struct err *err)
+{
+    int r = own_key_make_next(door->own, now_s() + overlap_s, err);
+    if (r < 0)
+        return r;
+    own_keys_tell(door);
+    agents_zmq_keys_changed(door);
+    return 0;
+}
+
+void agents_zmq_own_keys(const struct agents_zmq *door, duopoly_ControllerKeys *ret_keys)
+{
+    own_key_public(door->own, ret_keys);
+}
+
+/* ---- its life ---- */
+
+static int no_gate_check(const struct settings *settings, struct err *err)
+{
+    if (settings->trust == SETTINGS_TRUST_EVERYBODY) {
+        log_warning(LOG_FAULT_CONFIGURATION,
+                    "whoever reaches %s may say that it is any agent (trust)", settings->listen);
+        return 0;
+    }
+    if (conf_address_is_loopback(settings->listen))
+        return 0;
+    return err_set(err, EPERM,
+                   "listen: %s can be reached by others, and %s/controller.key is not there: make "
+                   "it with `duopolyctl keys make controller --role controller --out %s`",
+                   settings->listen, settings->keys, settings->keys);
+}
+
+static int gate_open(struct agents_zmq *door, const struct settings *settings, struct err *err)
+{
+    const struct keyring_hooks hooks = {on_keep, on_cut, door};
+    int r = 0;
+    if (settings->trust == SETTINGS_TRUST_KEYS)
+        r = own_key_open(settings->keys, now_s(), &door->own, err);
+    if (r < 0 || !door->own)
+        return r < 0 ? r : no_gate_check(settings, err);
+    if ((r = keyring_create(&hooks, &door->keyring)) < 0)
+        return err_sys(err, -r, "the keys");
+    r = sd_event_add_time(door->loop, &door->due, CLOCK_REALTIME, UINT64_MAX, 1000, on_due, door);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(door->due, SD_EVENT_OFF);
+    return r < 0 ? err_sys(err, -r, "a timer") : 0;
+}
+
+int agents_zmq_open(sd_event *loop, const struct settings *settings,
+                    const struct wire_zmq_limits *limits, struct agents_zmq **ret_door,
+                    struct err *err)
+{
+    struct agents_zmq *door = calloc(1, sizeof(*door));
+    if (!door)
+        return err_sys(err, ENOMEM, "%s", settings->listen);
+    const struct wire_zmq_handler handler = {
+        .on_message = on_message, .on_malformed = on_malformed, .on_gone = on_gone, .user = door};
+    door->loop = sd_event_ref(loop);
+    int r = gate_open(door, settings, err);
+    if (r == 0) {
+        const struct wire_zmq_guard guard = {.own = door->own ? own_key_pair(door->own) : NULL,
+                                             .admit = on_admit,
+                                             .refused = on_unasked,
+                                             .user = door};
+        r = wire_zmq_listen(loop, settings->listen, limits, door->own ? &guard : NULL, &handler,
+                            &door->endpoint, err);
+    }
+    if (r < 0)
+        agents_zmq_close(door);
+    else
+        *ret_door = door;
+    return r;
+}
+
+static void key_load(void *user, const char *identity, const char *value)
+{
+    struct agents_zmq *door = user;
+    if (keyring_load(door->keyring, identity, value) < 0)
+        log_error(LOG_FAULT_US, "the store's key %s is none: it is left out", identity);
+}
+
+void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,
+                       const struct agents_zmq_clients *clients)
 {
     door->conductor = conductor;
+    door->clients = *clients;
+    if (!door->own)
+        return;
+    store_settings(conductor_store(conductor), STORE_KIND, key_load, door);
+    log_note("%u keys are known", keyring_count(door->keyring));
+    own_keys_tell(door);
+    agents_zmq_keys_changed(door);
 }
 
 int agents_zmq_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
 {
     const struct agents_zmq *door = user;
     return wire_zmq_send(door->endpoint, peer, WIRE_RESULT, envelope);
+}
+
+void agents_zmq_cut(void *user, uint64_t peer)
+{
+    const struct agents_zmq *door = user;
+    wire_zmq_cut_peer(door->endpoint, peer);
+}
+
+struct keyring *agents_zmq_keyring(const struct agents_zmq *door)
+{
+    return door->keyring;
 }
 
 const char *agents_zmq_address(const struct agents_zmq *door)
@@ -64,10 +286,19 @@ const struct wire_zmq_door_counters *agents_zmq_connections(const struct agents_
     return wire_zmq_connections(door->endpoint);
 }
 
+const struct agents_zmq_refusals *agents_zmq_refusals(const struct agents_zmq *door)
+{
+    return &door->refusals;
+}
+
 void agents_zmq_close(struct agents_zmq *door)
 {
     if (!door)
         return;
     wire_zmq_close(door->endpoint);
+    sd_event_source_disable_unref(door->due);
+    keyring_destroy(door->keyring);
+    own_key_close(door->own);
+    sd_event_unref(door->loop);
     free(door);
 }

@@ -311,6 +311,18 @@ void conductor_malformed(struct conductor *conductor, uint64_t peer, const char 
     run_all(conductor, false);
 }
 
+void conductor_cut(struct conductor *conductor, uint64_t peer)
+{
+    agents_cut(conductor->agents, peer);
+    run(conductor, false);
+}
+
+void conductor_believe(struct conductor *conductor, const duopoly_ControllerKeys *keys)
+{
+    agents_believe(conductor->agents, keys);
+    run(conductor, false);
+}
+
 int conductor_request(struct conductor *conductor, struct event *request,
                       struct decision *ret_rejection)
 {

@@ -53,6 +53,11 @@ void conductor_message(struct conductor *conductor, uint64_t peer, const char *i
                        const duopoly_Envelope *envelope);
 void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why);
 
+/* Who has this connection may not have it any more. */
+void conductor_cut(struct conductor *conductor, uint64_t peer);
+/* As agents_believe. */
+void conductor_believe(struct conductor *conductor, const duopoly_ControllerKeys *keys);
+
 /* A client's request, stepped at once; its `request` number is given here. 0: taken. −EPERM:
  * rejected, with the engine's reason in *ret_rejection. Not to be called from a hook. */
 int conductor_request(struct conductor *conductor, struct event *request,

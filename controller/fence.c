@@ -26,12 +26,15 @@ static int go_on_without(int r, struct err *err)
 int fence_files(const struct settings *settings, struct err *err)
 {
     char state[sizeof(settings->state)], log[sizeof(settings->recording.folder)];
-    char socket[sizeof(settings->socket)];
+    char socket[sizeof(settings->socket)], keys[sizeof(settings->keys)];
     strcpy(state, settings->state);
     strcpy(log, settings->recording.folder);
     strcpy(socket, settings->socket);
-    const struct confine_path paths[] = {
-        {state, true}, {dirname(socket), true}, {*log ? there(log) : state, true}};
+    strcpy(keys, settings->keys);
+    const struct confine_path paths[] = {{state, true},
+                                         {dirname(socket), true},
+                                         {*log ? there(log) : state, true},
+                                         {*keys ? there(keys) : state, true}};
     return go_on_without(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 

@@ -198,7 +198,7 @@ static int controller_open(struct controller *controller, const struct settings 
     if (r == 0)
         r = control_open(controller->loop, settings, &controller->control, err);
     if (r == 0)
-        r = agents_zmq_open(controller->loop, settings->listen, &limits, &controller->door, err);
+        r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err);
     if (r < 0)
         return r;
     hooks.send_user = controller->door;
@@ -209,8 +209,11 @@ static int controller_open(struct controller *controller, const struct settings 
         r = restoration_end(controller, backup, err);
     if (r < 0)
         return r;
-    agents_zmq_attach(controller->door, controller->conductor);
-    control_attach(controller->control, controller->conductor, controller->door);
+    const struct agents_zmq_clients clients = {control_remote_message, control_remote_gone,
+                                               controller->control};
+    if (control_attach(controller->control, controller->conductor, controller->door) < 0)
+        return err_sys(err, ENOMEM, "clients");
+    agents_zmq_attach(controller->door, controller->conductor, &clients);
     r = controller->fenced ? 0 : fence_calls(err);
     controller->fenced = r == 0;
     return r;

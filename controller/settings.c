@@ -283,19 +283,28 @@ static const struct conf_field bound_fields[] = {
 static const struct conf_section bound_section = {bound_fields, sizeof(struct settings_bounds),
                                                   NULL};
 
-/* The default group need not be there: then only root may talk to the daemon. */
+/* The default groups need not be there: then only root may talk to the daemon. */
 static int group_check(const char *text, struct err *err)
 {
-    if (strcmp(text, SETTINGS_GROUP) != 0 && !getgrnam(text))
+    if (strcmp(text, SETTINGS_GROUP) != 0 && strcmp(text, SETTINGS_READERS) != 0 && !getgrnam(text))
         return err_set(err, EINVAL, "there is no group '%s' on this host", text);
     return 0;
 }
 
+static const char *const trusts[] = {
+    [SETTINGS_TRUST_KEYS] = "keys", [SETTINGS_TRUST_EVERYBODY] = "everybody-who-connects", NULL};
 static const struct conf_field settings_fields[] = {
     CHECKED(settings, listen, "listen", "tcp://127.0.0.1:7600", conf_check_listen),
     CHECKED(settings, socket, "socket", "/run/duopoly/duopolyd.sock", conf_check_file),
     CHECKED(settings, group, "group", SETTINGS_GROUP, group_check),
+    CHECKED(settings, readers, "readers", SETTINGS_READERS, group_check),
     CHECKED(settings, state, "state", "/var/lib/duopoly", conf_check_folder),
+    STRING(settings, keys, "keys", "keys"),
+    {.name = "trust",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct settings, trust),
+     .choices = trusts,
+     .preset = "keys"},
     SECTION(settings, timers, "timers", &timer_section),
     SECTION(settings, recording, "log", &recording_section),
     SECTION(settings, store, "store", &store_section),
@@ -364,20 +373,25 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
 }
 
 /* A name stands for a folder in `state`. */
-static int recording_folder_resolve(struct settings *settings, struct err *err)
+static int folder_resolve(const struct settings *settings, const char *what, char folder[256],
+                          struct err *err)
 {
-    struct settings_recording *recording = &settings->recording;
-    char folder[sizeof(recording->folder) + sizeof(settings->state) + 1];
-    if (strcmp(recording->folder, "none") == 0)
-        strcpy(recording->folder, "");
-    if (!*recording->folder || *recording->folder == '/')
+    char whole[512];
+    if (!*folder || *folder == '/')
         return 0;
-    snprintf(folder, sizeof(folder), "%s/%s", settings->state, recording->folder);
-    if (strlen(folder) >= sizeof(recording->folder))
-        return err_set(err, EINVAL, "log: folder: %s is longer than %zu bytes", folder,
-                       sizeof(recording->folder) - 1);
-    strcpy(recording->folder, folder);
+    snprintf(whole, sizeof(whole), "%s/%s", settings->state, folder);
+    if (strlen(whole) >= 256)
+        return err_set(err, EINVAL, "%s: %s is longer than 255 bytes", what, whole);
+    strcpy(folder, whole);
     return 0;
+}
+
+static int folders_resolve(struct settings *settings, struct err *err)
+{
+    if (strcmp(settings->recording.folder, "none") == 0)
+        strcpy(settings->recording.folder, "");
+    int r = folder_resolve(settings, "log: folder", settings->recording.folder, err);
+    return r < 0 ? r : folder_resolve(settings, "keys", settings->keys, err);
 }
 
 int settings_load(const char *path, struct settings *ret_settings, struct err *err)
@@ -389,7 +403,7 @@ int settings_load(const char *path, struct settings *ret_settings, struct err *e
                  : conf_defaults(&settings_section, &settings, err);
     if (r < 0)
         return r;
-    if ((r = recording_folder_resolve(&settings, err)) < 0)
+    if ((r = folders_resolve(&settings, err)) < 0)
         return path ? err_prefix(err, "%s", path) : r;
     settings_engine(&settings, 1, &config);
     if ((r = engine_create(&config, &engine, err)) < 0)

@@ -11,7 +11,10 @@
 
 #define SETTINGS_RULE_OF_PRESET (MODE_RULE_STARVED + 1)
 
-#define SETTINGS_GROUP "duopoly"
+#define SETTINGS_GROUP   "duopoly"
+#define SETTINGS_READERS "duopoly-readers"
+
+enum { SETTINGS_TRUST_KEYS, SETTINGS_TRUST_EVERYBODY };
 
 struct settings_timers {
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
@@ -59,8 +62,10 @@ struct settings_bounds {
 struct settings {
     char listen[128];
     char socket[108];
-    char group[32];
+    char group[32], readers[32];
     char state[256];
+    char keys[256];
+    int trust; /* SETTINGS_TRUST_… */
     struct settings_timers timers;
     struct settings_recording recording;
     struct settings_store store;

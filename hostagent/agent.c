@@ -244,6 +244,7 @@ static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
 static int open_uplink(struct agent_parts *agent, struct err *err)
 {
     struct uplink_config config = {.controller = agent->settings->controller,
+                                   .key_path = agent->settings->key,
                                    .state_dir = agent->settings->state,
                                    .marks = agent->marks,
                                    .links = is_host(agent) ? &agent->links : NULL,

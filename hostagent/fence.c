@@ -18,17 +18,19 @@ static int go_on_without(int r, struct err *err)
 int fence_agent_files(const struct agent_settings *settings,
                       const struct settings_resolved *resolved, struct err *err)
 {
-    char measurements[FILES_PATH];
+    char measurements[FILES_PATH], key[FILES_PATH];
     if (geteuid() == 0) {
         log_note("nothing is fenced off: this agent runs as root");
         return 0;
     }
     files_path(measurements, "%s", settings->measurements);
+    files_path(key, "%s", settings->key);
     const struct confine_path paths[] = {
         {settings->state, true},
         {resolved->bpffs, true},
         {resolved->cgroup[0] ? resolved->cgroup : settings->state, true},
-        {measurements[0] ? dirname(measurements) : settings->state, true}};
+        {measurements[0] ? dirname(measurements) : settings->state, true},
+        {key[0] ? dirname(key) : settings->state, true}};
     return go_on_without(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 

@@ -190,6 +190,7 @@ static const struct conf_field settings_fields[] = {
      .choices = roles,
      .preset = "host"},
     CHECKED(agent_settings, controller, "tcp://127.0.0.1:7600", conf_check_connect),
+    CHECKED(agent_settings, key, "", conf_check_file),
     {.name = "address",
      .type = CONF_PARSED,
      .offset = offsetof(struct agent_settings, address),

@@ -47,7 +47,7 @@ struct settings_unit {
 };
 
 struct agent_settings {
-    char name[64], controller[256], rack[32], state[256], measurements[256];
+    char name[64], controller[256], key[256], rack[32], state[256], measurements[256];
     int role; /* duopoly_Role */
     int on_exit;
     struct mark_prefix address;

@@ -1,5 +1,6 @@
-/* A client of duopolyd on its Unix socket: one request, one answer, and job events as they come.
- * Shared by duopolyctl and drivers; the listening side is wire_unix.h.
+/* A client of duopolyd, on its Unix socket or over TCP with a key: one request, one answer, and job
+ * events as they come. Shared by duopolyctl and drivers; the listening sides are wire_unix.h and
+ * wire_zmq.h.
  *
  * Blocking, with a limit: every call that waits gives up after its time (CLIENT_TIMEOUT_MS for an
  * answer), since a local controller that says nothing for so long is stuck. Requests and answers
@@ -23,6 +24,13 @@ struct client;
 /* Connects. −ENOENT, −ECONNREFUSED: no controller there; −EACCES: not root and not in the socket's
  * group. */
 int client_open(const char *path, struct client **ret_client, struct err *err);
+
+/* Connects over TCP ("tcp://10.0.0.1:7600") with the key in that file (lib/keys.h), into which what
+ * the controller says of its own next key is written. −ECONNREFUSED, −ETIMEDOUT: no controller
+ * there; −EACCES: it does not take the key; −EPROTO: it is not the controller that the file
+ * believes; else as key_file_read. */
+int client_open_remote(const char *address, const char *key_path, struct client **ret_client,
+                       struct err *err);
 
 /* The envelope of the next request, emptied and of this kind; owned by the client, valid until the
  * next call of it. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,20 @@ static int check_address(const char *text, bool listen, struct err *err)
         return err_set(err, EINVAL, "this host has no %s %s to listen on",
                        r ? "address" : "interface", address.host);
     return 0;
+}
+
+bool conf_address_is_loopback(const char *text)
+{
+    struct address address;
+    unsigned char number[16];
+    if (address_split(text, &address, NULL) < 0)
+        return false;
+    if (strcmp(address.host, "lo") == 0)
+        return true;
+    int family = strcmp(address.host, "*") == 0 ? 0 : host_family(&address, number, NULL);
+    return family == AF_INET    ? number[0] == 127
+           : family == AF_INET6 ? memcmp(number, &in6addr_loopback, sizeof(number)) == 0
+                                : false;
 }
 
 int conf_check_listen(const char *text, struct err *err)

@@ -5,6 +5,8 @@
 
 #include "lib/err.h"
 
+#include <stdbool.h>
+
 /* tcp://HOST:PORT to listen on: HOST is *, an address or an interface of this host; PORT is 1 to
  * 65535, or * for a free one. */
 int conf_check_listen(const char *text, struct err *err);
@@ -26,3 +28,6 @@ int conf_check_program(const char *text, struct err *err);
 
 /* A network interface of this network namespace. */
 int conf_check_interface(const char *text, struct err *err);
+
+/* Whether an address to listen on, which passed its check, is reached from this host alone. */
+bool conf_address_is_loopback(const char *text);

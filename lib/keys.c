@@ -173,12 +173,22 @@ int key_file_write(const char *path, const struct key_file *file, struct err *er
     return r < 0 ? err_sys(err, -r, "%s cannot be written", path) : 0;
 }
 
-int key_file_learn(const char *path, struct key_file *file,
-                   const char controllers[KEY_CONTROLLERS][KEY_TEXT], struct err *err)
+_Static_assert(sizeof(((duopoly_ControllerKeys *)0)->keys) ==
+                   KEY_CONTROLLERS * sizeof(duopoly_KeyEntry),
+               "a controller tells as many keys as a file has room for");
+
+int key_file_learn(const char *path, struct key_file *file, const duopoly_ControllerKeys *keys,
+                   struct err *err)
 {
-    if (memcmp(file->controllers, controllers, sizeof(file->controllers)) == 0)
+    char controllers[KEY_CONTROLLERS][KEY_TEXT] = {0};
+    for (pb_size_t i = 0; i < keys->keys_count; i++) {
+        if (!key_text_valid(keys->keys[i].public_key))
+            return err_set(err, EINVAL, "the controller told a key of its own that is none");
+        strcpy(controllers[i], keys->keys[i].public_key);
+    }
+    if (!*controllers[0] || memcmp(file->controllers, controllers, sizeof(controllers)) == 0)
         return 0;
-    memcpy(file->controllers, controllers, sizeof(file->controllers));
+    memcpy(file->controllers, controllers, sizeof(controllers));
     return key_file_write(path, file, err);
 }
 

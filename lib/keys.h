@@ -50,9 +50,11 @@ int key_file_read(const char *path, struct key_file *ret_file, struct err *err);
 /* Writes it with mode 0600, synced, in the place of what was there. */
 int key_file_write(const char *path, const struct key_file *file, struct err *err);
 
-/* The file now knows `controllers` (as in key_file) and says so on disk. 0: nothing to do. */
-int key_file_learn(const char *path, struct key_file *file,
-                   const char controllers[KEY_CONTROLLERS][KEY_TEXT], struct err *err);
+/* What a controller says of its keys: the file now believes these, and says so on disk unless it did
+ * before. −EINVAL: these are none, and nothing is changed. When the disk does not take it, `file`
+ * has them all the same. */
+int key_file_learn(const char *path, struct key_file *file, const duopoly_ControllerKeys *keys,
+                   struct err *err);
 
 /* Leaves nothing of it in memory. */
 void key_file_wipe(struct key_file *file);

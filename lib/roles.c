@@ -49,6 +49,8 @@ static const uint8_t senders[] = {
     [KIND(explanation)] = CONTROLLER,
     [KIND(status)] = CONTROLLER,
     [KIND(job_event)] = CONTROLLER,
+    [KIND(controller_keys)] = CONTROLLER,
+    [KIND(audit_page)] = CONTROLLER,
 
     [KIND(acknowledge)] = AGENT | READ | CONTROLLER, /* says nothing but that its sender is there */
 
@@ -56,6 +58,8 @@ static const uint8_t senders[] = {
     [KIND(explain)] = READ,
     [KIND(get_status)] = READ,
     [KIND(watch)] = READ,
+    [KIND(get_controller_keys)] = READ,
+    [KIND(get_audit)] = READ,
 
     [KIND(submit_begin)] = WORK,
     [KIND(submit_stage)] = WORK,
@@ -73,6 +77,11 @@ static const uint8_t senders[] = {
     [KIND(drain_host)] = OPERATE,
     [KIND(set_policy)] = OPERATE,
     [KIND(forget_host)] = OPERATE,
+
+    [KIND(key_set)] = ADMIN,
+    [KIND(key_revoke)] = ADMIN,
+    [KIND(rotate_controller)] = ADMIN,
+    [KIND(store_care)] = ADMIN, /* writes a file on the controller's host */
 };
 
 const char *role_name(enum role role)

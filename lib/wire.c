@@ -91,6 +91,11 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(store_care);
         KIND(get_audit);
         KIND(audit_page);
+        KIND(key_set);
+        KIND(key_revoke);
+        KIND(rotate_controller);
+        KIND(get_controller_keys);
+        KIND(controller_keys);
         KIND(submit_credit);
         KIND(accepted);
         KIND(page);

@@ -30,7 +30,8 @@ struct client {
     size_t queued;
     bool ending; /* to be closed when the queue is empty */
     bool watching;
-    bool held;           /* not read */
+    bool held; /* not read */
+    enum wire_unix_standing standing;
     uint64_t moved_usec; /* when it last asked or took something */
 };
 
@@ -40,7 +41,7 @@ struct wire_unix {
     struct wire_unix_counters counters;
     struct sockaddr_un address;
     uid_t owner;
-    gid_t group; /* (gid_t)-1: none */
+    gid_t members, readers; /* (gid_t)-1: none */
     int fd;
     bool bound;
     sd_event_source *io, *tick;
@@ -130,7 +131,7 @@ int wire_unix_peer(const struct wire_unix *server, uint64_t id, struct wire_unix
     socklen_t size = sizeof(peer);
     if (!client || getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return -EHOSTUNREACH;
-    *ret_peer = (struct wire_unix_peer){peer.uid, peer.pid};
+    *ret_peer = (struct wire_unix_peer){peer.uid, peer.pid, client->standing};
     return 0;
 }
 
@@ -244,11 +245,13 @@ static int on_client(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-static bool in_group(int fd, gid_t group)
+static bool in_group(int fd, gid_t primary, gid_t group)
 {
     gid_t groups[GROUPS_MAX];
     socklen_t size = sizeof(groups);
-    if (group == (gid_t)-1 || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+    if (group == (gid_t)-1 || primary == group)
+        return group != (gid_t)-1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
         return false;
     for (size_t i = 0; i < size / sizeof(gid_t); i++)
         if (groups[i] == group)
@@ -256,17 +259,17 @@ static bool in_group(int fd, gid_t group)
     return false;
 }
 
-/* How many clients there may be already for this one to be served; 0: it is not permitted. */
-static int places_for(const struct wire_unix *server, int fd)
+static enum wire_unix_standing standing_of(const struct wire_unix *server, int fd)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return 0;
+        return UNIX_STRANGER;
     if (peer.uid == 0 || peer.uid == server->owner)
-        return UNIX_CLIENTS;
-    return peer.gid == server->group || in_group(fd, server->group) ? UNIX_CLIENTS - UNIX_FOR_ROOT
-                                                                    : 0;
+        return UNIX_ROOT;
+    return in_group(fd, peer.gid, server->members)   ? UNIX_MEMBER
+           : in_group(fd, peer.gid, server->readers) ? UNIX_READER
+                                                     : UNIX_STRANGER;
 }
 
 static int free_place(const struct wire_unix *server)
@@ -291,7 +294,7 @@ static void stranger_refuse(struct wire_unix *server, int fd, duopoly_Reason rea
     close(fd);
 }
 
-static void client_add(struct wire_unix *server, int fd)
+static void client_add(struct wire_unix *server, int fd, enum wire_unix_standing standing)
 {
     struct client *client = calloc(1, sizeof(*client));
     if (!client) {
@@ -301,6 +304,7 @@ static void client_add(struct wire_unix *server, int fd)
     client->server = server;
     client->id = ++server->generation * UNIX_CLIENTS + (uint64_t)free_place(server);
     client->fd = fd;
+    client->standing = standing;
     STAILQ_INIT(&client->queue);
     client_moved(client);
     server->clients[client->id % UNIX_CLIENTS] = client;
@@ -327,15 +331,15 @@ static int on_connection(sd_event_source *source, int listener, uint32_t revents
         listening_pause(server, errno);
         return 0;
     }
-    int places = places_for(server, fd);
-    if (!places)
+    enum wire_unix_standing standing = standing_of(server, fd);
+    if (standing == UNIX_STRANGER)
         stranger_refuse(server, fd, duopoly_Reason_REASON_PERMISSION,
-                        "only root and members of the socket's group may talk to this program");
-    else if (server->n_clients >= places)
+                        "only root and members of the socket's groups may talk to this program");
+    else if (server->n_clients >= UNIX_CLIENTS - (standing == UNIX_ROOT ? 0 : UNIX_FOR_ROOT))
         stranger_refuse(server, fd, duopoly_Reason_REASON_LIMIT,
                         "too many clients are connected; try again when one has gone");
     else
-        client_add(server, fd);
+        client_add(server, fd, standing);
     return 0;
 }
 
@@ -396,8 +400,11 @@ static int socket_bind(struct wire_unix *server, struct err *err)
     if (r < 0)
         return err_sys(err, code, "cannot listen on %s", path);
     server->bound = true;
-    if (chown(path, (uid_t)-1, server->group) < 0 ||
-        chmod(path, server->group == (gid_t)-1 ? 0600 : 0660) < 0 || listen(server->fd, 64) < 0)
+    const mode_t mode = server->readers != (gid_t)-1   ? 0666
+                        : server->members != (gid_t)-1 ? 0660
+                                                       : 0600;
+    if (chown(path, (uid_t)-1, server->members) < 0 || chmod(path, mode) < 0 ||
+        listen(server->fd, 64) < 0)
         return err_sys(err, errno, "cannot listen on %s", path);
     return 0;
 }
@@ -411,18 +418,24 @@ static int loop_join(struct wire_unix *server)
     return r < 0 ? r : sd_event_source_set_enabled(server->tick, SD_EVENT_ON);
 }
 
-int wire_unix_listen(sd_event *loop, const char *path, const char *group, uint64_t idle_ns,
-                     const struct wire_unix_handler *handler, struct wire_unix **ret_server,
-                     struct err *err)
+static gid_t group_of(const char *name)
+{
+    const struct group *entry = getgrnam(name);
+    return entry ? entry->gr_gid : (gid_t)-1;
+}
+
+int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
+                     uint64_t idle_ns, const struct wire_unix_handler *handler,
+                     struct wire_unix **ret_server, struct err *err)
 {
     struct wire_unix *server = calloc(1, sizeof(*server));
     if (!server)
         return err_sys(err, ENOMEM, "%s", path);
-    const struct group *entry = getgrnam(group);
     server->loop = sd_event_ref(loop);
     server->handler = *handler;
     server->owner = geteuid();
-    server->group = entry ? entry->gr_gid : (gid_t)-1;
+    server->members = group_of(groups->members);
+    server->readers = group_of(groups->readers);
     server->idle_usec = idle_ns / 1000;
     server->tick_usec = server->idle_usec / 4 < TICK_USEC ? server->idle_usec / 4 : TICK_USEC;
     server->fd = -1;

@@ -1,9 +1,10 @@
 /* The wire over a Unix socket (SOCK_SEQPACKET, one Envelope a packet): the listening side, in one
  * sd-event loop. Clients are duopolyctl and drivers on the same machine; their side is client.h.
  *
- * Who may: root, the user that the listener runs as, and members of one group, by the kernel's word
- * (SO_PEERCRED, SO_PEERGROUPS), besides the socket file's mode (0660, 0600 without a group). Others
- * are told so (Refused) and closed. One that asks nothing and takes nothing for the time given to
+ * Who may: root, the user that the listener runs as, and members of two groups, by the kernel's word
+ * (SO_PEERCRED, SO_PEERGROUPS), besides the socket file's mode (0600, 0660 with the first group,
+ * 0666 with the second). What each of them may is their owner's affair. Others are told so (Refused)
+ * and closed. One that asks nothing and takes nothing for the time given to
  * wire_unix_listen is closed; those that watch may be quiet while nothing waits for them. Requests
  * are answered in order. A client that has answers waiting is not read until it has taken them, so
  * it can never have more than UNIX_QUEUE of them but by watching; one that lets that many pile up
@@ -47,15 +48,20 @@ struct wire_unix_counters {
 };
 
 /* Listens at `path`, replacing a socket there that nobody listens on; −EADDRINUSE if somebody does.
- * `group` may not exist: then root only. `idle_ns`: see above. `handler` is copied. */
-int wire_unix_listen(sd_event *loop, const char *path, const char *group, uint64_t idle_ns,
-                     const struct wire_unix_handler *handler, struct wire_unix **ret_server,
-                     struct err *err);
+ * The groups may not exist: then nobody is in them. `idle_ns`: see above. `handler` is copied. */
+struct wire_unix_groups {
+    const char *members, *readers;
+};
+int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
+                     uint64_t idle_ns, const struct wire_unix_handler *handler,
+                     struct wire_unix **ret_server, struct err *err);
 
 /* Who connected, by the kernel's word. −EHOSTUNREACH: no such client. */
+enum wire_unix_standing { UNIX_STRANGER, UNIX_READER, UNIX_MEMBER, UNIX_ROOT };
 struct wire_unix_peer {
     uint32_t uid;
     int32_t pid;
+    enum wire_unix_standing standing; /* when it connected; the own user is as root */
 };
 int wire_unix_peer(const struct wire_unix *server, uint64_t client,
                    struct wire_unix_peer *ret_peer);

@@ -174,7 +174,7 @@ static void door_drain(void *user)
             endpoint->listening = event == ZMQ_EVENT_LISTENING;
         uint64_t gone = wire_zmq_door_event(endpoint->door, event, value, now_usec(endpoint));
         if (gone && endpoint->handler.on_gone)
-            endpoint->handler.on_gone(endpoint->handler.user, gone);
+            endpoint->handler.on_gone(endpoint->handler.user, gone, false);
     }
 }
 
@@ -473,9 +473,20 @@ int wire_zmq_listen_anew(struct wire_zmq *endpoint, struct err *err)
     return router_bind(endpoint, err);
 }
 
+static void peer_cut(void *user, uint64_t peer)
+{
+    const struct wire_zmq *endpoint = user;
+    endpoint->handler.on_gone(endpoint->handler.user, peer, true);
+}
+
 void wire_zmq_cut(struct wire_zmq *endpoint, const char *identity)
 {
-    wire_zmq_door_cut(endpoint->door, hash_of(identity));
+    wire_zmq_door_cut(endpoint->door, hash_of(identity), peer_cut, endpoint);
+}
+
+void wire_zmq_cut_peer(struct wire_zmq *endpoint, uint64_t peer)
+{
+    wire_zmq_door_cut_peer(endpoint->door, peer);
 }
 
 static int dealer_connect(struct wire_zmq *endpoint, struct err *err)

@@ -59,8 +59,9 @@ struct wire_zmq_handler {
     void (*on_up)(void *user);
     void (*on_down)(void *user);
     void *user;
-    /* ROUTER with limits; may be NULL. A peer that had said something is gone. */
-    void (*on_gone)(void *user, uint64_t peer);
+    /* ROUTER with limits; may be NULL where nothing is cut. A peer that had said something is gone,
+     * or its identity was cut. */
+    void (*on_gone)(void *user, uint64_t peer, bool cut);
     /* DEALER with keys; may be NULL. The controller does not take our key. */
     void (*on_refused)(void *user);
 };
@@ -97,9 +98,13 @@ int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_l
  * listens any more. */
 int wire_zmq_listen_anew(struct wire_zmq *endpoint, struct err *err);
 
-/* ROUTER with a guard: breaks the connections over which this identity has said something. What it
- * sent before may still be handed over; the guard decides whether it enters again. O(connections). */
+/* ROUTER with a guard: breaks the connections over which this identity has said something; on_gone
+ * is called before this returns. What it sent before may still be handed over; the guard decides
+ * whether it enters again. O(connections). */
 void wire_zmq_cut(struct wire_zmq *endpoint, const char *identity);
+
+/* ROUTER with limits: breaks the connection of this peer. on_gone follows. O(connections). */
+void wire_zmq_cut_peer(struct wire_zmq *endpoint, uint64_t peer);
 
 /* Connects as DEALER, with `keys` (copied; NULL: in plain text), and keeps trying, every 100 ms to
  * 2 s, until closed. Never fails because nobody listens. */

@@ -141,11 +141,25 @@ void wire_zmq_door_break(struct wire_zmq_door *door, int fd)
         door->counters.cut += connection_break(door, fd);
 }
 
-void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity)
+void wire_zmq_door_cut_peer(struct wire_zmq_door *door, uint64_t peer)
 {
     for (int fd = 0; fd < door->n; fd++)
-        if (door->connections[fd].open && door->connections[fd].identity == identity)
+        if (door->connections[fd].open && door->connections[fd].who == peer)
             wire_zmq_door_break(door, fd);
+}
+
+void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
+                       void (*each)(void *user, uint64_t peer), void *user)
+{
+    for (int fd = 0; fd < door->n; fd++) {
+        struct connection *connection = &door->connections[fd];
+        uint64_t peer = connection->who;
+        if (!connection->open || connection->identity != identity)
+            continue;
+        connection->who = connection->identity = 0;
+        wire_zmq_door_break(door, fd);
+        each(user, peer);
+    }
 }
 
 void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec)

@@ -50,8 +50,13 @@ uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, u
 void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
                          uint64_t now_usec);
 
-/* Ends the connections of this identity; the one with this descriptor. */
-void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity);
+/* Ends the connections of this identity, and tells each one's peer, whose end wire_zmq_door_event
+ * does not tell any more. */
+void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
+                       void (*each)(void *user, uint64_t peer), void *user);
+
+/* Ends the connection of this peer; the one with this descriptor. */
+void wire_zmq_door_cut_peer(struct wire_zmq_door *door, uint64_t peer);
 void wire_zmq_door_break(struct wire_zmq_door *door, int fd);
 
 /* Every DOOR_TICK_USEC. */

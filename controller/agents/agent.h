@@ -109,7 +109,8 @@ struct agents {
     STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
     STAILQ_HEAD(, agent) commit; /* whose messages the disk is taking */
     uint64_t committed;
-    struct agent *levelled; /* whose levels are in `levels` */
+    struct agent *levelled;          /* whose levels are in `levels` */
+    duopoly_ControllerKeys believed; /* none: there are no keys */
     duopoly_Envelope out, levels;
 };
 
@@ -159,6 +160,8 @@ void agent_beat_fire(struct timer *timer, int64_t now_ns);
 int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state);
 /* Tells the peer why and ends the session; its host counts as silent from now. */
 void agent_end(struct agent *agent, duopoly_Reason reason, const char *text);
+/* Tells it the keys of the controller that are to be believed, if there are any. */
+void agent_tell_keys(struct agent *agent);
 /* Answers a message of this kind with Refused, and counts. */
 void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
                   duopoly_Reason reason, const char *text);

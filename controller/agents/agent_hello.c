@@ -170,21 +170,24 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     timers_arm(agents->timers, &agent->beat, now_ns + agents->config.heartbeat_ns);
     agents->counters.sessions++;
     welcome_send(agent);
+    agent_tell_keys(agent);
 }
 
 /* An agent that another one keeps from its name says HELLO again and again: once is enough. */
 static void refusal_log(const struct agents *agents, const duopoly_Hello *hello,
-                        const struct agent_refusal *refusal)
+                        const char *identity, const struct agent_refusal *refusal)
 {
     struct agent *agent = agent_find(agents, hello->name);
-    bool rival = agent && refusal->reason == duopoly_Reason_REASON_IDENTITY;
+    bool impostor = identity && strcmp(identity, hello->name) != 0;
+    bool rival = agent && !impostor && refusal->reason == duopoly_Reason_REASON_IDENTITY;
     bool ours = refusal->reason == duopoly_Reason_REASON_EPOCH || rival;
     if (rival && agent->rival_told)
         return;
     if (rival)
         agent->rival_told = true;
-    log_warning(ours ? LOG_FAULT_CONFIGURATION : LOG_FAULT_PEER, "agent %s is refused: %s",
-                hello->name, refusal->text);
+    log_warning(ours ? LOG_FAULT_CONFIGURATION : LOG_FAULT_PEER, "agent %s%s%s is refused: %s",
+                hello->name, identity ? " with the key of " : "", identity ? identity : "",
+                refusal->text);
 }
 
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
@@ -199,7 +202,7 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
         refusal =
             (struct agent_refusal){duopoly_Reason_REASON_LIMIT, "the controller is out of memory"};
     if (refusal.reason != duopoly_Reason_REASON_NONE) {
-        refusal_log(agents, hello, &refusal);
+        refusal_log(agents, hello, identity, &refusal);
         agent_refuse(agents, peer, envelope, refusal.reason, refusal.text);
         return;
     }

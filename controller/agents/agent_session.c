@@ -322,6 +322,35 @@ void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const 
                      "this connection has no session; say HELLO");
 }
 
+void agents_cut(struct agents *agents, uint64_t peer)
+{
+    struct agent *agent;
+    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
+    if (!agent)
+        return;
+    agents->counters.ended++;
+    log_warning(LOG_FAULT_PEER, "the session with agent %s ends: its key is over", agent->name);
+    agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+}
+
+void agent_tell_keys(struct agent *agent)
+{
+    struct agents *agents = agent->agents;
+    if (!agents->believed.keys_count)
+        return;
+    wire_begin(&agents->out, duopoly_Envelope_controller_keys_tag)->body.controller_keys =
+        agents->believed;
+    agent_send(agent, &agents->out, false);
+}
+
+void agents_believe(struct agents *agents, const duopoly_ControllerKeys *keys)
+{
+    agents->believed = *keys;
+    for (uint32_t i = 0; i < agents->n; i++)
+        if (agents->order[i]->open)
+            agent_tell_keys(agents->order[i]);
+}
+
 void agents_malformed(struct agents *agents, uint64_t peer, const char *why)
 {
     struct agent *agent;

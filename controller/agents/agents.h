@@ -93,6 +93,12 @@ void agents_destroy(struct agents *agents);
 void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
                     const duopoly_Envelope *envelope);
 
+/* Who has this connection may not have it any more: its session ends. */
+void agents_cut(struct agents *agents, uint64_t peer);
+
+/* The keys of the controller that are to be believed: told to all now, and to each new session. */
+void agents_believe(struct agents *agents, const duopoly_ControllerKeys *keys);
+
 /* A message that could not be decoded. */
 void agents_malformed(struct agents *agents, uint64_t peer, const char *why);
 

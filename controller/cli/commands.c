@@ -1,5 +1,6 @@
 #include "controller/cli/commands.h"
 
+#include "controller/cli/keys.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/submit.h"
 #include "lib/number.h"
@@ -415,6 +416,9 @@ const struct command cli_commands[] = {
      2, 2, "", policy_check, run_policy},
     {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
+    {"keys", "make NAMES --role ROLE",
+     "also: keys list, revoke NAMES, rotate NAMES; w[1-9] is nine", 1, 2, "k", keys_check,
+     run_keys},
     {.name = NULL},
 };
 
@@ -443,5 +447,7 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --undo", command->name);
     if (request->id && !strchr(command->options, 'i'))
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
+    if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))
+        return err_set(err, EINVAL, "'%s' takes no --role, --out and --for", command->name);
     return command->check ? command->check(request, err) : 0;
 }

@@ -13,9 +13,10 @@
 struct request {
     const char *words[2]; /* the command's arguments */
     int n_words;
-    bool all;    /* -a: finished ones too */
-    bool undo;   /* --undo */
-    uint64_t id; /* --id, 0: not given */
+    bool all;                            /* -a: finished ones too */
+    bool undo;                           /* --undo */
+    const char *role, *folder, *lasting; /* --role, --out, --for; NULL: not given */
+    uint64_t id;                         /* --id, 0: not given */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. */
@@ -33,7 +34,9 @@ struct command {
     const char *arguments; /* as in a synopsis, "" for none */
     const char *help;
     int least_words, most_words;
-    const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id) it takes */
+    const char
+        *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out, --for)
+                            it takes */
     /* Checks the request without the controller; NULL: the number of words is all. −EINVAL is a
      * wrong argument. */
     int (*check)(const struct request *request, struct err *err);

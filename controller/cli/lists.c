@@ -1,6 +1,7 @@
 #include "controller/cli/lists.h"
 
 #include <string.h>
+#include <time.h>
 
 struct list {
     duopoly_ListOf of;
@@ -184,6 +185,36 @@ static uint64_t counter_rows(const duopoly_Page *page, struct writer *writer)
     return page->counters_count;
 }
 
+static const struct column key_columns[] = {
+    {"name", "NAME"},   {"serial", "SERIAL"}, {"role", "ROLE"},         {"state", "STATE"},
+    {"since", "SINCE"}, {"until", "UNTIL"},   {"public_key", "PUBLIC"}, {NULL, NULL}};
+
+static void time_cell(struct writer *writer, int64_t seconds)
+{
+    char words[32] = "";
+    struct tm parts;
+    time_t at = seconds;
+    if (seconds && gmtime_r(&at, &parts))
+        strftime(words, sizeof(words), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    writer_cell(writer, text_or_none(words));
+}
+
+static uint64_t key_rows(const duopoly_Page *page, struct writer *writer)
+{
+    for (pb_size_t i = 0; i < page->keys_count; i++) {
+        const duopoly_KeyRow *row = &page->keys[i];
+        writer_cell(writer, value_text(row->name));
+        writer_cell(writer, value_number(row->serial));
+        writer_cell(writer, value_text(row->role));
+        writer_cell(writer, value_text(row->state));
+        time_cell(writer, row->since_s);
+        time_cell(writer, row->until_s);
+        writer_cell(writer, value_text(row->public_key));
+    }
+    return page->keys_count;
+}
+
+const struct list list_of_keys = {duopoly_ListOf_LIST_KEYS, "keys", key_columns, key_rows};
 const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
 const struct list list_of_tasks = {duopoly_ListOf_LIST_TASKS, "tasks", task_columns, task_rows};
 const struct list list_of_hosts = {duopoly_ListOf_LIST_HOSTS, "hosts", host_columns, host_rows};

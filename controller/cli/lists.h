@@ -1,4 +1,4 @@
-/* The controller's lists as tables: jobs, tasks, hosts, counters. A list is read page by page with
+/* The controller's lists as tables: jobs, tasks, hosts, counters, keys. A list is read page by page with
  * a cursor; when the state moved on between pages the answer says `changed` (rows are then of
  * slightly different moments, none twice). */
 #pragma once
@@ -7,7 +7,7 @@
 #include "lib/client.h"
 
 struct list;
-extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_counters;
+extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_counters, list_of_keys;
 
 /* Asks for all pages and writes one table. `job` 0: of all jobs; `finished`: finished ones too. */
 int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,

@@ -1,15 +1,27 @@
 /* duopolyctl: what the controller does, and what it should do. */
 #include "controller/cli/commands.h"
+#include "controller/cli/keys.h"
+#include "lib/conf_check.h"
 #include "lib/program.h"
 
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_REFUSED = 1, EXIT_ARGUMENTS = 2, KEY_ID = 256, KEY_UNDO };
+enum {
+    EXIT_REFUSED = 1,
+    EXIT_ARGUMENTS = 2,
+    KEY_ID = 256,
+    KEY_UNDO,
+    KEY_CONTROLLER,
+    KEY_KEY,
+    KEY_ROLE,
+    KEY_OUT,
+    KEY_FOR
+};
 
 struct arguments {
-    const char *socket;
+    const char *socket, *controller, *key;
     const struct writer_form *form;
     const char *command;
     struct request request;
@@ -19,10 +31,15 @@ const char *argp_program_version = "duopolyctl " DUOPOLY_VERSION;
 
 static const struct argp_option options[] = {
     {"socket", 's', "PATH", 0, "the controller's socket (" CLIENT_SOCKET ")", 0},
+    {"controller", KEY_CONTROLLER, "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
+    {"key", KEY_KEY, "FILE", 0, "the key to show there (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units", 0},
     {"all", 'a', NULL, 0, "finished ones too (jobs, tasks)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
     {"undo", KEY_UNDO, NULL, 0, "take it back (drain)", 0},
+    {"role", KEY_ROLE, "ROLE", 0, "agent, scheduler, read-only, operator, admin (keys make)", 0},
+    {"out", KEY_OUT, "FOLDER", 0, "where key files go (keys make, rotate)", 0},
+    {"for", KEY_FOR, "TIME", 0, "the old key is good for so long, as 90s; 1 h (keys rotate)", 0},
     {0},
 };
 
@@ -60,6 +77,21 @@ static error_t option_take(int key, char *value, struct argp_state *state)
     case KEY_UNDO:
         arguments->request.undo = true;
         return 0;
+    case KEY_CONTROLLER:
+        arguments->controller = value;
+        return 0;
+    case KEY_KEY:
+        arguments->key = value;
+        return 0;
+    case KEY_ROLE:
+        arguments->request.role = value;
+        return 0;
+    case KEY_OUT:
+        arguments->request.folder = value;
+        return 0;
+    case KEY_FOR:
+        arguments->request.lasting = value;
+        return 0;
     case KEY_ID:
         number_argument(state, value, &arguments->request.id);
         return 0;
@@ -95,11 +127,27 @@ static char *commands_help(int key, const char *text, void *input)
     return help;
 }
 
+static int controller_check(const struct arguments *arguments, struct err *err)
+{
+    if (!arguments->controller != !arguments->key)
+        return err_set(err, EINVAL, "--controller and --key go together");
+    return arguments->controller ? conf_check_connect(arguments->controller, err) : 0;
+}
+
+static int controller_reach(const struct arguments *arguments, struct client **ret_client,
+                            struct err *err)
+{
+    return arguments->controller
+               ? client_open_remote(arguments->controller, arguments->key, ret_client, err)
+               : client_open(arguments->socket, ret_client, err);
+}
+
 static int command_run(const struct command *command, const struct arguments *arguments,
                        struct err *err)
 {
     struct client *client = NULL;
-    int r = client_open(arguments->socket, &client, err);
+    bool alone = command->run == run_keys && keys_alone(&arguments->request);
+    int r = alone ? 0 : controller_reach(arguments, &client, err);
     if (r < 0)
         return r;
     struct writer *writer = writer_new(arguments->form);
@@ -117,13 +165,14 @@ static int command_run(const struct command *command, const struct arguments *ar
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {options,
-                                     option_take,
-                                     "COMMAND [ARGUMENT]",
-                                     "Asks and tells the duopoly controller on this machine.\v",
-                                     NULL,
-                                     commands_help,
-                                     NULL};
+    static const struct argp argp = {
+        options,
+        option_take,
+        "COMMAND [ARGUMENT]",
+        "Asks and tells the duopoly controller on this machine, or elsewhere.\v",
+        NULL,
+        commands_help,
+        NULL};
     struct arguments arguments = {.socket = CLIENT_SOCKET, .form = &writer_form_text};
     const struct command *command;
     struct err err;
@@ -132,7 +181,8 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;
     if (command_find(arguments.command, &command, &err) < 0 ||
-        command_check(command, &arguments.request, &err) < 0) {
+        command_check(command, &arguments.request, &err) < 0 ||
+        controller_check(&arguments, &err) < 0) {
         fprintf(stderr, "duopolyctl: %s\n", err.text);
         return EXIT_ARGUMENTS;
     }

@@ -1,8 +1,10 @@
 #include "controller/clients/control.h"
 
 #include "controller/clients/explanation.h"
+#include "controller/clients/key_requests.h"
 #include "controller/clients/listing.h"
 #include "controller/clients/refusal.h"
+#include "controller/clients/remote.h"
 #include "controller/clients/status.h"
 #include "controller/clients/submission.h"
 #include "controller/endings.h"
@@ -33,19 +35,28 @@ struct guest {
     struct held_answer answer;
 };
 
+#define GUESTS (UNIX_CLIENTS + REMOTE_CLIENTS)
+
 struct control {
     struct wire_unix *server;
+    struct remote *remote;
     struct conductor *conductor;
-    const struct agents_zmq *door;
-    struct guest guests[UNIX_CLIENTS]; /* by the client's place, as in wire_unix.h */
+    struct agents_zmq *door;
+    struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
     uint64_t refused[AGENT_KINDS];
     uint64_t carer; /* the client that waits for the store's care */
     duopoly_Envelope answer, event;
 };
 
+static struct guest *place_of(struct control *control, uint64_t client)
+{
+    return &control->guests[client & REMOTE_BIT ? UNIX_CLIENTS + client % REMOTE_CLIENTS
+                                                : client % UNIX_CLIENTS];
+}
+
 static struct guest *guest_of(struct control *control, uint64_t client)
 {
-    struct guest *guest = &control->guests[client % UNIX_CLIENTS];
+    struct guest *guest = place_of(control, client);
     if (guest->client != client)
         *guest = (struct guest){.client = client};
     return guest;
@@ -61,15 +72,39 @@ __attribute__((format(printf, 2, 3))) static void accepted_answer(duopoly_Envelo
     va_end(ap);
 }
 
-/* Who a client is, in words. */
-static void client_say(const struct control *control, uint64_t client, char *text, size_t size)
+/* Who a client is, in words, and what he may. */
+static enum role client_say(const struct control *control, uint64_t client, char *text, size_t size)
 {
+    static const enum role roles[] = {[UNIX_STRANGER] = ROLE_NOBODY,
+                                      [UNIX_READER] = ROLE_READER,
+                                      [UNIX_MEMBER] = ROLE_OPERATOR,
+                                      [UNIX_ROOT] = ROLE_ADMIN};
+    const struct key_holder *who = remote_who(control->remote, client);
     struct wire_unix_peer peer = {0};
+    if (who) {
+        snprintf(text, size, "key of %s (%s)", who->name, role_name(who->role));
+        return who->role;
+    }
     if (wire_unix_peer(control->server, client, &peer) < 0)
         snprintf(text, size, "a client that has gone");
     else
         snprintf(text, size, "%suid %" PRIu32 " (process %" PRId32 ")", peer.uid ? "" : "root, ",
                  peer.uid, peer.pid);
+    return roles[peer.standing];
+}
+
+static int client_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope)
+{
+    return client & REMOTE_BIT ? remote_send(control->remote, client, envelope)
+                               : wire_unix_send(control->server, client, envelope);
+}
+
+static void client_hold(struct control *control, uint64_t client, bool hold)
+{
+    if (client & REMOTE_BIT)
+        remote_hold(control->remote, client, hold);
+    else
+        wire_unix_hold(control->server, client, hold);
 }
 
 /* Who, what, and what came of it: the answer. */
@@ -90,7 +125,7 @@ change_log(const struct control *control, uint64_t client, const char *format, .
 {
     const duopoly_Envelope *answer = &control->answer;
     bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
-    char asker[64], words[192], what[192];
+    char asker[128], words[192], what[192];
     va_list ap;
     va_start(ap, format);
     vsnprintf(words, sizeof(words), format, ap);
@@ -107,7 +142,7 @@ static void submission_audit(const struct control *control, const struct guest *
                              pb_size_t request)
 {
     const struct submission *submission = &guest->submission;
-    char asker[64], what[192];
+    char asker[128], what[192];
     struct job_view job;
     bool ends = control->answer.which_body != duopoly_Envelope_submit_credit_tag &&
                 (request != duopoly_Envelope_submit_prepare_tag ||
@@ -128,7 +163,7 @@ static void submission_audit(const struct control *control, const struct guest *
 static void cancel_answer(struct control *control, uint64_t client, uint64_t job)
 {
     struct decision rejection;
-    char asker[64];
+    char asker[128];
     client_say(control, client, asker, sizeof(asker));
     if (conductor_cancel(control->conductor, job, asker, &rejection) < 0) {
         rejection_answer(control->conductor, &rejection, job, &control->answer);
@@ -263,7 +298,7 @@ static void watch_answer(struct control *control, struct guest *guest, uint64_t 
         return;
     }
     guest->watching = true;
-    wire_unix_watch(control->server, guest->client);
+    wire_unix_watch(control->server, guest->client); /* others say that they are there */
     guest->watched = job;
     if (job)
         accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
@@ -314,7 +349,38 @@ static void care_answer(struct control *control, struct guest *guest, const duop
     guest->answer = (struct held_answer){
         .held = true, .cared = true, .request = duopoly_Envelope_store_care_tag};
     wire_copy(guest->answer.accepted.text, sizeof(guest->answer.accepted.text), to ? to : "");
-    wire_unix_hold(control->server, guest->client, true);
+    client_hold(control, guest->client, true);
+}
+
+/* The first and how many, as names that are made together have a name in common. */
+static void keys_log(const struct control *control, uint64_t client, const char *what,
+                     const duopoly_KeyEntry *keys, pb_size_t n)
+{
+    if (n > 1)
+        change_log(control, client, "%s %s to %s (%u)", what, keys[0].name, keys[n - 1].name, n);
+    else
+        change_log(control, client, "%s %s", what, n ? keys[0].name : "nobody");
+}
+
+/* One of a stream that began with another request, which was judged like this one. */
+static bool follows_another(pb_size_t kind)
+{
+    return kind > duopoly_Envelope_submit_begin_tag && kind <= duopoly_Envelope_submit_end_tag;
+}
+
+/* What his role does not let him do: refused before it is looked at. */
+static bool role_refuses(struct control *control, uint64_t client, pb_size_t kind)
+{
+    char asker[128];
+    enum role role = client_say(control, client, asker, sizeof(asker));
+    if (role_may_send(role, kind) || strcmp(wire_kind_name(kind), "unknown") == 0 ||
+        role_may_send(ROLE_AGENT, kind) || role_may_send(ROLE_CONTROLLER, kind))
+        return false; /* what is no request is refused as such */
+    refused_answer(&control->answer, duopoly_Reason_REASON_PERMISSION,
+                   "'%s' takes another role than %s", wire_kind_name(kind), role_name(role));
+    if (!follows_another(kind))
+        change_log(control, client, "%s", wire_kind_name(kind));
+    return true;
 }
 
 static void request_answer(struct control *control, struct guest *guest,
@@ -364,6 +430,23 @@ static void request_answer(struct control *control, struct guest *guest,
     case duopoly_Envelope_store_care_tag:
         care_answer(control, guest, &request->body.store_care);
         break;
+    case duopoly_Envelope_key_set_tag:
+        key_set_answer(control->door, &request->body.key_set, &control->answer);
+        keys_log(control, guest->client, request->body.key_set.rotate ? "keys rotate" : "keys make",
+                 request->body.key_set.keys, request->body.key_set.keys_count);
+        break;
+    case duopoly_Envelope_key_revoke_tag:
+        key_revoke_answer(control->door, &request->body.key_revoke, &control->answer);
+        keys_log(control, guest->client, "keys revoke", request->body.key_revoke.keys,
+                 request->body.key_revoke.keys_count);
+        break;
+    case duopoly_Envelope_rotate_controller_tag:
+        rotate_controller_answer(control->door, &request->body.rotate_controller, &control->answer);
+        change_log(control, guest->client, "keys rotate controller");
+        break;
+    case duopoly_Envelope_get_controller_keys_tag:
+        controller_keys_answer(control->door, &control->answer);
+        break;
     case duopoly_Envelope_watch_tag:
         watch_answer(control, guest, request->body.watch.job);
         break;
@@ -389,6 +472,9 @@ static bool is_change(pb_size_t kind)
     case duopoly_Envelope_drain_host_tag:
     case duopoly_Envelope_forget_host_tag:
     case duopoly_Envelope_set_policy_tag:
+    case duopoly_Envelope_key_set_tag:
+    case duopoly_Envelope_key_revoke_tag:
+    case duopoly_Envelope_rotate_controller_tag:
         return true;
     default:
         return false;
@@ -414,7 +500,7 @@ static void answer_send(struct control *control, uint64_t client, uint64_t seque
         control->answer.body.refused.sequence = sequence;
     }
     control->answer.epoch = conductor_epoch(control->conductor);
-    wire_unix_send(control->server, client, &control->answer);
+    client_send(control, client, &control->answer);
 }
 
 /* Hands over what the request put; whether its answer has to wait for the disk. */
@@ -433,7 +519,7 @@ static bool answer_hold(struct control *control, struct guest *guest,
                                          .sequence = request->sequence,
                                          .request = request->which_body,
                                          .accepted = control->answer.body.accepted};
-    wire_unix_hold(control->server, guest->client, true);
+    client_hold(control, guest->client, true);
     return true;
 }
 
@@ -463,7 +549,7 @@ static void held_look(struct control *control, struct guest *guest, const struct
         return;
     answer->held = false;
     answer_send(control, guest->client, answer->sequence, answer->request);
-    wire_unix_hold(control->server, guest->client, false);
+    client_hold(control, guest->client, false);
 }
 
 void control_stored(void *user)
@@ -471,7 +557,7 @@ void control_stored(void *user)
     struct control *control = user;
     struct err err;
     bool failed = store_failure(conductor_store(control->conductor), &err) < 0;
-    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++)
+    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++)
         if (guest->client && guest->answer.held && !guest->answer.cared)
             held_look(control, guest, failed ? &err : NULL);
 }
@@ -479,7 +565,7 @@ void control_stored(void *user)
 static void on_cared(void *user, const struct err *err, uint64_t rows)
 {
     struct control *control = user;
-    struct guest *guest = &control->guests[control->carer % UNIX_CLIENTS];
+    struct guest *guest = place_of(control, control->carer);
     struct held_answer *answer = &guest->answer;
     if (guest->client != control->carer || !answer->cared)
         return;
@@ -495,7 +581,7 @@ static void on_cared(void *user, const struct err *err, uint64_t rows)
     conductor_commit(control->conductor);
     answer_send(control, guest->client, 0, answer->request);
     *answer = (struct held_answer){.held = false};
-    wire_unix_hold(control->server, guest->client, false);
+    client_hold(control, guest->client, false);
 }
 
 static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
@@ -506,7 +592,8 @@ static void on_message(void *user, uint64_t client, const duopoly_Envelope *requ
         refused_answer(&control->answer, duopoly_Reason_REASON_VERSION,
                        "this controller speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
                        request->version);
-    else if (!store_refuses(control, client, request->which_body))
+    else if (!role_refuses(control, client, request->which_body) &&
+             !store_refuses(control, client, request->which_body))
         request_answer(control, guest, request);
     if (!guest->answer.held && !answer_hold(control, guest, request))
         answer_send(control, client, request->sequence, request->which_body);
@@ -523,12 +610,12 @@ static void on_close(void *user, uint64_t client)
 void control_job_ended(void *user, const duopoly_JobEvent *event)
 {
     struct control *control = user;
-    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++) {
+    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
         if (!guest->watching || (guest->watched && guest->watched != event->job))
             continue;
         wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event = *event;
         control->event.epoch = conductor_epoch(control->conductor);
-        wire_unix_send(control->server, guest->client, &control->event);
+        client_send(control, guest->client, &control->event);
     }
 }
 
@@ -539,9 +626,10 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     if (!control)
         return err_sys(err, ENOMEM, "%s", settings->socket);
     const struct wire_unix_handler handler = {on_message, on_close, control};
-    int r = wire_unix_listen(loop, settings->socket, settings->group,
-                             (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
-                             err);
+    const struct wire_unix_groups groups = {settings->group, settings->readers};
+    int r =
+        wire_unix_listen(loop, settings->socket, &groups, (uint64_t)settings->timers.client_idle_ns,
+                         &handler, &control->server, err);
     if (r < 0) {
         free(control);
         return r;
@@ -550,11 +638,30 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     return 0;
 }
 
-void control_attach(struct control *control, struct conductor *conductor,
-                    const struct agents_zmq *door)
+int control_attach(struct control *control, struct conductor *conductor, struct agents_zmq *door)
 {
+    const struct remote_hooks hooks = {.send = agents_zmq_send,
+                                       .cut = agents_zmq_cut,
+                                       .send_user = door,
+                                       .on_message = on_message,
+                                       .on_close = on_close,
+                                       .user = control};
     control->conductor = conductor;
     control->door = door;
+    return remote_create(&hooks, &control->remote);
+}
+
+void control_remote_message(void *user, uint64_t peer, const struct key_holder *who,
+                            const duopoly_Envelope *envelope)
+{
+    const struct control *control = user;
+    remote_message(control->remote, peer, who, envelope);
+}
+
+void control_remote_gone(void *user, uint64_t peer)
+{
+    const struct control *control = user;
+    remote_gone(control->remote, peer);
 }
 
 void control_close(struct control *control)
@@ -562,7 +669,8 @@ void control_close(struct control *control)
     if (!control)
         return;
     wire_unix_close(control->server);
-    for (struct guest *guest = control->guests; guest < control->guests + UNIX_CLIENTS; guest++)
+    remote_destroy(control->remote);
+    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++)
         submission_free(&guest->submission);
     free(control);
 }

@@ -1,5 +1,7 @@
-/* What duopolyctl and drivers talk to: requests on the Unix socket, answered in order, and job
- * events to those who watch.
+/* What duopolyctl and drivers talk to: requests on the Unix socket or over TCP (remote.h), answered
+ * in order, and job events to those who watch. Who may ask what is one table (lib/roles.h): root may
+ * what an admin may, the socket's group what an operator may, its readers may look; over TCP the key
+ * has a role.
  *
  * Every request is answered once: by what schemas/duopoly.proto names beside it, or by Refused with
  * a sentence. Kinds that are no request are refused and counted, unknown ones too (a client waits
@@ -23,8 +25,13 @@ struct control;
 /* Listens on settings' socket; the conductor is named by control_attach before the loop runs. */
 int control_open(sd_event *loop, const struct settings *settings, struct control **ret_control,
                  struct err *err);
-void control_attach(struct control *control, struct conductor *conductor,
-                    const struct agents_zmq *door);
+/* 0 or −ENOMEM. */
+int control_attach(struct control *control, struct conductor *conductor, struct agents_zmq *door);
+
+/* As agents_zmq_clients', `user` is the struct control. */
+void control_remote_message(void *user, uint64_t peer, const struct key_holder *who,
+                            const duopoly_Envelope *envelope);
+void control_remote_gone(void *user, uint64_t peer);
 
 /* As conductor_hooks.job_ended, `user` is the struct control. */
 void control_job_ended(void *user, const duopoly_JobEvent *event);

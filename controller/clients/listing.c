@@ -1,6 +1,7 @@
 #include "controller/clients/listing.h"
 
 #include "controller/agents/dispatch.h"
+#include "controller/clients/key_requests.h"
 #include "controller/clients/listing_counters.h"
 #include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
@@ -371,6 +372,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
             job_tasks_page(conductor, list, page);
         else
             running_page(conductor, list, page);
+        break;
+    case duopoly_ListOf_LIST_KEYS:
+        page->cursor = keys_page(sources->door, list->cursor, page);
         break;
     case duopoly_ListOf_LIST_HOSTS:
         hosts_page(conductor, list, page);

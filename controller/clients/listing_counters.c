@@ -99,6 +99,12 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "agents.idle", agents_zmq_connections(sources->door)->idle);
     tell(telling, "agents.refused", agents_zmq_connections(sources->door)->refused);
     tell(telling, "agents.pauses", agents_zmq_connections(sources->door)->pauses);
+    tell(telling, "agents.cut", agents_zmq_connections(sources->door)->cut);
+    const struct agents_zmq_refusals *refusals = agents_zmq_refusals(sources->door);
+    tell(telling, "keys.unknown", refusals->unknown_keys);
+    tell(telling, "keys.not_shown", refusals->unasked);
+    tell(telling, "keys.late", refusals->late + agents->nameless);
+    tell(telling, "keys.forbidden", refusals->forbidden);
     tell(telling, "clients.received", sources->clients->received);
     tell(telling, "clients.sent", sources->clients->sent);
     tell(telling, "clients.malformed", sources->clients->malformed);

@@ -334,6 +334,9 @@ void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope)
     case duopoly_Envelope_mode_tag:
         uplink_take_mode(uplink, envelope->body.mode.mode, envelope->body.mode.mode_sequence);
         break;
+    case duopoly_Envelope_controller_keys_tag:
+        uplink_key_learn(uplink, &envelope->body.controller_keys);
+        break;
     case 0:
         uplink->ignored++;
         break;

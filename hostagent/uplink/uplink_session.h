@@ -1,8 +1,10 @@
-/* What uplink_zmq.c (connection, session, time) and uplink_orders.c (orders and reports) share.
+/* What uplink_zmq.c (connection, session, time), uplink_orders.c (orders and reports) and uplink_key.c
+ * (the key file) share.
  * Nobody else includes it. */
 #pragma once
 
 #include "hostagent/uplink/uplink_zmq.h"
+#include "lib/keys.h"
 #include "lib/wire_zmq.h"
 
 #include <stdbool.h>
@@ -19,6 +21,8 @@ struct uplink {
     struct uplink_config config;
     char state_dir[FILES_PATH];
     struct tasks *tasks;
+    struct key_file key; /* without a name: none */
+    sd_event_source *key_watch;
     struct wire_zmq *endpoint;
     struct wire_session session;
     bool up;      /* the connection stands */
@@ -48,6 +52,15 @@ struct uplink {
 int uplink_send(struct uplink *uplink, enum wire_class class, bool changes_state);
 void uplink_end(struct uplink *uplink, const char *why);
 void uplink_take_lease(struct uplink *uplink, uint32_t lease_ms);
+
+/* A new connection now, in the place of the one that stands. */
+void uplink_connect_anew(struct uplink *uplink, const char *why);
+
+/* uplink_key.c */
+/* Reads the key and watches its file; nothing where there is none. */
+int uplink_key_open(struct uplink *uplink, sd_event *event, struct err *err);
+void uplink_key_learn(struct uplink *uplink, const duopoly_ControllerKeys *keys);
+void uplink_key_close(struct uplink *uplink);
 
 /* uplink_orders.c */
 void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope);

@@ -244,6 +244,26 @@ static void on_malformed(void *user, uint64_t peer, const struct err *err)
     log_warning(LOG_FAULT_PEER, "a message from the controller cannot be read: %s", err->text);
 }
 
+static void on_key_refused(void *user)
+{
+    struct uplink *uplink = user;
+    uplink->refused++;
+    log_warning(
+        LOG_FAULT_CONFIGURATION,
+        "the controller does not take the key of %s: it is revoked, over, or was never made",
+        uplink->key.name);
+}
+
+void uplink_connect_anew(struct uplink *uplink, const char *why)
+{
+    struct err err = {0};
+    uplink_end(uplink, why);
+    uplink->retry_ns = 0;
+    uplink->greeted = uplink->up = false;
+    if (wire_zmq_reconnect(uplink->endpoint, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+}
+
 static void keep_alive(struct uplink *uplink, uint64_t now)
 {
     if (uplink->open && now - uplink->sent_ns >= uplink->heartbeat_ns) {
@@ -255,13 +275,7 @@ static void keep_alive(struct uplink *uplink, uint64_t now)
     bool retry = uplink->retry_ns && now >= uplink->retry_ns;
     if (!silent && !retry)
         return;
-    if (silent)
-        uplink_end(uplink, "the controller is silent");
-    uplink->retry_ns = 0;
-    uplink->greeted = uplink->up = false;
-    struct err err = {0};
-    if (wire_zmq_reconnect(uplink->endpoint, &err) < 0)
-        log_error(LOG_FAULT_US, "%s", err.text);
+    uplink_connect_anew(uplink, "the controller is silent");
 }
 
 static void renew_marks(struct uplink *uplink, uint64_t now)
@@ -310,11 +324,14 @@ int uplink_open(const struct uplink_config *config, sd_event *event, struct upli
                                              .on_malformed = on_malformed,
                                              .on_up = on_up,
                                              .on_down = on_down,
+                                             .on_refused = on_key_refused,
                                              .user = uplink};
     int r = sd_event_add_time_relative(event, &uplink->tick, CLOCK_MONOTONIC, TICK_US, 1000,
                                        on_tick, uplink);
-    r = r < 0 ? err_sys(err, -r, "a timer")
-              : wire_zmq_connect(event, config->controller, NULL, &handler, &uplink->endpoint, err);
+    r = r < 0 ? err_sys(err, -r, "a timer") : uplink_key_open(uplink, event, err);
+    if (r >= 0)
+        r = wire_zmq_connect(event, config->controller, *uplink->key.name ? &uplink->key : NULL,
+                             &handler, &uplink->endpoint, err);
     if (r < 0) {
         uplink_close(uplink);
         return r;
@@ -328,6 +345,7 @@ void uplink_close(struct uplink *uplink)
     if (!uplink)
         return;
     sd_event_source_disable_unref(uplink->tick);
+    uplink_key_close(uplink);
     wire_zmq_close(uplink->endpoint);
     uplink_forget_results(uplink);
     uplink_forget_starts(uplink);

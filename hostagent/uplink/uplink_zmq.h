@@ -14,6 +14,9 @@
  * out by themselves, and tasks run on. A controller that says nothing for silent_ms is left and
  * sought again, for ever.
  *
+ * With a key only the controller that the key file names is obeyed. A new file in its place is taken
+ * up at once, by a new connection; what the controller says of its next key is written into it.
+ *
  * One thread, in the sd-event loop; nothing blocks. `tasks` may be NULL (role switch): orders on
  * attempts are counted as refused. Everything borrowed must outlive the uplink. */
 #pragma once
@@ -29,6 +32,7 @@
 
 struct uplink_config {
     const char *controller; /* tcp://ADDRESS:PORT */
+    const char *key_path;   /* "": in plain text */
     const char *state_dir;  /* keeps the epoch */
     duopoly_Hello hello;    /* versions, boot and sequence are filled here */
     struct marks *marks;

@@ -1,6 +1,6 @@
 """duopoly's own programs on a testbed's network: one controller, an agent per worker, one for the switch, and beside each
 worker's agent the replay's server. A cluster is started for one policy and ended before the next, so that every policy
-begins with empty queues and an empty memory."""
+begins with empty queues and an empty memory. All of them show keys, made anew each time."""
 
 import json
 import os
@@ -84,9 +84,11 @@ class Cluster:
     def up(self):
         self._install()
         self._make_directories()
+        self._make_keys("controller", "controller", os.path.join(self.state(network.CONTROLLER), "keys"))
         self._start(network.CONTROLLER, "duopolyd", "--config", self._write("duopolyd.yaml", self._controller_yaml()))
         system.wait_for(lambda: os.path.exists(self.socket) or self.check_alive(), READY_SECONDS,
                         "duopolyd's socket (its words: %s)" % os.path.join(self.logs, "duopolyd-c.log"))
+        self._make_keys(",".join([network.SWITCH] + self.net.hosts), "agent", self._key_folder())
         self._start(network.SWITCH, "duopoly-agent", "--replace", "--config",
                     self._write("agent-s.yaml", self._agent_yaml(network.SWITCH)))
         for host in self.net.hosts:
@@ -212,6 +214,12 @@ class Cluster:
             system.run("mount", "-t", "tmpfs", "-o", "mode=755,size=" + size, "duopoly-testbed", self.state(name))
         os.makedirs(self.net.instance.state["cgroup"], exist_ok=True)
 
+    def _make_keys(self, names, role, folder):
+        system.run(self.program("duopolyctl"), "-s", self.socket, "keys", "make", names, "--role", role, "--out", folder)
+
+    def _key_folder(self):
+        return os.path.join(self.directory, "keys")
+
     def state(self, name):
         """The state folder of a host's agent, or of the controller."""
         return os.path.join(self.directory, "state", name)
@@ -279,6 +287,7 @@ class Cluster:
                  "controller: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
                  "address: %s" % (network.SWITCH_ADDRESS if is_switch else self.net.addresses[name]),
                  "state: %s" % self.state(name),
+                 "key: %s" % os.path.join(self._key_folder(), name + ".key"),
                  "measurements: %s" % self._measurements(name),
                  "link:",
                  "  %s" % ("bridge: " + network.BRIDGE if is_switch else "uplink: eth0"),

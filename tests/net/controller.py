@@ -68,10 +68,19 @@ class Clock:
         self.socket.close()
 
 
-class Daemon:
-    """duopolyd with a folder of its own; `scripted` gives its time to the test. `log`: more of that section, None: nothing of it."""
+def read_key(path):
+    """A key file as a dictionary; `controller` is a list."""
+    words = [line.split() for line in pathlib.Path(path).read_text().splitlines() if not line.startswith("#")]
+    key = {word: value for word, value in words if word != "controller"}
+    key["controller"] = [value for word, value in words if word == "controller"]
+    return key
 
-    def __init__(self, scripted=False, config="", log="", files=None):
+
+class Daemon:
+    """duopolyd with a folder of its own; `scripted` gives its time to the test. `log`: more of that section, None: nothing of it.
+    `keys`: it has a key of its own, so that whoever connects needs one."""
+
+    def __init__(self, scripted=False, config="", log="", files=None, keys=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="duopoly-"))
         self.socket = self.folder / "s"
         self.scripted = scripted
@@ -84,6 +93,10 @@ class Daemon:
             folder = "" if "folder:" in log else f"folder: {self.folder}/log"
             self.extra = "log: {%s}\n%s" % (", ".join(filter(None, [folder, log])), config)
         self.files = files  # how many may be open, None: as here
+        if keys:
+            (self.folder / "state").mkdir()
+            subprocess.run([BUILD / "duopolyctl", "keys", "make", "controller", "--role", "controller", "--out",
+                            self.folder / "state" / "keys"], check=True, stdout=subprocess.DEVNULL)
         self.start()
 
     def start(self):
@@ -140,6 +153,18 @@ class Daemon:
         assert done.returncode == expect, done.stderr
         return json.loads(done.stdout) if expect == 0 else done.stderr
 
+    def key(self, name, role="agent"):
+        """Makes a key; its file."""
+        self.ctl("keys", "make", name, "--role", role, "--out", self.folder / "keys")
+        return self.folder / "keys" / f"{name}.key"
+
+    def remote(self, key, *words, expect=0):
+        """As ctl, over TCP."""
+        done = subprocess.run([BUILD / "duopolyctl", "--controller", self.address, "--key", key, "-j", *map(str, words)],
+                              capture_output=True, text=True, timeout=DEADLINE, check=False)
+        assert done.returncode == expect, done.stderr
+        return json.loads(done.stdout) if expect == 0 else done.stderr
+
     def counters(self, source="controller"):
         return {c["name"]: c["value"] for c in self.ctl("counters")["counters"] if c["source"] == source}
 
@@ -150,19 +175,25 @@ class Daemon:
 class Agent:
     """An agent by the schema alone: no code is shared with the controller."""
 
-    def __init__(self, daemon, name, slots=4, boot=1, hello_sequence=1, host=1):
+    def __init__(self, daemon, name, slots=4, boot=1, hello_sequence=1, host=1, key=None, address=None):
         import zmq
         self.zmq = zmq
         self.daemon = daemon
         self.name, self.slots, self.boot, self.hello_sequence, self.host = name, slots, boot, hello_sequence, host
         self.context = zmq.Context()
+        self.key = read_key(key) if key else None
+        self.address = address or daemon.address
         self.running = {}
         self.connect()
 
     def connect(self):
         self.socket = self.context.socket(self.zmq.DEALER)
         self.socket.setsockopt(self.zmq.LINGER, 0)
-        self.socket.connect(self.daemon.address)
+        if self.key:
+            self.socket.curve_publickey = self.key["public"].encode()
+            self.socket.curve_secretkey = self.key["secret"].encode()
+            self.socket.curve_serverkey = self.key["controller"][0].encode()
+        self.socket.connect(self.address)
         self.sent = self.effected = 0
         self.epoch = 0
 

@@ -2,7 +2,9 @@
 #include "tests/unit/test.h"
 
 #include "controller/cli/commands.h"
+#include "controller/cli/keys.h"
 #include "controller/cli/lists.h"
+#include "controller/cli/names.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -60,6 +62,59 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(check("jobs", 0, NULL, undo), -EINVAL);
     assert_int_equal(check("cancel", 1, "1", id), -EINVAL);
     assert_int_equal(check("drain", 1, "a host", plain), -EINVAL);
+}
+
+static int keys(const char *what, const char *names, const char *role, const char *lasting)
+{
+    struct request request = {.words = {what, names}, .n_words = names ? 2 : 1};
+    struct err err;
+    request.role = role;
+    request.lasting = lasting;
+    return keys_check(&request, &err);
+}
+
+static void wrong_words_about_keys_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(keys("list", NULL, NULL, NULL), 0);
+    assert_int_equal(keys("make", "w[1-3]", "agent", NULL), 0);
+    assert_int_equal(keys("make", "controller", "controller", NULL), 0);
+    assert_int_equal(keys("rotate", "w1", NULL, "90 s"), 0);
+    assert_int_equal(keys("rotate", "controller", NULL, "1 h"), 0);
+    assert_int_equal(keys("revoke", "w1,w2", NULL, NULL), 0);
+    assert_int_equal(keys("burn", "w1", NULL, NULL), -EINVAL);
+    assert_int_equal(keys("list", "w1", NULL, NULL), -EINVAL);
+    assert_int_equal(keys("make", NULL, "agent", NULL), -EINVAL);
+    assert_int_equal(keys("make", "w1", NULL, NULL), -EINVAL);
+    assert_int_equal(keys("make", "w1", "king", NULL), -EINVAL);
+    assert_int_equal(keys("make", "w1", "controller", NULL), -EINVAL);
+    assert_int_equal(keys("make", "controller", "agent", NULL), -EINVAL);
+    assert_int_equal(keys("make", "w1", "agent", "1 h"), -EINVAL);
+    assert_int_equal(keys("rotate", "w1", "agent", NULL), -EINVAL);
+    assert_int_equal(keys("rotate", "w1", NULL, "soon"), -EINVAL);
+    assert_int_equal(keys("revoke", "w[3-1]", NULL, NULL), -EINVAL);
+}
+
+static void names_are_written_in_ranges(void **state)
+{
+    static const char *const wrong[] = {"",       "a,",      ",a",        "w[1-2", "w[1]",
+                                        "w[2-1]", "w[-1-2]", "a b",       "a/b",   "w[1-2]x[1-2]",
+                                        "w[a-b]", "w[1-2]]", "w[1-10001]"};
+    struct names names;
+    struct err err;
+    (void)state;
+    assert_int_equal(names_expand("s,w[9-11],r[08-10]b", &names, &err), 0);
+    const char *const expected[] = {"s", "w9", "w10", "w11", "r08b", "r09b", "r10b"};
+    assert_int_equal(names.n, sizeof(expected) / sizeof(expected[0]));
+    for (size_t i = 0; i < names.n; i++)
+        assert_string_equal(names.at[i], expected[i]);
+    names_free(&names);
+    assert_int_equal(names_expand("w[1-10000]", &names, &err), 0);
+    assert_int_equal(names.n, NAMES_MAX);
+    assert_string_equal(names.at[NAMES_MAX - 1], "w10000");
+    names_free(&names);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(names_expand(wrong[i], &names, &err), -EINVAL);
 }
 
 /* Every command says what it is for and has something to run. */
@@ -225,10 +280,16 @@ static void values_have_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_are_read),       cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(the_table_is_whole),   cmocka_unit_test(text_is_for_people),
-        cmocka_unit_test(json_is_for_programs), cmocka_unit_test(every_form_keeps_the_contract),
-        cmocka_unit_test(values_have_words),    cmocka_unit_test(a_failed_job_shows_its_reason),
+        cmocka_unit_test(tasks_are_read),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(wrong_words_about_keys_are_refused),
+        cmocka_unit_test(names_are_written_in_ranges),
+        cmocka_unit_test(the_table_is_whole),
+        cmocka_unit_test(text_is_for_people),
+        cmocka_unit_test(json_is_for_programs),
+        cmocka_unit_test(every_form_keeps_the_contract),
+        cmocka_unit_test(values_have_words),
+        cmocka_unit_test(a_failed_job_shows_its_reason),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

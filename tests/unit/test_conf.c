@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/conf.h"
+#include "lib/conf_check.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -202,12 +203,30 @@ static void numbers_hold_their_properties(void **state)
     }
 }
 
+static void loopback_is_told_from_what_others_reach(void **state)
+{
+    static const char *const ours[] = {"tcp://127.0.0.1:7600", "tcp://127.9.9.9:*",
+                                       "tcp://[::1]:7600", "tcp://lo:7600"};
+    static const char *const others[] = {
+        "tcp://*:7600",           "tcp://10.0.0.1:7600", "tcp://0.0.0.0:7600",   "tcp://[::]:7600",
+        "tcp://[fd00::1]:7600",   "tcp://eth0:7600",     "tcp://localhost:7600", "nonsense",
+        "tcp://[::ffff:7f00:1]:1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        assert_true(conf_address_is_loopback(ours[i]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(conf_address_is_loopback(others[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_parsed),           cmocka_unit_test(everything_binds),
-        cmocka_unit_test(wrong_files_are_refused_whole), cmocka_unit_test(files_are_read),
+        cmocka_unit_test(defaults_are_parsed),
+        cmocka_unit_test(everything_binds),
+        cmocka_unit_test(wrong_files_are_refused_whole),
+        cmocka_unit_test(files_are_read),
         cmocka_unit_test(numbers_hold_their_properties),
+        cmocka_unit_test(loopback_is_told_from_what_others_reach),
     };
     return cmocka_run_group_tests_name("conf", tests, NULL, NULL);
 }

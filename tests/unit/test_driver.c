@@ -120,6 +120,7 @@ static int on_child(sd_event_source *s, const siginfo_t *info, void *context)
 
 static void set_up(struct scene *scene, const char *workload)
 {
+    const struct wire_unix_groups nobody = {"", ""};
     const struct wire_unix_handler handler = {on_message, on_close, scene};
     struct err err = {0};
     sigset_t set;
@@ -138,7 +139,7 @@ static void set_up(struct scene *scene, const char *workload)
     sigprocmask(SIG_BLOCK, &set, NULL);
     assert_int_equal(sd_event_new(&scene->event), 0);
     deadline_set(scene->event, DEADLINE_USEC);
-    if (wire_unix_listen(scene->event, scene->socket, "", UINT64_C(60000000000), &handler,
+    if (wire_unix_listen(scene->event, scene->socket, &nobody, UINT64_C(60000000000), &handler,
                          &scene->server, &err) < 0)
         fail_msg("%s", err.text);
 }

@@ -44,9 +44,9 @@ static void on_malformed(void *user, uint64_t peer, const struct err *err)
     fail_msg("%s", err->text);
 }
 
-static void on_gone(void *user, uint64_t peer)
+static void on_gone(void *user, uint64_t peer, bool cut)
 {
-    (void)user;
+    (void)user, (void)cut;
     router.gone = peer;
 }
 
@@ -238,12 +238,16 @@ static void a_key_file_is_read_as_it_was_written(void **state)
     assert_int_equal(status.st_mode & 07777, 0600);
     assert_int_equal(key_file_read(path_of("w1.key"), &read, NULL), 0);
     assert_memory_equal(&read, &agent, sizeof(agent));
-    strcpy(read.controllers[1], next.public);
-    assert_int_equal(
-        key_file_learn(path_of("w1.key"), &agent, (const char(*)[KEY_TEXT])read.controllers, NULL),
-        0);
+    duopoly_ControllerKeys told = {.keys_count = 2};
+    strcpy(told.keys[0].public_key, own.public);
+    strcpy(told.keys[1].public_key, next.public);
+    assert_int_equal(key_file_learn(path_of("w1.key"), &agent, &told, NULL), 0);
     assert_int_equal(key_file_read(path_of("w1.key"), &read, NULL), 0);
+    assert_string_equal(read.controllers[0], own.public);
     assert_string_equal(read.controllers[1], next.public);
+    strcpy(told.keys[1].public_key, "nonsense");
+    assert_int_equal(key_file_learn(path_of("w1.key"), &agent, &told, NULL), -EINVAL);
+    assert_string_equal(agent.controllers[1], next.public);
 }
 
 static void a_key_that_others_can_read_is_refused(void **state)

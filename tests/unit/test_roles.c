@@ -24,18 +24,19 @@ static const char *const of_agents[] = {"hello",
                                         "host_room",
                                         "acknowledge",
                                         NULL};
-static const char *const of_readers[] = {"list",        "explain",   "get_status", "watch",
-                                         "acknowledge", "get_audit", NULL};
+static const char *const of_readers[] = {"list",      "explain",     "get_status",
+                                         "watch",     "acknowledge", "get_controller_keys",
+                                         "get_audit", NULL};
 static const char *const of_schedulers[] = {"submit_begin",  "submit_stage", "submit_tasks",
                                             "submit_bytes",  "submit_end",   "submit_prepare",
                                             "submit_commit", "cancel_job",   NULL};
 static const char *const of_operators[] = {"drain_host", "set_policy", "forget_host", NULL};
-static const char *const of_admins[] = {"store_care", NULL};
+static const char *const of_admins[] = {"key_set", "key_revoke", "rotate_controller", "store_care",
+                                        NULL};
 static const char *const of_the_controller[] = {
-    "welcome",     "refused",       "lease",      "start",  "start_inputs",
-    "stop",        "levels",        "mode",       "forget", "ask_attempt",
-    "acknowledge", "submit_credit", "accepted",   "page",   "explanation",
-    "status",      "job_event",     "audit_page", NULL};
+    "welcome",     "refused", "lease",       "start",       "start_inputs",    "stop",     "levels",
+    "mode",        "forget",  "ask_attempt", "acknowledge", "submit_credit",   "accepted", "page",
+    "explanation", "status",  "job_event",   "audit_page",  "controller_keys", NULL};
 
 static bool stands_in(const char *const *names, const char *name)
 {

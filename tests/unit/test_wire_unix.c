@@ -77,6 +77,8 @@ static void *run(void *user)
     return NULL;
 }
 
+static const struct wire_unix_groups nobody = {"duopoly", "nobody has this"};
+
 static int server_open_with(const char *group, uint64_t idle_ns)
 {
     struct wire_unix_handler handler = {on_message, on_close, NULL};
@@ -87,7 +89,8 @@ static int server_open_with(const char *group, uint64_t idle_ns)
     fixture.flood = 0;
     fixture.closed = 0;
     assert_true(sd_event_new(&fixture.loop) >= 0);
-    if (wire_unix_listen(fixture.loop, fixture.path, group, idle_ns, &handler, &fixture.server,
+    const struct wire_unix_groups groups = {group, "nobody has this"};
+    if (wire_unix_listen(fixture.loop, fixture.path, &groups, idle_ns, &handler, &fixture.server,
                          &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(pipe(fixture.stop), 0);
@@ -341,10 +344,10 @@ static void a_socket_in_use_is_not_taken(void **state)
     sd_event *loop;
     assert_true(sd_event_new(&loop) >= 0);
     assert_int_equal(
-        wire_unix_listen(loop, fixture.path, "duopoly", IDLE_NS, &handler, &second, &err),
+        wire_unix_listen(loop, fixture.path, &nobody, IDLE_NS, &handler, &second, &err),
         -EADDRINUSE);
     assert_int_equal(
-        wire_unix_listen(loop, fixture.folder, "duopoly", IDLE_NS, &handler, &second, &err),
+        wire_unix_listen(loop, fixture.folder, &nobody, IDLE_NS, &handler, &second, &err),
         -EADDRINUSE);
     assert_int_equal(access(fixture.path, F_OK), 0);
 
@@ -355,7 +358,7 @@ static void a_socket_in_use_is_not_taken(void **state)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     close(fd);
-    assert_int_equal(wire_unix_listen(loop, left, "duopoly", IDLE_NS, &handler, &second, &err), 0);
+    assert_int_equal(wire_unix_listen(loop, left, &nobody, IDLE_NS, &handler, &second, &err), 0);
     wire_unix_close(second);
     sd_event_unref(loop);
 }

@@ -1,0 +1,15 @@
+/* What admins ask about keys, and everybody about the controller's: the answers, from the keyring of
+ * the gate (agents_zmq.h). Only public halves come by here. Where there is no gate there are no
+ * keys, and changes are refused with a sentence. */
+#pragma once
+
+#include "controller/agents_zmq.h"
+
+/* Each fills `answer`: Accepted or Refused; ControllerKeys; a Page. */
+void key_set_answer(struct agents_zmq *door, const duopoly_KeySet *set, duopoly_Envelope *answer);
+void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke,
+                       duopoly_Envelope *answer);
+void rotate_controller_answer(struct agents_zmq *door, const duopoly_RotateController *rotate,
+                              duopoly_Envelope *answer);
+void controller_keys_answer(const struct agents_zmq *door, duopoly_Envelope *answer);
+uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, duopoly_Page *page);

@@ -1,0 +1,222 @@
+/* A client from elsewhere: a ZeroMQ DEALER that shows a key and believes one of the controller's keys
+ * that its file names.
+ *
+ * A connection that breaks is the end, as on a Unix socket: ZeroMQ would connect again, but what was
+ * asked over the old one is not answered over the new one. While it waits a client says every few
+ * seconds that it is there, since the controller ends connections that say nothing. */
+#include "lib/client_transport.h"
+#include "lib/keys.h"
+#include "lib/wire.h"
+#include "lib/wire_zmq_curve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#define ALIVE_MS 5000
+#define QUEUE    1024
+
+struct wire {
+    void *context, *data, *monitor;
+    int tries; /* name their monitors: ZeroMQ gives a name free later */
+    int64_t spoke_ms;
+    size_t alive_length;
+    uint8_t alive[64]; /* an Acknowledge */
+};
+
+static int event_take(const struct wire *wire)
+{
+    zmq_msg_t frame;
+    uint16_t event = 0;
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&frame, wire->monitor, ZMQ_DONTWAIT) >= (int)sizeof(event))
+        memcpy(&event, zmq_msg_data(&frame), sizeof(event));
+    zmq_msg_close(&frame);
+    while (event && zmq_recv(wire->monitor, NULL, 0, ZMQ_DONTWAIT) < 0 && zmq_errno() == EINTR)
+        ;
+    return event;
+}
+
+static int zmq_wire_send(void *user, const uint8_t *bytes, size_t length)
+{
+    struct wire *wire = user;
+    if (zmq_send(wire->data, bytes, length, ZMQ_DONTWAIT) < 0)
+        return zmq_errno() == EINTR ? -EAGAIN : -zmq_errno();
+    wire->spoke_ms = client_monotonic_ms();
+    return 0;
+}
+
+static ssize_t zmq_wire_receive(void *user, uint8_t *buffer, size_t size)
+{
+    const struct wire *wire = user;
+    int length = zmq_recv(wire->data, buffer, size, ZMQ_DONTWAIT);
+    if (length >= 0)
+        return (size_t)length <= size ? length : -EMSGSIZE;
+    if (zmq_errno() != EAGAIN && zmq_errno() != EINTR)
+        return -zmq_errno();
+    /* What came before the end was read before it is told. */
+    return event_take(wire) ? -ECONNRESET : -EAGAIN;
+}
+
+static int zmq_wire_wait(void *user, short events, int64_t deadline_ms)
+{
+    struct wire *wire = user;
+    zmq_pollitem_t items[] = {
+        {.socket = wire->data, .events = events & POLLOUT ? ZMQ_POLLOUT : ZMQ_POLLIN},
+        {.socket = wire->monitor, .events = ZMQ_POLLIN}};
+    int64_t alive_ms = wire->spoke_ms + ALIVE_MS;
+    bool to_deadline = deadline_ms >= 0 && deadline_ms <= alive_ms;
+    int n = zmq_poll(items, 2, client_left_ms(to_deadline ? deadline_ms : alive_ms));
+    if (n < 0)
+        return zmq_errno() == EINTR ? 0 : -zmq_errno();
+    if (n == 0 && to_deadline)
+        return -ETIMEDOUT;
+    if (n == 0)
+        zmq_wire_send(wire, wire->alive, wire->alive_length);
+    return 0;
+}
+
+static int zmq_wire_fd(void *user)
+{
+    const struct wire *wire = user;
+    int fd = -1;
+    size_t size = sizeof(fd);
+    zmq_getsockopt(wire->data, ZMQ_FD, &fd, &size);
+    return fd;
+}
+
+static void sockets_close(struct wire *wire)
+{
+    if (wire->monitor)
+        zmq_close(wire->monitor);
+    if (wire->data)
+        zmq_close(wire->data);
+    wire->monitor = wire->data = NULL;
+}
+
+static void zmq_wire_close(void *user)
+{
+    struct wire *wire = user;
+    sockets_close(wire);
+    if (wire->context)
+        zmq_ctx_term(wire->context);
+    free(wire);
+}
+
+static bool options_set(const struct wire *wire, const char *address)
+{
+    static const struct {
+        int name, value;
+    } options[] = {{ZMQ_LINGER, 0}, {ZMQ_IMMEDIATE, 1}, {ZMQ_SNDHWM, QUEUE}, {ZMQ_RCVHWM, QUEUE}};
+    const int64_t most = WIRE_MAX_BYTES;
+    const int ipv6 = strchr(address, '[') != NULL;
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (zmq_setsockopt(wire->data, options[i].name, &options[i].value, sizeof(int)) < 0)
+            return false;
+    return zmq_setsockopt(wire->data, ZMQ_MAXMSGSIZE, &most, sizeof(most)) == 0 &&
+           zmq_setsockopt(wire->data, ZMQ_IPV6, &ipv6, sizeof(ipv6)) == 0;
+}
+
+/* Connects to who holds that key, and waits until it is known whether this went well: 0, or the
+ * event with which it did not, or −errno. */
+static int connection_try(struct wire *wire, const char *address, const struct key_file *keys,
+                          const char *controller, int64_t deadline_ms)
+{
+    const int events = WIRE_ZMQ_REFUSALS | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
+                       ZMQ_EVENT_CLOSED;
+    char name[64];
+    snprintf(name, sizeof(name), "inproc://connection-%d", wire->tries++);
+    sockets_close(wire);
+    wire->data = zmq_socket(wire->context, ZMQ_DEALER);
+    wire->monitor = zmq_socket(wire->context, ZMQ_PAIR);
+    if (!wire->data || !wire->monitor || !options_set(wire, address) ||
+        wire_zmq_curve_show(wire->data, &keys->pair, controller) < 0 ||
+        zmq_socket_monitor(wire->data, name, events) < 0 || zmq_connect(wire->monitor, name) < 0 ||
+        zmq_connect(wire->data, address) < 0)
+        return -zmq_errno();
+    zmq_pollitem_t item = {.socket = wire->monitor, .events = ZMQ_POLLIN};
+    for (;;) {
+        int event = event_take(wire);
+        if (event)
+            return event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED ? 0 : event;
+        int n = zmq_poll(&item, 1, client_left_ms(deadline_ms));
+        if (n == 0)
+            return -ETIMEDOUT;
+        if (n < 0 && zmq_errno() != EINTR)
+            return -zmq_errno();
+    }
+}
+
+static int failure_say(int r, const char *address, const char *key_path,
+                       const struct key_file *keys, struct err *err)
+{
+    if (r == -ETIMEDOUT)
+        return err_set(err, ETIMEDOUT, "nobody answers on %s", address);
+    if (r < 0)
+        return err_sys(err, -r, "cannot connect to %s", address);
+    if (r & ZMQ_EVENT_CLOSED)
+        return err_set(err, ECONNREFUSED, "no controller listens on %s", address);
+    if (r & ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+        return err_set(err, EACCES,
+                       "%s does not take the key of %s: it is revoked, over, or was never made",
+                       address, keys->name);
+    return err_set(err, EPROTO,
+                   "who listens on %s does not hold the controller's key that %s believes", address,
+                   key_path);
+}
+
+static int wire_open(struct wire *wire, const char *address, const char *key_path,
+                     int64_t deadline_ms, struct err *err)
+{
+    struct key_file keys;
+    duopoly_Envelope *alive = NULL;
+    int r = key_file_read(key_path, &keys, err);
+    if (r < 0)
+        return r;
+    if (!*keys.controllers[0]) {
+        r = err_set(err, EINVAL, "%s does not say whose controller is to be believed", key_path);
+    } else {
+        for (int i = 0; i < KEY_CONTROLLERS && *keys.controllers[i]; i++) {
+            r = connection_try(wire, address, &keys, keys.controllers[i], deadline_ms);
+            if (!(r > 0 && (r & WIRE_ZMQ_UNASKED)))
+                break;
+        }
+        if (r)
+            r = failure_say(r, address, key_path, &keys, err);
+    }
+    key_file_wipe(&keys);
+    if (r == 0 && !(alive = calloc(1, sizeof(*alive))))
+        r = err_sys(err, ENOMEM, "%s", address);
+    if (r == 0)
+        r = wire_encode(wire_begin(alive, duopoly_Envelope_acknowledge_tag), wire->alive,
+                        sizeof(wire->alive), &wire->alive_length, err);
+    free(alive);
+    wire->spoke_ms = client_monotonic_ms();
+    return r;
+}
+
+int client_zmq_open(const char *address, const char *key_path, int64_t deadline_ms,
+                    struct client_transport *ret_transport, struct err *err)
+{
+    struct wire *wire = calloc(1, sizeof(*wire));
+    if (!wire || !(wire->context = zmq_ctx_new())) {
+        free(wire);
+        return err_sys(err, ENOMEM, "%s", address);
+    }
+    int r = wire_open(wire, address, key_path, deadline_ms, err);
+    if (r < 0) {
+        zmq_wire_close(wire);
+        return r;
+    }
+    *ret_transport = (struct client_transport){.wire = wire,
+                                               .send = zmq_wire_send,
+                                               .receive = zmq_wire_receive,
+                                               .wait = zmq_wire_wait,
+                                               .fd = zmq_wire_fd,
+                                               .close = zmq_wire_close};
+    snprintf(ret_transport->name, sizeof(ret_transport->name), "%s", address);
+    return 0;
+}

@@ -1,0 +1,163 @@
+/* Clients over TCP, without a network: who is one, what waits while an answer does, and for how
+ * many there is room. */
+#include "tests/unit/test.h"
+
+#include "controller/clients/remote.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct remote *remote;
+static const struct key_holder ann = {"ann", ROLE_ADMIN};
+static duopoly_Envelope envelope, answer;
+static int messages, closed, sent, cut;
+static uint64_t last_client, last_sequence, last_cut;
+static bool hold_each;
+
+static int on_send(void *user, uint64_t peer, const duopoly_Envelope *message)
+{
+    (void)user;
+    answer = *message;
+    sent++;
+    return peer == 13 ? -ENOBUFS : 0;
+}
+
+static void on_cut(void *user, uint64_t peer)
+{
+    (void)user;
+    cut++;
+    last_cut = peer;
+}
+
+static void on_message(void *user, uint64_t client, const duopoly_Envelope *message)
+{
+    (void)user;
+    messages++;
+    last_client = client;
+    assert_true(message->sequence > last_sequence);
+    last_sequence = message->sequence;
+    if (hold_each)
+        remote_hold(remote, client, true);
+}
+
+static void on_close(void *user, uint64_t client)
+{
+    (void)user, (void)client;
+    closed++;
+}
+
+static int remote_open(void **state)
+{
+    const struct remote_hooks hooks = {
+        .send = on_send, .cut = on_cut, .on_message = on_message, .on_close = on_close};
+    (void)state;
+    messages = closed = sent = cut = 0;
+    last_client = last_sequence = last_cut = 0;
+    hold_each = false;
+    return remote_create(&hooks, &remote);
+}
+
+static int remote_end(void **state)
+{
+    (void)state;
+    remote_destroy(remote);
+    return 0;
+}
+
+static void say(uint64_t peer, uint64_t sequence)
+{
+    wire_begin(&envelope, duopoly_Envelope_get_status_tag)->sequence = sequence;
+    remote_message(remote, peer, &ann, &envelope);
+}
+
+static void a_client_is_a_connection_until_it_is_gone(void **state)
+{
+    (void)state;
+    say(7, 1);
+    uint64_t client = last_client;
+    assert_true(client & REMOTE_BIT);
+    assert_string_equal(remote_who(remote, client)->name, "ann");
+    say(7, 2);
+    assert_true(last_client == client);
+    assert_int_equal(remote_send(remote, client, &envelope), 0);
+    remote_gone(remote, 7);
+    remote_gone(remote, 7);
+    assert_int_equal(closed, 1);
+    assert_null(remote_who(remote, client));
+    assert_int_equal(remote_send(remote, client, &envelope), -EHOSTUNREACH);
+    say(7, 3);
+    assert_true(last_client != client);
+}
+
+static void what_a_held_client_says_waits_in_order(void **state)
+{
+    (void)state;
+    hold_each = true;
+    for (uint64_t i = 1; i <= 5; i++)
+        say(7, i);
+    assert_int_equal(messages, 1);
+    remote_hold(remote, last_client, false); /* each is held again */
+    assert_int_equal(messages, 2);
+    hold_each = false;
+    remote_hold(remote, last_client, false);
+    assert_int_equal(messages, 5);
+    say(7, 6);
+    assert_int_equal(messages, 6);
+}
+
+static void who_says_too_much_while_he_is_held_is_cut(void **state)
+{
+    (void)state;
+    hold_each = true;
+    for (uint64_t i = 1; i <= 1 + REMOTE_WAITING; i++)
+        say(7, i);
+    assert_int_equal(cut, 0);
+    say(7, 2 + REMOTE_WAITING);
+    assert_int_equal(cut, 1);
+    assert_true(last_cut == 7);
+    remote_gone(remote, 7);
+    assert_int_equal(messages, 1);
+}
+
+static void there_is_room_for_so_many(void **state)
+{
+    (void)state;
+    for (uint64_t peer = 100; peer < 100 + REMOTE_CLIENTS; peer++)
+        say(peer, peer);
+    assert_int_equal(messages, REMOTE_CLIENTS);
+    say(99, 1000);
+    assert_int_equal(messages, REMOTE_CLIENTS);
+    assert_int_equal(answer.body.refused.reason, duopoly_Reason_REASON_LIMIT);
+    remote_gone(remote, 100);
+    say(99, 1001);
+    assert_int_equal(messages, REMOTE_CLIENTS + 1);
+}
+
+static void who_does_not_read_is_cut(void **state)
+{
+    (void)state;
+    say(13, 1);
+    assert_int_equal(remote_send(remote, last_client, &envelope), -ENOBUFS);
+    assert_true(last_cut == 13);
+}
+
+static void a_word_that_one_is_there_is_no_request(void **state)
+{
+    (void)state;
+    remote_message(remote, 7, &ann, wire_begin(&envelope, duopoly_Envelope_acknowledge_tag));
+    assert_int_equal(messages, 0);
+}
+
+int main(void)
+{
+#define WITH(test) cmocka_unit_test_setup_teardown(test, remote_open, remote_end)
+    const struct CMUnitTest tests[] = {
+        WITH(a_client_is_a_connection_until_it_is_gone),
+        WITH(what_a_held_client_says_waits_in_order),
+        WITH(who_says_too_much_while_he_is_held_is_cut),
+        WITH(there_is_room_for_so_many),
+        WITH(who_does_not_read_is_cut),
+        WITH(a_word_that_one_is_there_is_no_request),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
