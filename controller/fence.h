@@ -1,5 +1,5 @@
 /* What the controller fences off from itself (lib/confine.h): it reads and writes its state, its
- * log and the folder of its socket; its children are itself (recording_dump.h), and it looks into
+ * log, its keys and the folder of its socket; its children are itself (recording_dump.h), and it looks into
  * nobody. Where the kernel has no such fence, that is said once and it goes on without. */
 #pragma once
 

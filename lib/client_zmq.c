@@ -1,8 +1,8 @@
 /* A client from elsewhere: a ZeroMQ DEALER that shows a key and believes one of the controller's keys
  * that its file names.
  *
- * A connection that breaks is the end, as on a Unix socket: ZeroMQ would connect again, but what was
- * asked over the old one is not answered over the new one. While it waits a client says every few
+ * A connection that breaks is the end, as on a Unix socket: ZeroMQ is kept from connecting again,
+ * since what was asked over the old one is not answered over the new one. While it waits a client says every few
  * seconds that it is there, since the controller ends connections that say nothing. */
 #include "lib/client_transport.h"
 #include "lib/keys.h"
@@ -110,7 +110,11 @@ static bool options_set(const struct wire *wire, const char *address)
 {
     static const struct {
         int name, value;
-    } options[] = {{ZMQ_LINGER, 0}, {ZMQ_IMMEDIATE, 1}, {ZMQ_SNDHWM, QUEUE}, {ZMQ_RCVHWM, QUEUE}};
+    } options[] = {{ZMQ_LINGER, 0},
+                   {ZMQ_IMMEDIATE, 1},
+                   {ZMQ_SNDHWM, QUEUE},
+                   {ZMQ_RCVHWM, QUEUE},
+                   {ZMQ_RECONNECT_IVL, -1}};
     const int64_t most = WIRE_MAX_BYTES;
     const int ipv6 = strchr(address, '[') != NULL;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +71,12 @@ static bool line_take(struct key_file *file, const char *word, const char *value
                : strcmp(word, "controller") == 0 && controller_take(file, value);
 }
 
+static bool is_pair(const struct key_pair *pair)
+{
+    char public[KEY_TEXT];
+    return zmq_curve_public(public, pair->secret) == 0 && strcmp(public, pair->public) == 0;
+}
+
 /* Sentences quote nothing of the file: a secret may stand anywhere in it. */
 static int lines_take(FILE *in, const char *path, struct key_file *file, struct err *err)
 {
@@ -87,6 +92,8 @@ static int lines_take(FILE *in, const char *path, struct key_file *file, struct 
     if (r == 0 &&
         (!*file->name || file->role == ROLE_NOBODY || !*file->pair.public || !*file->pair.secret))
         r = err_set(err, EINVAL, "%s: a key file says name, role, public and secret", path);
+    if (r == 0 && !is_pair(&file->pair))
+        r = err_set(err, EINVAL, "%s: its public and its secret key do not belong together", path);
     return r;
 }
 
@@ -145,17 +152,6 @@ static int text_write(int fd, const struct key_file *file)
     return fclose(out) != 0 && r == 0 ? -errno : r;
 }
 
-static int folder_sync(const char *path)
-{
-    char copy[PATH_MAX];
-    snprintf(copy, sizeof(copy), "%s", path);
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd < 0 || fsync(fd) < 0 ? -errno : 0;
-    if (fd >= 0)
-        close(fd);
-    return r;
-}
-
 int key_file_write(const char *path, const struct key_file *file, struct err *err)
 {
     char beside[PATH_MAX];
@@ -166,9 +162,7 @@ int key_file_write(const char *path, const struct key_file *file, struct err *er
     int r = fd < 0 ? -errno : text_write(fd, file);
     if (r == 0 && rename(beside, path) < 0)
         r = -errno;
-    if (r == 0)
-        r = folder_sync(path);
-    else if (fd >= 0)
+    if (r < 0 && fd >= 0)
         unlink(beside);
     return r < 0 ? err_sys(err, -r, "%s cannot be written", path) : 0;
 }

@@ -47,7 +47,7 @@ bool key_text_valid(const char *text);
 /* −EPERM: others may read it; −EINVAL: it is no key file, with its line. */
 int key_file_read(const char *path, struct key_file *ret_file, struct err *err);
 
-/* Writes it with mode 0600, synced, in the place of what was there. */
+/* Writes it with mode 0600 in the place of what was there: after a crash one of them is there, whole. */
 int key_file_write(const char *path, const struct key_file *file, struct err *err);
 
 /* What a controller says of its keys: the file now believes these, and says so on disk unless it did

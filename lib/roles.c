@@ -70,10 +70,6 @@ static const uint8_t senders[] = {
     [KIND(submit_commit)] = WORK,
     [KIND(cancel_job)] = WORK,
 
-    [KIND(get_audit)] = READ,
-    [KIND(audit_page)] = CONTROLLER,
-    [KIND(store_care)] = ADMIN,
-
     [KIND(drain_host)] = OPERATE,
     [KIND(set_policy)] = OPERATE,
     [KIND(forget_host)] = OPERATE,

@@ -4,8 +4,8 @@
  * libzmq asks at inproc://zeromq.zap.01 of the listener's context, once for each handshake, when
  * the client has proved that it holds the secret half of the key that it shows. The handler must be
  * there before the listener is: libzmq 4.3.4 lets everybody in whom it cannot ask about, unless the
- * domain is enforced (wire_zmq_curve_serve does so as well, and checks it). For lib/wire_zmq.c
- * only. */
+ * domain is enforced (wire_zmq_curve_serve does so as well, and checks it). For
+ * lib/wire_zmq.c, and its first half for lib/client_zmq.c. */
 #pragma once
 
 #include "lib/wire_zmq.h"

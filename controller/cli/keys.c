@@ -6,6 +6,7 @@
 #include "lib/keys.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +96,21 @@ int keys_check(const struct request *request, struct err *err)
 
 /* ---- files ---- */
 
-static int folder_make(const char *folder, struct err *err)
+/* WHY: root makes the controller's key, and who owns its folder is to read it. Of other keys nobody
+ * but who made them knows whose they are. */
+static int owner_follow(const char *path, struct err *err)
+{
+    char copy[PATH_MAX];
+    struct stat above;
+    snprintf(copy, sizeof(copy), "%s", path);
+    if (geteuid() != 0)
+        return 0;
+    if (stat(dirname(copy), &above) < 0 || chown(path, above.st_uid, above.st_gid) < 0)
+        return err_sys(err, errno, "%s cannot be given to who owns its folder", path);
+    return 0;
+}
+
+static int folder_make(const char *folder, bool controllers, struct err *err)
 {
     char part[PATH_MAX];
     snprintf(part, sizeof(part), "%s", folder);
@@ -105,9 +120,9 @@ static int folder_make(const char *folder, struct err *err)
             return err_sys(err, errno, "%s cannot be made", part);
         *slash = '/';
     }
-    if (mkdir(part, 0700) < 0 && errno != EEXIST)
-        return err_sys(err, errno, "%s cannot be made", part);
-    return 0;
+    if (mkdir(part, 0700) < 0)
+        return errno == EEXIST ? 0 : err_sys(err, errno, "%s cannot be made", part);
+    return controllers ? owner_follow(part, err) : 0;
 }
 
 static void path_of(const struct making *making, size_t i, const char *suffix, char path[PATH_MAX])
@@ -125,7 +140,9 @@ static int file_make(const struct making *making, size_t i, struct err *err)
         return err_set(err, EEXIST, "%s is there already: it is not replaced", path);
     snprintf(file->name, sizeof(file->name), "%s", making->names.at[i]);
     int r = key_pair_make(&file->pair, err);
-    return r < 0 ? r : key_file_write(beside, file, err);
+    if (r == 0)
+        r = key_file_write(beside, file, err);
+    return r == 0 && file->role == ROLE_CONTROLLER ? owner_follow(beside, err) : r;
 }
 
 /* After the controller has taken the key; or not: then it goes. */
@@ -269,7 +286,7 @@ static int run_make(struct client *client, const struct request *request, struct
     if (r == 0 && making.rotate)
         r = roles_ask(client, &making, err);
     if (r == 0)
-        r = folder_make(making.folder, err);
+        r = folder_make(making.folder, role == ROLE_CONTROLLER, err);
     if (r == 0)
         r = pairs_make(client, &making, writer, err);
     if (making.files)

@@ -2,7 +2,8 @@
  *
  * A pair is made here and its secret half goes into a file, NAME.key in the folder --out (or here):
  * the controller is told the public half only. The file is beside its place, as NAME.key.new, until
- * the controller has taken the key, so one that is refused replaces nothing. */
+ * the controller has taken the key, so one that is refused replaces nothing. The controller's own
+ * belongs to who owns the folder that it lies in. */
 #pragma once
 
 #include "controller/cli/commands.h"

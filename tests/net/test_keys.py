@@ -1,6 +1,7 @@
 """Who may enter, who may do what, and how keys change while everything runs: real sockets, real daemons.
 
 Prints its figures: how long a revoked key takes to be cut off, and how long hosts are away while keys change."""
+import grp
 import os
 import pathlib
 import select
@@ -10,9 +11,10 @@ import threading
 import time
 
 import pytest
+import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from controller import BUILD, TOP, pb, read_key, wait_until
+from controller import BUILD, TOP, pb, read_key, wait_until, workload
 
 DISCONNECTED = 0x200
 REVOKED_MS = 100
@@ -57,7 +59,7 @@ class Refused:
 
 
 class Proxy:
-    """A TCP proxy that remembers what the client said; `deaf`: what it says is played to a new connection instead."""
+    """A TCP proxy of one connection that remembers what its client said."""
 
     def __init__(self, address):
         host, _, port = address.partition("//")[2].rpartition(":")
@@ -106,7 +108,7 @@ class Proxy:
         self.listener.close()
 
 
-def test_without_keys_it_starts_on_loopback_only(cluster, tmp_path):
+def test_without_keys_it_starts_on_loopback_only(tmp_path):
     def start(more):
         config = tmp_path / "d.yaml"
         config.write_text(f"listen: tcp://*:*\nsocket: {tmp_path}/s\nstate: {tmp_path}/state\nlog: {{folder: none}}\n{more}")
@@ -116,14 +118,13 @@ def test_without_keys_it_starts_on_loopback_only(cluster, tmp_path):
     _, words = refused.communicate(timeout=20)
     assert refused.returncode == 1 and len(words.splitlines()) == 1
     assert "can be reached by others" in words and "duopolyctl keys make controller" in words
-    for trusting in ("trust: everybody-who-connects\n",):
-        trusted = start(trusting)
-        try:
-            assert "may say that it is any agent" in trusted.stderr.readline()
-            wait_until((tmp_path / "s").exists, "it listens")
-        finally:
-            trusted.terminate()
-            trusted.communicate(timeout=20)
+    trusting = start("trust: everybody-who-connects\n")
+    try:
+        assert "may say that it is any agent" in trusting.stderr.readline()
+        wait_until((tmp_path / "s").exists, "it listens")
+    finally:
+        trusting.terminate()
+        trusting.communicate(timeout=20)
     subprocess.run([BUILD / "duopolyctl", "keys", "make", "controller", "--role", "controller", "--out", tmp_path / "state" / "keys"],
                    check=True, stdout=subprocess.DEVNULL)
     (tmp_path / "state" / "keys" / "controller.key").chmod(0o640)
@@ -132,21 +133,18 @@ def test_without_keys_it_starts_on_loopback_only(cluster, tmp_path):
     assert read_by_others.returncode == 1 and "can be read by others" in words
 
 
-def test_plain_text_is_refused(cluster, daemon):
-    with Refused(daemon, "a connection is refused"):
-        agent = cluster.agent(daemon, "w1")
-        agent.socket.immediate = False
-        agent.hello()
+def test_plain_text_is_refused(daemon):
+    with Refused(daemon, "a connection is refused"), zmq.Context() as context, context.socket(zmq.DEALER) as plain:
+        plain.linger, plain.reconnect_ivl = 0, -1
+        plain.connect(daemon.address)
+        plain.send(pb.Envelope(version=1, hello=pb.Hello(version_min=1, version_max=1, name="w1")).SerializeToString())
         wait_until(lambda: lines(daemon, "plain text"), "the refusal")
-        agent.close()
-        agent.context = agent.zmq.Context()  # for the end of the test
-        agent.socket = agent.context.socket(agent.zmq.DEALER)
 
 
 def test_an_unknown_key_is_refused(cluster, daemon, tmp_path):
     key = daemon.key("w1")
     stranger = tmp_path / "stranger.key"
-    public, secret = __import__("zmq").curve_keypair()
+    public, secret = zmq.curve_keypair()
     stranger.write_text(f"name w1\nrole admin\npublic {public.decode()}\nsecret {secret.decode()}\n"
                         f"controller {read_key(key)['controller'][0]}\n")
     stranger.chmod(0o600)
@@ -175,13 +173,25 @@ def test_a_read_only_key_changes_nothing(cluster, daemon, words):
         assert "takes another role than read-only" in daemon.remote(key, *words, expect=1)
 
 
+def test_what_is_refused_replaces_no_file(daemon):
+    key = daemon.key("w1")
+    before = key.read_bytes()
+    folder = key.parent
+    for words in (("make", "w2,w1", "--role", "agent"), ("rotate", "w1,w3"), ("make", "w2", "--role", "controller")):
+        daemon.ctl("keys", *words, "--out", folder, expect=2 if "controller" in words else 1)
+        assert key.read_bytes() == before and [path.name for path in folder.iterdir()] == ["w1.key"]
+    elsewhere = daemon.folder / "elsewhere"
+    assert "w1 has a key" in daemon.ctl("keys", "make", "w1", "--role", "agent", "--out", elsewhere, expect=1)
+    assert list(elsewhere.iterdir()) == []
+    assert [row["name"] for row in daemon.ctl("keys", "list")["keys"]] == ["w1"]
+
+
 def test_roles_over_tcp(cluster, daemon, tmp_path):
     """What each may, once: the table itself is walked by test_roles.c."""
     scheduler, operator, admin = (daemon.key(name, name) for name in ("scheduler", "operator", "admin"))
     agent = daemon.key("w1")
     job = {"id": 1, "name": "j", "stages": [{"tasks": 1, "input_bytes": 1, "replicas": [[0]], "compute_ms": 1}]}
-    (tmp_path / "w.jsonl").write_text('{"duopoly_workload": 1, "hosts": 1}\n' + __import__("json").dumps(job) + "\n")
-    assert daemon.remote(scheduler, "submit", tmp_path / "w.jsonl")["jobs"][0]["answer"] == "accepted"
+    assert daemon.remote(scheduler, "submit", workload(tmp_path, [job], hosts=1))["jobs"][0]["answer"] == "accepted"
     assert "another role" in daemon.remote(scheduler, "policy", "turn", "fifo", expect=1)
     assert daemon.remote(operator, "policy", "turn", "fifo")["text"]
     assert daemon.remote(operator, "cancel", "1")["text"]
@@ -221,14 +231,12 @@ def test_a_recorded_session_played_again_is_refused(cluster, daemon):
     proxy = Proxy(daemon.address)
     agent = cluster.agent(daemon, "w1", key=daemon.key("w1"), address=proxy.address)
     agent.join()
-    agent.close()
+    agent.socket.close()
     wait_until(lambda: hosts(daemon)["w1"] != "up", "the session is over")
     with Refused(daemon, "a connection is refused: it does not speak as the holder of a key does"):
         answers = proxy.replay()
     assert b"CURVE" in answers, "it was taken as far as the handshake"
     proxy.close()
-    agent.context = agent.zmq.Context()
-    agent.socket = agent.context.socket(agent.zmq.DEALER)
 
 
 def test_a_revoked_agent_is_cut_off_within_100_ms(cluster, daemon, capsys):
@@ -372,6 +380,34 @@ def test_the_controllers_key_changes_while_all_runs(daemon, agent, capsys):
     assert read_key(daemon.folder / "state" / "keys" / "controller.key")["public"] == both[1]
 
 
+@needs_root
+def test_the_controllers_key_belongs_to_its_folders_owner(tmp_path):
+    """Root makes it, and duopolyd as a user of its own reads it."""
+    state = tmp_path / "state"
+    state.mkdir()
+    os.chown(state, 60001, 60001)
+    subprocess.run([BUILD / "duopolyctl", "keys", "make", "controller", "--role", "controller", "--out", state / "keys"],
+                   check=True, stdout=subprocess.DEVNULL)
+    for path, mode in ((state / "keys", 0o40700), (state / "keys" / "controller.key", 0o100600)):
+        found = path.stat()
+        assert (found.st_uid, found.st_gid, found.st_mode) == (60001, 60001, mode)
+
+
+def test_half_a_submission_goes_with_its_client(cluster, daemon):
+    """The connection ends before the submission does: nothing of it stays, and its name is free."""
+    key = daemon.key("driver", "scheduler")
+    client = cluster.agent(daemon, "driver", key=key)
+    client.send(submit_begin=pb.SubmitBegin(name="half", content=1))
+    assert client.expect("submit_credit").submit_credit.parts == 1
+    assert len(daemon.ctl("jobs", "-a")["jobs"]) == 1
+    client.socket.close()
+    wait_until(lambda: daemon.ctl("jobs", "-a")["jobs"] == [] or daemon.ctl("jobs", "-a")["jobs"][0]["state"] == "cancelled",
+               "the half of it is gone")
+    client.connect()
+    client.send(submit_begin=pb.SubmitBegin(name="half", content=2))
+    assert client.expect("submit_credit").submit_credit.parts == 1
+
+
 def test_secrets_are_in_their_files_only(cluster, daemon):
     admin = daemon.key("ann", "admin")
     agent = cluster.agent(daemon, "w1", key=daemon.key("w1"))
@@ -418,7 +454,6 @@ def ask_as(path, uid, gid, groups, **body):
 def test_groups_on_the_unix_socket(cluster):
     daemon = cluster.daemon(log=None, config="group: daemon\nreaders: nogroup\n")
     daemon.folder.chmod(0o711)
-    import grp
     operators, readers = grp.getgrnam("daemon").gr_gid, grp.getgrnam("nogroup").gr_gid
     drain = {"drain_host": pb.DrainHost(name="w1")}
     for groups in ((readers, []), (60001, [readers])):

@@ -293,6 +293,18 @@ static void a_file_that_is_no_key_is_refused_without_a_word_of_it(void **state)
     }
 }
 
+static void halves_of_two_keys_are_refused(void **state)
+{
+    struct key_file mixed, read;
+    struct err err;
+    (void)state;
+    mixed = agent;
+    strcpy(mixed.pair.public, own.public);
+    assert_int_equal(key_file_write(path_of("mixed.key"), &mixed, NULL), 0);
+    assert_int_equal(key_file_read(path_of("mixed.key"), &read, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "do not belong together"));
+}
+
 int main(void)
 {
 #define LIVE(test) cmocka_unit_test_setup_teardown(test, listener_open, all_close)
@@ -305,6 +317,7 @@ int main(void)
         LIVE(a_new_key_of_the_controller_is_found_by_who_knows_both),
         cmocka_unit_test(a_key_file_is_read_as_it_was_written),
         cmocka_unit_test(a_key_that_others_can_read_is_refused),
+        cmocka_unit_test(halves_of_two_keys_are_refused),
         cmocka_unit_test(a_file_that_is_no_key_is_refused_without_a_word_of_it),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
