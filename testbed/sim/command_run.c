@@ -3,6 +3,7 @@
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figure.h"
 #include "testbed/sim/job_classes.h"
+#include "testbed/sim/link_picture.h"
 #include "testbed/sim/output.h"
 #include "testbed/sim/progress.h"
 #include "testbed/sim/run_setup.h"
@@ -20,8 +21,8 @@ enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
 
 static const char *const flags[] = {"json", "csv", "help", NULL};
 enum { FLAG_JSON = 1, FLAG_CSV = 2, FLAG_HELP = 4 };
-static const char *const own_words[] = {"log", "cdf", "timeline", NULL};
-enum { WORD_LOG, WORD_CDF, WORD_TIMELINE };
+static const char *const own_words[] = {"log", "cdf", "timeline", "links", NULL};
+enum { WORD_LOG, WORD_CDF, WORD_TIMELINE, WORD_LINKS };
 
 static void add_times(json_t *root, const char *of, const struct stats *times)
 {
@@ -225,11 +226,28 @@ static int write_timeline(const char *path, const struct run_setup *setup,
     return output_close(&output, err);
 }
 
+static int write_links(const char *path, const struct run_setup *setup,
+                       const struct link_picture *links, struct err *err)
+{
+    struct output output;
+    char title[64];
+    snprintf(title, sizeof(title), "Where the links' time goes under %s", setup->policy->name);
+    int r = output_open(&output, path, err);
+    if (r)
+        return r;
+    if (link_picture_write(links, title, output.file)) {
+        output_abandon(&output);
+        return err_set(err, ENOMEM, "not enough memory for the picture of the links");
+    }
+    return output_close(&output, err);
+}
+
 struct one_run {
     const struct run_arguments *given;
     struct run_inputs in;
     struct run_result result;
     struct timeline timeline;
+    struct link_picture links;
     FILE *recording;
 };
 
@@ -243,6 +261,10 @@ static int simulate(struct one_run *job, struct err *err)
         listeners.watch = timeline_watch;
         listeners.watcher = &job->timeline;
     }
+    if (job->given->value[WORD_LINKS]) {
+        listeners.links = link_picture_listen;
+        listeners.links_listener = &job->links;
+    }
     progress_init(&progress, setup->policy->name);
     int r = run_setup_simulate(setup, &job->in, &listeners, &job->result, err);
     progress_done(&progress);
@@ -255,6 +277,7 @@ static int prepare(struct one_run *job, struct err *err)
     int r = run_inputs_read(job->given->setup, &job->in, err);
     r = r ? r : output_try(job->given->value[WORD_CDF], err);
     r = r ? r : output_try(job->given->value[WORD_TIMELINE], err);
+    r = r ? r : output_try(job->given->value[WORD_LINKS], err);
     if (!r && log_path && !(job->recording = fopen(log_path, "w")))
         r = err_sys(err, errno, "cannot write the recording %s", log_path);
     if (!r && !(job->result.jct_s = calloc(job->in.n, sizeof(double))))
@@ -272,6 +295,8 @@ static int answer(struct one_run *job, struct err *err)
     int r = report(setup, &job->in, form, &job->result, err);
     if (!r && given->value[WORD_TIMELINE])
         r = write_timeline(given->value[WORD_TIMELINE], setup, &job->in, &job->timeline, err);
+    if (!r && given->value[WORD_LINKS])
+        r = write_links(given->value[WORD_LINKS], setup, &job->links, err);
     if (r || !given->value[WORD_CDF])
         return r;
     struct stats jct = stats_of(job->result.jct_s, job->in.n);
@@ -286,6 +311,7 @@ static int do_job(struct one_run *job, struct err *err)
         fclose(job->recording);
     r = r ? r : answer(job, err);
     timeline_done(&job->timeline);
+    link_picture_done(&job->links);
     free(job->result.jct_s);
     run_inputs_done(&job->in);
     return r;
@@ -307,10 +333,10 @@ static int run(int argc, char **argv)
     run_setup_init(&setup);
     int r = run_arguments_read(&given, argc, argv, &err), status = 2;
     if (!r && given.set & FLAG_HELP) {
-        printf(
-            "usage: duopoly-sim run %s\n"
-            "      [--json|--csv] [--log FILE] [--cdf FILE.svg] [--timeline FILE.svg]\n\noptions\n",
-            run_setup_usage);
+        printf("usage: duopoly-sim run %s\n"
+               "      [--json|--csv] [--log FILE] [--cdf FILE.svg] [--timeline FILE.svg]\n"
+               "      [--links FILE.svg]\n\noptions\n",
+               run_setup_usage);
         run_setup_print_help(stdout);
         return 0;
     }
@@ -329,7 +355,8 @@ static int run(int argc, char **argv)
 const struct command command_run = {
     .name = "run",
     .what = "the engine under virtual time: jobs, slots and network",
-    .usage = "run OPTIONS [--json|--csv] [--cdf FILE.svg] [--timeline FILE.svg] [--log FILE]\n"
+    .usage = "run OPTIONS [--json|--csv] [--cdf FILE.svg] [--timeline FILE.svg]"
+             " [--links FILE.svg] [--log FILE]\n"
              "      (duopoly-sim run --help lists the options)",
     .run = run,
 };

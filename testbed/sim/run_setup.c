@@ -618,6 +618,8 @@ int run_setup_simulate(const struct run_setup *setup, const struct run_inputs *i
     config.user = listeners->user;
     config.watch = listeners->watch;
     config.watcher = listeners->watcher;
+    config.links = listeners->links;
+    config.links_listener = listeners->links_listener;
     double *told = setup->estimate_error > 0 ? calloc(in->n, sizeof(*told)) : NULL;
     if (setup->estimate_error > 0 && !told)
         return err_set(err, ENOMEM, "not enough memory for %zu jobs", in->n);

@@ -91,6 +91,8 @@ struct run_listeners {
     void *user;
     void (*watch)(void *watcher, const struct run_news *news);
     void *watcher;
+    void (*links)(void *listener, const struct run_links *links);
+    void *links_listener;
 };
 
 /* Simulates; result->jct_s has in->n places. Returns as run_simulate. */

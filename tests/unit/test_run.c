@@ -114,6 +114,48 @@ static void check_physics(const struct run_config *config, const struct workload
     assert_true(result->held_slot_s <= result->makespan_s * config->hosts * config->slots);
 }
 
+struct links_seen {
+    int64_t at_ns;
+    double carried_s, awaited_s, held_s, nothing_s; /* × all downlinks */
+};
+
+static void see_links(void *context, const struct run_links *l)
+{
+    struct links_seen *seen = context;
+    double s = (double)(l->to_ns - l->from_ns) * 1e-9;
+    assert_int_equal(l->from_ns, seen->at_ns);
+    assert_true(fabs(l->carried + l->awaited + l->held + l->nothing - 1) < 1e-9);
+    seen->at_ns = l->to_ns;
+    seen->carried_s += s * l->carried;
+    seen->awaited_s += s * l->awaited;
+    seen->held_s += s * l->held;
+    seen->nothing_s += s * l->nothing;
+}
+
+/* Two maps of 1 s on one host; then two reduce tasks on the others, each of 2 MB from it: its
+ * uplink of 1 MB/s is what is short, so 4 s pass with two downlinks of three half used. */
+static void test_the_links_time_is_told_in_parts(void **state)
+{
+    (void)state;
+    struct workload_job job =
+        job_of("{\"id\":1,\"arrival_ms\":1000,\"stages\":[{\"tasks\":2,\"input_bytes\":1000,"
+               "\"replicas\":[[0],[0]],\"compute_ms\":1000},"
+               "{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":[2000000,2000000]}]}]}");
+    double jct_s;
+    struct links_seen seen = {0};
+    struct run_config config = config_of("fair", 3, 2, 8 * UNIT);
+    strcpy(config.engine.place, "nats");
+    config.local_free = false;
+    config.links = see_links;
+    config.links_listener = &seen;
+    simulate(&config, &job, 1, &jct_s);
+    assert_true(fabs(3 * seen.carried_s - 4) < 1e-6);
+    assert_true(fabs(3 * seen.awaited_s - 4) < 1e-6);
+    assert_true(fabs(3 * seen.nothing_s - (2 * 3 + 4)) < 1e-6);
+    assert_true(seen.held_s == 0);
+    workload_job_done(&job);
+}
+
 static void test_every_policy_ends_every_job_and_repeats_itself(void **state)
 {
     (void)state;
@@ -237,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_example_2),
         cmocka_unit_test(test_a_map_off_its_block_fetches_it_first),
         cmocka_unit_test(test_links_have_rates_of_their_own),
+        cmocka_unit_test(test_the_links_time_is_told_in_parts),
         cmocka_unit_test(test_every_policy_ends_every_job_and_repeats_itself),
         cmocka_unit_test(test_a_run_leaves_a_log_that_replays),
         cmocka_unit_test(test_unlimited_levels_are_the_order_of_sizes),

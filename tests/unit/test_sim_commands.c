@@ -271,6 +271,9 @@ static void test_pictures_have_axes_and_legends(void **state)
     assert_int_equal(say(line, path)->status, 0);
     expect_svg(slurp(svg), (const char *const[]){"time, s", ">slots<", "receiving", "computing",
                                                  "slot-starved", NULL});
+    snprintf(line, sizeof(line), "run --trace @ --servers 4 --policy joint --links %s", svg);
+    assert_int_equal(say(line, path)->status, 0);
+    expect_svg(slurp(svg), (const char *const[]){"time, s", "under joint", ">carried ", NULL});
     snprintf(line, sizeof(line), "run --trace @ --servers 4 --policy aalo --cdf %s", svg);
     assert_int_equal(say(line, path)->status, 0);
     expect_svg(slurp(svg), (const char *const[]){"JCT, s", "part of the jobs", ">aalo<", NULL});

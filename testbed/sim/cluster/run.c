@@ -146,6 +146,8 @@ static int one_instant(struct run *run)
                        "%zu of %zu jobs have not ended after 104 days, the most a run can take: "
                        "shorten the workload",
                        run->n_jobs - run->done, run->n_jobs);
+    if (run_links_note(run, next_ns))
+        return -ENOMEM;
     run->now_ns = next_ns;
     if (fluid_advance(run->fluid, next_ns))
         return run_out_of_memory(run);

@@ -58,6 +58,15 @@ struct run_news {
     enum mode mode;
 };
 
+/* What the downlinks did from one instant to the next: parts of the rate of all, together 1. */
+struct run_links {
+    int64_t from_ns, to_ns;
+    double carried;
+    double awaited; /* of the rest, where a transfer is under way: its other end is what is short */
+    double held;    /* where none is, though tasks are ready */
+    double nothing; /* where none is, and no task is ready */
+};
+
 struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots;   /* of each host; ≥ 1 */
@@ -78,6 +87,9 @@ struct run_config {
     void *user;
     void (*watch)(void *watcher, const struct run_news *news); /* NULL: nobody */
     void *watcher;
+    /* NULL: nobody; else each instant costs O(hosts + attempts). */
+    void (*links)(void *listener, const struct run_links *links);
+    void *links_listener;
 };
 
 struct run_result {

@@ -187,6 +187,9 @@ struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a);
 size_t run_job_index(const struct run *run, uint64_t job);
 void run_watch(struct run *run, enum run_moment moment, const struct run_attempt *a, uint32_t host);
 
+/* In run_links.c: until the next instant nothing changes. */
+int run_links_note(struct run *run, int64_t until_ns);
+
 /* In run_engine.c. */
 
 /* A fact that the engine learns after the delay of reports. */
