@@ -213,7 +213,7 @@ static const struct conf_field mode_fields[] = {
 static const struct conf_section mode_section = {mode_fields, sizeof(struct settings_mode), NULL};
 
 static const struct conf_field policy_fields[] = {
-    POLICY(settings_policy, preset, "preset", "duopoly"),
+    POLICY(settings_policy, preset, "preset", "joint"),
     POLICY(settings_policy, turn, "turn", OF_PRESET),
     POLICY(settings_policy, place, "place", OF_PRESET),
     POLICY(settings_policy, commit, "commit", "single"),

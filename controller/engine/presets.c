@@ -14,13 +14,13 @@
  * What duopoly adds to the source: a job's maps run next to their blocks and evenly over the hosts,
  * and wait for that (place/nats.c says why). */
 const struct preset presets[] = {
+    {"joint",
+     "rank of the job on the wire; one receiver a job and host, backfill below, slots kept", "srpt",
+     "joint", "rank", MODE_RULE_FIRST, true, 0},
     {"duopoly", "nats and cans, both by mode; maps kept even", "sjf", "nats", "cans",
      MODE_RULE_FIRST, true, 0},
     {"duopoly-paper", "the source's text: maps wherever slots are free", "sjf", "nats", "cans",
      MODE_RULE_FIRST, false, 0},
-    {"joint",
-     "rank of the job on the wire; one receiver a job and host, backfill below, slots kept", "srpt",
-     "joint", "rank", MODE_RULE_FIRST, true, 0},
     {"aalo", "D-CLAS on the wire, greedy placement", "sjf", "greedy", "dclas", MODE_RULE_FIRST,
      false, 0},
     {"neat", "reducers where their transfers end first, shortest Coflow first on the wire", "sjf",

@@ -39,7 +39,7 @@ class Inputs:
         self.slots = number(environment, "SLOTS")
         self.seed = number(environment, "SEED")
         self.link_bps = rate(environment, "LINK", "100M")
-        self.policies = (environment.get("POLICIES") or "fair aalo duopoly-paper duopoly").replace(",", " ").split()
+        self.policies = (environment.get("POLICIES") or "fair aalo duopoly joint").replace(",", " ").split()
         cluster.check_policies(build, self.policies)
         self.trace = environment.get("TRACE")
         number(environment, "SCALE")

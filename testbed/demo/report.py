@@ -303,11 +303,12 @@ def compare(value, other):
 
 
 def sentence(runs):
-    """What the numbers mean for the policy named duopoly (else the last one), in one honest sentence. Its own variants are
-    no opponents, unless nobody else ran."""
-    subject = next((run for run in runs if run["label"] == "duopoly"), runs[-1])
+    """What the numbers mean for joint (else duopoly, else the last one), in one honest sentence. Variants of duopoly are no
+    opponents of duopoly, unless nobody else ran."""
+    subject = next((run for label in ("joint", "duopoly") for run in runs if run["label"] == label), runs[-1])
     others = [run for run in runs if run is not subject and run["mean"] is not None]
-    others = [run for run in others if not run["label"].startswith("duopoly")] or others
+    if subject["label"] == "duopoly":
+        others = [run for run in others if not run["label"].startswith("duopoly")] or others
     if subject["mean"] is None:
         return "%s finished no job." % subject["label"]
     if not others:

@@ -17,7 +17,7 @@ def ours():
 
 
 def up(environment):
-    asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "duopoly"))
+    asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "joint"))
     if len(asked.policies) != 1:
         raise system.Failure("one policy at a time can stand, such as POLICIES=%s" % asked.policies[0])
     instance.end_abandoned()

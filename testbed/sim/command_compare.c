@@ -14,7 +14,7 @@
 
 #define MEAN offsetof(struct batch_row, jct.mean)
 
-static const char default_policies[] = "duopoly,duopoly-paper,aalo,neat,neat-fair,fair";
+static const char default_policies[] = "joint,duopoly,duopoly-paper,aalo,neat,neat-fair,fair";
 static const char *const own_words[] = {
     "policies", "seeds",  "svg",   "servers",        "slots",        "load",           "compute",
     "map-mb",   "levels", "racks", "estimate-error", "report-delay", "decision-delay", NULL};

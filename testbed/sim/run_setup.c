@@ -350,7 +350,7 @@ int run_arguments_read(struct run_arguments *a, int argc, char **argv, struct er
 void run_setup_init(struct run_setup *setup)
 {
     *setup = (struct run_setup){.convert = workload_convert_defaults,
-                                .policy = preset_find("duopoly"),
+                                .policy = preset_find("joint"),
                                 .even_maps = -1,
                                 .oversubscription = 4,
                                 .load = 1};

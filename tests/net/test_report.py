@@ -86,6 +86,7 @@ def test_the_sentence_is_honest():
     assert "30 % above that of fair" in said and "hardly exercises" in said and "1 of 2 jobs took over 5 % longer" in said
     assert "2 jobs did not finish" in report.sentence([dict(fair, unfinished=2), better])
     assert "that of fair" in report.sentence([fair, dict(better, label="duopoly-paper", mean=1.0), better])
+    assert "13 % below that of duopoly," in report.sentence([fair, dict(better, label="joint"), dict(fair, label="duopoly", mean=4.9)])
     assert "that of duopoly-paper" in report.sentence([dict(worse, label="duopoly-paper"), better])
     assert report.sentence([dict(better, mean=None)]) == "duopoly finished no job."
 

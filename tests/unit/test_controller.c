@@ -232,7 +232,7 @@ static void wrong_settings_are_refused(void **state)
     } cases[] = {
         {"polic: {}\n", ":1:1: unknown key 'polic'; did you mean 'policy'?"},
         {"policy:\n  turn: best\n", ":2:9: turn: 'best' is none of: "},
-        {"policy: {preset: best}\n", ":1:18: preset: 'best' is none of: duopoly, "},
+        {"policy: {preset: best}\n", ":1:18: preset: 'best' is none of: joint, "},
         {"policy: {preset: duopoly-i}\n", ":1:18: preset: 'duopoly-i' needs more levels than"},
         {"policy: {even_wait: 2}\n", ":1:21: even_wait: '2' is not a number with a unit of time"},
         {"policy: {even_wait: 25 h}\n", ":1:21: even_wait: '25 h' is out of range"},

@@ -413,19 +413,20 @@ static void daemon_run(double *jct_s)
 
 static char programs[256]; /* the folder that duopolyd is in */
 
-static void config_write(const char *place, const char *network)
+static void config_write(const struct engine_config *engine)
 {
     FILE *out = fopen(live.config, "w");
     assert_non_null(out);
-    fprintf(out,
-            "listen: tcp://127.0.0.1:*\nsocket: %s\nstate: %s/state\n"
-            "timers: {heartbeat: 60 s, silent: 600 s, host_lost: 86400 s, lease: 3600 s, "
-            "start_timeout: 600 s}\n"
-            "policy: {place: %s, network: %s, seed: 5, even_wait: 200 ms, congested: 100 %%, "
-            "cleared: 100 %%, mode: "
-            "{dwell: 0 s}}\n"
-            "levels: {coflow: {first: 1 MB}, macroflow: {first: 100 kB}}\n",
-            live.socket, live.folder, place, network);
+    fprintf(
+        out,
+        "listen: tcp://127.0.0.1:*\nsocket: %s\nstate: %s/state\n"
+        "timers: {heartbeat: 60 s, silent: 600 s, host_lost: 86400 s, lease: 3600 s, "
+        "start_timeout: 600 s}\n"
+        "policy: {turn: %s, place: %s, network: %s, seed: 5, even_wait: 200 ms, congested: 100 %%, "
+        "cleared: 100 %%, mode: "
+        "{dwell: 0 s}}\n"
+        "levels: {coflow: {first: 1 MB}, macroflow: {first: 100 kB}}\n",
+        live.socket, live.folder, engine->turn, engine->place, engine->network);
     fclose(out);
 }
 
@@ -481,7 +482,7 @@ static void agents_join(const char *address)
     settle();
 }
 
-static void live_open(const char *place, const char *network)
+static void live_open(const struct engine_config *engine)
 {
     char address[128];
     memset(&live, 0, sizeof(live));
@@ -491,7 +492,7 @@ static void live_open(const char *place, const char *network)
     snprintf(live.clock, sizeof(live.clock), "%s/clock", live.folder);
     snprintf(live.config, sizeof(live.config), "%s/config", live.folder);
     snprintf(live.errors, sizeof(live.errors), "%s/errors", live.folder);
-    config_write(place, network);
+    config_write(engine);
     daemon_start(address, sizeof(address));
     clock_connect();
     assert_int_equal(topology_init_switch(&live.topology, HOSTS, (double)LINK_BPS / 8, NULL), 0);
@@ -530,32 +531,43 @@ static int live_close(void **state)
     return system(command) || status;
 }
 
-static void simulator_run(const char *place, const char *network, struct run_result *result)
+static void simulator_run(const struct engine_config *engine, struct run_result *result)
 {
-    struct run_config config = {
-        .hosts = HOSTS, .slots = SLOTS, .link_bps = LINK_BPS, .local_free = true};
+    const struct run_config config = {.engine = *engine,
+                                      .hosts = HOSTS,
+                                      .slots = SLOTS,
+                                      .link_bps = LINK_BPS,
+                                      .local_free = true};
     struct err err;
-    engine_config_default(&config.engine);
-    config.engine.seed = 5;
-    config.engine.epoch = 1;
-    strcpy(config.engine.place, place);
-    strcpy(config.engine.network, network);
-    config.engine.mode_dwell_ns = 0;
-    config.engine.even_wait_ns = 200000000;
-    config.engine.congested_permille = config.engine.cleared_permille = 1000;
-    level_table_exponential(&config.engine.coflow, 1000000, 8, 8);
-    level_table_exponential(&config.engine.macroflow, 100000, 4, 8);
     if (run_simulate(&config, jobs, JOBS, result, &err) < 0)
         fail_msg("%s", err.text);
 }
 
-static void compare(const char *place, const char *network)
+static struct engine_config engine_of(const char *turn, const char *place, const char *network)
 {
+    struct engine_config engine;
+    engine_config_default(&engine);
+    engine.seed = 5;
+    engine.epoch = 1;
+    strcpy(engine.turn, turn);
+    strcpy(engine.place, place);
+    strcpy(engine.network, network);
+    engine.mode_dwell_ns = 0;
+    engine.even_wait_ns = 200000000;
+    engine.congested_permille = engine.cleared_permille = 1000;
+    level_table_exponential(&engine.coflow, 1000000, 8, 8);
+    level_table_exponential(&engine.macroflow, 100000, 4, 8);
+    return engine;
+}
+
+static void compare(const char *turn, const char *place, const char *network)
+{
+    const struct engine_config engine = engine_of(turn, place, network);
     double simulated_s[JOBS], live_s[JOBS] = {0};
     struct run_result result = {.jct_s = simulated_s};
     jobs_make(test_seed());
-    live_open(place, network);
-    simulator_run(place, network, &result);
+    live_open(&engine);
+    simulator_run(&engine, &result);
     daemon_run(live_s);
     for (int i = 0; i < JOBS; i++)
         if (simulated_s[i] != live_s[i])
@@ -563,25 +575,32 @@ static void compare(const char *place, const char *network)
     assert_int_equal(counter("engine.mode_switches"), result.mode_switches);
     assert_int_equal(counter("engine.holds"), result.holds);
     assert_int_equal(counter("engine.starts"), result.tasks);
-    print_message("# %s, %s: %d jobs, %d tasks, %d switches, %d holds\n", place, network, JOBS,
-                  (int)result.tasks, (int)result.mode_switches, (int)result.holds);
+    print_message("# %s, %s, %s: %d jobs, %d tasks, %d switches, %d holds\n", turn, place, network,
+                  JOBS, (int)result.tasks, (int)result.mode_switches, (int)result.holds);
+}
+
+static void joint_is_one_plan(void **state)
+{
+    (void)state;
+    compare("srpt", "joint", "rank");
 }
 
 static void duopoly_is_one_plan(void **state)
 {
     (void)state;
-    compare("nats", "cans");
+    compare("sjf", "nats", "cans");
 }
 
 static void greedy_is_one_plan(void **state)
 {
     (void)state;
-    compare("greedy", "none");
+    compare("sjf", "greedy", "none");
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(joint_is_one_plan, live_close),
         cmocka_unit_test_teardown(duopoly_is_one_plan, live_close),
         cmocka_unit_test_teardown(greedy_is_one_plan, live_close),
     };
