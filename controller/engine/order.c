@@ -30,8 +30,10 @@ static bool passes(const struct sorted_node *node, struct sorted_key key)
 
 void order_change(struct engine *engine, struct job *job)
 {
+    if (!job->by_turn.in)
+        return;
     struct sorted_key key = key_of(engine, job);
-    if (!job->by_turn.in || sorted_compare(key, job->turn) == 0)
+    if (sorted_compare(key, job->turn) == 0)
         return;
     bool passed = passes(&job->by_turn, key);
     job->turn = key;

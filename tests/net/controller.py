@@ -196,6 +196,7 @@ class Agent:
         self.socket.connect(self.address)
         self.sent = self.effected = 0
         self.epoch = 0
+        self.passed = []  # inputs that came while something else was waited for
 
     def close(self):
         self.socket.close()
@@ -223,7 +224,7 @@ class Agent:
     def expect(self, kind):
         """The next message of this kind; leases and acknowledgements in between are passed over."""
         while True:
-            envelope = self.receive()
+            envelope = self.passed.pop(0) if self.passed else self.receive()
             got = envelope.WhichOneof("body")
             if got == kind:
                 return envelope
@@ -256,6 +257,8 @@ class Agent:
             envelope = self.receive()
             if envelope.HasField("start"):
                 self.running[envelope.start.attempt] = envelope.start
+            elif envelope.HasField("start_inputs"):
+                self.passed.append(envelope)
             if envelope.acknowledged >= sequence:
                 return
 

@@ -145,6 +145,34 @@ static void test_there_and_back_is_the_same_plan(void **state)
         }
 }
 
+/* ---- jobs that no policy keeps anything for ---- */
+
+/* One that is still being submitted, and one that is done: a dump and a switch pass them by. */
+static void test_jobs_that_are_not_active_have_no_turn(void **state)
+{
+    (void)state;
+    const char *turn;
+    for (unsigned i = 0; (turn = engine_policy_name("turn", i)); i++) {
+        struct engine_config config = script_config();
+        struct script script;
+        strcpy(config.turn, turn);
+        script_begin(&script, &config);
+        script_host(&script, 0, 1);
+        script_submit(&script, &(struct script_job){.number = 1, .maps = 1});
+        script_attempt(&script, EVENT_ATTEMPT_DONE, script_attempt_of(&script, 1, 0, 0), 0);
+        script_job_begin(&script, 2);
+        script_stage(&script, 2, 0, 1, ENGINE_NONE, 0);
+        struct engine *twin = load_dump_of(script.engine);
+        assert_true(engine_digest(twin) == engine_digest(script.engine));
+        for (unsigned other = 0; engine_policy_name("turn", other); other++)
+            script_event(&script, setting(0, engine_policy_name("turn", other)));
+        check_all_kept(script.engine);
+        check_all_kept(twin);
+        engine_destroy(twin);
+        script_end(&script);
+    }
+}
+
 /* ---- another policy for good ---- */
 
 /* As model_step, with one event: another policy. */
@@ -252,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_and_back_is_the_same_plan),
+        cmocka_unit_test(test_jobs_that_are_not_active_have_no_turn),
         cmocka_unit_test(test_a_switch_is_planned_on_alike_after_load),
         cmocka_unit_test(test_records_name_the_policy),
     };
