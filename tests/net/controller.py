@@ -196,7 +196,7 @@ class Agent:
         self.socket.connect(self.address)
         self.sent = self.effected = 0
         self.epoch = 0
-        self.passed = []  # inputs that came while something else was waited for
+        self.passed = []  # what came while an acknowledgement was waited for
 
     def close(self):
         self.socket.close()
@@ -223,8 +223,12 @@ class Agent:
 
     def expect(self, kind):
         """The next message of this kind; leases and acknowledgements in between are passed over."""
+        for envelope in self.passed:
+            if envelope.HasField(kind):
+                self.passed.remove(envelope)
+                return envelope
         while True:
-            envelope = self.passed.pop(0) if self.passed else self.receive()
+            envelope = self.receive()
             got = envelope.WhichOneof("body")
             if got == kind:
                 return envelope
@@ -257,7 +261,7 @@ class Agent:
             envelope = self.receive()
             if envelope.HasField("start"):
                 self.running[envelope.start.attempt] = envelope.start
-            elif envelope.HasField("start_inputs"):
+            elif envelope.HasField("start_inputs") or envelope.HasField("forget"):
                 self.passed.append(envelope)
             if envelope.acknowledged >= sequence:
                 return

@@ -248,7 +248,7 @@ def test_policies_are_set_and_agents_hear_of_the_mode(cluster):
     assert h1.expect("mode").mode.mode == 0
     daemon.ctl("policy", "network", "none")
     daemon.ctl("policy", "turn", "fifo")
-    assert daemon.ctl("status")["policy"] == "turn fifo, place nats, commit single, network none"
+    assert daemon.ctl("status")["policy"] == "turn fifo, place joint, commit single, network none"
     assert "there are: first, all, rich, starved" in daemon.ctl("policy", "mode", "poor", expect=1)
     assert "there are: nats, " in daemon.ctl("policy", "place", "best", expect=1)
     assert "there are: turn, place, commit, network, mode" in daemon.ctl("policy", "colour", "red", expect=1)
@@ -469,7 +469,7 @@ def test_jobs_stand_in_turn_with_their_places(cluster):
 
 
 def test_the_mode_says_since_when_and_why(cluster):
-    daemon = cluster.daemon()
+    daemon = cluster.daemon(config="policy: {preset: duopoly}\n")
     mode = daemon.ctl("mode")
     assert (mode["mode_rule"], mode["mode_forced"], mode["mode_age_ns"], mode["mode_why"]) == ("first", False, None, None)
     h1 = cluster.agent(daemon, "h1", slots=1)
