@@ -161,6 +161,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
 
+# Its netlink sockets go nowhere.
+$(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_connect
 # Replays the seeds of a fuzz target.
 $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
@@ -221,6 +223,7 @@ check: programs ## the checks that run nothing: include directions, format, one 
 # A fuzz target is tests/fuzz/fuzz_NAME.c with seeds in tests/fuzz/NAME; whose inputs may be longer than 4096 bytes says so here.
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LONGEST_wire := 65537
+FUZZ_LONGEST_dump := 16384
 FUZZ_SECONDS ?= 60
 # Built apart: coverage has to be compiled in.
 FUZZ_BUILD := $(BUILD)/fuzz

@@ -72,9 +72,9 @@ int netlink_dump(struct nl_sock *sock, int type, void *request, size_t bytes,
 
 int netlink_mtu(struct nl_sock *sock, const char *port, uint32_t *ret_bytes, struct err *err)
 {
-    struct rtnl_link *link;
-    int r = rtnl_link_get_kernel(sock, 0, port, &link);
-    if (r < 0)
+    struct rtnl_link *link = NULL;
+    /* It may succeed and give nothing. */
+    if (rtnl_link_get_kernel(sock, 0, port, &link) < 0 || !link)
         return err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
     *ret_bytes = rtnl_link_get_mtu(link);
     rtnl_link_put(link);

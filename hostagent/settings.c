@@ -226,10 +226,10 @@ static int settings_check(const void *structure, struct err *err)
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
     return 0;
 }
-static const struct conf_section section = {settings_fields, sizeof(struct agent_settings),
-                                            settings_check};
+const struct conf_section agent_settings_section = {settings_fields, sizeof(struct agent_settings),
+                                                    settings_check};
 
 int agent_settings_read(const char *path, struct agent_settings *ret_settings, struct err *err)
 {
-    return conf_read(path, &section, ret_settings, err);
+    return conf_read(path, &agent_settings_section, ret_settings, err);
 }

@@ -8,6 +8,7 @@
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/tasks/tasks.h"
+#include "lib/conf.h"
 #include "lib/err.h"
 
 #include <stdbool.h>
@@ -64,6 +65,9 @@ struct agent_settings {
 };
 
 enum { SETTINGS_EXIT_RESTORE, SETTINGS_EXIT_KEEP };
+
+/* The table itself, for tests. */
+extern const struct conf_section agent_settings_section;
 
 int agent_settings_read(const char *path, struct agent_settings *ret_settings, struct err *err);
 

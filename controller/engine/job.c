@@ -309,6 +309,11 @@ static uint32_t incomplete_stage(const struct job *job)
     return job->n_stages;
 }
 
+bool job_is_complete(const struct job *job)
+{
+    return job->n_stages && incomplete_stage(job) == job->n_stages;
+}
+
 static void sum_matrix(struct stage *stage, struct stage *parent, const struct edge *edge)
 {
     for (uint32_t m = 0; m < parent->n_tasks; m++)

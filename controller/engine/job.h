@@ -27,6 +27,7 @@ struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_
 void job_fail(struct engine *engine, struct job *job, enum reason reason, struct task *task,
               uint64_t attempt, int64_t left);
 
+bool job_is_complete(const struct job *job);
 /* All parts are there: links stages to their children, sums bytes per task, stage and job. */
 void job_assemble(struct engine *engine, struct job *job);
 /* An assembled job with its estimate takes part from now on; its stages are not looked at. */

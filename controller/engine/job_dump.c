@@ -48,9 +48,11 @@ static int load_job(struct engine *engine, const void *object, struct err *err)
 {
     const struct job_record *record = object;
     struct job *job = job_find(engine, record->job);
-    if (!job || record->state > JOB_ACTIVE)
+    if (!job || record->state > JOB_ACTIVE || job->state == JOB_ACTIVE ||
+        (record->state == JOB_ACTIVE && !job_is_complete(job)))
         return err_set(err, EINVAL,
-                       "job %" PRIu64 " has no parts, or a state that a live job cannot have",
+                       "job %" PRIu64 " lacks parts, comes twice, or has a state that a live job "
+                       "cannot have",
                        record->job);
     job->submitted_ns = record->submitted_ns;
     job->slot_wait_ns = record->slot_wait_ns;

@@ -58,7 +58,7 @@ static uint32_t default_minor(const struct raw_qdisc *root)
 {
     struct nlattr *attrs[TCA_HTB_MAX + 1];
     struct nlattr *head = (struct nlattr *)(uintptr_t)root->options;
-    if (nla_parse(attrs, TCA_HTB_MAX, head, (int)root->options_bytes, NULL) < 0 ||
+    if (root->too_long || nla_parse(attrs, TCA_HTB_MAX, head, (int)root->options_bytes, NULL) < 0 ||
         !attrs[TCA_HTB_INIT])
         return 0;
     struct tc_htb_glob glob;
@@ -90,6 +90,14 @@ static struct htb_class read_class(struct rtnl_class *class, const struct raw_li
     return found;
 }
 
+/* Others may have classes with a handle like ours. */
+static bool is_class_of_ours(struct rtnl_class *class)
+{
+    const char *kind = rtnl_tc_get_kind(TC_CAST(class));
+    return kind && strcmp(kind, "htb") == 0 &&
+           TC_H_MAJ(rtnl_tc_get_handle(TC_CAST(class))) == (uint32_t)HTB_MAJOR << 16;
+}
+
 /* The classes of our HTB, root class first; what is beyond HTB_CLASSES was put there by others. */
 static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct htb_tree *tree,
                         struct err *err)
@@ -100,8 +108,7 @@ static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct
         return netlink_err(err, r, "reading the classes of interface %d", list->ifindex);
     for (struct nl_object *o = nl_cache_get_first(cache); o; o = nl_cache_get_next(o)) {
         struct rtnl_class *class = (struct rtnl_class *)o;
-        if (TC_H_MAJ(rtnl_tc_get_handle(TC_CAST(class))) != (uint32_t)HTB_MAJOR << 16 ||
-            tree->classes_n == HTB_CLASSES)
+        if (!is_class_of_ours(class) || tree->classes_n == HTB_CLASSES)
             continue;
         tree->classes[tree->classes_n++] = read_class(class, list);
     }

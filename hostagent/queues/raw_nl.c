@@ -26,9 +26,9 @@ static int keep_qdisc(struct nl_msg *msg, void *arg)
     struct tcmsg *tc = nlmsg_data(header);
     struct nlattr *attrs[TCA_MAX + 1];
 
-    if (header->nlmsg_type != RTM_NEWQDISC || tc->tcm_ifindex != list->ifindex ||
-        tc->tcm_parent == TC_H_INGRESS ||
-        nlmsg_parse(header, sizeof(*tc), attrs, TCA_MAX, NULL) < 0 || !attrs[TCA_KIND])
+    if (header->nlmsg_type != RTM_NEWQDISC ||
+        nlmsg_parse(header, sizeof(*tc), attrs, TCA_MAX, NULL) < 0 ||
+        tc->tcm_ifindex != list->ifindex || tc->tcm_parent == TC_H_INGRESS || !attrs[TCA_KIND])
         return NL_OK;
     if (list->n == RAW_QDISCS) {
         list->too_many = true;
@@ -36,7 +36,7 @@ static int keep_qdisc(struct nl_msg *msg, void *arg)
     }
     struct raw_qdisc *raw = &list->items[list->n++];
     *raw = (struct raw_qdisc){.handle = tc->tcm_handle, .parent = tc->tcm_parent};
-    snprintf(raw->kind, sizeof(raw->kind), "%s", nla_get_string(attrs[TCA_KIND]));
+    nla_strlcpy(raw->kind, attrs[TCA_KIND], sizeof(raw->kind));
     if (attrs[TCA_OPTIONS]) {
         raw->options_bytes = (uint32_t)nla_len(attrs[TCA_OPTIONS]);
         raw->too_long = raw->options_bytes > RAW_OPTIONS;

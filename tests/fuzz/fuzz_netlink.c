@@ -1,0 +1,132 @@
+/* Fuzz target of what is read by netlink: queues and their classes, counters, interfaces, ports of a
+ * bridge. The first byte chooses what is asked; then each step of the script is one datagram in
+ * answer, and the end of the dump follows. libnl itself runs, on a socket that goes nowhere. */
+#include "hostagent/links/links_nl.h"
+#include "hostagent/nl.h"
+#include "hostagent/queues/queues.h"
+#include "hostagent/queues/raw_nl.h"
+#include "tests/fuzz/script.h"
+
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <netlink/handlers.h>
+#include <netlink/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* libnl 3.7 itself loses a link (rtnl_link_get_kernel) when something wrong follows it in the same
+ * answer; the sanitizer sees no further down libnl's stack than this. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:nl_object_alloc\nleak:nl_addr_alloc";
+}
+
+static struct script script;
+
+unsigned if_nametoindex(const char *name)
+{
+    return strcmp(name, "eth0") == 0 ? 2 : 0;
+}
+
+static int on_receive(struct nl_sock *sock, struct sockaddr_nl *from, unsigned char **ret_bytes,
+                      struct ucred **ret_credentials)
+{
+    static const struct nlmsghdr done = {.nlmsg_len = sizeof(done), .nlmsg_type = NLMSG_DONE};
+    struct script_step step;
+    (void)sock, (void)ret_credentials;
+    if (!script_next(&script, &step) || !step.length)
+        step = (struct script_step){0, (const uint8_t *)&done, sizeof(done)};
+    memset(from, 0, sizeof(*from));
+    *ret_bytes = malloc(step.length);
+    if (!*ret_bytes)
+        return -NLE_NOMEM;
+    memcpy(*ret_bytes, step.bytes, step.length);
+    return (int)step.length;
+}
+
+static int on_send(struct nl_sock *sock, struct nl_msg *message)
+{
+    (void)sock, (void)message;
+    return 1;
+}
+
+/* In the place of libnl's (the linker's --wrap). */
+int __wrap_nl_connect(struct nl_sock *sock, int protocol);
+int __wrap_nl_connect(struct nl_sock *sock, int protocol)
+{
+    struct nl_cb *cb = nl_socket_get_cb(sock);
+    (void)protocol;
+    nl_cb_overwrite_recv(cb, on_receive);
+    nl_cb_overwrite_send(cb, on_send);
+    nl_cb_put(cb);
+    nl_socket_disable_seq_check(sock);
+    return 0;
+}
+
+static void queues_try(uint8_t what)
+{
+    const struct port_wish wish = {.link_bps = 100000000,
+                                   .levels = 8,
+                                   .queue_packets = 100,
+                                   .floor_permille = 10,
+                                   .unmanaged_permille = 100,
+                                   .control_permille = 10};
+    struct port_facts facts = {.mtu_bytes = 1500};
+    struct qdisc_record record;
+    struct qdisc_plan *plan = NULL;
+    struct qdisc_stats stats;
+    struct qdisc *qdisc;
+    struct port port;
+    if (port_want(&wish, &facts, &port, NULL) < 0 || qdisc_htb.open(&qdisc, NULL) < 0)
+        abort();
+    if (what == 0 && qdisc_htb.record(qdisc, "eth0", &record, NULL) == 0 &&
+        !memchr(record.text, 0, sizeof(record.text)))
+        abort();
+    if (what == 1 && qdisc_htb.plan(qdisc, "eth0", &port, &plan, NULL) == 0 &&
+        (plan->root > QDISC_FOREIGN || !memchr(plan->kind, 0, sizeof(plan->kind))))
+        abort();
+    if (what == 2)
+        qdisc_htb.stats(qdisc, "eth0", &stats, NULL);
+    if (what == 3)
+        qdisc_htb.facts(qdisc, "eth0", &facts, NULL);
+    free(plan);
+    qdisc_htb.close(qdisc);
+}
+
+static void links_try(void)
+{
+    struct links_sample sample;
+    struct links_nl *links;
+    if (links_nl_open("eth0", &links, NULL) < 0)
+        abort();
+    links_nl_read(links, &sample, NULL);
+    links_nl_close(links);
+}
+
+static void bridge_try(void)
+{
+    char ports[QUEUES_PORTS][PORT_NAME];
+    uint32_t n = 0;
+    if (queues_bridge_ports("br0", ports, &n, NULL) == 0 && n > QUEUES_PORTS)
+        abort();
+    for (uint32_t i = 0; i < n; i++)
+        if (!memchr(ports[i], 0, PORT_NAME))
+            abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!size)
+        return 0;
+    script = (struct script){data + 1, size - 1};
+    if (*data % 6 == 4)
+        links_try();
+    else if (*data % 6 == 5)
+        bridge_try();
+    else
+        queues_try(*data % 6);
+    return 0;
+}

@@ -1,0 +1,267 @@
+/* Fuzz target of the marking programs, compiled for this processor: their helpers are functions on a
+ * packet in memory. Whatever a packet is, only the six DSCP bits of an IP header and what depends on
+ * them (the checksum of IPv4) may change, and only of members flows are kept.
+ *
+ * An input is: a byte of what the world is like, a packet that goes out, one that comes in. */
+#define __BPF_HELPERS__ /* libbpf's declarations of the helpers */
+
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define SEC(name)
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#define barrier_var(var) __asm__ volatile("" : "+r"(var))
+
+enum { PACKET_MAX = 2048, FLOWS = 4 };
+
+static struct {
+    uint8_t bytes[PACKET_MAX];
+    struct __sk_buff skb;
+    struct bpf_sock sock;
+    bool lookup_finds;
+    uint64_t word, received, expiry, mode, counters[64];
+    uint64_t now;
+} world;
+
+static void *bpf_map_lookup_elem(void *map, const void *key);
+static long bpf_map_update_elem(void *map, const void *key, const void *value, uint64_t flags);
+static long bpf_map_delete_elem(void *map, const void *key);
+
+static long bpf_skb_load_bytes(const void *skb, uint32_t offset, void *to, uint32_t length)
+{
+    uint32_t have = ((const struct __sk_buff *)skb)->len;
+    if (offset > have || length > have - offset) {
+        memset(to, 0, length);
+        return -1;
+    }
+    memcpy(to, world.bytes + offset, length);
+    return 0;
+}
+
+static long bpf_skb_store_bytes(struct __sk_buff *skb, uint32_t offset, const void *from,
+                                uint32_t length, uint64_t flags)
+{
+    (void)flags;
+    if (offset > skb->len || length > skb->len - offset)
+        return -1;
+    memcpy(world.bytes + offset, from, length);
+    return 0;
+}
+
+static uint16_t word_at(uint32_t offset)
+{
+    uint16_t word;
+    memcpy(&word, world.bytes + offset, 2);
+    return word;
+}
+
+/* RFC 1624, eqn. 3. */
+static long bpf_l3_csum_replace(struct __sk_buff *skb, uint32_t offset, uint64_t from, uint64_t to,
+                                uint64_t size)
+{
+    if (size != 2 || offset + 2 > skb->len)
+        return -1;
+    uint32_t sum = (uint16_t)~word_at(offset) + (uint32_t)(uint16_t)~from + (uint32_t)to;
+    sum = (sum & 0xffff) + (sum >> 16);
+    uint16_t new = (uint16_t) ~((sum & 0xffff) + (sum >> 16));
+    memcpy(world.bytes + offset, &new, 2);
+    return 0;
+}
+
+static uint64_t bpf_ktime_get_boot_ns(void)
+{
+    return world.now;
+}
+
+static uint64_t bpf_skb_cgroup_id(struct __sk_buff *skb)
+{
+    (void)skb;
+    return 7;
+}
+
+static struct bpf_sock *bpf_skc_lookup_tcp(void *skb, struct bpf_sock_tuple *tuple, uint32_t size,
+                                           uint64_t namespace, uint64_t flags)
+{
+    (void)skb, (void)tuple, (void)size, (void)namespace, (void)flags;
+    return world.lookup_finds ? &world.sock : NULL;
+}
+
+static long bpf_sk_release(void *sock)
+{
+    (void)sock;
+    return 0;
+}
+
+static struct bpf_sock *bpf_sk_fullsock(struct bpf_sock *sock)
+{
+    return sock;
+}
+
+static struct bpf_tcp_sock *bpf_tcp_sock(struct bpf_sock *sock)
+{
+    static struct bpf_tcp_sock tcp;
+    tcp.rcv_nxt = sock->state;
+    return &tcp;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include "hostagent/marks/mark.bpf.c"
+#pragma GCC diagnostic pop
+
+static struct {
+    bool used;
+    struct mark_flow_key key;
+    struct mark_flow flow;
+} kept[FLOWS];
+
+/* 10.0.0.0/8 and fd00::/16. */
+static bool member(const uint8_t address[16])
+{
+    static const uint8_t mapped[13] = {[10] = 0xff, [11] = 0xff, [12] = 10};
+    return memcmp(address, mapped, sizeof(mapped)) == 0 || (address[0] == 0xfd && !address[1]);
+}
+
+static int flow_find(const struct mark_flow_key *key)
+{
+    for (int i = 0; i < FLOWS; i++)
+        if (kept[i].used && memcmp(&kept[i].key, key, sizeof(*key)) == 0)
+            return i;
+    return -1;
+}
+
+static void *bpf_map_lookup_elem(void *map, const void *key)
+{
+    static uint8_t one = 1;
+    if (map == &members)
+        return member(((const struct mark_member_key *)key)->address) ? &one : NULL;
+    if (map == &tasks)
+        return &world.word;
+    if (map == &received)
+        return &world.received;
+    if (map == &control)
+        return *(const uint32_t *)key == MARK_CONTROL_MODE ? &world.mode : &world.expiry;
+    if (map == &counters)
+        return &world.counters[*(const uint32_t *)key];
+    int i = flow_find(key);
+    return i < 0 ? NULL : &kept[i].flow;
+}
+
+/* Only of members; the last place is the one that gives way. */
+static long bpf_map_update_elem(void *map, const void *key, const void *value, uint64_t flags)
+{
+    const struct mark_flow_key *flow = key;
+    (void)flags;
+    if (map != &flows || !member(flow->peer) || flow->zero)
+        abort();
+    int i = flow_find(flow);
+    for (int free = 0; i < 0; free++)
+        if (free == FLOWS - 1 || !kept[free].used)
+            i = free;
+    kept[i].used = true;
+    kept[i].key = *flow;
+    memcpy(&kept[i].flow, value, sizeof(kept[i].flow));
+    return 0;
+}
+
+static long bpf_map_delete_elem(void *map, const void *key)
+{
+    int i = map == &flows ? flow_find(key) : -1;
+    if (i >= 0)
+        kept[i].used = false;
+    return i < 0 ? -1 : 0;
+}
+
+static uint32_t ip_sum(const uint8_t *ip)
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < 20; i += 2)
+        sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return sum;
+}
+
+/* What the program may have changed: 8 bits of TOS or traffic class but its two of ECN, and a
+ * checksum, which is as right or as wrong as before. */
+static void changes_check(const uint8_t *before, size_t length)
+{
+    uint8_t allowed[PACKET_MAX];
+    memcpy(allowed, before, length);
+    if (world.skb.protocol == bpf_htons(ETH_P_IP) && length >= 34) {
+        allowed[15] = (uint8_t)((allowed[15] & 3) | (world.bytes[15] & 0xfc));
+        memcpy(allowed + 24, world.bytes + 24, 2);
+        if (ip_sum(before + 14) % 0xffff != ip_sum(world.bytes + 14) % 0xffff)
+            abort();
+    } else if (world.skb.protocol == bpf_htons(ETH_P_IPV6) && length >= 54) {
+        allowed[14] = (uint8_t)(0x60 | (world.bytes[14] & 0xf));
+        allowed[15] = (uint8_t)((allowed[15] & 0x3f) | (world.bytes[15] & 0xc0));
+        if (world.bytes[14] == before[14])
+            allowed[14] = before[14];
+    }
+    if (memcmp(allowed, world.bytes, length) != 0)
+        abort();
+}
+
+static void run(int (*program)(struct __sk_buff *skb), const uint8_t *packet, size_t length)
+{
+    static uint8_t before[PACKET_MAX];
+    length = length < PACKET_MAX ? length : PACKET_MAX;
+    memset(world.bytes, 0, PACKET_MAX);
+    memcpy(world.bytes, packet, length);
+    memcpy(before, packet, length);
+    world.skb.len = (uint32_t)length;
+    world.skb.protocol = length >= 14 ? word_at(12) : 0;
+    world.skb.sk = &world.sock;
+    world.now += 1000000;
+    program(&world.skb);
+    changes_check(before, length);
+}
+
+static void settings_fill(void)
+{
+    struct mark_settings *s = (struct mark_settings *)(uintptr_t)&settings;
+    memset(s->level_of_dscp, MARK_UNMARKED, sizeof(s->level_of_dscp));
+    for (uint8_t level = 0; level < MARK_LEVELS; level++) {
+        s->dscp_of_level[level] = (uint8_t)(4 * level + 3);
+        s->level_of_dscp[4 * level + 3] = level;
+        s->class_of_level[level] = level + 1u;
+    }
+    s->control_dscp = 48;
+    s->control_port = bpf_htons(7600);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    size_t first = data[1] < size - 2 ? data[1] : size - 2;
+    settings_fill();
+    memset(&world, 0, sizeof(world));
+    memset(kept, 0, sizeof(kept));
+    world.lookup_finds = data[0] & 1;
+    world.sock.state = data[0] & 2 ? BPF_TCP_LISTEN : BPF_TCP_ESTABLISHED;
+    world.expiry = data[0] & 4 ? 0 : UINT64_MAX;
+    world.mode = data[0] >> 3 & 1;
+    world.word = mark_word(data[0] >> 4 & 7, MARK_UNMARKED);
+    world.skb.priority = data[0] & 0x80 ? MARK_NUDGE : 0;
+    run(mark, data + 2, first);
+    run(follow, data + 2 + first, size - 2 - first);
+    run(mark, data + 2, first);
+    run(classify, data + 2 + first, size - 2 - first);
+    run(count, data + 2, first);
+    return 0;
+}
