@@ -82,6 +82,7 @@ $(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay taskloop l
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsystemd -lbpf -lnl-route-3 -lnl-3))
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
+$(eval $(call program,tests/peer-probe,tests/net/peer_probe.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap -lsystemd))
 
 .PHONY: all

@@ -70,6 +70,12 @@ static void on_malformed(void *user, uint64_t peer, const struct err *err)
     conductor_malformed(door->conductor, peer, err->text);
 }
 
+static void on_flood(void *user, uint64_t peer)
+{
+    const struct agents_zmq *door = user;
+    conductor_flood(door->conductor, peer);
+}
+
 static void on_gone(void *user, uint64_t peer, bool cut)
 {
     const struct agents_zmq *door = user;
@@ -215,8 +221,11 @@ int agents_zmq_open(sd_event *loop, const struct settings *settings,
     struct agents_zmq *door = calloc(1, sizeof(*door));
     if (!door)
         return err_sys(err, ENOMEM, "%s", settings->listen);
-    const struct wire_zmq_handler handler = {
-        .on_message = on_message, .on_malformed = on_malformed, .on_gone = on_gone, .user = door};
+    const struct wire_zmq_handler handler = {.on_message = on_message,
+                                             .on_malformed = on_malformed,
+                                             .on_gone = on_gone,
+                                             .on_flood = on_flood,
+                                             .user = door};
     door->loop = sd_event_ref(loop);
     int r = gate_open(door, settings, err);
     if (r == 0) {

@@ -37,7 +37,7 @@ void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,
 
 /* As agents_hooks.send, `user` is the struct agents_zmq. */
 int agents_zmq_send(void *user, uint64_t peer, const duopoly_Envelope *envelope);
-/* Breaks a connection, likewise. */
+/* As agents_hooks.cut, likewise. */
 void agents_zmq_cut(void *user, uint64_t peer);
 
 /* NULL: everybody may enter. Who changes it calls agents_zmq_keys_changed. */

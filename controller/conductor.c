@@ -307,7 +307,13 @@ void conductor_message(struct conductor *conductor, uint64_t peer, const char *i
 
 void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why)
 {
-    agents_malformed(conductor->agents, peer, why);
+    agents_malformed(conductor->agents, clock_now_ns(conductor->clock), peer, why);
+    run_all(conductor, false);
+}
+
+void conductor_flood(struct conductor *conductor, uint64_t peer)
+{
+    agents_flood(conductor->agents, peer);
     run_all(conductor, false);
 }
 
@@ -381,6 +387,12 @@ static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
 {
     struct conductor *conductor = user;
     return conductor->hooks.send(conductor->hooks.send_user, peer, envelope);
+}
+
+static void on_cut(void *user, uint64_t peer)
+{
+    const struct conductor *conductor = user;
+    conductor->hooks.cut(conductor->hooks.send_user, peer);
 }
 
 static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow)
@@ -548,12 +560,13 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .start_timeout_ns = settings->timers.start_timeout_ns,
         .forget_ns = settings->timers.forget_ns,
         .fetch_stall_ns = settings->timers.fetch_stall_ns,
+        .unanswered_bytes = (uint64_t)settings->bounds.unanswered_bytes,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
     };
-    const struct agents_hooks hooks = {on_send,       on_event,        on_failed,     on_levels,
-                                       on_job_wanted, on_end_wanted,   on_host_moved, on_newest_job,
-                                       on_epoch_seen, on_jobs_between, conductor};
+    const struct agents_hooks hooks = {on_send,       on_cut,        on_event,        on_failed,
+                                       on_levels,     on_job_wanted, on_end_wanted,   on_host_moved,
+                                       on_newest_job, on_epoch_seen, on_jobs_between, conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
     if (r == 0)

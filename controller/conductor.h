@@ -30,6 +30,7 @@ struct conductor;
 struct conductor_hooks {
     /* As agents_hooks.send. */
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
+    void (*cut)(void *user, uint64_t peer);
     /* A job ended: done, failed or cancelled. */
     void (*job_ended)(void *user, const duopoly_JobEvent *event);
     /* More of what was handed to the store is on the disk, or it cannot be written, or again. */
@@ -52,6 +53,7 @@ void conductor_close(struct conductor *conductor);
 void conductor_message(struct conductor *conductor, uint64_t peer, const char *identity,
                        const duopoly_Envelope *envelope);
 void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why);
+void conductor_flood(struct conductor *conductor, uint64_t peer);
 
 /* Who has this connection may not have it any more. */
 void conductor_cut(struct conductor *conductor, uint64_t peer);

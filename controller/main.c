@@ -45,9 +45,10 @@ struct controller {
     struct control *control;
     struct conductor *conductor;
     struct descriptors descriptors;
-    bool restored; /* agents may have seen later epochs than the state folder knows */
-    bool fenced;   /* for good, also when it begins again */
-    bool again;    /* it ends to begin again above one of these */
+    bool restored;        /* agents may have seen later epochs than the state folder knows */
+    bool fenced;          /* for good, also when it begins again */
+    bool again;           /* it ends to begin again above one of these */
+    uint32_t connections; /* of agents, at most */
 };
 
 static const struct argp_option options[] = {
@@ -117,6 +118,14 @@ static int folder_make(const char *path, struct err *err)
     return 0;
 }
 
+/* As many as there are descriptors and memory for. */
+static uint32_t connections_of(const struct descriptors *descriptors,
+                               const struct settings *settings)
+{
+    int64_t room = settings->bounds.incoming_bytes / WIRE_PEER_BYTES;
+    return room < descriptors->agents ? (uint32_t)room : descriptors->agents;
+}
+
 static int store_open_in(const struct settings *settings, struct store **ret_store, struct err *err)
 {
     char path[sizeof(settings->state) + sizeof(STORE_FILE) + 1];
@@ -176,13 +185,20 @@ static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
 static int controller_open(struct controller *controller, const struct settings *settings,
                            const struct arguments *arguments, struct err *err)
 {
-    struct conductor_hooks hooks = {
-        agents_zmq_send, control_job_ended, control_stored, on_epoch_seen, NULL, NULL, controller};
+    struct conductor_hooks hooks = {agents_zmq_send,
+                                    agents_zmq_cut,
+                                    control_job_ended,
+                                    control_stored,
+                                    on_epoch_seen,
+                                    NULL,
+                                    NULL,
+                                    controller};
     const char *backup = controller->restored ? NULL : arguments->restore;
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
-                                     .pressed_ns = (uint64_t)settings->timers.silent_ns};
+                                     .pressed_ns = (uint64_t)settings->timers.silent_ns,
+                                     .per_second = (uint32_t)settings->bounds.agent_messages};
     int r = descriptors_take(&controller->descriptors, err);
-    limits.most = controller->descriptors.agents;
+    limits.most = controller->connections = connections_of(&controller->descriptors, settings);
     if (r == 0)
         r = loop_open(&controller->loop, err);
     if (r == 0)
@@ -233,15 +249,19 @@ static void controller_close(struct controller *controller)
         .restored = controller->restored, .fenced = controller->fenced, .again = controller->again};
 }
 
-static void descriptors_say(const struct descriptors *descriptors, const struct settings *settings)
+static void connections_say(const struct controller *controller, const struct settings *settings)
 {
+    const struct descriptors *descriptors = &controller->descriptors;
     log_note("%" PRIu64 " files may be open: %" PRIu32 " connections of agents, %" PRIu32
              " of clients",
-             descriptors->limit, descriptors->agents, descriptors->clients);
-    if (descriptors->agents < settings->bounds.hosts)
+             descriptors->limit, controller->connections, descriptors->clients);
+    if (controller->connections < settings->bounds.hosts)
         log_note("fewer agents can connect than bounds.hosts (%" PRId64
-                 ") has room for: allow more files for more than %" PRIu32 " (LimitNOFILE=)",
-                 settings->bounds.hosts, descriptors->agents);
+                 ") has room for: allow more %s for more than %" PRIu32,
+                 settings->bounds.hosts,
+                 controller->connections < descriptors->agents ? "memory (bounds.incoming)"
+                                                               : "files (LimitNOFILE=)",
+                 controller->connections);
 }
 
 static void group_say(const struct settings *settings)
@@ -255,7 +275,7 @@ static int controller_run(struct controller *controller, const struct settings *
 {
     log_note("epoch %" PRIu32 ", agents on %s, clients on %s", epoch_number(controller->epoch),
              agents_zmq_address(controller->door), settings->socket);
-    descriptors_say(&controller->descriptors, settings);
+    connections_say(controller, settings);
     group_say(settings);
     sd_notify(0, "READY=1");
     int r = sd_event_loop(controller->loop);

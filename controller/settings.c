@@ -3,6 +3,7 @@
 #include "controller/engine/presets.h"
 
 #include "lib/conf_check.h"
+#include "lib/wire.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -278,6 +279,10 @@ static const struct conf_field bound_fields[] = {
     NUMBER(settings_bounds, cells_per_job, "cells_per_job", "16777216", 1, 1000000000),
     NUMBER(settings_bounds, finished, "finished", "10000", 1, 10000000),
     NUMBER(settings_bounds, shapes, "shapes", "1024", 1, 1000000),
+    NUMBER(settings_bounds, agent_messages, "agent_messages", "10000", 100, 1000000000),
+    BYTES(settings_bounds, incoming_bytes, "incoming", "4 GB", 16 * WIRE_PEER_BYTES,
+          INT64_C(1) << 50),
+    BYTES(settings_bounds, unanswered_bytes, "unanswered", "256 MB", 1000000, INT64_C(1) << 50),
     END,
 };
 static const struct conf_section bound_section = {bound_fields, sizeof(struct settings_bounds),

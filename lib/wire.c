@@ -24,6 +24,12 @@ int wire_encode(const duopoly_Envelope *envelope, uint8_t *buffer, size_t size, 
     return 0;
 }
 
+size_t wire_length(const duopoly_Envelope *envelope)
+{
+    size_t length = 0;
+    return pb_get_encoded_size(&length, duopoly_Envelope_fields, envelope) ? length : 0;
+}
+
 int wire_decode(const uint8_t *message, size_t length, duopoly_Envelope *ret_envelope,
                 struct err *err)
 {

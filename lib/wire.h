@@ -35,13 +35,18 @@
 #define WIRE_VERSION_MAX 1
 #define WIRE_MAX_BYTES   65536
 #define WIRE_WINDOW                                                                                \
-    4096              /* state-changing messages without an answer, per direction; a power of 2 */
-#define WIRE_PARTS 32 /* parts of a stream (submission) that may be unanswered */
+    4096 /* state-changing messages without an answer, per direction; a power of 2 */
+#define WIRE_RECEIVE    4 /* messages of one agent that may wait here until they are read */
+#define WIRE_PEER_BYTES ((WIRE_RECEIVE + 1) * WIRE_MAX_BYTES) /* those, and one that is coming in */
+#define WIRE_PARTS      32 /* parts of a stream (submission) that may be unanswered */
 
 /* Writes `envelope` to buffer[size] and sets the length. −EMSGSIZE if it does not fit, −EINVAL if
  * it is none. */
 int wire_encode(const duopoly_Envelope *envelope, uint8_t *buffer, size_t size, size_t *ret_length,
                 struct err *err);
+
+/* The bytes that it becomes; 0 if it is none. */
+size_t wire_length(const duopoly_Envelope *envelope);
 
 /* Reads a message. −EMSGSIZE if it is too long, −EBADMSG if it is malformed; *ret_envelope is then
  * undefined. */

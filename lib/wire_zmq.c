@@ -109,6 +109,18 @@ static void message_hand_over(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_
     endpoint->handler.on_malformed(endpoint->handler.user, peer, &err);
 }
 
+/* Whether its connection brings more than it may. */
+static bool message_is_flood(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *frame)
+{
+    if (!endpoint->door)
+        return false;
+    enum wire_zmq_verdict verdict =
+        wire_zmq_door_judge(endpoint->door, zmq_msg_get(frame, ZMQ_SRCFD), now_usec(endpoint));
+    if (verdict == DOOR_FLOOD && endpoint->handler.on_flood)
+        endpoint->handler.on_flood(endpoint->handler.user, peer);
+    return verdict != DOOR_TAKE;
+}
+
 /* Receives one message of one frame behind, at a ROUTER, the peer's. False if there was none. */
 static bool message_receive(struct wire_zmq *endpoint)
 {
@@ -122,7 +134,10 @@ static bool message_receive(struct wire_zmq *endpoint)
         well = peer && wire_zmq_has_more(endpoint->data.socket) &&
                zmq_msg_recv(&frame, endpoint->data.socket, ZMQ_DONTWAIT) >= 0;
     }
-    if (came && (!well || wire_zmq_has_more(endpoint->data.socket))) {
+    if (came && message_is_flood(endpoint, peer, &frame)) {
+        well = false;
+        wire_zmq_rest_drop(endpoint->data.socket);
+    } else if (came && (!well || wire_zmq_has_more(endpoint->data.socket))) {
         well = false;
         endpoint->counters.malformed++;
         wire_zmq_rest_drop(endpoint->data.socket);
@@ -316,7 +331,8 @@ static const struct option {
     {0, ZMQ_BACKLOG, 1024},
     {ZMQ_ROUTER, ZMQ_ROUTER_MANDATORY, 1},
     {ZMQ_ROUTER, ZMQ_SNDHWM, ROUTER_QUEUE},
-    {ZMQ_ROUTER, ZMQ_RCVHWM, ROUTER_QUEUE},
+    {ZMQ_ROUTER, ZMQ_RCVHWM, WIRE_RECEIVE},
+    {ZMQ_ROUTER, ZMQ_TCP_MAXRT, ROUTER_STUCK_MS},
     {ZMQ_DEALER, ZMQ_SNDHWM, DEALER_PIPE},
     {ZMQ_DEALER, ZMQ_RCVHWM, ROUTER_QUEUE},
     {ZMQ_DEALER, ZMQ_RECONNECT_IVL, 100},

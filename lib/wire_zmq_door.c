@@ -1,5 +1,7 @@
 #include "lib/wire_zmq_door.h"
 
+#include "lib/wire_zmq_flood.h"
+
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -9,7 +11,8 @@
 #include <zmq.h>
 
 struct connection {
-    bool open, spoke;
+    struct flood_count count;
+    bool open, spoke, flooded;
     struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
     uint64_t heard_usec;
     uint64_t who, identity; /* who spoke; 0: nobody */
@@ -18,6 +21,7 @@ struct connection {
 struct wire_zmq_door {
     struct wire_zmq_limits limits;
     struct wire_zmq_door_counters counters;
+    struct flood_places floods;
     struct connection *connections; /* by descriptor */
     int n;
     int listener; /* −1: not known */
@@ -103,6 +107,8 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
     door->counters.connections += !door->connections[fd].open;
     door->connections[fd] =
         (struct connection){.open = true, .peer = peer_of(fd), .heard_usec = now_usec};
+    if (flood_places_is_shut(&door->floods, &door->connections[fd].peer, now_usec))
+        door->counters.shut_out += connection_break(door, fd);
     if (door->counters.connections < door->limits.most)
         return;
     pause_set(door, true);
@@ -121,6 +127,21 @@ uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, u
         return connection_end(door, value);
     }
     return 0;
+}
+
+enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, uint64_t now_usec)
+{
+    struct connection *connection = connection_at(door, fd);
+    if (!connection || !door->limits.per_second)
+        return DOOR_TAKE;
+    if (connection->flooded)
+        return DOOR_DROP;
+    if (flood_count_add(&connection->count, door->limits.per_second, now_usec))
+        return DOOR_TAKE;
+    connection->flooded = true;
+    flood_places_shut(&door->floods, &connection->peer, now_usec);
+    door->counters.floods += connection_break(door, fd);
+    return DOOR_FLOOD;
 }
 
 void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,

@@ -13,10 +13,11 @@
  *    and peers try again by themselves. (Unbinding would end all connections that it has accepted.)
  *    What was accepted before we heard of it is ended at once. Leave descriptors spare for that:
  *    without any, libzmq 4.3.4 asks for the next connection without a pause.
- *
+ *  - One that brings more than `per_second` messages in a second is ended, and so is each new one
+ *    from its address for FLOOD_SHUT_USEC (wire_zmq_flood.h).
  *  - A connection over which an identity spoke is ended when that identity is cut.
  *
- * Memory: 64 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
+ * Memory: 80 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
  * addresses other than TCP's; such connections are counted and never ended. One thread. */
 #pragma once
 
@@ -27,6 +28,7 @@
 struct wire_zmq_limits {
     uint32_t most; /* connections; from 1 */
     uint64_t idle_ns, pressed_ns;
+    uint32_t per_second; /* messages of one connection; 0: as many as come */
 };
 
 struct wire_zmq_door_counters {
@@ -34,7 +36,9 @@ struct wire_zmq_door_counters {
     uint64_t idle;        /* ended because they said nothing */
     uint64_t refused;     /* ended because they were too many */
     uint64_t pauses;
-    uint64_t cut; /* ended because of who spoke */
+    uint64_t cut;      /* ended because of who spoke */
+    uint64_t floods;   /* ended because they sent too much */
+    uint64_t shut_out; /* ended because one from their address had */
 };
 
 struct wire_zmq_door;
@@ -44,6 +48,15 @@ struct wire_zmq_door *wire_zmq_door_open(const struct wire_zmq_limits *limits);
 
 /* An event of the socket's monitor, with its value. The peer that is gone with it; 0: none. */
 uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec);
+
+enum wire_zmq_verdict {
+    DOOR_TAKE,
+    DOOR_FLOOD, /* it is the first that is one too many: the connection is ended */
+    DOOR_DROP   /* it comes after that one */
+};
+
+/* A message came over the descriptor. */
+enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, uint64_t now_usec);
 
 /* A message of this peer came over the descriptor; `identity` is a digest of who it is, 0 of
  * nobody. */

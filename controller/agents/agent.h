@@ -4,6 +4,7 @@
  *   agent_hello.c     judges a HELLO and begins a session
  *   agent_session.c   messages within a session, its timers and its end
  *   agent_settle.c    when its messages are acknowledged
+ *   agent_unanswered.c  bytes on their way to agents
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
  *   agent_forget.c    names that go, and indexes that come back
  *   agent_keep.c      what is kept of a host over a restart
@@ -30,6 +31,12 @@ struct uncommitted {
     uint64_t sequence, ticket;
 };
 
+/* Of a session: see agent_unanswered.c. */
+struct agent_unanswered {
+    uint64_t mark; /* a number */
+    uint64_t before, since;
+};
+
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
 
 struct agent {
@@ -51,6 +58,7 @@ struct agent {
     bool open; /* it has a session: */
     uint64_t peer;
     struct wire_session session;
+    struct agent_unanswered unanswered;
     int64_t heard_ns;
     struct timer watch, beat;
 
@@ -92,6 +100,10 @@ struct agents {
     struct agents_hooks hooks;
     struct timers *timers;
     struct agents_counters counters;
+    /* How many refusals went to strangers in the second from then on; bytes of all sessions. */
+    int64_t refusals_since_ns;
+    uint32_t refusals;
+    uint64_t unanswered_bytes;
     struct agent *names, *peers, *addresses; /* hashes */
     struct agent **order;                    /* all, in the natural order of names */
     struct agent **hosts;                    /* by index */
@@ -162,6 +174,12 @@ int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_sta
 void agent_end(struct agent *agent, duopoly_Reason reason, const char *text);
 /* Tells it the keys of the controller that are to be believed, if there are any. */
 void agent_tell_keys(struct agent *agent);
+/* Ends the session of one that takes nothing in, and its connection with what waits for it. */
+void agent_cut(struct agent *agent);
+/* Answers a message of one without a session with Refused, and counts. */
+void agent_refuse_stranger(struct agents *agents, int64_t now_ns, uint64_t peer,
+                           const duopoly_Envelope *refused, duopoly_Reason reason,
+                           const char *text);
 /* Answers a message of this kind with Refused, and counts. */
 void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
                   duopoly_Reason reason, const char *text);
@@ -195,3 +213,9 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
 void agent_admit(struct agent *agent);
 void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state);
 void agent_attempts_drop(struct agent *agent);
+
+/* agent_unanswered.c: so many bytes more, of a numbered message (which may end a session, also this
+ * one); its agent has answered some; its session is over. */
+void agent_unanswered_add(struct agent *agent, size_t bytes);
+void agent_unanswered_settle(struct agent *agent);
+void agent_unanswered_drop(struct agent *agent);

@@ -203,7 +203,7 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
             (struct agent_refusal){duopoly_Reason_REASON_LIMIT, "the controller is out of memory"};
     if (refusal.reason != duopoly_Reason_REASON_NONE) {
         refusal_log(agents, hello, identity, &refusal);
-        agent_refuse(agents, peer, envelope, refusal.reason, refusal.text);
+        agent_refuse_stranger(agents, now_ns, peer, envelope, refusal.reason, refusal.text);
         return;
     }
     HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), other);

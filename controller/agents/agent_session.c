@@ -24,9 +24,17 @@ int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_sta
     if (r < 0) {
         log_warning(LOG_FAULT_PEER, "agent %s takes nothing in any more: its session ends",
                     agent->name);
-        agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+        agent_cut(agent);
+    } else if (changes_state) {
+        agent_unanswered_add(agent, wire_length(envelope));
     }
-    return r;
+    return agent->open ? r : -ENOTCONN;
+}
+
+void agent_cut(struct agent *agent)
+{
+    agent->agents->hooks.cut(agent->agents->hooks.user, agent->peer);
+    agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
 }
 
 static void refused_send(struct agents *agents, uint64_t peer, uint64_t sequence,
@@ -39,6 +47,29 @@ static void refused_send(struct agents *agents, uint64_t peer, uint64_t sequence
     refused->sequence = sequence;
     wire_copy(refused->text, sizeof(refused->text), text);
     agents->hooks.send(agents->hooks.user, peer, &agents->out);
+}
+
+/* Their queues count for nobody's bound: what a thousand peers that do not read may have waiting
+ * must be little. */
+static bool stranger_may_hear(struct agents *agents, int64_t now_ns)
+{
+    if (now_ns - agents->refusals_since_ns >= 1000000000) {
+        agents->refusals_since_ns = now_ns;
+        agents->refusals = 0;
+    }
+    if (++agents->refusals <= AGENT_REFUSALS)
+        return true;
+    agents->counters.unanswered_strangers++;
+    return false;
+}
+
+void agent_refuse_stranger(struct agents *agents, int64_t now_ns, uint64_t peer,
+                           const duopoly_Envelope *refused, duopoly_Reason reason, const char *text)
+{
+    if (stranger_may_hear(agents, now_ns))
+        agent_refuse(agents, peer, refused, reason, text);
+    else
+        agents->counters.refused[refused->which_body % AGENT_KINDS]++;
 }
 
 void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
@@ -55,6 +86,7 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
         return;
     if (reason != duopoly_Reason_REASON_NONE)
         refused_send(agents, agent->peer, 0, reason, text);
+    agent_unanswered_drop(agent);
     HASH_DELETE(by_peer, agents->peers, agent);
     agent->open = false;
     agent->inventory = INVENTORY_NONE;
@@ -287,6 +319,7 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
 {
     enum wire_verdict verdict = wire_session_accept(&agent->session, envelope);
     agent->heard_ns = now_ns;
+    agent_unanswered_settle(agent);
     if (verdict == WIRE_DUPLICATE) {
         agent->agents->counters.duplicates++;
         return;
@@ -318,8 +351,8 @@ void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const 
     if (agent)
         session_message(agent, now_ns, envelope);
     else
-        agent_refuse(agents, peer, envelope, duopoly_Reason_REASON_STATE,
-                     "this connection has no session; say HELLO");
+        agent_refuse_stranger(agents, now_ns, peer, envelope, duopoly_Reason_REASON_STATE,
+                              "this connection has no session; say HELLO");
 }
 
 void agents_cut(struct agents *agents, uint64_t peer)
@@ -351,7 +384,7 @@ void agents_believe(struct agents *agents, const duopoly_ControllerKeys *keys)
             agent_tell_keys(agents->order[i]);
 }
 
-void agents_malformed(struct agents *agents, uint64_t peer, const char *why)
+void agents_malformed(struct agents *agents, int64_t now_ns, uint64_t peer, const char *why)
 {
     struct agent *agent;
     agents->counters.malformed++;
@@ -361,7 +394,21 @@ void agents_malformed(struct agents *agents, uint64_t peer, const char *why)
     if (agent) {
         agents->counters.ended++;
         agent_end(agent, duopoly_Reason_REASON_MALFORMED, why);
-    } else if (peer) {
+    } else if (peer && stranger_may_hear(agents, now_ns)) {
         refused_send(agents, peer, 0, duopoly_Reason_REASON_MALFORMED, why);
     }
+}
+
+void agents_flood(struct agents *agents, uint64_t peer)
+{
+    struct agent *agent;
+    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
+    log_warning(LOG_FAULT_PEER,
+                "%s sends more messages a second than bounds.agent_messages: it is "
+                "cut off, and its address for a while",
+                agent ? agent->name : "a stranger");
+    if (!agent)
+        return;
+    agents->counters.ended++;
+    agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
 }

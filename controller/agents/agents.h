@@ -33,8 +33,11 @@
  * has passed.
  *
  * Bounds: hosts_max agents of each role, AGENT_ATTEMPTS_MAX attempts in one inventory and of one
- * agent at once, WIRE_WINDOW unanswered messages; what exceeds one is refused with a sentence and
- * counted, a peer that does not read loses its session.
+ * agent at once, WIRE_WINDOW unanswered messages of one and unanswered_bytes of all; what exceeds
+ * one is refused with a sentence and counted, a peer that does not read loses its session.
+ *
+ * Who has no session is told what was wrong with a message only AGENT_REFUSALS times a second, all
+ * such peers together; more is counted.
  *
  * Pure but for the hooks: the time is a parameter, no socket is touched here (agents_zmq.h does).
  * One thread. O(1) per message plus what it says; a mode switch is O(agents), and so is a name that
@@ -49,17 +52,23 @@
 #define AGENT_UNITS_MAX    16
 #define AGENT_KINDS        128 /* kinds of messages are below it */
 
+/* A second, to connections without a session. */
+#define AGENT_REFUSALS 1000
+
 struct agents_config {
     uint32_t epoch, hosts_max;
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
     int64_t forget_ns;      /* a lost agent that never brought anything is forgotten then */
     int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is told of */
+    uint64_t unanswered_bytes; /* of all agents; beyond it the session with most of them ends */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
 };
 
 struct agents_hooks {
     /* Sends to a connection; < 0: it is gone or does not read, and the session ends. */
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
+    /* The peer takes nothing in: ends the connection, with what waits for it. */
+    void (*cut)(void *user, uint64_t peer);
     /* A fact. Its pointers stay good until agents_settle; it must not call back into agents. */
     void (*event)(void *user, const struct event *event);
     /* An attempt failed with these last words. */
@@ -100,7 +109,10 @@ void agents_cut(struct agents *agents, uint64_t peer);
 void agents_believe(struct agents *agents, const duopoly_ControllerKeys *keys);
 
 /* A message that could not be decoded. */
-void agents_malformed(struct agents *agents, uint64_t peer, const char *why);
+void agents_malformed(struct agents *agents, int64_t now_ns, uint64_t peer, const char *why);
+
+/* The connection brought more than it may, and is being cut off. */
+void agents_flood(struct agents *agents, uint64_t peer);
 
 /* The engine has taken the facts of the last message or timer: acknowledges it, or, if it is to last
  * and `ticket` (store.h) is not committed, does so in agents_committed. */
@@ -184,6 +196,10 @@ uint32_t agents_host_at(const struct agents *agents, uint32_t place);
 bool agents_resyncing(const struct agents *agents);
 
 struct agents_counters {
+    /* Refused without an answer, for there were too many; sessions ended because of what they left
+     * unanswered. */
+    uint64_t unanswered_strangers, slow;
+
     uint64_t sessions, replaced, ended; /* begun; ended by a newer one; ended for another reason */
     uint64_t duplicates, gaps, old_epochs, nonsense;
     uint64_t malformed, ignored_kinds;

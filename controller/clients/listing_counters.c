@@ -72,6 +72,8 @@ static void sessions_tell(struct telling *telling, const struct agents_counters 
     tell(telling, "sessions.begun", c->sessions);
     tell(telling, "sessions.replaced", c->replaced);
     tell(telling, "sessions.ended", c->ended);
+    tell(telling, "sessions.slow", c->slow);
+    tell(telling, "messages.unanswered_strangers", c->unanswered_strangers);
     tell(telling, "messages.duplicates", c->duplicates);
     tell(telling, "messages.gaps", c->gaps);
     tell(telling, "messages.old_epochs", c->old_epochs);
@@ -99,6 +101,8 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "agents.idle", agents_zmq_connections(sources->door)->idle);
     tell(telling, "agents.refused", agents_zmq_connections(sources->door)->refused);
     tell(telling, "agents.pauses", agents_zmq_connections(sources->door)->pauses);
+    tell(telling, "agents.floods", agents_zmq_connections(sources->door)->floods);
+    tell(telling, "agents.shut_out", agents_zmq_connections(sources->door)->shut_out);
     tell(telling, "agents.cut", agents_zmq_connections(sources->door)->cut);
     const struct agents_zmq_refusals *refusals = agents_zmq_refusals(sources->door);
     tell(telling, "keys.unknown", refusals->unknown_keys);

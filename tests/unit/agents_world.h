@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define S INT64_C(1000000000)
+#define S          INT64_C(1000000000)
+#define UNANSWERED 100000
 
 static struct {
     struct timers timers;
@@ -25,7 +26,8 @@ static struct {
     uint32_t moved;           /* rows of hosts that changed */
     uint32_t coflow_level, macroflow_level;
     char words[256];
-    uint64_t sequence[8]; /* of each peer */
+    uint64_t sequence[8];      /* of each peer */
+    uint64_t sent_sequence[8]; /* the last to each peer */
     uint64_t newest_job, live_job;
     duopoly_Envelope envelope;
     duopoly_Welcome welcome;
@@ -46,6 +48,8 @@ static inline int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
     (void)user;
     if (peer == world.deaf)
         return -ENOBUFS;
+    if (e->sequence)
+        world.sent_sequence[peer] = e->sequence;
     line_add(world.sent, "%d:%s", (int)peer, wire_kind_name(e->which_body));
     if (e->which_body == duopoly_Envelope_refused_tag)
         line_add(world.sent, "(%d)", (int)e->body.refused.reason);
@@ -60,6 +64,12 @@ static inline int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
         world.welcome = e->body.welcome;
     line_add(world.sent, e->sequence ? "#%d " : " ", (int)e->sequence);
     return 0;
+}
+
+static inline void on_cut(void *user, uint64_t peer)
+{
+    (void)user;
+    line_add(world.sent, "%d:cut ", (int)peer);
 }
 
 static inline void on_event(void *user, const struct event *event)
@@ -145,12 +155,13 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .lease_ns = 10 * S,
                                          .resync_wait_ns = 5 * S,
                                          .start_timeout_ns = 5 * S,
+                                         .unanswered_bytes = UNANSWERED,
                                          .forget_ns = 600 * S,
                                          .congested_permille = 900,
                                          .cleared_permille = 800};
-    const struct agents_hooks hooks = {on_send,       on_event,        on_failed,     on_levels,
-                                       on_job_wanted, on_end_wanted,   on_host_moved, on_newest_job,
-                                       on_epoch_seen, on_jobs_between, NULL};
+    const struct agents_hooks hooks = {on_send,       on_cut,        on_event,        on_failed,
+                                       on_levels,     on_job_wanted, on_end_wanted,   on_host_moved,
+                                       on_newest_job, on_epoch_seen, on_jobs_between, NULL};
     memset(&world, 0, sizeof(world));
     timers_init(&world.timers);
     assert_int_equal(agents_create(&config, &hooks, &world.timers, &world.agents), 0);

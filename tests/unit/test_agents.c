@@ -152,7 +152,7 @@ static void what_does_not_fit_ends_the_session(void **state)
     }
     assert_int_equal(agents_counters(world.agents)->ended, 4);
     join(1, "h1");
-    agents_malformed(world.agents, 1, "garbage");
+    agents_malformed(world.agents, world.now_ns, 1, "garbage");
     expect_sent("1:refused(4) ");
 }
 
@@ -180,7 +180,7 @@ static void a_deaf_peer_loses_its_session(void **state)
     world.deaf = 1;
     start(0, 21, 0);
     expect_facts("host_silent(0) attempt_lost(21) ");
-    expect_sent("");
+    expect_sent("1:cut ");
     start(0, 22, 0);
     expect_facts("attempt_lost(22) ");
     agents_stop(world.agents, 0, 21, "cancelled", 0, false);
@@ -235,6 +235,55 @@ static void a_host_without_room_joins_as_silent(void **state)
     expect_facts("");
     inventory_end(1, 0);
     expect_facts("host_join(0) host_silent(0) ");
+}
+
+/* One start with so many inputs, about 12 KB. */
+static void much_sent(uint32_t host, uint64_t attempt)
+{
+    start(host, attempt, 600);
+    *world.sent = '\0';
+}
+
+/* h1 answers and h2 does not: when the sum is over the bound, h2's session ends, whoever is sent to;
+ * and what was answered does not count. */
+static void unanswered_bytes_are_bounded_for_all_together(void **state)
+{
+    (void)state;
+    join(1, "h1");
+    join(2, "h2");
+    for (uint64_t i = 0; i < 100; i++) {
+        much_sent(0, 1000 + i);
+        message(1, duopoly_Envelope_acknowledge_tag, false)->acknowledged =
+            world.sent_sequence[1] - (i % 2);
+        deliver(1);
+    }
+    assert_null(strstr(world.facts, "silent"));
+    for (uint64_t i = 0; !strstr(world.facts, "host_silent(1)") && i < 100; i++)
+        start(i % 4 ? 1 : 0, 2000 + i, 600);
+    assert_non_null(strstr(world.sent, "2:cut"));
+    assert_null(strstr(world.sent, "1:cut"));
+    assert_int_equal(agents_counters(world.agents)->slow, 1);
+    *world.sent = '\0';
+    for (uint64_t i = 0; !strstr(world.sent, "1:cut") && i < 100; i++)
+        start(0, 3000 + i, 600);
+    assert_non_null(strstr(world.sent, "1:cut"));
+}
+
+static void strangers_are_answered_so_often(void **state)
+{
+    (void)state;
+    for (int second = 0; second < 2; second++) {
+        world.now_ns = second * S;
+        for (int i = 0; i < AGENT_REFUSALS + 5; i++) {
+            *world.sent = '\0';
+            message(5, duopoly_Envelope_agent_heartbeat_tag, false);
+            deliver(5);
+            expect_sent(i < AGENT_REFUSALS ? "5:refused(9) " : "");
+        }
+    }
+    assert_int_equal(agents_counters(world.agents)->unanswered_strangers, 10);
+    assert_int_equal(agents_counters(world.agents)->refused[duopoly_Envelope_agent_heartbeat_tag],
+                     2 * (AGENT_REFUSALS + 5));
 }
 
 static void silence_is_told_then_loss(void **state)
@@ -492,7 +541,7 @@ static void an_inventory_waits_for_what_it_repeats(void **state)
     hello(2, "h1", 7, 2);
     deliver(2);
     inventory_end(2, 0);
-    expect_sent("2:welcome ");
+    expect_sent("1:cut 2:welcome ");
     agents_committed(world.agents, 5);
     expect_sent("2:acknowledge(1) ");
 }
@@ -636,6 +685,8 @@ int main(void)
         CASE(a_deaf_peer_loses_its_session),
         CASE(a_host_without_room_is_silent),
         CASE(a_host_without_room_joins_as_silent),
+        CASE(unanswered_bytes_are_bounded_for_all_together),
+        CASE(strangers_are_answered_so_often),
         CASE(silence_is_told_then_loss),
         CASE(starts_are_asked_for_then_lost),
         CASE(a_new_session_settles_what_was_under_way),

@@ -123,7 +123,8 @@ static void say(struct end *end, uint64_t peer)
 
 static int listener_open(void **state)
 {
-    const struct wire_zmq_limits limits = {100, UINT64_C(60000000000), UINT64_C(60000000000)};
+    const struct wire_zmq_limits limits = {
+        .most = 100, .idle_ns = UINT64_C(60000000000), .pressed_ns = UINT64_C(60000000000)};
     const struct wire_zmq_handler handler = {
         .on_message = router_message, .on_malformed = on_malformed, .on_gone = on_gone};
     const struct wire_zmq_guard guard = {&own, admit, refused, NULL};

@@ -1,0 +1,213 @@
+/* Fuzz target of the agents' sessions at the controller (controller/agents): four connections, time,
+ * and what the engine would send. All that goes out must be a message, all that becomes a fact must
+ * name a host that is there, and at the end nothing may be left armed. */
+#include "controller/agents/agents.h"
+#include "lib/log.h"
+#include "tests/fuzz/script.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+#define SECOND INT64_C(1000000000)
+
+enum {
+    PEERS = 4,
+    HOSTS = 3,
+    STEP_TIME = 16,
+    STEP_START,
+    STEP_STOP,
+    STEP_LEVELS,
+    STEP_MODE,
+    STEP_FORGET,
+    STEP_COMMIT
+};
+
+static struct agents *agents;
+static uint64_t ticket;
+
+static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
+{
+    static uint8_t bytes[WIRE_MAX_BYTES];
+    size_t length;
+    (void)user;
+    if (peer >= PEERS || wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) < 0)
+        abort();
+    return length % 251 ? 0 : -ENOBUFS; /* now and then a peer does not read */
+}
+
+static void on_cut(void *user, uint64_t peer)
+{
+    (void)user;
+    if (peer >= PEERS)
+        abort();
+}
+
+static void on_event(void *user, const struct event *event)
+{
+    (void)user;
+    bool of_host = event->kind >= EVENT_HOST_JOIN && event->kind <= EVENT_HOST_LOAD;
+    if (of_host && event->host.host >= HOSTS)
+        abort();
+}
+
+static void on_failed(void *user, uint64_t attempt, const char *words)
+{
+    (void)user, (void)attempt;
+    if (strlen(words) > sizeof(((duopoly_AttemptState *)0)->text))
+        abort();
+}
+
+static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow)
+{
+    (void)user;
+    *ret_coflow = *ret_macroflow = 3;
+    return attempt % 2;
+}
+
+static bool on_job_wanted(void *user, uint64_t job)
+{
+    (void)user;
+    return job < 100;
+}
+
+static bool on_end_wanted(void *user, const duopoly_AttemptState *state)
+{
+    (void)user;
+    return state->attempt % 2;
+}
+
+static void on_host_moved(void *user, uint32_t host)
+{
+    struct agent_kept kept;
+    (void)user;
+    if (host >= HOSTS)
+        abort();
+    agents_kept(agents, host, &kept);
+}
+
+static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
+{
+    (void)user;
+    if (!wire_name_valid(name))
+        abort();
+    return epoch % 2;
+}
+
+static uint64_t on_newest_job(void *user)
+{
+    (void)user;
+    return 5;
+}
+
+static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
+{
+    (void)user;
+    return after < 5 && until >= 5;
+}
+
+static void start_try(int64_t now_ns, const struct script_step *step)
+{
+    static duopoly_Input inputs[300];
+    const duopoly_Start start = {.attempt = step->length ? step->bytes[0] : 0, .job = 1};
+    uint32_t host = (uint32_t)step->length % HOSTS;
+    struct agent_view view;
+    if (agents_of_host(agents, host, &view) == 0)
+        agents_start(agents, now_ns, host, &start, inputs, step->length > 1 ? step->bytes[1] : 0);
+}
+
+static void message_try(int64_t now_ns, const struct script_step *step)
+{
+    static duopoly_Envelope envelope;
+    struct err err;
+    if (wire_decode(step->bytes, step->length, &envelope, &err) < 0)
+        agents_malformed(agents, now_ns, step->what % PEERS, err.text);
+    else
+        agents_message(agents, now_ns, step->what % PEERS, step->what & 8 ? "h1" : NULL, &envelope);
+}
+
+static void step_do(struct timers *timers, int64_t *now_ns, const struct script_step *step)
+{
+    char name[64];
+    switch (step->what) {
+    case STEP_TIME:
+        *now_ns += (int64_t)step->length * SECOND / 4;
+        timers_run(timers, *now_ns);
+        break;
+    case STEP_START:
+        start_try(*now_ns, step);
+        break;
+    case STEP_STOP:
+        agents_stop(agents, (uint32_t)step->length % HOSTS, step->length, "why", 1, false);
+        break;
+    case STEP_LEVELS:
+        agents_level(agents, (uint32_t)step->length % HOSTS, step->length, 1, 2);
+        agents_levels_flush(agents);
+        break;
+    case STEP_MODE:
+        agents_mode(agents, (uint32_t)step->length % 2, step->length);
+        break;
+    case STEP_FORGET:
+        snprintf(name, sizeof(name), "h%zu", step->length);
+        agents_forget_name(agents, name);
+        break;
+    case STEP_COMMIT:
+        agents_committed(agents, ticket > step->length ? ticket - step->length : 0);
+        break;
+    default:
+        message_try(*now_ns, step);
+    }
+    agents_settle(agents, ++ticket);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    log_open("fuzz", LOG_LEVEL_ERROR);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct script script = {data, size};
+    struct script_step step;
+    struct timers timers;
+    int64_t now_ns = 0;
+    const struct agents_config config = {.epoch = 3,
+                                         .hosts_max = HOSTS,
+                                         .heartbeat_ns = SECOND,
+                                         .silent_ns = 3 * SECOND,
+                                         .host_lost_ns = 30 * SECOND,
+                                         .lease_ns = 10 * SECOND,
+                                         .resync_wait_ns = 5 * SECOND,
+                                         .start_timeout_ns = 5 * SECOND,
+                                         .forget_ns = 60 * SECOND,
+                                         .unanswered_bytes = 100000};
+    const struct agents_hooks hooks = {.send = on_send,
+                                       .cut = on_cut,
+                                       .event = on_event,
+                                       .failed = on_failed,
+                                       .levels = on_levels,
+                                       .job_wanted = on_job_wanted,
+                                       .end_wanted = on_end_wanted,
+                                       .host_moved = on_host_moved,
+                                       .newest_job = on_newest_job,
+                                       .epoch_seen = on_epoch_seen,
+                                       .jobs_between = on_jobs_between};
+    const struct agent_kept known = {.host = 0, .name = "h1"};
+    timers_init(&timers);
+    if (agents_create(&config, &hooks, &timers, &agents) < 0)
+        return 0;
+    ticket = 0;
+    agents_restore(agents, 0, &known, size % 3 == 0);
+    while (script_next(&script, &step))
+        step_do(&timers, &now_ns, &step);
+    agents_destroy(agents);
+    if (timers_next_ns(&timers) != INT64_MAX)
+        abort();
+    return 0;
+}
