@@ -17,7 +17,7 @@ enum {
     M_TASKS = 6,
     M_JOBS = 10,
     M_REPLICAS = 3,
-    M_ATTEMPTS = 512,
+    M_ATTEMPTS = 128,
     M_EVENTS = 32
 };
 enum { M_MEGABYTE = 1000000 };

@@ -457,6 +457,35 @@ static void idle_cluster(void)
     script_end(&s);
 }
 
+/* A slot of two is kept from a second task that would receive for long: random jobs seldom come to
+ * it. */
+static void kept_slot(void)
+{
+    static const uint64_t sums[] = {1000000000000};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = script_config();
+    strcpy(config.turn, "srpt");
+    strcpy(config.place, "joint");
+    strcpy(config.network, "rank");
+    script_begin(&s, &config);
+    script_host(&s, 0, 2);
+    for (uint64_t job = 1; job <= 2; job++) {
+        script_submit(&s,
+                      &(struct script_job){.number = job, .maps = 1, .reduces = 1, .sums = sums});
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, job, 0, 0), 0);
+        if (job == 1)
+            script_attempt(&s, EVENT_ATTEMPT_RECEIVED, script_attempt_of(&s, 1, 1, 0), sums[0]);
+    }
+    const struct decision *hold = script_decision(&s, DECISION_HOLD, 0);
+    assert_non_null(hold);
+    assert_int_equal(hold->reason, REASON_KEPT_SLOT);
+    see(s.engine->policies[QUESTION_PLACE], hold);
+    assert_int_equal(engine_explain(s.engine, 2, 1, 0, &e), 0);
+    says(&e, "Held back: it would receive for long, and on 1 of 1 hosts");
+    script_end(&s);
+}
+
 /* What no policy in force has decided is not laid at its door. */
 static void test_what_was_before_is_called_so(void **state)
 {
@@ -552,6 +581,7 @@ static void test_every_reason_of_every_table(void **state)
     const struct policy *policy;
     claim_one();
     idle_cluster();
+    kept_slot();
     for (int round = 0; round < 3 || (round < 60 && missing(&policy)); round++)
         run_all(&stream, round % 2);
     if (missing(&policy))
