@@ -78,8 +78,8 @@ int confine_files(const struct confine_path *paths, size_t n, struct err *err)
         return err_set(err, EOPNOTSUPP, "built with a sanitizer, which reads the program");
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 1)
-        return err_set(err, EOPNOTSUPP, "this kernel has no landlock (%s)",
-                       errno == ENOSYS ? "Linux 5.13 has" : "lsm= does not name it");
+        return err_set(err, EOPNOTSUPP, "this kernel has no landlock, or keeps it from us: %s",
+                       strerror(errno));
     if (version >= 3)
         wanted.handled_access_fs |= LANDLOCK_ACCESS_FS_TRUNCATE;
     int rules = (int)syscall(SYS_landlock_create_ruleset, &wanted, sizeof(wanted), 0);

@@ -387,6 +387,15 @@ static int leftover_remove(const struct sockaddr_un *address, struct err *err)
     return 0;
 }
 
+/* Not where it is so already: a service manager may allow no change of owners. */
+static int group_give(const char *path, gid_t group)
+{
+    struct stat st;
+    if (group == (gid_t)-1 || (stat(path, &st) == 0 && st.st_gid == group))
+        return 0;
+    return chown(path, (uid_t)-1, group);
+}
+
 static int socket_bind(struct wire_unix *server, struct err *err)
 {
     const char *path = server->address.sun_path;
@@ -403,7 +412,7 @@ static int socket_bind(struct wire_unix *server, struct err *err)
     const mode_t mode = server->readers != (gid_t)-1   ? 0666
                         : server->members != (gid_t)-1 ? 0660
                                                        : 0600;
-    if (chown(path, (uid_t)-1, server->members) < 0 || chmod(path, mode) < 0 ||
+    if (group_give(path, server->members) < 0 || chmod(path, mode) < 0 ||
         listen(server->fd, 64) < 0)
         return err_sys(err, errno, "cannot listen on %s", path);
     return 0;

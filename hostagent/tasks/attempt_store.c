@@ -25,6 +25,16 @@ static void outputs_path(const char *directory, char path[FILES_PATH])
     files_path(path, "%.*s/outputs", FILES_PATH - 16, directory);
 }
 
+/* Not where it is so already: a service manager may allow no change of owners. */
+static int give_to_group(const char *path, gid_t group)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_uid == geteuid() && st.st_gid == group &&
+        (st.st_mode & 07777) == 0775)
+        return 0;
+    return chown(path, geteuid(), group) < 0 ? -1 : chmod(path, 0775);
+}
+
 int attempt_store_init(struct attempt_store *store, const char *directory,
                        const struct attempt_store_owner *owner, struct err *err)
 {
@@ -37,7 +47,7 @@ int attempt_store_init(struct attempt_store *store, const char *directory,
         return r;
     outputs_path(directory, path);
     r = files_make_dirs(path, 0755, err);
-    if (r >= 0 && (chown(path, geteuid(), owner->gid) < 0 || chmod(path, 0775) < 0))
+    if (r >= 0 && give_to_group(path, owner->gid) < 0)
         r = err_sys(err, errno, "giving %s to the group of tasks.user", path);
     return r;
 }
