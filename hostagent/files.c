@@ -52,6 +52,16 @@ int files_write(const char *path, const void *bytes, size_t n, mode_t mode, stru
     return 0;
 }
 
+int files_overwrite(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    ssize_t done = fd < 0 ? -1 : pwrite(fd, bytes, n, 0);
+    int code = done < 0 ? errno : ENOSPC;
+    if (fd >= 0)
+        close(fd);
+    return done == (ssize_t)n ? 0 : err_sys(err, code, "writing %s", path);
+}
+
 int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -19,6 +19,11 @@ __attribute__((format(printf, 2, 3))) void files_path(char path[FILES_PATH], con
 
 int files_write(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
 
+/* The same for a few bytes, always as many: in their place, so that a full file system takes them where
+ * they stood before. One write: a crash of the program leaves the old or the new ones, or an empty
+ * file the first time. */
+int files_overwrite(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
+
 /* Reads at most size − 1 bytes and ends them with NUL; −EFBIG when the file is longer. `ret_n` may
  * be NULL. */
 int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err);

@@ -37,13 +37,13 @@ static uint32_t read_epoch(const struct uplink *uplink)
     return (uint32_t)epoch;
 }
 
-/* On the disk before anything is obeyed under it: who comes after us must know it. */
+/* As long as any other, so that a full disk takes it too. On the disk before anything is obeyed under it: who comes after us must know it. */
 static int keep_epoch(struct uplink *uplink, uint32_t epoch, struct err *err)
 {
     char path[FILES_PATH], text[32];
-    int n = snprintf(text, sizeof(text), "%" PRIu32 "\n", epoch);
+    int n = snprintf(text, sizeof(text), "%010" PRIu32 "\n", epoch);
     files_path(path, "%s/epoch", uplink->state_dir);
-    int r = epoch != uplink->epoch ? files_write(path, text, (size_t)n, 0600, err) : 0;
+    int r = epoch != uplink->epoch ? files_overwrite(path, text, (size_t)n, 0600, err) : 0;
     if (r >= 0)
         uplink->epoch = epoch;
     return r;
