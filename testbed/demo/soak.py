@@ -27,8 +27,8 @@ RUN_OUT_SECONDS = 300
 # So long the driver waits for a job to end: the last large one of a round begins again with every data server that is away.
 PATIENCE_SECONDS = 600
 CALM_SECONDS = 30
-# Of each host's state folder, which a full disk fills.
-STATE_SIZE = "16m"
+# Of each state folder, which a full disk fills.
+STATE_SIZE = "64m"
 SHOWN_MAX = 20
 WAITING_STATES = ("sent", "queued", "started", "receiving")
 
@@ -142,7 +142,7 @@ class Soak:
         end, next_kill = time.monotonic() + seconds, time.monotonic() + kill_every
         while time.monotonic() < end:
             self._tick()
-            if self.driver.child is None and "driver" not in [what for _, _, what, _ in self.victims.returns]:
+            if self._may_submit() and self.driver.child is None:
                 self.driver.start()
             if time.monotonic() >= next_kill:
                 self.victims.kill()
@@ -151,6 +151,9 @@ class Soak:
         self._calm_down()
         self.judge_jobs()
         self.report.say(self.running.check_memory())
+
+    def _may_submit(self):
+        return network.CONTROLLER not in self.victims.hurt and "driver" not in [what for _, _, what, _ in self.victims.returns]
 
     def _tick(self):
         time.sleep(0.1)
@@ -164,14 +167,14 @@ class Soak:
             self.report.fault("%s on %s has ended by itself: %s" % (program, name, words))
             self.running.kill(program, name)
             self.running.start(program, name)
-        if time.monotonic() >= self.next_look:
+        if time.monotonic() >= self.next_look and not self.victims.controller_is_away():
             self.next_look = time.monotonic() + LOOK_SECONDS
             self.transfers.look()
 
     def _ticks_until(self, condition, seconds):
         """Whether the condition came to hold within so many seconds."""
         end = time.monotonic() + seconds
-        while not condition():
+        while self.victims.controller_is_away() or not condition():
             if time.monotonic() > end:
                 return False
             self._tick()
@@ -225,7 +228,7 @@ class Soak:
         failed = [job for job in jobs if job["state"] == "failed"]
         silent = ["%d %s" % (job["job"], job["name"]) for job in failed if not job["text"]]
         other = ["%d %s is %s" % (job["job"], job["name"], job["state"]) for job in jobs
-                 if job["state"] not in ("done", "failed")]
+                 if job["state"] not in ("done", "failed") and not was_refused(job)]
         self.report.fault_of_many("tasks accepted more than once", [
             words for job in jobs if job["state"] == "done" for words in self._accepted_twice(job)])
         self.report.fault_of_many("jobs failed without a reason", silent)
@@ -245,6 +248,11 @@ class Soak:
         last = max((row["stage"] for row in rows), default=0)
         done = collections.Counter(row["task"] for row in rows if row["stage"] == last and row["state"] == "done")
         return ["%d/%d/%d" % (job["job"], last, task) for task in sorted(done) if done[task] > 1]
+
+
+def was_refused(job):
+    """By a controller that could not keep it, and said so to who submitted it."""
+    return job["state"] == "cancelled" and (job["text"] or "").endswith("the store cannot be written")
 
 
 def listed(folder):
@@ -269,7 +277,7 @@ def standing(asked, folder, quick):
         net.up()
         running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots, inputs.scale_of(path), asked.seed,
                                   os.path.join(folder, "logs"), quick, ports=False)
-        running.small = dict.fromkeys(net.hosts, STATE_SIZE)
+        running.small = dict.fromkeys(net.hosts + [network.CONTROLLER], STATE_SIZE)
         running.up()
         yield running, path
         running.down()

@@ -1,4 +1,4 @@
-"""What breaks in a soak: one victim at a time, out of everything but the controller and the switch, each back after a while
+"""What breaks in a soak: one victim at a time, out of everything but the switch, each back after a while
 (in quick ones, where the daemons' timers are divided, after as much less).
 
 All that is random comes from one seed, in an order that does not depend on how the run goes: a kill draws what, where and
@@ -14,6 +14,8 @@ import time
 
 from testbed.net import network, system
 
+# The controller tries its disk again after 1 s.
+BACK_SECONDS = 5
 TASKS = ("replay-map", "replay-reduce")
 
 
@@ -38,7 +40,7 @@ class Victims:
         self.random = random.Random(seed)
         self.returns = []  # heap of (when, number, what comes back, how)
         self.numbers = itertools.count()
-        self.hurt = {}  # host: what it lacks just now
+        self.hurt = {}  # host: what it lacks just now; network.CONTROLLER: then nobody can submit
         self.killed = collections.Counter()
 
     def kill(self):
@@ -195,12 +197,50 @@ class Victims:
         """As a whole host, and nothing of it is there when it comes back."""
         return self._whole_host(where, seconds, forgets=True)
 
+    def controller_is_away(self):
+        return self.hurt.get(network.CONTROLLER) == "duopolyd"
+
+    def _without_submissions(self, lacks):
+        """Whether the controller is whole now; then the driver, which would end without it, is killed."""
+        if network.CONTROLLER in self.hurt:
+            return False
+        self.hurt[network.CONTROLLER] = lacks
+        if self.driver.runs():
+            self.driver.kill()
+        return True
+
+    def _controller(self, _where, seconds):
+        if not self._without_submissions("duopolyd"):
+            return None
+
+        def back():
+            self.running.start("duopolyd", network.CONTROLLER)
+            self.running.wait_for_controller()
+        self.running.kill("duopolyd", network.CONTROLLER)
+        seconds = self._between(seconds, 0.2, 25)
+        self._later(seconds, "controller", back, network.CONTROLLER)
+        return "kill controller, for %.1f s" % seconds
+
+    def _controllers_disk(self, _where, seconds):
+        if not self._without_submissions("disk"):
+            return None
+        path, seconds = os.path.join(self.running.state(network.CONTROLLER), "filler"), self._between(seconds, 2, 45)
+        system.fill_file_system(path)
+
+        def back():
+            os.unlink(path)
+            system.wait_for(lambda: self.running.controller_answers("drain", self.running.net.hosts[0], "--undo"), BACK_SECONDS,
+                            "a change that the controller keeps again")
+        self._later(seconds, "controller's disk", back, network.CONTROLLER)
+        return "fill controller's disk, for %.1f s" % seconds
+
     def _driver(self, _where, seconds):
         if not self.driver.runs():
             return None
         self.driver.kill()
         seconds = self._between(seconds, 0.2, 10)
-        self._later(seconds, "driver", self.driver.start)
+        self._later(seconds, "driver", lambda: None)  # whoever starts it looks for this
         return "kill driver, for %.1f s" % seconds
 
-    KINDS = [_agent, _stopped_agent, _parent, _task, _server, _link, _disk, _whole_host, _boot, _driver]
+    KINDS = [_agent, _stopped_agent, _parent, _task, _server, _link, _disk, _whole_host, _boot, _driver,
+             _controller, _controllers_disk]

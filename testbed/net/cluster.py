@@ -61,9 +61,9 @@ def remove_cgroup(top):
 
 
 class Cluster:
-    """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a directory
-    for what the daemons write; quick: what the daemons' timers are divided by; ports: whether each task writes down its connections, a
-    file that stays (not for a load without end)."""
+    """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a
+    directory for what the daemons write; quick: what the daemons' timers are divided by; ports: whether each task writes down its
+    connections, a file that stays (not for a load without end)."""
 
     def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
@@ -85,9 +85,8 @@ class Cluster:
         self._install()
         self._make_directories()
         self._make_keys("controller", "controller", os.path.join(self.state(network.CONTROLLER), "keys"))
-        self._start(network.CONTROLLER, "duopolyd", "--config", self._write("duopolyd.yaml", self._controller_yaml()))
-        system.wait_for(lambda: os.path.exists(self.socket) or self.check_alive(), READY_SECONDS,
-                        "duopolyd's socket (its words: %s)" % os.path.join(self.logs, "duopolyd-c.log"))
+        self.start("duopolyd", network.CONTROLLER)
+        self.wait_for_controller()
         self._make_keys(",".join([network.SWITCH] + self.net.hosts), "agent", self._key_folder())
         self._start(network.SWITCH, "duopoly-agent", "--replace", "--config",
                     self._write("agent-s.yaml", self._agent_yaml(network.SWITCH)))
@@ -97,12 +96,26 @@ class Cluster:
         system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
 
     def start(self, program, host):
-        """Starts a worker's agent or server: at first, and again after its kill."""
-        if program == "replay-serve":
+        """Starts the controller, or a worker's agent or server: at first, and again after its kill."""
+        if program == "duopolyd":
+            self._start(host, program, "--config", self._write("duopolyd.yaml", self._controller_yaml()))
+        elif program == "replay-serve":
             self._start(host, program, "--port", str(SERVE_PORT), "--registry", self._outputs(host))
         else:
             self._start(host, program, "--replace", "--config",
                         self._write("agent-%s.yaml" % host, self._agent_yaml(host)))
+
+    def wait_for_controller(self):
+        """Until it answers."""
+        system.wait_for(lambda: self.check_alive() or self.controller_answers(), READY_SECONDS,
+                        "duopolyd's answer (its words: %s)" % self._log("duopolyd", network.CONTROLLER))
+
+    def controller_answers(self, *words):
+        """Whether it does as told; without words: whether it is there."""
+        try:
+            return bool(self.ask(*(words or ["status"])))
+        except system.Failure:
+            return False
 
     def kill(self, program, host):
         """As a crash: nothing is put away."""
@@ -124,7 +137,8 @@ class Cluster:
         """Of a host that was ended: nothing of it is remembered, and its next agent finds another boot id, in a mount namespace of
         its own."""
         state = self.state(host)
-        system.wait_for(lambda: remove_cgroup(os.path.join(self.net.instance.state["cgroup"], host)), 10, "the end of %s's cgroups" % host)
+        cgroup = os.path.join(self.net.instance.state["cgroup"], host)
+        system.wait_for(lambda: remove_cgroup(cgroup), 10, "the end of %s's cgroups" % host)
         system.run("umount", os.path.join(state, "bpf"))
         for name in [] if keep_state else os.listdir(state):
             path = os.path.join(state, name)

@@ -12,6 +12,7 @@ import threading
 import time
 
 from nets import CLONE_NEWNET, libc
+from testbed.demo import soak
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -30,6 +31,18 @@ class Scale:
     def seconds(self, seconds):
         """Of this scale, for so many of the defaults'."""
         return seconds / self.factor
+
+
+def judge(site, figures, again=()):
+    """The replay's end: every task accepted once, and run once but those in `again` (twice). All bytes were right: a task
+    that reads wrong ones fails, and is run again."""
+    tasks = site.finish()
+    for task, attempts in tasks.items():
+        states = [attempt["state"] for attempt in attempts]
+        assert states.count("done") == 1, "%s: %s" % (task, states)
+        assert len(states) == (2 if task in again else 1), "%s: %s" % (task, attempts)
+    print("\n%s; %d tasks, each accepted once, %d of them run again; %s" % (
+        figures, len(tasks), len(again), site.running.check_memory()))
 
 
 REAL, SHORT = Scale("real", 1), Scale("short", 4)
@@ -69,14 +82,23 @@ class Site:
 
     def replay(self, *jobs):
         """Begins a replay of these jobs (job())."""
-        path = self.own.path("workload.jsonl")
-        with open(path, "w") as out:
-            for line in ({"duopoly_workload": 1, "hosts": HOSTS}, *(dict(job, id=i + 1) for i, job in enumerate(jobs))):
-                out.write(json.dumps(line) + "\n")
+        path = self.workload(jobs)
         self.driver = subprocess.Popen([self.running.program("duopoly-replay"), "--socket", self.running.socket, "--patience",
                                         "120", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                        start_new_session=True)
         self.own.add_process(self.driver.pid)
+
+    def submit(self, *jobs):
+        """Hands them over without a driver; `finish` waits for their ends all the same."""
+        self.running.ask("submit", self.workload(jobs))
+
+    def workload(self, jobs):
+        """A file with these jobs."""
+        path = self.own.path("workload.jsonl")
+        with open(path, "w") as out:
+            for line in ({"duopoly_workload": 1, "hosts": HOSTS}, *(dict(job, id=i + 1) for i, job in enumerate(jobs))):
+                out.write(json.dumps(line) + "\n")
+        return path
 
     def transfers(self, seconds):
         """A job whose three reduces keep every link busy for about so long."""
@@ -101,9 +123,12 @@ class Site:
 
     def finish(self, seconds=90):
         """The replay's end; (all jobs' attempts by (job, stage, task), in order of their numbers)."""
-        said = self.driver.communicate(timeout=seconds)[1]
-        assert self.driver.returncode == 0, said
-        jobs = self.running.ask("jobs", "-a")["jobs"]
+        if self.driver:
+            said = self.driver.communicate(timeout=seconds)[1]
+            assert self.driver.returncode == 0, said
+        else:
+            self.wait("the jobs' ends", lambda: self.running.ask("status")["jobs_active"] == 0, seconds)
+        jobs = [row for row in self.running.ask("jobs", "-a")["jobs"] if not soak.was_refused(row)]
         assert jobs and all(row["state"] == "done" for row in jobs), jobs
         found = {}
         for row in jobs:

@@ -16,18 +16,6 @@ pytestmark = needs_root
 BOTH = [pytest.param(kills.SHORT, id="short"), pytest.param(kills.REAL, id="real", marks=pytest.mark.faults)]
 
 
-def judge(site, figures, again=()):
-    """The replay's end: every task accepted once, and run once but those in `again` (twice). All bytes were right: a task
-    that reads wrong ones fails, and is run again."""
-    tasks = site.finish()
-    for task, attempts in tasks.items():
-        states = [attempt["state"] for attempt in attempts]
-        assert states.count("done") == 1, "%s: %s" % (task, states)
-        assert len(states) == (2 if task in again else 1), "%s: %s" % (task, attempts)
-    print("\n%s; %d tasks, each accepted once, %d of them run again; %s" % (
-        figures, len(tasks), len(again), site.running.check_memory()))
-
-
 def kill_agent_mid_replay(site, number, seconds_busy):
     """Kills w1's agent while it receives, serves and computes; (its marks, when)."""
     site.replay(site.transfers(seconds_busy), kills.job("ends", compute_ms=1500))
@@ -53,7 +41,7 @@ def test_an_agent_back_after_2_s_leaves_no_gap(begin, scale):
     kills.until(back + scale.seconds(2))
     bare, marked = (marks.between(killed, back + scale.seconds(2), which) for which in (False, True))
     assert len(marked) > 1000 and not bare, "%d of %d packets had no mark" % (len(bare), len(marked) + len(bare))
-    judge(site, "agent killed, back after %.2f s: 0 of %d packets without their mark" % (back - killed, len(marked)))
+    kills.judge(site, "agent killed, back after %.2f s: 0 of %d packets without their mark" % (back - killed, len(marked)))
 
 
 @pytest.mark.parametrize("scale", BOTH)
@@ -74,7 +62,7 @@ def test_an_agent_away_for_12_s_fails_open_and_loses_no_end(begin, scale, number
     assert len(bare) > 300, "nothing moved without marks"
     site.wait("marks again", lambda: marks.between(back, time.time(), True) and marks.flows())
     again = marks.between(back, time.time(), True)[0] - back
-    judge(site, "agent %s for %g s: last mark after %.2f s, then %d packets without, marked again %.2f s after its return" % (
+    kills.judge(site, "agent %s for %g s: last mark after %.2f s, then %d packets without, marked again %.2f s after its return" % (
         "killed" if number == signal.SIGKILL else "stopped", scale.seconds(12), last, len(bare), again))
 
 
@@ -90,7 +78,7 @@ def test_a_killed_attempt_fails_and_runs_once_again(begin, which):
     site.wait("the next attempt", lambda: [row for row in site.attempts() if row["task"] == victim["task"] and
                                            row["attempt"] != victim["attempt"]])
     took = time.time() - killed
-    judge(site, "%s killed: its task began again %.2f s later" % (which, took), again=[("transfers", 1, victim["task"])])
+    kills.judge(site, "%s killed: its task began again %.2f s later" % (which, took), again=[("transfers", 1, victim["task"])])
 
 
 def turn_link(site, end, word):
@@ -107,7 +95,7 @@ def test_a_link_down_for_2_s_requeues_nothing(begin, end):
     cut = time.time()
     kills.until(cut + 2)
     turn_link(site, end, "up")
-    judge(site, "link down for 2 s at the %s: nothing requeued" % end)
+    kills.judge(site, "link down for 2 s at the %s: nothing requeued" % end)
 
 
 @pytest.mark.parametrize("scale", BOTH)
