@@ -71,7 +71,8 @@ WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 STATIC := $(if $(SAN),,-static-pie)
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
-$(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(WIRE_LIBS) -lyaml -lseccomp -lbpf -lnl-route-3 -lnl-3))
+AGENT_LIBS := $(WIRE_LIBS) -lyaml -lseccomp -lbpf -lnl-route-3 -lnl-3
+$(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(AGENT_LIBS)))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
 $(eval $(call program,duopoly-workload,testbed/workload/main.c,workload lib,-ljansson -lm))
@@ -84,6 +85,14 @@ $(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsy
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,tests/peer-probe,tests/net/peer_probe.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap -lsystemd))
+# The agent as it would be with another layout of flows: marks are handed over from and to it.
+OTHER := $(BUILD)/obj/other-layout
+OTHER_MARKS := $(patsubst %.c,$(OTHER)/%.o,$(filter hostagent/marks/%,$(call sources,agent)))
+PROGRAMS += $(BUILD)/tests/other-agent
+$(BUILD)/tests/other-agent: $(BUILD)/obj/hostagent/main.o $(OTHER_MARKS) $(foreach a,agent lib proto,$(call archive,$(a)))
+	@mkdir -p $(dir $@)
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< $(OTHER_MARKS) -Wl,--start-group $(foreach a,agent lib proto,$(call archive,$(a))) -Wl,--end-group \
+	    $(AGENT_LIBS)
 
 .PHONY: all
 all: programs
@@ -113,6 +122,19 @@ $(BUILD)/gen/hostagent/marks/%.skel.h: $(BUILD)/gen/hostagent/marks/%.bpf.o
 	@echo '#pragma GCC system_header' >$@.tmp
 	$(BPFTOOL) gen skeleton $< name $*_bpf >>$@.tmp
 	@mv $@.tmp $@
+
+$(OTHER)/hostagent/marks/mark_abi.h: hostagent/marks/mark_abi.h
+	@mkdir -p $(dir $@)
+	sed 's/__u64 seen_ns; /__u64 others[2], seen_ns;/' $< >$@
+$(OTHER)/%.bpf.o: %.bpf.c $(OTHER)/hostagent/marks/mark_abi.h $(wildcard hostagent/marks/*.h)
+	$(CLANG) -target bpf -O2 -g -Wall -Werror -I$(OTHER) -I. -I/usr/include/$(shell gcc -dumpmachine) -c -o $@ $<
+$(OTHER)/%.skel.h: $(OTHER)/%.bpf.o
+	@echo '#pragma GCC system_header' >$@.tmp
+	$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf >>$@.tmp
+	@mv $@.tmp $@
+$(OTHER)/%.o: %.c Makefile $(OTHER)/hostagent/marks/mark_abi.h | $(GENERATED) $(OTHER)/hostagent/marks/mark.skel.h
+	@mkdir -p $(dir $@)
+	$(CC) -I$(OTHER) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # ---- objects and archives ----------------------------------------------------------------------------------------------------
 # Vectors wider than the processor's are passed between inlined functions only.

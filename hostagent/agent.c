@@ -20,6 +20,7 @@ struct agent_parts {
     const struct agent_settings *settings;
     const struct settings_resolved *resolved;
     int lock_fd;
+    bool succeeds; /* an agent before us left queues and marks, which go on if we cannot */
     sd_event *event;
     sd_event_source *sampler;
     struct measurements *measurements;
@@ -161,6 +162,20 @@ static int open_lock(const char *state, int *ret_fd, struct err *err)
     return 0;
 }
 
+/* A file that stands while something of the host is changed. */
+static void begun_path(const struct agent_parts *agent, char path[FILES_PATH])
+{
+    files_path(path, "%s/begun", agent->settings->state);
+}
+
+static int note_begun(struct agent_parts *agent, struct err *err)
+{
+    char path[FILES_PATH];
+    begun_path(agent, path);
+    agent->succeeds = access(path, F_OK) == 0;
+    return agent->succeeds ? 0 : files_write(path, "", 0, 0600, err);
+}
+
 static int open_queues(struct agent_parts *agent, bool replace, struct err *err)
 {
     const struct settings_resolved *resolved = agent->resolved;
@@ -266,6 +281,8 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = open_loop(agent, err);
     if (r >= 0)
         r = open_queues(agent, replace, err);
+    if (r >= 0)
+        r = note_begun(agent, err);
     if (r >= 0 && agent->queues)
         r = queues_apply(agent->queues, err);
     if (r >= 0 && is_host(agent))
@@ -300,8 +317,12 @@ static int take_back(struct agent_parts *agent, struct err *err)
 {
     int r = agent->queues ? queues_restore(agent->queues, err) : 0;
     int other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
+    char path[FILES_PATH];
     if (is_host(agent))
         rmdir(agent->resolved->cgroup); /* stays while attempts run */
+    begun_path(agent, path);
+    if (r >= 0 && other >= 0)
+        unlink(path);
     return r < 0 ? r : other;
 }
 
@@ -320,7 +341,7 @@ int agent_run(const struct agent_settings *settings, const struct settings_resol
             err_sys(err, -r, "the event loop");
         sd_notify(0, "STOPPING=1");
     }
-    if (locked && (failed || settings->on_exit == SETTINGS_EXIT_RESTORE)) {
+    if (locked && (failed ? !agent.succeeds : settings->on_exit == SETTINGS_EXIT_RESTORE)) {
         int other = take_back(&agent, failed ? NULL : err);
         r = r < 0 ? r : other;
     }

@@ -33,6 +33,7 @@
 #define LOOPBACK_IFINDEX 1
 
 const volatile struct mark_settings settings;
+const volatile struct mark_before flows_before;
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -56,6 +57,15 @@ struct {
     __type(key, struct mark_flow_key);
     __type(value, struct mark_flow);
 } flows SEC(".maps");
+
+/* The flows of an agent before us whose map has another bound or layout, while it changes hands
+ * (mark_load.c puts it here); else nothing looks at it. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1);
+    __type(key, struct mark_flow_key);
+    __type(value, struct mark_flow);
+} former SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -166,6 +176,34 @@ static __always_inline struct mark_flow *make_flow(const struct mark_flow_key *k
     return bpf_map_lookup_elem(&flows, key);
 }
 
+#define FROM_BEFORE(field)                                                                         \
+    if (flows_before.field != MARK_NOWHERE)                                                        \
+        copy->field = *(volatile typeof(copy->field) *)(bytes + flows_before.field);
+
+/* The flow with this key, NULL if none. While the map changes hands those that stand in the map
+ * before are found there: read only, since programs of the agent before may write it still. */
+static __always_inline struct mark_flow *find_flow(const struct mark_flow_key *key,
+                                                   struct mark_flow *copy)
+{
+    struct mark_flow *flow = bpf_map_lookup_elem(&flows, key);
+    if (flow || !flows_before.there)
+        return flow;
+    __u8 *bytes = bpf_map_lookup_elem(&former, key);
+    if (!bytes)
+        return NULL;
+    MARK_FLOW_FIELDS(FROM_BEFORE)
+    return copy;
+}
+
+/* Ingress is the last hook to change hands: from its first packet on all writers of a flow are
+ * ours, and it moves to our map. */
+static __always_inline void move_flow(const struct mark_flow_key *key)
+{
+    struct mark_flow flow = {0};
+    if (flows_before.there && find_flow(key, &flow) == &flow)
+        bpf_map_update_elem(&flows, key, &flow, BPF_NOEXIST);
+}
+
 /* Signed: another CPU may have seen a packet of this flow after we read the clock. */
 static __always_inline bool is_recent(const struct mark_flow *flow, __u64 now)
 {
@@ -178,9 +216,9 @@ static __always_inline bool is_recent(const struct mark_flow *flow, __u64 now)
 static __always_inline struct mark_flow *flow_of(struct __sk_buff *skb,
                                                  const struct mark_packet *packet,
                                                  const struct mark_flow_key *key, __u8 syn_role,
-                                                 __u64 now)
+                                                 __u64 now, struct mark_flow *copy)
 {
-    struct mark_flow *flow = bpf_map_lookup_elem(&flows, key);
+    struct mark_flow *flow = find_flow(key, copy);
     bool known = flow != NULL;
     bool opens = (packet->flags & (FLAG_SYN | FLAG_ACK)) == FLAG_SYN;
     if (flow && !opens && is_recent(flow, now)) {
@@ -317,9 +355,9 @@ int mark(struct __sk_buff *skb)
         set_class(skb, settings.class_unmanaged);
         return TC_ACT_UNSPEC;
     }
-    struct mark_flow *flow = NULL;
+    struct mark_flow *flow = NULL, copy = {0};
     if (packet.has_ports)
-        flow = flow_of(skb, &packet, &packet.key, MARK_ROLE_OPENER, now);
+        flow = flow_of(skb, &packet, &packet.key, MARK_ROLE_OPENER, now, &copy);
     __u8 level = MARK_UNMARKED;
     if (flow || is_member(packet.key.peer))
         level = level_out(skb, flow, &packet, now);
@@ -366,8 +404,10 @@ int follow(struct __sk_buff *skb)
     if (!packet.has_ports)
         return TC_ACT_UNSPEC;
     turn_round(&packet.key);
+    move_flow(&packet.key);
     __u64 now = bpf_ktime_get_boot_ns();
-    struct mark_flow *flow = flow_of(skb, &packet, &packet.key, MARK_ROLE_ACCEPTER, now);
+    struct mark_flow copy = {0};
+    struct mark_flow *flow = flow_of(skb, &packet, &packet.key, MARK_ROLE_ACCEPTER, now, &copy);
     if (!flow)
         return TC_ACT_UNSPEC;
     if (packet.payload)

@@ -1,14 +1,15 @@
 /* What the marking programs (mark.bpf.c) and the agent (mark_bpf.c) share: the layout of maps and
  * settings.
  *
- * The maps are pinned and outlive the agent: a changed layout is another MARK_ABI, and a new agent
- * then starts with empty maps. Addresses are 128 bits, IPv4 as v4-mapped (RFC 4291 §2.5.5.2); ports
- * are in network order; times are CLOCK_BOOTTIME in nanoseconds. */
+ * The maps are pinned and outlive the agent. A new agent whose maps have another bound or layout
+ * fills them from the old ones field by field, by name (map_layout.h): a field that means something
+ * else than before needs another name. Addresses are 128 bits, IPv4 as v4-mapped (RFC 4291
+ * §2.5.5.2); ports are in network order; times are CLOCK_BOOTTIME in nanoseconds. */
 #pragma once
 
 #include <linux/types.h>
 
-#define MARK_ABI       1
+#define MARK_PIN       "%s/%s-1" /* bpf file system, name of a map or program */
 #define MARK_LEVELS    8
 #define MARK_UNMARKED  0xff /* as a level: leave the packet unmarked */
 #define MARK_DSCPS     64
@@ -49,6 +50,20 @@ struct mark_flow {
     __u8 fins;            /* MARK_FIN_… */
     __u8 answered;        /* opener: content with that level has come, … */
     __u32 answered_tsval; /* … the first with this timestamp (RFC 7323) */
+};
+
+#define MARK_FLOW_FIELDS(each)                                                                     \
+    each(seen_ns) each(sent_ns) each(received_ns) each(word) each(owner) each(role) each(followed) \
+        each(fins) each(answered) each(answered_tsval)
+
+/* Where the values of the map before have the fields of a flow, in bytes; MARK_NOWHERE: they have
+ * not. Constant for one load of the programs. */
+#define MARK_NOWHERE 0xffff
+struct mark_before {
+    __u8 there; /* else there is no map before */
+#define MARK_FIELD(field) __u16 field;
+    MARK_FLOW_FIELDS(MARK_FIELD)
+#undef MARK_FIELD
 };
 
 /* Per CPU, since the maps were made. */

@@ -3,10 +3,10 @@
  *
  * The maps are pinned in a bpf file system of this agent instance, and the programs hang on the
  * ports and the cgroup without a descriptor of ours: so marks outlive the agent, and a new one takes
- * them over, each program in the place of its predecessor. Maps of another layout (MARK_ABI) or size
- * cannot be taken over and begin empty. */
+ * them over (mark_load.h), each program in the place of its predecessor. */
 #include "hostagent/files.h"
 #include "hostagent/marks/mark_driver.h"
+#include "hostagent/marks/mark_load.h"
 #include "hostagent/marks/tc_bpf.h"
 #include "lib/now.h"
 
@@ -29,7 +29,9 @@
 #define RECENT_NS 1000000000ull
 
 struct mark {
-    struct mark_bpf *skel;
+    struct mark_load load;
+    struct mark_bpf *skel; /* of load */
+    const struct mark_config *config;
     int cpus;
     uint64_t shared_connections, lease_expiries;
     uint64_t evicted;
@@ -63,94 +65,6 @@ static int mount_bpffs(const char *path, struct err *err)
     return 0;
 }
 
-static const char *const pins[] = {"tasks",    "received", "flows", "control",
-                                   "counters", "members",  "count"};
-
-static void unpin_all(const char *bpffs)
-{
-    for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]); i++) {
-        char path[FILES_PATH];
-        files_path(path, "%s/%s-%d", bpffs, pins[i], MARK_ABI);
-        unlink(path);
-    }
-}
-
-static int set_pin_paths(struct mark_bpf *skel, const char *bpffs)
-{
-    struct bpf_map *map;
-    bpf_object__for_each_map(map, skel->obj)
-    {
-        char path[FILES_PATH];
-        if (bpf_map__is_internal(map))
-            continue;
-        files_path(path, "%s/%s-%d", bpffs, bpf_map__name(map), MARK_ABI);
-        int r = bpf_map__set_pin_path(map, path);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int load_once(const struct mark_config *config, struct mark_bpf **ret_skel)
-{
-    struct mark_bpf *skel = mark_bpf__open();
-    if (!skel)
-        return -errno;
-    struct mark_settings settings;
-    mark_settings_of(config, &settings);
-    memcpy((void *)&skel->rodata->settings, &settings, sizeof(settings));
-    int r = bpf_map__set_max_entries(skel->maps.flows, config->flows_max);
-    if (r >= 0)
-        r = bpf_map__set_max_entries(skel->maps.tasks, MARK_TASKS);
-    if (r >= 0)
-        r = bpf_map__set_max_entries(skel->maps.received, MARK_TASKS);
-    if (r >= 0)
-        r = set_pin_paths(skel, config->bpffs);
-    if (r >= 0)
-        r = mark_bpf__load(skel);
-    if (r < 0) {
-        mark_bpf__destroy(skel);
-        return r;
-    }
-    *ret_skel = skel;
-    return 0;
-}
-
-static int silent(enum libbpf_print_level level, const char *format, va_list ap)
-{
-    (void)level;
-    (void)format;
-    (void)ap;
-    return 0;
-}
-
-/* With the pinned maps if they are of this layout and size, else with new ones. */
-static int load(const struct mark_config *config, struct mark_bpf **ret_skel, struct err *err)
-{
-    libbpf_set_print(silent);
-    int r = load_once(config, ret_skel);
-    if (r < 0) {
-        unpin_all(config->bpffs);
-        r = load_once(config, ret_skel);
-    }
-    if (r == -EPERM)
-        return err_sys(err, EPERM,
-                       "loading the marking programs (root, or CAP_BPF and CAP_NET_ADMIN)");
-    return r < 0 ? err_sys(err, -r, "loading the marking programs") : 0;
-}
-
-/* Deletes everything; returns how many. */
-static int delete_keys(int fd, void *next)
-{
-    int n = 0;
-    while (bpf_map_get_next_key(fd, NULL, next) == 0) {
-        if (bpf_map_delete_elem(fd, next) < 0)
-            return -errno;
-        n++;
-    }
-    return n;
-}
-
 static bool is_configured(const struct mark_member_key *key, const struct mark_config *config)
 {
     for (uint32_t i = 0; i < config->members_n; i++)
@@ -160,38 +74,64 @@ static bool is_configured(const struct mark_member_key *key, const struct mark_c
     return false;
 }
 
-/* Whether the map holds just the prefixes of the configuration. (Looking one up would find a
- * shorter one, too.) */
-static bool same_members(int fd, const struct mark_config *config)
+static bool is_in(const uint8_t address[16], const struct mark_prefix *prefix)
 {
-    struct mark_member_key key;
-    void *last = NULL;
-    uint32_t n = 0;
-    for (; bpf_map_get_next_key(fd, last, &key) == 0; last = &key, n++)
-        if (!is_configured(&key, config))
+    for (uint32_t bit = 0; bit < prefix->bits; bit++)
+        if ((address[bit / 8] ^ prefix->address[bit / 8]) & 0x80u >> bit % 8)
             return false;
-    return n == config->members_n;
+    return true;
 }
 
-/* Flows were judged by the old prefixes: where these change, all are judged anew. */
+static bool is_member(const uint8_t address[16], const struct mark_config *config)
+{
+    for (uint32_t i = 0; i < config->members_n; i++)
+        if (is_in(address, &config->members[i]))
+            return true;
+    return config->members_n == 0;
+}
+
+/* What is not configured any more goes. */
+static int drop_members(int fd, const struct mark_config *config)
+{
+    struct mark_member_key key, next;
+    bool more = bpf_map_get_next_key(fd, NULL, &next) == 0;
+    while (more) {
+        key = next;
+        more = bpf_map_get_next_key(fd, &key, &next) == 0;
+        if (!is_configured(&key, config) && bpf_map_delete_elem(fd, &key) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+/* Flows of peers that are no members any more; returns how many. */
+static int drop_strangers(int fd, const struct mark_config *config)
+{
+    struct mark_flow_key key, next;
+    int n = 0;
+    bool more = bpf_map_get_next_key(fd, NULL, &next) == 0;
+    while (more) {
+        key = next;
+        more = bpf_map_get_next_key(fd, &key, &next) == 0;
+        if (!is_member(key.peer, config))
+            n += bpf_map_delete_elem(fd, &key) == 0;
+    }
+    return n;
+}
+
+/* What stays a member is one at every moment, and keeps its flows. */
 static int set_members(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
-    int fd = bpf_map__fd(skel->maps.members);
+    int fd = bpf_map__fd(skel->maps.members), r = 0;
     struct mark_member_key member;
-    struct mark_flow_key flow;
     const uint8_t one = 1;
-    if (same_members(fd, config))
-        return 0;
-    int r = delete_keys(fd, &member);
     for (uint32_t i = 0; r >= 0 && i < config->members_n; i++) {
         member.prefix_bits = config->members[i].bits;
         memcpy(member.address, config->members[i].address, sizeof(member.address));
         r = bpf_map_update_elem(fd, &member, &one, BPF_ANY) < 0 ? -errno : 0;
     }
     if (r >= 0)
-        r = delete_keys(bpf_map__fd(skel->maps.flows), &flow);
-    if (r > 0)
-        add(skel, MARK_COUNT_AGENT_ENDED, (uint64_t)r);
+        r = drop_members(fd, config);
     return r < 0 ? err_sys(err, -r, "setting the member prefixes") : 0;
 }
 
@@ -212,7 +152,7 @@ static int attach_ports(struct mark_bpf *skel, const struct mark_config *config,
 static int attach_cgroup(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
     char pin[FILES_PATH];
-    files_path(pin, "%s/count-%d", config->bpffs, MARK_ABI);
+    files_path(pin, MARK_PIN, config->bpffs, "count");
     int cgroup = open(config->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (cgroup < 0)
         return err_sys(err, errno, "opening the cgroup %s", config->cgroup);
@@ -236,7 +176,7 @@ static int attach_cgroup(struct mark_bpf *skel, const struct mark_config *config
 static void detach_cgroup(const struct mark_config *config)
 {
     char pin[FILES_PATH];
-    files_path(pin, "%s/count-%d", config->bpffs, MARK_ABI);
+    files_path(pin, MARK_PIN, config->bpffs, "count");
     int prog = bpf_obj_get(pin);
     int cgroup = prog < 0 ? -1 : open(config->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (cgroup >= 0) {
@@ -247,12 +187,36 @@ static void detach_cgroup(const struct mark_config *config)
         close(prog);
 }
 
+/* The programs of `skel` in the place of what stands on the hooks. */
+static int attach(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
+{
+    int r = config->is_switch ? 0 : attach_cgroup(skel, config, err);
+    return r < 0 ? r : attach_ports(skel, config, err);
+}
+
 static void ebpf_close(struct mark *mark)
 {
     if (!mark)
         return;
-    mark_bpf__destroy(mark->skel);
+    mark_load_close(&mark->load);
     free(mark);
+}
+
+static int take_over(const struct mark_config *config, struct mark_load *load, struct err *err)
+{
+    int r = mark_load_open(config, load, err);
+    if (r >= 0)
+        r = set_members(load->skel, config, err);
+    if (r >= 0)
+        r = attach(load->skel, config, err);
+    if (r < 0 || load->before < 0)
+        return r;
+    r = mark_load_move(config, load, err);
+    if (r >= 0)
+        r = attach(load->skel, config, err);
+    if (r >= 0)
+        mark_load_forget(config, load);
+    return r;
 }
 
 static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, struct err *err)
@@ -261,19 +225,18 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
     if (!mark)
         return err_sys(err, ENOMEM, "marks");
     mark->cpus = libbpf_num_possible_cpus();
+    mark->load.before = -1;
+    mark->config = config;
     int r = mount_bpffs(config->bpffs, err);
     if (r >= 0)
-        r = load(config, &mark->skel, err);
-    if (r >= 0)
-        r = set_members(mark->skel, config, err);
-    if (r >= 0 && !config->is_switch)
-        r = attach_cgroup(mark->skel, config, err);
-    if (r >= 0)
-        r = attach_ports(mark->skel, config, err);
+        r = take_over(config, &mark->load, err);
     if (r < 0) {
         ebpf_close(mark);
         return r;
     }
+    mark->skel = mark->load.skel;
+    int dropped = drop_strangers(bpf_map__fd(mark->skel->maps.flows), config);
+    add(mark->skel, MARK_COUNT_AGENT_ENDED, (uint64_t)dropped);
     *ret_mark = mark;
     return 0;
 }
@@ -291,12 +254,17 @@ static int ebpf_remove(const struct mark_config *config, struct err *err)
     }
     if (!config->is_switch)
         detach_cgroup(config);
-    unpin_all(config->bpffs);
+    mark_load_unpin(config);
     if (umount(config->bpffs) == 0)
         rmdir(config->bpffs);
     else if (errno != EPERM && errno != EINVAL && r >= 0) /* those: it was there before us */
         r = err_sys(err, errno, "unmounting %s", config->bpffs);
     return r;
+}
+
+static int ebpf_cgroup_made(struct mark *mark, struct err *err)
+{
+    return attach_cgroup(mark->skel, mark->config, err);
 }
 
 static int ebpf_task_set(struct mark *mark, const struct mark_task_levels *levels, struct err *err)
@@ -504,6 +472,7 @@ const struct mark_driver mark_ebpf = {
     .open = ebpf_open,
     .close = ebpf_close,
     .remove = ebpf_remove,
+    .cgroup_made = ebpf_cgroup_made,
     .task_set = ebpf_task_set,
     .task_end = ebpf_task_end,
     .task_forget = ebpf_task_forget,

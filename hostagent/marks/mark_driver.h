@@ -26,11 +26,14 @@ struct mark; /* a driver's own state */
 
 struct mark_driver {
     const char *name;
+    /* Borrows the configuration until close. */
     int (*open)(const struct mark_config *config, struct mark **ret_mark, struct err *err);
     void (*close)(struct mark *mark); /* everything goes on; takes NULL */
     /* What an instance with this configuration left, whether or not it runs: also nothing. */
     int (*remove)(const struct mark_config *config, struct err *err);
 
+    /* What stands at the configuration's cgroup now is another one: its sockets are counted, too. */
+    int (*cgroup_made)(struct mark *mark, struct err *err);
     /* A new cgroup or a known one. −E2BIG: MARK_TASKS are there. */
     int (*task_set)(struct mark *mark, const struct mark_task_levels *levels, struct err *err);
     /* The task ended: what its sockets still send is unmarked. The bytes stay readable. */

@@ -51,6 +51,13 @@ static int recorder_remove(const struct mark_config *config, struct err *err)
     return 0;
 }
 
+static int recorder_cgroup_made(struct mark *mark, struct err *err)
+{
+    (void)err;
+    note(mark, "cgroup made\n");
+    return 0;
+}
+
 static int add_task(struct mark *mark, uint64_t cgroup)
 {
     for (uint32_t i = 0; i < mark->n; i++)
@@ -150,6 +157,7 @@ const struct mark_driver mark_recorder = {
     .open = recorder_open,
     .close = recorder_close,
     .remove = recorder_remove,
+    .cgroup_made = recorder_cgroup_made,
     .task_set = recorder_task_set,
     .task_end = recorder_task_end,
     .task_forget = recorder_task_forget,

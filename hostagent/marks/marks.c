@@ -73,6 +73,11 @@ int marks_remove(const struct mark_config *config, struct err *err)
     return driver ? driver->remove(config, err) : -EINVAL;
 }
 
+int marks_count_cgroup(struct marks *marks, struct err *err)
+{
+    return marks->driver->cgroup_made(marks->mark, err);
+}
+
 int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels, uint32_t n,
                      struct err *err)
 {

@@ -38,6 +38,9 @@ void marks_close(struct marks *marks); /* the marks go on; takes NULL */
 /* What an instance with this configuration left, whether or not it runs; nothing there is fine. */
 int marks_remove(const struct mark_config *config, struct err *err);
 
+/* The agent's cgroup has been made anew: its sockets are counted from now on. */
+int marks_count_cgroup(struct marks *marks, struct err *err);
+
 /* New or known cgroups. −E2BIG: MARK_TASKS are there. Those before a failure have their levels. */
 int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels, uint32_t n,
                      struct err *err);

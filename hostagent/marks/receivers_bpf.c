@@ -24,7 +24,7 @@ int receivers_open(const char *bpffs, struct receivers **ret_receivers, struct e
     struct receivers *receivers = calloc(1, sizeof(*receivers));
     if (!receivers)
         return err_sys(err, ENOMEM, "finding receivers");
-    files_path(pin, "%s/flows-%d", bpffs, MARK_ABI);
+    files_path(pin, MARK_PIN, bpffs, "flows");
     int r = 0;
     receivers->flows = bpf_obj_get(pin);
     if (receivers->flows < 0)

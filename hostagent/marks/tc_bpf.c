@@ -51,9 +51,9 @@ int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int e
         return err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
     int r = make_clsact(state_dir, port, &hook, err);
     if (r >= 0)
-        r = attach_one(&hook, BPF_TC_INGRESS, ingress_fd, port, err);
-    if (r >= 0)
         r = attach_one(&hook, BPF_TC_EGRESS, egress_fd, port, err);
+    if (r >= 0)
+        r = attach_one(&hook, BPF_TC_INGRESS, ingress_fd, port, err);
     return r;
 }
 

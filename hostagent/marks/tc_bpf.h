@@ -12,7 +12,8 @@
 #define TC_BPF_PRIORITY 0xd0d
 #define TC_BPF_HANDLE   1
 
-/* Program descriptors, −1 for none; borrowed during the call. */
+/* Program descriptors, −1 for none; borrowed during the call. Egress comes first (mark.bpf.c leans
+ * on that). */
 int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int egress_fd,
                   struct err *err);
 

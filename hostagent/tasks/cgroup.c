@@ -69,12 +69,17 @@ int cgroup_make(const char *subtree, uint64_t attempt, int *ret_parent_fd, int *
     return 0;
 }
 
+uint64_t cgroup_subtree_id(const char *subtree)
+{
+    struct stat st;
+    return stat(subtree, &st) == 0 ? st.st_ino : 0;
+}
+
 uint64_t cgroup_id(const char *subtree, uint64_t attempt)
 {
     char path[FILES_PATH];
-    struct stat st;
     path_of(subtree, attempt, "/task", path);
-    return stat(path, &st) == 0 ? st.st_ino : 0;
+    return cgroup_subtree_id(path);
 }
 
 bool cgroup_has_parent(const char *subtree, uint64_t attempt)

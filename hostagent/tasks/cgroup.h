@@ -23,6 +23,9 @@ int cgroup_find_root(char ret_path[FILES_PATH], struct err *err);
 int cgroup_make(const char *subtree, uint64_t attempt, int *ret_parent_fd, int *ret_task_fd,
                 uint64_t *ret_id, struct err *err);
 
+/* The id of the subtree itself; 0 if it is gone. */
+uint64_t cgroup_subtree_id(const char *subtree);
+
 /* The id of an attempt's command cgroup; 0 if it is gone. */
 uint64_t cgroup_id(const char *subtree, uint64_t attempt);
 

@@ -145,6 +145,7 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
     tasks->handler = *handler;
     tasks->event = sd_event_ref(event);
     files_path(tasks->cgroup, "%s", config->cgroup);
+    tasks->subtree = cgroup_subtree_id(tasks->cgroup);
     RB_INIT(&tasks->attempts);
     TAILQ_INIT(&tasks->queue);
     slots_init(&tasks->slots, config->units, config->units_n);

@@ -48,6 +48,7 @@ struct tasks {
     struct attempt_queue queue; /* in order of arrival, all units */
     uint32_t attempts_n;
     char cgroup[FILES_PATH];
+    uint64_t subtree; /* the id of `cgroup`; another one is not counted yet */
     struct tasks_counters counters;
     char no_room[256]; /* why; "": there is */
 };

@@ -5,6 +5,7 @@
  * the inputs, and for the process. */
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
+#include "lib/log.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -70,11 +71,29 @@ static void take_back(struct agent_attempt *attempt)
     attempt_store_remove(&tasks->store, id);
 }
 
+/* Somebody has removed our subtree, or made it anew: it is made again, and its bytes counted. */
+static int find_subtree(struct tasks *tasks, struct err *err)
+{
+    if (cgroup_subtree_id(tasks->cgroup) == tasks->subtree)
+        return 0;
+    int r = files_make_dirs(tasks->cgroup, 0755, err);
+    if (r >= 0)
+        r = marks_count_cgroup(tasks->config.marks, err);
+    if (r < 0)
+        return r;
+    log_warning(LOG_FAULT_CONFIGURATION, "somebody removed the cgroup %s; it is made again",
+                tasks->cgroup);
+    tasks->subtree = cgroup_subtree_id(tasks->cgroup);
+    return 0;
+}
+
 static int run(struct agent_attempt *attempt, struct err *err)
 {
     struct tasks *tasks = attempt->tasks;
     int parent_fd = -1, task_fd = -1;
-    int r = cgroup_make(tasks->cgroup, attempt->start.attempt, &parent_fd, &task_fd,
+    int r = find_subtree(tasks, err);
+    if (r >= 0)
+        r = cgroup_make(tasks->cgroup, attempt->start.attempt, &parent_fd, &task_fd,
                         &attempt->cgroup, err);
     if (r < 0)
         return r;

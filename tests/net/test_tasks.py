@@ -111,7 +111,8 @@ class Agent:
         else:
             lines += [f"address: {host.address}", "units: [{slots: 2}]", "link: {uplink: up0, rate: 100 Mbps}"]
         self.rights = rights(self)
-        lines += ["tasks:", f"  cgroup: {self.rights.cgroup}", *self.rights.lines, "  commands:"]
+        lines += options.pop("lines", [])
+        lines += ["tasks:", f"  cgroup: {self.rights.cgroup}", *self.rights.lines, *options.pop("task_lines", []), "  commands:"]
         for key, argv in commands.items():
             if isinstance(argv, str):
                 script = os.path.join(net.dir, key + ".py")
@@ -126,9 +127,9 @@ class Agent:
         self.rights.prepare()
         self.start()
 
-    def start(self):
+    def start(self, program="duopoly-agent"):
         with open(self.log, "a") as log:
-            self.process = self.host.popen(*self.rights.words, os.path.join(self.rights.programs, "duopoly-agent"), "--config",
+            self.process = self.host.popen(*self.rights.words, os.path.join(self.rights.programs, program), "--config",
                                            self.config, *self.flags, stdout=log, stderr=log)
 
     def kill(self):
@@ -281,6 +282,31 @@ def test_commands_never_run_as_root(site):
     p = subprocess.run(["nsenter", "--net=/run/netns/" + agent.host.name, "--", BUILD + "/duopoly-agent", "--config", bad, "--check"],
                        capture_output=True, text=True)
     assert p.returncode == 1 and "root" in p.stderr and p.stderr.count("\n") == 1
+
+
+def test_a_removed_cgroup_is_made_again_and_counted(site):
+    controller, agent = site.begin(commands={"fetch": f"""import socket
+s = socket.create_connection(("{site.net.hosts[1].address}", 4455))
+while s.recv(65536):
+    pass
+"""})
+    with site.net.hosts[1].inside():
+        listener = socket.socket()
+    listener.bind(("0.0.0.0", 4455))
+    listener.listen()
+    listener.settimeout(10)
+    for attempt in (FIRST + 1, FIRST + 2):
+        os.rmdir(agent.cgroup)
+        if attempt == FIRST + 2:
+            os.mkdir(agent.cgroup)
+        controller.do(f"start {attempt} 1 0 0 fetch")
+        served, _ = listener.accept()
+        served.sendall(b"x" * 54_321)
+        served.close()
+        assert controller.wait_phase(attempt, DONE)["bytes"] == 54_321
+        wait_for("its cgroup to go", lambda: agent.cgroups() == [])
+    listener.close()
+    assert open(agent.log).read().count("it is made again") == 2
 
 
 def test_slots_are_bounded_queued_and_free_at_the_end(site):
