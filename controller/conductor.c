@@ -440,6 +440,27 @@ static void on_host_moved(void *user, uint32_t host)
     ledger_host_moved(conductor->ledger, host);
 }
 
+static bool is_known(const struct agents *agents, enum stance_scope scope, const char *name)
+{
+    struct agent_view agent;
+    if (scope == STANCE_OF_HOST)
+        return agents_named(agents, name, &agent) == 0;
+    for (uint32_t i = 0; scope == STANCE_OF_RACK && agents_at(agents, i, &agent) == 0; i++)
+        if (strcmp(agent.rack, name) == 0)
+            return true;
+    return scope == STANCE_OF_ALL;
+}
+
+int conductor_set_stance(struct conductor *conductor, enum stance_scope scope, const char *name,
+                         duopoly_Stance stance)
+{
+    if (!is_known(conductor->agents, scope, name))
+        return -ENOENT;
+    int r = agents_set_stance(conductor->agents, scope, name, stance);
+    run(conductor, false);
+    return r;
+}
+
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
     int r = agents_forget_name(conductor->agents, name);

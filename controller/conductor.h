@@ -70,6 +70,10 @@ int conductor_job_number(struct conductor *conductor, uint64_t *ret_job, struct 
 int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
                      struct decision *ret_rejection);
 
+/* How far agents are to reach. As agents_set_stance; −ENOENT: no such host, or rack, is known. */
+int conductor_set_stance(struct conductor *conductor, enum stance_scope scope, const char *name,
+                         duopoly_Stance stance);
+
 /* Forgets a name, with all that is known of it. −ENOENT: nobody has it; −EBUSY: it has a session. */
 int conductor_forget_host(struct conductor *conductor, const char *name);
 

@@ -2,6 +2,7 @@
 
 #include "hostagent/fence.h"
 #include "hostagent/links/links_nl.h"
+#include "hostagent/stance.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
 #include "lib/loop.h"
@@ -26,6 +27,8 @@ struct agent_parts {
     struct measurements *measurements;
     struct queues *queues;
     struct marks *marks;
+    struct mark_config marks_config;
+    struct stance *stance;
     struct tasks *tasks;
     struct links_nl *links_nl;
     struct links links;
@@ -222,9 +225,45 @@ static int open_marks(struct agent_parts *agent, struct err *err)
     const struct agent_settings *settings = agent->settings;
     const struct marks_nudging nudging = {.event = agent->event,
                                           .link_bps = (uint64_t)settings->link.rate_bps};
-    return marks_open(&agent->resolved->marks,
+    agent->marks_config = agent->resolved->marks;
+    agent->marks_config.reach = stance_reach(stance_kept(settings->state));
+    return marks_open(&agent->marks_config,
                       settings->marks.nudge && is_host(agent) ? &nudging : NULL, &agent->marks,
                       err);
+}
+
+static void on_stance(void *user)
+{
+    struct agent_parts *agent = user;
+    const duopoly_HostState state = {.stance = stance_now(agent->stance)};
+    if (agent->uplink)
+        uplink_tell_host(agent->uplink, &state);
+}
+
+static void on_told(void *user, duopoly_Stance told)
+{
+    struct agent_parts *agent = user;
+    stance_tell(agent->stance, told);
+}
+
+static int open_stance(struct agent_parts *agent, struct err *err)
+{
+    const struct stance_config config = {.state_dir = agent->settings->state,
+                                         .queues = agent->queues,
+                                         .marks = agent->marks,
+                                         .on_change = on_stance,
+                                         .user = agent};
+    return stance_open(&config, agent->event, &agent->stance, err);
+}
+
+/* What the stance leaves to us: an agent before us may have been allowed more. */
+static int set_queues(struct agent_parts *agent, struct err *err)
+{
+    if (!agent->queues)
+        return 0;
+    return stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE
+               ? queues_apply(agent->queues, err)
+               : queues_restore(agent->queues, err);
 }
 
 static int open_host(struct agent_parts *agent, struct err *err)
@@ -265,10 +304,14 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
                                    .links = is_host(agent) ? &agent->links : NULL,
                                    .mark_lease_ns = (uint64_t)agent->settings->marks.lease_ns,
                                    .measurements = agent->measurements};
+    config.on_stance = on_told;
+    config.user = agent;
     fill_hello(agent, &config.hello);
     int r = uplink_open(&config, agent->event, &agent->uplink, err);
     if (r >= 0)
         uplink_set_tasks(agent->uplink, agent->tasks);
+    if (r >= 0)
+        on_stance(agent);
     return r;
 }
 
@@ -283,14 +326,16 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = open_queues(agent, replace, err);
     if (r >= 0)
         r = note_begun(agent, err);
-    if (r >= 0 && agent->queues)
-        r = queues_apply(agent->queues, err);
+    if (r >= 0)
+        r = set_queues(agent, err);
     if (r >= 0 && is_host(agent))
         r = files_make_dirs(agent->resolved->cgroup, 0755, err);
     if (r >= 0)
+        r = open_marks(agent, err);
+    if (r >= 0) /* libbpf opens / for a map that it takes over */
         r = fence_agent_files(agent->settings, agent->resolved, err);
     if (r >= 0)
-        r = open_marks(agent, err);
+        r = open_stance(agent, err);
     if (r >= 0 && is_host(agent))
         r = open_host(agent, err);
     if (r >= 0)
@@ -302,6 +347,7 @@ static void close_parts(struct agent_parts *agent)
 {
     uplink_close(agent->uplink);
     tasks_close(agent->tasks);
+    stance_close(agent->stance);
     links_nl_close(agent->links_nl);
     marks_close(agent->marks);
     queues_close(agent->queues);
@@ -349,6 +395,39 @@ int agent_run(const struct agent_settings *settings, const struct settings_resol
     return r < 0 ? r : 0;
 }
 
+/* What an agent left that is gone: its marks, then its queues. */
+static int lower(struct agent_parts *agent, duopoly_Stance stance, struct err *err)
+{
+    char begun[FILES_PATH];
+    begun_path(agent, begun);
+    if (access(begun, F_OK) < 0 || stance == duopoly_Stance_STANCE_ENFORCE)
+        return 0;
+    agent->marks_config = agent->resolved->marks;
+    agent->marks_config.reach = stance_reach(stance);
+    int r = is_host(agent) ? files_make_dirs(agent->resolved->cgroup, 0755, err) : 0;
+    if (r >= 0)
+        r = marks_open(&agent->marks_config, NULL, &agent->marks, err);
+    if (r >= 0)
+        r = open_queues(agent, true, err);
+    return r >= 0 && agent->queues ? queues_restore(agent->queues, err) : r;
+}
+
+int agent_take_stance(const struct agent_settings *settings,
+                      const struct settings_resolved *resolved, const char *word, struct err *err)
+{
+    struct agent_parts agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
+    duopoly_Stance stance;
+    int r = stance_say(settings->state, word, &stance, err);
+    if (r < 0)
+        return r;
+    r = open_lock(settings->state, &agent.lock_fd, err);
+    r = r == -EBUSY ? stance_wait(settings->state, stance, err)
+        : r < 0     ? r
+                    : lower(&agent, stance, err);
+    close_parts(&agent);
+    return r;
+}
+
 int agent_restore(const struct agent_settings *settings, const struct settings_resolved *resolved,
                   struct err *err)
 {
@@ -364,8 +443,11 @@ int agent_restore(const struct agent_settings *settings, const struct settings_r
         r = tasks_remove(&config, err);
     }
     if (r >= 0) {
-        files_path(path, "%s/epoch", settings->state);
-        unlink(path);
+        static const char *const kept[] = {"epoch", "stance", "stance-told", "stance-now"};
+        for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+            files_path(path, "%s/%s", settings->state, kept[i]);
+            unlink(path);
+        }
         files_path(path, "%s/lock", settings->state);
         unlink(path);
         rmdir(settings->state);

@@ -13,6 +13,11 @@
 int agent_run(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct err *err);
 
+/* Says on this host how far the agent reaches (stance.h): to the one that runs, else to what the
+ * last one left, and to the next. In force when it returns. */
+int agent_take_stance(const struct agent_settings *settings,
+                      const struct settings_resolved *resolved, const char *word, struct err *err);
+
 /* Ends what a former run with this configuration left: attempts, marks, queues, state. */
 int agent_restore(const struct agent_settings *settings, const struct settings_resolved *resolved,
                   struct err *err);

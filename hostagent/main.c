@@ -27,11 +27,15 @@ static const struct argp_option options[] = {
      "put our queues in the place of a root qdisc that stands on a port, until we leave", 0},
     {"restore", 'R', NULL, 0,
      "end what a former run left: its attempts, marks and queues; then leave", 0},
+    {"stance", 's', "STANCE", 0,
+     "observe, mark or enforce: how far the agent reaches into this host from now on, whatever the "
+     "controller says; whether or not it runs",
+     0},
     {0},
 };
 
 struct arguments {
-    const char *config;
+    const char *config, *stance;
     bool check, replace, restore;
 };
 
@@ -47,6 +51,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'r':
         arguments->replace = true;
+        return 0;
+    case 's':
+        arguments->stance = arg;
         return 0;
     case 'R':
         arguments->restore = true;
@@ -68,6 +75,8 @@ static int run(const struct arguments *arguments, struct err *err)
         r = settings_resolve(&settings, arguments->config, &resolved, err);
     if (r < 0 || arguments->check)
         return r;
+    if (arguments->stance)
+        return agent_take_stance(&settings, &resolved, arguments->stance, err);
     if (arguments->restore)
         return agent_restore(&settings, &resolved, err);
     return agent_run(&settings, &resolved, arguments->replace, err);

@@ -90,6 +90,7 @@ static void resolve_network(const struct agent_settings *settings,
     else
         files_path(resolved->bpffs, "%s/bpf", settings->state);
     resolved->marks = (struct mark_config){.driver = marks->driver,
+                                           .reach = MARK_REACH_QUEUES,
                                            .is_switch = settings->role == duopoly_Role_ROLE_SWITCH,
                                            .bpffs = resolved->bpffs,
                                            .state_dir = settings->state,

@@ -32,6 +32,7 @@ static const uint8_t senders[] = {
     [KIND(agent_counters)] = AGENT,
     [KIND(source_state)] = AGENT,
     [KIND(host_room)] = AGENT,
+    [KIND(host_state)] = AGENT,
 
     [KIND(welcome)] = CONTROLLER,
     [KIND(refused)] = CONTROLLER,
@@ -43,6 +44,7 @@ static const uint8_t senders[] = {
     [KIND(mode)] = CONTROLLER,
     [KIND(forget)] = CONTROLLER,
     [KIND(ask_attempt)] = CONTROLLER,
+    [KIND(take_stance)] = CONTROLLER,
     [KIND(submit_credit)] = CONTROLLER,
     [KIND(accepted)] = CONTROLLER,
     [KIND(page)] = CONTROLLER,
@@ -73,6 +75,7 @@ static const uint8_t senders[] = {
     [KIND(drain_host)] = OPERATE,
     [KIND(set_policy)] = OPERATE,
     [KIND(forget_host)] = OPERATE,
+    [KIND(set_stance)] = OPERATE,
 
     [KIND(key_set)] = ADMIN,
     [KIND(key_revoke)] = ADMIN,

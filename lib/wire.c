@@ -108,6 +108,9 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(explanation);
         KIND(status);
         KIND(job_event);
+        KIND(set_stance);
+        KIND(take_stance);
+        KIND(host_state);
 #undef KIND
     default:
         return "unknown";

@@ -87,6 +87,8 @@ struct agent {
 
     struct placed_attempt *attempts;
     duopoly_AgentCounters counters;
+    duopoly_Stance stance_told; /* in this session */
+    duopoly_HostState state;    /* as it said last */
 };
 
 /* The index of a host that was forgotten: jobs with after < number ≤ until may mean it. */
@@ -118,6 +120,7 @@ struct agents {
     struct timer resync;
     uint32_t mode;
     uint64_t mode_sequence;
+    struct stances stances;
     STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
     STAILQ_HEAD(, agent) commit; /* whose messages the disk is taking */
     uint64_t committed;

@@ -146,6 +146,8 @@ static void welcome_send(struct agent *agent)
     welcome->mode_sequence = agents->mode_sequence;
     welcome->congested_permille = agents->config.congested_permille;
     welcome->cleared_permille = agents->config.cleared_permille;
+    agent->stance_told = stances_of(&agents->stances, agent->name, agent->rack);
+    welcome->stance = agent->stance_told;
     agent_send(agent, &agents->out, false);
 }
 

@@ -282,6 +282,9 @@ static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
     case duopoly_Envelope_agent_counters_tag:
         agent->counters = envelope->body.agent_counters;
         break;
+    case duopoly_Envelope_host_state_tag:
+        agent->state = envelope->body.host_state;
+        break;
     case duopoly_Envelope_agent_heartbeat_tag:
     case duopoly_Envelope_acknowledge_tag:
         break;

@@ -218,6 +218,25 @@ void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence)
     }
 }
 
+int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
+                      duopoly_Stance stance)
+{
+    struct agent *agent, *next;
+    int told = 0, r = stances_set(&agents->stances, scope, name, stance);
+    if (r < 0)
+        return r;
+    HASH_ITER (by_peer, agents->peers, agent, next) {
+        duopoly_Stance wanted = stances_of(&agents->stances, agent->name, agent->rack);
+        if (wanted == agent->stance_told)
+            continue;
+        agent->stance_told = wanted;
+        wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance.stance =
+            wanted;
+        told += agent_send(agent, &agents->out, true) == 0;
+    }
+    return told;
+}
+
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job)
 {
     struct agent *agent = agent_of_host(agents, host);
@@ -250,6 +269,8 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .is_switch = agent->is_switch,
         .host = agent->host,
         .boot = agent->boot,
+        .stance = agent->state.stance,
+        .trouble = agent->state.text,
         .heard_ns = agent->heard_ns,
         .counters = &agent->counters,
     };

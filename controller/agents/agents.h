@@ -44,13 +44,14 @@
  * comes or goes (two arrays are kept in the order of names). */
 #pragma once
 
+#include "controller/agents/stances.h"
 #include "controller/engine/engine.h"
 #include "controller/timers.h"
 #include "lib/wire.h"
 
 #define AGENT_ATTEMPTS_MAX 4096
 #define AGENT_UNITS_MAX    16
-#define AGENT_KINDS        128 /* kinds of messages are below it */
+#define AGENT_KINDS        160 /* kinds of messages are below it */
 
 /* A second, to connections without a session. */
 #define AGENT_REFUSALS 1000
@@ -137,6 +138,11 @@ void agents_levels_flush(struct agents *agents);
 void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence);
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 
+/* How far agents are to reach, from now on, and those that come: the others hear it when they say
+ * HELLO. Returns how many were told; −errno as stances_set. */
+int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
+                      duopoly_Stance stance);
+
 /* Forgets a host or switch that has no session: its attempts and outputs are lost, its index may be
  * another's when no job can mean it any more. −ENOENT, or −EBUSY while it has a session. */
 int agents_forget_name(struct agents *agents, const char *name);
@@ -177,7 +183,9 @@ struct agent_view {
     bool is_switch;
     uint32_t host; /* ENGINE_NONE for a switch */
     uint64_t boot;
-    int64_t heard_ns; /* when it was heard last */
+    duopoly_Stance stance; /* in force there, as it said last */
+    const char *trouble;   /* what somebody else changed on its ports; "" nothing */
+    int64_t heard_ns;      /* when it was heard last */
     uint8_t address[16];
     const duopoly_AgentCounters *counters; /* the last that it sent */
 };

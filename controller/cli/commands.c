@@ -2,6 +2,7 @@
 
 #include "controller/cli/keys.h"
 #include "controller/cli/lists.h"
+#include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
 #include "lib/number.h"
 
@@ -405,6 +406,8 @@ const struct command cli_commands[] = {
     {"drain", "HOST [--undo]", "starts nothing there any more", 1, 1, "u", host_check, run_drain},
     {"host", "forget HOST", "forgets a name that is not up any more", 2, 2, "", forget_check,
      run_host},
+    {"stance", "STANCE --all", "observe, mark or enforce; or of --host NAME, --rack NAME", 1, 1,
+     "ah", stance_check, run_stance},
     {"store", "check | backup FILE",
      "checks every row of the store, or copies it to a new file: a name in the controller's state "
      "folder, or a path on its host",
@@ -445,6 +448,8 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --all", command->name);
     if (request->undo && !strchr(command->options, 'u'))
         return err_set(err, EINVAL, "'%s' takes no --undo", command->name);
+    if ((request->host || request->rack) && !strchr(command->options, 'h'))
+        return err_set(err, EINVAL, "'%s' takes no --host and no --rack", command->name);
     if (request->id && !strchr(command->options, 'i'))
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
     if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))

@@ -1,5 +1,7 @@
 #include "controller/cli/lists.h"
 
+#include "controller/cli/stance.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -135,6 +137,7 @@ static const struct column host_columns[] = {
     {"state", "STATE"},
     {"role", "ROLE"},
     {"rack", "RACK"},
+    {"stance", "STANCE"},
     {"slots_free", "FREE"},
     {"slots", "SLOTS"},
     {"running", "RUNNING"},
@@ -157,6 +160,7 @@ static uint64_t host_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_text(row->state));
         writer_cell(writer, value_text(row->role == duopoly_Role_ROLE_SWITCH ? "switch" : "host"));
         writer_cell(writer, text_or_none(row->rack));
+        writer_cell(writer, text_or_none(stance_word(row->stance)));
         writer_cell(writer, value_signed(row->free.slots));
         writer_cell(writer, value_signed(row->total.slots));
         writer_cell(writer, value_number(row->running));

@@ -17,7 +17,9 @@ enum {
     KEY_KEY,
     KEY_ROLE,
     KEY_OUT,
-    KEY_FOR
+    KEY_FOR,
+    KEY_HOST,
+    KEY_RACK
 };
 
 struct arguments {
@@ -34,8 +36,10 @@ static const struct argp_option options[] = {
     {"controller", KEY_CONTROLLER, "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
     {"key", KEY_KEY, "FILE", 0, "the key to show there (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units", 0},
-    {"all", 'a', NULL, 0, "finished ones too (jobs, tasks)", 0},
+    {"all", 'a', NULL, 0, "finished ones too (jobs, tasks); all hosts (stance)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
+    {"host", KEY_HOST, "NAME", 0, "of this host (stance)", 0},
+    {"rack", KEY_RACK, "NAME", 0, "of the hosts of this rack (stance)", 0},
     {"undo", KEY_UNDO, NULL, 0, "take it back (drain)", 0},
     {"role", KEY_ROLE, "ROLE", 0, "agent, scheduler, read-only, operator, admin (keys make)", 0},
     {"out", KEY_OUT, "FOLDER", 0, "where key files go (keys make, rotate)", 0},
@@ -73,6 +77,12 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case 'a':
         arguments->request.all = true;
+        return 0;
+    case KEY_HOST:
+        arguments->request.host = value;
+        return 0;
+    case KEY_RACK:
+        arguments->request.rack = value;
         return 0;
     case KEY_UNDO:
         arguments->request.undo = true;

@@ -212,6 +212,33 @@ static void drain_answer(struct control *control, uint64_t client, const duopoly
     change_log(control, client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
 }
 
+static void stance_answer(struct control *control, uint64_t client, const duopoly_SetStance *set)
+{
+    static const char *const words[] = {"unsaid", "observe", "mark", "enforce"};
+    bool of_host = *set->host, of_all = !*set->host && !*set->rack;
+    const char *name = of_host ? set->host : set->rack;
+    const char *whose = of_all ? "all" : of_host ? "host" : "rack";
+    int r = *set->host && *set->rack ? -EINVAL
+                                     : conductor_set_stance(control->conductor,
+                                                            of_all    ? STANCE_OF_ALL
+                                                            : of_host ? STANCE_OF_HOST
+                                                                      : STANCE_OF_RACK,
+                                                            name, set->stance);
+    if (r == -ENOENT)
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no %s %s", whose,
+                       name);
+    else if (r == -E2BIG)
+        refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT,
+                       "%d hosts and racks have a stance of their own already: set --all first",
+                       STANCE_RULES);
+    else if (r < 0)
+        refused_answer(&control->answer, duopoly_Reason_REASON_MALFORMED,
+                       "a stance is observe, mark or enforce, of all, one host or one rack");
+    else
+        accepted_answer(&control->answer, "%s %s: %s, %d told", whose, name, words[set->stance], r);
+    change_log(control, client, "stance %s %s", whose, name);
+}
+
 static void forget_answer(struct control *control, uint64_t client, const char *name)
 {
     int r = conductor_forget_host(control->conductor, name);
@@ -411,6 +438,9 @@ static void request_answer(struct control *control, struct guest *guest,
         break;
     case duopoly_Envelope_forget_host_tag:
         forget_answer(control, guest->client, request->body.forget_host.name);
+        break;
+    case duopoly_Envelope_set_stance_tag:
+        stance_answer(control, guest->client, &request->body.set_stance);
         break;
     case duopoly_Envelope_set_policy_tag:
         policy_answer(control, guest->client, &request->body.set_policy);

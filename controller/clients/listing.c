@@ -309,6 +309,8 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->boot = agent->boot;
     row->role = agent->is_switch ? duopoly_Role_ROLE_SWITCH : duopoly_Role_ROLE_HOST;
     row->silent_ns = conductor_now_ns(conductor) - agent->heard_ns;
+    row->stance = agent->stance;
+    wire_copy(row->text, sizeof(row->text), agent->trouble);
     if (!known)
         return;
     row->has_total = row->has_free = true;

@@ -96,6 +96,12 @@ static __always_inline void add(__u32 counter, __u64 n)
         *value += n;
 }
 
+static __always_inline __u64 control_word(__u32 which)
+{
+    __u64 *value = bpf_map_lookup_elem(&control, &which);
+    return value ? *(volatile __u64 *)value : 0;
+}
+
 static __always_inline bool is_member(const __u8 address[16])
 {
     if (settings.any_member)
@@ -123,7 +129,7 @@ static __always_inline __u8 level_of(const struct mark_packet *packet)
 
 static __always_inline void set_class(struct __sk_buff *skb, __u32 class)
 {
-    if (class)
+    if (class && control_word(MARK_CONTROL_CLASSES))
         skb->priority = class;
 }
 
@@ -248,12 +254,6 @@ static __always_inline void end_flow(struct mark_flow *flow, const struct mark_p
         if (bpf_map_delete_elem(&flows, key) == 0)
             add(MARK_COUNT_FLOWS_ENDED, 1);
     }
-}
-
-static __always_inline __u64 control_word(__u32 which)
-{
-    __u64 *value = bpf_map_lookup_elem(&control, &which);
-    return value ? *(volatile __u64 *)value : 0;
 }
 
 static __always_inline __u8 level_of_word(__u64 word)

@@ -17,8 +17,12 @@ struct mark_prefix {
     uint32_t bits;       /* of the 128 */
 };
 
+/* How far marks reach: nothing on any port; DSCP alone; DSCP and the class of the queues. */
+enum mark_reach { MARK_REACH_NOTHING, MARK_REACH_PACKETS, MARK_REACH_QUEUES };
+
 struct mark_config {
     const char *driver;    /* a name that marks_has_driver knows */
+    enum mark_reach reach; /* from the beginning */
     bool is_switch;        /* ports of a switch: classify what is forwarded, mark nothing */
     const char *bpffs;     /* directory of this agent instance's pinned maps; mounted by open */
     const char *state_dir; /* exists: small files that say what `remove` takes away */

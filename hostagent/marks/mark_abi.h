@@ -23,7 +23,12 @@ static inline __u64 mark_word(__u8 coflow, __u8 macroflow)
     return (__u64)coflow | (__u64)macroflow << 8;
 }
 
-enum mark_control { MARK_CONTROL_MODE, MARK_CONTROL_EXPIRY, MARK_CONTROLS };
+enum mark_control {
+    MARK_CONTROL_MODE,
+    MARK_CONTROL_EXPIRY,
+    MARK_CONTROL_CLASSES, /* 1: packets are given their queue's class; 0: they keep what they have */
+    MARK_CONTROLS
+};
 
 enum mark_role {
     MARK_ROLE_NONE,

@@ -187,11 +187,51 @@ static void detach_cgroup(const struct mark_config *config)
         close(prog);
 }
 
+static int control_set(struct mark_bpf *skel, uint32_t which, uint64_t value, struct err *err)
+{
+    if (bpf_map_update_elem(bpf_map__fd(skel->maps.control), &which, &value, BPF_ANY) < 0)
+        return err_sys(err, errno, "writing the marks' mode or lease");
+    return 0;
+}
+
+static int control_get(struct mark_bpf *skel, uint32_t which, uint64_t *ret_value, struct err *err)
+{
+    if (bpf_map_lookup_elem(bpf_map__fd(skel->maps.control), &which, ret_value) < 0)
+        return err_sys(err, errno, "reading the marks' mode or lease");
+    return 0;
+}
+
 /* The programs of `skel` in the place of what stands on the hooks. */
 static int attach(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
     int r = config->is_switch ? 0 : attach_cgroup(skel, config, err);
-    return r < 0 ? r : attach_ports(skel, config, err);
+    return r < 0 || config->reach == MARK_REACH_NOTHING ? r : attach_ports(skel, config, err);
+}
+
+static int detach_ports(const struct mark_config *config, struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; i < config->ports_n; i++) {
+        int other = tc_bpf_detach(config->state_dir, config->ports[i], r < 0 ? NULL : err);
+        r = r < 0 ? r : other;
+    }
+    return r;
+}
+
+/* What the reach is but for the ports. */
+static int set_reach(struct mark_bpf *skel, enum mark_reach reach, struct err *err)
+{
+    int r = reach == MARK_REACH_NOTHING ? control_set(skel, MARK_CONTROL_EXPIRY, 0, err) : 0;
+    return r < 0 ? r : control_set(skel, MARK_CONTROL_CLASSES, reach == MARK_REACH_QUEUES, err);
+}
+
+static int ebpf_reach_set(struct mark *mark, enum mark_reach reach, struct err *err)
+{
+    int r = set_reach(mark->skel, reach, err);
+    if (r < 0)
+        return r;
+    return reach == MARK_REACH_NOTHING ? detach_ports(mark->config, err)
+                                       : attach_ports(mark->skel, mark->config, err);
 }
 
 static void ebpf_close(struct mark *mark)
@@ -207,6 +247,10 @@ static int take_over(const struct mark_config *config, struct mark_load *load, s
     int r = mark_load_open(config, load, err);
     if (r >= 0)
         r = set_members(load->skel, config, err);
+    if (r >= 0)
+        r = set_reach(load->skel, config->reach, err);
+    if (r >= 0 && config->reach == MARK_REACH_NOTHING)
+        r = detach_ports(config, err);
     if (r >= 0)
         r = attach(load->skel, config, err);
     if (r < 0 || load->before < 0)
@@ -243,11 +287,7 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
 
 static int ebpf_remove(const struct mark_config *config, struct err *err)
 {
-    int r = 0;
-    for (uint32_t i = 0; i < config->ports_n; i++) {
-        int other = tc_bpf_detach(config->state_dir, config->ports[i], r < 0 ? NULL : err);
-        r = r < 0 ? r : other;
-    }
+    int r = detach_ports(config, err);
     if (!is_bpffs(config->bpffs)) {
         rmdir(config->bpffs);
         return r;
@@ -332,31 +372,17 @@ static int ebpf_flows_set(struct mark *mark, const struct mark_flow_levels *leve
     return 0;
 }
 
-static int control_set(struct mark *mark, uint32_t which, uint64_t value, struct err *err)
-{
-    if (bpf_map_update_elem(bpf_map__fd(mark->skel->maps.control), &which, &value, BPF_ANY) < 0)
-        return err_sys(err, errno, "writing the marks' mode or lease");
-    return 0;
-}
-
-static int control_get(struct mark *mark, uint32_t which, uint64_t *ret_value, struct err *err)
-{
-    if (bpf_map_lookup_elem(bpf_map__fd(mark->skel->maps.control), &which, ret_value) < 0)
-        return err_sys(err, errno, "reading the marks' mode or lease");
-    return 0;
-}
-
 static int ebpf_mode_set(struct mark *mark, uint32_t mode, struct err *err)
 {
     if (mode > 1)
         return err_set(err, EINVAL, "mode %u: there are 0 (Coflow) and 1 (Macroflow)", mode);
-    return control_set(mark, MARK_CONTROL_MODE, mode, err);
+    return control_set(mark->skel, MARK_CONTROL_MODE, mode, err);
 }
 
 static int ebpf_mode_get(struct mark *mark, uint32_t *ret_mode, struct err *err)
 {
     uint64_t mode;
-    int r = control_get(mark, MARK_CONTROL_MODE, &mode, err);
+    int r = control_get(mark->skel, MARK_CONTROL_MODE, &mode, err);
     if (r >= 0)
         *ret_mode = (uint32_t)mode;
     return r;
@@ -365,12 +391,12 @@ static int ebpf_mode_get(struct mark *mark, uint32_t *ret_mode, struct err *err)
 static int ebpf_lease_renew(struct mark *mark, uint64_t lease_ns, struct err *err)
 {
     uint64_t before, now = now_ns(CLOCK_BOOTTIME);
-    int r = control_get(mark, MARK_CONTROL_EXPIRY, &before, err);
+    int r = control_get(mark->skel, MARK_CONTROL_EXPIRY, &before, err);
     if (r < 0)
         return r;
     if (before && before < now && lease_ns)
         mark->lease_expiries++;
-    return control_set(mark, MARK_CONTROL_EXPIRY, lease_ns ? now + lease_ns : 0, err);
+    return control_set(mark->skel, MARK_CONTROL_EXPIRY, lease_ns ? now + lease_ns : 0, err);
 }
 
 static int ebpf_received(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes, struct err *err)
@@ -472,6 +498,7 @@ const struct mark_driver mark_ebpf = {
     .open = ebpf_open,
     .close = ebpf_close,
     .remove = ebpf_remove,
+    .reach_set = ebpf_reach_set,
     .cgroup_made = ebpf_cgroup_made,
     .task_set = ebpf_task_set,
     .task_end = ebpf_task_end,

@@ -32,6 +32,9 @@ struct mark_driver {
     /* What an instance with this configuration left, whether or not it runs: also nothing. */
     int (*remove)(const struct mark_config *config, struct err *err);
 
+    /* From now on. NOTHING ends the lease first, which is one write, and then leaves the ports; what
+     * the driver is told goes on to be kept. */
+    int (*reach_set)(struct mark *mark, enum mark_reach reach, struct err *err);
     /* What stands at the configuration's cgroup now is another one: its sockets are counted, too. */
     int (*cgroup_made)(struct mark *mark, struct err *err);
     /* A new cgroup or a known one. −E2BIG: MARK_TASKS are there. */

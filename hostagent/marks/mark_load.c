@@ -342,8 +342,11 @@ void mark_load_unpin(const struct mark_config *config)
         pin_path(config, names[i], path);
         unlink(path);
     }
-    pin_path(config, "before", path);
-    unlink(path);
+    static const char *const others[] = {"before", "count"}; /* the last is a program */
+    for (int i = 0; i < 2; i++) {
+        pin_path(config, others[i], path);
+        unlink(path);
+    }
     for (int i = 0; i < 2; i++) {
         layout_path(config, i ? "before" : names[FLOWS], path);
         unlink(path);

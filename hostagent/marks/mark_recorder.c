@@ -51,6 +51,13 @@ static int recorder_remove(const struct mark_config *config, struct err *err)
     return 0;
 }
 
+static int recorder_reach_set(struct mark *mark, enum mark_reach reach, struct err *err)
+{
+    (void)err;
+    note(mark, "reach %d\n", (int)reach);
+    return 0;
+}
+
 static int recorder_cgroup_made(struct mark *mark, struct err *err)
 {
     (void)err;
@@ -157,6 +164,7 @@ const struct mark_driver mark_recorder = {
     .open = recorder_open,
     .close = recorder_close,
     .remove = recorder_remove,
+    .reach_set = recorder_reach_set,
     .cgroup_made = recorder_cgroup_made,
     .task_set = recorder_task_set,
     .task_end = recorder_task_end,

@@ -10,6 +10,7 @@ struct marks {
     const struct mark_driver *driver;
     struct mark *mark;
     struct nudge *nudge; /* NULL: nobody is nudged */
+    enum mark_reach reach;
 };
 
 bool marks_has_driver(const char *name)
@@ -47,6 +48,7 @@ int marks_open(const struct mark_config *config, const struct marks_nudging *nud
     if (!marks)
         return err_sys(err, ENOMEM, "marks");
     marks->driver = driver;
+    marks->reach = config->reach;
     int r = driver->open(config, &marks->mark, err);
     if (r < 0) {
         free(marks);
@@ -54,6 +56,7 @@ int marks_open(const struct mark_config *config, const struct marks_nudging *nud
     }
     if (nudging)
         open_nudge(marks, config, nudging);
+    nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
     *ret_marks = marks;
     return 0;
 }
@@ -71,6 +74,15 @@ int marks_remove(const struct mark_config *config, struct err *err)
 {
     const struct mark_driver *driver = driver_of(config, err);
     return driver ? driver->remove(config, err) : -EINVAL;
+}
+
+int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)
+{
+    int r = marks->driver->reach_set(marks->mark, reach, err);
+    if (r >= 0 || reach == MARK_REACH_NOTHING)
+        marks->reach = reach;
+    nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
+    return r;
 }
 
 int marks_count_cgroup(struct marks *marks, struct err *err)
@@ -119,7 +131,9 @@ int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err)
 
 int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err)
 {
-    return marks->driver->lease_renew(marks->mark, lease_ns, err);
+    return marks->reach == MARK_REACH_NOTHING
+               ? 0
+               : marks->driver->lease_renew(marks->mark, lease_ns, err);
 }
 
 int marks_received(struct marks *marks, uint64_t cgroup, uint64_t *ret_bytes, struct err *err)

@@ -38,6 +38,10 @@ void marks_close(struct marks *marks); /* the marks go on; takes NULL */
 /* What an instance with this configuration left, whether or not it runs; nothing there is fine. */
 int marks_remove(const struct mark_config *config, struct err *err);
 
+/* How far they reach from now on. With MARK_REACH_NOTHING no lease is renewed and nobody nudged:
+ * what is told meanwhile is kept, and counts when they reach further again. */
+int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err);
+
 /* The agent's cgroup has been made anew: its sockets are counted from now on. */
 int marks_count_cgroup(struct marks *marks, struct err *err);
 
@@ -53,7 +57,7 @@ int marks_forget_task(struct marks *marks, uint64_t cgroup, struct err *err);
 
 int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err); /* 0 or 1 */
 
-/* Marks are valid for so long from now; 0 ends them now. */
+/* Marks are valid for so long from now; 0 ends them now. Nothing happens while they reach nothing. */
 int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err);
 
 /* Payload bytes that the cgroup's sockets received over the network; 0 for an unknown one. */

@@ -27,6 +27,7 @@ struct nudge {
     uint32_t burst;
     sd_event_source *begin, *tick;
     struct nudge_counters counters;
+    bool paused;
     uint32_t promoted_n;
     struct promote_task promoted[MARK_TASKS]; /* the same one twice: the later level counts */
     /* The pass under way: round by round, so that every sender soon has its first packets. */
@@ -101,6 +102,8 @@ static int on_begin(sd_event_source *source, uint64_t usec, void *arg)
 static void note_promoted(void *user, const struct promote_task *task)
 {
     struct nudge *nudge = user;
+    if (nudge->paused)
+        return;
     if (nudge->promoted_n == MARK_TASKS) {
         nudge->counters.left_out++;
         return;
@@ -129,6 +132,12 @@ void nudge_forget(struct nudge *nudge, uint64_t cgroup)
 {
     if (nudge)
         promote_forget(nudge->promote, cgroup);
+}
+
+void nudge_pause(struct nudge *nudge, bool paused)
+{
+    if (nudge)
+        nudge->paused = paused;
 }
 
 void nudge_count(const struct nudge *nudge, struct nudge_counters *ret_counters)

@@ -57,4 +57,7 @@ void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels);
 void nudge_mode(struct nudge *nudge, uint32_t mode);
 void nudge_forget(struct nudge *nudge, uint64_t cgroup);
 
+/* While paused promotions are taken note of and nobody is nudged. */
+void nudge_pause(struct nudge *nudge, bool paused);
+
 void nudge_count(const struct nudge *nudge, struct nudge_counters *ret_counters);

@@ -117,6 +117,20 @@ void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source
     uplink_send(uplink, WIRE_RESULT, true);
 }
 
+static void send_host(struct uplink *uplink)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_host_state_tag)->body.host_state = uplink->host;
+    uplink_send(uplink, WIRE_RESULT, true);
+}
+
+void uplink_tell_host(struct uplink *uplink, const duopoly_HostState *state)
+{
+    uplink->host = *state;
+    send_host(uplink);
+}
+
 void uplink_report_load(struct uplink *uplink, const duopoly_Load *load)
 {
     if (!uplink->open)
@@ -237,6 +251,7 @@ void uplink_send_inventory(struct uplink *uplink)
     if (inventory->part->attempts_count || inventory->part->outputs_count)
         send_part(inventory);
     end_inventory(inventory);
+    send_host(uplink);
     if (uplink->tasks) {
         tasks_each_lost(uplink->tasks, list_lost, uplink);
         if (*tasks_no_room(uplink->tasks))
@@ -336,6 +351,9 @@ void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope)
         break;
     case duopoly_Envelope_controller_keys_tag:
         uplink_key_learn(uplink, &envelope->body.controller_keys);
+        break;
+    case duopoly_Envelope_take_stance_tag:
+        uplink->config.on_stance(uplink->config.user, envelope->body.take_stance.stance);
         break;
     case 0:
         uplink->ignored++;

@@ -39,6 +39,9 @@ struct uplink_config {
     struct links *links; /* that WELCOME tells what hot is; may be NULL */
     uint64_t mark_lease_ns;
     struct measurements *measurements;
+    /* The controller says how far to reach; in effect when it returns. */
+    void (*on_stance)(void *user, duopoly_Stance stance);
+    void *user;
 };
 
 struct uplink;
@@ -55,6 +58,9 @@ void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state)
 void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost);
 void uplink_tell_room(struct uplink *uplink, const char *why_not);
 void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source);
+
+/* How the host stands, from now on: told now and after every inventory. */
+void uplink_tell_host(struct uplink *uplink, const duopoly_HostState *state);
 
 /* Reports. */
 void uplink_report_load(struct uplink *uplink, const duopoly_Load *load);

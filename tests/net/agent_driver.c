@@ -174,6 +174,7 @@ static int open_all(char **argv, sd_event *event, struct err *err)
 {
     files_path(bpffs, "%s/bpf", argv[1]);
     config = (struct mark_config){.driver = "ebpf",
+                                  .reach = MARK_REACH_QUEUES,
                                   .is_switch = strcmp(argv[2], "switch") == 0,
                                   .bpffs = bpffs,
                                   .state_dir = argv[1],

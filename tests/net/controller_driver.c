@@ -6,7 +6,7 @@
  * unless told not to, and prints one JSON object a line for every message. Lines on its standard
  * input, each answered by "ok" or "error …" first: start ATTEMPT JOB STAGE TASK COMMAND [SLOTS
  * [COFLOW MACROFLOW [QUEUE [COMPUTE_NS [ADDRESS BYTES]]]]] stop ATTEMPT GRACE_MS · ask ATTEMPT ·
- * forget JOB · levels ATTEMPT COFLOW MACROFLOW · mode MODE SEQUENCE lease MS · leases 0|1 ·
+ * forget JOB · levels ATTEMPT COFLOW MACROFLOW · mode MODE SEQUENCE · stance STANCE · lease MS · leases 0|1 ·
  * acknowledge 0|1 · epoch N · raw_epoch N (of the next message only) · drop (the session) · rivals
  * N (ends the session as if another agent of that name had it, and refuses the next N HELLOs) */
 #include "lib/wire_zmq.h"
@@ -71,6 +71,9 @@ static void print_body(const duopoly_Envelope *in)
     if (in->which_body == duopoly_Envelope_attempt_state_tag) {
         printf(", \"state\": ");
         print_state(&in->body.attempt_state);
+    } else if (in->which_body == duopoly_Envelope_host_state_tag) {
+        printf(", \"stance\": %d, \"text\": \"%s\"", (int)in->body.host_state.stance,
+               in->body.host_state.text);
     } else if (in->which_body == duopoly_Envelope_inventory_part_tag) {
         const duopoly_InventoryPart *part = &in->body.inventory_part;
         printf(", \"attempts\": [");
@@ -248,6 +251,10 @@ static int do_line(const char *line)
     } else if (strcmp(word, "mode") == 0) {
         wire_begin(&out, duopoly_Envelope_mode_tag)->body.mode =
             (duopoly_Mode){.mode = (uint32_t)a, .mode_sequence = b};
+        return send_out(true);
+    } else if (strcmp(word, "stance") == 0) {
+        wire_begin(&out, duopoly_Envelope_take_stance_tag)->body.take_stance.stance =
+            (duopoly_Stance)a;
         return send_out(true);
     } else if (strcmp(word, "levels") == 0) {
         duopoly_Levels *levels = &wire_begin(&out, duopoly_Envelope_levels_tag)->body.levels;

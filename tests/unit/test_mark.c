@@ -21,7 +21,8 @@ static const char ports[1][PORT_NAME] = {"lo"};
 
 static struct mark_config config_of(uint32_t flows)
 {
-    struct mark_config config = {.bpffs = bpffs,
+    struct mark_config config = {.reach = MARK_REACH_QUEUES,
+                                 .bpffs = bpffs,
                                  .state_dir = directory,
                                  .cgroup = cgroup,
                                  .ports = ports,

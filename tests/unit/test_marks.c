@@ -16,6 +16,7 @@ struct nudge {
     uint32_t mode, modes_n, levels_n, forgotten_n, closed;
     struct mark_task_levels levels[2 * TASKS];
     uint64_t forgotten[4];
+    bool paused;
 };
 static struct nudge told;
 static int open_answer;
@@ -52,6 +53,12 @@ void nudge_mode(struct nudge *nudge, uint32_t mode)
     nudge->modes_n++;
 }
 
+void nudge_pause(struct nudge *nudge, bool paused)
+{
+    if (nudge)
+        nudge->paused = paused;
+}
+
 void nudge_forget(struct nudge *nudge, uint64_t cgroup)
 {
     if (nudge)
@@ -63,7 +70,7 @@ void nudge_count(const struct nudge *nudge, struct nudge_counters *ret_counters)
     *ret_counters = (struct nudge_counters){.connections = nudge ? nudge->levels_n : 0};
 }
 
-static const struct mark_config config = {.driver = "recorder"};
+static const struct mark_config config = {.driver = "recorder", .reach = MARK_REACH_QUEUES};
 
 static struct marks *open_with_nudge(void)
 {
@@ -71,6 +78,20 @@ static struct marks *open_with_nudge(void)
     struct marks *marks = NULL;
     assert_int_equal(marks_open(&config, &nudging, &marks, NULL), 0);
     return marks;
+}
+
+static void test_marks_that_reach_nothing_renew_no_lease_and_nudge_nobody(void **state)
+{
+    (void)state;
+    struct marks *marks = open_with_nudge();
+    assert_false(told.paused);
+    assert_int_equal(marks_reach(marks, MARK_REACH_NOTHING, NULL), 0);
+    assert_true(told.paused);
+    assert_int_equal(marks_renew(marks, 5, NULL), 0);
+    assert_int_equal(marks_reach(marks, MARK_REACH_PACKETS, NULL), 0);
+    assert_false(told.paused);
+    assert_int_equal(marks_renew(marks, 6, NULL), 0);
+    marks_close(marks);
 }
 
 static void test_changes_reach_the_nudge(void **state)
@@ -148,6 +169,7 @@ static void test_an_unknown_driver_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_marks_that_reach_nothing_renew_no_lease_and_nudge_nobody),
         cmocka_unit_test(test_changes_reach_the_nudge),
         cmocka_unit_test(test_what_the_driver_refuses_does_not),
         cmocka_unit_test(test_marks_do_without_a_nudge),

@@ -1,0 +1,122 @@
+#include "controller/cli/stance.h"
+
+#include "lib/now.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define WAIT_NS 5000000000ull /* for all of them */
+
+static const char *const words[] = {"", "observe", "mark", "enforce"};
+
+const char *stance_word(duopoly_Stance stance)
+{
+    return (size_t)stance < sizeof(words) / sizeof(words[0]) ? words[stance] : "";
+}
+
+static duopoly_Stance stance_of(const char *word)
+{
+    for (int i = duopoly_Stance_STANCE_OBSERVE; i <= duopoly_Stance_STANCE_ENFORCE; i++)
+        if (strcmp(word, words[i]) == 0)
+            return (duopoly_Stance)i;
+    return duopoly_Stance_STANCE_UNSAID;
+}
+
+int stance_check(const struct request *request, struct err *err)
+{
+    int scopes = request->all + (request->host != NULL) + (request->rack != NULL);
+    const char *name = request->host ? request->host : request->rack;
+    if (stance_of(request->words[0]) == duopoly_Stance_STANCE_UNSAID)
+        return err_set(err, EINVAL, "there is no stance '%s'; there are: observe, mark, enforce",
+                       request->words[0]);
+    if (scopes != 1)
+        return err_set(err, EINVAL, "say of whom: --all, --host NAME or --rack NAME");
+    if (name && !wire_name_valid(name))
+        return err_set(err, EINVAL, "'%s' cannot be the name of a %s", name,
+                       request->host ? "host" : "rack");
+    return 0;
+}
+
+struct census {
+    uint32_t hosts, there, away; /* in scope; of these with the stance; of these not up */
+    char others[128];            /* some that are up and have another */
+};
+
+static void count(struct census *census, const duopoly_HostRow *row, const struct request *request,
+                  duopoly_Stance stance)
+{
+    size_t used = strlen(census->others);
+    if ((request->host && strcmp(request->host, row->name) != 0) ||
+        (request->rack && strcmp(request->rack, row->rack) != 0))
+        return;
+    census->hosts++;
+    if (strcmp(row->state, "silent") == 0 || strcmp(row->state, "lost") == 0)
+        census->away++;
+    else if (row->stance == stance)
+        census->there++;
+    else
+        snprintf(census->others + used, sizeof(census->others) - used, "%s%s", used ? ", " : "",
+                 row->name);
+}
+
+static int take_census(struct client *client, const struct request *request, duopoly_Stance stance,
+                       struct census *ret_census, struct err *err)
+{
+    struct census census = {0};
+    duopoly_List list = {.of = duopoly_ListOf_LIST_HOSTS};
+    const duopoly_Envelope *answer;
+    do {
+        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
+        int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
+        if (r < 0)
+            return r;
+        const duopoly_Page *page = &answer->body.page;
+        for (pb_size_t i = 0; i < page->hosts_count; i++)
+            count(&census, &page->hosts[i], request, stance);
+        list.cursor = page->cursor;
+        list.version = page->version;
+    } while (list.cursor);
+    *ret_census = census;
+    return 0;
+}
+
+int run_stance(struct client *client, const struct request *request, struct writer *writer,
+               struct err *err)
+{
+    duopoly_Stance stance = stance_of(request->words[0]);
+    const struct timespec pause = {.tv_nsec = 2000000};
+    struct census census = {0};
+    uint64_t begin = now_ns(CLOCK_MONOTONIC), took;
+    const duopoly_Envelope *answer;
+    duopoly_SetStance *set =
+        &client_request(client, duopoly_Envelope_set_stance_tag)->body.set_stance;
+    set->stance = stance;
+    wire_copy(set->host, sizeof(set->host), request->host ? request->host : "");
+    wire_copy(set->rack, sizeof(set->rack), request->rack ? request->rack : "");
+    int r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
+    if (r < 0)
+        return r;
+    for (;;) {
+        r = take_census(client, request, stance, &census, err);
+        if (r < 0)
+            return r;
+        took = now_ns(CLOCK_MONOTONIC) - begin;
+        if (!*census.others || took > WAIT_NS)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    writer_field(writer, "stance", "stance", value_text(stance_word(stance)));
+    writer_field(writer, "hosts", "hosts", value_number(census.hosts));
+    writer_field(writer, "there", "have it", value_number(census.there));
+    writer_field(writer, "away", census.away ? "not up, told when back" : NULL,
+                 value_number(census.away));
+    if (*census.others)
+        writer_field(writer, "others", "have another", value_text(census.others));
+    writer_field(writer, "took_ns", "after", value_duration((int64_t)took));
+    return *census.others ? err_set(err, ETIMEDOUT, "not all hosts have it after %llu s: %s",
+                                    WAIT_NS / 1000000000, census.others)
+                          : 0;
+}

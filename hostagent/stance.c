@@ -1,0 +1,194 @@
+#include "hostagent/stance.h"
+
+#include "hostagent/files.h"
+#include "lib/log.h"
+#include "lib/now.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#define WAIT_MS 2000
+#define SAID    "stance"
+#define TOLD    "stance-told"
+#define NOW     "stance-now"
+
+struct stance {
+    struct stance_config config;
+    sd_event_source *watch;
+    duopoly_Stance now;
+};
+
+static const char *const words[] = {"", "observe", "mark", "enforce"};
+
+static duopoly_Stance stance_of(const char *word)
+{
+    for (int i = duopoly_Stance_STANCE_OBSERVE; i <= duopoly_Stance_STANCE_ENFORCE; i++)
+        if (strcmp(word, words[i]) == 0)
+            return (duopoly_Stance)i;
+    return duopoly_Stance_STANCE_UNSAID;
+}
+
+/* UNSAID: nobody has said anything. */
+static duopoly_Stance read_word(const char *state_dir, const char *name)
+{
+    char path[FILES_PATH], text[16];
+    files_path(path, "%s/%s", state_dir, name);
+    if (files_read(path, text, sizeof(text), NULL, NULL) < 0)
+        return duopoly_Stance_STANCE_UNSAID;
+    text[strcspn(text, "\n")] = 0;
+    return stance_of(text);
+}
+
+static int write_word(const char *state_dir, const char *name, duopoly_Stance stance,
+                      struct err *err)
+{
+    char path[FILES_PATH], text[16];
+    files_path(path, "%s/%s", state_dir, name);
+    snprintf(text, sizeof(text), "%s\n", words[stance]);
+    return files_write(path, text, strlen(text), 0644, err);
+}
+
+duopoly_Stance stance_kept(const char *state_dir)
+{
+    duopoly_Stance said = read_word(state_dir, SAID), told = read_word(state_dir, TOLD);
+    said = said ? said : duopoly_Stance_STANCE_ENFORCE;
+    told = told ? told : duopoly_Stance_STANCE_ENFORCE;
+    return said < told ? said : told;
+}
+
+enum mark_reach stance_reach(duopoly_Stance stance)
+{
+    return stance == duopoly_Stance_STANCE_OBSERVE ? MARK_REACH_NOTHING
+           : stance == duopoly_Stance_STANCE_MARK  ? MARK_REACH_PACKETS
+                                                   : MARK_REACH_QUEUES;
+}
+
+static int take(struct stance *stance, duopoly_Stance wanted, struct err *err)
+{
+    const struct stance_config *config = &stance->config;
+    bool queues = config->queues && wanted == duopoly_Stance_STANCE_ENFORCE;
+    int r = queues ? queues_apply(config->queues, err) : 0;
+    if (r >= 0)
+        r = marks_reach(config->marks, stance_reach(wanted), err);
+    if (!queues && config->queues) {
+        int other = queues_restore(config->queues, r < 0 ? NULL : err);
+        r = r < 0 ? r : other;
+    }
+    return r;
+}
+
+/* What two say has changed, or not. */
+static void follow(struct stance *stance)
+{
+    struct err err = {0};
+    uint64_t begin = now_ns(CLOCK_MONOTONIC);
+    duopoly_Stance wanted = stance_kept(stance->config.state_dir);
+    if (wanted == stance->now)
+        return;
+    if (take(stance, wanted, &err) < 0) {
+        log_error(LOG_FAULT_US, "%s cannot be in force: %s", words[wanted], err.text);
+        return;
+    }
+    log_note("%s is in force instead of %s, after %.1f ms", words[wanted], words[stance->now],
+             (double)(now_ns(CLOCK_MONOTONIC) - begin) / 1e6);
+    stance->now = wanted;
+    write_word(stance->config.state_dir, NOW, wanted, NULL);
+    stance->config.on_change(stance->config.user);
+}
+
+static int on_file(sd_event_source *source, const struct inotify_event *event, void *arg)
+{
+    (void)source;
+    if (event->len && strcmp(event->name, SAID) == 0)
+        follow(arg);
+    return 0;
+}
+
+int stance_open(const struct stance_config *config, sd_event *event, struct stance **ret_stance,
+                struct err *err)
+{
+    struct stance *stance = calloc(1, sizeof(*stance));
+    if (!stance)
+        return err_sys(err, ENOMEM, "the stance");
+    stance->config = *config;
+    stance->now = stance_kept(config->state_dir);
+    int r = sd_event_add_inotify(event, &stance->watch, config->state_dir, IN_MOVED_TO | IN_DELETE,
+                                 on_file, stance);
+    r = r < 0 ? err_sys(err, -r, "watching %s", config->state_dir)
+              : write_word(config->state_dir, NOW, stance->now, err);
+    if (r < 0) {
+        stance_close(stance);
+        return r;
+    }
+    if (stance->now != duopoly_Stance_STANCE_ENFORCE)
+        log_note("%s is in force", words[stance->now]);
+    *ret_stance = stance;
+    return 0;
+}
+
+void stance_close(struct stance *stance)
+{
+    if (!stance)
+        return;
+    sd_event_source_disable_unref(stance->watch);
+    free(stance);
+}
+
+duopoly_Stance stance_now(const struct stance *stance)
+{
+    return stance->now;
+}
+
+void stance_tell(struct stance *stance, duopoly_Stance told)
+{
+    struct err err = {0};
+    if (told < duopoly_Stance_STANCE_OBSERVE || told > duopoly_Stance_STANCE_ENFORCE ||
+        told == read_word(stance->config.state_dir, TOLD))
+        return;
+    if (write_word(stance->config.state_dir, TOLD, told, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+    follow(stance);
+}
+
+int stance_say(const char *state_dir, const char *word, duopoly_Stance *ret_stance, struct err *err)
+{
+    duopoly_Stance stance = stance_of(word);
+    if (!stance)
+        return err_set(err, EINVAL, "there is no stance '%s'; there are: observe, mark, enforce",
+                       word);
+    int r = files_make_dirs(state_dir, 0755, err);
+    if (r >= 0)
+        r = write_word(state_dir, SAID, stance, err);
+    if (r >= 0)
+        *ret_stance = stance_kept(state_dir);
+    return r;
+}
+
+int stance_wait(const char *state_dir, duopoly_Stance stance, struct err *err)
+{
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    uint64_t end = now_ns(CLOCK_MONOTONIC) + WAIT_MS * 1000000ull, now = 0;
+    char events[4096];
+    if (fd < 0 || inotify_add_watch(fd, state_dir, IN_MOVED_TO) < 0) {
+        int code = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_sys(err, code, "watching %s", state_dir);
+    }
+    while (read_word(state_dir, NOW) != stance && (now = now_ns(CLOCK_MONOTONIC)) < end) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        poll(&wait, 1, (int)((end - now) / 1000000) + 1);
+        while (read(fd, events, sizeof(events)) > 0)
+            ;
+    }
+    close(fd);
+    return read_word(state_dir, NOW) == stance
+               ? 0
+               : err_set(err, ETIMEDOUT, "the agent does not take %s within %d s: its log says why",
+                         words[stance], WAIT_MS / 1000);
+}
