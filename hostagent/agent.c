@@ -1,14 +1,17 @@
 #include "hostagent/agent.h"
 
 #include "hostagent/fence.h"
+#include "hostagent/guard.h"
 #include "hostagent/links/links_nl.h"
 #include "hostagent/stance.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <systemd/sd-daemon.h>
@@ -29,6 +32,8 @@ struct agent_parts {
     struct marks *marks;
     struct mark_config marks_config;
     struct stance *stance;
+    struct guard *guard;
+    char notice[GUARD_TEXT]; /* what somebody else changed last */
     struct tasks *tasks;
     struct links_nl *links_nl;
     struct links links;
@@ -232,18 +237,47 @@ static int open_marks(struct agent_parts *agent, struct err *err)
                       err);
 }
 
+static void tell_host(struct agent_parts *agent)
+{
+    duopoly_HostState state = {.stance = stance_now(agent->stance)};
+    memcpy(state.text, agent->notice, sizeof(agent->notice));
+    if (agent->uplink)
+        uplink_tell_host(agent->uplink, &state);
+}
+
 static void on_stance(void *user)
 {
     struct agent_parts *agent = user;
-    const duopoly_HostState state = {.stance = stance_now(agent->stance)};
-    if (agent->uplink)
-        uplink_tell_host(agent->uplink, &state);
+    agent->notice[0] = 0;
+    guard_reset(agent->guard);
+    tell_host(agent);
+}
+
+static void on_notice(void *user, const char *text)
+{
+    struct agent_parts *agent = user;
+    snprintf(agent->notice, sizeof(agent->notice), "%s", text);
+    tell_host(agent);
 }
 
 static void on_told(void *user, duopoly_Stance told)
 {
     struct agent_parts *agent = user;
     stance_tell(agent->stance, told);
+}
+
+static int open_guard(struct agent_parts *agent, struct err *err)
+{
+    const struct guard_config config = {.queues = agent->queues,
+                                        .marks = agent->marks,
+                                        .stance = agent->stance,
+                                        .ports = (const char(*)[PORT_NAME])agent->resolved->ports,
+                                        .ports_n = agent->resolved->ports_n,
+                                        .repair = agent->settings->queues.on_change ==
+                                                  SETTINGS_CHANGE_REPAIR,
+                                        .on_notice = on_notice,
+                                        .user = agent};
+    return guard_open(&config, agent->event, &agent->guard, err);
 }
 
 static int open_stance(struct agent_parts *agent, struct err *err)
@@ -311,8 +345,31 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     if (r >= 0)
         uplink_set_tasks(agent->uplink, agent->tasks);
     if (r >= 0)
-        on_stance(agent);
+        tell_host(agent);
     return r;
+}
+
+/* A file that says that the cgroup is ours, made before it. */
+static void cgroup_note(const struct agent_parts *agent, char path[FILES_PATH])
+{
+    files_path(path, "%s/cgroup", agent->settings->state);
+}
+
+static int make_cgroup(const struct agent_parts *agent, struct err *err)
+{
+    char note[FILES_PATH];
+    cgroup_note(agent, note);
+    int r = access(agent->resolved->cgroup, F_OK) == 0 ? 0 : files_write(note, "", 0, 0600, err);
+    return r < 0 ? r : files_make_dirs(agent->resolved->cgroup, 0755, err);
+}
+
+/* Stays while attempts run, and where it was before us. */
+static void remove_cgroup(const struct agent_parts *agent)
+{
+    char note[FILES_PATH];
+    cgroup_note(agent, note);
+    if (access(note, F_OK) == 0 && (rmdir(agent->resolved->cgroup) == 0 || errno == ENOENT))
+        unlink(note);
 }
 
 static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
@@ -329,13 +386,15 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
     if (r >= 0)
         r = set_queues(agent, err);
     if (r >= 0 && is_host(agent))
-        r = files_make_dirs(agent->resolved->cgroup, 0755, err);
+        r = make_cgroup(agent, err);
     if (r >= 0)
         r = open_marks(agent, err);
     if (r >= 0) /* libbpf opens / for a map that it takes over */
         r = fence_agent_files(agent->settings, agent->resolved, err);
     if (r >= 0)
         r = open_stance(agent, err);
+    if (r >= 0)
+        r = open_guard(agent, err);
     if (r >= 0 && is_host(agent))
         r = open_host(agent, err);
     if (r >= 0)
@@ -347,6 +406,7 @@ static void close_parts(struct agent_parts *agent)
 {
     uplink_close(agent->uplink);
     tasks_close(agent->tasks);
+    guard_close(agent->guard);
     stance_close(agent->stance);
     links_nl_close(agent->links_nl);
     marks_close(agent->marks);
@@ -365,7 +425,7 @@ static int take_back(struct agent_parts *agent, struct err *err)
     int other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
     char path[FILES_PATH];
     if (is_host(agent))
-        rmdir(agent->resolved->cgroup); /* stays while attempts run */
+        remove_cgroup(agent);
     begun_path(agent, path);
     if (r >= 0 && other >= 0)
         unlink(path);
@@ -404,7 +464,7 @@ static int lower(struct agent_parts *agent, duopoly_Stance stance, struct err *e
         return 0;
     agent->marks_config = agent->resolved->marks;
     agent->marks_config.reach = stance_reach(stance);
-    int r = is_host(agent) ? files_make_dirs(agent->resolved->cgroup, 0755, err) : 0;
+    int r = is_host(agent) ? make_cgroup(agent, err) : 0;
     if (r >= 0)
         r = marks_open(&agent->marks_config, NULL, &agent->marks, err);
     if (r >= 0)
@@ -428,6 +488,22 @@ int agent_take_stance(const struct agent_settings *settings,
     return r;
 }
 
+/* What files_write had not finished when an agent was killed. */
+static void remove_halves(const char *state)
+{
+    DIR *dir = opendir(state);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        char path[FILES_PATH];
+        files_path(path, "%.250s/%.255s", state, entry->d_name);
+        if (dot && strcmp(dot, ".new") == 0)
+            unlink(path);
+    }
+    closedir(dir);
+}
+
 int agent_restore(const struct agent_settings *settings, const struct settings_resolved *resolved,
                   struct err *err)
 {
@@ -441,8 +517,10 @@ int agent_restore(const struct agent_settings *settings, const struct settings_r
     if (r >= 0 && is_host(&agent)) {
         const struct tasks_config config = tasks_config_of(&agent);
         r = tasks_remove(&config, err);
+        remove_cgroup(&agent);
     }
     if (r >= 0) {
+        remove_halves(settings->state);
         static const char *const kept[] = {"epoch", "stance", "stance-told", "stance-now"};
         for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
             files_path(path, "%s/%s", settings->state, kept[i]);

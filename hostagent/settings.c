@@ -108,7 +108,13 @@ static const struct conf_field link_fields[] = {
 };
 static const struct conf_section link_section = {link_fields, sizeof(struct settings_link), NULL};
 
+static const char *const changes[] = {"repair", "yield", NULL};
 static const struct conf_field queues_fields[] = {
+    {.name = "on_change",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct settings_queues, on_change),
+     .choices = changes,
+     .preset = "repair"},
     STRING(settings_queues, driver, "htb"),
     VALUE(settings_queues, levels, "levels", CONF_INT, "8", 1, 8),
     VALUE(settings_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 1000000),

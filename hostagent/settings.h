@@ -21,6 +21,7 @@ struct settings_link {
 };
 
 struct settings_queues {
+    int on_change;   /* by somebody else */
     char driver[32]; /* "none": queues are not ours */
     int64_t levels, leaf_packets;
     int64_t floor_permille, unmanaged_permille, control_permille;
@@ -64,6 +65,7 @@ struct agent_settings {
     struct settings_tasks tasks;
 };
 
+enum { SETTINGS_CHANGE_REPAIR, SETTINGS_CHANGE_YIELD };
 enum { SETTINGS_EXIT_RESTORE, SETTINGS_EXIT_KEEP };
 
 /* The table itself, for tests. */

@@ -218,6 +218,11 @@ void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence)
     }
 }
 
+const struct stances *agents_stances(const struct agents *agents)
+{
+    return &agents->stances;
+}
+
 int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
                       duopoly_Stance stance)
 {

@@ -143,6 +143,8 @@ void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
                       duopoly_Stance stance);
 
+const struct stances *agents_stances(const struct agents *agents); /* as said so far */
+
 /* Forgets a host or switch that has no session: its attempts and outputs are lost, its index may be
  * another's when no job can mean it any more. −ENOENT, or −EBUSY while it has a session. */
 int agents_forget_name(struct agents *agents, const char *name);

@@ -55,13 +55,39 @@ static bool is_bpffs(const char *path)
     return statfs(path, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
 }
 
-static int mount_bpffs(const char *path, struct err *err)
+/* A file that says that the mount is ours, made before it. */
+static void mount_note(const struct mark_config *config, char path[FILES_PATH])
 {
-    int r = files_make_dirs(path, 0755, err);
-    if (r < 0 || is_bpffs(path))
+    files_path(path, "%s/mounted", config->state_dir);
+}
+
+static int mount_bpffs(const struct mark_config *config, struct err *err)
+{
+    const char *path = config->bpffs;
+    char note[FILES_PATH];
+    if (is_bpffs(path))
+        return 0;
+    mount_note(config, note);
+    int r = files_write(note, "", 0, 0600, err);
+    if (r >= 0)
+        r = files_make_dirs(path, 0755, err);
+    if (r < 0)
         return r;
     if (mount("bpf", path, "bpf", 0, "mode=0700") < 0)
         return err_sys(err, errno, "mounting a bpf file system on %s", path);
+    return 0;
+}
+
+static int unmount_bpffs(const struct mark_config *config, struct err *err)
+{
+    char note[FILES_PATH];
+    mount_note(config, note);
+    if (access(note, F_OK) < 0)
+        return 0; /* it was there before us */
+    if (is_bpffs(config->bpffs) && umount(config->bpffs) < 0)
+        return err_sys(err, errno, "unmounting %s", config->bpffs);
+    rmdir(config->bpffs);
+    unlink(note);
     return 0;
 }
 
@@ -135,13 +161,19 @@ static int set_members(struct mark_bpf *skel, const struct mark_config *config, 
     return r < 0 ? err_sys(err, -r, "setting the member prefixes") : 0;
 }
 
+static void programs_of(const struct mark_bpf *skel, const struct mark_config *config,
+                        int *ret_egress, int *ret_ingress)
+{
+    *ret_egress = bpf_program__fd(config->is_switch ? skel->progs.classify : skel->progs.mark);
+    *ret_ingress = config->is_switch ? -1 : bpf_program__fd(skel->progs.follow);
+}
+
 static int attach_ports(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
+    int egress, ingress;
+    programs_of(skel, config, &egress, &ingress);
     for (uint32_t i = 0; i < config->ports_n; i++) {
-        const char *port = config->ports[i];
-        int egress = bpf_program__fd(config->is_switch ? skel->progs.classify : skel->progs.mark);
-        int ingress = config->is_switch ? -1 : bpf_program__fd(skel->progs.follow);
-        int r = tc_bpf_attach(config->state_dir, port, ingress, egress, err);
+        int r = tc_bpf_attach(config->state_dir, config->ports[i], ingress, egress, err);
         if (r < 0)
             return r;
     }
@@ -271,7 +303,7 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
     mark->cpus = libbpf_num_possible_cpus();
     mark->load.before = -1;
     mark->config = config;
-    int r = mount_bpffs(config->bpffs, err);
+    int r = mount_bpffs(config, err);
     if (r >= 0)
         r = take_over(config, &mark->load, err);
     if (r < 0) {
@@ -288,18 +320,26 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
 static int ebpf_remove(const struct mark_config *config, struct err *err)
 {
     int r = detach_ports(config, err);
-    if (!is_bpffs(config->bpffs)) {
-        rmdir(config->bpffs);
-        return r;
-    }
-    if (!config->is_switch)
+    if (is_bpffs(config->bpffs) && !config->is_switch)
         detach_cgroup(config);
     mark_load_unpin(config);
-    if (umount(config->bpffs) == 0)
-        rmdir(config->bpffs);
-    else if (errno != EPERM && errno != EINVAL && r >= 0) /* those: it was there before us */
-        r = err_sys(err, errno, "unmounting %s", config->bpffs);
-    return r;
+    int other = unmount_bpffs(config, r < 0 ? NULL : err);
+    return r < 0 ? r : other;
+}
+
+static int ebpf_compare(struct mark *mark, char *what, size_t size, struct err *err)
+{
+    const struct mark_config *config = mark->config;
+    int egress, ingress;
+    programs_of(mark->skel, config, &egress, &ingress);
+    for (uint32_t i = 0; i < config->ports_n; i++) {
+        int r = tc_bpf_compare(config->ports[i], ingress, egress, err);
+        if (r == 1)
+            snprintf(what, size, "%s: somebody removed or replaced our filters", config->ports[i]);
+        if (r != 0)
+            return r;
+    }
+    return 0;
 }
 
 static int ebpf_cgroup_made(struct mark *mark, struct err *err)
@@ -499,6 +539,7 @@ const struct mark_driver mark_ebpf = {
     .close = ebpf_close,
     .remove = ebpf_remove,
     .reach_set = ebpf_reach_set,
+    .compare = ebpf_compare,
     .cgroup_made = ebpf_cgroup_made,
     .task_set = ebpf_task_set,
     .task_end = ebpf_task_end,

@@ -22,6 +22,8 @@
 
 #include "hostagent/marks/mark.h"
 
+#include <stddef.h>
+
 struct mark; /* a driver's own state */
 
 struct mark_driver {
@@ -35,6 +37,9 @@ struct mark_driver {
     /* From now on. NOTHING ends the lease first, which is one write, and then leaves the ports; what
      * the driver is told goes on to be kept. */
     int (*reach_set)(struct mark *mark, enum mark_reach reach, struct err *err);
+    /* 1, with a sentence in `what`, when somebody else has taken our programs off a port that they
+     * should be on; else 0. */
+    int (*compare)(struct mark *mark, char *what, size_t size, struct err *err);
     /* What stands at the configuration's cgroup now is another one: its sockets are counted, too. */
     int (*cgroup_made)(struct mark *mark, struct err *err);
     /* A new cgroup or a known one. −E2BIG: MARK_TASKS are there. */

@@ -30,6 +30,12 @@ static void pin_path(const struct mark_config *config, const char *name, char pa
     files_path(path, MARK_PIN, config->bpffs, name);
 }
 
+/* A bpf file system has no names with dots. */
+static void pin_beside(const char *path, char beside[FILES_PATH])
+{
+    files_path(beside, "%s-new", path);
+}
+
 static void layout_path(const struct mark_config *config, const char *name, char path[FILES_PATH])
 {
     files_path(path, "%s/layout-%s", config->state_dir, name);
@@ -170,7 +176,7 @@ static int pin(const struct mark_config *config, const struct bpf_map *map, stru
 {
     char path[FILES_PATH], beside[FILES_PATH];
     pin_path(config, bpf_map__name(map), path);
-    files_path(beside, "%s-new", path); /* a bpf file system has no names with dots */
+    pin_beside(path, beside);
     unlink(beside);
     if (bpf_obj_pin(bpf_map__fd(map), beside) < 0 || rename(beside, path) < 0)
         return err_sys(err, errno, "pinning %s", path);
@@ -337,10 +343,12 @@ void mark_load_close(struct mark_load *load)
 
 void mark_load_unpin(const struct mark_config *config)
 {
-    char path[FILES_PATH];
+    char path[FILES_PATH], beside[FILES_PATH];
     for (enum map i = 0; i < MAPS; i++) {
         pin_path(config, names[i], path);
+        pin_beside(path, beside);
         unlink(path);
+        unlink(beside);
     }
     static const char *const others[] = {"before", "count"}; /* the last is a program */
     for (int i = 0; i < 2; i++) {

@@ -58,6 +58,15 @@ static int recorder_reach_set(struct mark *mark, enum mark_reach reach, struct e
     return 0;
 }
 
+static int recorder_compare(struct mark *mark, char *what, size_t size, struct err *err)
+{
+    (void)mark;
+    (void)what;
+    (void)size;
+    (void)err;
+    return 0;
+}
+
 static int recorder_cgroup_made(struct mark *mark, struct err *err)
 {
     (void)err;
@@ -165,6 +174,7 @@ const struct mark_driver mark_recorder = {
     .close = recorder_close,
     .remove = recorder_remove,
     .reach_set = recorder_reach_set,
+    .compare = recorder_compare,
     .cgroup_made = recorder_cgroup_made,
     .task_set = recorder_task_set,
     .task_end = recorder_task_end,

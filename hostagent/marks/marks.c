@@ -85,6 +85,11 @@ int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)
     return r;
 }
 
+int marks_compare(struct marks *marks, char *what, size_t size, struct err *err)
+{
+    return marks->driver->compare(marks->mark, what, size, err);
+}
+
 int marks_count_cgroup(struct marks *marks, struct err *err)
 {
     return marks->driver->cgroup_made(marks->mark, err);

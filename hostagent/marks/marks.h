@@ -16,6 +16,7 @@
 #include "lib/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
@@ -41,6 +42,9 @@ int marks_remove(const struct mark_config *config, struct err *err);
 /* How far they reach from now on. With MARK_REACH_NOTHING no lease is renewed and nobody nudged:
  * what is told meanwhile is kept, and counts when they reach further again. */
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err);
+
+/* 1, with a sentence in `what`, when somebody else has taken our programs off a port; else 0. */
+int marks_compare(struct marks *marks, char *what, size_t size, struct err *err);
 
 /* The agent's cgroup has been made anew: its sockets are counted from now on. */
 int marks_count_cgroup(struct marks *marks, struct err *err);

@@ -3,12 +3,14 @@
 #include "hostagent/files.h"
 #include "hostagent/nl.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/pkt_sched.h>
 #include <net/if.h>
 #include <netlink/cache.h>
 #include <netlink/route/classifier.h>
+#include <netlink/route/qdisc.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -17,17 +19,38 @@ static void note_path(const char *state_dir, const char *port, char path[FILES_P
     files_path(path, "%s/clsact-%s", state_dir, port);
 }
 
+/* Whoever made it; −errno when it cannot be told. */
+static int has_clsact(int ifindex, struct err *err)
+{
+    struct nl_sock *sock;
+    struct nl_cache *qdiscs;
+    int r = netlink_open(&sock, err);
+    if (r < 0)
+        return r;
+    r = rtnl_qdisc_alloc_cache(sock, &qdiscs);
+    nl_socket_free(sock);
+    if (r < 0)
+        return netlink_err(err, r, "reading the qdiscs");
+    struct rtnl_qdisc *clsact = rtnl_qdisc_get_by_parent(qdiscs, ifindex, TC_H_CLSACT);
+    bool found = clsact != NULL;
+    rtnl_qdisc_put(clsact);
+    nl_cache_free(qdiscs);
+    return found;
+}
+
 static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_hook *hook,
                        struct err *err)
 {
     char note[FILES_PATH];
     note_path(state_dir, port, note);
-    int r = bpf_tc_hook_create(hook);
-    if (r == -EEXIST)
-        return 0;
+    int r = has_clsact(hook->ifindex, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = files_write(note, "", 0, 0600, err); /* before it is true */
     if (r < 0)
-        return err_sys(err, -r, "adding a clsact qdisc to %s", port);
-    return files_write(note, "", 0, 0600, err);
+        return r;
+    r = bpf_tc_hook_create(hook);
+    return r < 0 ? err_sys(err, -r, "adding a clsact qdisc to %s", port) : 0;
 }
 
 static int attach_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd,
@@ -55,6 +78,27 @@ int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int e
     if (r >= 0)
         r = attach_one(&hook, BPF_TC_INGRESS, ingress_fd, port, err);
     return r;
+}
+
+static bool stands(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd)
+{
+    LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_BPF_HANDLE, .priority = TC_BPF_PRIORITY);
+    struct bpf_prog_info info = {0};
+    uint32_t bytes = sizeof(info);
+    if (fd < 0)
+        return true;
+    hook->attach_point = point;
+    return bpf_tc_query(hook, &opts) == 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0 &&
+           opts.prog_id == info.id;
+}
+
+int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, struct err *err)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(port));
+    if (!hook.ifindex)
+        return err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
+    return stands(&hook, BPF_TC_EGRESS, egress_fd) && stands(&hook, BPF_TC_INGRESS, ingress_fd) ? 0
+                                                                                                : 1;
 }
 
 /* Whether anybody's filter is left on the port's clsact; yes when it cannot be told. */

@@ -2,8 +2,8 @@
  *
  * clsact rather than tcx: filters stay when the agent's descriptors go, and every kernel since 4.5
  * has it. Ours stand at one priority and handle; a new program takes the old one's place in one
- * step, so a restarted agent leaves no gap. A note in `state_dir` tells whether the clsact is ours:
- * only then, and only when no other filter hangs on it, does it go again. Blocking, for a few
+ * step, so a restarted agent leaves no gap. A note in `state_dir`, made before it, tells whether the
+ * clsact is ours: only then, and only when no other filter hangs on it, does it go again. Blocking, for a few
  * exchanges with the kernel. */
 #pragma once
 
@@ -16,6 +16,10 @@
  * on that). */
 int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int egress_fd,
                   struct err *err);
+
+/* Whether these programs stand there: 0, or 1 when another or none does. −ENODEV: there is no such
+ * port. */
+int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, struct err *err);
 
 /* Takes both away; a port that is gone, or has none, is fine. */
 int tc_bpf_detach(const char *state_dir, const char *port, struct err *err);

@@ -63,9 +63,8 @@ static int check_root(const struct queues *queues, const char *port, const struc
         port, plan->kind);
 }
 
-/* What one port needs: its plan, after what stands there is on disk. */
-static int plan_port(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
-                     struct err *err)
+static int look_at(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
+                   struct err *err)
 {
     const struct qdisc_driver *driver = queues->config.driver;
     struct port_facts facts;
@@ -73,8 +72,48 @@ static int plan_port(struct queues *queues, const char *port, struct qdisc_plan 
     int r = driver->facts(queues->qdisc, port, &facts, err);
     if (r >= 0)
         r = port_want(&queues->config.wish, &facts, &want, err);
-    if (r >= 0)
-        r = driver->plan(queues->qdisc, port, &want, ret_plan, err);
+    return r < 0 ? r : driver->plan(queues->qdisc, port, &want, ret_plan, err);
+}
+
+int queues_compare(struct queues *queues, char *what, size_t size, struct err *err)
+{
+    for (uint32_t i = 0; i < queues->n; i++) {
+        struct qdisc_plan *plan = NULL;
+        int r = look_at(queues, queues->ports[i], &plan, err);
+        if (r < 0)
+            return r;
+        bool right = plan->root == QDISC_OURS && plan->steps == 0;
+        if (!right && plan->root == QDISC_OURS)
+            snprintf(what, size, "%s: somebody changed our queues", queues->ports[i]);
+        else if (!right)
+            snprintf(what, size, "%s: somebody removed our queues%s%s", queues->ports[i],
+                     plan->kind[0] ? " and put there: " : "", plan->kind);
+        free(plan);
+        if (!right)
+            return 1;
+    }
+    return 0;
+}
+
+int queues_repair(struct queues *queues, struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
+        struct qdisc_plan *plan = NULL;
+        r = look_at(queues, queues->ports[i], &plan, err);
+        if (r >= 0)
+            r = queues->config.driver->apply(queues->qdisc, queues->ports[i], plan, err);
+        free(plan);
+    }
+    return r;
+}
+
+/* What one port needs: its plan, after what stands there is on disk. */
+static int plan_port(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
+                     struct err *err)
+{
+    const struct qdisc_driver *driver = queues->config.driver;
+    int r = look_at(queues, port, ret_plan, err);
     if (r >= 0)
         r = check_root(queues, port, *ret_plan, err);
     if (r < 0)

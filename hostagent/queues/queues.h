@@ -10,6 +10,8 @@
 
 #include "hostagent/queues/qdisc.h"
 
+#include <stddef.h>
+
 #define QUEUES_PORTS 128
 
 struct queues_config {
@@ -32,6 +34,12 @@ int queues_apply(struct queues *queues, struct err *err);
 /* Puts back what stood there before on every port and forgets the records; goes on after a failure
  * and returns the first one. A port without a record, or that is gone, is left as it is. */
 int queues_restore(struct queues *queues, struct err *err);
+
+/* 1, with a sentence in `what`, when a port has not the queues that queues_apply gave it; else 0. */
+int queues_compare(struct queues *queues, char *what, size_t size, struct err *err);
+
+/* Gives them to it again, whatever stands there; what stood there before us stays on record. */
+int queues_repair(struct queues *queues, struct err *err);
 
 /* Drops of every kind of traffic over all ports, since their queues were made. */
 int queues_drops(struct queues *queues, uint64_t drops[PORT_TRAFFIC], struct err *err);

@@ -212,9 +212,6 @@ int tasks_remove(const struct tasks_config *config, struct err *err)
         r = err_set(err, EBUSY, "%u attempts below %s do not die", removal.left, config->cgroup);
     if (r < 0)
         return r;
-    /* The starter itself may be there, and is not ours. */
-    if (!config->starter.socket[0] && rmdir(config->cgroup) < 0 && errno != ENOENT)
-        return err_sys(err, errno, "removing the cgroup %s", config->cgroup);
     files_path(path, "%s/attempts", config->state_dir);
     r = tree_remove(path, err);
     files_path(path, "%s/outputs", config->state_dir);

@@ -62,7 +62,7 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
                const struct tasks_handler *handler, struct tasks **ret_tasks, struct err *err);
 void tasks_close(struct tasks *tasks); /* attempts run on; takes NULL */
 
-/* Kills everything of a former agent with this configuration, removes cgroups and state. Waits up
+/* Kills everything of a former agent with this configuration, removes their cgroups and state. Waits up
  * to 5 s for the dying. */
 int tasks_remove(const struct tasks_config *config, struct err *err);
 

@@ -39,6 +39,20 @@ class Racked(Fake):
                                  uplink_bps=10 ** 8, downlink_bps=10 ** 8))
 
 
+def assert_kept(daemon, agents):
+    """What was said counts after a kill of the controller, in its order."""
+    for words in (("enforce", "--host", "h0"), ("mark", "--rack", "r0"), ("enforce", "--host", "h1")):
+        subprocess.run([BUILD + "/duopolyctl", "-s", daemon.socket, "stance", *words], capture_output=True, timeout=10, check=False)
+    daemon.kill()
+    daemon.start()
+    for agent, stance in zip(agents, (MARK, ENFORCE, OBSERVE, OBSERVE)):
+        agent.close()
+        agent.__init__(daemon, agent.name, agent.rack, agent.host)
+        agent.hello_sequence = 2
+        agent.hello()
+        assert agent.expect("welcome").welcome.stance == stance, agent.name
+
+
 def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
     daemon = Daemon()
     agents = [Racked(daemon, f"h{i}", f"r{i // 2}", i + 1) for i in range(4)]
@@ -66,6 +80,7 @@ def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
         late = Racked(daemon, "h9", "r1", 9)
         agents.append(late)
         assert late.join().stance == OBSERVE, "who comes later hears it"
+        assert_kept(daemon, agents)
         for words in (("--host", "nobody"), ("--rack", "r9")):
             assert "there is no" in daemon.ctl("stance", "mark", *words, expect=1)
         for words in (("sleep", "--all"), ("mark",), ("mark", "--all", "--host", "h1"), ("mark", "--host", "a/b")):

@@ -1,0 +1,205 @@
+#include "hostagent/guard.h"
+
+#include "hostagent/nl.h"
+#include "lib/log.h"
+#include "lib/now.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/msg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK_US  20000
+#define MINUTE_NS 60000000000ull
+
+struct guard {
+    struct guard_config config;
+    struct nl_sock *sock;
+    sd_event_source *io, *check;
+    bool yielded;
+    bool down[QUEUES_PORTS];
+    uint64_t repairs_ns[GUARD_REPAIRS]; /* a ring */
+    uint32_t repairs;
+};
+
+static void tell(struct guard *guard, const char *text)
+{
+    log_warning(LOG_FAULT_CONFIGURATION, "%s", text);
+    guard->config.on_notice(guard->config.user, text);
+}
+
+/* 1 with `what` when something is not as it should be. */
+static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
+{
+    const struct guard_config *config = &guard->config;
+    duopoly_Stance stance = stance_now(config->stance);
+    int r = 0;
+    if (config->queues && stance == duopoly_Stance_STANCE_ENFORCE)
+        r = queues_compare(config->queues, what, GUARD_TEXT, err);
+    if (r == 0 && stance != duopoly_Stance_STANCE_OBSERVE)
+        r = marks_compare(config->marks, what, GUARD_TEXT, err);
+    return r;
+}
+
+static int repair(struct guard *guard, struct err *err)
+{
+    const struct guard_config *config = &guard->config;
+    duopoly_Stance stance = stance_now(config->stance);
+    int r = 0;
+    if (config->queues && stance == duopoly_Stance_STANCE_ENFORCE)
+        r = queues_repair(config->queues, err);
+    return r < 0 ? r : marks_reach(config->marks, stance_reach(stance), err);
+}
+
+static bool may_repair(struct guard *guard)
+{
+    uint64_t *oldest = &guard->repairs_ns[guard->repairs % GUARD_REPAIRS];
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    if (!guard->config.repair || (*oldest && now - *oldest < MINUTE_NS))
+        return false;
+    *oldest = now;
+    guard->repairs++;
+    return true;
+}
+
+static int on_check(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct guard *guard = arg;
+    char what[GUARD_TEXT] = "", text[4 * GUARD_TEXT];
+    struct err err = {0};
+    (void)source;
+    (void)usec;
+    int r = guard->yielded ? 0 : compare(guard, what, &err);
+    if (r == 0)
+        return 0;
+    if (r < 0) {
+        tell(guard, err.text);
+        return 0;
+    }
+    if (may_repair(guard)) {
+        r = repair(guard, &err);
+        snprintf(text, sizeof(text), "%s: %s", what, r < 0 ? err.text : "repaired");
+    } else {
+        guard->yielded = true;
+        snprintf(text, sizeof(text), "%s: left as it is%s, until a stance is set or we start again",
+                 what, guard->config.repair ? " after 5 repairs in a minute" : "");
+    }
+    tell(guard, text);
+    return 0;
+}
+
+static void check_soon(struct guard *guard)
+{
+    int enabled = SD_EVENT_OFF;
+    sd_event_source_get_enabled(guard->check, &enabled);
+    if (enabled != SD_EVENT_OFF)
+        return;
+    sd_event_source_set_time_relative(guard->check, CHECK_US);
+    sd_event_source_set_enabled(guard->check, SD_EVENT_ONESHOT);
+}
+
+/* −1: no port of ours. */
+static int port_of(const struct guard *guard, int ifindex)
+{
+    char name[IF_NAMESIZE];
+    if (!if_indextoname((unsigned)ifindex, name))
+        return -1;
+    for (uint32_t i = 0; i < guard->config.ports_n; i++)
+        if (strcmp(guard->config.ports[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void on_link(struct guard *guard, int port, unsigned flags)
+{
+    bool down = !(flags & IFF_UP) || !(flags & IFF_RUNNING);
+    char text[GUARD_TEXT];
+    if (down == guard->down[port])
+        return;
+    guard->down[port] = down;
+    snprintf(text, sizeof(text), "%s %s", guard->config.ports[port],
+             down ? "went down" : "was down and is up again");
+    tell(guard, text);
+}
+
+static int on_change(struct nl_msg *msg, void *arg)
+{
+    struct guard *guard = arg;
+    const struct nlmsghdr *header = nlmsg_hdr(msg);
+    bool link = header->nlmsg_type == RTM_NEWLINK || header->nlmsg_type == RTM_DELLINK;
+    int ifindex = link ? ((const struct ifinfomsg *)nlmsg_data(header))->ifi_index
+                       : ((const struct tcmsg *)nlmsg_data(header))->tcm_ifindex;
+    int port = port_of(guard, ifindex);
+    if (port >= 0 && header->nlmsg_type == RTM_NEWLINK)
+        on_link(guard, port, ((const struct ifinfomsg *)nlmsg_data(header))->ifi_flags);
+    if (port >= 0 || header->nlmsg_type == RTM_DELLINK)
+        check_soon(guard);
+    return NL_OK;
+}
+
+static int on_readable(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct guard *guard = arg;
+    (void)source;
+    (void)fd;
+    (void)events;
+    if (nl_recvmsgs_default(guard->sock) < 0)
+        check_soon(guard); /* what the kernel had no room for is not told again */
+    return 0;
+}
+
+static int listen_to_kernel(struct guard *guard, sd_event *event, struct err *err)
+{
+    int r = netlink_open(&guard->sock, err);
+    if (r < 0)
+        return r;
+    nl_socket_disable_seq_check(guard->sock);
+    nl_socket_modify_cb(guard->sock, NL_CB_VALID, NL_CB_CUSTOM, on_change, guard);
+    r = nl_socket_add_memberships(guard->sock, RTNLGRP_TC, RTNLGRP_LINK, 0);
+    if (r >= 0)
+        r = nl_socket_set_nonblocking(guard->sock);
+    if (r < 0)
+        return netlink_err(err, r, "listening to changes of the ports");
+    r = sd_event_add_io(event, &guard->io, nl_socket_get_fd(guard->sock), EPOLLIN, on_readable,
+                        guard);
+    if (r >= 0)
+        r = sd_event_add_time(event, &guard->check, CLOCK_MONOTONIC, 0, 1000, on_check, guard);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(guard->check, SD_EVENT_OFF);
+    return r < 0 ? err_sys(err, -r, "the event loop") : 0;
+}
+
+int guard_open(const struct guard_config *config, sd_event *event, struct guard **ret_guard,
+               struct err *err)
+{
+    struct guard *guard = calloc(1, sizeof(*guard));
+    if (!guard)
+        return err_sys(err, ENOMEM, "the guard of the ports");
+    guard->config = *config;
+    int r = listen_to_kernel(guard, event, err);
+    if (r < 0) {
+        guard_close(guard);
+        return r;
+    }
+    *ret_guard = guard;
+    return 0;
+}
+
+void guard_close(struct guard *guard)
+{
+    if (!guard)
+        return;
+    sd_event_source_disable_unref(guard->io);
+    sd_event_source_disable_unref(guard->check);
+    nl_socket_free(guard->sock);
+    free(guard);
+}
+
+void guard_reset(struct guard *guard)
+{
+    guard->yielded = false;
+    memset(guard->repairs_ns, 0, sizeof(guard->repairs_ns));
+}

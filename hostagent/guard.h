@@ -1,0 +1,41 @@
+/* Notices what somebody else does to our ports, and repairs it or yields.
+ *
+ * The kernel tells of every change of links, queues and filters; 20 ms after one on a port of ours
+ * it is compared with what should stand there (our own changes are found right and say nothing). A
+ * difference is logged once and told (on_notice), then
+ *   repair   it is put right: but not more than GUARD_REPAIRS times in a minute, then we yield, so
+ *            that nobody fights us for ever
+ *   yield    it is left as it is, and not looked at again until guard_reset
+ * A link that goes down or comes back is told, and needs no repair. When the kernel could not tell
+ * all, everything is compared.
+ *
+ * One thread, in the event loop; O(ports) exchanges with the kernel for each comparison. */
+#pragma once
+
+#include "hostagent/marks/marks.h"
+#include "hostagent/queues/queues.h"
+#include "hostagent/stance.h"
+
+#define GUARD_REPAIRS 5
+#define GUARD_TEXT    200
+
+struct guard_config {
+    struct queues *queues; /* NULL: not ours */
+    struct marks *marks;
+    const struct stance *stance;    /* what it allows should stand there */
+    const char (*ports)[PORT_NAME]; /* borrowed */
+    uint32_t ports_n;               /* ≤ QUEUES_PORTS */
+    bool repair;
+    void (*on_notice)(void *user, const char *text);
+    void *user;
+};
+
+struct guard;
+
+/* All is right when it is called. */
+int guard_open(const struct guard_config *config, sd_event *event, struct guard **ret_guard,
+               struct err *err);
+void guard_close(struct guard *guard); /* takes NULL */
+
+/* Something else should stand there from now on, and does: it is looked at again. */
+void guard_reset(struct guard *guard);

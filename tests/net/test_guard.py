@@ -1,0 +1,109 @@
+"""What somebody else does to a managed port is noticed by the kernel's own word within a second, put right or left, and told once."""
+
+import re
+import time
+
+import pytest
+
+from nets import Net, needs_root, wait_for
+from test_tasks import Agent, Controller
+
+pytestmark = needs_root
+
+
+class Site:
+    def __init__(self, net):
+        self.net, self.host = net, net.hosts[0]
+        self.controller = Controller(net.hosts[1], f"tcp://{net.hosts[1].address}:7000")
+        self.agent = None
+
+    def begin(self, **options):
+        self.agent = Agent(self.net, self.host, f"tcp://{self.net.hosts[1].address}:7000", **options)
+        wait_for("the session", lambda: self.controller.of("host_state"))
+        self.right = self.ports()
+        assert "htb" in self.right and "mark" in self.right
+        return self.agent
+
+    def ports(self):
+        text = "".join(self.host.tc(*words) for words in (("qdisc", "show"), ("class", "show", "dev", "up0"), ("filter", "show", "dev", "up0", "egress"),
+                                                          ("filter", "show", "dev", "up0", "ingress")))
+        return re.sub(r"direct_packets_stat \d+|id \d+|qdisc noqueue .*", "", text)
+
+    def told(self):
+        return [m["text"] for m in self.controller.of("host_state") if m["text"]]
+
+    def lines(self, word):
+        return [line for line in open(self.agent.log) if word in line]
+
+    def end(self):
+        if self.agent:
+            if self.agent.process.poll() is None:
+                self.agent.kill()
+            self.agent.restore()
+        self.controller.stop()
+
+
+@pytest.fixture
+def site():
+    net = Net(2)
+    made = None
+    try:
+        made = Site(net)
+        yield made
+    finally:
+        try:
+            if made:
+                made.end()
+        finally:
+            net.remove()
+
+
+DISTURBED = {
+    "root removed": ("qdisc", "del", "dev", "up0", "root"),
+    "root replaced": ("qdisc", "replace", "dev", "up0", "root", "handle", "7:", "pfifo", "limit", "9"),
+    "class changed": ("class", "change", "dev", "up0", "parent", "d00:1", "classid", "d00:22", "htb", "rate", "3mbit", "ceil", "4mbit", "prio", "2"),
+    "clsact removed": ("qdisc", "del", "dev", "up0", "clsact"),
+    "filter removed": ("filter", "del", "dev", "up0", "egress", "prio", "3341"),
+}
+
+
+@pytest.mark.parametrize("how", DISTURBED)
+def test_a_change_is_noticed_and_repaired(site, how):
+    site.begin()
+    begin = time.monotonic()
+    site.host.tc(*DISTURBED[how])
+    wait_for("the repair", lambda: any(text.endswith("repaired") for text in site.told()), 5)
+    took = time.monotonic() - begin
+    assert took < 1 and site.ports() == site.right
+    assert len(site.told()) == len(site.lines("somebody")) == 1, "once"
+    print(f"\n{how}: {site.told()[0]}, {1000 * took:.0f} ms")
+
+
+def test_nobody_is_fought_for_ever(site):
+    site.begin()
+    for n in range(1, 6):
+        site.host.tc(*DISTURBED["root removed"])
+        wait_for("the repair", lambda: len(site.told()) == n, 5)
+        assert site.ports() == site.right
+    site.host.tc(*DISTURBED["root removed"])
+    wait_for("the end", lambda: len(site.told()) == 6, 5)
+    assert "left as it is after 5 repairs in a minute" in site.told()[-1] and "htb" not in site.ports()
+    site.controller.do("stance 2")
+    site.controller.do("stance 3")
+    wait_for("our queues, after a new word", lambda: site.ports() == site.right)
+
+
+def test_who_yields_leaves_it_and_says_so(site):
+    site.begin(lines=["queues: {on_change: yield}"])
+    site.host.tc(*DISTURBED["root replaced"])
+    wait_for("the word", site.told, 1)
+    assert "pfifo" in site.told()[0] and "left as it is" in site.told()[0] and "pfifo" in site.ports()
+
+
+def test_a_link_that_flaps_is_told(site):
+    site.begin()
+    site.host.ip("link", "set", "up0", "down")
+    wait_for("down", lambda: site.lines("up0 went down"), 1)
+    site.host.ip("link", "set", "up0", "up")
+    wait_for("up", lambda: site.lines("up0 was down and is up again"), 1)
+    assert site.ports() == site.right

@@ -1,0 +1,115 @@
+"""After `duopoly-agent --restore` a host is as it was before the agent, byte for byte, at whatever moment the agent was killed, and its restore, too."""
+
+import os
+import random
+import re
+import signal
+import time
+
+import pytest
+
+from nets import BUILD, Net, cgroup2_root, needs_root, run, wait_for
+from test_tasks import Agent
+
+pytestmark = needs_root
+
+
+@pytest.fixture
+def site():
+    net = Net(2)
+    made = []
+
+    def begin(**options):
+        made.append(Agent(net, net.hosts[0], f"tcp://{net.hosts[1].address}:7000", **options))
+        return made[-1]
+    try:
+        yield net, begin
+    finally:
+        for agent in made:
+            if agent.process.poll() is None:
+                agent.kill()
+            agent.restore()
+        net.remove()
+
+
+def snapshot(net, state):
+    """Links, queues, filters, settings, cgroups, mounts and pins."""
+    host = net.hosts[0]
+    shown = {"links": host.ip("-d", "link", "show"), "sysctls": host.enter("sysctl", "-a", "-r", r"^net\.")}
+    for what in (("qdisc", "show"), ("class", "show", "dev", "up0"), ("filter", "show", "dev", "up0", "ingress"), ("filter", "show", "dev", "up0", "egress")):
+        shown[" ".join(what)] = host.tc("-d", *what)
+    shown["cgroups"] = sorted(name for name in os.listdir(cgroup2_root()) if name.startswith(net.prefix))
+    with open("/proc/mounts") as f:
+        shown["mounts"] = [line for line in f if net.dir in line]
+    shown["state"] = sorted(os.listdir(state)) if os.path.isdir(state) else None
+    shown["programs"] = len(re.findall(r"name (?:mark|follow|count) ", run("bpftool", "prog", "show")))
+    return shown
+
+
+def differences(before, after):
+    return {what: (before[what], after[what]) for what in before if before[what] != after[what]}
+
+
+def runs(agent, times):
+    def there():
+        assert agent.process.poll() is None, open(agent.log).read()
+        return open(agent.log).read().count("manages") == times
+    wait_for("the agent to run", there)
+
+
+def is_as(before, net, state):
+    """The kernel frees programs when their last packet is through."""
+    wait_for("all to be as before", lambda: not differences(before, snapshot(net, state)), 5)
+
+
+@pytest.mark.parametrize("kills", [12, pytest.param(150, marks=pytest.mark.faults)])
+def test_killed_at_any_moment_it_is_as_before(site, kills):
+    net, begin = site
+    seed = int(os.environ.get("TEST_SEED", time.time_ns() % 10 ** 6))
+    rng = random.Random(seed)
+    net.hosts[0].tc("qdisc", "add", "dev", "up0", "root", "handle", "77:", "tbf", "rate", "93mbit", "burst", "17kb", "limit", "123kb")
+    state = os.path.join(net.dir, "h1")
+    before = snapshot(net, state)
+    agent = begin(flags=["--replace"])
+    for _ in range(kills):
+        for _ in range(rng.randrange(1, 3)):
+            if agent.process.poll() is not None:
+                agent.start()
+            time.sleep(rng.uniform(0, 0.15))  # where it is then is what is tried out
+            agent.kill()
+        if rng.random() < 0.5:
+            with agent.host.popen(os.path.join(BUILD, "duopoly-agent"), "--config", agent.config, "--restore") as restore:
+                time.sleep(rng.uniform(0, 0.05))
+                restore.kill()
+        agent.restore()
+        assert not differences(before, snapshot(net, state)) or is_as(before, net, state) is None, seed
+    print(f"\n{kills} kills at random moments (seed {seed}), as before after each")
+
+
+def test_what_was_there_before_stays(site):
+    """A clsact, a bpf file system and a cgroup of somebody else's."""
+    net, begin = site
+    state, bpffs, cgroup = (os.path.join(net.dir, name) for name in ("h1", "bpf", "h1"))
+    cgroup = os.path.join(cgroup2_root(), net.prefix + "h1")
+    net.hosts[0].tc("qdisc", "add", "dev", "up0", "clsact")
+    os.mkdir(bpffs)
+    run("mount", "-t", "bpf", "none", bpffs)
+    os.mkdir(cgroup)
+    try:
+        before = snapshot(net, state)
+        agent = begin(marks=f', bpffs: "{bpffs}"')
+        runs(agent, 1)
+        assert "count-1" in os.listdir(bpffs) and "htb" in net.hosts[0].tc("qdisc", "show")
+        agent.kill()
+        agent.restore()
+        is_as(before, net, state)
+        assert not [name for name in os.listdir(bpffs) if not name.endswith(".debug")]
+        agent.start()
+        runs(agent, 2)
+        agent.process.send_signal(signal.SIGTERM)
+        assert agent.process.wait(10) == 0
+        after = snapshot(net, state)
+        assert set(differences(before, after)) <= {"state"}, "at its own end, too"
+    finally:
+        run("umount", bpffs)
+        os.rmdir(cgroup)
