@@ -1,5 +1,6 @@
 #include "testbed/sim/batch.h"
 
+#include "testbed/sim/bounds.h"
 #include "testbed/sim/progress.h"
 
 #include <errno.h>
@@ -39,6 +40,17 @@ static void note_part(void *part, double done)
     *(volatile double *)part = done;
 }
 
+static int bound(const struct run_setup *setup, const struct run_inputs *in, double *ret_s,
+                 struct err *err)
+{
+    struct run_config config;
+    struct bounds bounds = {0};
+    run_setup_configure(setup, in, &config);
+    int r = bounds_of(&config, in->jobs, in->n, &bounds, err);
+    *ret_s = bounds.largest_s;
+    return r;
+}
+
 static void compute(const struct run_setup *setup, double *part, struct answer *ret)
 {
     struct run_listeners listeners = {.progress = note_part, .user = part};
@@ -50,6 +62,8 @@ static void compute(const struct run_setup *setup, double *part, struct answer *
         r = err_set(&err, ENOMEM, "not enough memory for %zu jobs", in.n);
     if (!r)
         r = run_setup_simulate(setup, &in, &listeners, &result, &err);
+    if (!r)
+        r = bound(setup, &in, &ret->row.bound_s, &err);
     if (!r) {
         job_classes_of(in.jobs, in.n, result.jct_s, &ret->row.classes);
         ret->row.jct = stats_of(result.jct_s, in.n);

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEAN offsetof(struct batch_row, jct.mean)
+#define MEAN  offsetof(struct batch_row, jct.mean)
+#define BOUND offsetof(struct batch_row, bound_s)
 
 static const char default_policies[] = "joint,duopoly,duopoly-paper,aalo,neat,neat-fair,fair";
 static const char *const own_words[] = {
@@ -41,8 +42,9 @@ static const struct column columns[] = {
     {"held", offsetof(struct batch_row, held_slot_s)},
     {"links", offsetof(struct batch_row, link_use)},
     {"starved", offsetof(struct batch_row, starved)},
+    {"bound", BOUND},
 };
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), SHOWN = COLUMNS - 1 /* bound: a row */ };
 
 static size_t class_offset(size_t c)
 {
@@ -73,7 +75,7 @@ static void print_value(const struct grid *g, int v)
     if (g->option)
         printf("\n%s = %s\n", g->option, g->values[v]);
     printf("%-14s %9s %17s %8s", "policy", "mean", "[least, most]", "ratio");
-    for (int c = 1; c < COLUMNS; c++)
+    for (int c = 1; c < SHOWN; c++)
         printf(" %9s", columns[c].name);
     putchar('\n');
     double first = grid_median(g, 0, v, MEAN);
@@ -82,10 +84,15 @@ static void print_value(const struct grid *g, int v)
         grid_range(g, p, v, MEAN, &least, &most);
         printf("%-14s %9.2f [%7.2f,%7.2f] %8.3f", g->policies[p]->name, mean, least, most,
                first > 0 ? mean / first : 0);
-        for (int c = 1; c < COLUMNS; c++)
+        for (int c = 1; c < SHOWN; c++)
             printf(" %9.4g", grid_median(g, p, v, columns[c].offset));
         putchar('\n');
     }
+    double least = 0, most = 0, bound = grid_median(g, 0, v, BOUND);
+    grid_range(g, 0, v, BOUND, &least, &most);
+    printf("%-14s %9.2f [%7.2f,%7.2f] %8.3f  of any policy's mean%s\n", "lower bound", bound, least,
+           most, first > 0 ? bound / first : 0,
+           g->items[0].setup.local_network ? "" : ", an estimate: local bytes are free");
 }
 
 static void print_classes(const struct grid *g, int v)

@@ -1,5 +1,6 @@
 /* duopoly-sim run: the engine under virtual time on a workload or a trace. */
 #include "lib/printable.h"
+#include "testbed/sim/bounds.h"
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figure.h"
 #include "testbed/sim/job_classes.h"
@@ -68,7 +69,17 @@ static void add_numbers(json_t *root, const struct run_result *r)
         json_object_set_new(root, counts[i].name, json_integer((json_int_t)counts[i].value));
 }
 
+static void add_bounds(json_t *root, const struct run_config *config, const struct bounds *b)
+{
+    json_object_set_new(root, "bound_s", json_real(b->largest_s));
+    json_object_set_new(root, "bounds",
+                        json_pack("{s:f, s:f, s:f, s:f, s:b}", "alone_s", b->alone_s, "links_s",
+                                  b->links_s, "mixed_s", b->mixed_s, "slots_s", b->slots_s,
+                                  "estimate", config->local_free));
+}
+
 static int print_json(const struct run_setup *a, const struct run_inputs *in,
+                      const struct run_config *config, const struct bounds *bounds,
                       const struct run_result *result, const struct stats *jct)
 {
     struct job_classes classes;
@@ -86,6 +97,7 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
     add_times(root, "jct", jct);
     add_times(root, "cct", &result->cct_s);
     add_numbers(root, result);
+    add_bounds(root, config, bounds);
     json_object_set_new(root, "classes", parts);
     json_object_set_new(root, "jobs", jobs);
     int failed = !root || json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
@@ -105,9 +117,19 @@ static void print_holds(const struct engine_config *config)
         printf("a hold ends after %.3g s, ", (double)config->hold_max_ns * 1e-9);
 }
 
+static void print_bounds(const struct run_config *config, const struct bounds *b)
+{
+    printf("lower bound of the mean  %10.3f%s\n", b->largest_s,
+           config->local_free ? "  an estimate: bytes that stay on their host are free here"
+                              : "  no policy can be below it");
+    printf("the largest of: every job alone %.3f, all links as one %.3f, some jobs alone %.3f, "
+           "all slots as one %.3f\n\n",
+           b->alone_s, b->links_s, b->mixed_s, b->slots_s);
+}
+
 static void print_table(const struct run_setup *a, const struct run_inputs *in,
-                        const struct run_config *config, const struct run_result *result,
-                        const struct stats *jct)
+                        const struct run_config *config, const struct bounds *bounds,
+                        const struct run_result *result, const struct stats *jct)
 {
     printf("%s: %s\n", a->policy->name, a->policy->what);
     printable_put(in->header.description, stdout);
@@ -120,8 +142,9 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
            "max");
     printf("                         %10.3f %10.3f %10.3f %10.3f %10.3f\n", jct->mean, jct->median,
            jct->p95, jct->p99, jct->max);
-    printf("coflow completion time   %10.3f %10.3f %10.3f %10.3f %10.3f\n\n", result->cct_s.mean,
+    printf("coflow completion time   %10.3f %10.3f %10.3f %10.3f %10.3f\n", result->cct_s.mean,
            result->cct_s.median, result->cct_s.p95, result->cct_s.p99, result->cct_s.max);
+    print_bounds(config, bounds);
     printf("slot-wait %.3f s a task, free slots held back %.1f slot-s, links used %.1f %%, "
            "makespan %.1f s\n",
            result->slot_wait_s, result->held_slot_s, result->link_use * 100, result->makespan_s);
@@ -163,6 +186,7 @@ static int report(const struct run_setup *setup, const struct run_inputs *in, en
                   const struct run_result *result, struct err *err)
 {
     struct run_config config;
+    struct bounds bounds;
     double *sorted = malloc(in->n * sizeof(*sorted));
     if (!sorted)
         return err_set(err, ENOMEM, "not enough memory for the results");
@@ -170,14 +194,18 @@ static int report(const struct run_setup *setup, const struct run_inputs *in, en
     struct stats jct = stats_of(sorted, in->n);
     free(sorted);
     run_setup_configure(setup, in, &config);
+    int r = bounds_of(&config, in->jobs, in->n, &bounds, err);
+    if (r)
+        return r;
     if (form == FORM_JSON)
-        return print_json(setup, in, result, &jct) ? err_set(err, EIO, "cannot write the results")
-                                                   : 0;
+        return print_json(setup, in, &config, &bounds, result, &jct)
+                   ? err_set(err, EIO, "cannot write the results")
+                   : 0;
     if (form == FORM_CSV) {
         print_csv(in, result);
         return 0;
     }
-    print_table(setup, in, &config, result, &jct);
+    print_table(setup, in, &config, &bounds, result, &jct);
     print_classes(in, result);
     return 0;
 }

@@ -215,6 +215,33 @@ static void test_run_prints_what_others_read(void **state)
 }
 
 /* Every option of a run is read, and the same twice is the same output. */
+static const char small[] = "4 3\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n3 200 1 0 1 3:2\n";
+
+/* The mean's lower bound, beside it; what it is worth depends on who pays for local bytes. */
+static void test_bounds_stand_beside_the_means(void **state)
+{
+    (void)state;
+    const char *path = trace_file(small);
+    struct said *said = say("run --trace @ --local network --json", path);
+    json_t *root = json_loads(said->out, 0, NULL);
+    double bound_s = number(root, "bound_s");
+    assert_true(bound_s > 0 && bound_s <= number(root, "mean_jct_s"));
+    assert_true(json_is_false(json_object_get(json_object_get(root, "bounds"), "estimate")));
+    json_decref(root);
+    said = say("run --trace @ --local network", path);
+    assert_non_null(strstr(said->out, "no policy can be below it"));
+    said = say("run --trace @", path);
+    assert_non_null(strstr(said->out, "an estimate: bytes that stay on their host are free"));
+    said = say("compare --trace @ --seeds 2 --policies duopoly,fair --json", path);
+    root = json_loads(said->out, 0, NULL);
+    assert_true(fabs(number(json_array_get(root, 1), "bound") - bound_s) < 1e-9);
+    json_decref(root);
+    said = say("compare --trace @ --seeds 2 --policies duopoly,fair", path);
+    assert_non_null(strstr(said->out, "\nlower bound "));
+    assert_non_null(strstr(said->out, "an estimate: local bytes are free\n"));
+    unlink(path);
+}
+
 static void test_a_troubled_run_repeats_itself(void **state)
 {
     (void)state;
@@ -235,8 +262,6 @@ static void test_a_troubled_run_repeats_itself(void **state)
     json_decref(first);
     json_decref(second);
 }
-
-static const char small[] = "4 3\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n3 200 1 0 1 3:2\n";
 
 /* Reads a file that a command wrote, and removes it. */
 static const char *slurp(const char *path)
@@ -423,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_bad_traces_get_one_sentence),
         cmocka_unit_test(test_json_has_what_others_read),
         cmocka_unit_test(test_run_prints_what_others_read),
+        cmocka_unit_test(test_bounds_stand_beside_the_means),
         cmocka_unit_test(test_a_troubled_run_repeats_itself),
         cmocka_unit_test(test_pictures_have_axes_and_legends),
         cmocka_unit_test(test_sweeps_are_tables_of_all_forms),

@@ -250,15 +250,14 @@ static int open_coflows(struct run *run)
                                                               : run_out_of_memory(run);
 }
 
-static int open_topology(struct run *run)
+int run_topology(const struct run_config *c, struct topology *ret_topology, struct err *err)
 {
-    const struct run_config *c = run->config;
     double link_bytes_s = (double)c->link_bps / 8;
-    int r = c->racks ? topology_init_leaf_spine(&run->topology, c->racks, c->hosts / c->racks,
+    int r = c->racks ? topology_init_leaf_spine(ret_topology, c->racks, c->hosts / c->racks,
                                                 link_bytes_s, c->spines ? c->spines : 1,
-                                                c->oversubscription, !c->spines, run->err)
-                     : topology_init_switch(&run->topology, c->hosts, link_bytes_s, run->err);
-    return r || !c->own_links ? r : own_links_read(&run->topology, c->own_links, run->err);
+                                                c->oversubscription, !c->spines, err)
+                     : topology_init_switch(ret_topology, c->hosts, link_bytes_s, err);
+    return r || !c->own_links ? r : own_links_read(ret_topology, c->own_links, err);
 }
 
 static int open_run(struct run *run)
@@ -270,7 +269,7 @@ static int open_run(struct run *run)
     run->wanted.item_bytes = sizeof(uint64_t);
     run->pipelines = any_pipelined(run->jobs, run->n_jobs);
     int r = unlimited(&c->engine) ? ranks_make(&run->ranks, run->jobs, run->n_jobs, run->err) : 0;
-    r = r ? r : open_topology(run);
+    r = r ? r : run_topology(c, &run->topology, run->err);
     r = r ? r : hosts_open(run);
     r = r ? r : open_coflows(run);
     if (r)

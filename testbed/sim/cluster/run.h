@@ -35,6 +35,7 @@
 #include "controller/engine/engine.h"
 #include "lib/workload/workload.h"
 #include "testbed/sim/cluster/faults.h"
+#include "testbed/sim/network/topology.h"
 #include "testbed/sim/stats.h"
 
 #include <stdio.h>
@@ -104,6 +105,10 @@ struct run_result {
     uint64_t tasks, mode_switches, holds, steps;
     uint64_t attempts, copies, lost_attempts, host_failures; /* copies are attempts too */
 };
+
+/* The links of a configuration. 0, or −EINVAL or −ENOMEM with a sentence; call topology_done in any
+ * case. */
+int run_topology(const struct run_config *config, struct topology *ret_topology, struct err *err);
 
 /* Runs `jobs` (in order of arrival; borrowed) to their end. Returns 0; −EINVAL with a sentence for
  * a job that the engine refuses or that cannot end, or not before 2⁵³ ns (104 days); −ENOMEM. Where

@@ -1,0 +1,246 @@
+#include "testbed/sim/bounds.h"
+
+#include "testbed/sim/network/heap.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { MIXES = 40 };
+
+struct cluster {
+    double link_bytes_s; /* the fastest downlink */
+    double pool_bytes_s; /* all uplinks or all downlinks: the less */
+    double slots;
+};
+
+/* What a scheduler cannot change of a job. Times are after its arrival. */
+struct least {
+    double arrival_s, alone_s;
+    double head_s, tail_s; /* before its first and after its last byte */
+    double bytes, slot_s;
+};
+
+static int measure_cluster(const struct run_config *config, struct cluster *ret, struct err *err)
+{
+    struct topology topology = {0};
+    double up = 0, down = 0, fastest = 0;
+    int r = run_topology(config, &topology, err);
+    for (uint32_t h = 0; !r && h < config->hosts; h++) {
+        double bytes_s = topology_link_bytes_s(&topology, config->hosts + h);
+        up += topology_link_bytes_s(&topology, h);
+        down += bytes_s;
+        fastest = fmax(fastest, bytes_s);
+    }
+    topology_done(&topology);
+    *ret = (struct cluster){fastest, fmin(up, down), (double)config->hosts * config->slots};
+    return r;
+}
+
+/* ---- one job ---- */
+
+struct stage_least {
+    double begin_s, end_s;
+};
+
+static bool is_pipelined(const struct workload_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_parents; i++)
+        if (stage->parents[i].pipelined)
+            return true;
+    return false;
+}
+
+/* When it can begin, and when its pipelined parents end at the earliest. */
+static struct stage_least after_parents(const struct workload_stage *stage,
+                                        const struct stage_least *stages)
+{
+    struct stage_least least = {0, 0};
+    for (uint32_t i = 0; i < stage->n_parents; i++) {
+        const struct workload_edge *edge = &stage->parents[i];
+        const struct stage_least *parent = &stages[edge->parent];
+        least.begin_s = fmax(least.begin_s, edge->pipelined ? parent->begin_s : parent->end_s);
+        least.end_s = fmax(least.end_s, parent->end_s);
+    }
+    return least;
+}
+
+static void add_stage(const struct cluster *c, const struct workload_job *job, uint32_t s,
+                      struct stage_least *stages, struct least *least)
+{
+    const struct workload_stage *stage = &job->stages[s];
+    bool pipelined = is_pipelined(stage);
+    double longest_s = 0, slot_s = 0, bytes = 0;
+    stages[s] = after_parents(stage, stages);
+    for (uint32_t t = 0; t < stage->tasks; t++) {
+        double own = (double)workload_task_shuffle_bytes(job, s, t),
+               compute_s = stage->compute_ns ? (double)stage->compute_ns[t] * 1e-9 : 0,
+               receive_s = own / c->link_bytes_s,
+               task_s = pipelined ? fmax(receive_s, compute_s) : receive_s + compute_s;
+        longest_s = fmax(longest_s, task_s);
+        slot_s += task_s * (double)stage->demand.slots;
+        bytes += own;
+        if (own > 0) {
+            least->tail_s = fmin(least->tail_s, pipelined ? 0 : compute_s);
+            least->head_s = fmin(least->head_s, stages[s].begin_s);
+        }
+    }
+    double takes_s = fmax(longest_s, fmax(slot_s / c->slots, bytes / c->pool_bytes_s));
+    stages[s].end_s = fmax(stages[s].end_s, stages[s].begin_s + takes_s);
+    least->alone_s = fmax(least->alone_s, stages[s].end_s);
+    least->bytes += bytes;
+    least->slot_s += slot_s;
+}
+
+static struct least least_of(const struct cluster *c, const struct workload_job *job)
+{
+    struct stage_least stages[WORKLOAD_STAGES_MAX];
+    struct least least = {
+        .arrival_s = (double)job->arrival_ns * 1e-9, .head_s = INFINITY, .tail_s = INFINITY};
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        add_stage(c, job, s, stages, &least);
+    if (!(least.bytes > 0))
+        least.head_s = least.tail_s = 0;
+    return least;
+}
+
+/* ---- one server for all ---- */
+
+struct served {
+    double released_s, work_s, left_s, end_s;
+};
+
+struct server {
+    struct served *jobs;
+    struct heap waiting;
+    double now_s;
+};
+
+static int by_release(const void *a, const void *b, void *jobs)
+{
+    const struct served *all = jobs, *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+    return (x->released_s > y->released_s) - (x->released_s < y->released_s);
+}
+
+/* Until then, or until all that were released are served. */
+static int serve_until(struct server *s, double until_s)
+{
+    while (s->waiting.n && s->now_s < until_s) {
+        uint32_t id = heap_pop(&s->waiting, NULL).id;
+        struct served *job = &s->jobs[id];
+        double takes_s = fmin(job->left_s, until_s - s->now_s);
+        bool ends = takes_s >= job->left_s;
+        job->left_s -= takes_s;
+        s->now_s += takes_s;
+        job->end_s = s->now_s;
+        if (!ends && heap_push(&s->waiting, NULL, job->left_s, id))
+            return -ENOMEM;
+    }
+    s->now_s = fmax(s->now_s, until_s);
+    return 0;
+}
+
+/* The least remaining first. Fills end_s; a job without work ends when it is released. */
+static int serve(struct served *jobs, size_t n)
+{
+    struct server server = {.jobs = jobs};
+    uint32_t *order = calloc(n ? n : 1, sizeof(*order));
+    int r = order ? 0 : -ENOMEM;
+    for (uint32_t i = 0; !r && i < n; i++)
+        order[i] = i;
+    if (!r)
+        qsort_r(order, n, sizeof(*order), by_release, jobs);
+    for (size_t i = 0; !r && i < n; i++) {
+        struct served *job = &jobs[order[i]];
+        job->left_s = job->work_s;
+        job->end_s = job->released_s;
+        r = i ? serve_until(&server, job->released_s) : 0;
+        server.now_s = i ? server.now_s : job->released_s;
+        if (!r && job->work_s > 0)
+            r = heap_push(&server.waiting, NULL, job->work_s, order[i]);
+    }
+    r = r ? r : serve_until(&server, INFINITY);
+    heap_done(&server.waiting);
+    free(order);
+    return r;
+}
+
+/* ---- all jobs ---- */
+
+/* Of both, the sum over all jobs. */
+
+static int add_slots(const struct cluster *c, const struct least *least, size_t n,
+                     struct served *jobs, double *ret_sum_s)
+{
+    for (size_t i = 0; i < n; i++)
+        jobs[i] = (struct served){.released_s = least[i].arrival_s,
+                                  .work_s = least[i].slot_s / c->slots};
+    int r = serve(jobs, n);
+    *ret_sum_s = 0;
+    for (size_t i = 0; !r && i < n; i++)
+        *ret_sum_s += jobs[i].end_s - least[i].arrival_s;
+    return r;
+}
+
+/* Jobs whose bytes would take all links less than `part` of their time alone are left alone. */
+static int add_links(const struct cluster *c, const struct least *least, size_t n, double part,
+                     struct served *jobs, double *ret_sum_s)
+{
+    for (size_t i = 0; i < n; i++) {
+        double work_s = least[i].bytes / c->pool_bytes_s;
+        jobs[i] = (struct served){.released_s = least[i].arrival_s + least[i].head_s,
+                                  .work_s = work_s < part * least[i].alone_s ? 0 : work_s};
+    }
+    int r = serve(jobs, n);
+    *ret_sum_s = 0;
+    for (size_t i = 0; !r && i < n; i++)
+        *ret_sum_s += jobs[i].work_s > 0 ? jobs[i].end_s + least[i].tail_s - least[i].arrival_s
+                                         : least[i].alone_s;
+    return r;
+}
+
+static int add_mixed(const struct cluster *c, const struct least *least, size_t n,
+                     struct served *jobs, double *ret_sum_s)
+{
+    int r = 0;
+    for (int e = -MIXES; !r && e < 0; e++) {
+        double sum_s;
+        r = add_links(c, least, n, exp2(e / 4.0), jobs, &sum_s);
+        *ret_sum_s = fmax(*ret_sum_s, sum_s);
+    }
+    return r;
+}
+
+static int bound(const struct cluster *c, const struct least *least, size_t n, struct bounds *sums)
+{
+    struct served *jobs = calloc(n ? n : 1, sizeof(*jobs));
+    int r = jobs ? add_slots(c, least, n, jobs, &sums->slots_s) : -ENOMEM;
+    r = r ? r : add_links(c, least, n, 0, jobs, &sums->links_s);
+    sums->mixed_s = sums->links_s;
+    r = r ? r : add_mixed(c, least, n, jobs, &sums->mixed_s);
+    free(jobs);
+    for (size_t i = 0; i < n; i++)
+        sums->alone_s += least[i].alone_s;
+    return r;
+}
+
+int bounds_of(const struct run_config *config, const struct workload_job *jobs, size_t n,
+              struct bounds *ret_bounds, struct err *err)
+{
+    struct cluster cluster;
+    struct bounds b = {0};
+    struct least *least = calloc(n ? n : 1, sizeof(*least));
+    int r = least ? measure_cluster(config, &cluster, err) : -ENOMEM;
+    for (size_t i = 0; !r && i < n; i++)
+        least[i] = least_of(&cluster, &jobs[i]);
+    r = r ? r : bound(&cluster, least, n, &b);
+    free(least);
+    if (r == -ENOMEM)
+        return err_set(err, ENOMEM, "not enough memory for the bounds of %zu jobs", n);
+    if (r)
+        return r;
+    double of = n ? (double)n : 1, most = fmax(fmax(b.alone_s, b.mixed_s), b.slots_s);
+    *ret_bounds =
+        (struct bounds){b.alone_s / of, b.links_s / of, b.mixed_s / of, b.slots_s / of, most / of};
+    return 0;
+}
