@@ -234,7 +234,6 @@ static void step(struct conductor *conductor)
     for (size_t i = 0; i < conductor->decisions.n; i++)
         if (conductor->decisions.at[i].kind != DECISION_MODE)
             decision_take(conductor, now_ns, &conductor->decisions.at[i]);
-    agents_levels_flush(conductor->agents);
     orphans_log(conductor, orphans, lost);
 }
 
@@ -257,7 +256,8 @@ static uint64_t commit(struct conductor *conductor)
     return ticket;
 }
 
-/* Steps until nothing follows any more, then acknowledges. `wake`: at least once, also without a
+/* Steps until nothing follows any more, then sends levels and acknowledges. `wake`: at least once,
+ * also without a
  * fact. */
 static void run(struct conductor *conductor, bool wake)
 {
@@ -269,8 +269,9 @@ static void run(struct conductor *conductor, bool wake)
             step(conductor);
         if (conductor->asking)
             break;
+        agents_levels_flush(conductor->agents, clock_now_ns(conductor->clock));
         agents_settle(conductor->agents, commit(conductor));
-        /* An acknowledgement that could not be sent ended a session. */
+        /* What could not be sent ended a session. */
     } while (conductor->queued && !conductor->broken);
     conductor->running = false;
     rearm(conductor);

@@ -6,6 +6,7 @@
  *   agent_settle.c    when its messages are acknowledged
  *   agent_unanswered.c  bytes on their way to agents
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
+ *   agent_levels.c    attempts' levels on their way to the hosts
  *   agent_forget.c    names that go, and indexes that come back
  *   agent_keep.c      what is kept of a host over a restart
  */
@@ -16,6 +17,10 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
+struct placed_levels {
+    uint32_t coflow, macroflow;
+};
+
 /* An attempt that its agent is answerable for: sent there, or seen there, and not ended. */
 struct placed_attempt {
     UT_hash_handle hh;
@@ -24,6 +29,9 @@ struct placed_attempt {
     struct timer timer; /* armed until the start is answered */
     bool asked;
     bool listed; /* in the inventory that has just come in */
+    struct placed_levels told, wanted;
+    bool relabelled; /* wanted is to be told: in agent->relabelled */
+    STAILQ_ENTRY(placed_attempt) levels_link;
 };
 
 /* A message that is acknowledged when everything up to the ticket is on the disk. */
@@ -86,6 +94,11 @@ struct agent {
     uint64_t inventory_sequence; /* of the end of a parked inventory */
 
     struct placed_attempt *attempts;
+    STAILQ_HEAD(, placed_attempt) relabelled;
+    STAILQ_ENTRY(agent) relabelled_link;
+    bool in_relabelled;
+    uint64_t levels_sequence; /* of the last levels that it has not acknowledged; 0: none */
+    bool levels_awaited;      /* and they are waited for */
     duopoly_AgentCounters counters;
     duopoly_Stance stance_told; /* in this session */
     duopoly_HostState state;    /* as it said last */
@@ -124,9 +137,11 @@ struct agents {
     STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
     STAILQ_HEAD(, agent) commit; /* whose messages the disk is taking */
     uint64_t committed;
-    struct agent *levelled;          /* whose levels are in `levels` */
+    STAILQ_HEAD(, agent) relabelled; /* to whom levels are to be told */
+    uint32_t levels_awaited;         /* hosts */
+    struct timer levels_wait;
     duopoly_ControllerKeys believed; /* none: there are no keys */
-    duopoly_Envelope out, levels;
+    duopoly_Envelope out;
 };
 
 /* Why something is refused; reason NONE: it is not. */
@@ -205,7 +220,18 @@ void agent_await_no_more(struct agent *agent);
 /* Ends the resynchronisation when no inventory is awaited. */
 void agents_resync_done(struct agents *agents);
 
+/* agent_levels.c */
+/* Its attempt's new level is not told any more. */
+void agent_level_drop(struct placed_attempt *placed);
+/* The agent has acknowledged something; its session has ended. */
+void agent_levels_answered(struct agent *agent);
+void agent_levels_end(struct agent *agent);
+/* Timer: who has not acknowledged is waited for no longer. */
+void agents_levels_wait_fire(struct timer *timer, int64_t now_ns);
+
 /* agent_attempts.c */
+/* NULL: the agent is not answerable for it. */
+struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt);
 void agent_inventory_begin(struct agent *agent);
 /* What came of an inventory is not needed any more. */
 void agent_seen_drop(struct agent *agent);

@@ -33,7 +33,7 @@ static void attempt_tell(struct agent *agent, enum event_kind kind, uint64_t att
     event_tell(agent, &event);
 }
 
-static struct placed_attempt *placed_find(struct agent *agent, uint64_t attempt)
+struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt)
 {
     struct placed_attempt *placed;
     HASH_FIND(hh, agent->attempts, &attempt, sizeof(attempt), placed);
@@ -43,6 +43,7 @@ static struct placed_attempt *placed_find(struct agent *agent, uint64_t attempt)
 static void placed_remove(struct agent *agent, struct placed_attempt *placed)
 {
     timers_disarm(agent->agents->timers, &placed->timer);
+    agent_level_drop(placed);
     HASH_DEL(agent->attempts, placed);
     free(placed);
 }
@@ -87,7 +88,7 @@ static void answer_fire(struct timer *timer, int64_t now_ns)
 
 static struct placed_attempt *placed_add(struct agent *agent, uint64_t attempt)
 {
-    struct placed_attempt *placed = placed_find(agent, attempt);
+    struct placed_attempt *placed = agent_placed(agent, attempt);
     if (placed)
         return placed;
     placed = calloc(1, sizeof(*placed));
@@ -126,6 +127,7 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
     struct placed_attempt *placed = placed_add(agent, start->attempt);
     int r = placed ? 0 : -ENOMEM;
     if (r == 0) {
+        placed->told = (struct placed_levels){start->coflow_level, start->macroflow_level};
         wire_begin(&agents->out, duopoly_Envelope_start_tag)->body.start = *start;
         agents->out.body.start.inputs = n_inputs;
         agents->out.body.start.stall_ms = (uint32_t)(agents->config.fetch_stall_ns / 1000000);
@@ -139,6 +141,14 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
         placed_lose(agent, placed);
     else
         attempt_tell(agent, EVENT_ATTEMPT_LOST, start->attempt, 0, 0);
+}
+
+static struct placed_attempt *seen_add(struct agent *agent, const duopoly_AttemptState *state)
+{
+    struct placed_attempt *placed = placed_add(agent, state->attempt);
+    if (placed)
+        placed->told = (struct placed_levels){state->coflow_level, state->macroflow_level};
+    return placed;
 }
 
 static bool is_running(duopoly_AttemptPhase phase)
@@ -187,7 +197,7 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
         [duopoly_AttemptPhase_PHASE_REFUSED] = EVENT_ATTEMPT_REFUSED,
         [duopoly_AttemptPhase_PHASE_LOST] = EVENT_ATTEMPT_LOST,
     };
-    struct placed_attempt *placed = placed_find(agent, state->attempt);
+    struct placed_attempt *placed = agent_placed(agent, state->attempt);
     if (!placed && agent->agents->hooks.end_wanted(agent->agents->hooks.user, state))
         seen_tell(agent, state, ATTEMPT_COMPUTING);
     if (placed)
@@ -223,7 +233,7 @@ static void too_many_end(struct agent *agent)
 
 void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
 {
-    struct placed_attempt *placed = placed_find(agent, state->attempt);
+    struct placed_attempt *placed = agent_placed(agent, state->attempt);
     if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch)
         return;
     agent->used = true;
@@ -241,7 +251,7 @@ void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
     }
     if (HASH_COUNT(agent->attempts) >= AGENT_ATTEMPTS_MAX)
         too_many_end(agent);
-    else if (placed_add(agent, state->attempt))
+    else if (seen_add(agent, state))
         running_tell(agent, state);
 }
 
@@ -320,14 +330,12 @@ void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope)
 }
 
 /* Levels that were decided while nobody could be told. */
-static void levels_correct(struct agent *agent, const duopoly_AttemptState *state)
+static void levels_correct(struct agent *agent, uint64_t attempt)
 {
     struct agents *agents = agent->agents;
     uint32_t coflow_level, macroflow_level;
-    if (!agents->hooks.levels(agents->hooks.user, state->attempt, &coflow_level, &macroflow_level))
-        return;
-    if (coflow_level != state->coflow_level || macroflow_level != state->macroflow_level)
-        agents_level(agents, agent->host, state->attempt, coflow_level, macroflow_level);
+    if (agents->hooks.levels(agents->hooks.user, attempt, &coflow_level, &macroflow_level))
+        agents_level(agents, agent->host, attempt, coflow_level, macroflow_level);
 }
 
 static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
@@ -339,11 +347,11 @@ static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
         end_tell(agent, state);
         return;
     }
-    if (!(placed = placed_add(agent, state->attempt)))
+    if (!(placed = seen_add(agent, state)))
         return;
     placed->listed = true;
     timers_disarm(agent->agents->timers, &placed->timer);
-    levels_correct(agent, state);
+    levels_correct(agent, state->attempt);
     running_tell(agent, state);
 }
 
@@ -355,11 +363,8 @@ void agent_admit(struct agent *agent)
             agent); /* a new boot: the engine knows that nothing of the old one runs */
     agent_tell_join(agent);
     agent->inventory = INVENTORY_IN;
-    if (!agent->is_switch) {
-        for (uint32_t i = 0; i < agent->n_seen; i++)
-            seen_admit(agent, &agent->seen[i]);
-        agents_levels_flush(agent->agents);
-    }
+    for (uint32_t i = 0; !agent->is_switch && i < agent->n_seen; i++)
+        seen_admit(agent, &agent->seen[i]);
     HASH_ITER (hh, agent->attempts, placed, next) {
         if (!placed->listed)
             placed_lose(agent, placed);

@@ -89,6 +89,7 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
     agent_unanswered_drop(agent);
     HASH_DELETE(by_peer, agents->peers, agent);
     agent->open = false;
+    agent_levels_end(agent);
     agent->inventory = INVENTORY_NONE;
     agent_seen_drop(agent);
     agent_settle_drop(agent);
@@ -331,6 +332,7 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
         verdict_end(agent, verdict);
         return;
     }
+    agent_levels_answered(agent);
     if (agent->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
     bool lasts = envelope->which_body == duopoly_Envelope_attempt_state_tag ||

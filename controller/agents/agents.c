@@ -117,6 +117,7 @@ static struct agent *agent_make(struct agents *agents, const char *name)
     agent->agents = agents;
     wire_copy(agent->name, sizeof(agent->name), name);
     agent->host = ENGINE_NONE;
+    STAILQ_INIT(&agent->relabelled);
     agent->watch.fire = agent_watch_fire;
     agent->beat.fire = agent_beat_fire;
     return agent;
@@ -179,31 +180,6 @@ void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const c
     stop->requeue = requeue;
     wire_copy(stop->why, sizeof(stop->why), why);
     agent_send(agent, &agents->out, true);
-}
-
-void agents_levels_flush(struct agents *agents)
-{
-    struct agent *agent = agents->levelled;
-    agents->levelled = NULL;
-    if (agent && agent->open)
-        agent_send(agent, &agents->levels, true);
-}
-
-void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32_t coflow_level,
-                  uint32_t macroflow_level)
-{
-    struct agent *agent = agent_of_host(agents, host);
-    duopoly_Levels *levels = &agents->levels.body.levels;
-    if (!agent)
-        return;
-    if (agents->levelled != agent ||
-        levels->levels_count == sizeof(levels->levels) / sizeof(levels->levels[0])) {
-        agents_levels_flush(agents);
-        agents->levelled = agent;
-        wire_begin(&agents->levels, duopoly_Envelope_levels_tag);
-    }
-    levels->levels[levels->levels_count++] = (duopoly_AttemptLevels){
-        .attempt = attempt, .coflow_level = coflow_level, .macroflow_level = macroflow_level};
 }
 
 void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence)
@@ -346,6 +322,8 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
         return -ENOMEM;
     }
     agents->resync.fire = resync_fire;
+    agents->levels_wait.fire = agents_levels_wait_fire;
+    STAILQ_INIT(&agents->relabelled);
     *ret_agents = agents;
     return 0;
 }
@@ -382,6 +360,8 @@ void agent_remove(struct agent *agent)
         STAILQ_REMOVE(&agents->settle, agent, agent, settle_link);
     if (agent->committing)
         STAILQ_REMOVE(&agents->commit, agent, agent, commit_link);
+    if (agent->in_relabelled)
+        STAILQ_REMOVE(&agents->relabelled, agent, agent, relabelled_link);
     agent_free(agent);
 }
 
@@ -395,6 +375,7 @@ void agents_destroy(struct agents *agents)
     for (uint32_t i = 0; i < agents->n; i++)
         agent_free(agents->order[i]);
     timers_disarm(agents->timers, &agents->resync);
+    timers_disarm(agents->timers, &agents->levels_wait);
     free(agents->order);
     free(agents->hosts);
     free(agents->host_order);

@@ -131,10 +131,12 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
 /* To a host without a session the others are not sent: its next inventory brings them up again. */
 void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const char *why,
                  uint32_t grace_ms, bool requeue);
-/* Levels of one host are gathered into one message until agents_levels_flush. */
+/* An attempt's levels are to be others. Those of all hosts are gathered until agents_levels_flush:
+ * one message a host, and none while a host that was sent some has not acknowledged them, for
+ * `silent` at most; meanwhile the newest levels of each attempt count. */
 void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32_t coflow_level,
                   uint32_t macroflow_level);
-void agents_levels_flush(struct agents *agents);
+void agents_levels_flush(struct agents *agents, int64_t now_ns);
 void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence);
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 
@@ -214,8 +216,11 @@ struct agents_counters {
     uint64_t duplicates, gaps, old_epochs, nonsense;
     uint64_t malformed, ignored_kinds;
     uint64_t starts_asked, starts_lost;
-    uint64_t forgotten;            /* names */
-    uint64_t sources_unknown;      /* words on sources whose address is no host's */
-    uint64_t refused[AGENT_KINDS]; /* by kind */
+    uint64_t forgotten;                  /* names */
+    uint64_t levels_rounds, levels_told; /* relabellings that were sent, and levels in them */
+    uint64_t levels_merged;              /* that were replaced before they were sent */
+    uint64_t levels_late;                /* hosts that did not acknowledge in time */
+    uint64_t sources_unknown;            /* words on sources whose address is no host's */
+    uint64_t refused[AGENT_KINDS];       /* by kind */
 };
 const struct agents_counters *agents_counters(const struct agents *agents);

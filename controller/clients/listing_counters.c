@@ -82,6 +82,10 @@ static void sessions_tell(struct telling *telling, const struct agents_counters 
     tell(telling, "messages.ignored_kinds", c->ignored_kinds);
     tell(telling, "starts.asked", c->starts_asked);
     tell(telling, "starts.lost", c->starts_lost);
+    tell(telling, "levels.rounds", c->levels_rounds);
+    tell(telling, "levels.told", c->levels_told);
+    tell(telling, "levels.merged", c->levels_merged);
+    tell(telling, "levels.late", c->levels_late);
     tell(telling, "hosts.forgotten", c->forgotten);
     tell(telling, "sources.unknown", c->sources_unknown);
     tell_kinds(telling, "refused", c->refused);

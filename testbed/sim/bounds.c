@@ -118,7 +118,8 @@ struct server {
 
 static int by_release(const void *a, const void *b, void *jobs)
 {
-    const struct served *all = jobs, *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+    const struct served *all = jobs, *x = &all[*(const uint32_t *)a],
+                        *y = &all[*(const uint32_t *)b];
     return (x->released_s > y->released_s) - (x->released_s < y->released_s);
 }
 
@@ -173,8 +174,8 @@ static int add_slots(const struct cluster *c, const struct least *least, size_t 
                      struct served *jobs, double *ret_sum_s)
 {
     for (size_t i = 0; i < n; i++)
-        jobs[i] = (struct served){.released_s = least[i].arrival_s,
-                                  .work_s = least[i].slot_s / c->slots};
+        jobs[i] =
+            (struct served){.released_s = least[i].arrival_s, .work_s = least[i].slot_s / c->slots};
     int r = serve(jobs, n);
     *ret_sum_s = 0;
     for (size_t i = 0; !r && i < n; i++)

@@ -60,6 +60,13 @@ static inline int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
     if (e->which_body == duopoly_Envelope_start_tag ||
         e->which_body == duopoly_Envelope_ask_attempt_tag)
         line_add(world.sent, "(%d)", (int)e->body.start.attempt);
+    for (pb_size_t i = 0;
+         e->which_body == duopoly_Envelope_levels_tag && i < e->body.levels.levels_count && i < 4;
+         i++)
+        line_add(world.sent, "%c%d:%d", i ? ',' : '(', (int)e->body.levels.levels[i].attempt,
+                 (int)e->body.levels.levels[i].coflow_level);
+    if (e->which_body == duopoly_Envelope_levels_tag)
+        line_add(world.sent, e->body.levels.levels_count > 4 ? "...)" : ")");
     if (e->which_body == duopoly_Envelope_welcome_tag)
         world.welcome = e->body.welcome;
     line_add(world.sent, e->sequence ? "#%d " : " ", (int)e->sequence);
@@ -196,6 +203,7 @@ static inline void until(int64_t now_ns)
 {
     world.now_ns = now_ns;
     timers_run(&world.timers, now_ns);
+    agents_levels_flush(world.agents, world.now_ns);
     agents_settle(world.agents, world.ticket);
 }
 
@@ -210,6 +218,7 @@ static inline duopoly_Envelope *message(uint64_t peer, pb_size_t kind, bool numb
 static inline void deliver(uint64_t peer)
 {
     agents_message(world.agents, world.now_ns, peer, NULL, &world.envelope);
+    agents_levels_flush(world.agents, world.now_ns);
     agents_settle(world.agents, world.ticket);
 }
 

@@ -70,8 +70,9 @@ static void test_the_least_remaining_goes_first(void **state)
 {
     (void)state;
     struct workload_job jobs[] = {
-        job_of("{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
-               "[3000000,3000000]}]}]}"),
+        job_of(
+            "{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
+            "[3000000,3000000]}]}]}"),
         job_of("{\"id\":2,\"arrival_ms\":1000,\"stages\":[{\"tasks\":1},{\"tasks\":1,\"parents\":[{"
                "\"stage\":0,\"sums\":[2000000]}]}]}")};
     struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
@@ -85,25 +86,26 @@ static void test_some_alone_some_pooled(void **state)
 {
     (void)state;
     struct workload_job jobs[] = {
-        job_of("{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
-               "[4000000,4000000]}]}]}"),
+        job_of(
+            "{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
+            "[4000000,4000000]}]}]}"),
         job_of("{\"id\":2,\"stages\":[{\"tasks\":1},{\"tasks\":1,\"compute_ms\":9000,\"parents\":[{"
                "\"stage\":0,\"sums\":[1000000]}]}]}"),
-        job_of("{\"id\":3,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
-               "[4000000,4000000]}]}]}")};
+        job_of(
+            "{\"id\":3,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
+            "[4000000,4000000]}]}]}")};
     struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
     /* links: 9.5 + 4.5 + 8.5; with the second alone: 10 + 4 + 8; slots: 4 + 8 + 13 */
-    expect_all(&config, jobs, 3,
-               (struct bounds){18 / 3., 22.5 / 3, 22.5 / 3, 25 / 3., 25 / 3.});
+    expect_all(&config, jobs, 3, (struct bounds){18 / 3., 22.5 / 3, 22.5 / 3, 25 / 3., 25 / 3.});
 }
 
 /* A pipelined task receives and computes at once: 3 s, and ends with its parent at the earliest. */
 static void test_pipelined(void **state)
 {
     (void)state;
-    struct workload_job job =
-        job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"compute_ms\":5000},{\"tasks\":1,\"compute_ms\":"
-               "3000,\"parents\":[{\"stage\":0,\"edge\":\"pipelined\",\"sums\":[2000000]}]}]}");
+    struct workload_job job = job_of(
+        "{\"id\":1,\"stages\":[{\"tasks\":1,\"compute_ms\":5000},{\"tasks\":1,\"compute_ms\":"
+        "3000,\"parents\":[{\"stage\":0,\"edge\":\"pipelined\",\"sums\":[2000000]}]}]}");
     struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
     expect_all(&config, &job, 1, (struct bounds){5, 1, 5, 4, 5});
 }
@@ -112,9 +114,9 @@ static void test_pipelined(void **state)
 static void test_links_of_their_own(void **state)
 {
     (void)state;
-    struct workload_job job =
-        job_of("{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
-               "[3000000,3000000]}]}]}");
+    struct workload_job job = job_of(
+        "{\"id\":1,\"stages\":[{\"tasks\":1},{\"tasks\":2,\"parents\":[{\"stage\":0,\"sums\":"
+        "[3000000,3000000]}]}]}");
     struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
     config.own_links = "h0.up=4Mbps,h0.down=16Mbps";
     expect_all(&config, &job, 1, (struct bounds){4, 4, 4, 1.5, 4});
@@ -143,8 +145,8 @@ static struct workload_job random_job(size_t number, uint64_t arrival_ms, uint64
         at += sprintf(line + at, "%s{\"tasks\":%u,\"compute_ms\":%u", s ? "," : "", tasks,
                       (uint32_t)(test_random(seed) % 1500));
         if (s) {
-            at += sprintf(line + at, ",\"parents\":[{\"stage\":%u,\"edge\":\"%s\",\"sums\":[", s - 1,
-                          test_random(seed) % 4 ? "barrier" : "pipelined");
+            at += sprintf(line + at, ",\"parents\":[{\"stage\":%u,\"edge\":\"%s\",\"sums\":[",
+                          s - 1, test_random(seed) % 4 ? "barrier" : "pipelined");
             at += put_sums(line + at, tasks, seed);
             at += sprintf(line + at, "]}]");
         }
@@ -158,7 +160,8 @@ static void check_policies(const struct workload_job *jobs, size_t n, uint64_t *
                            double *closest)
 {
     double jct_s[JOBS];
-    uint32_t hosts = 6 + (uint32_t)(test_random(seed) % 3), slots = 1 + (uint32_t)(test_random(seed) % 3);
+    uint32_t hosts = 6 + (uint32_t)(test_random(seed) % 3),
+             slots = 1 + (uint32_t)(test_random(seed) % 3);
     for (const struct preset *p = presets; p->name; p++) {
         struct run_config config = config_of(p->name, hosts, slots, 8 * UNIT);
         config.local_free = false;

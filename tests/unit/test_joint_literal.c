@@ -8,7 +8,8 @@
 __extension__ typedef unsigned __int128 wide;
 
 enum rule { OWN, EARLIER, KEPT, RESERVED, OPEN, RULES };
-static uint64_t closed[RULES], places[8], levels_shared, relabelled, long_starts, overdue_go;
+static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
+    overdue_go;
 
 static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
 {
@@ -365,6 +366,63 @@ static void check_levels(struct model *m, struct m_job *const *jobs)
     }
 }
 
+/* What the jobs' attempts that receive had at the end of the last step; UINT64_MAX: none. */
+static struct {
+    uint64_t job, level;
+} labels[M_JOBS];
+
+static uint64_t label_of(uint64_t job)
+{
+    for (int i = 0; i < M_JOBS; i++)
+        if (labels[i].job == job)
+            return labels[i].level;
+    return UINT64_MAX;
+}
+
+static uint64_t level_now(const struct model *m, const struct m_job *j)
+{
+    for (int k = 0; k < M_ATTEMPTS; k++) {
+        const struct m_attempt *a = &m->attempt[k];
+        struct attempt_view view;
+        if (a->number && !a->orphan && a->job == j->number && a->receiving &&
+            j->stage[a->stage].task[a->task].bytes &&
+            engine_attempt(m->script.engine, a->number, &view) == 0)
+            return view.coflow_level;
+    }
+    return UINT64_MAX;
+}
+
+/* Labels are lazy: where the last ones still are in order and nobody begins to receive, nobody is
+ * told another. */
+static void check_lazy(const struct model *m, struct m_job *const *jobs)
+{
+    uint64_t last = m->config.coflow.levels - 1, before = 0, place = 0, changes = 0;
+    bool needed = false;
+    for (size_t i = 0; i < m->script.decisions.n; i++) {
+        const struct decision *d = &m->script.decisions.at[i];
+        changes += d->kind == DECISION_LEVEL && d->reason == REASON_RANK;
+        /* A job may have begun to receive and ended within the step, or the other way round. */
+        needed |= d->kind == DECISION_START || d->reason == REASON_ADOPTED;
+    }
+    for (int i = 0; jobs[i]; i++) {
+        uint64_t old = label_of(jobs[i]->number);
+        if (level_now(m, jobs[i]) == UINT64_MAX)
+            continue;
+        needed |= old == UINT64_MAX ||
+                  (place && old <= before && !(old == last && before == last && place > last));
+        before = old;
+        place++;
+    }
+    assert_true(needed || !changes);
+    unchanged += !needed && place > 1;
+    relabelled += changes;
+    memset(labels, 0, sizeof(labels));
+    for (int i = 0; jobs[i]; i++) {
+        labels[i].job = jobs[i]->number;
+        labels[i].level = level_now(m, jobs[i]);
+    }
+}
+
 static void judge_end(struct model *m)
 {
     struct m_job *jobs[M_JOBS + 1];
@@ -375,9 +433,7 @@ static void judge_end(struct model *m)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
             assert_true(!m_stage_ready(jobs[i], s) || !m_times(m, jobs[i]->stage[s].demand));
     check_levels(m, jobs);
-    for (size_t i = 0; i < m->script.decisions.n; i++)
-        relabelled += m->script.decisions.at[i].kind == DECISION_LEVEL &&
-                      m->script.decisions.at[i].reason == REASON_RANK;
+    check_lazy(m, jobs);
 }
 
 static const struct m_judge judge = {judge_start, judge_end};
@@ -402,6 +458,7 @@ static uint64_t run(int i, uint64_t *stream)
     strcpy(config.turn, i % 4 ? "srpt" : "fair");
     strcpy(config.place, "joint");
     strcpy(config.network, "rank");
+    memset(labels, 0, sizeof(labels));
     model_begin(&m, &config, test_random(stream));
     m.judge = &judge;
     m.bps = rates[i % 3];
@@ -427,6 +484,7 @@ static const char *unneeded(void)
            : overdue_go < 3     ? "a reserved slot for what was held for hold_max"
            : levels_shared < 20 ? "the last level is shared"
            : relabelled < 100   ? "labels anew"
+           : unchanged < 100    ? "labels that hold"
                                 : NULL;
 }
 
