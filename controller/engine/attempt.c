@@ -169,6 +169,7 @@ static void tell_moved(struct engine *engine, struct task *task, struct attempt 
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving)
 {
     attempt->receiving = receiving;
+    attempt->host->downlink_ours |= receiving;
     for (int order = 0; order < ORDERS; order++) {
         struct sorted_key key = {attempt->bytes[order], attempt->number, 0};
         if (receiving)

@@ -436,7 +436,8 @@ void cluster_forget(struct engine *engine, const struct event *event)
     engine->joined -= host->joined;
     host->joined = host->silent = host->lost = host->draining = false;
     host->generation = 0;
-    host->downlink_permille = 0;
+    host->downlink_permille = host->foreign_permille = 0;
+    host->downlink_ours = false;
     describe(engine, host, &gone);
     congestion_follow_hosts(engine);
     host_touch(engine, host);
@@ -468,6 +469,14 @@ void cluster_drain(struct engine *engine, const struct event *event)
     estimate_follow_cluster(engine);
 }
 
+static void report_downlink(struct host *host, uint32_t permille)
+{
+    host->downlink_permille = permille;
+    if (!host->downlink_ours || permille < host->foreign_permille)
+        host->foreign_permille = permille;
+    host->downlink_ours = host->receiving[ORDER_COFLOW].n > 0;
+}
+
 void cluster_load(struct engine *engine, const struct event *event)
 {
     struct host *host = cluster_host(engine, event->host_load.host);
@@ -478,7 +487,7 @@ void cluster_load(struct engine *engine, const struct event *event)
     if (event->host_load.resource == LOAD_UPLINK)
         congestion_report(engine, host, event->host_load.permille);
     else if (event->host_load.resource == LOAD_DOWNLINK)
-        host->downlink_permille = event->host_load.permille;
+        report_downlink(host, event->host_load.permille);
 }
 
 void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,

@@ -12,7 +12,8 @@ struct shape_record {
 struct host_record {
     uint32_t host;
     bool joined, silent, lost, draining;
-    uint32_t uplink_permille, downlink_permille;
+    uint32_t uplink_permille, downlink_permille, foreign_permille;
+    bool downlink_ours;
     uint64_t tie_draws;
 };
 DUMP_FITS(struct shape_record);
@@ -36,6 +37,8 @@ static int load_host(struct engine *engine, const void *object, struct err *err)
     cluster_restore(engine, host, record->silent, record->lost, record->draining,
                     record->uplink_permille);
     host->downlink_permille = record->downlink_permille;
+    host->foreign_permille = record->foreign_permille;
+    host->downlink_ours = record->downlink_ours;
     host->tie_draws = record->tie_draws - 1;
     host_draw_tie(engine, host);
     host_touch(engine, host);
@@ -52,7 +55,9 @@ const struct dump_kind cluster_kinds[] = {
                {F(host_record, host, U32), F(host_record, joined, BOOL),
                 F(host_record, silent, BOOL), F(host_record, lost, BOOL),
                 F(host_record, draining, BOOL), F(host_record, uplink_permille, U32),
-                F(host_record, downlink_permille, U32), F(host_record, tie_draws, U64)}},
+                F(host_record, downlink_permille, U32), F(host_record, tie_draws, U64),
+                FIELD_ADDED(host_record, foreign_permille, U32),
+                FIELD_ADDED(host_record, downlink_ours, BOOL)}},
               load_host},
     {{0}, NULL},
 };
@@ -91,6 +96,8 @@ void cluster_dump_host(struct dumper *d, const struct host *host)
         .uplink_permille = host->uplink_permille,
         .downlink_permille = host->downlink_permille,
         .tie_draws = host->tie_draws,
+        .foreign_permille = host->foreign_permille,
+        .downlink_ours = host->downlink_ours,
     };
     dump_record(d, &cluster_kinds[HOST].kind, &record);
     source_dump_reach(d, host);

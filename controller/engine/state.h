@@ -238,6 +238,9 @@ struct host {
     bool joined, silent, lost, draining;
     uint64_t uplink_bps, downlink_bps;
     uint32_t uplink_permille, downlink_permille;
+    uint32_t foreign_permille; /* of the downlink, by others than our attempts: what was reported
+                                  when none had received since the report before, or less since */
+    bool downlink_ours;        /* an attempt has received since the last report */
     uint32_t n_units, running;
     struct unit *units;
     uint64_t tie_draws, tie; /* a random place among equals, drawn anew at each start here */

@@ -25,7 +25,7 @@ const char run_setup_usage[] =
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
-    "      [--copies TIMES|none]";
+    "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
@@ -248,6 +248,25 @@ static int set_stragglers(struct run_setup *s, const char *value, struct err *er
     return faults_read_stragglers(&s->faults, value, err);
 }
 
+static int set_foreign(struct run_setup *s, const char *value, struct err *err)
+{
+    struct run_foreign f = {.up = true, .down = true};
+    char where[8] = "";
+    int n = 0;
+    if (sscanf(value, "%lf/%lf%n/%4[a-z]%n", &f.share, &f.part, &n, where, &n) >= 2) {
+        f.up = strcmp(where, "down") != 0;
+        f.down = strcmp(where, "up") != 0;
+    }
+    if (!n || value[n] || !(f.share >= 0 && f.share <= .99) || !(f.part >= 0 && f.part <= 1) ||
+        (*where && f.up && f.down))
+        return err_set(err, EINVAL,
+                       "--foreign takes the share of a link that others take (0 to 0.99), the part "
+                       "of the hosts, and /up or /down for one direction (0.5/0.34/down), not '%s'",
+                       value);
+    s->foreign = f;
+    return 0;
+}
+
 static int set_copies(struct run_setup *s, const char *value, struct err *err)
 {
     s->copy_after = 0;
@@ -270,37 +289,24 @@ static int (*const setters[])(struct run_setup *, const char *,
                                                set_estimate_error, set_oversubscription,
                                                set_spines,         set_report_delay,
                                                set_decision_delay, set_failures,
-                                               set_stragglers,     set_copies};
+                                               set_stragglers,     set_copies,
+                                               set_foreign};
 
-const char *const run_setup_options[] = {"trace",
-                                         "workload",
-                                         "policy",
-                                         "turn",
-                                         "place",
-                                         "network",
-                                         "servers",
-                                         "slots",
-                                         "racks",
-                                         "levels",
-                                         "link",
-                                         "map-mb",
-                                         "compute",
-                                         "load",
-                                         "jobs",
-                                         "seed",
-                                         "local",
-                                         "hold-max",
-                                         "congested",
-                                         "maps",
-                                         "estimate-error",
-                                         "oversubscription",
-                                         "spines",
-                                         "report-delay",
-                                         "decision-delay",
-                                         "failures",
-                                         "stragglers",
-                                         "copies",
-                                         NULL};
+const char *const run_setup_options[] = {"trace",          "workload",
+                                         "policy",         "turn",
+                                         "place",          "network",
+                                         "servers",        "slots",
+                                         "racks",          "levels",
+                                         "link",           "map-mb",
+                                         "compute",        "load",
+                                         "jobs",           "seed",
+                                         "local",          "hold-max",
+                                         "congested",      "maps",
+                                         "estimate-error", "oversubscription",
+                                         "spines",         "report-delay",
+                                         "decision-delay", "failures",
+                                         "stragglers",     "copies",
+                                         "foreign",        NULL};
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
@@ -587,6 +593,7 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     config.faults = s->faults;
     config.faults.seed = convert.seed;
     config.copy_after = s->copy_after;
+    config.foreign = s->foreign;
     engine->seed = convert.seed;
     engine->epoch = 1;
     engine->mode_dwell_ns = 0;

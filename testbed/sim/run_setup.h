@@ -32,7 +32,8 @@ struct run_setup {
     double oversubscription; /* leaf-spine, ≥ 1 */
     int64_t report_delay_ns, decision_delay_ns;
     struct faults_config faults; /* its seed is convert.seed */
-    double copy_after;           /* 0: no copies */
+    struct run_foreign foreign;
+    double copy_after; /* 0: no copies */
     bool local_network;
 };
 

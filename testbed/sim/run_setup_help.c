@@ -38,6 +38,8 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"stragglers", "SHARE/TIMES: share of the attempts that compute TIMES as long (none)"},
     {"copies", "TIMES|none: a second attempt when one has computed TIMES as long as it should, in "
                "a slot that was left free (none)"},
+    {"foreign", "SHARE/PART[/up|/down]: others take SHARE of the rate of the links of PART of the "
+                "hosts, before ours, in one direction or both (none)"},
     {0},
 };
 

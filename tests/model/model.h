@@ -34,7 +34,8 @@ struct m_host {
     uint32_t labels; /* index into m_labels */
     uint32_t n_units;
     int64_t slots[M_UNITS], mem[M_UNITS];
-    uint32_t permille;
+    uint32_t permille, foreign;
+    bool ours; /* some attempt has received since the downlink's last report */
 };
 struct m_task {
     enum { M_IDLE, M_RUNNING, M_DONE } state;

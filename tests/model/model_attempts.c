@@ -133,4 +133,5 @@ void m_seen(struct model *m)
     }
     m_set_sizes(a, &of->stage[s], false);
     a->receiving = a->state != ATTEMPT_COMPUTING && m_remote_bytes(m, of, s, t, host, false) > 0;
+    m->host[host].ours |= a->receiving;
 }

@@ -148,6 +148,15 @@ void m_drain(struct model *m, uint32_t host)
     m->host[host].draining = !m->host[host].draining;
 }
 
+static void report_downlink(struct model *m, uint32_t host, uint32_t permille)
+{
+    struct m_host *h = &m->host[host];
+    uint64_t smallest;
+    if (!h->ours || permille < h->foreign)
+        h->foreign = permille;
+    h->ours = m_receiving_on(m, host, M_COFLOW, &smallest) > 0;
+}
+
 void m_load(struct model *m, uint32_t host)
 {
     static const uint32_t levels[] = {0, 500, 799, 800, 850, 900, 901, 1000};
@@ -159,5 +168,7 @@ void m_load(struct model *m, uint32_t host)
     e->host_load.permille = levels[m_random(m, m_random(m, 2) ? 8 : 3)];
     if (e->host_load.resource == LOAD_UPLINK)
         m->host[host].permille = e->host_load.permille;
+    else
+        report_downlink(m, host, e->host_load.permille);
     m_congestion(m);
 }

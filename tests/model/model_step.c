@@ -175,6 +175,7 @@ static void m_apply_start(struct model *m, const struct decision *d)
     a->mem = s->demand.mem;
     m_set_sizes(a, s, block);
     a->receiving = remote > 0;
+    m->host[d->start.host].ours |= a->receiving;
     m_take_block(m, a, block);
     assert_int_equal(d->start.input_bytes, remote);
     m_check_levels(m, d, a);

@@ -21,7 +21,7 @@ static bool is_sooner(const struct model *m, const struct m_job *a, const struct
 
 struct found {
     const struct m_task *task; /* NULL: none */
-    uint32_t stage, index, host, earlier, receivers;
+    uint32_t stage, index, host, earlier, receivers, foreign;
     uint64_t outputs;
 };
 
@@ -79,6 +79,7 @@ static enum rule rule_of(struct model *m, const struct m_job *first, const struc
         longs += other && other->stage[a->stage].task[a->task].bytes > link_bytes(m, 15000);
     }
     f->outputs = outputs_on(j, f->host);
+    f->foreign = m->host[f->host].foreign;
     if (own)
         return OWN;
     if (f->earlier && !(f->earlier == 1 && free > r + 1))
@@ -99,6 +100,8 @@ static bool is_better(const struct found *a, const struct found *b)
 {
     if (a->earlier != b->earlier)
         return a->earlier < b->earlier;
+    if (a->foreign / 250 != b->foreign / 250)
+        return a->foreign / 250 < b->foreign / 250;
     if (a->outputs != b->outputs)
         return a->outputs > b->outputs;
     return a->receivers < b->receivers;

@@ -111,6 +111,14 @@ static void test_wrong_arguments_get_one_sentence(void **state)
          "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
          "they compute (0.05/8), not '5'\n"},
         {"run --copies 0.5", "duopoly-sim: --copies takes a number from 1 to 1000, not '0.5'\n"},
+        {"run --foreign half",
+         "duopoly-sim: --foreign takes the share of a link that others take (0 to 0.99), the part "
+         "of "
+         "the hosts, and /up or /down for one direction (0.5/0.34/down), not 'half'\n"},
+        {"run --foreign 0.5/0.3/left",
+         "duopoly-sim: --foreign takes the share of a link that others take (0 to 0.99), the part "
+         "of "
+         "the hosts, and /up or /down for one direction (0.5/0.34/down), not '0.5/0.3/left'\n"},
         {"run --trace x --json --csv", "duopoly-sim: give --json or --csv, not both\n"},
         {"compare", "duopoly-sim: give --trace FILE or --workload FILE\n"},
         {"compare --trace x --seeds few",

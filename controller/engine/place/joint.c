@@ -15,8 +15,10 @@
  *   half as long, more than r are free. Where computing is slow, slots are what is short. Not for
  *   what has waited for hold_max: from then on no slot is kept from it for others, and it waits
  *   only for links in use and within the slots that long transfers have.
- *   Of those hosts: fewest receivers of earlier jobs, most outputs of its own job, fewest
- *   receivers, fewest tasks, lowest index.
+ *   Of those hosts: fewest receivers of earlier jobs, least traffic of others on the downlink (in
+ *   quarters of its rate), most outputs of its own job, fewest receivers, fewest tasks, lowest
+ *   index. (To close hosts with traffic of others to later jobs, or to long transfers, costs more
+ *   than it brings: what such a link still carries is wanted.)
  * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
  * bytes are bytes by the mean rate of the links of hosts that are up.
  *
@@ -169,10 +171,18 @@ static uint32_t outputs_on(const struct job *job, const struct host *host)
     return node ? container_of(node, struct output_host, by_host)->outputs : 0;
 }
 
+/* WHY quarters: every link carries a little that is not ours. */
+static uint32_t foreign_quarters(const struct host *host)
+{
+    return host->foreign_permille / 250;
+}
+
 static bool is_better(const struct offer *a, const struct offer *b)
 {
     if (a->earlier != b->earlier)
         return a->earlier < b->earlier;
+    if (foreign_quarters(a->host) != foreign_quarters(b->host))
+        return foreign_quarters(a->host) < foreign_quarters(b->host);
     if (a->outputs != b->outputs)
         return a->outputs > b->outputs;
     if (a->receivers != b->receivers)

@@ -3,6 +3,7 @@
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,14 @@ enum { FAILURES_PER_JOB_MAX = 1000 };
  * reached. */
 #define LATEST_NS (INT64_C(1) << 53)
 
+/* Of what is ours to use, as per mille of the whole link. */
 static int report_load(struct run *run, uint32_t host, uint32_t per_mille)
 {
-    struct event e = {.kind = EVENT_HOST_LOAD};
     if (run->hosts && run->hosts[host].down)
         return 0;
-    e.host_load.host = host;
-    e.host_load.resource = LOAD_UPLINK;
-    e.host_load.permille = per_mille;
+    double share = run_foreign_share(run->config, host);
+    struct event e =
+        hosts_load(host, LOAD_UPLINK, (uint32_t)lround(per_mille * (1 - share) + 1000 * share));
     return run_report(run, &e);
 }
 
@@ -174,10 +175,11 @@ static int join_hosts(struct run *run)
         hosts_describe(run, &e);
         e.host_join.units = (struct u64s){run->vector, ENGINE_RESOURCES};
         int r = run_step(run, &e, 1);
+        r = r ? r : hosts_report_foreign(run, h);
         if (r)
             return r;
     }
-    return 0;
+    return run->n_events ? run_step(run, run->events, run->n_events) : 0;
 }
 
 /* D-CLAS has a table of its own. */
@@ -250,6 +252,30 @@ static int open_coflows(struct run *run)
                                                               : run_out_of_memory(run);
 }
 
+static bool is_foreign(const struct run_config *c, uint32_t host)
+{
+    const struct run_foreign *f = &c->foreign;
+    return f->share > 0 && floor((host + 1) * f->part + 1e-9) > floor(host * f->part + 1e-9);
+}
+
+double run_foreign_share(const struct run_config *c, uint32_t link)
+{
+    bool up = link < c->hosts, down = !up && link < 2 * c->hosts;
+    bool foreign = (up && c->foreign.up) || (down && c->foreign.down);
+    return foreign && is_foreign(c, link % c->hosts) ? c->foreign.share : 0;
+}
+
+static int add_foreign(const struct run_config *c, struct topology *t, struct err *err)
+{
+    int r = 0;
+    for (uint32_t link = 0; !r && link < 2 * c->hosts; link++) {
+        double share = run_foreign_share(c, link);
+        if (share > 0)
+            r = topology_set_link(t, link, topology_link_bytes_s(t, link) * (1 - share), err);
+    }
+    return r;
+}
+
 int run_topology(const struct run_config *c, struct topology *ret_topology, struct err *err)
 {
     double link_bytes_s = (double)c->link_bps / 8;
@@ -257,7 +283,8 @@ int run_topology(const struct run_config *c, struct topology *ret_topology, stru
                                                 link_bytes_s, c->spines ? c->spines : 1,
                                                 c->oversubscription, !c->spines, err)
                      : topology_init_switch(ret_topology, c->hosts, link_bytes_s, err);
-    return r || !c->own_links ? r : own_links_read(ret_topology, c->own_links, err);
+    r = r || !c->own_links ? r : own_links_read(ret_topology, c->own_links, err);
+    return r ? r : add_foreign(c, ret_topology, err);
 }
 
 static int open_run(struct run *run)

@@ -68,11 +68,20 @@ struct run_links {
     double nothing; /* where none is, and no task is ready */
 };
 
+/* Traffic that is not ours: it takes `share` of the rate of some hosts' links before anything else,
+ * so many of all hosts', spread evenly. The engine is told the full rates, and reports count it. */
+struct run_foreign {
+    double share; /* 0…1, less than 1; 0: none */
+    double part;  /* of the hosts, 0…1 */
+    bool up, down;
+};
+
 struct run_config {
     struct engine_config engine;
-    uint32_t hosts, slots;   /* of each host; ≥ 1 */
-    uint64_t link_bps;       /* of each uplink and downlink */
-    const char *own_links;   /* those that differ (own_links.h; borrowed); NULL: none */
+    uint32_t hosts, slots; /* of each host; ≥ 1 */
+    uint64_t link_bps;     /* of each uplink and downlink */
+    const char *own_links; /* those that differ (own_links.h; borrowed); NULL: none */
+    struct run_foreign foreign;
     uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
     uint32_t spines;         /* leaf-spine: 0: spread over all ideally, else ECMP over so many */
     double oversubscription; /* leaf-spine: ≥ 1 */

@@ -152,19 +152,37 @@ static int host_down(struct run *run, uint32_t h)
     return r ? r : set_timer(run, h, TIMER_LOST, HOST_LOST_NS);
 }
 
+struct event hosts_load(uint32_t host, enum host_load_resource resource, uint32_t per_mille)
+{
+    struct event load = {.kind = EVENT_HOST_LOAD};
+    load.host_load.host = host;
+    load.host_load.resource = resource;
+    load.host_load.permille = per_mille;
+    return load;
+}
+
+int hosts_report_foreign(struct run *run, uint32_t h)
+{
+    const struct run_config *c = run->config;
+    struct event up = hosts_load(h, LOAD_UPLINK, (uint32_t)lround(1000 * run_foreign_share(c, h))),
+                 down = hosts_load(h, LOAD_DOWNLINK,
+                                   (uint32_t)lround(1000 * run_foreign_share(c, c->hosts + h)));
+    int r = up.host_load.permille ? run_report(run, &up) : 0;
+    return r || !down.host_load.permille ? r : run_report(run, &down);
+}
+
 static int host_up(struct run *run, uint32_t h)
 {
     struct run_host *host = &run->hosts[h];
-    struct event join = {.kind = EVENT_HOST_JOIN}, load = {.kind = EVENT_HOST_LOAD};
+    struct event join = {.kind = EVENT_HOST_JOIN}, load = hosts_load(h, LOAD_UPLINK, 0);
     host->down = false;
     host->generation++;
     run_watch(run, RUN_HOST_UP, NULL, h);
     join.host_join.host = h;
     join.host_join.generation = host->generation;
-    load.host_load.host = h;
-    load.host_load.resource = LOAD_UPLINK;
     int r = run_report(run, &join);
     r = r ? r : run_report(run, &load);
+    r = r ? r : hosts_report_foreign(run, h);
     for (struct run_attempt *a = run->live; a && !r; a = a->hh.next)
         if (a->phase == PHASE_RECEIVING)
             r = resume_blocks(run, a);
@@ -180,7 +198,8 @@ static void clear_timers(struct run *run, uint32_t host)
 
 static uint64_t link_bps(const struct run *run, uint32_t link)
 {
-    return (uint64_t)llround(topology_link_bytes_s(&run->topology, link) * 8);
+    double bytes_s = topology_link_bytes_s(&run->topology, link);
+    return (uint64_t)llround(bytes_s * 8 / (1 - run_foreign_share(run->config, link)));
 }
 
 void hosts_describe(const struct run *run, struct event *event)

@@ -264,6 +264,11 @@ int hosts_take(struct run *run);
 void hosts_deliver(struct run *run, struct event *event);
 /* What a join tells of the host's links. */
 void hosts_describe(const struct run *run, struct event *event);
+struct event hosts_load(uint32_t host, enum host_load_resource resource, uint32_t per_mille);
+/* What its links carry of others, if anything. */
+int hosts_report_foreign(struct run *run, uint32_t h);
+/* The share of a link that others take. */
+double run_foreign_share(const struct run_config *config, uint32_t link);
 bool hosts_any_down(const struct run *run);
 
 /* In run_copies.c. */
