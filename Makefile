@@ -223,6 +223,13 @@ $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call
 bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which targets are missed
 	$(BUILD)/bench-mcmf
 
+$(BUILD)/bench-engine: $(BUILD)/obj/tests/bench/engine_main.o $(call archive,model) $(call archive,engine) $(call archive,mincost) $(call archive,lib)
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
+
+.PHONY: bench-engine
+bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a step and growth under duopoly and joint, misses marked (two minutes)
+	$(BUILD)/bench-engine $(STEPS)
+
 .PHONY: bench-live
 bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches on this machine beside their bars, misses marked (root, 6 minutes; PARTS= names some)
 	@$(MAKE) -s --no-print-directory programs

@@ -43,7 +43,7 @@ bool locality_is_even(const struct engine *engine, const struct job *job)
 uint64_t locality_placed(const struct engine *engine, const struct job *job,
                          const struct host *host)
 {
-    if (!locality_is_even(engine, job))
+    if (!locality_is_even(engine, job) || (!job->outputs.n && !job->n_running))
         return 0;
     struct sorted_key key = {host->index, 0, 0};
     struct sorted_node *node = sorted_find(&job->outputs, key);
@@ -514,8 +514,46 @@ static struct bucket *first_waiting(struct engine *engine, const struct shape *s
     return best;
 }
 
+/* Some map of the bucket waits on a host with room. Adds to the looks that this took. */
+static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
+{
+    const struct shape *shape = bucket->shape;
+    bool hosts = shape->local_hosts.n < bucket->locals.n, found = false;
+    struct sorted_node *node = sorted_first(hosts ? &shape->local_hosts : &bucket->locals);
+    for (; node && !found; node = sorted_next(node)) {
+        const struct local_maps *local =
+            hosts
+                ? find_local(bucket, container_of(node, struct host_shape, local_host)->host->index)
+                : container_of(node, struct local_maps, by_host);
+        ++*looks;
+        found = local && local->waiting.in && host_fits(local);
+    }
+    return found;
+}
+
+/* Asks the jobs in their order: nearly always one of the first has a map there. False: given up,
+ * since that took as long as other ways may take. */
+static bool first_in_turn(struct engine *engine, const struct shape *shape,
+                          struct bucket **ret_bucket)
+{
+    uint64_t looks = 0, most = shape->moved_locals / 4;
+    struct sorted_node *node = sorted_first(&shape->maps);
+    *ret_bucket = NULL;
+    while (node && looks <= most && !*ret_bucket) {
+        struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
+        if (waits_with_room(bucket, &looks))
+            *ret_bucket = bucket;
+        node = sorted_next(node);
+    }
+    engine->counters.visits += looks;
+    return *ret_bucket || !node;
+}
+
 struct bucket *locality_first(struct engine *engine, struct shape *shape)
 {
+    struct bucket *first;
+    if (!TAILQ_EMPTY(&shape->moved) && first_in_turn(engine, shape, &first))
+        return first;
     if (!TAILQ_EMPTY(&shape->moved) && waiting_are_fewer(shape))
         return first_waiting(engine, shape);
     follow_moves(engine, shape);
