@@ -77,7 +77,8 @@ static void submit(struct bench *b)
     for (int i = 0; i < REDUCES; i++)
         sums[i] = (1 + test_random(&b->stream) % 64) * MEGABYTE;
     for (int i = 0; i < MAPS * 3; i += 3)
-        for (uint32_t k = 0, first = (uint32_t)(test_random(&b->stream) % b->size.hosts); k < 3; k++)
+        for (uint32_t k = 0, first = (uint32_t)(test_random(&b->stream) % b->size.hosts); k < 3;
+             k++)
             blocks[i + (int)k] = (first + k) % b->size.hosts;
     struct script_job job = {.number = ++b->jobs,
                              .maps = MAPS,
@@ -182,14 +183,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench-engine: give a number of steps of at least 1\n");
         return 2;
     }
-    printf("%zu steps a row; bars at %" PRIu32 " hosts: %.0e decisions/s, p99 %.0f us; growth of the "
+    printf("%zu steps a row; bars at %" PRIu32
+           " hosts: %.0e decisions/s, p99 %.0f us; growth of the "
            "median: %.1f\n%-8s %5s %8s %10s %12s      %8s %8s      %9s\n",
            steps, large.hosts, least_per_s, most_p99_us, most_growth, "policy", "hosts", "ready",
            "decisions", "decisions/s", "p50 us", "p99 us", "most us");
     for (size_t p = 0; p < 2; p++) {
         if (argc > 2 && strcmp(argv[2], policies[p]) != 0)
             continue;
-        struct row at_small = run(policies[p], small, steps), at_large = run(policies[p], large, steps);
+        struct row at_small = run(policies[p], small, steps),
+                   at_large = run(policies[p], large, steps);
         print_row(policies[p], small, &at_small, false);
         missed |= print_row(policies[p], large, &at_large, true);
         bool grows = at_large.p50_us > most_growth * at_small.p50_us;

@@ -101,6 +101,8 @@ static void test_loaded_twin_decides_the_same(void **state)
                                                   "none"};
     for (int i = 0; i < 15; i++)
         run(turns[i % 3], places[i / 5], networks[i % 5], test_random(&stream), 150, i % 2, true);
+    for (int i = 0; i < 6; i++)
+        run(i % 3 ? "srpt" : "fair", "joint", "rank", test_random(&stream), 400, i % 2, true);
 }
 
 /* A step is given to the twin unless it was idle, and idle ones come in between: a fact about an
@@ -147,10 +149,10 @@ static void test_idle_steps_change_nothing(void **state)
 {
     (void)state;
     uint64_t stream = test_seed(), idle = 0, others = 0;
-    static const char *const places[] = {"nats", "greedy", "random", "delay", "neat"},
-                             *const networks[] = {"cans", "dclas"};
-    for (int i = 0; i < 10; i++)
-        run_without_idle_steps(places[i % 5], networks[i / 5], test_random(&stream), &idle,
+    static const char *const places[] = {"nats", "greedy", "random", "delay", "neat", "joint"},
+                             *const networks[] = {"cans", "dclas", "rank"};
+    for (int i = 0; i < 18; i++)
+        run_without_idle_steps(places[i % 6], networks[i / 6], test_random(&stream), &idle,
                                &others);
     assert_true(idle > 500 && others > 500);
 }

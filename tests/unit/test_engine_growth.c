@@ -146,6 +146,7 @@ static void test_joint(void **state)
 {
     (void)state;
     all_sizes(&(struct scene){"joint", "srpt", "joint", "rank", false, false, false, false});
+    all_sizes(&(struct scene){"joint, stalls", "srpt", "joint", "rank", false, false, false, true});
     /* As under fair (test_fair): each end moves a job on the hosts of its maps. */
     struct scene even = {"joint, even", "srpt", "joint", "rank", true, false, true, false};
     check(&even, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});

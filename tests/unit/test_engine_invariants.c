@@ -38,10 +38,10 @@ static struct u64s u64s(struct chaos *c, unsigned room, uint32_t n, uint64_t bel
 
 static const char *word(struct chaos *c)
 {
-    static const char *const words[] = {"",       "a",     "b",    "ssd",   "ssd,big", "nats",
-                                        "greedy", "fair",  "fifo", "sjf",   "turn",    "mode",
-                                        "none",   "place", "all",  "dclas", "network", "cans",
-                                        "random", "x",     "y",    "z"};
+    static const char *const words[] = {
+        "",       "a",    "b",    "ssd",  "ssd,big", "nats", "greedy", "fair",    "fifo",
+        "sjf",    "turn", "mode", "none", "place",   "all",  "dclas",  "network", "cans",
+        "random", "x",    "y",    "z",    "joint",   "rank", "srpt"};
     return words[any(c, sizeof(words) / sizeof(words[0]))];
 }
 
@@ -300,6 +300,11 @@ static void test_chaos(void **state)
         config.shapes_max = 6;
         config.tasks_max = 200;
         config.cells_per_job_max = 200;
+        if (run % 2) {
+            strcpy(config.turn, "srpt");
+            strcpy(config.place, "joint");
+            strcpy(config.network, "rank");
+        }
         memset(&c, 0, sizeof(c));
         script_begin(&c.script, &config);
         c.stream = test_random(&stream);
