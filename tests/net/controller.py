@@ -182,7 +182,7 @@ class Agent:
         self.name, self.slots, self.boot, self.hello_sequence, self.host = name, slots, boot, hello_sequence, host
         self.context = zmq.Context()
         self.key = read_key(key) if key else None
-        self.address = address or daemon.address
+        self.address = address  # None: the daemon's, which changes when it begins anew
         self.running = {}
         self.connect()
 
@@ -193,7 +193,7 @@ class Agent:
             self.socket.curve_publickey = self.key["public"].encode()
             self.socket.curve_secretkey = self.key["secret"].encode()
             self.socket.curve_serverkey = self.key["controller"][0].encode()
-        self.socket.connect(self.address)
+        self.socket.connect(self.address or self.daemon.address)
         self.sent = self.effected = 0
         self.epoch = 0
         self.passed = []  # what came while an acknowledgement was waited for

@@ -401,8 +401,7 @@ def test_half_a_submission_goes_with_its_client(cluster, daemon):
     assert client.expect("submit_credit").submit_credit.parts == 1
     assert len(daemon.ctl("jobs", "-a")["jobs"]) == 1
     client.socket.close()
-    wait_until(lambda: daemon.ctl("jobs", "-a")["jobs"] == [] or daemon.ctl("jobs", "-a")["jobs"][0]["state"] == "cancelled",
-               "the half of it is gone")
+    wait_until(lambda: all(job["state"] == "cancelled" for job in daemon.ctl("jobs", "-a")["jobs"]), "the half of it is gone")
     client.connect()
     client.send(submit_begin=pb.SubmitBegin(name="half", content=2))
     assert client.expect("submit_credit").submit_credit.parts == 1
