@@ -183,14 +183,10 @@ void agents_zmq_own_keys(const struct agents_zmq *door, duopoly_ControllerKeys *
 
 /* ---- its life ---- */
 
-static int no_gate_check(const struct settings *settings, struct err *err)
+int agents_zmq_check(const struct settings *settings, struct err *err)
 {
-    if (settings->trust == SETTINGS_TRUST_EVERYBODY) {
-        log_warning(LOG_FAULT_CONFIGURATION,
-                    "whoever reaches %s may say that it is any agent (trust)", settings->listen);
-        return 0;
-    }
-    if (conf_address_is_loopback(settings->listen))
+    if (settings->trust == SETTINGS_TRUST_EVERYBODY || own_key_is_there(settings->keys) ||
+        conf_address_is_loopback(settings->listen))
         return 0;
     return err_set(err, EPERM,
                    "listen: %s can be reached by others, and %s/controller.key is not there: make "
@@ -201,11 +197,14 @@ static int no_gate_check(const struct settings *settings, struct err *err)
 static int gate_open(struct agents_zmq *door, const struct settings *settings, struct err *err)
 {
     const struct keyring_hooks hooks = {on_keep, on_cut, door};
-    int r = 0;
-    if (settings->trust == SETTINGS_TRUST_KEYS)
+    int r = agents_zmq_check(settings, err);
+    if (r == 0 && settings->trust == SETTINGS_TRUST_KEYS)
         r = own_key_open(settings->keys, now_s(), &door->own, err);
+    else if (r == 0)
+        log_warning(LOG_FAULT_CONFIGURATION,
+                    "whoever reaches %s may say that it is any agent (trust)", settings->listen);
     if (r < 0 || !door->own)
-        return r < 0 ? r : no_gate_check(settings, err);
+        return r;
     if ((r = keyring_create(&hooks, &door->keyring)) < 0)
         return err_sys(err, -r, "the keys");
     r = sd_event_add_time(door->loop, &door->due, CLOCK_REALTIME, UINT64_MAX, 1000, on_due, door);

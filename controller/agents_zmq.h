@@ -25,6 +25,9 @@ struct agents_zmq_clients {
     void *user;
 };
 
+/* Whether it may listen as the settings say, before anything is opened: −EPERM, with what to do. */
+int agents_zmq_check(const struct settings *settings, struct err *err);
+
 /* Listens on settings' address within `limits` (copied). Messages wait in the socket until
  * agents_zmq_attach says to whom they go. */
 int agents_zmq_open(sd_event *loop, const struct settings *settings,

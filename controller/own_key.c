@@ -49,6 +49,13 @@ int own_key_change(struct own_key *own, struct err *err)
     return 0;
 }
 
+bool own_key_is_there(const char *folder)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/controller.key", folder);
+    return access(path, F_OK) == 0;
+}
+
 static int controller_read(const char *path, struct key_file *ret_file, struct err *err)
 {
     if (access(path, F_OK) < 0 && errno == ENOENT)

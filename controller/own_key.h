@@ -14,6 +14,9 @@
 
 struct own_key;
 
+/* Whether there is one in `folder`, good or not. */
+bool own_key_is_there(const char *folder);
+
 /* Reads what lies in `folder` (and puts a next key whose time has come in the place of the other).
  * *ret_own NULL: there is no key. */
 int own_key_open(const char *folder, int64_t now_s, struct own_key **ret_own, struct err *err);

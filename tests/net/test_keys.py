@@ -109,15 +109,17 @@ class Proxy:
 
 
 def test_without_keys_it_starts_on_loopback_only(tmp_path):
-    def start(more):
+    def start(more, *options):
         config = tmp_path / "d.yaml"
         config.write_text(f"listen: tcp://*:*\nsocket: {tmp_path}/s\nstate: {tmp_path}/state\nlog: {{folder: none}}\n{more}")
-        return subprocess.Popen([BUILD / "duopolyd", "--config", config], stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen([BUILD / "duopolyd", "--config", config, *options], stderr=subprocess.PIPE, text=True)
 
-    refused = start("")
-    _, words = refused.communicate(timeout=20)
-    assert refused.returncode == 1 and len(words.splitlines()) == 1
-    assert "can be reached by others" in words and "duopolyctl keys make controller" in words
+    for check in ([], ["--check"]):
+        refused = start("", *check)
+        _, words = refused.communicate(timeout=20)
+        assert refused.returncode == 1 and len(words.splitlines()) == 1
+        assert "can be reached by others" in words and "duopolyctl keys make controller" in words
+        assert not (tmp_path / "state").exists()
     trusting = start("trust: everybody-who-connects\n")
     try:
         assert "may say that it is any agent" in trusting.stderr.readline()
