@@ -97,6 +97,7 @@ void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
     duopoly_Status *out = &wire_begin(answer, duopoly_Envelope_status_tag)->body.status;
     struct engine_status status;
     struct engine_counters counters;
+    struct err err;
     engine_status(engine, &status);
     engine_counters(engine, &counters);
     counts_fill(&status, &counters, out);
@@ -110,7 +111,9 @@ void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
         uplinks_say(conductor, status.hot_uplinks, out->congested_uplinks,
                     sizeof(out->congested_uplinks));
     conductor_orphans(conductor, &out->orphans, &out->lost_jobs);
-    if (agents_resyncing(conductor_agents(conductor)))
+    if (store_refusal(conductor_store(conductor), &err) < 0)
+        wire_copy(out->text, sizeof(out->text), err.text);
+    else if (agents_resyncing(conductor_agents(conductor)))
         wire_copy(out->text, sizeof(out->text),
                   "waits for the hosts that were known before the restart");
     else if (status.hosts_suspect)

@@ -1,9 +1,10 @@
 #include "controller/store/store_care.h"
 
+#include "controller/store/store_writer.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -80,16 +81,6 @@ static int on_ready(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
-static int thread_begin(struct store_care *care)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&care->thread, NULL, care_on, care);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -r;
-}
-
 int store_care_begin(const char *path, const char *to, const struct store_schema *schema,
                      sd_event *loop, store_care_done *on_done, void *user,
                      struct store_care **ret_care, struct err *err)
@@ -107,7 +98,7 @@ int store_care_begin(const char *path, const char *to, const struct store_schema
     int r = care->fd < 0 ? -errno
                          : sd_event_add_io(loop, &care->source, care->fd, EPOLLIN, on_ready, care);
     if (r >= 0)
-        r = thread_begin(care);
+        r = store_thread_begin(&care->thread, care_on, care);
     if (r < 0) {
         sd_event_source_disable_unref(care->source);
         if (care->fd >= 0)

@@ -172,15 +172,21 @@ static void *write_on(void *user)
     }
 }
 
-static int thread_begin(struct store_writer *writer)
+int store_thread_begin(pthread_t *ret_thread, void *(*runs)(void *user), void *user)
 {
+    const struct sched_param ordinary = {0};
+    pthread_attr_t attributes;
     sigset_t all, before;
     sigfillset(&all);
-    /* Signals are the loop's. */
+    pthread_attr_init(&attributes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(&attributes, &ordinary);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&writer->thread, NULL, write_on, writer);
+    int r = pthread_create(ret_thread, &attributes, runs, user);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return r;
+    pthread_attr_destroy(&attributes);
+    return -r;
 }
 
 int store_writer_open(struct store_file *file,
@@ -201,7 +207,7 @@ int store_writer_open(struct store_file *file,
     pthread_cond_init(&writer->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
     writer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int code = writer->fd < 0 ? errno : thread_begin(writer);
+    int code = writer->fd < 0 ? errno : -store_thread_begin(&writer->thread, write_on, writer);
     if (code) {
         if (writer->fd >= 0)
             close(writer->fd);

@@ -16,9 +16,15 @@
 
 #include "controller/store/store_file.h"
 
+#include <pthread.h>
+
 #define STORE_WAITING (UINT64_C(64) << 20)
 
 struct store_writer;
+
+/* A thread for what may wait for the disk: signals are the loop's, and so is real-time priority, where
+ * the controller has it: what is on the way to the disk is to hold up no start. 0 or −errno. */
+int store_thread_begin(pthread_t *ret_thread, void *(*runs)(void *user), void *user);
 
 /* Takes the file; it is closed at the end. `prune` (NULL: none) is called by the thread with the
  * file: > 0: there is more to do, 0, −errno. */

@@ -149,13 +149,14 @@ def test_a_full_disk_refuses_and_is_waited_out(cluster):
     wait_until(lambda: "nothing is changed, for it could not be kept" in daemon.words(), "the operator is told")
     for words in (["cancel", 1], ["drain", "h1"], ["policy", "turn", "fifo"], ["submit", workload(daemon.folder, [one_job("x")])]):
         assert "nothing is changed, for it could not be kept" in daemon.ctl(*words, expect=1)
+    assert "nothing is changed, for it could not be kept" in daemon.ctl("status")["text"]
     h1.state(second.attempt, "DONE")
     _, reduce = next_start(h1)
     assert reduce.stage == 1, "what runs goes on"
     assert lease_of(h1).acknowledged < sequence, "its end is not acknowledged"
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, unlimited)
     h1.acknowledged(sequence + 1)
-    assert "the store is written again" in daemon.words()
+    assert "the store is written again" in daemon.words() and not daemon.ctl("status")["text"]
     assert daemon.ctl("drain", "h1")["text"] and daemon.ctl("status")["policy"].startswith("turn sjf")
     daemon.kill()
     daemon.start()
