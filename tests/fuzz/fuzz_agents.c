@@ -146,7 +146,7 @@ static void step_do(struct timers *timers, int64_t *now_ns, const struct script_
         break;
     case STEP_LEVELS:
         agents_level(agents, (uint32_t)step->length % HOSTS, step->length, 1, 2);
-        agents_levels_flush(agents);
+        agents_levels_flush(agents, *now_ns);
         break;
     case STEP_MODE:
         agents_mode(agents, (uint32_t)step->length % 2, step->length);
