@@ -6,8 +6,10 @@
 #include "tests/fuzz/script.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -180,10 +182,28 @@ static void step_do(const struct script_step *step)
     }
 }
 
+static void take_stance(void *user, duopoly_Stance stance)
+{
+    (void)user, (void)stance;
+}
+
+/* An agent that cannot keep the controller's epoch has no session. */
+static char folder[] = "/tmp/fuzz-uplink-XXXXXX";
+
+static void remove_folder(void)
+{
+    char path[sizeof(folder) + 8];
+    snprintf(path, sizeof(path), "%s/epoch", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const struct mark_config config = {.driver = "recorder"};
     (void)argc, (void)argv;
+    if (!mkdtemp(folder) || atexit(remove_folder))
+        return 1;
     log_open("fuzz", LOG_LEVEL_ERROR);
     return sd_event_new(&loop) < 0 || marks_open(&config, NULL, &marks, NULL) < 0;
 }
@@ -192,12 +212,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct uplink_config config = {.controller = "tcp://127.0.0.1:1",
                                          .key_path = "",
-                                         .state_dir = "/nonexistent",
+                                         .state_dir = folder,
+                                         .on_stance = take_stance,
                                          .hello = {.name = "h1"},
                                          .marks = marks,
                                          .mark_lease_ns = 1};
     struct script script = {data, size};
     struct script_step step;
+    char epoch[sizeof(folder) + 8];
+    snprintf(epoch, sizeof(epoch), "%s/epoch", folder);
+    unlink(epoch);
     if (uplink_open(&config, loop, &uplink, NULL) < 0)
         return 0;
     if (size % 8)
