@@ -2,8 +2,8 @@
  * and one line here. */
 #include "controller/engine/policies.h"
 
-const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, &turn_srpt,
-                                                   NULL};
+const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf,          &turn_fair,
+                                                   &turn_srpt, &turn_srpt_ageless, NULL};
 
 const struct place_policy *const place_policies[] = {
     &place_nats,      &place_greedy, &place_delay, &place_neat,

@@ -21,6 +21,8 @@ const struct preset presets[] = {
      MODE_RULE_FIRST, true, 0},
     {"duopoly-paper", "the source's text: maps wherever slots are free", "sjf", "nats", "cans",
      MODE_RULE_FIRST, false, 0},
+    {"joint-ageless", "joint without its bound against starvation", "srpt-ageless", "joint", "rank",
+     MODE_RULE_FIRST, true, 0},
     {"aalo", "D-CLAS on the wire, greedy placement", "sjf", "greedy", "dclas", MODE_RULE_FIRST,
      false, 0},
     {"neat", "reducers where their transfers end first, shortest Coflow first on the wire", "sjf",

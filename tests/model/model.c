@@ -197,7 +197,8 @@ static uint64_t m_left(const struct model *m, const struct m_job *j)
     if (j->estimate_bytes >= 0)
         left = all ? left * (uint64_t)j->estimate_bytes / all : (m_wide)j->estimate_bytes;
     m_wide ns = work / slots + left * 8 * 1000000000u / (m->keyed_bps ? m->keyed_bps : 1);
-    ns += j->submitted > 0 ? (uint64_t)j->submitted / 100 : 0;
+    bool ages = strcmp(m->config.turn, "srpt") == 0;
+    ns += ages && j->submitted > 0 ? (uint64_t)j->submitted / 100 : 0;
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
@@ -208,7 +209,7 @@ uint64_t m_turn(const struct model *m, const struct m_job *j)
         return (uint64_t)j->submitted;
     if (strcmp(m->config.turn, "sjf") == 0)
         return j->key;
-    if (strcmp(m->config.turn, "srpt") == 0)
+    if (strncmp(m->config.turn, "srpt", 4) == 0)
         return m_left(m, j);
     for (uint32_t s = 0; s < j->n_stages; s++)
         running += m_stage_count(&j->stage[s], false) - m_stage_count(&j->stage[s], true);

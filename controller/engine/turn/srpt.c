@@ -87,6 +87,7 @@ struct srpt_key {
 
 static struct srpt_key key_of(const struct engine *engine, const struct job *job)
 {
+    bool ages = engine->turn == &turn_srpt;
     const struct srpt_job *left = job->kept[QUESTION_TURN];
     wide work_ns =
         job->estimate_ns >= 0 ? (wide)left->maps * (uint64_t)job->estimate_ns : left->work_ns;
@@ -98,7 +99,7 @@ static struct srpt_key key_of(const struct engine *engine, const struct job *job
     return (struct srpt_key){
         .maps_ns = work_ns / (engine->keyed_slots ? engine->keyed_slots : 1),
         .bytes_ns = bytes * 8 * 1000000000u / (engine->keyed_bps ? engine->keyed_bps : 1),
-        .age_ns = job->submitted_ns > 0 ? (uint64_t)job->submitted_ns / AGEING : 0};
+        .age_ns = ages && job->submitted_ns > 0 ? (uint64_t)job->submitted_ns / AGEING : 0};
 }
 
 static uint64_t number(const struct engine *engine, const struct job *job)
@@ -118,12 +119,15 @@ static void explain(const struct engine *engine, const struct job *job,
                 (double)key.maps_ns / 1e9, (double)key.bytes_ns / 1e9, (double)key.age_ns / 1e9);
 }
 
-const struct turn_policy turn_srpt = {
-    .policy = {.name = "srpt",
-               .state = {[POLICY_JOB] = {.size = sizeof(struct srpt_job), .init = init_job},
-                         [POLICY_TASK] = {.size = sizeof(struct srpt_task), .init = init_task}},
-               .task_moved = task_moved,
-               .attempt_moved = attempt_moved},
-    .number = number,
-    .explain = explain,
-};
+#define SRPT(word)                                                                                 \
+    {                                                                                              \
+        .policy = {.name = (word),                                                                 \
+                   .state = {[POLICY_JOB] = {.size = sizeof(struct srpt_job), .init = init_job},   \
+                             [POLICY_TASK] = {.size = sizeof(struct srpt_task),                    \
+                                              .init = init_task}},                                 \
+                   .task_moved = task_moved,                                                       \
+                   .attempt_moved = attempt_moved},                                                \
+        .number = number, .explain = explain                                                       \
+    }
+const struct turn_policy turn_srpt = SRPT("srpt");
+const struct turn_policy turn_srpt_ageless = SRPT("srpt-ageless");

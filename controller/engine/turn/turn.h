@@ -23,3 +23,5 @@ extern const struct turn_policy turn_sjf;
 extern const struct turn_policy turn_fair;
 /* Shortest by what is left of the estimate; with ageing, so that nobody starves. */
 extern const struct turn_policy turn_srpt;
+/* The same without ageing: what that costs is measured by it. */
+extern const struct turn_policy turn_srpt_ageless;
