@@ -247,7 +247,7 @@ def test_no_more_connect_than_memory_allows(cluster):
         grown = wait_until(lambda: memory(daemon) - before, "memory")
         print("\n%d connections with a message of 64 KiB each half sent: %.1f MB of %.0f MB" % (len(peers), grown / 1e6, allowed / 1e6))
         assert grown < allowed
-        peers += [Peer(daemon) for _ in range(4)]
+        peers += [Peer(daemon, greet=False) for _ in range(4)]
         wait_until(lambda: daemon.counters()["agents.pauses"] >= 1, "no more are taken")
     finally:
         for peer in peers:
