@@ -302,7 +302,6 @@ enum reason {
     REASON_OWN_RECEIVER,     /* a task of its own job receives there */
     REASON_EARLIER_RECEIVER, /* a task of an earlier job does */
     REASON_KEPT_SLOT,        /* enough tasks that receive for long run there */
-    REASON_RESERVED,         /* its last free slots are for the first job and for what is short */
     REASONS
 };
 

@@ -288,6 +288,11 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
                     shape->possible);
     else if (shape->times <= 0)
         explain_say(e, "Waits for a slot: none that it may use is free.");
+    else if (engine->place->full && engine->place->full(engine))
+        explain_say(e,
+                    "Waits for a slot: the last %" PRId64 " free ones of %" PRId64
+                    " are left to what needs one for a moment.",
+                    engine->free.amount[RES_SLOTS], engine->total.amount[RES_SLOTS]);
     else if (task->stage->held)
         say_hold(engine, e, task);
     else

@@ -2,7 +2,6 @@
 
 #include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
-#include "controller/engine/stage.h"
 
 static struct sorted_key waiting_key(const struct stage *stage)
 {
@@ -71,7 +70,6 @@ static void make_overdue(struct engine *engine, struct stage *stage)
     stage->overdue = true;
     stage->held_since_ns = stage->hold_due_ns - engine->config.hold_max_ns;
     wait_overdue(engine, stage);
-    bucket_update(engine, stage->bucket);
 }
 
 static void count_held(struct engine *engine, struct stage *stage, bool held)
@@ -168,7 +166,7 @@ static void begin_hold(struct engine *engine, struct stage *stage)
 
 bool hold_mark(struct engine *engine)
 {
-    if (!engine->place->held)
+    if (!engine->place->held || (engine->place->full && engine->place->full(engine)))
         return false;
     engine->late = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {

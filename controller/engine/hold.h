@@ -10,11 +10,12 @@
  * open. WHY only what is left: most stages that queue for long were held once, and if their tasks
  * all went first, the order of turns would be that of arrival.
  *
- * Under a patient policy (place.h) a late stage's reduce tasks are forced on no host: they go where
- * and when it lets overdue ones, and it says what they still wait for; the stage stays overdue while
- * they alone are ready. No slot is kept *for others* from them after hold_max. WHY: where the network
- * serves by rank, a task whose input can not flow yet holds its slot for as long as the earlier
- * transfers last.
+ * Under a patient policy (place.h) a late stage's reduce tasks are forced on no host: they go when
+ * and where it lets them, and it says what they wait for; the stage stays overdue while they alone
+ * are ready. WHY: where the network serves by rank, a task whose input can not flow yet holds its
+ * slot for as long as the earlier transfers last. Nor does hold_max count from a step that leaves
+ * the last slots only, where the policy has such (place.h): else whatever queues is late, and late
+ * maps read their blocks from afar.
  *
  * Every stage with ready tasks is in one of three states: unheld, held, overdue. Marking costs
  * O(log n) per stage and change of state, never a scan over stages that are held already. */

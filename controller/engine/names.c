@@ -50,7 +50,6 @@ static const char *const reasons[REASONS] = {
     [REASON_OWN_RECEIVER] = "own-receiver",
     [REASON_EARLIER_RECEIVER] = "earlier-receiver",
     [REASON_KEPT_SLOT] = "kept-slot",
-    [REASON_RESERVED] = "reserved",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

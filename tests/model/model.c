@@ -33,6 +33,18 @@ void m_free(const struct model *m, uint32_t host, uint32_t unit, int64_t *ret_sl
     }
 }
 
+bool m_last_slots(const struct model *m)
+{
+    int64_t all = 0, free = 0, slots, mem;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        for (uint32_t u = 0; m_up(&m->host[h]) && u < m->host[h].n_units; u++) {
+            m_free(m, h, u, &slots, &mem);
+            all += m->host[h].slots[u];
+            free += slots;
+        }
+    return free <= all / 32;
+}
+
 int64_t m_times_in(int64_t slots, int64_t mem, struct m_demand d)
 {
     int64_t times = INT32_MAX;

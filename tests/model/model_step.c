@@ -42,7 +42,7 @@ static struct m_stage *m_find_stage(struct model *m, uint64_t job, uint32_t stag
 static void m_hold_max(struct model *m, const struct m_job *j, uint32_t s)
 {
     struct m_stage *stage = m_find_stage(m, j->number, s);
-    bool slot = m->holds && m_times(m, stage->demand) > 0;
+    bool slot = m->holds && m_times(m, stage->demand) > 0 && !(m->patient && m_last_slots(m));
     for (uint32_t t = 0; t < stage->n_tasks; t++) {
         struct m_task *task = &stage->task[t];
         if (m->patient && task->bytes)
@@ -300,7 +300,7 @@ static void m_compare_stage(const struct model *m, const struct m_job *j, uint32
     assert_true(!view.held || view.held_until_ns > m->script.now_ns);
     assert_true(!view.held || view.held_until_ns == m_hold_end(stage));
     assert_true(!m->holds || !view.ready || view.held || stage->overdue ||
-                m_times(m, stage->demand) == 0);
+                m_times(m, stage->demand) == 0 || (m->patient && m_last_slots(m)));
     counts[0] += view.ready;
     counts[1] += view.running;
     counts[2] += view.done;

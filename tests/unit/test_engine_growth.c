@@ -216,7 +216,8 @@ static uint64_t cost_of_held(const char *place, uint64_t bytes, uint32_t jobs, u
     }
     struct engine_status status;
     engine_status(s.engine, &status);
-    assert_true(status.held_stages > jobs / 2);
+    /* Or all slots but the last ones are taken, which place joint does not call a hold. */
+    assert_true(status.held_stages > jobs / 2 || status.tasks_ready > jobs / 3);
     uint64_t before = visits(&s);
     for (uint32_t i = 0; i < PROBES; i++) {
         uint64_t attempt = newest_attempt(&s, 0);

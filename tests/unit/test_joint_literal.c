@@ -7,9 +7,9 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-enum rule { OWN, EARLIER, KEPT, RESERVED, OPEN, RULES };
+enum rule { OWN, EARLIER, KEPT, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
-    overdue_go;
+    last_left, last_taken;
 
 static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
 {
@@ -59,8 +59,7 @@ static int64_t slots_of(const struct model *m, uint32_t host, struct m_demand d)
     return slots;
 }
 
-static enum rule rule_of(struct model *m, const struct m_job *first, const struct m_job *j,
-                         struct found *f)
+static enum rule rule_of(struct model *m, const struct m_job *j, struct found *f)
 {
     int64_t slots = slots_of(m, f->host, j->stage[f->stage].demand),
             free = m_times_host(m, f->host, j->stage[f->stage].demand), longs = 0;
@@ -86,13 +85,6 @@ static enum rule rule_of(struct model *m, const struct m_job *first, const struc
         return EARLIER;
     if (f->task->bytes > link_bytes(m, 15000) && !(longs < slots - r))
         return KEPT;
-    wide compute = (wide)f->task->compute * 2 * link_bytes(m, 15000);
-    bool computes = compute >= (wide)f->task->bytes * 15000 * 1000000;
-    if (j != first && f->task->bytes > link_bytes(m, 1000) && !computes && !(free > r)) {
-        if (!j->stage[f->stage].overdue)
-            return RESERVED;
-        overdue_go++;
-    }
     return OPEN;
 }
 
@@ -107,8 +99,7 @@ static bool is_better(const struct found *a, const struct found *b)
     return a->receivers < b->receivers;
 }
 
-static struct found of_stage(struct model *m, const struct m_job *first, const struct m_job *j,
-                             uint32_t s)
+static struct found of_stage(struct model *m, const struct m_job *j, uint32_t s)
 {
     struct found best = {0}, f = {.stage = s};
     for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
@@ -118,10 +109,12 @@ static struct found of_stage(struct model *m, const struct m_job *first, const s
             f.index = t;
         }
     }
-    for (f.host = 0; f.task && f.host < M_HOSTS; f.host++) {
+    bool leaves = f.task && f.task->bytes > link_bytes(m, 1000) && m_last_slots(m);
+    last_left += leaves;
+    for (f.host = 0; f.task && !leaves && f.host < M_HOSTS; f.host++) {
         if (m_times_host(m, f.host, j->stage[s].demand) <= 0)
             continue;
-        enum rule rule = rule_of(m, first, j, &f);
+        enum rule rule = rule_of(m, j, &f);
         closed[rule]++;
         bool better =
             !best.task || is_better(&f, &best) ||
@@ -190,7 +183,7 @@ static bool is_even_place(const struct model *m, const struct m_job *j, uint32_t
             !any_local(m, j, d, false, true));
 }
 
-static bool is_small(const struct model *m, const struct m_job *j)
+static bool is_small(const struct model *m, const struct m_job *j, uint64_t ms)
 {
     uint64_t shuffle = 0, block = 0;
     for (uint32_t s = 0; s < j->n_stages; s++)
@@ -198,7 +191,7 @@ static bool is_small(const struct model *m, const struct m_job *j)
             shuffle += j->stage[s].task[t].bytes;
             block = j->stage[s].task[t].input > block ? j->stage[s].task[t].input : block;
         }
-    return shuffle <= link_bytes(m, 1000) && 10 * block <= link_bytes(m, 1000);
+    return shuffle <= link_bytes(m, ms) && 10 * block <= link_bytes(m, ms);
 }
 
 /* A stage with this demand has waited for evenness long enough. */
@@ -218,8 +211,13 @@ static enum place place_of(const struct model *m, const struct m_job *j, uint32_
 {
     const struct m_stage *stage = &j->stage[s];
     const struct m_task *task = &stage->task[t];
-    if (m_times_host(m, host, stage->demand) <= 0)
+    bool last = m_last_slots(m);
+    if (m_times_host(m, host, stage->demand) <= 0 || (last && !is_small(m, j, 10000)))
         return NOWHERE;
+    if (last)
+        return has_it_here(stage, task, host) || !any_local(m, j, stage->demand, true, false)
+                   ? ANYWHERE
+                   : NOWHERE;
     if (is_even_place(m, j, s, t, host))
         return EVENLY;
     if (!has_block(stage, task) ||
@@ -227,7 +225,7 @@ static enum place place_of(const struct model *m, const struct m_job *j, uint32_
         return FREELY;
     if (has_it_here(stage, task, host) && is_uneven(j, stage->demand))
         return NEXT_TO_BLOCK;
-    if (is_small(m, j) &&
+    if (is_small(m, j, 1000) &&
         (has_it_here(stage, task, host) || !any_local(m, j, stage->demand, true, false)))
         return ANYWHERE;
     return NOWHERE;
@@ -277,7 +275,7 @@ static struct pick pick(struct model *m, struct m_job *const *jobs)
         p.place = best_place(m, jobs[i]);
         bool found = p.place != NOWHERE;
         for (uint32_t s = 0; !found && s < jobs[i]->n_stages; s++)
-            p.reduce[s] = of_stage(m, jobs[0], jobs[i], s);
+            p.reduce[s] = of_stage(m, jobs[i], s);
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
             found |= p.reduce[s].task != NULL;
         if (found) {
@@ -319,7 +317,7 @@ static void judge_start(struct model *m, const struct decision *d)
     for (uint32_t k = 0; k < j->n_stages; k++)
         same_late |= (k == s || map) && m_same_demand(j->stage[k].demand, j->stage[s].demand) &&
                      is_late(m, j, k, false);
-    if (any_late(m, jobs, true)) {
+    if (!m_last_slots(m) && any_late(m, jobs, true)) {
         assert_true(same_late);
         return;
     }
@@ -330,6 +328,7 @@ static void judge_start(struct model *m, const struct decision *d)
     }
     assert_int_equal(d->start.job, p.job->number);
     places[map ? p.place : NOWHERE]++;
+    last_taken += m_last_slots(m);
     long_starts += j->stage[s].task[t].bytes > link_bytes(m, 15000);
     if (p.place == NOWHERE)
         check_reduce(&p, d);
@@ -431,7 +430,7 @@ static void judge_end(struct model *m)
     struct m_job *jobs[M_JOBS + 1];
     m_in_turn(m, jobs);
     assert_null(pick(m, jobs).job);
-    assert_false(any_late(m, jobs, false));
+    assert_true(m_last_slots(m) || !any_late(m, jobs, false));
     for (int i = 0; jobs[i] && is_idle(m); i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
             assert_true(!m_stage_ready(jobs[i], s) || !m_times(m, jobs[i]->stage[s].demand));
@@ -474,7 +473,7 @@ static uint64_t run(int i, uint64_t *stream)
 /* A rule that no run has needed yet; NULL: each was. */
 static const char *unneeded(void)
 {
-    static const char *const rules[] = {"own", "earlier", "kept", "reserved", "open"};
+    static const char *const rules[] = {"own", "earlier", "kept", "open"};
     static const char *const where[] = {"evenly", "freely", "next to the block", "anywhere",
                                         "reduces"};
     for (int rule = 0; rule < RULES; rule++)
@@ -484,7 +483,8 @@ static const char *unneeded(void)
         if (places[place] < 3)
             return where[place];
     return long_starts < 5      ? "long transfers"
-           : overdue_go < 3     ? "a reserved slot for what was held for hold_max"
+           : last_left < 20     ? "the last slots are left"
+           : last_taken < 20    ? "the last slots are taken"
            : levels_shared < 20 ? "the last level is shared"
            : relabelled < 100   ? "labels anew"
            : unchanged < 100    ? "labels that hold"

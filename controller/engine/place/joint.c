@@ -10,17 +10,22 @@
  * - Reduces: a stage's largest ready one, on a host with a free slot where
  *   own: no task of its job receives;
  *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free;
- *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run;
- *   reserved: if its job is not the first, it receives for over SHORT_MS and computes for less than
- *   half as long, more than r are free. Where computing is slow, slots are what is short. Not for
- *   what has waited for hold_max: from then on no slot is kept from it for others, and it waits
- *   only for links in use and within the slots that long transfers have.
+ *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run.
  *   Of those hosts: fewest receivers of earlier jobs, least traffic of others on the downlink (in
  *   quarters of its rate), most outputs of its own job, fewest receivers, fewest tasks, lowest
  *   index. (To close hosts with traffic of others to later jobs, or to long transfers, costs more
  *   than it brings: what such a link still carries is wanted.)
  * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
  * bytes are bytes by the mean rate of the links of hosts that are up.
+ * - The last free slots of the cluster, one of LAST_SHARE, are for reduces that receive for at most
+ * SHORT_MS and for maps of jobs with a shuffle and blocks of ten times what is small, which then go
+ * anywhere. For all others the cluster is full. WHY: where slots are short, because computing is slow
+ * or hosts have few, each is taken as it falls free by the first job in turn, and the next that comes
+ * finds none although it would need it for a moment. So few cost the others nothing to be measured.
+ *
+ * hold_max ends what maps wait for. A reduce task waits for links that its own or earlier jobs use,
+ * where it could not receive yet and would hold its slot for as long, and for a slot of those that
+ * there are for transfers of its length; neither is kept from it for something better of its own.
  *
  * Which jobs are asked. All rules but "own" only close more hosts to a later job. So after a job
  * whose task was refused without that rule nobody behind it that is under the same rules or more
@@ -40,6 +45,7 @@
 __extension__ typedef unsigned __int128 wide;
 
 enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10 };
+enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
 
 struct joint_engine {
     uint64_t rate;  /* of links, by which buckets have their values */
@@ -50,18 +56,18 @@ struct joint_job {
     uint64_t small_bytes; /* its shuffle, or SMALL_BLOCKS times its largest block */
     uint64_t map_moves;
 };
-/* How long a task receives: rules tell no more of its bytes. */
+/* How long a task receives: rules tell no more of its bytes. The longer, the more of them. */
 enum length { SHORT, MEDIUM, LONG };
 /* Hosts that have not changed since refuse it, as things were then: pure memory. */
 struct joint_stage {
-    bool refused, open, reserved;
+    bool refused, open;
     enum length length;
     uint64_t short_bytes, moves, changes;
     bool maps_refused;
     uint64_t map_moves, maps, map_changes;
 };
 
-enum rule { OWN, EARLIER, KEPT, RESERVED, RULES };
+enum rule { OWN, EARLIER, KEPT, RULES };
 
 /* A task that asks for a host. */
 struct asking {
@@ -69,8 +75,6 @@ struct asking {
     struct task *task;
     uint64_t short_bytes, long_bytes;
     enum length length;
-    bool yields; /* under "reserved" unless its job is the first */
-    bool reserved;
 };
 
 /* A host that may take it. */
@@ -93,11 +97,13 @@ static struct asking ask(const struct engine *engine, const struct task *task)
                        .short_bytes = link_bytes(engine, SHORT_MS),
                        .long_bytes = link_bytes(engine, LONG_MS)};
     a.length = task->bytes > a.long_bytes ? LONG : task->bytes > a.short_bytes ? MEDIUM : SHORT;
-    wide receives_ns = (wide)task->bytes * LONG_MS * 1000000u;
-    bool computes = (wide)task->compute_ns * 2 * a.long_bytes >= receives_ns;
-    a.yields = a.length != SHORT && !computes && !task->stage->overdue;
-    a.reserved = a.yields && task->stage->job != order_first(engine);
     return a;
+}
+
+/* The last free slots of the cluster are left. */
+static bool only_short(const struct engine *engine)
+{
+    return engine->free.amount[RES_SLOTS] <= engine->total.amount[RES_SLOTS] / LAST_SHARE;
 }
 
 /* ---- one host ---- */
@@ -160,8 +166,6 @@ static enum rule closed_by(const struct asking *a, struct host *host, struct off
         return EARLIER;
     if (a->length == LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
         return KEPT;
-    if (a->reserved && free <= reserve)
-        return RESERVED;
     return RULES;
 }
 
@@ -219,8 +223,7 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
 {
     const struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
     return kept->refused && a->length >= kept->length && a->short_bytes == kept->short_bytes &&
-           a->reserved >= kept->reserved && all->moves == kept->moves &&
-           a->engine->n_changes - kept->changes <= CHANGES;
+           all->moves == kept->moves && a->engine->n_changes - kept->changes <= CHANGES;
 }
 
 static struct offer find_host(const struct asking *a, struct joint_stage *kept)
@@ -244,7 +247,6 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     kept->refused = !best.host;
     kept->length = a->length;
     kept->short_bytes = a->short_bytes;
-    kept->reserved = a->reserved;
     kept->moves = all->moves;
     kept->changes = engine->n_changes;
     return best;
@@ -264,6 +266,8 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
         if (best && (a.task->bytes < best->bytes ||
                      (a.task->bytes == best->bytes && stage->index > best->stage->index)))
             continue;
+        if (a.length != SHORT && only_short(engine))
+            continue;
         struct offer offer = find_host(&a, kept);
         *ret_open |= kept->open;
         if (!offer.host)
@@ -273,26 +277,6 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
                                     offer.earlier, offer.outputs};
     }
     return best;
-}
-
-/* Which rules besides "own" and "earlier" a task is under, as the value of its bucket in
- * shape->reduces: behind one that was refused nobody under the same rules, or more, is asked. */
-enum under { NO_RULE, RULE_KEPT, RULE_RESERVED, BOTH_RULES };
-
-static enum under rules_of(const struct asking *a)
-{
-    if (a->length == LONG)
-        return a->yields ? BOTH_RULES : RULE_KEPT;
-    return a->yields ? RULE_RESERVED : NO_RULE;
-}
-
-/* Values below it are asked from now on. Of "kept" and "reserved" neither implies the other. */
-static uint64_t limit_after(uint64_t limit, uint64_t refused, bool *kept_refused)
-{
-    *kept_refused |= refused == RULE_KEPT;
-    uint64_t then = refused == RULE_KEPT ? BOTH_RULES : refused;
-    then = then < limit ? then : limit;
-    return then == RULE_RESERVED && *kept_refused ? RULE_KEPT : then;
 }
 
 /* Values are by the links' rate: they are made anew when that is another. */
@@ -320,8 +304,7 @@ static bool is_sooner(const struct job *a, const struct job *b)
 static bool pick_of_shape(struct engine *engine, struct shape *shape, const struct job *before,
                           struct claim *ret_claim)
 {
-    uint64_t limit = UINT64_MAX;
-    bool kept_refused = false;
+    uint64_t limit = only_short(engine) ? MEDIUM : UINT64_MAX;
     struct sorted_node *node = sorted_first_below(&shape->reduces, limit);
     while (node) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_reduces);
@@ -332,7 +315,7 @@ static bool pick_of_shape(struct engine *engine, struct shape *shape, const stru
         if (ask_bucket(engine, bucket, ret_claim, &open))
             return true;
         if (!open)
-            limit = limit_after(limit, node->value, &kept_refused);
+            limit = node->value == LONG ? LONG : 0;
         node = limit ? sorted_next_below(node, limit) : NULL;
     }
     return false;
@@ -426,14 +409,17 @@ static struct bucket *first_uneven(struct engine *engine, const struct shape *sh
 static struct map_choice choose_map(struct engine *engine)
 {
     struct map_choice choice = {0};
-    uint64_t small = link_bytes(engine, SMALL_MS) + 1;
-    sooner(&choice, place_first_local(engine), EVENLY);
+    bool last = only_short(engine);
+    uint64_t small = link_bytes(engine, last ? LAST_MS : SMALL_MS) + 1;
+    if (!last)
+        sooner(&choice, place_first_local(engine), EVENLY);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
         struct sorted_node *node = sorted_first_below(&shape->maps, small);
         if (shape->times <= 0)
             continue;
-        sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
+        if (!last)
+            sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
         sooner(&choice, node ? container_of(node, struct bucket, by_turn_maps) : NULL, ANYWHERE);
     }
     return choice;
@@ -475,7 +461,7 @@ static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim
 static bool joint_pick(struct engine *engine, struct claim *ret_claim)
 {
     follow_rate(engine);
-    if (pick_late(engine, ret_claim))
+    if (!only_short(engine) && pick_late(engine, ret_claim))
         return true;
     struct map_choice map = choose_map(engine);
     if (pick_reduce(engine, map.bucket ? map.bucket->job : NULL, ret_claim))
@@ -490,7 +476,7 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
                               const struct task *task)
 {
     static const enum reason reasons[RULES] = {REASON_OWN_RECEIVER, REASON_EARLIER_RECEIVER,
-                                               REASON_KEPT_SLOT, REASON_RESERVED};
+                                               REASON_KEPT_SLOT};
     bool reduce = task ? task->bytes : stage->ready_reduces.n;
     if (!reduce)
         return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
@@ -535,17 +521,16 @@ static uint64_t map_value(const struct bucket *bucket)
     return kept ? kept->small_bytes : UINT64_MAX;
 }
 
-/* Under the fewest rules: of its stages' largest ready reduce tasks. */
+/* The shortest of its stages' largest ready reduce tasks. */
 static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
 {
-    uint64_t least = BOTH_RULES;
+    uint64_t least = LONG;
     struct stage *stage;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         struct asking a = ask(engine, largest(stage));
-        enum under under = rules_of(&a);
         engine->counters.visits++;
-        if (under < least)
-            least = under;
+        if (a.length < least)
+            least = a.length;
     }
     return least;
 }
@@ -591,10 +576,6 @@ static const struct policy_reason reasons[] = {
      "hosts with a free slot",
      "it would receive for long, and on {left} of {right} hosts with a free slot the rest is kept "
      "from such tasks."},
-    {DECISION_HOLD, REASON_RESERVED, "hosts with a free slot that the rule closes to it",
-     "hosts with a free slot",
-     "on {left} of {right} hosts the free slots are reserved for the first job ({first}) and for "
-     "what is short."},
     {0}};
 
 const struct place_policy place_joint = {
@@ -610,6 +591,7 @@ const struct place_policy place_joint = {
     .even = true,
     .held = held,
     .patient = true,
+    .full = only_short,
     .map_value = map_value,
     .reduce_value = reduce_value,
 };

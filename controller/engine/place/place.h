@@ -16,10 +16,14 @@ struct place_policy {
     struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
                               const struct task *task);
     /* Overdue stages may go on waiting (hold.h): maps until they are late, and are picked then;
-     * reduce tasks as long as the policy says, but not for slots that it keeps for others. */
+     * reduce tasks as long as the policy says. */
     bool patient;
-    /* Values of shape->maps and shape->reduces, of facts that the job's turn, its ready tasks and
-     * their becoming overdue alone change. NULL: 0, and the smallest transfer of its ready reduce tasks. */
+    /* The slots that are free are the last ones, which it leaves to what needs them for a moment:
+     * who waits then waits as in a cluster without a free slot, and nothing is held from now on.
+     * NULL: never. */
+    bool (*full)(const struct engine *engine);
+    /* Values of shape->maps and shape->reduces, of facts that the job's turn and ready tasks alone
+     * change. NULL: 0, and the smallest transfer of its ready reduce tasks. */
     uint64_t (*map_value)(const struct bucket *bucket);
     uint64_t (*reduce_value)(struct engine *engine, const struct bucket *bucket);
 };
