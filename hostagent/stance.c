@@ -44,10 +44,13 @@ static duopoly_Stance read_word(const char *state_dir, const char *name)
     return stance_of(text);
 }
 
+/* What stands there already needs no room: an agent begins again on a full disk. */
 static int write_word(const char *state_dir, const char *name, duopoly_Stance stance,
                       struct err *err)
 {
     char path[FILES_PATH], text[16];
+    if (read_word(state_dir, name) == stance)
+        return 0;
     files_path(path, "%s/%s", state_dir, name);
     snprintf(text, sizeof(text), "%s\n", words[stance]);
     return files_write(path, text, strlen(text), 0644, err);
