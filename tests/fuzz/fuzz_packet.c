@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -231,9 +233,20 @@ static void run(int (*program)(struct __sk_buff *skb), const uint8_t *packet, si
     changes_check(before, length);
 }
 
+/* The program's settings are constants, which a loader fills; a compiler may have them in a page that nobody may write. */
+static struct mark_settings *settings_open(void)
+{
+    static bool open;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)&settings & ~(page - 1);
+    if (!open && mprotect((void *)from, (uintptr_t)(&settings + 1) - from, PROT_READ | PROT_WRITE))
+        abort();
+    open = true;
+    return (struct mark_settings *)(uintptr_t)&settings;
+}
+
 static void settings_fill(void)
 {
-    struct mark_settings *s = (struct mark_settings *)(uintptr_t)&settings;
+    struct mark_settings *s = settings_open();
     memset(s->level_of_dscp, MARK_UNMARKED, sizeof(s->level_of_dscp));
     for (uint8_t level = 0; level < MARK_LEVELS; level++) {
         s->dscp_of_level[level] = (uint8_t)(4 * level + 3);

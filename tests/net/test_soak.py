@@ -70,7 +70,7 @@ def test_a_short_soak_ends_well():
     lines = said.splitlines()
     assert "SEED=9" in lines[0]
     assert lines[-1] == "soak: all held"
-    assert " kills (" in lines[-2] and ", 0 without, 0 not ended" in lines[-2]
+    assert any(" kills (" in line and ", 0 without, 0 not ended" in line for line in lines)
 
 
 @needs_root

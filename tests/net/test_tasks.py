@@ -678,15 +678,15 @@ def test_a_full_file_system_refuses_with_a_sentence(site):
 
 def test_no_session_under_an_epoch_that_cannot_be_kept(site):
     """A later agent would obey an older controller."""
-    beside = os.path.join(site.net.dir, "h1", "epoch.new")
-    os.makedirs(beside)
+    place = os.path.join(site.net.dir, "h1", "epoch")
+    os.makedirs(place)
     site.controller = Controller(site.net.hosts[1], site.address)
     site.agent = Agent(site.net, site.net.hosts[0], site.address)
-    wait_for("its words", lambda: f"epoch cannot be kept: writing {beside}" in open(site.agent.log).read())
+    wait_for("its words", lambda: f"epoch cannot be kept: writing {place}" in open(site.agent.log).read())
     assert not site.controller.of("inventory_end")
-    os.rmdir(beside)
+    os.rmdir(place)
     site.wait_session()
-    assert open(os.path.join(site.agent.state, "epoch")).read() == f"{EPOCH}\n"
+    assert int(open(os.path.join(site.agent.state, "epoch")).read()) == EPOCH
 
 
 def test_questions_repetitions_and_old_epochs(site):

@@ -430,9 +430,26 @@ static void config_write(const struct engine_config *engine)
     fclose(out);
 }
 
+/* Whether the daemon has said where agents reach it; other lines may stand before that one. */
+static bool daemon_said(char *ret_address, size_t size)
+{
+    char line[512];
+    FILE *in = fopen(live.errors, "r");
+    bool said = false;
+    while (in && !said && fgets(line, sizeof(line), in)) {
+        const char *at = strstr(line, "agents on ");
+        said = at && strchr(line, '\n');
+        if (said)
+            snprintf(ret_address, size, "%.*s", (int)strcspn(at + 10, ",\n"), at + 10);
+    }
+    if (in)
+        fclose(in);
+    return said;
+}
+
 static void daemon_start(char *ret_address, size_t size)
 {
-    char program[300], line[512] = "";
+    char program[300];
     posix_spawn_file_actions_t actions;
     snprintf(program, sizeof(program), "%s/duopolyd", programs);
     char *const words[] = {program, "--config", live.config, "--clock", live.clock, NULL};
@@ -440,18 +457,13 @@ static void daemon_start(char *ret_address, size_t size)
     posix_spawn_file_actions_addopen(&actions, 2, live.errors, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(posix_spawn(&live.daemon, program, &actions, NULL, words, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
-    for (int i = 0; i < 20000 && !strchr(line, '\n'); i++) {
-        FILE *in = fopen(live.errors, "r");
-        if (in && !fgets(line, sizeof(line), in))
-            *line = '\0';
-        if (in)
-            fclose(in);
+    bool said = false;
+    for (int i = 0; i < 20000 && !said; i++) {
+        said = daemon_said(ret_address, size);
         usleep(1000);
     }
-    const char *at = strstr(line, "agents on ");
-    if (!at)
-        fail_msg("duopolyd says: %s", line);
-    snprintf(ret_address, size, "%.*s", (int)strcspn(at + 10, ","), at + 10);
+    if (!said)
+        fail_msg("duopolyd does not say where it listens; its words are in %s", live.errors);
 }
 
 static void clock_connect(void)
