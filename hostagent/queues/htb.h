@@ -12,7 +12,7 @@
  * Nothing here allocates or knows the kernel; all functions are O(classes). */
 #pragma once
 
-#include "hostagent/queues/port.h"
+#include "lib/port/port.h"
 
 #define HTB_CLASSES   (PORT_TRAFFIC + 1) /* with the root class, which is the first */
 #define HTB_STEPS     (1 + 3 * HTB_CLASSES)

@@ -16,7 +16,7 @@
  * replaced. */
 #pragma once
 
-#include "hostagent/queues/port.h"
+#include "lib/port/port.h"
 
 #define QDISC_RECORD_BYTES 4096
 

@@ -1,4 +1,4 @@
-#include "hostagent/queues/port.h"
+#include "lib/port/port.h"
 
 #include <errno.h>
 
