@@ -42,7 +42,8 @@ DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
 DIRS_controller := controller controller/agents controller/clients controller/recording controller/store
 DIRS_cli       := controller/cli
-DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links
+DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links \
+                   hostagent/switches
 DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster
 DIRS_replay    := testbed/replay

@@ -28,7 +28,7 @@ struct agent_parts {
     sd_event *event;
     sd_event_source *sampler;
     struct measurements *measurements;
-    struct queues *queues;
+    struct switches *queues; /* NULL: they are not ours */
     struct marks *marks;
     struct mark_config marks_config;
     struct stance *stance;
@@ -105,18 +105,19 @@ static void report_counters(struct agent_parts *agent)
     struct uplink_counters wire;
     duopoly_AgentCounters counters = duopoly_AgentCounters_init_zero;
     struct nudge_counters nudges;
-    uint64_t drops[PORT_TRAFFIC] = {0};
+    struct switch_stats queues = {0};
     struct err err = {0};
     if (marks_stats(agent->marks, &agent->stats, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
     if (agent->queues)
-        queues_drops(agent->queues, drops, NULL);
+        switches_stats(agent->queues, &queues, NULL);
     uplink_count(agent->uplink, &wire);
     marks_count_nudges(agent->marks, &nudges);
     counters.marked_bytes_count = MARK_LEVELS;
     memcpy(counters.marked_bytes, agent->stats.marked_bytes, sizeof(agent->stats.marked_bytes));
     counters.queue_drops_count = PORT_TRAFFIC;
-    memcpy(counters.queue_drops, drops, sizeof(drops));
+    for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
+        counters.queue_drops[traffic] = queues.traffic[traffic].drops;
     counters.unmarked_bytes = agent->stats.unmarked_bytes;
     counters.followed_flows = agent->stats.followed_flows;
     counters.evictions = agent->stats.evictions;
@@ -186,15 +187,20 @@ static int note_begun(struct agent_parts *agent, struct err *err)
 
 static int open_queues(struct agent_parts *agent, bool replace, struct err *err)
 {
+    const struct agent_settings *settings = agent->settings;
     const struct settings_resolved *resolved = agent->resolved;
-    const struct queues_config config = {.driver = qdisc_find(agent->settings->queues.driver),
-                                         .state_dir = agent->settings->state,
-                                         .wish = resolved->wish,
-                                         .replace = replace};
-    if (!config.driver)
-        return 0;
-    return queues_open(&config, (const char(*)[PORT_NAME])resolved->ports, resolved->ports_n,
-                       &agent->queues, err);
+    struct switch_config config = {.settings = &settings->switch_settings,
+                                   .owner = settings->name,
+                                   .state_dir = settings->state,
+                                   .wish = resolved->wish,
+                                   .replace = replace,
+                                   .queues = qdisc_find(settings->queues.driver),
+                                   .interfaces = (const char(*)[PORT_NAME])resolved->ports,
+                                   .interfaces_n = resolved->ports_n};
+    memcpy(config.dscp_of_level, resolved->marks.dscp_of_level, sizeof(config.dscp_of_level));
+    return config.queues ? switches_open(switch_find(settings->switch_settings.driver), &config,
+                                         &agent->queues, err)
+                         : 0;
 }
 
 static int open_loop(struct agent_parts *agent, struct err *err)
@@ -296,8 +302,8 @@ static int set_queues(struct agent_parts *agent, struct err *err)
     if (!agent->queues)
         return 0;
     return stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE
-               ? queues_apply(agent->queues, err)
-               : queues_restore(agent->queues, err);
+               ? switches_apply(agent->queues, err)
+               : switches_restore(agent->queues, err);
 }
 
 static int open_host(struct agent_parts *agent, struct err *err)
@@ -410,7 +416,7 @@ static void close_parts(struct agent_parts *agent)
     stance_close(agent->stance);
     links_nl_close(agent->links_nl);
     marks_close(agent->marks);
-    queues_close(agent->queues);
+    switches_close(agent->queues);
     sd_event_source_disable_unref(agent->sampler);
     sd_event_unref(agent->event);
     measurements_close(agent->measurements);
@@ -421,7 +427,7 @@ static void close_parts(struct agent_parts *agent)
 /* Queues and marks as they were; the first failure is told, the rest done all the same. */
 static int take_back(struct agent_parts *agent, struct err *err)
 {
-    int r = agent->queues ? queues_restore(agent->queues, err) : 0;
+    int r = agent->queues ? switches_restore(agent->queues, err) : 0;
     int other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
     char path[FILES_PATH];
     if (is_host(agent))
@@ -469,7 +475,7 @@ static int lower(struct agent_parts *agent, duopoly_Stance stance, struct err *e
         r = marks_open(&agent->marks_config, NULL, &agent->marks, err);
     if (r >= 0)
         r = open_queues(agent, true, err);
-    return r >= 0 && agent->queues ? queues_restore(agent->queues, err) : r;
+    return r >= 0 && agent->queues ? switches_restore(agent->queues, err) : r;
 }
 
 int agent_take_stance(const struct agent_settings *settings,

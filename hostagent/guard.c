@@ -18,7 +18,7 @@
 struct guard {
     struct guard_config config;
     struct nl_sock *sock;
-    sd_event_source *io, *check;
+    sd_event_source *io, *switch_io, *check;
     bool yielded;
     bool down[QUEUES_PORTS];
     uint64_t repairs_ns[GUARD_REPAIRS]; /* a ring */
@@ -38,7 +38,7 @@ static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
     duopoly_Stance stance = stance_now(config->stance);
     int r = 0;
     if (config->queues && stance == duopoly_Stance_STANCE_ENFORCE)
-        r = queues_compare(config->queues, what, GUARD_TEXT, err);
+        r = switches_compare(config->queues, what, GUARD_TEXT, err);
     if (r == 0 && stance != duopoly_Stance_STANCE_OBSERVE)
         r = marks_compare(config->marks, what, GUARD_TEXT, err);
     return r;
@@ -50,7 +50,7 @@ static int repair(struct guard *guard, struct err *err)
     duopoly_Stance stance = stance_now(config->stance);
     int r = 0;
     if (config->queues && stance == duopoly_Stance_STANCE_ENFORCE)
-        r = queues_repair(config->queues, err);
+        r = switches_repair(config->queues, err);
     return r < 0 ? r : marks_reach(config->marks, stance_reach(stance), err);
 }
 
@@ -172,6 +172,30 @@ static int listen_to_kernel(struct guard *guard, sd_event *event, struct err *er
     return r < 0 ? err_sys(err, -r, "the event loop") : 0;
 }
 
+static int on_switch(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+    struct guard *guard = arg;
+    struct err err = {0};
+    (void)source;
+    (void)fd;
+    (void)events;
+    int r = switches_notice(guard->config.queues, &err);
+    if (r < 0)
+        tell(guard, err.text);
+    if (r > 0)
+        check_soon(guard);
+    return 0;
+}
+
+static int listen_to_switch(struct guard *guard, sd_event *event, struct err *err)
+{
+    int fd = guard->config.queues ? switches_fd(guard->config.queues) : -1;
+    if (fd < 0)
+        return 0;
+    int r = sd_event_add_io(event, &guard->switch_io, fd, EPOLLIN, on_switch, guard);
+    return r < 0 ? err_sys(err, -r, "listening to the switch") : 0;
+}
+
 int guard_open(const struct guard_config *config, sd_event *event, struct guard **ret_guard,
                struct err *err)
 {
@@ -180,6 +204,8 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
         return err_sys(err, ENOMEM, "the guard of the ports");
     guard->config = *config;
     int r = listen_to_kernel(guard, event, err);
+    if (r >= 0)
+        r = listen_to_switch(guard, event, err);
     if (r < 0) {
         guard_close(guard);
         return r;
@@ -193,6 +219,7 @@ void guard_close(struct guard *guard)
     if (!guard)
         return;
     sd_event_source_disable_unref(guard->io);
+    sd_event_source_disable_unref(guard->switch_io);
     sd_event_source_disable_unref(guard->check);
     nl_socket_free(guard->sock);
     free(guard);

@@ -13,14 +13,14 @@
 #pragma once
 
 #include "hostagent/marks/marks.h"
-#include "hostagent/queues/queues.h"
 #include "hostagent/stance.h"
+#include "hostagent/switches/switches.h"
 
 #define GUARD_REPAIRS 5
 #define GUARD_TEXT    200
 
 struct guard_config {
-    struct queues *queues; /* NULL: not ours */
+    struct switches *queues; /* NULL: not ours */
     struct marks *marks;
     const struct stance *stance;    /* what it allows should stand there */
     const char (*ports)[PORT_NAME]; /* borrowed */

@@ -108,6 +108,30 @@ static const struct conf_field link_fields[] = {
 };
 static const struct conf_section link_section = {link_fields, sizeof(struct settings_link), NULL};
 
+static const struct conf_field pattern_item = {.type = CONF_STRING, .size = SWITCH_PORT_NAME};
+static const struct conf_field switch_fields[] = {
+    STRING(switch_settings, driver, "linux"),
+    STRING(switch_settings, at, ""),
+    STRING(switch_settings, bridge, ""),
+    STRING(switch_settings, openflow, ""),
+    VALUE(switch_settings, table, "table", CONF_INT, "0", 0, 253),
+    CHECKED(switch_settings, ca, "", conf_check_file),
+    CHECKED(switch_settings, certificate, "", conf_check_file),
+    CHECKED(switch_settings, private_key, "", conf_check_file),
+    LIST(switch_settings, ports, ports_n, &pattern_item, 0),
+    END,
+};
+static int switch_check(const void *structure, struct err *err)
+{
+    const struct switch_settings *settings = structure;
+    const struct switch_driver *driver = switch_find(settings->driver);
+    return driver
+               ? driver->check(settings, err)
+               : err_set(err, EINVAL, "there is no switch driver \"%s\" (linux)", settings->driver);
+}
+static const struct conf_section switch_section = {switch_fields, sizeof(struct switch_settings),
+                                                   switch_check};
+
 static const char *const changes[] = {"repair", "yield", NULL};
 static const struct conf_field queues_fields[] = {
     {.name = "on_change",
@@ -213,24 +237,44 @@ static const struct conf_field settings_fields[] = {
      .choices = exits,
      .preset = "restore"},
     SECTION(agent_settings, link, &link_section),
+    {.name = "switch",
+     .type = CONF_SECTION,
+     .offset = offsetof(struct agent_settings, switch_settings),
+     .section = &switch_section},
     SECTION(agent_settings, queues, &queues_section),
     SECTION(agent_settings, marks, &marks_section),
     SECTION(agent_settings, tasks, &tasks_section),
     END,
 };
 
+static int role_switch_check(const struct agent_settings *settings, struct err *err)
+{
+    bool is_linux = switch_find(settings->switch_settings.driver) == &switch_linux;
+    if (settings->link.uplink[0] || settings->units_n)
+        return err_set(err, EINVAL, "a switch has neither link.uplink nor units");
+    if (is_linux != (settings->link.bridge[0] != 0))
+        return err_set(err, EINVAL,
+                       "a switch names its link.bridge where the switch's driver is linux, and "
+                       "only there");
+    return 0;
+}
+
+static int role_host_check(const struct agent_settings *settings, struct err *err)
+{
+    if (!settings->link.uplink[0] || settings->link.bridge[0])
+        return err_set(err, EINVAL, "a host names its link.uplink, and no link.bridge");
+    if (!settings->units_n)
+        return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
+    if (switch_find(settings->switch_settings.driver) != &switch_linux)
+        return err_set(err, EINVAL, "a host has no section switch");
+    return 0;
+}
+
 static int settings_check(const void *structure, struct err *err)
 {
     const struct agent_settings *settings = structure;
-    bool is_switch = settings->role == duopoly_Role_ROLE_SWITCH;
-    if (is_switch && (!settings->link.bridge[0] || settings->link.uplink[0] || settings->units_n))
-        return err_set(err, EINVAL,
-                       "a switch names its link.bridge, and neither link.uplink nor units");
-    if (!is_switch && (!settings->link.uplink[0] || settings->link.bridge[0]))
-        return err_set(err, EINVAL, "a host names its link.uplink, and no link.bridge");
-    if (!is_switch && !settings->units_n)
-        return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
-    return 0;
+    return settings->role == duopoly_Role_ROLE_SWITCH ? role_switch_check(settings, err)
+                                                      : role_host_check(settings, err);
 }
 const struct conf_section agent_settings_section = {settings_fields, sizeof(struct agent_settings),
                                                     settings_check};

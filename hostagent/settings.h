@@ -7,6 +7,7 @@
 
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
+#include "hostagent/switches/switches.h"
 #include "hostagent/tasks/tasks.h"
 #include "lib/conf.h"
 #include "lib/err.h"
@@ -60,6 +61,7 @@ struct agent_settings {
     struct settings_unit units[SLOTS_UNITS];
     uint32_t units_n;
     struct settings_link link;
+    struct switch_settings switch_settings; /* section `switch` */
     struct settings_queues queues;
     struct settings_marks marks;
     struct settings_tasks tasks;

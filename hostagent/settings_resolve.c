@@ -9,9 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool is_linux(const struct agent_settings *settings)
+{
+    return switch_find(settings->switch_settings.driver) == &switch_linux;
+}
+
+/* None of this machine, where the switch is another one. */
 static int resolve_ports(const struct agent_settings *settings, struct settings_resolved *resolved,
                          struct err *err)
 {
+    if (!is_linux(settings))
+        return 0;
     if (settings->role == duopoly_Role_ROLE_SWITCH)
         return queues_bridge_ports(settings->link.bridge, resolved->ports, &resolved->ports_n, err);
     memcpy(resolved->ports[0], settings->link.uplink, PORT_NAME);
@@ -89,17 +97,18 @@ static void resolve_network(const struct agent_settings *settings,
         files_path(resolved->bpffs, "%s", marks->bpffs);
     else
         files_path(resolved->bpffs, "%s/bpf", settings->state);
-    resolved->marks = (struct mark_config){.driver = marks->driver,
-                                           .reach = MARK_REACH_QUEUES,
-                                           .is_switch = settings->role == duopoly_Role_ROLE_SWITCH,
-                                           .bpffs = resolved->bpffs,
-                                           .state_dir = settings->state,
-                                           .cgroup = resolved->cgroup,
-                                           .ports = (const char(*)[PORT_NAME])resolved->ports,
-                                           .ports_n = resolved->ports_n,
-                                           .members_n = marks->members_n,
-                                           .control_port = resolved->control_port,
-                                           .flows_max = (uint32_t)marks->flows};
+    resolved->marks =
+        (struct mark_config){.driver = is_linux(settings) ? marks->driver : "recorder",
+                             .reach = MARK_REACH_QUEUES,
+                             .is_switch = settings->role == duopoly_Role_ROLE_SWITCH,
+                             .bpffs = resolved->bpffs,
+                             .state_dir = settings->state,
+                             .cgroup = resolved->cgroup,
+                             .ports = (const char(*)[PORT_NAME])resolved->ports,
+                             .ports_n = resolved->ports_n,
+                             .members_n = marks->members_n,
+                             .control_port = resolved->control_port,
+                             .flows_max = (uint32_t)marks->flows};
     memcpy(resolved->marks.members, marks->members, sizeof(marks->members));
     for (uint32_t level = 0; level < MARK_LEVELS; level++)
         resolved->marks.dscp_of_level[level] =

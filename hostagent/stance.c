@@ -75,11 +75,11 @@ static int take(struct stance *stance, duopoly_Stance wanted, struct err *err)
 {
     const struct stance_config *config = &stance->config;
     bool queues = config->queues && wanted == duopoly_Stance_STANCE_ENFORCE;
-    int r = queues ? queues_apply(config->queues, err) : 0;
+    int r = queues ? switches_apply(config->queues, err) : 0;
     if (r >= 0)
         r = marks_reach(config->marks, stance_reach(wanted), err);
     if (!queues && config->queues) {
-        int other = queues_restore(config->queues, r < 0 ? NULL : err);
+        int other = switches_restore(config->queues, r < 0 ? NULL : err);
         r = r < 0 ? r : other;
     }
     return r;

@@ -13,14 +13,14 @@
 #pragma once
 
 #include "hostagent/marks/marks.h"
-#include "hostagent/queues/queues.h"
+#include "hostagent/switches/switches.h"
 #include "schemas/duopoly.pb.h"
 
 #include <systemd/sd-event.h>
 
 struct stance_config {
-    const char *state_dir; /* exists; borrowed until close */
-    struct queues *queues; /* NULL: queues are not ours */
+    const char *state_dir;   /* exists; borrowed until close */
+    struct switches *queues; /* NULL: queues are not ours */
     struct marks *marks;
     void (*on_change)(void *user); /* another one is in force */
     void *user;

@@ -174,16 +174,52 @@ int queues_apply(struct queues *queues, struct err *err)
     return r;
 }
 
-int queues_drops(struct queues *queues, uint64_t drops[PORT_TRAFFIC], struct err *err)
+static void add_stats(struct qdisc_queue_stats *sum, const struct qdisc_queue_stats *more)
 {
-    memset(drops, 0, PORT_TRAFFIC * sizeof(drops[0]));
+    sum->bytes += more->bytes;
+    sum->packets += more->packets;
+    sum->drops += more->drops;
+    sum->backlog_packets += more->backlog_packets;
+}
+
+int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err)
+{
+    struct qdisc_stats sum = {0};
     for (uint32_t i = 0; i < queues->n; i++) {
         struct qdisc_stats stats;
         int r = queues->config.driver->stats(queues->qdisc, queues->ports[i], &stats, err);
         if (r < 0)
             return r;
         for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
-            drops[traffic] += stats.queues[traffic].drops;
+            add_stats(&sum.queues[traffic], &stats.queues[traffic]);
     }
+    *ret_stats = sum;
+    return 0;
+}
+
+int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_facts,
+                 struct err *err)
+{
+    return queues->config.driver->facts(queues->qdisc, queues->ports[port], ret_facts, err);
+}
+
+int queues_record(struct queues *queues, uint32_t port, struct qdisc_record *ret_record,
+                  struct err *err)
+{
+    return queues->config.driver->record(queues->qdisc, queues->ports[port], ret_record, err);
+}
+
+int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
+                struct err *err)
+{
+    struct qdisc_plan *plan = NULL;
+    int r = look_at(queues, queues->ports[port], &plan, err);
+    if (r >= 0 && !again)
+        r = check_root(queues, queues->ports[port], plan, err);
+    if (r < 0) {
+        free(plan);
+        return r;
+    }
+    *ret_plan = plan;
     return 0;
 }

@@ -41,8 +41,18 @@ int queues_compare(struct queues *queues, char *what, size_t size, struct err *e
 /* Gives them to it again, whatever stands there; what stood there before us stays on record. */
 int queues_repair(struct queues *queues, struct err *err);
 
-/* Drops of every kind of traffic over all ports, since their queues were made. */
-int queues_drops(struct queues *queues, uint64_t drops[PORT_TRAFFIC], struct err *err);
+/* The sum over all ports. */
+int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err);
+
+/* Of the port of this number: what it is, what stands there now, and what has to be done; changes
+ * nothing. `again`: a foreign root qdisc may make room for ours, which stood there. The caller owns
+ * the plan (free). */
+int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_facts,
+                 struct err *err);
+int queues_record(struct queues *queues, uint32_t port, struct qdisc_record *ret_record,
+                  struct err *err);
+int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
+                struct err *err);
 
 /* Closes sockets; the ports stay as they are. Takes NULL. */
 void queues_close(struct queues *queues);

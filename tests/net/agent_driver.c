@@ -52,10 +52,10 @@ static int do_stats(struct err *err)
 {
     struct mark_stats s;
     struct nudge_counters nudges;
-    uint64_t drops[PORT_TRAFFIC] = {0};
+    struct qdisc_stats sum = {0};
     int r = marks_stats(marks, &s, err);
     if (r >= 0 && queues)
-        r = queues_drops(queues, drops, err);
+        r = queues_stats(queues, &sum, err);
     if (r < 0)
         return r;
     marks_count_nudges(marks, &nudges);
@@ -77,7 +77,7 @@ static int do_stats(struct err *err)
            (unsigned long long)s.shared_connections, (unsigned long long)s.lease_expiries,
            s.senders, s.receivers);
     for (int i = 0; i < PORT_TRAFFIC; i++)
-        printf("%s%llu", i ? ", " : "", (unsigned long long)drops[i]);
+        printf("%s%llu", i ? ", " : "", (unsigned long long)sum.queues[i].drops);
     printf("]}\n");
     return 1;
 }

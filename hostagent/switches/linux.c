@@ -1,0 +1,200 @@
+/* The switch that this machine is: the ports of a bridge, or any interfaces of it, by the queues of
+ * queues.h, which keeps a record for each port itself. Changes of others are told by the kernel to
+ * guard.h. */
+#include "hostagent/queues/queues.h"
+#include "hostagent/switches/switch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct switch_state {
+    struct switch_config config;
+    struct queues *queues;
+};
+
+struct linux_plan {
+    struct switch_plan plan; /* first: the others know this part */
+    bool again;
+};
+
+static int linux_check(const struct switch_settings *settings, struct err *err)
+{
+    if (settings->at[0] || settings->openflow[0] || settings->bridge[0] || settings->ca[0] ||
+        settings->certificate[0] || settings->private_key[0] || settings->ports_n)
+        return err_set(err, EINVAL,
+                       "the driver linux is this machine: its ports are named in section link");
+    return 0;
+}
+
+static int linux_open(const struct switch_config *config, struct switch_state **ret_switch,
+                      struct err *err)
+{
+    struct switch_state *sw = calloc(1, sizeof(*sw));
+    if (!sw)
+        return err_sys(err, ENOMEM, "the switch");
+    sw->config = *config;
+    const struct queues_config queues = {.driver = config->queues,
+                                         .state_dir = config->state_dir,
+                                         .wish = config->wish,
+                                         .replace = config->replace};
+    int r = queues_open(&queues, config->interfaces, config->interfaces_n, &sw->queues, err);
+    if (r < 0) {
+        free(sw);
+        return r;
+    }
+    *ret_switch = sw;
+    return 0;
+}
+
+static void linux_close(struct switch_state *sw)
+{
+    if (!sw)
+        return;
+    queues_close(sw->queues);
+    free(sw);
+}
+
+static int linux_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
+{
+    uint32_t n = sw->config.interfaces_n;
+    struct switch_ports *ports = calloc(1, sizeof(*ports) + n * sizeof(ports->ports[0]));
+    int r = ports ? 0 : err_sys(err, ENOMEM, "%u ports", n);
+    for (uint32_t i = 0; r >= 0 && i < n; i++) {
+        struct switch_port *port = &ports->ports[ports->n++];
+        snprintf(port->name, sizeof(port->name), "%s", sw->config.interfaces[i]);
+        r = queues_facts(sw->queues, i, &port->facts, err);
+    }
+    if (r < 0) {
+        free(ports);
+        return r;
+    }
+    *ret_ports = ports;
+    return 0;
+}
+
+/* A port's name, then a line for each qdisc of its record, indented. */
+static void say_record(FILE *out, const char *port, const char *text)
+{
+    fprintf(out, "%s\n", port);
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        fprintf(out, "  %.*s\n", n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static int linux_record(struct switch_state *sw, char **ret_text, struct err *err)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int r = out ? 0 : err_sys(err, errno, "the record of the ports");
+    for (uint32_t i = 0; r >= 0 && i < sw->config.interfaces_n; i++) {
+        struct qdisc_record record;
+        r = queues_record(sw->queues, i, &record, err);
+        if (r >= 0)
+            say_record(out, sw->config.interfaces[i], record.text);
+    }
+    if (out && fclose(out) != 0 && r >= 0)
+        r = err_sys(err, ENOMEM, "the record of the ports");
+    if (r < 0)
+        free(text);
+    else
+        *ret_text = text;
+    return r;
+}
+
+static void linux_free_plan(struct switch_plan *plan)
+{
+    if (!plan)
+        return;
+    free(plan->steps);
+    free(plan);
+}
+
+static int plan_port(struct switch_state *sw, uint32_t i, struct linux_plan *plan, struct err *err)
+{
+    struct qdisc_plan *steps = NULL;
+    const char *port = sw->config.interfaces[i];
+    int r = queues_plan(sw->queues, i, plan->again, &steps, err);
+    if (r >= 0 && steps->steps)
+        r = switch_step_add(&plan->plan, steps->root == QDISC_OURS ? SWITCH_CHANGE : SWITCH_ADD,
+                            port, err, "%s: %u changes%s%s", sw->config.queues->name, steps->steps,
+                            steps->root == QDISC_FOREIGN ? " in the place of " : "",
+                            steps->root == QDISC_FOREIGN ? steps->kind : "");
+    free(steps);
+    return r;
+}
+
+static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **ret_plan,
+                      struct err *err)
+{
+    struct linux_plan *plan = calloc(1, sizeof(*plan));
+    int r = plan ? 0 : err_sys(err, ENOMEM, "the plan of the ports");
+    if (plan)
+        plan->again = again;
+    for (uint32_t i = 0; r >= 0 && i < sw->config.interfaces_n; i++)
+        r = plan_port(sw, i, plan, err);
+    if (r < 0) {
+        linux_free_plan(plan ? &plan->plan : NULL);
+        return r;
+    }
+    *ret_plan = &plan->plan;
+    return 0;
+}
+
+static int linux_apply(struct switch_state *sw, const struct switch_plan *plan, struct err *err)
+{
+    return ((const struct linux_plan *)plan)->again ? queues_repair(sw->queues, err)
+                                                    : queues_apply(sw->queues, err);
+}
+
+static int linux_restore(struct switch_state *sw, struct err *err)
+{
+    return queues_restore(sw->queues, err);
+}
+
+static int linux_stats(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err)
+{
+    struct qdisc_stats stats = {0};
+    int r = queues_stats(sw->queues, &stats, err);
+    if (r < 0)
+        return r;
+    for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
+        ret_stats->traffic[traffic] =
+            (struct switch_queue_stats){.bytes = stats.queues[traffic].bytes,
+                                        .packets = stats.queues[traffic].packets,
+                                        .drops = stats.queues[traffic].drops};
+    return 0;
+}
+
+static int linux_fd(const struct switch_state *sw)
+{
+    (void)sw;
+    return -1;
+}
+
+static int linux_notice(struct switch_state *sw, struct err *err)
+{
+    (void)sw;
+    (void)err;
+    return 0;
+}
+
+const struct switch_driver switch_linux = {
+    .name = "linux",
+    .check = linux_check,
+    .open = linux_open,
+    .close = linux_close,
+    .ports = linux_ports,
+    .record = linux_record,
+    .plan = linux_plan,
+    .free_plan = linux_free_plan,
+    .apply = linux_apply,
+    .restore = linux_restore,
+    .stats = linux_stats,
+    .fd = linux_fd,
+    .notice = linux_notice,
+};

@@ -1,0 +1,149 @@
+/* Switch drivers: how all ports of one switch get the queues that they should have, are read, and
+ * are taken back.
+ *
+ * A driver is a const table of functions; switch_all lists them, and one test holds every entry to
+ * this contract. port.h says what is wanted of a port, in nobody's terms; a driver reads the whole
+ * switch, plans steps of its own kind for all ports at once, and carries them out, in one
+ * transaction where the data path has one. switches.h runs it for the agent. What makes a port's
+ * queues on a Linux host is a driver of another table, one storey below (qdisc.h).
+ *
+ * Contract of every entry:
+ *  - `plan` after `apply` has no steps.
+ *  - `record` before apply and after restore is equal, byte for byte. What is not ours is the same
+ *    at any time between.
+ *  - Killed at any step, `restore` by another process leaves what was there. So what stood there is
+ *    kept in `state_dir` (switch_keep) before anything makes room, and is forgotten only when it
+ *    stands there again. `restore` of a switch that is as it was does nothing.
+ *  - Ours bears `owner` where the data path can name an owner. What bears another one's name never
+ *    makes room; what is somebody's does only when the configuration allows it (`replace`).
+ *    Otherwise −EBUSY with one sentence, and nothing is changed.
+ *  - What a driver cannot do it leaves out of a wanted port silently; `facts` says what a port can.
+ *  - A function waits for the switch for at most SWITCH_WAIT_MS: −ETIMEDOUT. What the switch says is
+ *    bounded: −EMSGSIZE, and a table longer than a bound here: −E2BIG. A connection that is lost is
+ *    sought again by the next call, and by `notice`.
+ *
+ * Sentences name the switch, the port or row, and what to do. One thread. */
+#pragma once
+
+#include "hostagent/queues/qdisc.h"
+
+#define SWITCH_PORTS     2048 /* of one switch */
+#define SWITCH_STEPS     65536
+#define SWITCH_PORT_NAME 64 /* bytes with the NUL */
+#define SWITCH_STEP_TEXT 160
+#define SWITCH_PATTERNS  32
+#define SWITCH_WAIT_MS   2000
+#define SWITCH_KEPT      (8u << 20) /* bytes of what stood there */
+
+/* Section `switch` of the configuration; schemas/duopoly-agent.yaml says what is what. */
+struct switch_settings {
+    char driver[32];
+    char at[256]; /* where it is configured, "": at the driver's usual place on this machine */
+    char bridge[64];
+    char openflow[256];
+    int64_t table;
+    char ca[256], certificate[256], private_key[256];
+    struct switch_pattern {
+        char glob[SWITCH_PORT_NAME]; /* fnmatch(3) */
+    } ports[SWITCH_PATTERNS];        /* none: all */
+    uint32_t ports_n;
+};
+
+/* Everything that is pointed to is borrowed until close. */
+struct switch_config {
+    const struct switch_settings *settings;
+    const char *owner;     /* this agent's name: what is ours bears it */
+    const char *state_dir; /* exists */
+    struct port_wish wish; /* of every port */
+    uint8_t dscp_of_level[PORT_LEVELS];
+    bool replace; /* somebody's queues may make room, until we leave */
+    /* Of `linux` only: */
+    const struct qdisc_driver *queues;
+    const char (*interfaces)[PORT_NAME];
+    uint32_t interfaces_n;
+};
+
+struct switch_port {
+    char name[SWITCH_PORT_NAME];
+    struct port_facts facts;
+};
+
+/* In order of their names. */
+struct switch_ports {
+    uint32_t n;
+    struct switch_port ports[];
+};
+
+enum switch_verb { SWITCH_ADD, SWITCH_CHANGE, SWITCH_REMOVE };
+
+struct switch_step {
+    enum switch_verb verb;
+    char port[SWITCH_PORT_NAME]; /* "": of the switch as a whole */
+    char text[SWITCH_STEP_TEXT]; /* what, in the data path's words: "queue 3: min-rate 1000000" */
+};
+
+/* From what is there to what is wanted. A driver's own plan begins with this; `free_plan` ends it. */
+struct switch_plan {
+    uint32_t steps_n; /* 0: it is so already */
+    struct switch_step *steps;
+};
+
+struct switch_stats { /* over all ports, since their queues were made; 0 where nobody counts */
+    struct switch_queue_stats {
+        uint64_t bytes, packets, drops;
+    } traffic[PORT_TRAFFIC]; /* where several kinds share a queue, under the most urgent */
+};
+
+struct switch_state; /* a driver's own: connections, what it read */
+
+struct switch_driver {
+    const char *name;
+    /* What these settings lack or have too much of, for this driver; pure. */
+    int (*check)(const struct switch_settings *settings, struct err *err);
+    /* Connects; changes nothing. */
+    int (*open)(const struct switch_config *config, struct switch_state **ret_switch,
+                struct err *err);
+    void (*close)(struct switch_state *sw); /* leaves the switch as it is; takes NULL */
+    /* Those that the settings select; the caller frees. */
+    int (*ports)(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err);
+    /* What stands there that is not ours and that ours stands or would stand in the place of, in
+     * lines that are equal when it is. The caller frees. −EOPNOTSUPP for what could not be put back
+     * exactly. */
+    int (*record)(struct switch_state *sw, char **ret_text, struct err *err);
+    /* Reads the switch, and changes nothing. `again`: ours stood there, so what took its place since
+     * may make room. */
+    int (*plan)(struct switch_state *sw, bool again, struct switch_plan **ret_plan,
+                struct err *err);
+    void (*free_plan)(struct switch_plan *plan); /* takes NULL */
+    /* −EAGAIN: the switch is not any more as it was when it was planned, and nothing was changed. */
+    int (*apply)(struct switch_state *sw, const struct switch_plan *plan, struct err *err);
+    /* Puts back what is kept, removes what is ours, and forgets. What nobody kept is not ours. */
+    int (*restore)(struct switch_state *sw, struct err *err);
+    int (*stats)(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err);
+    /* Readable (poll, epoll) when `notice` has something to say; the same until close. −1: it never
+     * has. */
+    int (*fd)(const struct switch_state *sw);
+    /* Never waits. 1: somebody, perhaps we, changed what a plan looks at, or the switch came back:
+     * compare. 0: nothing. −errno: the switch was lost just now (told once); it is sought again. */
+    int (*notice)(struct switch_state *sw, struct err *err);
+};
+
+extern const struct switch_driver switch_linux;        /* ports of this machine, by qdisc.h */
+extern const struct switch_driver *const switch_all[]; /* ends with NULL */
+
+/* The entry of that name, NULL if there is none. */
+const struct switch_driver *switch_find(const char *name);
+
+/* Whether the settings select a port of this name. */
+bool switch_selects(const struct switch_settings *settings, const char *port);
+
+/* What stood there, on disk in `state_dir`. Loading finds NULL where nothing is kept (0); the caller
+ * frees. −EFBIG: more than SWITCH_KEPT. */
+int switch_keep(const char *state_dir, const char *text, struct err *err);
+int switch_kept(const char *state_dir, char **ret_text, struct err *err);
+int switch_forget(const char *state_dir, struct err *err);
+
+/* Plans grow by these: a step in `plan`, whose array the caller frees. −E2BIG beyond SWITCH_STEPS. */
+__attribute__((format(printf, 5, 6))) int switch_step_add(struct switch_plan *plan,
+                                                          enum switch_verb verb, const char *port,
+                                                          struct err *err, const char *format, ...);

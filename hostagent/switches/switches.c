@@ -1,0 +1,104 @@
+#include "hostagent/switches/switches.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define APPLY_TRIES 3 /* somebody else changes the switch meanwhile */
+
+struct switches {
+    const struct switch_driver *driver;
+    struct switch_state *sw;
+};
+
+int switches_open(const struct switch_driver *driver, const struct switch_config *config,
+                  struct switches **ret_switches, struct err *err)
+{
+    struct switches *switches = calloc(1, sizeof(*switches));
+    if (!switches)
+        return err_sys(err, ENOMEM, "the switch");
+    switches->driver = driver;
+    int r = driver->open(config, &switches->sw, err);
+    if (r < 0) {
+        free(switches);
+        return r;
+    }
+    *ret_switches = switches;
+    return 0;
+}
+
+void switches_close(struct switches *switches)
+{
+    if (!switches)
+        return;
+    switches->driver->close(switches->sw);
+    free(switches);
+}
+
+static int plan_and_apply(struct switches *switches, bool again, struct err *err)
+{
+    const struct switch_driver *driver = switches->driver;
+    int r = -EAGAIN;
+    for (int i = 0; r == -EAGAIN && i < APPLY_TRIES; i++) {
+        struct switch_plan *plan = NULL;
+        r = driver->plan(switches->sw, again, &plan, err);
+        if (r >= 0)
+            r = driver->apply(switches->sw, plan, err);
+        driver->free_plan(plan);
+    }
+    return r;
+}
+
+int switches_apply(struct switches *switches, struct err *err)
+{
+    return plan_and_apply(switches, false, err);
+}
+
+int switches_repair(struct switches *switches, struct err *err)
+{
+    return plan_and_apply(switches, true, err);
+}
+
+int switches_restore(struct switches *switches, struct err *err)
+{
+    return switches->driver->restore(switches->sw, err);
+}
+
+static void say_difference(const struct switch_plan *plan, char *what, size_t size)
+{
+    const struct switch_step *step = &plan->steps[0];
+    int n = snprintf(what, size, "%s%ssomebody changed our queues (%s", step->port,
+                     step->port[0] ? ": " : "", step->text);
+    if (n >= 0 && (size_t)n < size && plan->steps_n > 1)
+        n += snprintf(what + n, size - (size_t)n, ", and %u more", plan->steps_n - 1);
+    if (n >= 0 && (size_t)n < size)
+        snprintf(what + n, size - (size_t)n, ")");
+}
+
+int switches_compare(struct switches *switches, char *what, size_t size, struct err *err)
+{
+    struct switch_plan *plan = NULL;
+    int r = switches->driver->plan(switches->sw, true, &plan, err);
+    if (r < 0)
+        return r;
+    if (plan->steps_n)
+        say_difference(plan, what, size);
+    r = plan->steps_n ? 1 : 0;
+    switches->driver->free_plan(plan);
+    return r;
+}
+
+int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err)
+{
+    return switches->driver->stats(switches->sw, ret_stats, err);
+}
+
+int switches_fd(const struct switches *switches)
+{
+    return switches->driver->fd(switches->sw);
+}
+
+int switches_notice(struct switches *switches, struct err *err)
+{
+    return switches->driver->notice(switches->sw, err);
+}

@@ -1,0 +1,35 @@
+/* The switch that this agent manages, whatever its driver: brought to what it should be, compared,
+ * put right, and taken back. A host is a switch of one port, its uplink.
+ *
+ * Blocking as its driver (switch.h), a few exchanges with the switch each. One thread. */
+#pragma once
+
+#include "hostagent/switches/switch.h"
+
+#include <stddef.h>
+
+struct switches;
+
+/* Connects; changes nothing yet. What `config` points to is borrowed until close. */
+int switches_open(const struct switch_driver *driver, const struct switch_config *config,
+                  struct switches **ret_switches, struct err *err);
+
+/* Changes nothing unless all can be changed; what stood there is on disk first. */
+int switches_apply(struct switches *switches, struct err *err);
+
+/* Puts back what stood there before and forgets it; nothing where that is so already. */
+int switches_restore(struct switches *switches, struct err *err);
+
+/* 1, with a sentence in `what`, when it is not as switches_apply left it; else 0. */
+int switches_compare(struct switches *switches, char *what, size_t size, struct err *err);
+
+/* Makes it so again, whatever stands there now; what stood there before us stays kept. */
+int switches_repair(struct switches *switches, struct err *err);
+
+int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err);
+
+/* The driver's own, as in switch.h. */
+int switches_fd(const struct switches *switches);
+int switches_notice(struct switches *switches, struct err *err);
+
+void switches_close(struct switches *switches); /* leaves it as it is; takes NULL */

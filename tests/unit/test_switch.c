@@ -1,0 +1,326 @@
+/* Holds every switch driver to the contract of hostagent/switches/switch.h, each on a real switch of
+ * this test's own; a driver whose switch cannot stand here is skipped, by name. */
+#include "tests/unit/folder.h"
+#include "tests/unit/test.h"
+
+#include "hostagent/switches/switches.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PORTS 3
+
+/* Where a driver is tried: something that a plan has to find stands there besides. */
+struct bench {
+    const char *driver;
+    struct switch_settings settings;
+    struct switch_config config;
+    /* 0: it stands; else why it cannot. */
+    const char *(*begin)(struct bench *bench);
+    void (*plant)(void); /* somebody's, in the place of ours */
+    void (*uproot)(void);
+    void (*end)(void);
+};
+
+static struct port_wish wish_of(uint64_t link_bps, uint32_t levels)
+{
+    return (struct port_wish){.link_bps = link_bps,
+                              .levels = levels,
+                              .queue_packets = 120,
+                              .floor_permille = 10,
+                              .unmanaged_permille = 100,
+                              .control_permille = 10};
+}
+
+/* ---- linux: three interfaces of a network namespace of our own --------------------------------- */
+
+static const char linux_ports[PORTS][PORT_NAME] = {"p0", "p1", "p2"};
+
+static const char *linux_begin(struct bench *bench)
+{
+    bench->config.queues = &qdisc_htb;
+    bench->config.interfaces = linux_ports;
+    bench->config.interfaces_n = PORTS;
+    if (unshare(CLONE_NEWNET) < 0)
+        return "no network namespace can be made";
+    for (int i = 0; i < PORTS; i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "ip link add %s up type veth peer name q%d", linux_ports[i],
+                 i);
+        if (system(line) != 0)
+            return "no veth can be made";
+    }
+    return NULL;
+}
+
+static void linux_plant(void)
+{
+    assert_int_equal(system("tc qdisc replace dev p1 root tbf rate 5mbit burst 5kb limit 9kb"), 0);
+}
+
+static void linux_uproot(void)
+{
+    assert_int_equal(system("tc qdisc del dev p1 root"), 0);
+}
+
+static void linux_end(void)
+{
+    for (int i = 0; i < PORTS; i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "ip link del %s", linux_ports[i]);
+        assert_int_equal(system(line), 0);
+    }
+}
+
+static struct bench benches[] = {
+    {.driver = "linux",
+     .begin = linux_begin,
+     .plant = linux_plant,
+     .uproot = linux_uproot,
+     .end = linux_end},
+};
+
+/* ---- the contract ----------------------------------------------------------------------------- */
+
+static struct switch_state *open_switch(const struct bench *bench)
+{
+    struct switch_state *sw = NULL;
+    struct err err = {0};
+    if (switch_find(bench->driver)->open(&bench->config, &sw, &err) < 0)
+        fail_msg("%s: %s", bench->driver, err.text);
+    return sw;
+}
+
+/* Returns how many steps it took. */
+static uint32_t apply(const struct bench *bench, struct switch_state *sw)
+{
+    const struct switch_driver *driver = switch_find(bench->driver);
+    struct switch_plan *plan = NULL;
+    struct err err = {0};
+    if (driver->plan(sw, false, &plan, &err) < 0 || driver->apply(sw, plan, &err) < 0)
+        fail_msg("%s: %s", driver->name, err.text);
+    uint32_t n = plan->steps_n;
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(plan->steps[i].text[0]);
+        assert_non_null(memchr(plan->steps[i].text, 0, SWITCH_STEP_TEXT));
+        assert_non_null(memchr(plan->steps[i].port, 0, SWITCH_PORT_NAME));
+    }
+    driver->free_plan(plan);
+    return n;
+}
+
+static char *record(const struct bench *bench, struct switch_state *sw)
+{
+    char *text = NULL;
+    struct err err = {0};
+    if (switch_find(bench->driver)->record(sw, &text, &err) < 0)
+        fail_msg("%s: %s", bench->driver, err.text);
+    return text;
+}
+
+static void check_record(const struct bench *bench, struct switch_state *sw, const char *before)
+{
+    char *now = record(bench, sw);
+    assert_string_equal(before, now);
+    free(now);
+}
+
+static void restore(const struct bench *bench, struct switch_state *sw)
+{
+    struct err err = {0};
+    if (switch_find(bench->driver)->restore(sw, &err) < 0)
+        fail_msg("%s: %s", bench->driver, err.text);
+}
+
+static void check_ports(const struct bench *bench, struct switch_state *sw)
+{
+    struct switch_ports *ports = NULL;
+    struct err err = {0};
+    assert_int_equal(switch_find(bench->driver)->ports(sw, &ports, &err), 0);
+    assert_int_equal(ports->n, PORTS);
+    for (uint32_t i = 0; i < ports->n; i++) {
+        struct port want;
+        assert_int_equal(port_want(&bench->config.wish, &ports->ports[i].facts, &want, &err), 0);
+        assert_true(i == 0 || strcmp(ports->ports[i - 1].name, ports->ports[i].name) < 0);
+    }
+    free(ports);
+}
+
+static void hold_to_contract(struct bench *bench)
+{
+    const struct switch_driver *driver = switch_find(bench->driver);
+    const struct port_wish wishes[] = {wish_of(100000000, 8), wish_of(100000000, 1),
+                                       wish_of(50000000, 8), wish_of(40000000000, 4)};
+    struct switch_state *sw = open_switch(bench);
+    struct switch_stats stats;
+    struct err err = {0};
+    char *before = record(bench, sw);
+    check_ports(bench, sw);
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+        driver->close(sw);
+        bench->config.wish = wishes[i];
+        sw = open_switch(bench);
+        assert_true(apply(bench, sw) > 0);
+        assert_int_equal(apply(bench, sw), 0);
+    }
+    if (driver->stats(sw, &stats, &err) < 0)
+        fail_msg("%s: %s", driver->name, err.text);
+    restore(bench, sw);
+    check_record(bench, sw, before);
+    restore(bench, sw);
+    check_record(bench, sw, before);
+    free(before);
+    driver->close(sw);
+    driver->close(NULL);
+    driver->free_plan(NULL);
+}
+
+/* What is somebody's makes room where that is allowed, and comes back; else nothing changes. */
+static void respect_others(struct bench *bench)
+{
+    const struct switch_driver *driver = switch_find(bench->driver);
+    struct switch_plan *plan = NULL;
+    struct err err = {0};
+    bench->plant();
+    struct switch_state *sw = open_switch(bench);
+    char *before = record(bench, sw);
+    assert_int_equal(driver->plan(sw, false, &plan, &err), -EBUSY);
+    assert_true(err.text[0]);
+    check_record(bench, sw, before);
+    driver->close(sw);
+
+    bench->config.replace = true;
+    sw = open_switch(bench);
+    assert_true(apply(bench, sw) > 0);
+    assert_int_equal(apply(bench, sw), 0);
+    restore(bench, sw);
+    check_record(bench, sw, before);
+    driver->close(sw);
+    bench->config.replace = false;
+    free(before);
+    bench->uproot();
+}
+
+/* A child applies and restores until it is killed; what it left is taken back. */
+static void survive_kills(struct bench *bench)
+{
+    struct switch_state *sw = open_switch(bench);
+    char *before = record(bench, sw);
+    uint64_t stream = test_seed();
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct switch_state *own = open_switch(bench);
+            for (;;) {
+                apply(bench, own);
+                restore(bench, own);
+            }
+        }
+        usleep((useconds_t)(test_random(&stream) % 20000));
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        restore(bench, sw);
+        check_record(bench, sw, before);
+    }
+    free(before);
+    switch_find(bench->driver)->close(sw);
+}
+
+/* In a process of its own: it may take a network namespace. */
+static void try_bench(struct bench *bench)
+{
+    pid_t child = fork();
+    int status;
+    assert_true(child >= 0);
+    if (child == 0) {
+        bench->config.settings = &bench->settings;
+        bench->config.owner = "tester";
+        bench->config.state_dir = folder;
+        bench->config.wish = wish_of(100000000, 8);
+        for (int level = 0; level < PORT_LEVELS; level++)
+            bench->config.dscp_of_level[level] = (uint8_t)(4 * level + 3);
+        const char *why_not = bench->begin(bench);
+        if (!why_not) {
+            hold_to_contract(bench);
+            respect_others(bench);
+            survive_kills(bench);
+            bench->end();
+        } else {
+            fprintf(stderr, "# %s is skipped: %s\n", bench->driver, why_not);
+        }
+        fflush(NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void test_every_driver_keeps_the_contract(void **state)
+{
+    (void)state;
+    size_t n = sizeof(benches) / sizeof(benches[0]);
+    for (size_t i = 0; switch_all[i]; i++) {
+        size_t j = 0;
+        assert_ptr_equal(switch_find(switch_all[i]->name), switch_all[i]);
+        while (j < n && strcmp(benches[j].driver, switch_all[i]->name) != 0)
+            j++;
+        assert_true(j < n);
+        try_bench(&benches[j]);
+    }
+    assert_null(switch_find("no such driver"));
+}
+
+static void test_patterns_select_ports(void **state)
+{
+    (void)state;
+    struct switch_settings settings = {0};
+    assert_true(switch_selects(&settings, "eth0"));
+    settings = (struct switch_settings){.ports = {{"eth[0-3]"}, {"swp*"}}, .ports_n = 2};
+    assert_true(switch_selects(&settings, "eth3"));
+    assert_true(switch_selects(&settings, "swp17"));
+    assert_false(switch_selects(&settings, "eth4"));
+}
+
+static void test_what_stood_there_is_kept_and_forgotten(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    assert_int_equal(switch_kept(folder, &text, NULL), 0);
+    assert_null(text);
+    assert_int_equal(switch_keep(folder, "port eth0\n", NULL), 0);
+    assert_int_equal(switch_kept(folder, &text, NULL), 0);
+    assert_string_equal(text, "port eth0\n");
+    free(text);
+    assert_int_equal(switch_forget(folder, NULL), 0);
+    assert_int_equal(switch_forget(folder, NULL), 0);
+    assert_int_equal(switch_kept(folder, &text, NULL), 0);
+    assert_null(text);
+}
+
+static void test_a_plan_is_bounded(void **state)
+{
+    (void)state;
+    struct switch_plan plan = {0};
+    struct err err = {0};
+    for (int i = 0; i < SWITCH_STEPS; i++)
+        assert_int_equal(switch_step_add(&plan, SWITCH_ADD, "p", &err, "queue %d", i), 0);
+    assert_int_equal(switch_step_add(&plan, SWITCH_ADD, "p", &err, "queue"), -E2BIG);
+    assert_string_equal(plan.steps[12345].text, "queue 12345");
+    free(plan.steps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_driver_keeps_the_contract),
+        cmocka_unit_test(test_patterns_select_ports),
+        cmocka_unit_test(test_what_stood_there_is_kept_and_forgotten),
+        cmocka_unit_test(test_a_plan_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
