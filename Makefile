@@ -232,7 +232,7 @@ bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a
 	$(BUILD)/bench-engine $(STEPS)
 
 .PHONY: bench-live
-bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches on this machine beside their bars, misses marked (root, 6 minutes; PARTS= names some)
+bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches, others' round trips beside hostile peers on this machine beside their bars, misses marked (root, 8 minutes; PARTS= names some)
 	@$(MAKE) -s --no-print-directory programs
 	@exec tests/bench/live $(BUILD) $(PARTS)
 

@@ -38,13 +38,13 @@ def load_messages():
 pb = load_messages()
 
 
-def wait_until(condition, what):
+def wait_until(condition, what, every=0.005):
     deadline = time.monotonic() + DEADLINE
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
-        time.sleep(0.005)
+        time.sleep(every)
     raise AssertionError(f"{what}: not within {DEADLINE} s")
 
 

@@ -1,0 +1,241 @@
+"""Peers that send too much, too large, never finish, or never read, beside one that measures its empty round trip.
+
+The tests hold what the controller does to them (test_floods.py), the benchmark what they cost the others (tests/bench/live_floods.py).
+Who attacks would have a machine of its own: its threads take only the time that nobody else here wants. Nothing needs root."""
+import json
+import os
+import resource
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+from controller import BUILD, DEADLINE, pb, wait_until
+
+GREETING = bytes([0xff] + [0] * 8 + [0x7f, 3, 0]) + b"NULL".ljust(20, b"\0") + bytes(32)
+READY = b"\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06DEALER"
+HALF_OPEN = 10_000
+DESCRIPTORS = HALF_OPEN + 1000  # of who has so many connections
+
+
+def allow_descriptors():
+    """Lets this process have DESCRIPTORS; (soft, hard) limit of before, None: it may not."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(before[0], DESCRIPTORS)
+    if before[1] != resource.RLIM_INFINITY and before[1] < wanted:
+        return None
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, before[1]))
+    return before
+
+
+class Probe:
+    """A C program with a session of its own, one round trip every so many µs."""
+
+    def __init__(self, daemon, every_us=2000):
+        self.process = subprocess.Popen([BUILD / "tests" / "peer-probe", daemon.address, "probe", str(every_us)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def say(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+
+    def measure(self, seconds, attacked):
+        """The next seconds' round trips are of one kind."""
+        self.say("1" if attacked else "0")
+        time.sleep(seconds)  # what is measured
+
+    def take(self):
+        """What there was of both kinds since the last time: quiet, attacked."""
+        self.say("take")
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=DEADLINE)
+
+
+def frame(body):
+    return (b"\0" + bytes([len(body)]) if len(body) < 256 else b"\x02" + struct.pack(">Q", len(body))) + body
+
+
+HEARTBEAT = frame(pb.Envelope(version=1, epoch=1, agent_heartbeat=pb.AgentHeartbeat()).SerializeToString())
+
+
+class Peer:
+    """A connection that speaks ZeroMQ's protocol itself."""
+
+    def __init__(self, daemon, receive_bytes=None, greet=True):
+        host, _, port = daemon.address.partition("//")[2].rpartition(":")
+        self.socket = socket.socket()
+        if receive_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self.socket.settimeout(DEADLINE)
+        self.socket.connect((host, int(port)))
+        if greet:
+            self.greet()
+
+    def greet(self):
+        """ZeroMQ's handshake; what follows READY at once may be taken for a part of it."""
+        self.socket.sendall(GREETING + READY)
+        answer = b""
+        while len(answer) < len(GREETING) + 2 or len(answer) < len(GREETING) + 2 + answer[len(GREETING) + 1]:
+            more = self.socket.recv(len(GREETING) + 64)
+            if not more:
+                raise ConnectionResetError("the controller does not want us")
+            answer += more
+
+    def close(self):
+        self.socket.close()
+
+
+class Repeated:
+    """An attack that repeats one step in a thread while it is switched on."""
+
+    def __init__(self, daemon):
+        self.daemon, self.on, self.over, self.broken = daemon, threading.Event(), False, None
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # this thread
+        try:
+            while not self.over:
+                if self.on.wait(0.1):
+                    self.step()
+        except Exception as broken:  # whoever switches it hears of it
+            self.broken = broken
+
+    def switch(self, on):
+        if self.broken:
+            raise self.broken
+        self.on.set() if on else self.on.clear()
+
+    def end(self):
+        self.over = True
+        self.thread.join(DEADLINE)
+        self.close()
+
+    def close(self):
+        pass
+
+
+class Messages(Repeated):
+    """10⁵ messages a second, as long as the controller lets it; whenever it is cut off it comes back."""
+
+    WHAT = "10⁵ messages a second"
+    CONFIG, LASTING = "", False
+    RATE, BATCH = 100_000, 500
+
+    def __init__(self, daemon):
+        self.peer, self.sent, self.cut, self.next = None, 0, 0, 0.0
+        super().__init__(daemon)
+
+    def step(self):
+        now = time.monotonic()
+        if now < self.next:
+            time.sleep(self.next - now)
+        self.next = max(self.next + self.BATCH / self.RATE, now)
+        try:
+            if not self.peer:
+                self.peer = Peer(self.daemon)
+            self.peer.socket.sendall(HEARTBEAT * self.BATCH)
+            self.sent += self.BATCH
+        except OSError:
+            self.close()
+            self.cut += 1
+            self.next = time.monotonic() + 0.1  # as ZeroMQ does
+
+    def close(self):
+        if self.peer:
+            self.peer.close()
+        self.peer = None
+
+
+class HalfOpen:
+    """Connections that never say a word."""
+
+    WHAT = "%d half-open connections" % HALF_OPEN
+    CONFIG, LASTING = "timers: {host_lost: 600 s}", True
+
+    def __init__(self, daemon):
+        self.daemon, self.opened = daemon, []
+
+    def switch(self, on):
+        """Returns when the controller knows of all, or of their end."""
+        if on:
+            while len(self.opened) < HALF_OPEN:
+                self.opened.append(Peer(self.daemon, greet=False))
+            wait_until(lambda: self.daemon.counters()["agents.connections"] >= HALF_OPEN, "all are accepted", 0.05)
+        else:
+            self.end()
+            wait_until(lambda: self.daemon.counters()["agents.connections"] < 10, "all are gone", 0.05)
+
+    def end(self):
+        for one in self.opened:
+            one.close()
+        self.opened = []
+
+
+class Oversize(Repeated):
+    """Connections that announce a part of 1 GiB, up to 100 a second."""
+
+    WHAT = "oversize parts, up to 100 connections a second"
+    CONFIG, LASTING = "", False
+
+    def __init__(self, daemon):
+        self.ended = 0
+        super().__init__(daemon)
+
+    def step(self):
+        peer = Peer(self.daemon)
+        try:
+            peer.socket.sendall(b"\x02" + struct.pack(">Q", 1 << 30) + bytes(1 << 16))
+            while peer.socket.recv(4096):
+                pass
+        except OSError:
+            pass
+        self.ended += 1
+        peer.close()
+        time.sleep(0.01)
+
+
+class Mute(Repeated):
+    """Two that ask for answers and take none, one of them with a session."""
+
+    WHAT = "two peers that never read, 4 000 questions a second"
+    CONFIG, LASTING = "", False
+
+    def __init__(self, daemon):
+        self.stranger, self.mute = Peer(daemon, receive_bytes=4096), Peer(daemon, receive_bytes=4096)
+        hello = pb.Hello(version_min=1, version_max=1, name="mute", boot=1, hello_sequence=1, units=[pb.Resources(slots=1)])
+        self.mute.socket.sendall(frame(pb.Envelope(version=1, hello=hello).SerializeToString()))
+        self.number = 0
+        super().__init__(daemon)
+
+    def question(self):
+        self.number += 1
+        return frame(pb.Envelope(version=1, epoch=1, sequence=self.number, agent_heartbeat=pb.AgentHeartbeat()).SerializeToString())
+
+    def step(self):
+        self.stranger.socket.sendall(HEARTBEAT * 4)
+        self.mute.socket.sendall(b"".join(self.question() for _ in range(4)))
+        time.sleep(0.002)
+
+    def close(self):
+        self.stranger.close()
+        self.mute.close()
+
+
+ATTACKS = [Messages, HalfOpen, Oversize, Mute]
+
+
+def ratio_of(quiet, attacked):
+    """How much longer the 99th percentile is."""
+    return attacked["p99"] / quiet["p99"]
+
+
+def words(what, quiet, attacked):
+    return "%s: others' round trip, p50 %.0f and p99 %.0f µs quiet, %.0f and %.0f µs attacked: p99 × %.2f" % (
+        what, quiet["p50"] / 1e3, quiet["p99"] / 1e3, attacked["p50"] / 1e3, attacked["p99"] / 1e3, ratio_of(quiet, attacked))
