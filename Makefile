@@ -236,6 +236,13 @@ bench-live: deps ## strictness, slot latency, CPU time of starts and of the reco
 	@$(MAKE) -s --no-print-directory programs
 	@exec tests/bench/live $(BUILD) $(PARTS)
 
+$(BUILD)/bench-marks: $(BUILD)/obj/tests/bench/marks_main.o
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -lbpf
+
+.PHONY: bench-marks
+bench-marks: $(BUILD)/bench-marks ## what the marking programs cost a packet, by its frame (root, 10 seconds)
+	$(BUILD)/bench-marks
+
 $(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller engine lib proto,$(call archive,$(a)))
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 

@@ -1,6 +1,11 @@
 /* One packet as the marking programs see it: parsed from IPv4 or IPv6, and its DSCP written.
  *
- * Extension headers of IPv6 are not looked through: such a packet has no ports. */
+ * IP may stand behind one or two VLAN tags in the frame (IEEE 802.1Q §9; what a card or the kernel
+ * keeps beside it is not in the packet). Addresses alone tell connections apart: members have one
+ * address each, in whatever VLAN. TCP may stand behind EXTENSIONS headers of IPv6 that do not hide
+ * it (RFC 8200 §4: hop-by-hop, routing, destination options, a first fragment); what has more, or
+ * others, has no ports, and addresses are those of the fixed header: towards the stop that a routing
+ * header names next. */
 #pragma once
 
 #include "hostagent/marks/mark_abi.h"
@@ -20,6 +25,9 @@
 #define FLAG_SYN        0x02
 #define FLAG_RST        0x04
 #define FLAG_ACK        0x10
+#define TAGS            2
+#define TAG_BYTES       4
+#define EXTENSIONS      6
 #define TIMESTAMP_BYTES 12 /* of the option, with the two NOPs before it (RFC 7323 appendix A) */
 #define TIMESTAMP_HEAD  0x0101080a
 
@@ -27,6 +35,7 @@ struct mark_packet {
     struct mark_flow_key key; /* source in `local`, destination in `peer`, until turned round */
     __u32 payload;
     __u32 sequence;
+    __u32 network;      /* where IP begins */
     __u32 options;      /* where TCP's are, if there is room for a timestamp; else 0 */
     __u8 version;       /* 4, 6; 0: neither */
     __u8 traffic_class; /* DSCP and ECN */
@@ -87,6 +96,32 @@ static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset,
         parse_transport(skb, offset + header, total - header, packet);
 }
 
+/* Goes on to the header behind the extensions; false: there is none in this packet, or none that is
+ * looked at. */
+static __always_inline bool skip_extensions(struct __sk_buff *skb, __u32 *offset, __u32 *bytes,
+                                            __u8 *protocol)
+{
+    for (int i = 0; i < EXTENSIONS; i++) {
+        __u8 head[4]; /* next header, length; of a fragment also the offset */
+        __u32 length = 8;
+        if (*protocol != IPPROTO_HOPOPTS && *protocol != IPPROTO_ROUTING &&
+            *protocol != IPPROTO_DSTOPTS && *protocol != IPPROTO_FRAGMENT)
+            return true;
+        if (bpf_skb_load_bytes(skb, *offset, head, sizeof(head)) < 0)
+            return false;
+        if (*protocol != IPPROTO_FRAGMENT)
+            length += (__u32)head[1] * 8;
+        else if (head[2] | (head[3] & 0xf8))
+            return false;
+        if (length > *bytes)
+            return false;
+        *protocol = head[0];
+        *offset += length;
+        *bytes -= length;
+    }
+    return true;
+}
+
 static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset,
                                      struct mark_packet *packet)
 {
@@ -101,18 +136,31 @@ static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset,
     __builtin_memcpy(packet->key.peer, ip + 24, 16);
     if (bytes == 0 && skb->len > offset + 40)
         bytes = skb->len - offset - 40;
-    parse_transport(skb, offset + 40, bytes, packet);
+    offset += 40;
+    if (skip_extensions(skb, &offset, &bytes, &packet->protocol))
+        parse_transport(skb, offset, bytes, packet);
 }
 
+static __always_inline bool is_tag(__be16 type)
+{
+    return type == bpf_htons(ETH_P_8021Q) || type == bpf_htons(ETH_P_8021AD);
+}
+
+/* `offset`: what of the frame stands before its network header or its first tag. */
 static __always_inline void parse(struct __sk_buff *skb, __u32 offset, struct mark_packet *packet)
 {
+    __be16 type = (__be16)skb->protocol;
     __builtin_memset(packet, 0, sizeof(*packet));
-    if (skb->protocol == bpf_htons(ETH_P_IP))
+    for (int tag = 0; tag < TAGS && is_tag(type); tag++, offset += TAG_BYTES)
+        if (bpf_skb_load_bytes(skb, offset + 2, &type, sizeof(type)) < 0)
+            return;
+    packet->network = offset;
+    if (type == bpf_htons(ETH_P_IP))
         parse_v4(skb, offset, packet);
-    else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+    else if (type == bpf_htons(ETH_P_IPV6))
         parse_v6(skb, offset, packet);
     else
-        packet->neighbour = skb->protocol == bpf_htons(ETH_P_ARP);
+        packet->neighbour = type == bpf_htons(ETH_P_ARP);
 }
 
 /* A received packet's key as this end sees it. */
@@ -127,27 +175,27 @@ static __always_inline void turn_round(struct mark_flow_key *key)
     key->peer_port = port;
 }
 
-static __always_inline void write_v4(struct __sk_buff *skb, __u8 traffic_class)
+static __always_inline void write_v4(struct __sk_buff *skb, __u32 offset, __u8 traffic_class)
 {
     __u16 old, new;
     __u8 bytes[2];
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, bytes, 2) < 0)
+    if (bpf_skb_load_bytes(skb, offset, bytes, 2) < 0)
         return;
     __builtin_memcpy(&old, bytes, 2);
     bytes[1] = traffic_class;
     __builtin_memcpy(&new, bytes, 2);
-    bpf_l3_csum_replace(skb, ETH_HLEN + 10, old, new, 2);
-    bpf_skb_store_bytes(skb, ETH_HLEN, bytes, 2, 0);
+    bpf_l3_csum_replace(skb, offset + 10, old, new, 2);
+    bpf_skb_store_bytes(skb, offset, bytes, 2, 0);
 }
 
-static __always_inline void write_v6(struct __sk_buff *skb, __u8 traffic_class)
+static __always_inline void write_v6(struct __sk_buff *skb, __u32 offset, __u8 traffic_class)
 {
     __u8 bytes[2];
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, bytes, 2) < 0)
+    if (bpf_skb_load_bytes(skb, offset, bytes, 2) < 0)
         return;
     bytes[0] = (__u8)(0x60 | traffic_class >> 4);
     bytes[1] = (__u8)((traffic_class & 15) << 4 | (bytes[1] & 15));
-    bpf_skb_store_bytes(skb, ETH_HLEN, bytes, 2, 0);
+    bpf_skb_store_bytes(skb, offset, bytes, 2, 0);
 }
 
 static __always_inline void write_dscp(struct __sk_buff *skb, const struct mark_packet *packet,
@@ -157,9 +205,9 @@ static __always_inline void write_dscp(struct __sk_buff *skb, const struct mark_
     if (traffic_class == packet->traffic_class)
         return;
     if (packet->version == 4)
-        write_v4(skb, traffic_class);
+        write_v4(skb, packet->network, traffic_class);
     else
-        write_v6(skb, traffic_class);
+        write_v6(skb, packet->network, traffic_class);
 }
 
 /* The sender's time on a segment (RFC 7323): where it is the first option, as Linux sends it. */

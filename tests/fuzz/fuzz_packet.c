@@ -197,22 +197,39 @@ static uint32_t ip_sum(const uint8_t *ip)
     return sum;
 }
 
+/* Where IP begins behind at most two tags, as its Ethernet type says in *ret_type. */
+static size_t network_of(const uint8_t *frame, size_t length, uint16_t *ret_type)
+{
+    size_t at = 12;
+    *ret_type = 0;
+    for (int tags = 0; at + 2 <= length; tags++, at += 4) {
+        *ret_type = (uint16_t)(frame[at] << 8 | frame[at + 1]);
+        if (tags == 2 || (*ret_type != ETH_P_8021Q && *ret_type != ETH_P_8021AD))
+            break;
+    }
+    return at + 2;
+}
+
 /* What the program may have changed: 8 bits of TOS or traffic class but its two of ECN, and a
  * checksum, which is as right or as wrong as before. */
 static void changes_check(const uint8_t *before, size_t length)
 {
     uint8_t allowed[PACKET_MAX];
+    uint16_t type;
+    const size_t at = network_of(before, length, &type);
+    uint8_t *ip = allowed + at;
+    const uint8_t *now = world.bytes + at;
     memcpy(allowed, before, length);
-    if (world.skb.protocol == bpf_htons(ETH_P_IP) && length >= 34) {
-        allowed[15] = (uint8_t)((allowed[15] & 3) | (world.bytes[15] & 0xfc));
-        memcpy(allowed + 24, world.bytes + 24, 2);
-        if (ip_sum(before + 14) % 0xffff != ip_sum(world.bytes + 14) % 0xffff)
+    if (type == ETH_P_IP && length >= at + 20) {
+        ip[1] = (uint8_t)((ip[1] & 3) | (now[1] & 0xfc));
+        memcpy(ip + 10, now + 10, 2);
+        if (ip_sum(before + at) % 0xffff != ip_sum(now) % 0xffff)
             abort();
-    } else if (world.skb.protocol == bpf_htons(ETH_P_IPV6) && length >= 54) {
-        allowed[14] = (uint8_t)(0x60 | (world.bytes[14] & 0xf));
-        allowed[15] = (uint8_t)((allowed[15] & 0x3f) | (world.bytes[15] & 0xc0));
-        if (world.bytes[14] == before[14])
-            allowed[14] = before[14];
+    } else if (type == ETH_P_IPV6 && length >= at + 40) {
+        ip[0] = (uint8_t)(0x60 | (now[0] & 0xf));
+        ip[1] = (uint8_t)((ip[1] & 0x3f) | (now[1] & 0xc0));
+        if (now[0] == before[at])
+            ip[0] = before[at];
     }
     if (memcmp(allowed, world.bytes, length) != 0)
         abort();

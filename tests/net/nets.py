@@ -239,14 +239,19 @@ class Driver:
 
 
 class Packet:
-    """What a test wants to know of an Ethernet frame."""
+    """What a test wants to know of an Ethernet frame, with or without VLAN tags and IPv6 extension headers."""
 
     def __init__(self, frame):
-        kind = struct.unpack("!H", frame[12:14])[0]
+        kind, = struct.unpack("!H", frame[12:14])
+        start = 14
+        while kind in (0x8100, 0x88a8):
+            kind, = struct.unpack("!H", frame[start + 2:start + 4])
+            start += 4
+        self.tags = (start - 14) // 4
         self.version, self.sport, self.dport, self.payload, self.flags = 0, 0, 0, 0, 0
         self.tos = self.protocol = None
         self.checksum_right = True
-        ip = frame[14:]
+        ip = frame[start:]
         if kind == 0x0800:
             self.version, self.tos, self.protocol = 4, ip[1], ip[9]
             header, total = (ip[0] & 15) * 4, struct.unpack("!H", ip[2:4])[0]
@@ -261,6 +266,9 @@ class Packet:
             self.tos = (ip[0] & 15) << 4 | ip[1] >> 4
             self.flow_label = struct.unpack("!I", ip[:4])[0] & 0xfffff
             header, total = 40, 40 + struct.unpack("!H", ip[4:6])[0]
+            while self.protocol in (0, 43, 44, 60):
+                self.protocol, length = ip[header], 8 if self.protocol == 44 else 8 + 8 * ip[header + 1]
+                header += length
             self.src, self.dst = socket.inet_ntop(socket.AF_INET6, ip[8:24]), socket.inet_ntop(socket.AF_INET6, ip[24:40])
         if self.protocol in (6, 17) and len(ip) >= header + 8:
             self.sport, self.dport = struct.unpack("!HH", ip[header:header + 4])
