@@ -82,17 +82,24 @@ static void resolve_units(const struct agent_settings *settings, struct settings
     }
 }
 
+static void resolve_wish(const struct agent_settings *settings, struct port_wish *wish)
+{
+    const struct settings_queues *queues = &settings->queues;
+    *wish = port_wish_preset;
+    wish->link_bps = (uint64_t)settings->link.rate_bps;
+    wish->levels = (uint32_t)queues->levels;
+    wish->queue_packets = (uint32_t)queues->leaf_packets;
+    wish->floor_permille = (uint32_t)queues->floor_permille;
+    wish->unmanaged_permille = (uint32_t)queues->unmanaged_permille;
+    wish->control_permille = (uint32_t)queues->control_permille;
+    for (uint32_t level = 0; level < settings->marks.dscp_n; level++)
+        wish->dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
+}
+
 static void resolve_network(const struct agent_settings *settings,
                             struct settings_resolved *resolved)
 {
     const struct settings_marks *marks = &settings->marks;
-    resolved->wish =
-        (struct port_wish){.link_bps = (uint64_t)settings->link.rate_bps,
-                           .levels = (uint32_t)settings->queues.levels,
-                           .queue_packets = (uint32_t)settings->queues.leaf_packets,
-                           .floor_permille = (uint32_t)settings->queues.floor_permille,
-                           .unmanaged_permille = (uint32_t)settings->queues.unmanaged_permille,
-                           .control_permille = (uint32_t)settings->queues.control_permille};
     if (marks->bpffs[0])
         files_path(resolved->bpffs, "%s", marks->bpffs);
     else
@@ -110,9 +117,7 @@ static void resolve_network(const struct agent_settings *settings,
                              .control_port = resolved->control_port,
                              .flows_max = (uint32_t)marks->flows};
     memcpy(resolved->marks.members, marks->members, sizeof(marks->members));
-    for (uint32_t level = 0; level < MARK_LEVELS; level++)
-        resolved->marks.dscp_of_level[level] =
-            (uint8_t)(marks->dscp_n ? marks->dscp[level] : (int64_t)(4 * level + 3));
+    memcpy(resolved->marks.dscp_of_level, resolved->wish.dscp_of_level, PORT_LEVELS);
 }
 
 int settings_resolve(const struct agent_settings *settings, const char *file,
@@ -133,6 +138,7 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     if (r < 0)
         return r;
     resolve_units(settings, ret_resolved);
+    resolve_wish(settings, &ret_resolved->wish);
     resolve_network(settings, ret_resolved);
     return qdisc_classes(qdisc_find(settings->queues.driver), &ret_resolved->wish,
                          ret_resolved->marks.class_of, err);

@@ -18,15 +18,10 @@ static uint32_t burst(uint64_t bytes_s, uint32_t packet_bytes)
 
 static uint16_t minor_of(const struct port_queue *queue)
 {
-    switch (queue->kind) {
-    case QUEUE_CONTROL:
+    if (queue->first == TRAFFIC_CONTROL)
         return HTB_CONTROL;
-    case QUEUE_LEVEL:
-        return (uint16_t)HTB_LEVEL(queue->level);
-    case QUEUE_UNMANAGED:
-        return HTB_UNMANAGED;
-    }
-    return HTB_UNMANAGED;
+    return queue->first == TRAFFIC_UNMANAGED ? HTB_UNMANAGED
+                                             : (uint16_t)HTB_LEVEL(queue->first - TRAFFIC_LEVEL0);
 }
 
 uint16_t htb_minor(const struct port *want, enum port_traffic traffic)
@@ -36,9 +31,9 @@ uint16_t htb_minor(const struct port *want, enum port_traffic traffic)
 
 static uint8_t prio_of(const struct port_queue *queue)
 {
-    if (queue->kind == QUEUE_UNMANAGED)
+    if (queue->first == TRAFFIC_UNMANAGED)
         return PRIO_LAST;
-    return queue->kind == QUEUE_LEVEL ? (uint8_t)queue->level : 0;
+    return queue->first == TRAFFIC_CONTROL ? 0 : (uint8_t)(queue->first - TRAFFIC_LEVEL0);
 }
 
 static uint64_t rate_of(const struct port_queue *queue)
@@ -49,7 +44,7 @@ static uint64_t rate_of(const struct port_queue *queue)
 
 static bool takes_the_rest(const struct port_queue *queue)
 {
-    return queue->kind == QUEUE_LEVEL && queue->level == 0;
+    return queue->first == TRAFFIC_LEVEL0;
 }
 
 /* What the other queues leave of the link. */
@@ -74,7 +69,7 @@ static void add_leaf(struct htb_tree *tree, const struct port *want, const struc
         .ceil_bytes_s = link,
         .burst_bytes = burst(rate, packet),
         .cburst_bytes = burst(link, packet),
-        .quantum_bytes = queue->kind == QUEUE_CONTROL ? CONTROL_QUANTUM : 2 * packet,
+        .quantum_bytes = queue->first == TRAFFIC_CONTROL ? CONTROL_QUANTUM : 2 * packet,
         .limit_packets = queue->packets,
     };
 }

@@ -2,6 +2,7 @@
  * the kernel and written to it, class by class. raw_nl.h keeps what stood there before. */
 #include "hostagent/nl.h"
 #include "hostagent/queues/htb.h"
+#include "hostagent/queues/link_speed.h"
 #include "hostagent/queues/qdisc.h"
 #include "hostagent/queues/raw_nl.h"
 
@@ -334,6 +335,9 @@ static int htb_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *
 static int htb_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
                      struct err *err)
 {
+    *ret_facts = (struct port_facts){.link_bps = link_speed_bps(port),
+                                     .queues_n = PORT_TRAFFIC,
+                                     .abilities = qdisc_htb.abilities};
     return netlink_mtu(qdisc->sock, port, &ret_facts->mtu_bytes, err);
 }
 

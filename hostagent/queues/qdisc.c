@@ -2,7 +2,11 @@
 
 #include <string.h>
 
-#define MTU_ANY 1500 /* classes do not depend on it */
+/* Classes depend on neither rate nor packets. */
+static const struct port_facts any = {.link_bps = UINT64_C(1) << 60,
+                                      .mtu_bytes = 1500,
+                                      .queues_n = PORT_TRAFFIC,
+                                      .abilities = {.strict = true}};
 
 const struct qdisc_driver *const qdisc_all[] = {&qdisc_htb, &qdisc_recorder, NULL};
 
@@ -17,9 +21,8 @@ const struct qdisc_driver *qdisc_find(const char *name)
 int qdisc_classes(const struct qdisc_driver *driver, const struct port_wish *wish,
                   uint32_t ret_class[PORT_TRAFFIC], struct err *err)
 {
-    const struct port_facts facts = {.mtu_bytes = MTU_ANY};
     struct port want;
-    int r = port_want(wish, &facts, &want, err);
+    int r = port_want(wish, &any, &want, err);
     if (r < 0)
         return r;
     for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)

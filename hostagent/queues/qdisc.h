@@ -7,9 +7,8 @@
  *
  * Contract of every entry: `plan` after `apply` has no steps. `record` before and after apply +
  * restore are equal byte for byte. `restore` of a port that is as recorded already does nothing.
- * What a driver cannot do (abilities) it leaves out of a wanted port silently: who asked for it
- * looks at the abilities. All calls may block for one exchange with the data path (well under a
- * millisecond with a kernel); one thread.
+ * What a driver cannot do is no part of a wanted port: `facts` says what a port can. All calls may
+ * block for one exchange with the data path (well under a millisecond with a kernel); one thread.
  *
  * What stood there before is kept as an opaque text, a line for each qdisc. A driver refuses
  * (−EOPNOTSUPP, with a sentence) to record what it cannot put back exactly: then nothing may be
@@ -31,14 +30,6 @@ struct qdisc_stats { /* of one port since its queues were made */
     } queues[PORT_TRAFFIC];       /* where several kinds share a queue, under the most urgent */
 };
 
-/* What a driver brings about. */
-struct qdisc_abilities {
-    bool strict;   /* a queue waits for those of smaller priority */
-    bool floors;   /* guarantees hold all the same */
-    bool ecn;      /* marks at a queue's threshold */
-    bool hardware; /* the port itself does it, at its own speed */
-};
-
 /* From what is there to what is wanted. A driver's own plan begins with this. */
 struct qdisc_plan {
     enum qdisc_root {
@@ -54,7 +45,7 @@ struct qdisc; /* a driver's own state: a netlink socket, or a test's memory */
 
 struct qdisc_driver {
     const char *name;
-    struct qdisc_abilities abilities;
+    struct port_abilities abilities;
     /* In the calling thread's network namespace. */
     int (*open)(struct qdisc **ret_qdisc, struct err *err);
     void (*close)(struct qdisc *qdisc); /* takes NULL */

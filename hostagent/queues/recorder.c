@@ -42,7 +42,8 @@ static int recorder_facts(struct qdisc *qdisc, const char *port, struct port_fac
     (void)qdisc;
     (void)port;
     (void)err;
-    *ret_facts = (struct port_facts){.mtu_bytes = MTU_BYTES};
+    *ret_facts = (struct port_facts){
+        .mtu_bytes = MTU_BYTES, .queues_n = PORT_TRAFFIC, .abilities = qdisc_recorder.abilities};
     return 0;
 }
 
@@ -59,9 +60,8 @@ static int recorder_record(struct qdisc *qdisc, const char *port, struct qdisc_r
 
 static bool same_queue(const struct port_queue *a, const struct port_queue *b)
 {
-    return a->kind == b->kind && a->level == b->level && a->priority == b->priority &&
-           a->floor_bps == b->floor_bps && a->packets == b->packets &&
-           a->ecn_packets == b->ecn_packets;
+    return a->first == b->first && a->priority == b->priority && a->floor_bps == b->floor_bps &&
+           a->packets == b->packets && a->ecn_packets == b->ecn_packets;
 }
 
 /* A step is one queue to be set. */
@@ -89,11 +89,13 @@ static int recorder_plan(struct qdisc *qdisc, const char *port, const struct por
 
 static void note_queue(struct qdisc *qdisc, const char *port, const struct port_queue *queue)
 {
-    static const char *const kinds[] = {"control", "level", "unmanaged"};
+    static const char *const names[PORT_TRAFFIC] = {"control", "level 0",  "level 1", "level 2",
+                                                    "level 3", "level 4",  "level 5", "level 6",
+                                                    "level 7", "unmanaged"};
     int n = snprintf(qdisc->text + qdisc->used, TEXT_BYTES - qdisc->used,
-                     "%s %s %u priority %u floor %llu packets %u\n", port, kinds[queue->kind],
-                     queue->level, queue->priority, (unsigned long long)queue->floor_bps,
-                     queue->packets);
+                     "%s %s priority %u floor %llu packets %u ecn %u\n", port, names[queue->first],
+                     queue->priority, (unsigned long long)queue->floor_bps, queue->packets,
+                     queue->ecn_packets);
     if (n > 0 && qdisc->used + (size_t)n < TEXT_BYTES)
         qdisc->used += (size_t)n;
     qdisc->text[qdisc->used] = 0;

@@ -1,13 +1,24 @@
 /* What an egress port should be (pure): the site's wish and the port's facts in, wanted queues out.
  *
- * One description for every driver, host and switch: queues in order of their priority, each with
- * what it serves, a guaranteed share, a length and an ECN threshold. How a data path brings that
- * about (HTB's rates that add up, a switch's queue numbers) is its driver's affair (qdisc.h).
+ * One description for every data path, Linux hosts and switches, Open vSwitch, SONiC and what a
+ * person types: queues in order of their priority, each with what it serves, a guaranteed share, a
+ * length and an ECN threshold. How a data path brings that about (HTB's rates that add up, a
+ * switch's own queue numbers) is its driver's affair.
  *
- * Ten kinds of traffic come to a port: control, levels 0 to 7 (0 most urgent), unmanaged. A port
- * with fewer levels serves the higher ones in its last. A queue is served when those of smaller
+ * Ten kinds of traffic come to a port: control, levels 0 to 7 (0 most urgent), unmanaged. A site
+ * with fewer levels has the higher ones served in its last. A queue is served when those of smaller
  * priority are empty; its floor is guaranteed all the same, so that a starved flow's packets keep
- * trickling and its acknowledgements can carry a new mark. Level 0 has no floor: it comes first.
+ * trickling and its acknowledgements can carry a new mark. The queue of level 0 has no floor: it
+ * comes first.
+ *
+ * A port with too few queues serves several kinds in one (it folds): control joins level 0, then
+ * unmanaged traffic the level that the site names, then neighbouring levels share, the least urgent
+ * ones first. Shared queues have the floors and lengths of all that they serve. Lossless (PFC)
+ * queues are somebody else's and never taken. What a port cannot do is left out of its queues, and
+ * said (port_compromises).
+ *
+ * ECN thresholds follow the line through the DCTCP paper's two (Alizadeh et al., SIGCOMM 2010,
+ * 3.1): 20 packets at 1 Gb/s, 65 at 10 Gb/s; but at most half of a queue.
  *
  * Nothing here allocates; O(queues). */
 #pragma once
@@ -15,49 +26,81 @@
 #include "lib/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define PORT_LEVELS  8
-#define PORT_TRAFFIC (PORT_LEVELS + 2)
-#define PORT_NAME    16 /* bytes of an interface's name with its NUL */
+#define PORT_LEVELS       8
+#define PORT_TRAFFIC      (PORT_LEVELS + 2)
+#define PORT_QUEUES       32 /* of a port */
+#define PORT_CODE_POINTS  64
+#define PORT_DSCP_CONTROL 48  /* CS6 */
+#define PORT_NAME         16  /* bytes of an interface's name with its NUL */
+#define PORT_TEXT         400 /* bytes that port_compromises needs at most */
 
 /* Kinds of traffic, in order of urgency. */
 enum port_traffic { TRAFFIC_CONTROL = 0, TRAFFIC_LEVEL0 = 1, TRAFFIC_UNMANAGED = PORT_TRAFFIC - 1 };
 
 /* What the site wants of every port. */
 struct port_wish {
-    uint64_t link_bps; /* > 0: what is shaped to */
+    uint64_t link_bps; /* what is shaped to; 0: the link's own speed */
     uint32_t levels; /* 1…8. 1: all managed traffic in one queue as long as the eight together */
-    uint32_t queue_packets;      /* ≥ 1: length of each queue */
-    uint32_t floor_permille;     /* of the link, for each level but the first */
-    uint32_t unmanaged_permille; /* guaranteed to unmanaged traffic */
-    uint32_t control_permille;
+    uint32_t queue_packets;             /* ≥ 2: length of each queue */
+    uint32_t floor_permille;            /* of the rate, for each level but the first */
+    uint32_t unmanaged_permille;        /* guaranteed to unmanaged traffic */
+    uint32_t control_permille;          /* guaranteed to control */
+    uint32_t unmanaged_joins;           /* 0…7: whose queue, where there is none for it alone */
+    bool ecn;                           /* queues mark where they can */
+    uint32_t ecn_packets;               /* < queue_packets: the threshold; 0: by the rate */
+    uint8_t dscp_of_level[PORT_LEVELS]; /* 1…63, all different, not control's */
+};
+
+/* The presets of schemas/duopoly-agent.yaml, at the link's own speed. */
+extern const struct port_wish port_wish_preset;
+
+/* What a data path can bring about. */
+struct port_abilities {
+    bool strict;   /* a queue waits for those of smaller priority */
+    bool floors;   /* guarantees hold all the same */
+    bool ecn;      /* marks at a queue's threshold */
+    bool hardware; /* the port itself does it, at its own speed */
 };
 
 /* What a port is. */
 struct port_facts {
+    uint64_t link_bps;  /* its speed; 0: it does not say */
     uint32_t mtu_bytes; /* ≥ 1, without the link layer's header */
+    uint32_t queues_n; /* that it has, ≤ PORT_QUEUES; PORT_TRAFFIC where any number can be made */
+    uint32_t lossless; /* bit p: its queue of priority p is */
+    struct port_abilities abilities;
 };
 
-enum port_queue_kind { QUEUE_CONTROL, QUEUE_LEVEL, QUEUE_UNMANAGED };
-
 struct port_queue {
-    enum port_queue_kind kind;
-    uint32_t level;       /* of QUEUE_LEVEL: the most urgent that it serves */
-    uint32_t priority;    /* 0 is served first; all differ */
-    uint64_t floor_bps;   /* guaranteed; 0: none */
-    uint32_t packets;     /* length */
-    uint32_t ecn_packets; /* longer than this, packets that can carry ECN are marked; 0: never */
+    enum port_traffic first; /* the most urgent that it serves */
+    uint32_t priority;       /* among the port's own queues: 0 is served first; all differ */
+    uint64_t floor_bps;      /* guaranteed; 0: none */
+    uint32_t packets;        /* length */
+    uint32_t ecn_packets;    /* longer than this, packets that can carry ECN are marked; 0: never */
 };
 
 struct port {
-    uint64_t link_bps;
+    uint64_t link_bps; /* what is shaped to */
+    bool held;         /* and has to be: the link itself is faster, or does not say */
     uint32_t mtu_bytes;
+    uint32_t levels; /* that the site has */
     uint32_t queues_n;
-    struct port_queue queues[PORT_TRAFFIC]; /* in order of priority */
-    uint8_t queue_of[PORT_TRAFFIC];         /* index of the queue that serves it */
+    struct port_queue queues[PORT_TRAFFIC];  /* in order of priority */
+    uint8_t queue_of[PORT_TRAFFIC];          /* index of the queue that serves it */
+    uint8_t queue_of_dscp[PORT_CODE_POINTS]; /* the same by what a packet bears */
+    uint32_t lossless_n;                     /* queues that were left alone */
+    bool lacks_floors, lacks_ecn;            /* wished for, and the port has not got them */
 };
 
-/* −EINVAL when shares leave less than a floor to level 0, or a number is out of its range. */
+/* −EINVAL, with one sentence, when the rate is above the link's or not known, when shares leave
+ * less than a floor to level 0, when less than two queues are not lossless, when the port is not
+ * strict, or when a number is out of its range. */
 int port_want(const struct port_wish *wish, const struct port_facts *facts, struct port *ret_port,
               struct err *err);
+
+/* In words for people, what the port has not got as the site wishes: what shares a queue, floors,
+ * ECN, lossless queues. "" where there is nothing to say. Returns `text`. */
+const char *port_compromises(const struct port *port, char *text, size_t size);

@@ -68,19 +68,16 @@ int __wrap_nl_connect(struct nl_sock *sock, int protocol)
 
 static void queues_try(uint8_t what)
 {
-    const struct port_wish wish = {.link_bps = 100000000,
-                                   .levels = 8,
-                                   .queue_packets = 100,
-                                   .floor_permille = 10,
-                                   .unmanaged_permille = 100,
-                                   .control_permille = 10};
-    struct port_facts facts = {.mtu_bytes = 1500};
+    struct port_facts facts = {.link_bps = 100000000,
+                               .mtu_bytes = 1500,
+                               .queues_n = PORT_TRAFFIC,
+                               .abilities = qdisc_htb.abilities};
     struct qdisc_record record;
     struct qdisc_plan *plan = NULL;
     struct qdisc_stats stats;
     struct qdisc *qdisc;
     struct port port;
-    if (port_want(&wish, &facts, &port, NULL) < 0 || qdisc_htb.open(&qdisc, NULL) < 0)
+    if (port_want(&port_wish_preset, &facts, &port, NULL) < 0 || qdisc_htb.open(&qdisc, NULL) < 0)
         abort();
     if (what == 0 && qdisc_htb.record(qdisc, "eth0", &record, NULL) == 0 &&
         !memchr(record.text, 0, sizeof(record.text)))

@@ -182,17 +182,14 @@ static int open_all(char **argv, sd_event *event, struct err *err)
                                   .ports = (const char(*)[PORT_NAME])ports,
                                   .flows_max = (uint32_t)number(argv[8]),
                                   .control_port = (uint16_t)number(argv[9])};
-    for (uint8_t level = 0; level < MARK_LEVELS; level++)
-        config.dscp_of_level[level] = (uint8_t)(4 * level + 3);
+    memcpy(config.dscp_of_level, port_wish_preset.dscp_of_level, sizeof(config.dscp_of_level));
     config.ports_n = split(argv[3], take_port);
     if (strcmp(argv[6], "-") != 0)
         config.members_n = split(argv[6], take_member);
-    const struct port_wish wish = {.link_bps = number(argv[4]),
-                                   .levels = (uint32_t)number(argv[5]),
-                                   .queue_packets = from_environment("LEAF_PACKETS", 100),
-                                   .floor_permille = 10,
-                                   .unmanaged_permille = 100,
-                                   .control_permille = 10};
+    struct port_wish wish = port_wish_preset;
+    wish.link_bps = number(argv[4]);
+    wish.levels = (uint32_t)number(argv[5]);
+    wish.queue_packets = from_environment("LEAF_PACKETS", wish.queue_packets);
     const struct marks_nudging nudging = {.event = event, .link_bps = wish.link_bps};
     int r = files_make_dirs(argv[1], 0755, err);
     if (r >= 0 && wish.levels)

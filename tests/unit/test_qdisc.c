@@ -26,12 +26,11 @@ static int open_planted(struct qdisc **ret_qdisc, struct err *err)
 
 static struct port_wish wish_of(uint64_t link_bps, uint32_t levels)
 {
-    return (struct port_wish){.link_bps = link_bps,
-                              .levels = levels,
-                              .queue_packets = 120,
-                              .floor_permille = 10,
-                              .unmanaged_permille = 100,
-                              .control_permille = 10};
+    struct port_wish wish = port_wish_preset;
+    wish.link_bps = link_bps;
+    wish.levels = levels;
+    wish.queue_packets = 120;
+    return wish;
 }
 
 /* Brings the wish about; returns how many steps it took. */
@@ -55,9 +54,10 @@ static uint32_t apply(const struct qdisc_driver *driver, struct qdisc *qdisc,
 static enum qdisc_root root_of(const struct qdisc_driver *driver, struct qdisc *qdisc)
 {
     struct port_wish wish = wish_of(100000000, 8);
-    struct port_facts facts = {.mtu_bytes = 1500};
+    struct port_facts facts;
     struct port want;
     struct qdisc_plan *plan;
+    assert_int_equal(driver->facts(qdisc, "lo", &facts, NULL), 0);
     assert_int_equal(port_want(&wish, &facts, &want, NULL), 0);
     assert_int_equal(driver->plan(qdisc, "lo", &want, &plan, NULL), 0);
     enum qdisc_root root = plan->root;
@@ -69,7 +69,8 @@ static enum qdisc_root root_of(const struct qdisc_driver *driver, struct qdisc *
 static void check_classes(const struct qdisc_driver *driver, const struct port_wish *wish)
 {
     uint32_t class[PORT_TRAFFIC];
-    struct port_facts facts = {.mtu_bytes = 1500};
+    struct port_facts facts = {
+        .mtu_bytes = 1500, .queues_n = PORT_TRAFFIC, .abilities = driver->abilities};
     struct port want;
     assert_int_equal(port_want(wish, &facts, &want, NULL), 0);
     assert_int_equal(qdisc_classes(driver, wish, class, NULL), 0);
@@ -132,9 +133,9 @@ static void test_the_recorder_says_what_it_was_told(void **state)
     qdisc_recorder_plant(qdisc, "tbf");
     assert_int_equal(apply(&qdisc_recorder, qdisc, &wish), 3);
     assert_string_equal(qdisc_recorder_text(qdisc),
-                        "lo control 0 priority 0 floor 1000000 packets 120\n"
-                        "lo level 0 priority 1 floor 0 packets 960\n"
-                        "lo unmanaged 0 priority 2 floor 10000000 packets 120\n");
+                        "lo control priority 0 floor 1000000 packets 120 ecn 15\n"
+                        "lo level 0 priority 1 floor 0 packets 960 ecn 15\n"
+                        "lo unmanaged priority 2 floor 10000000 packets 120 ecn 15\n");
     qdisc_recorder.close(qdisc);
 }
 

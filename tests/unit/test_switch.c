@@ -28,12 +28,11 @@ struct bench {
 
 static struct port_wish wish_of(uint64_t link_bps, uint32_t levels)
 {
-    return (struct port_wish){.link_bps = link_bps,
-                              .levels = levels,
-                              .queue_packets = 120,
-                              .floor_permille = 10,
-                              .unmanaged_permille = 100,
-                              .control_permille = 10};
+    struct port_wish wish = port_wish_preset;
+    wish.link_bps = link_bps;
+    wish.levels = levels;
+    wish.queue_packets = 120;
+    return wish;
 }
 
 /* ---- linux: three interfaces of a network namespace of our own --------------------------------- */
@@ -154,7 +153,7 @@ static void hold_to_contract(struct bench *bench)
 {
     const struct switch_driver *driver = switch_find(bench->driver);
     const struct port_wish wishes[] = {wish_of(100000000, 8), wish_of(100000000, 1),
-                                       wish_of(50000000, 8), wish_of(40000000000, 4)};
+                                       wish_of(50000000, 8), wish_of(4000000000, 4)};
     struct switch_state *sw = open_switch(bench);
     struct switch_stats stats;
     struct err err = {0};
