@@ -35,7 +35,7 @@ $(DEPS_FOUND): packages.txt
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
 ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay taskloop verify workload model
-DIRS_lib       := lib lib/workload lib/port
+DIRS_lib       := lib lib/workload lib/port lib/sonic
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
 DIRS_mcmf      := controller/mcmf
