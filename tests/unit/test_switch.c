@@ -1,6 +1,8 @@
 /* Holds every switch driver to the contract of hostagent/switches/switch.h, each on a real switch of
  * this test's own; a driver whose switch cannot stand here is skipped, by name. */
 #include "tests/unit/folder.h"
+#include "tests/unit/redis_server.h"
+#include "tests/unit/sonic_site.h"
 #include "tests/unit/test.h"
 
 #include "hostagent/switches/switches.h"
@@ -75,12 +77,56 @@ static void linux_end(void)
     }
 }
 
+/* ---- sonic: a Redis with the CONFIG_DB of three ports, two of which have PFC ------------------- */
+
+static struct redis_server redis;
+
+static const char *sonic_begin(struct bench *bench)
+{
+    if (!redis_server_is_there())
+        return "there is no " REDIS_PROGRAM " (redis-tools)";
+    json_t *site = site_bare(PORTS);
+    site_objects(site);
+    sonic_drop(site, "PORT_QOS_MAP", "global");
+    site_queue(site, "Ethernet0,Ethernet4", "3-4", "scheduler.1", "AZURE_LOSSLESS");
+    site_set(site, "PORT_QOS_MAP", "Ethernet0", "pfc_enable", "3,4");
+    site_set(site, "PORT_QOS_MAP", "Ethernet4", "pfc_enable", "3,4");
+    redis_server_begin(&redis, folder, "AKE");
+    redis_load(&redis, site);
+    json_decref(site);
+    snprintf(bench->settings.at, sizeof(bench->settings.at), "%s", redis.at);
+    return NULL;
+}
+
+static void sonic_plant(void)
+{
+    redis_do(&redis, "HSET PORT_QOS_MAP|Ethernet4 dscp_to_tc_map STORAGE");
+    redis_do(&redis, "HSET QUEUE|Ethernet0,Ethernet4|0-2 scheduler scheduler.0");
+    redis_do(&redis, "HSET QUEUE|Ethernet8|1-9 scheduler scheduler.0");
+}
+
+static void sonic_uproot(void)
+{
+    redis_do(&redis, "HDEL PORT_QOS_MAP|Ethernet4 dscp_to_tc_map");
+    redis_do(&redis, "DEL QUEUE|Ethernet0,Ethernet4|0-2 QUEUE|Ethernet8|1-9");
+}
+
+static void sonic_end(void)
+{
+    redis_server_end(&redis);
+}
+
 static struct bench benches[] = {
     {.driver = "linux",
      .begin = linux_begin,
      .plant = linux_plant,
      .uproot = linux_uproot,
      .end = linux_end},
+    {.driver = "sonic",
+     .begin = sonic_begin,
+     .plant = sonic_plant,
+     .uproot = sonic_uproot,
+     .end = sonic_end},
 };
 
 /* ---- the contract ----------------------------------------------------------------------------- */

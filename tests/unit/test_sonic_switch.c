@@ -1,0 +1,505 @@
+/* The driver sonic on a Redis of the test's own that holds the CONFIG_DB of 64 ports: one transaction,
+ * right key by key, others' changes noticed, all of it taken back; and on servers that are none. */
+#include "tests/unit/folder.h"
+#include "tests/unit/redis_server.h"
+#include "tests/unit/sonic_site.h"
+#include "tests/unit/test.h"
+
+#include "hostagent/switches/sonic/redis.h"
+#include "hostagent/switches/switch.h"
+#include "lib/sonic/sonic_want.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define PORTS   64
+#define WAIT_MS 30000
+
+static struct redis_server server;
+static struct switch_settings settings;
+static struct switch_config config;
+
+static void configure(const char *at)
+{
+    settings = (struct switch_settings){.driver = "sonic"};
+    snprintf(settings.at, sizeof(settings.at), "%s", at);
+    config = (struct switch_config){.settings = &settings,
+                                    .owner = "tester",
+                                    .state_dir = folder,
+                                    .wish = port_wish_preset,
+                                    .replace = true};
+    config.wish.ecn = true;
+}
+
+static void begin(const json_t *site)
+{
+    if (!redis_server_is_there())
+        skip();
+    redis_server_begin(&server, folder, "AKE");
+    if (site)
+        redis_load(&server, site);
+    configure(server.at);
+}
+
+static struct switch_state *open_switch(void)
+{
+    struct switch_state *sw = NULL;
+    struct err err = {0};
+    if (switch_sonic.open(&config, &sw, &err) < 0)
+        fail_msg("%s", err.text);
+    return sw;
+}
+
+static uint32_t apply(struct switch_state *sw, bool again)
+{
+    struct switch_plan *plan = NULL;
+    struct err err = {0};
+    if (switch_sonic.plan(sw, again, &plan, &err) < 0 || switch_sonic.apply(sw, plan, &err) < 0)
+        fail_msg("%s", err.text);
+    uint32_t n = plan->steps_n;
+    switch_sonic.free_plan(plan);
+    return n;
+}
+
+static void restore(struct switch_state *sw)
+{
+    struct err err = {0};
+    if (switch_sonic.restore(sw, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static long calls_of(const char *command)
+{
+    char line[64];
+    redisReply *reply = redisCommand(server.context, "INFO commandstats");
+    snprintf(line, sizeof(line), "cmdstat_%s:calls=", command);
+    const char *at = strstr(reply->str, line);
+    long calls = at ? atol(at + strlen(line)) : 0;
+    freeReplyObject(reply);
+    return calls;
+}
+
+/* What lib/sonic wants, as a snapshot. */
+static json_t *expected(const json_t *site)
+{
+    struct port wants[PORTS];
+    struct sonic_port of[PORTS];
+    char names[PORTS][SONIC_NAME];
+    struct err err = {0};
+    json_t *db = NULL, *flat = json_object(), *rows, *row;
+    for (uint32_t i = 0; i < PORTS; i++) {
+        struct sonic_facts facts;
+        site_name(i, names[i]);
+        assert_int_equal(sonic_facts(site, names[i], &facts, &err), 0);
+        struct port_facts port = {.mtu_bytes = facts.mtu_bytes,
+                                  .link_bps = facts.link_bps,
+                                  .queues_n = SONIC_QUEUES,
+                                  .abilities = {.strict = true, .floors = true, .ecn = true}};
+        for (uint32_t q = 0; q < SONIC_QUEUES; q++)
+            port.lossless |= (uint32_t)(facts.lossless >> q & 1) << (7 - q);
+        assert_int_equal(port_want(&config.wish, &port, &wants[i], &err), 0);
+        of[i] = (struct sonic_port){names[i], &wants[i]};
+    }
+    const struct sonic_wish wish = {.owner = "tester",
+                                    .dscp_of_level = config.wish.dscp_of_level,
+                                    .ports = of,
+                                    .ports_n = PORTS};
+    assert_int_equal(sonic_want(site, &wish, &db, &err), 0);
+    const char *table, *key;
+    json_object_foreach(db, table, rows)
+    {
+        json_object_foreach(rows, key, row)
+        {
+            char name[SONIC_KEY];
+            snprintf(name, sizeof(name), "%s|%s", table, key);
+            json_object_set(flat, name, row);
+        }
+    }
+    json_decref(db);
+    return flat;
+}
+
+static void check_snapshot(const json_t *want)
+{
+    json_t *now = redis_snapshot(&server);
+    if (!json_equal(now, want)) {
+        char *a = json_dumps(now, JSON_SORT_KEYS | JSON_INDENT(1));
+        char *b = json_dumps(want, JSON_SORT_KEYS | JSON_INDENT(1));
+        fail_msg("CONFIG_DB has\n%s\nand should have\n%s", a, b);
+    }
+    json_decref(now);
+}
+
+/* Until the driver says that there is something to compare. */
+static int wait_for_notice(struct switch_state *sw, struct err *err)
+{
+    struct pollfd poll_for = {.fd = switch_sonic.fd(sw), .events = POLLIN};
+    int r = 0;
+    while (r == 0) {
+        if (poll(&poll_for, 1, WAIT_MS) != 1)
+            fail_msg("nothing was noticed in %d ms", WAIT_MS);
+        r = switch_sonic.notice(sw, err);
+    }
+    return r;
+}
+
+/* ---- a real Redis ----------------------------------------------------------------------------- */
+
+static void test_one_transaction_is_right_key_by_key(void **state)
+{
+    (void)state;
+    json_t *site = site_full(PORTS);
+    begin(site);
+    json_t *before = redis_snapshot(&server), *want = expected(site);
+    struct switch_state *sw = open_switch();
+    assert_true(apply(sw, false) > PORTS);
+    assert_int_equal(calls_of("exec"), 1);
+    check_snapshot(want);
+    assert_int_equal(apply(sw, false), 0);
+    assert_int_equal(calls_of("exec"), 1);
+    restore(sw);
+    assert_int_equal(calls_of("exec"), 2);
+    check_snapshot(before);
+    switch_sonic.close(sw);
+    json_decref(want);
+    json_decref(before);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
+static void test_a_changed_wish_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    json_t *site = site_full(PORTS);
+    begin(site);
+    json_t *before = redis_snapshot(&server);
+    struct switch_state *sw = open_switch();
+    apply(sw, false);
+    switch_sonic.close(sw);
+    config.wish.floor_permille = 20;
+    config.wish.ecn = false;
+    config.replace = false; /* what stood there made room already */
+    sw = open_switch();
+    assert_true(apply(sw, false) > 0);
+    json_t *want = expected(site);
+    check_snapshot(want);
+    restore(sw);
+    check_snapshot(before);
+    switch_sonic.close(sw);
+    json_decref(want);
+    json_decref(before);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
+static void test_somebodys_change_is_noticed(void **state)
+{
+    (void)state;
+    json_t *site = site_full(PORTS);
+    begin(site);
+    json_t *want = expected(site);
+    struct switch_state *sw = open_switch();
+    struct err err = {0};
+    apply(sw, false);
+    while (wait_for_notice(sw, &err) != 1)
+        ;
+    redis_do(&server, "HSET QUEUE|Ethernet0|7 scheduler scheduler.0");
+    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_true(apply(sw, true) > 0);
+    check_snapshot(want);
+    switch_sonic.close(sw);
+    json_decref(want);
+    json_decref(site);
+    redis_server_end(&server);
+    switch_forget(folder, NULL);
+}
+
+/* What `config reload` does, while the agent follows every notice. */
+static void test_after_flush_and_reload_it_is_right(void **state)
+{
+    (void)state;
+    json_t *site = site_full(PORTS);
+    begin(site);
+    json_t *before = redis_snapshot(&server), *want = expected(site);
+    struct switch_state *sw = open_switch();
+    apply(sw, false);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct redis_server own = server;
+        own.context = redisConnectUnix(server.socket);
+        redis_do(&own, "SELECT 4");
+        redis_do(&own, "FLUSHDB");
+        redis_load(&own, site);
+        redis_do(&own, "HSET QUEUE|reloaded|0 scheduler scheduler.0");
+        _exit(0);
+    }
+    bool reloaded = false;
+    uint32_t steps = 1;
+    while (!reloaded || steps) {
+        struct switch_plan *plan = NULL;
+        struct err err = {0};
+        redisReply *reply = redisCommand(server.context, "EXISTS QUEUE|reloaded|0");
+        reloaded = reply->integer == 1;
+        freeReplyObject(reply);
+        steps = 1;
+        /* Half a CONFIG_DB may be none yet; the next notice is of the rest. */
+        if (switch_sonic.plan(sw, true, &plan, &err) >= 0) {
+            steps = plan->steps_n;
+            int r = switch_sonic.apply(sw, plan, &err);
+            if (r < 0 && r != -EAGAIN)
+                fail_msg("%s", err.text);
+        }
+        switch_sonic.free_plan(plan);
+        if (!reloaded || steps)
+            wait_for_notice(sw, &err);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    redis_do(&server, "DEL QUEUE|reloaded|0");
+    check_snapshot(want);
+    restore(sw);
+    check_snapshot(before);
+    switch_sonic.close(sw);
+    json_decref(want);
+    json_decref(before);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
+static void test_a_server_that_comes_back_is_found(void **state)
+{
+    (void)state;
+    json_t *site = site_full(PORTS);
+    begin(site);
+    struct switch_state *sw = open_switch();
+    struct err err = {0};
+    assert_int_equal(wait_for_notice(sw, &err), 1);
+    redis_server_end(&server);
+    assert_true(wait_for_notice(sw, &err) < 0);
+    assert_true(err.text[0]);
+    begin(site);
+    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_true(apply(sw, false) > 0);
+    restore(sw);
+    switch_sonic.close(sw);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
+static void test_a_plan_is_for_what_was_read(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {"HSET QUEUE|Ethernet0|0 scheduler scheduler.1",
+                                          "HSET QUEUE|Ethernet0|7 scheduler scheduler.1",
+                                          "HDEL PORT_QOS_MAP|Ethernet4 pfc_enable", "FLUSHDB"};
+    json_t *site = site_full(PORTS);
+    begin(site);
+    struct switch_state *sw = open_switch();
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        struct switch_plan *plan = NULL;
+        struct err err = {0};
+        assert_int_equal(switch_sonic.plan(sw, false, &plan, &err), 0);
+        redisReply *reply = redisCommand(server.context, changes[i]);
+        freeReplyObject(reply);
+        json_t *before = redis_snapshot(&server);
+        assert_int_equal(switch_sonic.apply(sw, plan, &err), -EAGAIN);
+        check_snapshot(before);
+        json_decref(before);
+        switch_sonic.free_plan(plan);
+        char *kept = NULL;
+        assert_int_equal(switch_kept(folder, &kept, &err), 0);
+        assert_null(kept);
+    }
+    switch_sonic.close(sw);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
+static void test_kills_at_any_moment_leave_what_was_there(void **state)
+{
+    (void)state;
+    json_t *site = site_full(PORTS);
+    begin(site);
+    json_t *before = redis_snapshot(&server);
+    uint64_t stream = test_seed();
+    for (int i = 0; i < 25; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct switch_state *own = open_switch();
+            for (;;) {
+                config.wish.floor_permille = 10;
+                apply(own, false);
+                switch_sonic.close(own);
+                config.wish.floor_permille = 5;
+                own = open_switch();
+                apply(own, false);
+                restore(own);
+            }
+        }
+        usleep((useconds_t)(test_random(&stream) % 100000));
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        struct switch_state *sw = open_switch();
+        restore(sw);
+        check_snapshot(before);
+        switch_sonic.close(sw);
+    }
+    json_decref(before);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
+/* ---- bad ones --------------------------------------------------------------------------------- */
+
+static void check_refused(int code, bool when_opened)
+{
+    struct switch_state *sw = NULL;
+    struct switch_plan *plan = NULL;
+    struct err err = {0};
+    int r = switch_sonic.open(&config, &sw, &err);
+    if (!when_opened && r >= 0)
+        r = switch_sonic.plan(sw, false, &plan, &err);
+    if (r != code)
+        fail_msg("%d instead of %d: %s", r, code, err.text);
+    assert_true(err.text[0]);
+    switch_sonic.free_plan(plan);
+    switch_sonic.close(sw);
+}
+
+static void test_a_redis_that_is_no_sonic_is_refused(void **state)
+{
+    (void)state;
+    begin(NULL);
+    check_refused(-EPROTO, false);
+    redis_do(&server, "SET some thing");
+    check_refused(-EPROTO, false);
+    json_t *site = site_full(3);
+    redis_load(&server, site);
+    json_t *before = redis_snapshot(&server);
+    redis_do(&server, "SET QUEUE|Ethernet0|7 text");
+    check_refused(-EREMOTEIO, false);
+    redis_do(&server, "DEL QUEUE|Ethernet0|7");
+    redis_do(&server, "HSET QUEUE|Ethernet0|7 scheduler %b", "\xff\xfe", (size_t)2);
+    check_refused(-EPROTO, false);
+    redis_do(&server, "DEL QUEUE|Ethernet0|7");
+    redis_do(&server, "CONFIG SET notify-keyspace-events g");
+    check_refused(-EPROTO, true);
+    check_snapshot(before);
+    json_decref(before);
+    json_decref(site);
+    redis_server_end(&server);
+    check_refused(-ECONNREFUSED, true);
+}
+
+/* A server that says this whatever it is asked, then is silent or says it for ever. */
+static pid_t false_server(const char *words, size_t n, bool for_ever)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/redis.sock", folder);
+    unlink(at.sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    while (child == 0) {
+        int client = accept(fd, NULL, NULL);
+        do {
+            if (client < 0 || send(client, words, n, MSG_NOSIGNAL) < 0)
+                break;
+        } while (for_ever);
+    }
+    close(fd);
+    char text[128];
+    snprintf(text, sizeof(text), "unix:%s", at.sun_path);
+    configure(text);
+    return child;
+}
+
+static void test_false_servers_are_refused(void **state)
+{
+    (void)state;
+    static char much[65536];
+    memset(much, 'x', sizeof(much));
+    const struct {
+        const char *words;
+        size_t n;
+        bool for_ever;
+        int code;
+    } cases[] = {{"HTTP/1.1 400 Bad Request\r\n", 26, false, -EPROTO},
+                 {"+O", 2, false, -ETIMEDOUT},
+                 {"", 0, false, -ETIMEDOUT},
+                 {"-NOAUTH Authentication required.\r\n", 34, false, -EREMOTEIO},
+                 {"*1000000000\r\n", 13, false, -EMSGSIZE},
+                 {"$1000000000\r\nxxxxxxxxxxxxxxxxxxxx", 33, false, -ETIMEDOUT},
+                 {"+OK\r\n", 5, true, -EPROTO},
+                 {"*2\r\n", 4, true, -EPROTO}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pid_t child = false_server(cases[i].words, cases[i].n, cases[i].for_ever);
+        check_refused(cases[i].code, true);
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+    }
+}
+
+/* 1 GB, as one string. */
+static void test_an_answer_without_end_is_cut_short(void **state)
+{
+    (void)state;
+    static char words[1 << 20];
+    memset(words, 'x', sizeof(words));
+    memcpy(words, "$1000000000\r\n", 13);
+    pid_t child = false_server(words, sizeof(words), true);
+    check_refused(-EMSGSIZE, true);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void test_places_are_checked(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"unix:/run/redis.sock", "tcp:127.0.0.1:6379",
+                                       "tcp:[::1]:6379"};
+    static const char *const bad[] = {"unix:redis.sock",
+                                      "tcp:switch1:6379",
+                                      "tcp:127.0.0.1",
+                                      "tcp:127.0.0.1:0",
+                                      "tcp:[127.0.0.1]:1",
+                                      "tcp:::1:6379",
+                                      "6379",
+                                      "tcp:",
+                                      "unix:",
+                                      "ssl:127.0.0.1:6379"};
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_int_equal(redis_check(good[i], &err), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(redis_check(bad[i], &err), -EINVAL);
+    struct switch_settings some = {.driver = "sonic", .bridge = "br0"};
+    assert_int_equal(switch_sonic.check(&some, &err), -EINVAL);
+    some.bridge[0] = '\0';
+    assert_int_equal(switch_sonic.check(&some, &err), 0);
+    strcpy(some.at, "somewhere");
+    assert_int_equal(switch_sonic.check(&some, &err), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_transaction_is_right_key_by_key),
+        cmocka_unit_test(test_a_changed_wish_leaves_nothing_behind),
+        cmocka_unit_test(test_somebodys_change_is_noticed),
+        cmocka_unit_test(test_after_flush_and_reload_it_is_right),
+        cmocka_unit_test(test_a_server_that_comes_back_is_found),
+        cmocka_unit_test(test_a_plan_is_for_what_was_read),
+        cmocka_unit_test(test_kills_at_any_moment_leave_what_was_there),
+        cmocka_unit_test(test_a_redis_that_is_no_sonic_is_refused),
+        cmocka_unit_test(test_false_servers_are_refused),
+        cmocka_unit_test(test_an_answer_without_end_is_cut_short),
+        cmocka_unit_test(test_places_are_checked),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
