@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -84,6 +85,21 @@ int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struc
     if (ret_n)
         *ret_n = used;
     return 0;
+}
+
+int files_read_whole(const char *path, size_t most, char **ret_text, struct err *err)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return err_sys(err, errno, "reading %s", path);
+    size_t size = (size_t)st.st_size > most ? most : (size_t)st.st_size;
+    char *text = malloc(size + 2);
+    int r = text ? files_read(path, text, size + 2, NULL, err) : err_sys(err, ENOMEM, "%s", path);
+    if (r < 0)
+        free(text);
+    else
+        *ret_text = text;
+    return r;
 }
 
 int files_make_dirs(const char *path, mode_t mode, struct err *err)

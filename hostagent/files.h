@@ -28,6 +28,10 @@ int files_overwrite(const char *path, const void *bytes, size_t n, mode_t mode, 
  * be NULL. */
 int files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err);
 
+/* All of a file of at most `most` bytes, ended with NUL; the caller owns it (free). −EFBIG when it is
+ * longer. */
+int files_read_whole(const char *path, size_t most, char **ret_text, struct err *err);
+
 /* Makes the directory and what is missing above it, with `mode`; one that exists stays as it is. */
 int files_make_dirs(const char *path, mode_t mode, struct err *err);
 

@@ -7,10 +7,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netlink/cache.h>
 #include <netlink/route/classifier.h>
-#include <netlink/route/qdisc.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -19,23 +19,44 @@ static void note_path(const char *state_dir, const char *port, char path[FILES_P
     files_path(path, "%s/clsact-%s", state_dir, port);
 }
 
-/* Whoever made it; −errno when it cannot be told. */
+struct answer {
+    bool found, ended;
+};
+
+static int on_qdisc(struct nl_msg *msg, void *arg)
+{
+    (void)msg;
+    ((struct answer *)arg)->found = true;
+    return NL_OK;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+    (void)msg;
+    ((struct answer *)arg)->ended = true;
+    return NL_STOP;
+}
+
+/* Whoever made it; −errno when it cannot be told. That of one port: a dump has those of all. Of one
+ * that was removed some kernels say nothing, so the acknowledgement ends the answer. */
 static int has_clsact(int ifindex, struct err *err)
 {
+    struct tcmsg request = {
+        .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = TC_H_CLSACT};
+    struct answer answer = {0};
     struct nl_sock *sock;
-    struct nl_cache *qdiscs;
     int r = netlink_open(&sock, err);
     if (r < 0)
         return r;
-    r = rtnl_qdisc_alloc_cache(sock, &qdiscs);
+    nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_qdisc, &answer);
+    nl_socket_modify_cb(sock, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &answer);
+    r = nl_send_simple(sock, RTM_GETQDISC, NLM_F_ACK | NLM_F_ECHO, &request, sizeof(request));
+    while (r >= 0 && !answer.ended)
+        r = nl_recvmsgs_default(sock);
     nl_socket_free(sock);
-    if (r < 0)
-        return netlink_err(err, r, "reading the qdiscs");
-    struct rtnl_qdisc *clsact = rtnl_qdisc_get_by_parent(qdiscs, ifindex, TC_H_CLSACT);
-    bool found = clsact != NULL;
-    rtnl_qdisc_put(clsact);
-    nl_cache_free(qdiscs);
-    return found;
+    if (r == -NLE_OBJ_NOTFOUND || r == -NLE_INVAL)
+        return 0; /* never had one, or has none any more */
+    return r < 0 ? netlink_err(err, r, "asking for a clsact qdisc") : answer.found;
 }
 
 static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_hook *hook,

@@ -20,7 +20,7 @@
 #include <string.h>
 
 struct qdisc {
-    struct nl_sock *sock;
+    struct raw raw;
 };
 
 struct htb_plan {
@@ -33,7 +33,7 @@ static int htb_open(struct qdisc **ret_qdisc, struct err *err)
     struct qdisc *qdisc = calloc(1, sizeof(*qdisc));
     if (!qdisc)
         return err_sys(err, ENOMEM, "queues");
-    int r = netlink_open(&qdisc->sock, err);
+    int r = raw_open(&qdisc->raw, err);
     if (r < 0) {
         free(qdisc);
         return r;
@@ -46,7 +46,7 @@ static void htb_close(struct qdisc *qdisc)
 {
     if (!qdisc)
         return;
-    nl_socket_free(qdisc->sock);
+    raw_close(&qdisc->raw);
     free(qdisc);
 }
 
@@ -59,7 +59,7 @@ static uint32_t default_minor(const struct raw_qdisc *root)
 {
     struct nlattr *attrs[TCA_HTB_MAX + 1];
     struct nlattr *head = (struct nlattr *)(uintptr_t)root->options;
-    if (root->too_long || nla_parse(attrs, TCA_HTB_MAX, head, (int)root->options_bytes, NULL) < 0 ||
+    if (nla_parse(attrs, TCA_HTB_MAX, head, (int)root->options_bytes, NULL) < 0 ||
         !attrs[TCA_HTB_INIT])
         return 0;
     struct tc_htb_glob glob;
@@ -104,7 +104,7 @@ static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct
                         struct err *err)
 {
     struct nl_cache *cache;
-    int r = rtnl_class_alloc_cache(qdisc->sock, list->ifindex, &cache);
+    int r = rtnl_class_alloc_cache(qdisc->raw.sock, list->ifindex, &cache);
     if (r < 0)
         return netlink_err(err, r, "reading the classes of interface %d", list->ifindex);
     for (struct nl_object *o = nl_cache_get_first(cache); o; o = nl_cache_get_next(o)) {
@@ -122,7 +122,7 @@ static int look(struct qdisc *qdisc, const char *port, struct qdisc_plan *ret_pl
                 struct htb_tree *tree, struct err *err)
 {
     struct raw_list list;
-    int r = raw_read(qdisc->sock, port, &list, err);
+    int r = raw_read(&qdisc->raw, port, &list, err);
     if (r < 0)
         return r;
     const struct raw_qdisc *root = raw_root(&list);
@@ -171,7 +171,7 @@ static int put_root(struct qdisc *qdisc, int ifindex, uint32_t minor)
     if (r >= 0)
         r = rtnl_htb_set_defcls(root, minor);
     if (r >= 0)
-        r = rtnl_qdisc_add(qdisc->sock, root, NLM_F_CREATE | NLM_F_REPLACE);
+        r = rtnl_qdisc_add(qdisc->raw.sock, root, NLM_F_CREATE | NLM_F_REPLACE);
     rtnl_qdisc_put(root);
     return r;
 }
@@ -198,7 +198,7 @@ static int put_class(struct qdisc *qdisc, int ifindex, const struct htb_class *w
     int r = rtnl_tc_set_kind(TC_CAST(class), "htb");
     if (r >= 0) {
         fill_class(class, want);
-        r = rtnl_class_add(qdisc->sock, class, NLM_F_CREATE);
+        r = rtnl_class_add(qdisc->raw.sock, class, NLM_F_CREATE);
     }
     rtnl_class_put(class);
     return r;
@@ -215,7 +215,7 @@ static int put_leaf(struct qdisc *qdisc, int ifindex, const struct htb_class *wa
     int r = rtnl_tc_set_kind(TC_CAST(leaf), "pfifo");
     if (r >= 0) {
         rtnl_qdisc_fifo_set_limit(leaf, (int)want->limit_packets);
-        r = rtnl_qdisc_add(qdisc->sock, leaf, NLM_F_CREATE | NLM_F_REPLACE);
+        r = rtnl_qdisc_add(qdisc->raw.sock, leaf, NLM_F_CREATE | NLM_F_REPLACE);
     }
     rtnl_qdisc_put(leaf);
     return r;
@@ -228,7 +228,7 @@ static int delete_class(struct qdisc *qdisc, int ifindex, uint16_t minor)
         return -NLE_NOMEM;
     rtnl_tc_set_ifindex(TC_CAST(class), ifindex);
     rtnl_tc_set_handle(TC_CAST(class), classid(minor));
-    int r = rtnl_class_delete(qdisc->sock, class);
+    int r = rtnl_class_delete(qdisc->raw.sock, class);
     rtnl_class_put(class);
     return r;
 }
@@ -266,30 +266,37 @@ static int htb_apply(struct qdisc *qdisc, const char *port, const struct qdisc_p
     return 0;
 }
 
-static int htb_record(struct qdisc *qdisc, const char *port, struct qdisc_record *ret_record,
-                      struct err *err)
+static int htb_look(struct qdisc *qdisc, struct err *err)
+{
+    return raw_look(&qdisc->raw, err);
+}
+
+static void htb_look_away(struct qdisc *qdisc)
+{
+    raw_look_away(&qdisc->raw);
+}
+
+static int htb_record(struct qdisc *qdisc, const char *port, char **ret_text, struct err *err)
 {
     struct raw_list list;
-    int r = raw_read(qdisc->sock, port, &list, err);
+    int r = raw_read(&qdisc->raw, port, &list, err);
     if (r < 0)
         return r;
     const struct raw_qdisc *root = raw_root(&list);
-    *ret_record = (struct qdisc_record){.text = ""};
-    return root && !is_ours(root) ? raw_record(&list, port, ret_record, err) : 0;
+    if (root && is_ours(root))
+        list.n = 0;
+    return raw_record(&qdisc->raw, &list, port, ret_text, err);
 }
 
-static int htb_restore(struct qdisc *qdisc, const char *port, const struct qdisc_record *record,
+static int htb_restore(struct qdisc *qdisc, const char *port, const char *text, bool begun,
                        struct err *err)
 {
     struct raw_list list;
-    int r = raw_read(qdisc->sock, port, &list, err);
+    int r = raw_read(&qdisc->raw, port, &list, err);
     if (r < 0)
         return r;
     const struct raw_qdisc *root = raw_root(&list);
-    if (!root || !is_ours(root))
-        return 0;
-    r = raw_put_back(qdisc->sock, list.ifindex, record);
-    return r < 0 ? netlink_err(err, r, "putting back what stood on %s before", port) : 0;
+    return begun || (root && is_ours(root)) ? raw_put_back(&qdisc->raw, &list, port, text, err) : 0;
 }
 
 /* The traffic that a class of ours is named after; −1: none. */
@@ -311,7 +318,7 @@ static int htb_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *
     int ifindex = raw_port_index(port, err);
     if (ifindex < 0)
         return ifindex;
-    int r = rtnl_class_alloc_cache(qdisc->sock, ifindex, &cache);
+    int r = rtnl_class_alloc_cache(qdisc->raw.sock, ifindex, &cache);
     if (r < 0)
         return netlink_err(err, r, "reading the counters of %s", port);
     for (struct nl_object *o = nl_cache_get_first(cache); o; o = nl_cache_get_next(o)) {
@@ -338,7 +345,7 @@ static int htb_facts(struct qdisc *qdisc, const char *port, struct port_facts *r
     *ret_facts = (struct port_facts){.link_bps = link_speed_bps(port),
                                      .queues_n = PORT_TRAFFIC,
                                      .abilities = qdisc_htb.abilities};
-    return netlink_mtu(qdisc->sock, port, &ret_facts->mtu_bytes, err);
+    return netlink_mtu(qdisc->raw.sock, port, &ret_facts->mtu_bytes, err);
 }
 
 static uint32_t htb_class_of(const struct port *want, enum port_traffic traffic)
@@ -352,6 +359,8 @@ const struct qdisc_driver qdisc_htb = {
     .open = htb_open,
     .close = htb_close,
     .facts = htb_facts,
+    .look = htb_look,
+    .look_away = htb_look_away,
     .record = htb_record,
     .plan = htb_plan,
     .apply = htb_apply,

@@ -10,18 +10,12 @@
  * What a driver cannot do is no part of a wanted port: `facts` says what a port can. All calls may
  * block for one exchange with the data path (well under a millisecond with a kernel); one thread.
  *
- * What stood there before is kept as an opaque text, a line for each qdisc. A driver refuses
- * (−EOPNOTSUPP, with a sentence) to record what it cannot put back exactly: then nothing may be
- * replaced. */
+ * What stood there before is kept as an opaque text of lines, "" where the data path's default
+ * stood. A driver refuses (−EOPNOTSUPP, with a sentence) to record what it cannot put back exactly:
+ * then nothing may be replaced. */
 #pragma once
 
 #include "lib/port/port.h"
-
-#define QDISC_RECORD_BYTES 4096
-
-struct qdisc_record {
-    char text[QDISC_RECORD_BYTES]; /* lines; "" where the data path's default stood */
-};
 
 struct qdisc_stats { /* of one port since its queues were made */
     struct qdisc_queue_stats {
@@ -52,8 +46,12 @@ struct qdisc_driver {
     /* −ENODEV: there is no such port. */
     int (*facts)(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
                  struct err *err);
-    int (*record)(struct qdisc *qdisc, const char *port, struct qdisc_record *ret_record,
-                  struct err *err);
+    /* Until look_away `record`, `plan` and `restore` say what stands on a port now: all ports in one
+     * exchange. One that is changed meanwhile is not asked about again. */
+    int (*look)(struct qdisc *qdisc, struct err *err);
+    void (*look_away)(struct qdisc *qdisc);
+    /* The caller owns the text (free). */
+    int (*record)(struct qdisc *qdisc, const char *port, char **ret_text, struct err *err);
     /* Looks, and changes nothing. A port of ours is changed queue by queue, without a gap. The
      * caller owns the plan (free). */
     int (*plan)(struct qdisc *qdisc, const char *port, const struct port *want,
@@ -61,7 +59,10 @@ struct qdisc_driver {
     /* In order; stops at the first failure and says which. */
     int (*apply)(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                  struct err *err);
-    int (*restore)(struct qdisc *qdisc, const char *port, const struct qdisc_record *record,
+    /* In the place of our queues: what else stands there is somebody's, and stays. With `begun`
+     * whatever stands there makes room: it is what an earlier call left half done. Returns 1 when it
+     * put back what the text says, 0 when there was no room for it. */
+    int (*restore)(struct qdisc *qdisc, const char *port, const char *text, bool begun,
                    struct err *err);
     int (*stats)(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RECORD_MOST (64u << 20) /* bytes */
+
 struct queues {
     struct queues_config config;
     struct qdisc *qdisc;
@@ -45,15 +47,35 @@ void queues_close(struct queues *queues)
     free(queues);
 }
 
+/* What stood on the port before us; and the same while it is being put back. */
 static void record_path(const struct queues *queues, const char *port, char path[FILES_PATH])
 {
     files_path(path, "%s/queues-%s", queues->state_dir, port);
 }
 
-/* What is somebody's stays, unless the configuration gives it away. */
+static void putting_path(const struct queues *queues, const char *port, char path[FILES_PATH])
+{
+    files_path(path, "%s/putting-%s", queues->state_dir, port);
+}
+
+static bool has_record(const struct queues *queues, const char *port)
+{
+    char path[FILES_PATH];
+    record_path(queues, port, path);
+    return access(path, F_OK) == 0;
+}
+
+/* What is somebody's stays, unless the configuration gives it away; another agent's in any case. */
 static int check_root(const struct queues *queues, const char *port, const struct qdisc_plan *plan,
                       struct err *err)
 {
+    if (plan->root == QDISC_OURS && !has_record(queues, port))
+        return err_set(
+            err, EBUSY,
+            "%s has the queues of another duopoly-agent, of which nothing is kept in "
+            "%s: end that one and take back what it left (--restore), or remove them (tc "
+            "qdisc delete dev %s root)",
+            port, queues->state_dir, port);
     if (plan->root != QDISC_FOREIGN || queues->config.replace)
         return 0;
     return err_set(
@@ -75,36 +97,46 @@ static int look_at(struct queues *queues, const char *port, struct qdisc_plan **
     return r < 0 ? r : driver->plan(queues->qdisc, port, &want, ret_plan, err);
 }
 
+/* 1 when it is not as it should be. */
+static int compare_port(struct queues *queues, const char *port, char *what, size_t size,
+                        struct err *err)
+{
+    struct qdisc_plan *plan = NULL;
+    int r = look_at(queues, port, &plan, err);
+    if (r < 0)
+        return r;
+    bool right = plan->root == QDISC_OURS && plan->steps == 0;
+    if (!right && plan->root == QDISC_OURS)
+        snprintf(what, size, "%s: somebody changed our queues", port);
+    else if (!right)
+        snprintf(what, size, "%s: somebody removed our queues%s%s", port,
+                 plan->kind[0] ? " and put there: " : "", plan->kind);
+    free(plan);
+    return !right;
+}
+
 int queues_compare(struct queues *queues, char *what, size_t size, struct err *err)
 {
-    for (uint32_t i = 0; i < queues->n; i++) {
-        struct qdisc_plan *plan = NULL;
-        int r = look_at(queues, queues->ports[i], &plan, err);
-        if (r < 0)
-            return r;
-        bool right = plan->root == QDISC_OURS && plan->steps == 0;
-        if (!right && plan->root == QDISC_OURS)
-            snprintf(what, size, "%s: somebody changed our queues", queues->ports[i]);
-        else if (!right)
-            snprintf(what, size, "%s: somebody removed our queues%s%s", queues->ports[i],
-                     plan->kind[0] ? " and put there: " : "", plan->kind);
-        free(plan);
-        if (!right)
-            return 1;
-    }
-    return 0;
+    const struct qdisc_driver *driver = queues->config.driver;
+    int r = driver->look(queues->qdisc, err);
+    for (uint32_t i = 0; r == 0 && i < queues->n; i++)
+        r = compare_port(queues, queues->ports[i], what, size, err);
+    driver->look_away(queues->qdisc);
+    return r;
 }
 
 int queues_repair(struct queues *queues, struct err *err)
 {
-    int r = 0;
+    const struct qdisc_driver *driver = queues->config.driver;
+    int r = driver->look(queues->qdisc, err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
         struct qdisc_plan *plan = NULL;
         r = look_at(queues, queues->ports[i], &plan, err);
         if (r >= 0)
-            r = queues->config.driver->apply(queues->qdisc, queues->ports[i], plan, err);
+            r = driver->apply(queues->qdisc, queues->ports[i], plan, err);
         free(plan);
     }
+    driver->look_away(queues->qdisc);
     return r;
 }
 
@@ -112,63 +144,144 @@ int queues_repair(struct queues *queues, struct err *err)
 static int plan_port(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
                      struct err *err)
 {
-    const struct qdisc_driver *driver = queues->config.driver;
     int r = look_at(queues, port, ret_plan, err);
     if (r >= 0)
         r = check_root(queues, port, *ret_plan, err);
-    if (r < 0)
+    if (r < 0 || (*ret_plan)->root == QDISC_OURS)
         return r;
 
-    char path[FILES_PATH];
-    struct qdisc_record record;
+    char path[FILES_PATH], *text = NULL;
     record_path(queues, port, path);
-    if ((*ret_plan)->root == QDISC_OURS && access(path, F_OK) == 0)
-        return 0;
-    r = driver->record(queues->qdisc, port, &record, err);
-    return r < 0 ? r : files_write(path, record.text, strlen(record.text), 0600, err);
+    r = queues->config.driver->record(queues->qdisc, port, &text, err);
+    if (r >= 0)
+        r = files_write(path, text, strlen(text), 0600, err);
+    free(text);
+    return r;
+}
+
+/* 1 when what stands there is what `text` keeps. */
+static int is_as_recorded(struct queues *queues, const char *port, const char *text)
+{
+    char *now = NULL;
+    int r = queues->config.driver->record(queues->qdisc, port, &now, NULL);
+    bool same = r >= 0 && strcmp(now, text) == 0;
+    free(now);
+    return r == -ENODEV ? r : same;
+}
+
+/* Moves the record to where it says that the port is being put back; `ret_begun`: it was there. */
+static int take_record(struct queues *queues, const char *port, bool *ret_begun, char **ret_text,
+                       struct err *err)
+{
+    char record[FILES_PATH], putting[FILES_PATH];
+    record_path(queues, port, record);
+    putting_path(queues, port, putting);
+    *ret_begun = access(putting, F_OK) == 0;
+    if (!*ret_begun && rename(record, putting) < 0)
+        return errno == ENOENT ? -ENOENT : err_sys(err, errno, "renaming %s", record);
+    return files_read_whole(putting, RECORD_MOST, ret_text, err);
+}
+
+static void forget_record(const struct queues *queues, const char *port)
+{
+    char path[FILES_PATH];
+    putting_path(queues, port, path);
+    unlink(path);
 }
 
 static int restore_port(struct queues *queues, const char *port, struct err *err)
 {
-    char path[FILES_PATH];
-    struct qdisc_record record = {.text = ""};
-    record_path(queues, port, path);
-    int r = files_read(path, record.text, sizeof(record.text), NULL, err);
+    char *text = NULL;
+    bool begun;
+    int r = take_record(queues, port, &begun, &text, err);
     if (r == -ENOENT)
         return 0;
-    if (r < 0)
-        return r;
-    r = queues->config.driver->restore(queues->qdisc, port, &record, err);
-    if (r < 0 && r != -ENODEV)
-        return r;
-    unlink(path);
-    return 0;
+    if (r >= 0 && !(begun && is_as_recorded(queues, port, text) == 1))
+        r = queues->config.driver->restore(queues->qdisc, port, text, begun, err);
+    free(text);
+    if (r == 0 || r == -ENODEV)
+        forget_record(queues, port);
+    return r == -ENODEV || r > 0 ? 0 : r;
+}
+
+/* Forgets the record once the port is as it says. */
+static int check_restored(struct queues *queues, const char *port, struct err *err)
+{
+    char path[FILES_PATH], *text = NULL;
+    putting_path(queues, port, path);
+    if (access(path, F_OK) < 0)
+        return 0;
+    int r = files_read_whole(path, RECORD_MOST, &text, err);
+    if (r >= 0 && is_as_recorded(queues, port, text) == 0)
+        r = err_set(err, EIO, "what stood on %s before did not come back as %s has it", port, path);
+    else if (r >= 0)
+        forget_record(queues, port);
+    free(text);
+    return r;
+}
+
+/* All ports: puts back, then looks again whether all is as it was. */
+static int each_port(struct queues *queues,
+                     int (*each)(struct queues *queues, const char *port, struct err *err),
+                     struct err *err)
+{
+    const struct qdisc_driver *driver = queues->config.driver;
+    int r = driver->look(queues->qdisc, err);
+    bool looked = r >= 0;
+    for (uint32_t i = 0; looked && i < queues->n; i++) {
+        int other = each(queues, queues->ports[i], r < 0 ? NULL : err);
+        r = r < 0 ? r : other;
+    }
+    driver->look_away(queues->qdisc);
+    return r;
 }
 
 int queues_restore(struct queues *queues, struct err *err)
 {
-    int r = 0;
-    for (uint32_t i = 0; i < queues->n; i++) {
-        int other = restore_port(queues, queues->ports[i], r < 0 ? NULL : err);
-        r = r < 0 ? r : other;
+    int r = each_port(queues, restore_port, err);
+    int other = each_port(queues, check_restored, r < 0 ? NULL : err);
+    return r < 0 ? r : other;
+}
+
+/* Whether an agent before us ended while it put back what stood on a port. */
+static bool was_putting(const struct queues *queues)
+{
+    char path[FILES_PATH];
+    bool found = false;
+    for (uint32_t i = 0; !found && i < queues->n; i++) {
+        putting_path(queues, queues->ports[i], path);
+        found = access(path, F_OK) == 0;
     }
+    return found;
+}
+
+static int plan_all(struct queues *queues, struct qdisc_plan **plans, struct err *err)
+{
+    const struct qdisc_driver *driver = queues->config.driver;
+    int r = was_putting(queues) ? queues_restore(queues, err) : 0;
+    if (r >= 0)
+        r = driver->look(queues->qdisc, err);
+    for (uint32_t i = 0; r >= 0 && i < queues->n; i++)
+        r = plan_port(queues, queues->ports[i], &plans[i], err);
+    driver->look_away(queues->qdisc);
     return r;
 }
 
 int queues_apply(struct queues *queues, struct err *err)
 {
     const struct qdisc_driver *driver = queues->config.driver;
-    struct qdisc_plan *plans[QUEUES_PORTS] = {0};
-    int r = 0;
+    struct qdisc_plan **plans = calloc(queues->n + 1, sizeof(*plans));
+    if (!plans)
+        return err_sys(err, ENOMEM, "queues");
+    int r = plan_all(queues, plans, err);
     bool changed = false;
-    for (uint32_t i = 0; r >= 0 && i < queues->n; i++)
-        r = plan_port(queues, queues->ports[i], &plans[i], err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
         changed = true;
         r = driver->apply(queues->qdisc, queues->ports[i], plans[i], err);
     }
     for (uint32_t i = 0; i < queues->n; i++)
         free(plans[i]);
+    free(plans);
     if (r < 0 && changed)
         queues_restore(queues, NULL);
     return r;
@@ -203,10 +316,19 @@ int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_fa
     return queues->config.driver->facts(queues->qdisc, queues->ports[port], ret_facts, err);
 }
 
-int queues_record(struct queues *queues, uint32_t port, struct qdisc_record *ret_record,
-                  struct err *err)
+int queues_look(struct queues *queues, struct err *err)
 {
-    return queues->config.driver->record(queues->qdisc, queues->ports[port], ret_record, err);
+    return queues->config.driver->look(queues->qdisc, err);
+}
+
+void queues_look_away(struct queues *queues)
+{
+    queues->config.driver->look_away(queues->qdisc);
+}
+
+int queues_record(struct queues *queues, uint32_t port, char **ret_text, struct err *err)
+{
+    return queues->config.driver->record(queues->qdisc, queues->ports[port], ret_text, err);
 }
 
 int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,

@@ -2,17 +2,19 @@
  *
  * A host manages its uplink; an agent in role `switch` manages every port of its bridge. What stood
  * on a port before is written to `state_dir` before anything is replaced, so that a later run
- * (--restore after a crash too) can put it back. A port whose queues are ours already is changed in
- * place, without a gap.
+ * (--restore after a crash too) can put it back; it is kept until it stands there again, also when a
+ * run ended while it put it back. A port whose queues are ours already is changed in place, without
+ * a gap.
  *
- * Blocking: a few exchanges with the kernel for each port. One thread. */
+ * Blocking: a few exchanges with the kernel for each port. What stands on all ports is asked for at
+ * once: O(ports). One thread. */
 #pragma once
 
 #include "hostagent/queues/qdisc.h"
 
 #include <stddef.h>
 
-#define QUEUES_PORTS 128
+#define QUEUES_PORTS 4096
 
 struct queues_config {
     const struct qdisc_driver *driver;
@@ -28,7 +30,8 @@ int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAM
                 struct queues **ret_queues, struct err *err);
 
 /* Changes nothing on any port unless all can be changed: what is there is read and recorded first.
- * If applying itself fails, the ports changed so far are restored. */
+ * If applying itself fails, the ports changed so far are restored. −EBUSY: somebody's qdiscs stand on
+ * one, or another agent's. */
 int queues_apply(struct queues *queues, struct err *err);
 
 /* Puts back what stood there before on every port and forgets the records; goes on after a failure
@@ -44,13 +47,15 @@ int queues_repair(struct queues *queues, struct err *err);
 /* The sum over all ports. */
 int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err);
 
-/* Of the port of this number: what it is, what stands there now, and what has to be done; changes
+/* Of the port of this number: what it is, what stands there, and what has to be done; changes
  * nothing. `again`: a foreign root qdisc may make room for ours, which stood there. The caller owns
- * the plan (free). */
+ * text and plan (free). Between queues_look and queues_look_away they say what stood there at the
+ * first one, and all ports take one exchange. */
+int queues_look(struct queues *queues, struct err *err);
+void queues_look_away(struct queues *queues);
 int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_facts,
                  struct err *err);
-int queues_record(struct queues *queues, uint32_t port, struct qdisc_record *ret_record,
-                  struct err *err);
+int queues_record(struct queues *queues, uint32_t port, char **ret_text, struct err *err);
 int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
                 struct err *err);
 

@@ -1,37 +1,54 @@
-/* The qdiscs of a port as the kernel tells them, whatever their kind: to see what stands there, to
+/* The qdiscs of ports as the kernel tells them, whatever their kind: to see what stands there, to
  * keep it as text, and to put it back (libnl; for every driver of the kernel's queues).
  *
- * A qdisc is kept as the bytes of its options and put back by the same bytes. That makes the same
- * qdisc again only for some kinds: of others, and of more than RAW_QDISCS on one port, nothing is
- * kept, and the driver leaves them standing. Blocking, for an exchange with the kernel each. */
+ * The kernel tells all qdiscs of a network namespace or none: so who has many ports looks once
+ * (raw_look) and asks for each. Blocking, for an exchange with the kernel each. One thread. */
 #pragma once
 
-#include "hostagent/queues/qdisc.h"
+#include "lib/err.h"
 
 #include <netlink/netlink.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#define RAW_QDISCS  32  /* looked at on one port */
-#define RAW_OPTIONS 512 /* bytes, of a qdisc that we can put back */
+#define RAW_QDISCS 1000000 /* in a namespace */
 
 struct raw_qdisc {
+    int ifindex;
     uint32_t handle, parent;
     char kind[16];
+    uint32_t told; /* the how-manieth of all */
+    bool sized;    /* it has a table of sizes (tc-stab), which the kernel tells in part only */
     uint32_t options_bytes;
-    uint8_t options[RAW_OPTIONS];
-    bool too_long;
+    const uint8_t *options;
 };
 
+/* Of one port, in the order in which the kernel tells them; borrowed until raw_look, raw_look_away
+ * or another raw_read. */
 struct raw_list {
     int ifindex;
     uint32_t n;
-    bool too_many;
-    struct raw_qdisc items[RAW_QDISCS];
+    const struct raw_qdisc *items;
 };
+
+struct raw {
+    struct nl_sock *sock;
+    struct raw_table *table;
+    bool looked;
+};
+
+int raw_open(struct raw *raw, struct err *err);
+void raw_close(struct raw *raw); /* zeros are fine */
+
+/* What raw_read says until raw_look_away is what stands there now. */
+int raw_look(struct raw *raw, struct err *err);
+void raw_look_away(struct raw *raw);
 
 /* −ENODEV: there is no such interface in this network namespace. */
 int raw_port_index(const char *port, struct err *err);
 
-int raw_read(struct nl_sock *sock, const char *port, struct raw_list *ret_list, struct err *err);
+/* What stands on a port: now, or when raw_look was called. */
+int raw_read(struct raw *raw, const char *port, struct raw_list *ret_list, struct err *err);
 
 /* The one with this parent, NULL if there is none. */
 const struct raw_qdisc *raw_below(const struct raw_list *list, uint32_t parent);
@@ -39,9 +56,13 @@ const struct raw_qdisc *raw_below(const struct raw_list *list, uint32_t parent);
 /* The root that somebody put there; NULL where the kernel's default stands. */
 const struct raw_qdisc *raw_root(const struct raw_list *list);
 
-/* All of the list. −EOPNOTSUPP, with a sentence, for what could not be put back exactly. */
-int raw_record(const struct raw_list *list, const char *port, struct qdisc_record *ret_record,
+/* All of the port with classes and filters, as foreign.h has it; "" where the default stands. The
+ * caller owns the text (free). −EOPNOTSUPP, with a sentence, for what could not be put back
+ * exactly. */
+int raw_record(struct raw *raw, const struct raw_list *list, const char *port, char **ret_text,
                struct err *err);
 
-/* "" removes the root. Returns libnl's error, < 0. */
-int raw_put_back(struct nl_sock *sock, int ifindex, const struct qdisc_record *record);
+/* In the place of what stands there, which is `list`; "" leaves the kernel's default.
+ * Returns 1. */
+int raw_put_back(struct raw *raw, const struct raw_list *list, const char *port, const char *text,
+                 struct err *err);

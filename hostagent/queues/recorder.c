@@ -47,14 +47,24 @@ static int recorder_facts(struct qdisc *qdisc, const char *port, struct port_fac
     return 0;
 }
 
-static int recorder_record(struct qdisc *qdisc, const char *port, struct qdisc_record *ret_record,
-                           struct err *err)
+static int recorder_look(struct qdisc *qdisc, struct err *err)
+{
+    (void)qdisc;
+    (void)err;
+    return 0;
+}
+
+static void recorder_look_away(struct qdisc *qdisc)
+{
+    (void)qdisc;
+}
+
+static int recorder_record(struct qdisc *qdisc, const char *port, char **ret_text, struct err *err)
 {
     (void)port;
-    (void)err;
-    *ret_record = (struct qdisc_record){.text = ""};
-    if (qdisc->root == QDISC_FOREIGN)
-        snprintf(ret_record->text, sizeof(ret_record->text), "%s\n", qdisc->kind);
+    bool foreign = qdisc->root == QDISC_FOREIGN;
+    if (asprintf(ret_text, "%s%s", foreign ? qdisc->kind : "", foreign ? "\n" : "") < 0)
+        return err_sys(err, ENOMEM, "recorder");
     return 0;
 }
 
@@ -114,17 +124,17 @@ static int recorder_apply(struct qdisc *qdisc, const char *port, const struct qd
     return 0;
 }
 
-static int recorder_restore(struct qdisc *qdisc, const char *port,
-                            const struct qdisc_record *record, struct err *err)
+static int recorder_restore(struct qdisc *qdisc, const char *port, const char *text, bool begun,
+                            struct err *err)
 {
     (void)port;
     (void)err;
     char kind[sizeof(qdisc->kind)];
-    if (qdisc->root != QDISC_OURS)
+    if (qdisc->root != QDISC_OURS && !begun)
         return 0;
-    snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(record->text, "\n"), record->text);
+    snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(text, "\n"), text);
     qdisc_recorder_plant(qdisc, kind);
-    return 0;
+    return 1;
 }
 
 static int recorder_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
@@ -159,6 +169,8 @@ const struct qdisc_driver qdisc_recorder = {
     .open = recorder_open,
     .close = recorder_close,
     .facts = recorder_facts,
+    .look = recorder_look,
+    .look_away = recorder_look_away,
     .record = recorder_record,
     .plan = recorder_plan,
     .apply = recorder_apply,

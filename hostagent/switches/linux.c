@@ -90,13 +90,15 @@ static int linux_record(struct switch_state *sw, char **ret_text, struct err *er
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    int r = out ? 0 : err_sys(err, errno, "the record of the ports");
+    int r = out ? queues_look(sw->queues, err) : err_sys(err, errno, "the record of the ports");
     for (uint32_t i = 0; r >= 0 && i < sw->config.interfaces_n; i++) {
-        struct qdisc_record record;
+        char *record = NULL;
         r = queues_record(sw->queues, i, &record, err);
         if (r >= 0)
-            say_record(out, sw->config.interfaces[i], record.text);
+            say_record(out, sw->config.interfaces[i], record);
+        free(record);
     }
+    queues_look_away(sw->queues);
     if (out && fclose(out) != 0 && r >= 0)
         r = err_sys(err, ENOMEM, "the record of the ports");
     if (r < 0)
@@ -132,11 +134,12 @@ static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **
                       struct err *err)
 {
     struct linux_plan *plan = calloc(1, sizeof(*plan));
-    int r = plan ? 0 : err_sys(err, ENOMEM, "the plan of the ports");
+    int r = plan ? queues_look(sw->queues, err) : err_sys(err, ENOMEM, "the plan of the ports");
     if (plan)
         plan->again = again;
     for (uint32_t i = 0; r >= 0 && i < sw->config.interfaces_n; i++)
         r = plan_port(sw, i, plan, err);
+    queues_look_away(sw->queues);
     if (r < 0) {
         linux_free_plan(plan ? &plan->plan : NULL);
         return r;

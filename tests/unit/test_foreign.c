@@ -1,138 +1,148 @@
-/* Traffic that is not ours: what the engine takes for it, what joint makes of it, and how the
- * simulator has it. */
-#include "tests/model/script.h"
-#include "tests/unit/run_cases.h"
+/* Trees of other people's qdiscs: kept as text, put in an order that works, and told the same again. */
+#include "tests/unit/test.h"
 
-#include <math.h>
+#include "hostagent/queues/foreign.h"
 
-static void report(struct script *s, uint32_t host, uint32_t permille)
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const char tree[] = "htb 00050000 ffffffff 08000500e8030000\n"
+                           "class htb 00050001 ffffffff 08000100aaaaaaaa\n"
+                           "class htb 00050003 00050001 08000100aaaaaaaa\n"
+                           "class htb 0005000a 00050001 08000100bbbbbbbb\n"
+                           "class htb 00050002 0005000a 08000100cccccccc\n"
+                           "prio 00060000 0005000a 0300000001020202\n"
+                           "pfifo 00070000 00050002 22000000\n"
+                           "netem 00080000 00060002 -\n"
+                           "filter u32 80000000 00050000 000a0008 00000000 0800040001000000\n"
+                           "filter u32 00200000 00050000 000a0008 00000000 0800040000010000\n"
+                           "filter u32 80000800 00050000 000a0008 00000000 0800030000002000\n"
+                           "filter u32 80300000 00050000 00030008 00000000 0800040001000000\n"
+                           "filter u32 80300800 00050000 00030008 00000000 0800010002000500\n"
+                           "filter basic 00000002 00050000 00040008 00000000 0800010002000500\n"
+                           "filter basic 00000001 00050000 00040008 00000000 0800010003000500\n";
+
+static void read_it(const char *text, struct foreign *foreign)
 {
-    struct event event = {.kind = EVENT_HOST_LOAD};
-    event.host_load.host = host;
-    event.host_load.resource = LOAD_DOWNLINK;
-    event.host_load.permille = permille;
-    script_event(s, event);
+    struct err err = {0};
+    if (foreign_read(text, foreign, &err) < 0)
+        fail_msg("%s", err.text);
 }
 
-/* Two hosts with a slot each, a third with the maps' outputs; a job with one reduce task. */
-static void begin(struct script *s)
+static void check_text(const struct foreign *foreign, const char *text)
 {
-    struct engine_config config = script_config();
-    strcpy(config.turn, "srpt");
-    strcpy(config.place, "joint");
-    strcpy(config.network, "rank");
-    script_begin(s, &config);
-    s->reload = true;
-    for (uint32_t h = 0; h < 3; h++)
-        script_host(s, h, 1);
+    char *written;
+    assert_int_equal(foreign_write(foreign, &written, NULL), 0);
+    assert_string_equal(written, text);
+    free(written);
 }
 
-static void drain(struct script *s, uint32_t host, bool undo)
+/* Filters stay in the order in which the kernel told them, tables of u32 and newest first. */
+static void as_told(struct foreign *told)
 {
-    struct event event = {.kind = EVENT_HOST_DRAIN};
-    event.host_drain.host = host;
-    event.host_drain.undo = undo;
-    script_event(s, event);
+    const int order[] = {0, 1, 2, 3, 4, 5, 6, 7, 14, 13, 9, 8, 10, 11, 12};
+    struct foreign_part parts[15];
+    assert_int_equal(told->n, 15);
+    for (int i = 0; i < 15; i++)
+        parts[i] = told->parts[order[i]];
+    memcpy(told->parts, parts, sizeof(parts));
 }
 
-/* The host that gets the job's reduce task; its map ran on host 2, which takes no more then. */
-static uint32_t place_reduce(struct script *s, uint64_t job)
-{
-    static const uint64_t sums[] = {50000000};
-    static const uint32_t there[] = {2};
-    script_submit(s, &(struct script_job){.number = job,
-                                          .maps = 1,
-                                          .per = 1,
-                                          .replicas = there,
-                                          .map_input = 1,
-                                          .reduces = 1,
-                                          .sums = sums});
-    drain(s, 2, false);
-    script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, job, 0, 0), 0);
-    const struct decision *start = script_start(s, job, 1, 0);
-    assert_non_null(start);
-    uint32_t host = start->start.host;
-    drain(s, 2, true);
-    return host;
-}
-
-static void end_job(struct script *s, uint64_t job)
-{
-    script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, job, 1, 0), 0);
-}
-
-static void test_joint_prefers_links_without_others(void **state)
+static void test_any_order_of_qdiscs_and_classes_is_put_the_same(void **state)
 {
     (void)state;
-    struct script s;
-    begin(&s);
-    assert_int_equal(place_reduce(&s, 1), 0);
-    end_job(&s, 1);
-    report(&s, 0, 500);
-    report(&s, 0, 500);
-    assert_int_equal(place_reduce(&s, 3), 1);
-    end_job(&s, 3);
-    report(&s, 1, 0);
-    report(&s, 1, 760);
-    assert_int_equal(place_reduce(&s, 5), 0);
-    end_job(&s, 5);
-    report(&s, 1, 240); /* a little is everywhere */
-    report(&s, 0, 0);
-    assert_int_equal(place_reduce(&s, 7), 0);
-    script_end(&s);
+    uint64_t stream = test_seed();
+    for (int round = 0; round < 500; round++) {
+        struct foreign foreign;
+        struct err err = {0};
+        read_it(tree, &foreign);
+        check_text(&foreign, tree);
+        as_told(&foreign);
+        for (uint32_t i = 7; i > 0; i--) {
+            uint32_t other = (uint32_t)(test_random(&stream) % (i + 1));
+            struct foreign_part part = foreign.parts[i];
+            foreign.parts[i] = foreign.parts[other];
+            foreign.parts[other] = part;
+        }
+        if (foreign_order(&foreign, &err) < 0)
+            fail_msg("%s", err.text);
+        check_text(&foreign, tree);
+        int roots = 0;
+        for (uint32_t i = 0; i < foreign.n; i++) {
+            int root = foreign_u32_root(&foreign, i);
+            assert_true(root == -1 || root == (i == 8 ? 0 : 3));
+            roots += root >= 0;
+        }
+        assert_int_equal(roots, 2);
+        foreign_done(&foreign);
+    }
 }
 
-/* Neither while a task of ours receives nor in the first report after it. */
-static void test_our_own_traffic_is_not_foreign(void **state)
+static void refused(const char *text, const char *word)
+{
+    struct foreign foreign = {0};
+    struct err err = {0};
+    int r = foreign_read(text, &foreign, &err);
+    if (r >= 0)
+        r = foreign_order(&foreign, &err);
+    assert_true(r == -EOPNOTSUPP || r == -EINVAL);
+    if (!strstr(err.text, word))
+        fail_msg("%s", err.text);
+    foreign_done(&foreign);
+}
+
+static void test_what_cannot_be_put_is_refused(void **state)
 {
     (void)state;
-    struct script s;
-    begin(&s);
-    assert_int_equal(place_reduce(&s, 1), 0);
-    report(&s, 0, 1000);
-    report(&s, 0, 1000);
-    end_job(&s, 1);
-    report(&s, 0, 1000);
-    assert_int_equal(place_reduce(&s, 3), 0);
-    end_job(&s, 3);
-    report(&s, 0, 1000);
-    report(&s, 0, 1000);
-    assert_int_equal(place_reduce(&s, 5), 1);
-    script_end(&s);
+    refused("cake 00050000 ffffffff -\n", "cake qdisc 5:0");
+    refused("filter bpf 00000001 00050000 000a0008 00000000 -\n", "bpf filter");
+    refused("htb 00050000 ffffffff -\nfilter u32 80000800 00050000 000a0008 00000000 "
+            "08000700aaaaaaaa\n",
+            "action");
+    refused("htb 00050000 ffffffff -\nfilter u32 80000800 00050000 000a0008 00000000 -\n",
+            "tables");
+    refused("htb 00050000 ffffffff -\npfifo 00060000 00080001 -\n", "below nothing");
+    refused("htb 00050000 ffffffff -\nclass htb 00050001 00050002 -\n", "below nothing");
+    refused("htb 00050000\n", "no record");
+    refused("htb 00050000 ffffffff 123\n", "no record");
 }
 
-/* A map on each of three hosts, then a reduce on one of them reads 2 · 10⁶ bytes of the others. */
-static double jct_with(struct run_foreign foreign)
+/* include/net/codel.h, fq_codel_change and fq_codel_dump. */
+static uint32_t kernel_tells(uint32_t us)
 {
-    double jct_s;
-    struct workload_job job = job_of("{\"id\":1,\"stages\":[{\"tasks\":3,\"input_bytes\":1,"
-                                     "\"replicas\":[[0],[1],[2]]},{\"tasks\":"
-                                     "1,\"parents\":[{\"stage\":0,\"sums\":[3000000]}]}]}");
-    struct run_config config = config_of("fair", 3, 1, 8 * UNIT);
-    config.foreign = foreign;
-    simulate(&config, &job, 1, &jct_s);
-    workload_job_done(&job);
-    return jct_s;
+    return (uint32_t)((((uint64_t)us * 1000 >> 10) << 10) / 1000);
 }
 
-static void test_others_take_their_share_of_links(void **state)
+static void test_times_of_codel_come_back(void **state)
 {
     (void)state;
-    assert_true(fabs(jct_with((struct run_foreign){0}) - 2) < 1e-6);
-    assert_true(fabs(jct_with((struct run_foreign){.5, 1, true, true}) - 4) < 1e-6);
-    assert_true(fabs(jct_with((struct run_foreign){.75, 1, false, true}) - 8) < 1e-6);
-    assert_true(fabs(jct_with((struct run_foreign){.75, 1, true, false}) - 4) < 1e-6);
-    /* Of one host of three: half of the bytes need its uplink, or all its downlink. */
-    double part_s = jct_with((struct run_foreign){.75, 1 / 3., true, true});
-    assert_true(fabs(part_s - 4) < 1e-6 || fabs(part_s - 8) < 1e-6);
+    uint64_t stream = test_seed();
+    for (int round = 0; round < 20000; round++) {
+        struct {
+            struct nlattr attr;
+            uint32_t us;
+        } options = {{sizeof(options), TCA_FQ_CODEL_TARGET}, 0};
+        uint32_t told = kernel_tells((uint32_t)(test_random(&stream) % 1000000));
+        struct foreign_part part = {.what = FOREIGN_QDISC,
+                                    .kind = "fq_codel",
+                                    .options_bytes = sizeof(options),
+                                    .options = (uint8_t *)&options};
+        options.us = told;
+        foreign_options_to_put(&part);
+        assert_int_equal(kernel_tells(options.us), told);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_joint_prefers_links_without_others),
-        cmocka_unit_test(test_our_own_traffic_is_not_foreign),
-        cmocka_unit_test(test_others_take_their_share_of_links),
+        cmocka_unit_test(test_any_order_of_qdiscs_and_classes_is_put_the_same),
+        cmocka_unit_test(test_what_cannot_be_put_is_refused),
+        cmocka_unit_test(test_times_of_codel_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

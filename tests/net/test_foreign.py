@@ -1,0 +1,118 @@
+"""What stood on a port comes back whatever it was, with classes and filters, also when the agent and its restore are killed."""
+
+import os
+import random
+import time
+
+import pytest
+
+import foreign
+from nets import BUILD, Net, needs_root
+from test_tasks import Agent
+
+pytestmark = needs_root
+
+
+@pytest.fixture
+def site():
+    net = Net(2)
+    made = []
+
+    def begin(**options):
+        made.append(Agent(net, net.sw, f"tcp://{net.hosts[1].address}:7000", role="switch", **options))
+        return made[-1]
+    try:
+        yield net, begin
+    finally:
+        for agent in made:
+            if agent.process.poll() is None:
+                agent.kill()
+            agent.restore()
+        net.remove()
+
+
+def running(agent):
+    """As far as it has its queues, or has ended."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end and agent.process.poll() is None and "manages" not in open(agent.log).read():
+        time.sleep(0.005)
+
+
+def restore_killed(agent, after_s):
+    with agent.host.popen(os.path.join(BUILD, "duopoly-agent"), "--config", agent.config, "--restore") as restore:
+        time.sleep(after_s)  # where it is then is what is tried out
+        restore.kill()
+
+
+@pytest.mark.parametrize("schedules", [10, pytest.param(200, marks=pytest.mark.faults)])
+def test_random_trees_come_back_byte_for_byte(site, schedules):
+    net, begin = site
+    seed = int(os.environ.get("TEST_SEED", time.time_ns() % 10 ** 6))
+    kinds = foreign.kinds_of(net.sw, "br0")
+    print(f"\nseed {seed}, kinds {', '.join(kinds[0])}, filters {', '.join(kinds[1])}")
+    agent = None
+    for n in range(schedules):
+        rng = random.Random(f"{seed} {n}")
+        trees = [foreign.Tree(net.sw, port, rng, *kinds) for port in ("p1", "p2")]
+        before = [foreign.snapshot(net.sw, tree.dev) for tree in trees]
+        what = "\n".join([f"schedule {n} of seed {seed}", *trees[0].made, *trees[1].made])
+        agent = agent or begin(flags=["--replace"])
+        for _ in range(rng.randrange(1, 3)):
+            if agent.process.poll() is not None:
+                open(agent.log, "w").close()
+                agent.start()
+            if rng.random() < 0.5:
+                running(agent)
+                assert agent.process.poll() is None, open(agent.log).read() + what
+            else:
+                time.sleep(rng.uniform(0, 0.1))
+            agent.kill()
+        for _ in range(rng.randrange(0, 3)):
+            restore_killed(agent, rng.uniform(0, 0.03))
+        agent.restore()
+        for tree, was in zip(trees, before):
+            assert foreign.snapshot(net.sw, tree.dev) == was, what
+            net.sw.tc("qdisc", "delete", "dev", tree.dev, "root")
+
+
+def mininet_link(net, dev):
+    """As Mininet's TCLink has it, where this kernel has no netem below its HTB."""
+    net.sw.tc("qdisc", "add", "dev", dev, "root", "handle", "5:0", "htb", "default", "1")
+    net.sw.tc("class", "add", "dev", dev, "parent", "5:0", "classid", "5:1", "htb", "rate", "10Mbit", "burst", "15k")
+
+
+def test_a_shaped_link_of_mininet_comes_back(site):
+    net, begin = site
+    mininet_link(net, "p1")
+    before = foreign.snapshot(net.sw, "p1")
+    agent = begin(flags=["--replace"])
+    running(agent)
+    assert any("htb d00:" in line for line in foreign.snapshot(net.sw, "p1")["qdiscs"]), open(agent.log).read()
+    agent.kill()
+    agent.restore()
+    assert foreign.snapshot(net.sw, "p1") == before
+
+
+def test_what_an_operator_puts_there_meanwhile_stays(site):
+    net, begin = site
+    mininet_link(net, "p1")
+    agent = begin(flags=["--replace"])
+    running(agent)
+    agent.kill()
+    net.sw.tc("qdisc", "replace", "dev", "p1", "root", "handle", "6:", "pfifo", "limit", "9")
+    now = foreign.snapshot(net.sw, "p1")
+    agent.restore()
+    assert foreign.snapshot(net.sw, "p1") == now
+
+
+def test_what_cannot_come_back_is_refused_and_stays(site):
+    """A filter that acts: the kernel tells of its action by a number."""
+    net, begin = site
+    mininet_link(net, "p1")
+    net.sw.tc("filter", "add", "dev", "p1", "parent", "5:", "prio", "3", "u32", "match", "ip", "dport", "80", "0xffff", "flowid", "5:1", "action", "drop")
+    before = foreign.snapshot(net.sw, "p1")
+    agent = begin(flags=["--replace"])
+    assert agent.process.wait(10) == 1
+    last = open(agent.log).read().splitlines()[-1]
+    assert "p1" in last and "u32 filter" in last and "action" in last
+    assert foreign.snapshot(net.sw, "p1") == before
