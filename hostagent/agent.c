@@ -235,7 +235,7 @@ static int open_marks(struct agent_parts *agent, struct err *err)
 {
     const struct agent_settings *settings = agent->settings;
     const struct marks_nudging nudging = {.event = agent->event,
-                                          .link_bps = (uint64_t)settings->link.rate_bps};
+                                          .link_bps = agent->resolved->link_bps};
     agent->marks_config = agent->resolved->marks;
     agent->marks_config.reach = stance_reach(stance_kept(settings->state));
     return marks_open(&agent->marks_config,
@@ -315,7 +315,7 @@ static int open_host(struct agent_parts *agent, struct err *err)
                                           .on_source = on_source,
                                           .on_room = on_room,
                                           .user = agent};
-    links_init(&agent->links, (uint64_t)link->rate_bps);
+    links_init(&agent->links, agent->resolved->link_bps);
     int r = links_nl_open(link->uplink, &agent->links_nl, err);
     return r < 0 ? r : tasks_open(&config, agent->event, &handler, &agent->tasks, err);
 }
@@ -327,7 +327,7 @@ static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
     memcpy(hello->rack, settings->rack, sizeof(hello->rack));
     memcpy(hello->address, settings->address.address, sizeof(hello->address));
     hello->role = (duopoly_Role)settings->role;
-    hello->uplink_bps = hello->downlink_bps = (uint64_t)settings->link.rate_bps;
+    hello->uplink_bps = hello->downlink_bps = agent->resolved->link_bps;
     hello->units_count = (pb_size_t)settings->units_n;
     memcpy(hello->units, agent->resolved->units, settings->units_n * sizeof(hello->units[0]));
     hello->labels_count = (pb_size_t)settings->labels_n;

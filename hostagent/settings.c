@@ -103,7 +103,7 @@ static const struct conf_field unit_item = {.type = CONF_SECTION, .section = &un
 static const struct conf_field link_fields[] = {
     CHECKED(settings_link, uplink, "", conf_check_interface),
     CHECKED(settings_link, bridge, "", conf_check_interface),
-    VALUE(settings_link, rate_bps, "rate", CONF_RATE, NULL, 1000000, INT64_C(1) << 50),
+    VALUE(settings_link, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1) << 50),
     END,
 };
 static const struct conf_section link_section = {link_fields, sizeof(struct settings_link), NULL};
@@ -142,6 +142,9 @@ static const struct conf_field queues_fields[] = {
     STRING(settings_queues, driver, "htb"),
     VALUE(settings_queues, levels, "levels", CONF_INT, "8", 1, 8),
     VALUE(settings_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 1000000),
+    VALUE(settings_queues, ecn, "ecn", CONF_BOOL, "yes", 0, 0),
+    VALUE(settings_queues, ecn_packets, "ecn_packets", CONF_INT, "0", 0, 1000000),
+    VALUE(settings_queues, unmanaged_joins, "unmanaged_joins", CONF_INT, "7", 0, 7),
     VALUE(settings_queues, floor_permille, "floor", CONF_SHARE, "1 %", 1, 100),
     VALUE(settings_queues, unmanaged_permille, "unmanaged", CONF_SHARE, "10 %", 1, 900),
     VALUE(settings_queues, control_permille, "control", CONF_SHARE, "1 %", 1, 500),
@@ -151,7 +154,8 @@ static int queues_check(const void *structure, struct err *err)
 {
     const struct settings_queues *queues = structure;
     if (strcmp(queues->driver, "none") != 0 && !qdisc_find(queues->driver))
-        return err_set(err, EINVAL, "there is no queue driver \"%s\" (htb, none)", queues->driver);
+        return err_set(err, EINVAL, "there is no queue driver \"%s\" (htb, prio, ets, none)",
+                       queues->driver);
     return 0;
 }
 static const struct conf_section queues_section = {queues_fields, sizeof(struct settings_queues),

@@ -18,13 +18,14 @@
 struct settings_link {
     char uplink[PORT_NAME]; /* role host */
     char bridge[PORT_NAME]; /* role switch: all its ports */
-    int64_t rate_bps;
+    int64_t rate_bps;       /* 0: the link's own speed */
 };
 
 struct settings_queues {
     int on_change;   /* by somebody else */
     char driver[32]; /* "none": queues are not ours */
-    int64_t levels, leaf_packets;
+    int64_t levels, leaf_packets, ecn_packets, unmanaged_joins;
+    bool ecn;
     int64_t floor_permille, unmanaged_permille, control_permille;
 };
 
@@ -84,6 +85,7 @@ struct settings_resolved {
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
     uint16_t control_port;
     struct port_wish wish;
+    uint64_t link_bps;        /* of the uplink; 0: a switch at its links' speeds */
     struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
     duopoly_Resources units[SLOTS_UNITS];
 };

@@ -1,3 +1,4 @@
+#include "hostagent/queues/link_speed.h"
 #include "hostagent/settings.h"
 #include "hostagent/tasks/cgroup.h"
 #include "lib/number.h"
@@ -25,6 +26,21 @@ static int resolve_ports(const struct agent_settings *settings, struct settings_
     memcpy(resolved->ports[0], settings->link.uplink, PORT_NAME);
     resolved->ports_n = 1;
     return 0;
+}
+
+/* What loads are told as shares of. */
+static int resolve_rate(const struct agent_settings *settings, struct settings_resolved *resolved,
+                        struct err *err)
+{
+    const struct settings_link *link = &settings->link;
+    resolved->link_bps = (uint64_t)link->rate_bps;
+    if (resolved->link_bps || settings->role == duopoly_Role_ROLE_SWITCH)
+        return 0;
+    resolved->link_bps = link_speed_bps(link->uplink);
+    return resolved->link_bps
+               ? 0
+               : err_set(err, EINVAL, "%s does not say how fast it is: give it a link.rate",
+                         link->uplink);
 }
 
 static int resolve_user(const struct agent_settings *settings, struct settings_resolved *resolved,
@@ -89,6 +105,9 @@ static void resolve_wish(const struct agent_settings *settings, struct port_wish
     wish->link_bps = (uint64_t)settings->link.rate_bps;
     wish->levels = (uint32_t)queues->levels;
     wish->queue_packets = (uint32_t)queues->leaf_packets;
+    wish->ecn = queues->ecn;
+    wish->ecn_packets = (uint32_t)queues->ecn_packets;
+    wish->unmanaged_joins = (uint32_t)queues->unmanaged_joins;
     wish->floor_permille = (uint32_t)queues->floor_permille;
     wish->unmanaged_permille = (uint32_t)queues->unmanaged_permille;
     wish->control_permille = (uint32_t)queues->control_permille;
@@ -128,6 +147,8 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     number_take(strrchr(settings->controller, ':') + 1, UINT16_MAX, &port);
     ret_resolved->control_port = (uint16_t)port;
     int r = resolve_ports(settings, ret_resolved, err);
+    if (r >= 0)
+        r = resolve_rate(settings, ret_resolved, err);
     if (r >= 0 && settings->role == duopoly_Role_ROLE_HOST) {
         r = resolve_user(settings, ret_resolved, err);
         if (r >= 0)

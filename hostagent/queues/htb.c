@@ -16,19 +16,6 @@ static uint32_t burst(uint64_t bytes_s, uint32_t packet_bytes)
     return (uint32_t)(bytes > most ? most : bytes);
 }
 
-static uint16_t minor_of(const struct port_queue *queue)
-{
-    if (queue->first == TRAFFIC_CONTROL)
-        return HTB_CONTROL;
-    return queue->first == TRAFFIC_UNMANAGED ? HTB_UNMANAGED
-                                             : (uint16_t)HTB_LEVEL(queue->first - TRAFFIC_LEVEL0);
-}
-
-uint16_t htb_minor(const struct port *want, enum port_traffic traffic)
-{
-    return minor_of(&want->queues[want->queue_of[traffic]]);
-}
-
 static uint8_t prio_of(const struct port_queue *queue)
 {
     if (queue->first == TRAFFIC_UNMANAGED)
@@ -63,14 +50,14 @@ static void add_leaf(struct htb_tree *tree, const struct port *want, const struc
     uint64_t link = want->link_bps / 8;
     uint64_t rate = takes_the_rest(queue) ? rest_of(want) : rate_of(queue);
     tree->classes[tree->classes_n++] = (struct htb_class){
-        .minor = minor_of(queue),
+        .minor = QDISC_MINOR(queue->first),
         .prio = prio_of(queue),
         .rate_bytes_s = rate,
         .ceil_bytes_s = link,
         .burst_bytes = burst(rate, packet),
         .cburst_bytes = burst(link, packet),
         .quantum_bytes = queue->first == TRAFFIC_CONTROL ? CONTROL_QUANTUM : 2 * packet,
-        .limit_packets = queue->packets,
+        .leaf = leaf_of(want, queue),
     };
 }
 
@@ -78,7 +65,8 @@ void htb_tree_of(const struct port *want, struct htb_tree *ret_tree)
 {
     uint32_t packet = want->mtu_bytes + ETHERNET_BYTES;
     uint64_t link = want->link_bps / 8;
-    *ret_tree = (struct htb_tree){.default_minor = htb_minor(want, TRAFFIC_UNMANAGED),
+    const struct port_queue *unmanaged = &want->queues[want->queue_of[TRAFFIC_UNMANAGED]];
+    *ret_tree = (struct htb_tree){.default_minor = QDISC_MINOR(unmanaged->first),
                                   .classes_n = 1,
                                   .classes = {{.minor = HTB_ROOT,
                                                .rate_bytes_s = link,
@@ -121,7 +109,7 @@ static uint32_t change_classes(const struct htb_tree *want, const struct htb_tre
         const struct htb_class *class = &want->classes[i], *old = find(have, class->minor);
         if (!old || !same_class(class, old))
             steps[n++] = (struct htb_step){.kind = HTB_STEP_CLASS, .class = *class};
-        if (class->limit_packets && (!old || old->limit_packets != class->limit_packets))
+        if (class->leaf.limit && (!old || !leaf_equal(&old->leaf, &class->leaf)))
             steps[n++] = (struct htb_step){.kind = HTB_STEP_LEAF, .class = *class};
     }
     for (uint32_t i = 0; i < have->classes_n; i++)

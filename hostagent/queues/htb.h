@@ -12,15 +12,12 @@
  * Nothing here allocates or knows the kernel; all functions are O(classes). */
 #pragma once
 
-#include "lib/port/port.h"
+#include "hostagent/queues/leaf.h"
+#include "hostagent/queues/qdisc.h"
 
-#define HTB_CLASSES   (PORT_TRAFFIC + 1) /* with the root class, which is the first */
-#define HTB_STEPS     (1 + 3 * HTB_CLASSES)
-#define HTB_MAJOR     0x0d00 /* our root qdisc is "d00:" on every port */
-#define HTB_ROOT      0x1    /* minors */
-#define HTB_CONTROL   0x10
-#define HTB_LEVEL(l)  (0x20u + (l))
-#define HTB_UNMANAGED 0x30
+#define HTB_CLASSES (PORT_TRAFFIC + 1) /* with the root class, which is the first */
+#define HTB_STEPS   (1 + 3 * HTB_CLASSES)
+#define HTB_ROOT    0xff /* the root class; the others are QDISC_MINOR */
 
 struct htb_class {
     uint16_t minor;
@@ -28,10 +25,10 @@ struct htb_class {
     uint64_t rate_bytes_s, ceil_bytes_s;
     uint32_t burst_bytes, cburst_bytes; /* at once after silence, at rate and at ceil */
     uint32_t quantum_bytes;
-    uint32_t limit_packets; /* of the leaf's pfifo; 0: no leaf of ours */
+    struct leaf leaf;
 };
 
-/* Classes, wanted or found, in order of minors, except that the root class is the first. */
+/* Classes, wanted or found; wanted ones in order of minors, after the root class. */
 struct htb_tree {
     uint32_t default_minor;
     uint32_t classes_n;
@@ -41,7 +38,7 @@ struct htb_tree {
 enum htb_step_kind {
     HTB_STEP_ROOT,         /* put our root qdisc in the place of what is there */
     HTB_STEP_CLASS,        /* add or change `class` */
-    HTB_STEP_LEAF,         /* give `class` a pfifo of limit_packets, or change its length */
+    HTB_STEP_LEAF,         /* give `class` its leaf, or change that */
     HTB_STEP_CLASS_DELETE, /* of class.minor, with its leaf */
 };
 
@@ -52,9 +49,6 @@ struct htb_step {
 };
 
 void htb_tree_of(const struct port *want, struct htb_tree *ret_tree);
-
-/* The minor of the class that serves `traffic`. */
-uint16_t htb_minor(const struct port *want, enum port_traffic traffic);
 
 /* The steps that turn `have` into `want`, none when it is so already; a tree is changed class by
  * class, without a gap. `have` NULL: no tree of ours. steps[HTB_STEPS]. Returns how many. */

@@ -8,7 +8,8 @@ static const struct port_facts any = {.link_bps = UINT64_C(1) << 60,
                                       .queues_n = PORT_TRAFFIC,
                                       .abilities = {.strict = true}};
 
-const struct qdisc_driver *const qdisc_all[] = {&qdisc_htb, &qdisc_recorder, NULL};
+const struct qdisc_driver *const qdisc_all[] = {&qdisc_htb, &qdisc_prio, &qdisc_ets,
+                                                &qdisc_recorder, NULL};
 
 const struct qdisc_driver *qdisc_find(const char *name)
 {
@@ -26,6 +27,8 @@ int qdisc_classes(const struct qdisc_driver *driver, const struct port_wish *wis
     if (r < 0)
         return r;
     for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
-        ret_class[traffic] = driver ? driver->class_of(&want, (enum port_traffic)traffic) : 0;
+        ret_class[traffic] = driver ? (uint32_t)QDISC_MAJOR << 16 |
+                                          QDISC_MINOR(want.queues[want.queue_of[traffic]].first)
+                                    : 0;
     return 0;
 }

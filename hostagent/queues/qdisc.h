@@ -7,7 +7,9 @@
  *
  * Contract of every entry: `plan` after `apply` has no steps. `record` before and after apply +
  * restore are equal byte for byte. `restore` of a port that is as recorded already does nothing.
- * What a driver cannot do is no part of a wanted port: `facts` says what a port can. All calls may
+ * `abilities` is what a driver can at best; what it cannot do on a port is no part of what is wanted
+ * there, since `facts` says what the port can. −EOPNOTSUPP from `facts` or `plan`, naming what is
+ * absent: this data path has not got what the driver needs. All calls may
  * block for one exchange with the data path (well under a millisecond with a kernel); one thread.
  *
  * What stood there before is kept as an opaque text of lines, "" where the data path's default
@@ -16,6 +18,8 @@
 #pragma once
 
 #include "lib/port/port.h"
+
+#define QDISC_MAJOR 0x0d00 /* what serves our queues is "d00:" on every port */
 
 struct qdisc_stats { /* of one port since its queues were made */
     struct qdisc_queue_stats {
@@ -66,19 +70,24 @@ struct qdisc_driver {
                    struct err *err);
     int (*stats)(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
-    /* What a packet's skb->priority must be to get into the queue of this traffic (pure). */
-    uint32_t (*class_of)(const struct port *want, enum port_traffic traffic);
 };
 
-extern const struct qdisc_driver qdisc_htb;      /* Linux HTB with pfifo leaves, through libnl */
+extern const struct qdisc_driver qdisc_htb;      /* Linux HTB */
+extern const struct qdisc_driver qdisc_prio;     /* Linux prio, below a tbf where a rate is held */
+extern const struct qdisc_driver qdisc_ets;      /* Linux ets, the same */
 extern const struct qdisc_driver qdisc_recorder; /* remembers what it was told, for tests */
 extern const struct qdisc_driver *const qdisc_all[]; /* ends with NULL */
 
 /* The entry of that name, NULL if there is none. */
 const struct qdisc_driver *qdisc_find(const char *name);
 
-/* The class of every kind of traffic on all ports of a site: what marks give to packets. Zeros
- * without a driver: classes are left alone. −EINVAL as port_want. */
+/* The minor of the class of a queue, by the most urgent that it serves: the same for every driver,
+ * so ports of one machine may have different ones. (HTB, prio and ets find "d00:MINOR" in a
+ * packet's skb->priority; mqprio looks at its last four bits.) */
+#define QDISC_MINOR(first) ((uint16_t)((first) + 1))
+
+/* What a packet's skb->priority must be to get into the queue of its traffic, on all ports of a
+ * site. Zeros without a driver: classes are left alone. −EINVAL as port_want. */
 int qdisc_classes(const struct qdisc_driver *driver, const struct port_wish *wish,
                   uint32_t ret_class[PORT_TRAFFIC], struct err *err);
 

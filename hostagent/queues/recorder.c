@@ -147,11 +147,6 @@ static int recorder_stats(struct qdisc *qdisc, const char *port, struct qdisc_st
     return 0;
 }
 
-static uint32_t recorder_class_of(const struct port *want, enum port_traffic traffic)
-{
-    return want->queue_of[traffic] + 1u;
-}
-
 const char *qdisc_recorder_text(const struct qdisc *qdisc)
 {
     return qdisc->text;
@@ -176,5 +171,4 @@ const struct qdisc_driver qdisc_recorder = {
     .apply = recorder_apply,
     .restore = recorder_restore,
     .stats = recorder_stats,
-    .class_of = recorder_class_of,
 };

@@ -50,7 +50,7 @@ class Sent:
 
     def _read(self):
         said = self.bottleneck.net.sw.tc("-s", "class", "show", "dev", "p3")
-        return [int(re.search(r"class htb d00:2%d .*?Sent (\d+) bytes" % level, said, re.S)[1]) for level in range(8)]
+        return [int(re.search(r"class htb d00:%d .*?Sent (\d+) bytes" % (2 + level), said, re.S)[1]) for level in range(8)]
 
     def rates_bps(self):
         after, seconds = self._read(), time.monotonic() - self.at
@@ -80,7 +80,7 @@ def only(bottleneck, streams, levels):
 def backlogs(bottleneck):
     """Packets that wait on the port to h3, by level."""
     said = bottleneck.net.sw.tc("-s", "class", "show", "dev", "p3")
-    return {level: int(re.search(r"class htb d00:2%d .*?backlog \S+ (\d+)p" % level, said, re.S)[1]) for level in range(8)}
+    return {level: int(re.search(r"class htb d00:%d .*?backlog \S+ (\d+)p" % (2 + level), said, re.S)[1]) for level in range(8)}
 
 
 def measure_shares(table):

@@ -7,7 +7,7 @@
  *
  * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. From the environment:
  * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), NUDGE=1 nudges what is
- * promoted. */
+ * promoted, QUEUES (htb) names the queue driver, ECN=1 has its queues mark. */
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/queues/queues.h"
@@ -160,7 +160,8 @@ static uint32_t from_environment(const char *name, uint32_t preset)
 
 static int open_queues(char **argv, const struct port_wish *wish, struct err *err)
 {
-    const struct queues_config wanted = {.driver = &qdisc_htb,
+    const char *driver = getenv("QUEUES");
+    const struct queues_config wanted = {.driver = qdisc_find(driver ? driver : "htb"),
                                          .state_dir = argv[1],
                                          .wish = *wish,
                                          .replace = getenv("REPLACE") != NULL};
@@ -189,6 +190,7 @@ static int open_all(char **argv, sd_event *event, struct err *err)
     struct port_wish wish = port_wish_preset;
     wish.link_bps = number(argv[4]);
     wish.levels = (uint32_t)number(argv[5]);
+    wish.ecn = from_environment("ECN", 0);
     wish.queue_packets = from_environment("LEAF_PACKETS", wish.queue_packets);
     const struct marks_nudging nudging = {.event = event, .link_bps = wish.link_bps};
     int r = files_make_dirs(argv[1], 0755, err);

@@ -61,7 +61,7 @@ def site():
 DISTURBED = {
     "root removed": ("qdisc", "del", "dev", "up0", "root"),
     "root replaced": ("qdisc", "replace", "dev", "up0", "root", "handle", "7:", "pfifo", "limit", "9"),
-    "class changed": ("class", "change", "dev", "up0", "parent", "d00:1", "classid", "d00:22", "htb", "rate", "3mbit", "ceil", "4mbit", "prio", "2"),
+    "class changed": ("class", "change", "dev", "up0", "parent", "d00:ff", "classid", "d00:4", "htb", "rate", "3mbit", "ceil", "4mbit", "prio", "2"),
     "clsact removed": ("qdisc", "del", "dev", "up0", "clsact"),
     "filter removed": ("filter", "del", "dev", "up0", "egress", "prio", "3341"),
 }

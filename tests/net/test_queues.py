@@ -13,7 +13,8 @@ from nets import Capture, Net, connection, needs_root, pass_bytes, wait_for
 
 pytestmark = needs_root
 LINK = 100_000_000
-CLASSES = ["d00:10"] + [f"d00:{0x20 + level:x}" for level in range(8)] + ["d00:30"]
+CLASSES = [f"d00:{1 + traffic:x}" for traffic in range(10)]  # control, levels 0 to 7, unmanaged
+CONTROL, UNMANAGED, ROOT = CLASSES[0], CLASSES[-1], "d00:ff"
 
 
 def dscp(level):
@@ -61,9 +62,9 @@ def test_tree_of_the_design(net):
     agent = net.agent(net.hosts[0], cgroup=net.cgroup("a"))
     assert agent.opened.startswith("ok"), agent.opened
     tc = classes(net.hosts[0], "up0")
-    assert sorted(tc) == sorted(CLASSES + ["d00:1"])
+    assert sorted(tc) == sorted(CLASSES + [ROOT])
     rates = {handle: c["rate"] for handle, c in tc.items()}
-    assert sum(rates[h] for h in CLASSES) == LINK == rates["d00:1"]
+    assert sum(rates[h] for h in CLASSES) == LINK == rates[ROOT]
     assert all(c["ceil"] == LINK for c in tc.values())
     assert [tc[h]["prio"] for h in CLASSES] == [0, 0, 1, 2, 3, 4, 5, 6, 7, 7]
     leaves = {q["parent"]: q for q in json.loads(net.hosts[0].tc("-j", "qdisc", "show", "dev", "up0")) if "parent" in q}
@@ -76,13 +77,13 @@ def test_one_level_is_one_queue_as_long_as_eight(net):
     agent = net.agent(net.hosts[0], cgroup=group, levels=1)
     assert agent.opened.startswith("ok"), agent.opened
     tc = classes(net.hosts[0], "up0")
-    assert sorted(tc) == ["d00:1", "d00:10", "d00:20", "d00:30"]
+    assert sorted(tc) == [CONTROL, CLASSES[1], UNMANAGED, ROOT]
     leaves = {q["parent"]: q for q in json.loads(net.hosts[0].tc("-j", "qdisc", "show", "dev", "up0")) if "parent" in q}
-    assert leaves["d00:20"]["options"]["limit"] == 800
+    assert leaves[CLASSES[1]]["options"]["limit"] == 800
     agent.do("lease_ms 60000")
     agent.do(f"levels {task.id} 6 6")
     made = connection(net, net.hosts[0], net.hosts[1], task)
-    assert rose(net.hosts[0], "up0", lambda: pass_bytes(made[0], made[1], 20_000)) == {"d00:20"}
+    assert rose(net.hosts[0], "up0", lambda: pass_bytes(made[0], made[1], 20_000)) == {CLASSES[1]}
 
 
 def test_foreign_root_is_refused_replaced_and_put_back_exactly(net):
@@ -134,7 +135,7 @@ def test_a_changed_configuration_changes_classes_in_place(net):
     changed = net.agent(net.hosts[0], cgroup=net.cgroup("a"), link_bps=50_000_000)
     assert changed.opened.startswith("ok"), changed.opened
     tc = classes(net.hosts[0], "up0")
-    assert tc["d00:1"]["rate"] == 50_000_000 and sum(tc[h]["rate"] for h in CLASSES) == 50_000_000
+    assert tc[ROOT]["rate"] == 50_000_000 and sum(tc[h]["rate"] for h in CLASSES) == 50_000_000
 
 
 def test_every_kind_of_packet_finds_its_class_on_host_and_switch(net):
@@ -163,25 +164,25 @@ def test_every_kind_of_packet_finds_its_class_on_host_and_switch(net):
         assert seen == {CLASSES[1]}
         assert {p.dscp for p in out.read() if not p.payload and p.sport == made[0].getsockname()[1]} == {dscp(level)}
         out.clear()
-    assert rose(h1, "up0", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {"d00:30"}
-    assert rose(net.sw, "p2", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {"d00:30"}
+    assert rose(h1, "up0", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {UNMANAGED}
+    assert rose(net.sw, "p2", lambda: pass_bytes(plain[0], plain[1], 20_000)) == {UNMANAGED}
     control = connection(net, h1, h2, port=7000)
     control[0].setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 48 << 2)
-    assert rose(h1, "up0", lambda: pass_bytes(control[0], control[1], 20_000)) == {"d00:10"}
-    assert rose(net.sw, "p2", lambda: pass_bytes(control[0], control[1], 20_000)) == {"d00:10"}
+    assert rose(h1, "up0", lambda: pass_bytes(control[0], control[1], 20_000)) == {CONTROL}
+    assert rose(net.sw, "p2", lambda: pass_bytes(control[0], control[1], 20_000)) == {CONTROL}
 
     for s in (*made, *plain, *control):
         s.close()
-    arp = packets(h1, "up0")["d00:10"]
+    arp = packets(h1, "up0")[CONTROL]
     with h1.inside():
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.sendto(b"x", ("10.99.0.77", 9))
-    wait_for("ARP in the control class", lambda: packets(h1, "up0")["d00:10"] > arp)
-    nd = packets(h1, "up0")["d00:10"]
+    wait_for("ARP in the control class", lambda: packets(h1, "up0")[CONTROL] > arp)
+    nd = packets(h1, "up0")[CONTROL]
     with h1.inside():
         s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     s.sendto(b"x", ("fd99::77", 9))
-    wait_for("neighbour discovery in the control class", lambda: packets(h1, "up0")["d00:10"] > nd)
+    wait_for("neighbour discovery in the control class", lambda: packets(h1, "up0")[CONTROL] > nd)
 
 
 def test_switch_port_maps_dscp_and_touches_nothing_inside_the_domain(net):
@@ -311,7 +312,7 @@ def test_a_mode_switch_promotes_one_of_many_starved(net, bottleneck):
     star = [b.pump.add(*pair) for pair in opened][-1]
     wait_for("the first to have the link", lambda: b.pump.rate_bps(first, 0.5) > 0.85 * LINK, 60)
     wait_for("the queue of the starved to be full", lambda: re.search(
-        r"d00:24 .*?backlog \S+ (\d+)p", net.sw.tc("-s", "class", "show", "dev", "p3"), re.S)[1] >= "100")
+        r"d00:6 .*?backlog \S+ (\d+)p", net.sw.tc("-s", "class", "show", "dev", "p3"), re.S)[1] >= "100")
     start = time.monotonic()
     b.here.do("mode 1")
     wait_for("the promoted one to have the link", lambda: b.pump.rate_bps(star, 0.05) > 0.8 * LINK, 15)

@@ -42,8 +42,8 @@ static void test_one_level_is_one_class(void **state)
     struct port_wish wish = wish_100mbps();
     wish.levels = 1;
     struct port port = port_of(&wish);
-    assert_int_equal(htb_minor(&port, TRAFFIC_LEVEL0 + 5), HTB_LEVEL(0));
-    assert_int_equal(tree_of(&wish).classes[2].limit_packets, 800);
+    assert_int_equal(port.queues[port.queue_of[TRAFFIC_LEVEL0 + 5]].first, TRAFFIC_LEVEL0);
+    assert_int_equal(tree_of(&wish).classes[2].leaf.limit, 800);
 }
 
 static void test_the_design_s_tree_at_100_mbps(void **state)
@@ -52,15 +52,15 @@ static void test_the_design_s_tree_at_100_mbps(void **state)
     struct port_wish wish = wish_100mbps();
     struct htb_tree tree = tree_of(&wish);
     assert_int_equal(tree.classes_n, 11);
-    assert_int_equal(tree.default_minor, HTB_UNMANAGED);
-    assert_int_equal(tree.classes[1].minor, HTB_CONTROL);
+    assert_int_equal(tree.default_minor, QDISC_MINOR(TRAFFIC_UNMANAGED));
+    assert_int_equal(tree.classes[1].minor, QDISC_MINOR(TRAFFIC_CONTROL));
     assert_int_equal(tree.classes[1].rate_bytes_s, 125000);
-    assert_int_equal(tree.classes[2].minor, HTB_LEVEL(0));
+    assert_int_equal(tree.classes[2].minor, QDISC_MINOR(TRAFFIC_LEVEL0 + 0));
     assert_int_equal(tree.classes[2].rate_bytes_s, 12500000 - 125000 - 7 * 125000 - 1250000);
     for (uint32_t level = 1; level < 8; level++) {
         assert_int_equal(tree.classes[2 + level].prio, level);
         assert_int_equal(tree.classes[2 + level].rate_bytes_s, 125000);
-        assert_int_equal(tree.classes[2 + level].limit_packets, 100);
+        assert_int_equal(tree.classes[2 + level].leaf.limit, 100);
     }
     assert_int_equal(tree.classes[10].prio, 7);
     assert_int_equal(tree.classes[10].rate_bytes_s, 1250000);
@@ -118,14 +118,14 @@ static void test_one_changed_class_is_one_step(void **state)
     struct htb_tree want = tree_of(&wish), have = want;
     struct htb_step steps[HTB_STEPS];
     have.classes[4].prio = 7;
-    have.classes[6].limit_packets = 10;
+    have.classes[6].leaf.limit = 10;
     have.classes[have.classes_n - 1] = (struct htb_class){.minor = 0x77};
     want.classes_n--; /* the unmanaged class is neither wanted nor there: a stranger is */
     assert_int_equal(htb_steps(&want, &have, steps), 3);
     assert_int_equal(steps[0].kind, HTB_STEP_CLASS);
-    assert_int_equal(steps[0].class.minor, HTB_LEVEL(2));
+    assert_int_equal(steps[0].class.minor, QDISC_MINOR(TRAFFIC_LEVEL0 + 2));
     assert_int_equal(steps[1].kind, HTB_STEP_LEAF);
-    assert_int_equal(steps[1].class.minor, HTB_LEVEL(4));
+    assert_int_equal(steps[1].class.minor, QDISC_MINOR(TRAFFIC_LEVEL0 + 4));
     assert_int_equal(steps[2].kind, HTB_STEP_CLASS_DELETE);
     assert_int_equal(steps[2].class.minor, 0x77);
 }

@@ -1,0 +1,75 @@
+/* What the drivers of the kernel's queues share: a routing socket, what this kernel can do, what
+ * stood on a port before, leaves, counters.
+ *
+ * What a kernel can do is tried out once, when a port's facts are asked for the first time, on an
+ * interface that is made for it and removed at once (scratch_nl.h): neither a version nor a list of
+ * modules says it. A root qdisc is ours by its handle and kind, whichever of our drivers made it.
+ *
+ * Functions that talk to the kernel block for an exchange each and return libnl's errors where they
+ * take no `err`. */
+#pragma once
+
+#include "hostagent/queues/leaf.h"
+#include "hostagent/queues/qdisc.h"
+#include "hostagent/queues/raw_nl.h"
+
+#define KERNEL_HOLD 0x0d0f /* "d0f:": the tbf above a scheduler that holds no rate itself */
+
+/* The state of each of these drivers. */
+struct qdisc {
+    struct raw raw;
+    bool tried;
+    uint32_t can; /* bits of enum kernel_kind */
+};
+
+/* Qdiscs that drivers need of the kernel. */
+enum kernel_kind {
+    KERNEL_HTB = 1,
+    KERNEL_PRIO = 2,
+    KERNEL_ETS = 4,
+    KERNEL_TBF = 8,
+    KERNEL_RED = 16, /* with ECN, and without loss of what cannot carry it */
+};
+
+int kernel_open(struct qdisc **ret_qdisc, struct err *err);
+void kernel_close(struct qdisc *qdisc);
+
+/* −EOPNOTSUPP, naming the modules, when this kernel has not got one of `kinds`. */
+int kernel_needs(struct qdisc *qdisc, uint32_t kinds, struct err *err);
+
+/* Of a port whose queues are made by software: as many as one likes, strict, marking where the
+ * kernel has red. */
+int kernel_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
+                 struct err *err);
+
+bool kernel_is_ours(const struct raw_qdisc *root);
+
+int kernel_look(struct qdisc *qdisc, struct err *err);
+void kernel_look_away(struct qdisc *qdisc);
+int kernel_record(struct qdisc *qdisc, const char *port, char **ret_text, struct err *err);
+int kernel_restore(struct qdisc *qdisc, const char *port, const char *text, bool begun,
+                   struct err *err);
+
+/* By classes: every scheduler's have the same minors. */
+int kernel_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
+                 struct err *err);
+
+struct kernel_place {
+    int ifindex;
+    uint32_t parent, handle;
+};
+
+/* Adds a qdisc, or changes the one with this handle, which must be of the same kind. */
+int kernel_put(struct qdisc *qdisc, const struct kernel_place *place, const char *kind,
+               const void *options, size_t bytes);
+/* The same with the attributes that are the content of a message; borrowed. */
+int kernel_put_attrs(struct qdisc *qdisc, const struct kernel_place *place, const char *kind,
+                     struct nl_msg *attrs);
+/* The root qdisc of the driver htb. */
+int htb_put_root(struct qdisc *qdisc, int ifindex, uint32_t default_minor);
+int kernel_delete_root(struct qdisc *qdisc, int ifindex);
+
+/* The leaf below a class, in the place of what is there. */
+int kernel_put_leaf(struct qdisc *qdisc, int ifindex, uint32_t class, const struct leaf *leaf);
+/* Zeros where there is none of ours. */
+struct leaf kernel_leaf_below(const struct raw_list *list, uint32_t class);
