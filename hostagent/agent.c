@@ -17,7 +17,8 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#define REPORT_EVERY   (100 / LINKS_SAMPLE_MS) /* samples */
+#define KERNEL_TYPES   "/sys/kernel/btf/vmlinux" /* what a nudge needs */
+#define REPORT_EVERY   (100 / LINKS_SAMPLE_MS)   /* samples */
 #define COUNTERS_EVERY (2000 / LINKS_SAMPLE_MS)
 
 struct agent_parts {
@@ -34,6 +35,7 @@ struct agent_parts {
     struct stance *stance;
     struct guard *guard;
     char notice[GUARD_TEXT]; /* what somebody else changed last */
+    char queues_words[sizeof(((duopoly_HostState *)0)->queues)];
     struct tasks *tasks;
     struct links_nl *links_nl;
     struct links links;
@@ -193,6 +195,8 @@ static int open_queues(struct agent_parts *agent, bool replace, struct err *err)
                                    .owner = settings->name,
                                    .state_dir = settings->state,
                                    .wish = resolved->wish,
+                                   .nudge =
+                                       settings->marks.nudge && access(KERNEL_TYPES, R_OK) == 0,
                                    .replace = replace,
                                    .queues = qdisc_find(settings->queues.driver),
                                    .interfaces = (const char(*)[PORT_NAME])resolved->ports,
@@ -238,6 +242,8 @@ static int open_marks(struct agent_parts *agent, struct err *err)
                                           .link_bps = agent->resolved->link_bps};
     agent->marks_config = agent->resolved->marks;
     agent->marks_config.reach = stance_reach(stance_kept(settings->state));
+    if (!agent->queues)
+        memset(agent->marks_config.class_of, 0, sizeof(agent->marks_config.class_of));
     return marks_open(&agent->marks_config,
                       settings->marks.nudge && is_host(agent) ? &nudging : NULL, &agent->marks,
                       err);
@@ -247,6 +253,7 @@ static void tell_host(struct agent_parts *agent)
 {
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
     memcpy(state.text, agent->notice, sizeof(agent->notice));
+    memcpy(state.queues, agent->queues_words, sizeof(state.queues));
     if (agent->uplink)
         uplink_tell_host(agent->uplink, &state);
 }
@@ -301,9 +308,16 @@ static int set_queues(struct agent_parts *agent, struct err *err)
 {
     if (!agent->queues)
         return 0;
-    return stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE
-               ? switches_apply(agent->queues, err)
-               : switches_restore(agent->queues, err);
+    int r = stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE
+                ? switches_apply(agent->queues, err)
+                : switches_restore(agent->queues, err);
+    switches_say(agent->queues, agent->queues_words, sizeof(agent->queues_words));
+    log_note("queues: %s", agent->queues_words);
+    if (r != -ENOSYS)
+        return r;
+    switches_close(agent->queues); /* none are good for these ports: marks go on alone */
+    agent->queues = NULL;
+    return 0;
 }
 
 static int open_host(struct agent_parts *agent, struct err *err)

@@ -139,7 +139,7 @@ static const struct conf_field queues_fields[] = {
      .offset = offsetof(struct settings_queues, on_change),
      .choices = changes,
      .preset = "repair"},
-    STRING(settings_queues, driver, "htb"),
+    STRING(settings_queues, driver, "auto"),
     VALUE(settings_queues, levels, "levels", CONF_INT, "8", 1, 8),
     VALUE(settings_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 1000000),
     VALUE(settings_queues, ecn, "ecn", CONF_BOOL, "yes", 0, 0),
@@ -154,7 +154,7 @@ static int queues_check(const void *structure, struct err *err)
 {
     const struct settings_queues *queues = structure;
     if (strcmp(queues->driver, "none") != 0 && !qdisc_find(queues->driver))
-        return err_set(err, EINVAL, "there is no queue driver \"%s\" (htb, prio, ets, none)",
+        return err_set(err, EINVAL, "there is no queue driver \"%s\" (auto, htb, prio, ets, none)",
                        queues->driver);
     return 0;
 }

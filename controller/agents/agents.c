@@ -252,6 +252,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .boot = agent->boot,
         .stance = agent->state.stance,
         .trouble = agent->state.text,
+        .queues = agent->state.queues,
         .heard_ns = agent->heard_ns,
         .counters = &agent->counters,
     };

@@ -214,6 +214,13 @@ static int run_tasks(struct client *client, const struct request *request, struc
     return list_write(client, &list_of_tasks, job_of(request), request->all, writer, err);
 }
 
+static int run_queues(struct client *client, const struct request *request, struct writer *writer,
+                      struct err *err)
+{
+    (void)request;
+    return list_write(client, &list_of_queues, 0, false, writer, err);
+}
+
 static int run_hosts(struct client *client, const struct request *request, struct writer *writer,
                      struct err *err)
 {
@@ -397,6 +404,8 @@ const struct command cli_commands[] = {
     {"tasks", "[JOB] [-a]", "tasks that run, of a job all of them with -a", 0, 1, "a", job_check,
      run_tasks},
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
+    {"queues", "", "what makes the queues of each host's ports, why, and what they have not got", 0,
+     0, "", NULL, run_queues},
     {"counters", "", "what was counted at its source", 0, 0, "", NULL, run_counters},
     {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
      run_mode},

@@ -311,6 +311,7 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->silent_ns = conductor_now_ns(conductor) - agent->heard_ns;
     row->stance = agent->stance;
     wire_copy(row->text, sizeof(row->text), agent->trouble);
+    wire_copy(row->queues, sizeof(row->queues), agent->queues);
     if (!known)
         return;
     row->has_total = row->has_free = true;

@@ -40,17 +40,24 @@ void kernel_close(struct qdisc *qdisc)
     free(qdisc);
 }
 
-static int try_out(struct qdisc *qdisc, struct err *err)
+void kernel_tell(struct qdisc *qdisc, const struct qdisc_site *site)
+{
+    qdisc->site = *site;
+}
+
+int kernel_can(struct qdisc *qdisc, uint32_t *ret_kinds, struct err *err)
 {
     int r = qdisc->tried ? 0 : scratch_try(qdisc, &qdisc->can, err);
     qdisc->tried |= r >= 0;
+    *ret_kinds = qdisc->can;
     return r;
 }
 
 int kernel_needs(struct qdisc *qdisc, uint32_t kinds, struct err *err)
 {
-    int r = try_out(qdisc, err);
-    uint32_t missing = kinds & ~qdisc->can;
+    uint32_t can;
+    int r = kernel_can(qdisc, &can, err);
+    uint32_t missing = kinds & ~can;
     if (r < 0 || !missing)
         return r;
     const char *name = scratch_kind_name(missing & -missing);
@@ -65,12 +72,13 @@ int kernel_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_f
 {
     struct port_facts facts = {.queues_n = PORT_TRAFFIC, .abilities = {.strict = true}};
     int r = netlink_mtu(qdisc->raw.sock, port, &facts.mtu_bytes, err);
+    uint32_t can = 0;
     if (r >= 0)
-        r = try_out(qdisc, err);
+        r = kernel_can(qdisc, &can, err);
     if (r < 0)
         return r;
     facts.link_bps = link_speed_bps(port);
-    facts.abilities.ecn = qdisc->can & KERNEL_RED;
+    facts.abilities.ecn = can & KERNEL_RED;
     *ret_facts = facts;
     return 0;
 }

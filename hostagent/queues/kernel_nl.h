@@ -18,6 +18,7 @@
 /* The state of each of these drivers. */
 struct qdisc {
     struct raw raw;
+    struct qdisc_site site;
     bool tried;
     uint32_t can; /* bits of enum kernel_kind */
 };
@@ -33,6 +34,11 @@ enum kernel_kind {
 
 int kernel_open(struct qdisc **ret_qdisc, struct err *err);
 void kernel_close(struct qdisc *qdisc);
+
+void kernel_tell(struct qdisc *qdisc, const struct qdisc_site *site);
+
+/* Bits of enum kernel_kind: what this kernel takes. */
+int kernel_can(struct qdisc *qdisc, uint32_t *ret_kinds, struct err *err);
 
 /* −EOPNOTSUPP, naming the modules, when this kernel has not got one of `kinds`. */
 int kernel_needs(struct qdisc *qdisc, uint32_t kinds, struct err *err);

@@ -37,6 +37,13 @@ struct qdisc_plan {
     } root;           /* what is there now */
     char kind[16];    /* its name in the data path's words; "" when empty */
     uint32_t steps;   /* 0: it is so already */
+    const struct qdisc_driver *by; /* what `auto` chose */
+};
+
+/* What `auto` looks at besides the port and the kernel. */
+struct qdisc_site {
+    uint64_t rate_bps; /* as wished; 0: the link's own speed */
+    bool nudge;        /* starved senders hear of promotions without floors, too */
 };
 
 struct qdisc; /* a driver's own state: a netlink socket, or a test's memory */
@@ -47,7 +54,11 @@ struct qdisc_driver {
     /* In the calling thread's network namespace. */
     int (*open)(struct qdisc **ret_qdisc, struct err *err);
     void (*close)(struct qdisc *qdisc); /* takes NULL */
-    /* −ENODEV: there is no such port. */
+    /* After open; NULL where it is of no use. */
+    void (*tell)(struct qdisc *qdisc, const struct qdisc_site *site);
+    /* In words, what it does on a port and why; NULL where its name says it. */
+    void (*why)(struct qdisc *qdisc, const char *port, char *text, size_t size);
+    /* −ENODEV: there is no such port. −ENOSYS: there are no queues that would be good for it. */
     int (*facts)(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
                  struct err *err);
     /* Until look_away `record`, `plan` and `restore` say what stands on a port now: all ports in one
@@ -75,6 +86,7 @@ struct qdisc_driver {
 extern const struct qdisc_driver qdisc_htb;      /* Linux HTB */
 extern const struct qdisc_driver qdisc_prio;     /* Linux prio, below a tbf where a rate is held */
 extern const struct qdisc_driver qdisc_ets;      /* Linux ets, the same */
+extern const struct qdisc_driver qdisc_auto;     /* the best of these that this kernel takes */
 extern const struct qdisc_driver qdisc_recorder; /* remembers what it was told, for tests */
 extern const struct qdisc_driver *const qdisc_all[]; /* ends with NULL */
 

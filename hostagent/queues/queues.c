@@ -35,6 +35,9 @@ int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAM
         free(queues);
         return r;
     }
+    const struct qdisc_site site = {.rate_bps = config->wish.link_bps, .nudge = config->nudge};
+    if (config->driver->tell)
+        config->driver->tell(queues->qdisc, &site);
     *ret_queues = queues;
     return 0;
 }
@@ -344,4 +347,13 @@ int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_p
     }
     *ret_plan = plan;
     return 0;
+}
+
+void queues_why(struct queues *queues, const char *port, char *text, size_t size)
+{
+    const struct qdisc_driver *driver = queues->config.driver;
+    if (driver->why)
+        driver->why(queues->qdisc, port, text, size);
+    else
+        snprintf(text, size, "%s", driver->name);
 }

@@ -20,6 +20,7 @@ struct queues_config {
     const struct qdisc_driver *driver;
     const char *state_dir; /* exists; borrowed by queues_open */
     struct port_wish wish;
+    bool nudge;   /* see qdisc_site */
     bool replace; /* a foreign root qdisc may make room */
 };
 
@@ -58,6 +59,9 @@ int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_fa
 int queues_record(struct queues *queues, uint32_t port, char **ret_text, struct err *err);
 int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
                 struct err *err);
+
+/* In words for people: which driver serves a port, and why that one. */
+void queues_why(struct queues *queues, const char *port, char *text, size_t size);
 
 /* Closes sockets; the ports stay as they are. Takes NULL. */
 void queues_close(struct queues *queues);

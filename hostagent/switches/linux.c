@@ -38,6 +38,7 @@ static int linux_open(const struct switch_config *config, struct switch_state **
     const struct queues_config queues = {.driver = config->queues,
                                          .state_dir = config->state_dir,
                                          .wish = config->wish,
+                                         .nudge = config->nudge,
                                          .replace = config->replace};
     int r = queues_open(&queues, config->interfaces, config->interfaces_n, &sw->queues, err);
     if (r < 0) {
@@ -72,6 +73,11 @@ static int linux_ports(struct switch_state *sw, struct switch_ports **ret_ports,
     }
     *ret_ports = ports;
     return 0;
+}
+
+static void linux_why(struct switch_state *sw, const char *port, char *text, size_t size)
+{
+    queues_why(sw->queues, port, text, size);
 }
 
 /* A port's name, then a line for each qdisc of its record, indented. */
@@ -192,6 +198,7 @@ const struct switch_driver switch_linux = {
     .open = linux_open,
     .close = linux_close,
     .ports = linux_ports,
+    .why = linux_why,
     .record = linux_record,
     .plan = linux_plan,
     .free_plan = linux_free_plan,

@@ -56,6 +56,7 @@ struct switch_config {
     const char *state_dir; /* exists */
     struct port_wish wish; /* of every port */
     uint8_t dscp_of_level[PORT_LEVELS];
+    bool nudge;   /* see struct qdisc_site */
     bool replace; /* somebody's queues may make room, until we leave */
     /* Of `linux` only: */
     const struct qdisc_driver *queues;
@@ -106,6 +107,9 @@ struct switch_driver {
     void (*close)(struct switch_state *sw); /* leaves the switch as it is; takes NULL */
     /* Those that the settings select; the caller frees. */
     int (*ports)(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err);
+    /* In words for people: what makes a port's queues, and why that; NULL: the driver's name says
+     * it. */
+    void (*why)(struct switch_state *sw, const char *port, char *text, size_t size);
     /* What stands there that is not ours and that ours stands or would stand in the place of, in
      * lines that are equal when it is. The caller frees. −EOPNOTSUPP for what could not be put back
      * exactly. */

@@ -3,12 +3,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define APPLY_TRIES 3 /* somebody else changes the switch meanwhile */
+#define SENTENCE    (PORT_TEXT + 256)
 
 struct switches {
     const struct switch_driver *driver;
     struct switch_state *sw;
+    struct port_wish wish;
 };
 
 int switches_open(const struct switch_driver *driver, const struct switch_config *config,
@@ -18,6 +21,7 @@ int switches_open(const struct switch_driver *driver, const struct switch_config
     if (!switches)
         return err_sys(err, ENOMEM, "the switch");
     switches->driver = driver;
+    switches->wish = config->wish;
     int r = driver->open(config, &switches->sw, err);
     if (r < 0) {
         free(switches);
@@ -101,4 +105,41 @@ int switches_fd(const struct switches *switches)
 int switches_notice(struct switches *switches, struct err *err)
 {
     return switches->driver->notice(switches->sw, err);
+}
+
+static void say_port(struct switches *switches, const struct switch_port *port, char text[SENTENCE])
+{
+    struct port want;
+    struct err err = {0};
+    char what[PORT_TEXT];
+    snprintf(text, SENTENCE, "%s", switches->driver->name);
+    if (switches->driver->why)
+        switches->driver->why(switches->sw, port->name, text, SENTENCE);
+    size_t used = strlen(text);
+    const char *less = port_want(&switches->wish, &port->facts, &want, &err) < 0
+                           ? err.text
+                           : port_compromises(&want, what, sizeof(what));
+    if (less[0])
+        snprintf(text + used, SENTENCE - used, "; %s", less);
+}
+
+const char *switches_say(struct switches *switches, char *text, size_t size)
+{
+    char sentence[SENTENCE], last[SENTENCE] = "";
+    struct switch_ports *ports = NULL;
+    struct err err = {0};
+    size_t used = 0;
+    text[0] = 0;
+    if (switches->driver->ports(switches->sw, &ports, &err) < 0)
+        snprintf(text, size, "%s", err.text);
+    for (uint32_t i = 0; ports && i < ports->n && used < size - 1; i++) {
+        say_port(switches, &ports->ports[i], sentence);
+        if (strcmp(sentence, last) != 0)
+            snprintf(text + used, size - used, "%s%s: %s", i ? ". " : "", ports->ports[i].name,
+                     sentence);
+        used = strlen(text);
+        memcpy(last, sentence, sizeof(last));
+    }
+    free(ports);
+    return text;
 }

@@ -28,6 +28,10 @@ int switches_repair(struct switches *switches, struct err *err);
 
 int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err);
 
+/* In words for people: what makes the ports' queues and why, and what they have not got as wished;
+ * once for ports in a row that are alike. Returns `text`. */
+const char *switches_say(struct switches *switches, char *text, size_t size);
+
 /* The driver's own, as in switch.h. */
 int switches_fd(const struct switches *switches);
 int switches_notice(struct switches *switches, struct err *err);
