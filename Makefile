@@ -43,7 +43,7 @@ DIRS_plainflow := tests/mincost
 DIRS_controller := controller controller/agents controller/clients controller/recording controller/store
 DIRS_cli       := controller/cli
 DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links \
-                   hostagent/switches hostagent/switches/sonic
+                   hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
 DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster
 DIRS_replay    := testbed/replay
@@ -72,7 +72,7 @@ WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 STATIC := $(if $(SAN),,-static-pie)
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
-AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lhiredis -lseccomp -lbpf -lnl-route-3 -lnl-3
+AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(AGENT_LIBS)))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
@@ -158,7 +158,7 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_ARCHIVES := $(foreach a,model controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
-TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsqlite3 -lsystemd -lm -pthread
+TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsqlite3 -lsystemd -lssl -lcrypto -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.
 LEMON := $(BUILD)/obj/tests/mincost/lemon.o
 $(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h | $(DEPS_FOUND)

@@ -197,11 +197,11 @@ static int open_queues(struct agent_parts *agent, bool replace, struct err *err)
                                    .wish = resolved->wish,
                                    .nudge =
                                        settings->marks.nudge && access(KERNEL_TYPES, R_OK) == 0,
+                                   .control_port = resolved->control_port,
                                    .replace = replace,
                                    .queues = qdisc_find(settings->queues.driver),
                                    .interfaces = (const char(*)[PORT_NAME])resolved->ports,
                                    .interfaces_n = resolved->ports_n};
-    memcpy(config.dscp_of_level, resolved->marks.dscp_of_level, sizeof(config.dscp_of_level));
     return config.queues ? switches_open(switch_find(settings->switch_settings.driver), &config,
                                          &agent->queues, err)
                          : 0;

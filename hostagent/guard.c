@@ -20,6 +20,7 @@ struct guard {
     struct nl_sock *sock;
     sd_event_source *io, *switch_io, *check;
     bool yielded;
+    bool back; /* the switch is, and may have forgotten all: not somebody's deed */
     bool down[QUEUES_PORTS];
     uint64_t repairs_ns[GUARD_REPAIRS]; /* a ring */
     uint32_t repairs;
@@ -73,13 +74,15 @@ static int on_check(sd_event_source *source, uint64_t usec, void *arg)
     (void)source;
     (void)usec;
     int r = guard->yielded ? 0 : compare(guard, what, &err);
-    if (r == 0)
+    bool back = guard->back && r != -EAGAIN;
+    guard->back &= r == -EAGAIN;
+    if (r == 0 || r == -EAGAIN)
         return 0;
     if (r < 0) {
         tell(guard, err.text);
         return 0;
     }
-    if (may_repair(guard)) {
+    if (back || may_repair(guard)) {
         r = repair(guard, &err);
         snprintf(text, sizeof(text), "%s: %s", what, r < 0 ? err.text : "repaired");
     } else {
@@ -182,6 +185,7 @@ static int on_switch(sd_event_source *source, int fd, uint32_t events, void *arg
     int r = switches_notice(guard->config.queues, &err);
     if (r < 0)
         tell(guard, err.text);
+    guard->back |= r == SWITCH_BACK;
     if (r > 0)
         check_soon(guard);
     return 0;

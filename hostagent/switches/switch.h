@@ -57,7 +57,8 @@ struct switch_config {
     struct port_wish wish; /* of every port */
     uint8_t dscp_of_level[PORT_LEVELS];
     bool nudge;   /* see struct qdisc_site */
-    bool replace; /* somebody's queues may make room, until we leave */
+    uint16_t control_port; /* of the controllers, 0: none. What is CS6 to or from it is control */
+    bool replace;          /* somebody's queues may make room, until we leave */
     /* Of `linux` only: */
     const struct qdisc_driver *queues;
     const char (*interfaces)[PORT_NAME];
@@ -95,6 +96,12 @@ struct switch_stats { /* over all ports, since their queues were made; 0 where n
     } traffic[PORT_TRAFFIC]; /* where several kinds share a queue, under the most urgent */
 };
 
+enum switch_notice {
+    SWITCH_QUIET,
+    SWITCH_CHANGED, /* somebody, perhaps we, changed what a plan looks at: compare */
+    SWITCH_BACK /* it was lost, or not ready, and is here again: what it forgot is nobody's deed */
+};
+
 struct switch_state; /* a driver's own: connections, what it read */
 
 struct switch_driver {
@@ -115,7 +122,7 @@ struct switch_driver {
      * exactly. */
     int (*record)(struct switch_state *sw, char **ret_text, struct err *err);
     /* Reads the switch, and changes nothing. `again`: ours stood there, so what took its place since
-     * may make room. */
+     * may make room. −EAGAIN: it only begins; `notice` says when it is SWITCH_BACK. */
     int (*plan)(struct switch_state *sw, bool again, struct switch_plan **ret_plan,
                 struct err *err);
     void (*free_plan)(struct switch_plan *plan); /* takes NULL */
@@ -127,12 +134,13 @@ struct switch_driver {
     /* Readable (poll, epoll) when `notice` has something to say; the same until close. −1: it never
      * has. */
     int (*fd)(const struct switch_state *sw);
-    /* Never waits. 1: somebody, perhaps we, changed what a plan looks at, or the switch came back:
-     * compare. 0: nothing. −errno: the switch was lost just now (told once); it is sought again. */
+    /* An enum switch_notice; never waits. −errno: the switch was lost just now (told once); it is
+     * sought again. */
     int (*notice)(struct switch_state *sw, struct err *err);
 };
 
 extern const struct switch_driver switch_linux;        /* ports of this machine, by qdisc.h */
+extern const struct switch_driver switch_ovs;          /* OVSDB and OpenFlow 1.3 */
 extern const struct switch_driver switch_sonic;        /* CONFIG_DB, by Redis */
 extern const struct switch_driver *const switch_all[]; /* ends with NULL */
 

@@ -1,6 +1,7 @@
 /* Holds every switch driver to the contract of hostagent/switches/switch.h, each on a real switch of
  * this test's own; a driver whose switch cannot stand here is skipped, by name. */
 #include "tests/unit/folder.h"
+#include "tests/unit/ovs_world.h"
 #include "tests/unit/redis_server.h"
 #include "tests/unit/sonic_site.h"
 #include "tests/unit/test.h"
@@ -77,6 +78,45 @@ static void linux_end(void)
     }
 }
 
+/* ---- ovs: real servers on a data path that is none ------------------------------------------------ */
+
+static struct ovs_world world;
+
+static int vsctl(const char *words)
+{
+    return ovs_world_run("ovs-vsctl --db=unix:%s/db.sock %s >/dev/null", folder, words);
+}
+
+static const char *ovs_begin(struct bench *bench)
+{
+    if (!ovs_world_possible())
+        return "openvswitch-switch is not installed";
+    bench->config.control_port = 7600;
+    strcpy(bench->settings.driver, "ovs");
+    strcpy(bench->settings.bridge, "br0");
+    snprintf(bench->settings.at, sizeof(bench->settings.at), "unix:%s/db.sock", folder);
+    assert_int_equal(switch_find("ovs")->check(&bench->settings, NULL), 0);
+    return ovs_world_begin(&world, folder, PORTS) ? NULL : "Open vSwitch does not start";
+}
+
+static void ovs_plant(void)
+{
+    assert_int_equal(vsctl("set port p1 qos=@q -- --id=@q create qos type=linux-htb "
+                           "other_config:max-rate=5000000 queues:3=@r -- --id=@r create queue "
+                           "other_config:min-rate=1000 external_ids:of=somebody"),
+                     0);
+}
+
+static void ovs_uproot(void)
+{
+    assert_int_equal(vsctl("clear port p1 qos -- --all destroy qos -- --all destroy queue"), 0);
+}
+
+static void ovs_end(void)
+{
+    ovs_world_end(&world);
+}
+
 /* ---- sonic: a Redis with the CONFIG_DB of three ports, two of which have PFC ------------------- */
 
 static struct redis_server redis;
@@ -122,6 +162,7 @@ static struct bench benches[] = {
      .plant = linux_plant,
      .uproot = linux_uproot,
      .end = linux_end},
+    {.driver = "ovs", .begin = ovs_begin, .plant = ovs_plant, .uproot = ovs_uproot, .end = ovs_end},
     {.driver = "sonic",
      .begin = sonic_begin,
      .plant = sonic_plant,
@@ -287,8 +328,6 @@ static void try_bench(struct bench *bench)
         bench->config.owner = "tester";
         bench->config.state_dir = folder;
         bench->config.wish = wish_of(100000000, 8);
-        for (int level = 0; level < PORT_LEVELS; level++)
-            bench->config.dscp_of_level[level] = (uint8_t)(4 * level + 3);
         const char *why_not = bench->begin(bench);
         if (!why_not) {
             hold_to_contract(bench);

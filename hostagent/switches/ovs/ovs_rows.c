@@ -1,0 +1,760 @@
+#include "hostagent/switches/ovs/ovs_rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct port_facts ovs_facts = {
+    .mtu_bytes = 1500, .queues_n = OVS_QUEUES, .abilities = {.strict = true, .floors = true}};
+
+static const char *text_of(const json_t *row, const char *column)
+{
+    const char *text = json_string_value(json_object_get(row, column));
+    return text ? text : "";
+}
+
+/* Of a column that may be empty; 0 then. */
+static uint64_t number_of(const json_t *row, const char *column)
+{
+    json_int_t value = json_integer_value(json_object_get(row, column));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static int bad(const char *what, struct err *err)
+{
+    return err_set(err, EBADMSG, "OVSDB: %s is not as Open vSwitch has it", what);
+}
+
+/* The rows of one table by UUID, each with its maps as objects beside it. */
+static json_t *by_uuid(const json_t *rows)
+{
+    json_t *found = json_is_array(rows) ? json_object() : NULL, *row;
+    size_t i;
+    if (!found)
+        return NULL;
+    json_array_foreach(rows, i, row)
+    {
+        const char *uuid = ovsdb_uuid(json_object_get(row, "_uuid"));
+        json_t *config = ovsdb_map(json_object_get(row, "other_config"));
+        json_t *ids = ovsdb_map(json_object_get(row, "external_ids"));
+        if (!uuid || json_object_set_new(row, "config", config) < 0 ||
+            json_object_set_new(row, "ids", ids) < 0 || json_object_set(found, uuid, row) < 0) {
+            json_decref(found);
+            return NULL;
+        }
+    }
+    return found;
+}
+
+/* ---- reading ---- */
+
+static json_t *select_op(const char *table, const char *columns)
+{
+    return json_pack("{s:s, s:s, s:[], s:o}", "op", "select", "table", table, "where", "columns",
+                     json_loads(columns, 0, NULL));
+}
+
+static json_t *select_all(void)
+{
+    return json_pack(
+        "[o, o, o, o, o]", select_op("Bridge", "[\"name\",\"ports\"]"),
+        select_op("Port", "[\"_uuid\",\"name\",\"interfaces\",\"qos\"]"),
+        select_op("Interface", "[\"_uuid\",\"name\",\"type\",\"mtu\",\"link_speed\",\"ofport\"]"),
+        select_op("QoS", "[\"_uuid\",\"type\",\"queues\",\"other_config\",\"external_ids\"]"),
+        select_op("Queue", "[\"_uuid\",\"dscp\",\"other_config\",\"external_ids\"]"));
+}
+
+/* Calls for each UUID of a set, which one alone may stand for. */
+static int each_uuid(const json_t *set, int (*each)(void *user, const char *uuid), void *user)
+{
+    const json_t *items = json_array_get(set, 1), *item;
+    const char *one = ovsdb_uuid(set), *tag = json_string_value(json_array_get(set, 0));
+    size_t i;
+    if (one)
+        return *one ? each(user, one) : 0;
+    if (!tag || strcmp(tag, "set") != 0 || !json_is_array(items))
+        return -EBADMSG;
+    json_array_foreach(items, i, item)
+    {
+        one = ovsdb_uuid(item);
+        int r = one && *one ? each(user, one) : -EBADMSG;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int mark_port(void *user, const char *uuid)
+{
+    return json_object_set_new(user, uuid, json_true());
+}
+
+/* The UUIDs of the bridge's ports; NULL with `err`. */
+static json_t *ports_of_bridge(const json_t *bridges, const char *name, struct err *err)
+{
+    const json_t *bridge;
+    size_t i;
+    json_array_foreach(bridges, i, bridge)
+    {
+        if (strcmp(text_of(bridge, "name"), name) != 0)
+            continue;
+        json_t *ports = json_object();
+        if (each_uuid(json_object_get(bridge, "ports"), mark_port, ports) == 0)
+            return ports;
+        json_decref(ports);
+        bad("the bridge", err);
+        return NULL;
+    }
+    err_set(err, ENOENT, "Open vSwitch has no bridge %s (switch.bridge)", name);
+    return NULL;
+}
+
+struct facing {
+    const json_t *interfaces;
+    struct ovs_port *port;
+    bool outside; /* all are ports that frames leave the machine by */
+};
+
+/* HTB is to be had on the kernel's interfaces; ports of the bridge's own have no link. */
+static bool leaves(const char *type)
+{
+    return !*type || strcmp(type, "system") == 0 || strcmp(type, "dummy") == 0 ||
+           strcmp(type, "tap") == 0;
+}
+
+static int face(void *user, const char *uuid)
+{
+    struct facing *facing = user;
+    struct ovs_port *port = facing->port;
+    const json_t *row = json_object_get(facing->interfaces, uuid);
+    uint64_t mtu = number_of(row, "mtu"), number = number_of(row, "ofport");
+    uint64_t speed = number_of(row, "link_speed");
+    facing->outside &= row && leaves(text_of(row, "type"));
+    if (mtu && mtu <= 65535)
+        port->facts.mtu_bytes = (uint32_t)mtu;
+    if (speed && (!port->facts.link_bps || speed < port->facts.link_bps))
+        port->facts.link_bps = speed;
+    if (number && number <= UINT32_MAX && port->numbers_n < OVS_INTERFACES)
+        port->numbers[port->numbers_n++] = (uint32_t)number;
+    return 0;
+}
+
+static int take_port(const json_t *row, const json_t *of_bridge, const json_t *interfaces,
+                     const struct switch_settings *settings, struct ovs_port *port)
+{
+    const char *uuid = ovsdb_uuid(json_object_get(row, "_uuid"));
+    const char *name = text_of(row, "name");
+    *port = (struct ovs_port){.qos_value = json_object_get(row, "qos"), .facts = ovs_facts};
+    const char *qos = ovsdb_uuid(port->qos_value);
+    struct facing facing = {.interfaces = interfaces, .port = port, .outside = true};
+    if (!uuid || !qos || !*name || strlen(name) >= sizeof(port->name) ||
+        each_uuid(json_object_get(row, "interfaces"), face, &facing) < 0)
+        return -EBADMSG;
+    snprintf(port->name, sizeof(port->name), "%s", name);
+    snprintf(port->uuid, sizeof(port->uuid), "%s", uuid);
+    snprintf(port->qos, sizeof(port->qos), "%s", qos);
+    port->ours = json_object_get(of_bridge, uuid) && facing.outside &&
+                 strcmp(name, settings->bridge) != 0 && switch_selects(settings, name);
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct ovs_port *)a)->name, ((const struct ovs_port *)b)->name);
+}
+
+static json_t *interfaces_of(const json_t *rows)
+{
+    json_t *found = json_object(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        const char *uuid = ovsdb_uuid(json_object_get(row, "_uuid"));
+        if (uuid)
+            json_object_set(found, uuid, row);
+    }
+    return found;
+}
+
+static int take_ports(struct ovs_rows *rows, const struct switch_settings *settings,
+                      struct err *err)
+{
+    const json_t *ports = json_array_get(rows->results, 1);
+    const json_t *table = json_object_get(ports, "rows"), *row;
+    size_t n = json_array_size(table), i;
+    if (n > SWITCH_PORTS)
+        return err_set(err, E2BIG, "the switch has %zu ports: an agent manages at most %d", n,
+                       SWITCH_PORTS);
+    json_t *of_bridge = ports_of_bridge(json_object_get(json_array_get(rows->results, 0), "rows"),
+                                        settings->bridge, err);
+    if (!of_bridge)
+        return err ? -err->code : -ENOENT;
+    json_t *interfaces = interfaces_of(json_object_get(json_array_get(rows->results, 2), "rows"));
+    rows->ports = calloc(n + 1, sizeof(*rows->ports));
+    int r = rows->ports ? 0 : -ENOMEM;
+    json_array_foreach(table, i, row)
+    {
+        if (r >= 0)
+            r = take_port(row, of_bridge, interfaces, settings, &rows->ports[rows->n++]);
+    }
+    json_decref(of_bridge);
+    json_decref(interfaces);
+    if (r >= 0)
+        qsort(rows->ports, rows->n, sizeof(*rows->ports), by_name);
+    return r == -ENOMEM ? err_sys(err, ENOMEM, "the ports of the switch")
+           : r < 0      ? bad("a port", err)
+                        : 0;
+}
+
+int ovs_rows_read(struct ovsdb *db, const struct switch_settings *settings,
+                  struct ovs_rows *ret_rows, struct err *err)
+{
+    struct ovs_rows rows = {0};
+    json_t *operations = select_all();
+    int r = ovsdb_transact(db, operations, &rows.results, err);
+    json_decref(operations);
+    if (r < 0)
+        return r;
+    rows.qos = by_uuid(json_object_get(json_array_get(rows.results, 3), "rows"));
+    rows.queues = by_uuid(json_object_get(json_array_get(rows.results, 4), "rows"));
+    r = rows.qos && rows.queues ? take_ports(&rows, settings, err) : bad("a queue", err);
+    if (r < 0) {
+        ovs_rows_free(&rows);
+        return r;
+    }
+    *ret_rows = rows;
+    return 0;
+}
+
+void ovs_rows_free(struct ovs_rows *rows)
+{
+    json_decref(rows->qos);
+    json_decref(rows->queues);
+    json_decref(rows->results);
+    free(rows->ports);
+    *rows = (struct ovs_rows){0};
+}
+
+/* ---- what is wanted ---- */
+
+static uint32_t number(const struct port_queue *queue)
+{
+    return queue->first == TRAFFIC_UNMANAGED ? 0
+           : queue->first == TRAFFIC_CONTROL ? OVS_QUEUES - 1
+                                             : (uint32_t)queue->first - TRAFFIC_LEVEL0 + 1;
+}
+
+uint32_t ovs_queue_number(const struct port *want, enum port_traffic traffic)
+{
+    return number(&want->queues[want->queue_of[traffic]]);
+}
+
+static bool takes_the_rest(const struct port_queue *queue)
+{
+    return queue->first == TRAFFIC_LEVEL0;
+}
+
+static uint64_t rate_of(const struct port *want, const struct port_queue *queue)
+{
+    uint64_t rest = want->link_bps;
+    if (!takes_the_rest(queue))
+        return queue->floor_bps ? queue->floor_bps : 1;
+    for (uint32_t i = 0; i < want->queues_n; i++)
+        if (!takes_the_rest(&want->queues[i]))
+            rest -= rate_of(want, &want->queues[i]);
+    return rest;
+}
+
+/* HTB's, of which there are eight. */
+static uint32_t priority_of(const struct port_queue *queue)
+{
+    return queue->first == TRAFFIC_UNMANAGED ? 7
+           : queue->first == TRAFFIC_CONTROL ? 0
+                                             : (uint32_t)queue->first - TRAFFIC_LEVEL0;
+}
+
+static json_t *digits(uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    return json_string(text);
+}
+
+static json_t *queue_config(const struct port *want, const struct port_queue *queue)
+{
+    return json_pack("{s:o, s:o, s:o}", "min-rate", digits(rate_of(want, queue)), "max-rate",
+                     digits(want->link_bps), "priority", digits(priority_of(queue)));
+}
+
+/* ---- operations ---- */
+
+static json_t *map_value(const json_t *object)
+{
+    json_t *pairs = json_array(), *value;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+        json_array_append_new(pairs, json_pack("[s, O]", key, value));
+    return json_pack("[s, o]", "map", pairs);
+}
+
+static json_t *where(const char *uuid)
+{
+    return json_pack("[[s, s, [s, s]]]", "_uuid", "==", "uuid", uuid);
+}
+
+static int add_op(json_t *operations, json_t *operation, struct err *err)
+{
+    return operation && json_array_append_new(operations, operation) == 0
+               ? 0
+               : err_sys(err, ENOMEM, "the changes of the switch");
+}
+
+/* The transaction fails when this column is not any more as it was read. */
+static int add_wait(json_t *operations, const char *table, const char *uuid, const char *column,
+                    const json_t *value, struct err *err)
+{
+    return add_op(operations,
+                  json_pack("{s:s, s:i, s:s, s:o, s:[s], s:s, s:[{s:O}]}", "op", "wait", "timeout",
+                            0, "table", table, "where", where(uuid), "columns", column, "until",
+                            "==", "rows", column, value),
+                  err);
+}
+
+static int add_update(json_t *operations, const char *table, const char *uuid, json_t *row,
+                      struct err *err)
+{
+    return add_op(operations,
+                  json_pack("{s:s, s:s, s:o, s:o}", "op", "update", "table", table, "where",
+                            where(uuid), "row", row),
+                  err);
+}
+
+static int add_insert(json_t *operations, const char *table, const char *name, json_t *row,
+                      struct err *err)
+{
+    return add_op(operations,
+                  json_pack("{s:s, s:s, s:s, s:o}", "op", "insert", "table", table, "uuid-name",
+                            name, "row", row),
+                  err);
+}
+
+static int add_delete(json_t *operations, const char *table, const char *uuid, struct err *err)
+{
+    return add_op(
+        operations,
+        json_pack("{s:s, s:s, s:o}", "op", "delete", "table", table, "where", where(uuid)), err);
+}
+
+/* ---- planning ---- */
+
+struct planning {
+    const struct ovs_rows *rows;
+    const struct switch_config *config;
+    bool again;
+    struct switch_plan *plan;
+    json_t *operations;
+    json_t *own;    /* UUIDs of QoS rows of ours by port */
+    json_t *kept;   /* UUIDs of rows of ours that stay */
+    uint32_t names; /* given to rows that are inserted */
+    struct err *err;
+};
+
+static const char *id_of(const json_t *row, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(row, "ids"), key));
+}
+
+static bool is_owned(const json_t *row, const char *owner)
+{
+    const char *have = id_of(row, "duopoly");
+    return have && strcmp(have, owner) == 0;
+}
+
+static void new_name(struct planning *planning, char name[24])
+{
+    snprintf(name, 24, "row%u", planning->names++);
+}
+
+static json_t *ids_value(const struct planning *planning)
+{
+    return json_pack("[s, [[s, s]]]", "map", "duopoly", planning->config->owner);
+}
+
+static int say_queue(struct planning *planning, enum switch_verb verb, const char *port, uint32_t n,
+                     const json_t *config)
+{
+    return switch_step_add(planning->plan, verb, port, planning->err,
+                           "queue %u: min-rate %s, priority %s", n, text_of(config, "min-rate"),
+                           text_of(config, "priority"));
+}
+
+/* Appends [n, row] to `pairs`; what has to be inserted is. */
+static int insert_queue(struct planning *planning, const char *port, uint32_t n, json_t *config,
+                        json_t *pairs)
+{
+    char name[24];
+    new_name(planning, name);
+    int r = say_queue(planning, SWITCH_ADD, port, n, config);
+    if (r >= 0)
+        r = add_insert(planning->operations, "Queue", name,
+                       json_pack("{s:o, s:o}", "other_config", map_value(config), "external_ids",
+                                 ids_value(planning)),
+                       planning->err);
+    if (r >= 0)
+        json_array_append_new(pairs, json_pack("[i, [s, s]]", (int)n, "named-uuid", name));
+    return r;
+}
+
+static int change_queue(struct planning *planning, const char *port, uint32_t n, json_t *config,
+                        const char *uuid, const json_t *row)
+{
+    const json_t *dscp = json_object_get(row, "dscp");
+    json_object_set_new(planning->kept, uuid, json_true());
+    if (json_equal(json_object_get(row, "config"), config) && !json_is_integer(dscp))
+        return 0;
+    int r = say_queue(planning, SWITCH_CHANGE, port, n, config);
+    if (r >= 0)
+        r = add_wait(planning->operations, "Queue", uuid, "other_config",
+                     json_object_get(row, "other_config"), planning->err);
+    if (r >= 0)
+        r = add_update(
+            planning->operations, "Queue", uuid,
+            json_pack("{s:o, s:[s, []]}", "other_config", map_value(config), "dscp", "set"),
+            planning->err);
+    return r;
+}
+
+/* `have`: numbers to UUIDs. Sets *ret_moved when the numbers have to be written anew, as `pairs`. */
+static int plan_queues(struct planning *planning, const struct ovs_port *port,
+                       const struct port *want, const json_t *have, json_t *pairs, bool *ret_moved)
+{
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < want->queues_n; i++) {
+        char key[16];
+        uint32_t n = number(&want->queues[i]);
+        snprintf(key, sizeof(key), "%u", n);
+        const char *uuid = json_string_value(json_object_get(have, key));
+        const json_t *row = uuid ? json_object_get(planning->rows->queues, uuid) : NULL;
+        json_t *config = queue_config(want, &want->queues[i]);
+        if (row && is_owned(row, planning->config->owner)) {
+            r = change_queue(planning, port->name, n, config, uuid, row);
+            json_array_append_new(pairs, json_pack("[i, [s, s]]", (int)n, "uuid", uuid));
+        } else {
+            *ret_moved = true;
+            r = insert_queue(planning, port->name, n, config, pairs);
+        }
+        json_decref(config);
+    }
+    *ret_moved |= json_object_size(have) != want->queues_n;
+    return r;
+}
+
+static json_t *qos_ids(const struct planning *planning, const struct ovs_port *port,
+                       const char *before)
+{
+    json_t *ids =
+        json_pack("{s:s, s:s}", "duopoly", planning->config->owner, "duopoly-port", port->name);
+    if (*before)
+        json_object_set_new(ids, "duopoly-before", json_string(before));
+    return ids;
+}
+
+static int point_at(struct planning *planning, const struct ovs_port *port, const char *tag,
+                    const char *qos)
+{
+    int r =
+        add_wait(planning->operations, "Port", port->uuid, "qos", port->qos_value, planning->err);
+    return r < 0 ? r
+                 : add_update(planning->operations, "Port", port->uuid,
+                              json_pack("{s:[s, s]}", "qos", tag, qos), planning->err);
+}
+
+static int insert_qos(struct planning *planning, const struct ovs_port *port,
+                      const struct port *want)
+{
+    char name[24];
+    bool moved = false;
+    json_t *pairs = json_array(), *ids = qos_ids(planning, port, port->qos);
+    new_name(planning, name);
+    int r = switch_step_add(planning->plan, SWITCH_ADD, port->name, planning->err,
+                            "linux-htb at %" PRIu64 " b/s%s", want->link_bps,
+                            port->qos[0] ? " in the place of somebody's QoS" : "");
+    if (r >= 0)
+        r = plan_queues(planning, port, want, NULL, pairs, &moved);
+    if (r >= 0)
+        r = add_insert(planning->operations, "QoS", name,
+                       json_pack("{s:s, s:[s, O], s:[s, [[s, o]]], s:o}", "type", "linux-htb",
+                                 "queues", "map", pairs, "other_config", "map", "max-rate",
+                                 digits(want->link_bps), "external_ids", map_value(ids)),
+                       planning->err);
+    if (r >= 0)
+        r = point_at(planning, port, "named-uuid", name);
+    json_decref(pairs);
+    json_decref(ids);
+    return r;
+}
+
+/* What the row keeps of what stood there: what stands there now, where ours is to take its place
+ * for the first time. */
+static const char *before_of(const struct planning *planning, const struct ovs_port *port,
+                             const char *uuid, const json_t *row)
+{
+    const char *kept = id_of(row, "duopoly-before");
+    if (!planning->again && strcmp(port->qos, uuid) != 0)
+        return port->qos;
+    return kept ? kept : "";
+}
+
+static int change_qos(struct planning *planning, const struct ovs_port *port,
+                      const struct port *want, const char *uuid, const json_t *row)
+{
+    bool moved = false;
+    json_t *pairs = json_array(), *change = json_object();
+    json_t *have = ovsdb_map(json_object_get(row, "queues"));
+    json_t *ids = qos_ids(planning, port, before_of(planning, port, uuid, row));
+    json_t *config = json_pack("{s:o}", "max-rate", digits(want->link_bps));
+    int r = plan_queues(planning, port, want, have, pairs, &moved);
+    json_object_set_new(planning->kept, uuid, json_true());
+    if (moved)
+        json_object_set_new(change, "queues", json_pack("[s, O]", "map", pairs));
+    if (strcmp(text_of(row, "type"), "linux-htb") != 0)
+        json_object_set_new(change, "type", json_string("linux-htb"));
+    if (!json_equal(json_object_get(row, "config"), config))
+        json_object_set_new(change, "other_config", map_value(config));
+    if (!json_equal(json_object_get(row, "ids"), ids))
+        json_object_set_new(change, "external_ids", map_value(ids));
+    if (r >= 0 && json_object_size(change)) {
+        r = switch_step_add(planning->plan, SWITCH_CHANGE, port->name, planning->err,
+                            "linux-htb at %" PRIu64 " b/s", want->link_bps);
+        if (r >= 0)
+            r = add_wait(planning->operations, "QoS", uuid, "queues",
+                         json_object_get(row, "queues"), planning->err);
+        if (r >= 0)
+            r = add_update(planning->operations, "QoS", uuid, json_incref(change), planning->err);
+    }
+    json_decref(pairs);
+    json_decref(change);
+    json_decref(have);
+    json_decref(ids);
+    json_decref(config);
+    return r;
+}
+
+/* Our rows by the names of their ports. */
+static json_t *own_rows(const struct ovs_rows *rows, const char *owner)
+{
+    json_t *own = json_object(), *row;
+    const char *uuid;
+    json_object_foreach(rows->qos, uuid, row)
+    {
+        const char *of = id_of(row, "duopoly-port");
+        if (of && is_owned(row, owner))
+            json_object_set_new(own, of, json_string(uuid));
+    }
+    return own;
+}
+
+/* Our row for this port, whether or not the port still points at it; NULL if there is none. */
+static const char *own_qos(const struct planning *planning, const struct ovs_port *port)
+{
+    const json_t *row = json_object_get(planning->rows->qos, port->qos);
+    const char *of = id_of(row, "duopoly-port");
+    if (of && is_owned(row, planning->config->owner) && strcmp(of, port->name) == 0)
+        return port->qos;
+    return json_string_value(json_object_get(planning->own, port->name));
+}
+
+static int check_place(const struct planning *planning, const struct ovs_port *port)
+{
+    const json_t *row = json_object_get(planning->rows->qos, port->qos);
+    const char *owner = id_of(row, "duopoly");
+    if (owner && strcmp(owner, planning->config->owner) != 0)
+        return err_set(planning->err, EBUSY,
+                       "port %s has queues of another agent, %s: end that one first "
+                       "(duopoly-agent --restore)",
+                       port->name, owner);
+    if (port->qos[0] && !owner && !planning->again && !planning->config->replace)
+        return err_set(planning->err, EBUSY,
+                       "port %s has a QoS of its own (%s): run with --replace to put ours in its "
+                       "place until we leave, or leave the port out (switch.ports)",
+                       port->name, text_of(row, "type"));
+    return 0;
+}
+
+static int plan_port(struct planning *planning, const struct ovs_port *port)
+{
+    struct port want;
+    int r = check_place(planning, port);
+    if (r >= 0)
+        r = port_want(&planning->config->wish, &port->facts, &want, planning->err);
+    if (r < 0)
+        return r;
+    const char *own = own_qos(planning, port);
+    if (!own)
+        return insert_qos(planning, port, &want);
+    r = change_qos(planning, port, &want, own, json_object_get(planning->rows->qos, own));
+    if (r >= 0 && strcmp(own, port->qos) != 0) {
+        r = switch_step_add(planning->plan, SWITCH_CHANGE, port->name, planning->err,
+                            "back to our linux-htb");
+        if (r >= 0)
+            r = point_at(planning, port, "uuid", own);
+    }
+    return r;
+}
+
+/* A port gets back what stood there before `row` of ours; a row that is gone since is not to be
+ * had. */
+static int leave_port(const struct ovs_rows *rows, const struct ovs_port *port, const json_t *row,
+                      json_t *operations, struct err *err)
+{
+    const char *before = id_of(row, "duopoly-before"), *of = id_of(row, "duopoly-port");
+    bool back = before && of && strcmp(of, port->name) == 0 && json_object_get(rows->qos, before);
+    int r = add_wait(operations, "Port", port->uuid, "qos", port->qos_value, err);
+    return r < 0 ? r
+                 : add_update(operations, "Port", port->uuid,
+                              back ? json_pack("{s:[s, s]}", "qos", "uuid", before)
+                                   : json_pack("{s:[s, []]}", "qos", "set"),
+                              err);
+}
+
+static int leave_ports(struct planning *planning)
+{
+    const struct ovs_rows *rows = planning->rows;
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < rows->n; i++) {
+        const struct ovs_port *port = &rows->ports[i];
+        const json_t *row = json_object_get(rows->qos, port->qos);
+        if (port->ours || !row || !is_owned(row, planning->config->owner))
+            continue;
+        r = switch_step_add(planning->plan, SWITCH_REMOVE, port->name, planning->err,
+                            "our linux-htb");
+        if (r >= 0)
+            r = leave_port(rows, port, row, planning->operations, planning->err);
+    }
+    return r;
+}
+
+/* Rows of ours that nothing needs. */
+static int remove_rows(struct planning *planning, const char *table, json_t *rows)
+{
+    const char *uuid;
+    json_t *row;
+    json_object_foreach(rows, uuid, row)
+    {
+        if (!is_owned(row, planning->config->owner) || json_object_get(planning->kept, uuid))
+            continue;
+        int r =
+            switch_step_add(planning->plan, SWITCH_REMOVE, "", planning->err, "%s %s", table, uuid);
+        if (r >= 0)
+            r = add_delete(planning->operations, table, uuid, planning->err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int ovs_rows_plan(const struct ovs_rows *rows, const struct switch_config *config, bool again,
+                  struct switch_plan *plan, json_t *operations, struct err *err)
+{
+    struct err own = {0};
+    struct planning planning = {.rows = rows,
+                                .config = config,
+                                .again = again,
+                                .plan = plan,
+                                .operations = operations,
+                                .own = own_rows(rows, config->owner),
+                                .kept = json_object(),
+                                .err = err ? err : &own};
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < rows->n; i++)
+        if (rows->ports[i].ours)
+            r = plan_port(&planning, &rows->ports[i]);
+    if (r >= 0)
+        r = leave_ports(&planning);
+    if (r >= 0)
+        r = remove_rows(&planning, "QoS", rows->qos);
+    if (r >= 0)
+        r = remove_rows(&planning, "Queue", rows->queues);
+    json_decref(planning.own);
+    json_decref(planning.kept);
+    return r;
+}
+
+static int delete_owned(json_t *rows, const char *table, const char *owner, json_t *operations,
+                        struct err *err)
+{
+    const char *uuid;
+    json_t *row;
+    int r = 0;
+    json_object_foreach(rows, uuid, row)
+    {
+        if (r >= 0 && is_owned(row, owner))
+            r = add_delete(operations, table, uuid, err);
+    }
+    return r;
+}
+
+int ovs_rows_restore(const struct ovs_rows *rows, const char *owner, json_t *operations,
+                     struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < rows->n; i++) {
+        const json_t *row = json_object_get(rows->qos, rows->ports[i].qos);
+        if (row && is_owned(row, owner))
+            r = leave_port(rows, &rows->ports[i], row, operations, err);
+    }
+    if (r >= 0)
+        r = delete_owned(rows->qos, "QoS", owner, operations, err);
+    return r < 0 ? r : delete_owned(rows->queues, "Queue", owner, operations, err);
+}
+
+static void say_port(const struct ovs_rows *rows, const struct ovs_port *port, const char *owner,
+                     FILE *out)
+{
+    const json_t *row = json_object_get(rows->qos, port->qos);
+    const char *before = port->qos;
+    if (row && is_owned(row, owner)) {
+        before = id_of(row, "duopoly-before");
+        before = before && json_object_get(rows->qos, before) ? before : "";
+    }
+    fprintf(out, "port %s qos %s\n", port->name, *before ? before : "none");
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In order of their UUIDs, as the switch says them. */
+static int say_rows(json_t *rows, const char *table, const char *owner, FILE *out)
+{
+    const char **uuids = calloc(json_object_size(rows) + 1, sizeof(*uuids)), *uuid;
+    size_t n = 0;
+    json_t *row;
+    if (!uuids)
+        return -ENOMEM;
+    json_object_foreach(rows, uuid, row)
+    {
+        if (!is_owned(row, owner))
+            uuids[n++] = uuid;
+    }
+    qsort(uuids, n, sizeof(*uuids), by_text);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "%s ", table);
+        json_dumpf(json_object_get(rows, uuids[i]), out, JSON_COMPACT | JSON_SORT_KEYS);
+        fputc('\n', out);
+    }
+    free(uuids);
+    return 0;
+}
+
+int ovs_rows_say(const struct ovs_rows *rows, const char *owner, FILE *out, struct err *err)
+{
+    for (uint32_t i = 0; i < rows->n; i++)
+        say_port(rows, &rows->ports[i], owner, out);
+    int r = say_rows(rows->qos, "QoS", owner, out);
+    if (r >= 0)
+        r = say_rows(rows->queues, "Queue", owner, out);
+    return r < 0 ? err_sys(err, -r, "the rows of the switch") : 0;
+}

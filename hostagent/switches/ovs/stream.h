@@ -1,0 +1,46 @@
+/* A byte stream to a switch: unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT (a HOST with colons stands in
+ * brackets), as Open vSwitch writes them.
+ *
+ * Connecting goes on step by step, so that a loop can wait for it; everything else never waits, or
+ * for at most as long as it is told. ssl: TLS 1.2 or newer; both ends show a certificate, and the
+ * switch's must be one that `ca` vouches for. Names in it are not compared, as Open vSwitch's own
+ * programs do not: its certificates name no hosts. One thread. */
+#pragma once
+
+#include "lib/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct stream_tls { /* files; borrowed by stream_open */
+    const char *ca, *certificate, *private_key;
+};
+
+struct stream;
+
+/* Whether `where` is one of the three. −EINVAL with a sentence. */
+int stream_check(const char *where, struct err *err);
+
+/* Begins to connect. Reads the files of `tls` when `where` is ssl: −EINVAL for what is none. */
+int stream_open(const char *where, const struct stream_tls *tls, struct stream **ret_stream,
+                struct err *err);
+void stream_close(struct stream *stream); /* takes NULL */
+
+/* 1: connected; 0: it takes its time. −errno: it cannot be, and never will. */
+int stream_step(struct stream *stream, struct err *err);
+
+/* The same within so many ms: 0, or −ETIMEDOUT. */
+int stream_connect(struct stream *stream, int wait_ms, struct err *err);
+
+/* What there is, up to `size` bytes; 0: nothing now. −ECONNRESET: the switch ended it. */
+int stream_read(struct stream *stream, void *buffer, size_t size, struct err *err);
+
+/* All of it. −ETIMEDOUT: the switch does not take it within so many ms. */
+int stream_write(struct stream *stream, const void *bytes, size_t n, int wait_ms, struct err *err);
+
+/* Waits until there may be something to read: 0, or −ETIMEDOUT at `until_ns` (CLOCK_MONOTONIC). */
+int stream_wait(struct stream *stream, uint64_t until_ns, struct err *err);
+
+const char *stream_where(const struct stream *stream);
+int stream_fd(const struct stream *stream);
+uint32_t stream_events(const struct stream *stream); /* to be waited for: EPOLLIN, EPOLLOUT */
