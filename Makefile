@@ -187,6 +187,9 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 
 # Its netlink sockets go nowhere.
 $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_connect
+# What they hear is the fuzzer's.
+$(foreach t,ovsdb openflow,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): \
+    EXTRA = $(foreach f,read write wait where,-Wl,--wrap=stream_$(f))
 # Replays the seeds of a fuzz target.
 $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/replay.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)

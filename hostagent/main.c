@@ -11,6 +11,7 @@
 #include "lib/program.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +89,7 @@ int main(int argc, char **argv)
     struct arguments arguments = {.config = "/etc/duopoly/duopoly-agent.yaml"};
     struct err err = {0};
     program_begin();
+    signal(SIGPIPE, SIG_IGN); /* a switch that goes is an error of the write */
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     log_open("duopoly-agent", LOG_LEVEL_NOTE);
     if (run(&arguments, &err) < 0) {

@@ -9,6 +9,7 @@
 #define ANY             0xffffffffu
 #define EXPERIMENTER    0xffff
 #define NICIRA          0x2320u
+#define VERSION_LAST    6 /* 1.5 */
 #define RESUBMIT_TABLE  14
 #define REMOVED_REASONS 0xf
 
@@ -198,7 +199,7 @@ int of_get_header(const uint8_t *bytes, struct of_header *ret_header)
 {
     struct of_header header = {
         .version = bytes[0], .type = bytes[1], .length = get16(bytes + 2), .xid = get32(bytes + 4)};
-    if (header.length < OF_HEADER || header.version == 0)
+    if (header.length < OF_HEADER || header.version == 0 || header.version > VERSION_LAST)
         return -EBADMSG;
     *ret_header = header;
     return 0;

@@ -172,7 +172,9 @@ static int tls_result(struct stream *stream, int n, const char *what, struct err
                        stream->where, X509_verify_cert_error_string(verified));
     }
     if (why == SSL_ERROR_ZERO_RETURN || (why == SSL_ERROR_SYSCALL && !ERR_peek_error()))
-        return err_set(err, ECONNRESET, "%s: the switch ended the connection", stream->where);
+        return err_set(err, ECONNRESET,
+                       "%s: the switch ended the connection: does it believe switch.certificate?",
+                       stream->where);
     return tls_err(err, stream->where, what);
 }
 
