@@ -9,7 +9,8 @@ import socket
 import pytest
 
 from controller import DEADLINE, TOP, pb, wait_until, workload
-from test_floods import Peer, frame, memory
+from floods import Peer, frame
+from test_floods import memory
 
 MESSAGES = int(os.environ.get("MESSAGES", 10_000))
 GROWTH = 32e6  # bytes
