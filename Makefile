@@ -281,8 +281,18 @@ fuzz: ## explores the decoders with libFuzzer for FUZZ_SECONDS (60) each, TARGET
 deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
 	@./install-packages $(PACKAGES)
 
+# Where they cannot be had their tests are skipped.
+.PHONY: deps-guest
+deps-guest: deps ## installs what tests in guests need (90 MB to fetch, 330 MB on disk): packages, and a kernel unpacked below build/guest
+	@./install-packages $$(sed 's/#.*//' tests/guest/packages.txt) && { [ -n "$(NO_INSTALL)" ] || tests/guest/fetch-kernel $(BUILD)/guest/kernel; } || true
+
+.PHONY: test-guest
+test-guest: deps-guest ## runs the tests marked for other kernels in guests: KERNELS= (uml qemu), TESTS= (files of tests/net, their ids, unit tests' programs)
+	@$(MAKE) -s --no-print-directory programs unit-programs
+	@for kernel in $(or $(KERNELS),uml qemu); do tests/run-guest $$kernel $(TESTS) || failed=1; done; [ -z "$$failed" ]
+
 .PHONY: test
-test: deps ## installs what is missing, builds every variant and runs all tests
+test: deps deps-guest ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run
 
 .PHONY: test-faults

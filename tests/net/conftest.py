@@ -1,5 +1,6 @@
 """What holds for all tests here."""
 
+import os
 import signal
 
 import pytest
@@ -13,6 +14,16 @@ signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "faults: takes minutes; make test-faults runs it, make test does not")
+    config.addinivalue_line("markers", "guest(kernel, ...): where it runs: uml, qemu (tests/guest/README.md), host; without this only host")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what names other kernels than this one."""
+    kernel = os.environ.get("GUEST", "host")
+    elsewhere = [item for item in items for mark in [item.get_closest_marker("guest")] if mark and kernel not in mark.args]
+    if elsewhere:
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = [item for item in items if item not in elsewhere]
 
 
 @pytest.fixture
