@@ -72,7 +72,7 @@ WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 STATIC := $(if $(SAN),,-static-pie)
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
-AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3
+AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lsmartcols -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(AGENT_LIBS)))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))

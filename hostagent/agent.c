@@ -17,8 +17,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#define KERNEL_TYPES   "/sys/kernel/btf/vmlinux" /* what a nudge needs */
-#define REPORT_EVERY   (100 / LINKS_SAMPLE_MS)   /* samples */
+#define REPORT_EVERY   (100 / LINKS_SAMPLE_MS) /* samples */
 #define COUNTERS_EVERY (2000 / LINKS_SAMPLE_MS)
 
 struct agent_parts {
@@ -161,7 +160,7 @@ static int open_lock(const char *state, int *ret_fd, struct err *err)
     int r = files_make_dirs(state, 0755, err);
     if (r < 0)
         return r;
-    files_path(path, "%s/lock", state);
+    files_path(path, AGENT_LOCK, state);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(err, errno, "opening %s", path);
@@ -173,10 +172,9 @@ static int open_lock(const char *state, int *ret_fd, struct err *err)
     return 0;
 }
 
-/* A file that stands while something of the host is changed. */
 static void begun_path(const struct agent_parts *agent, char path[FILES_PATH])
 {
-    files_path(path, "%s/begun", agent->settings->state);
+    files_path(path, AGENT_BEGUN, agent->settings->state);
 }
 
 static int note_begun(struct agent_parts *agent, struct err *err)
@@ -189,21 +187,9 @@ static int note_begun(struct agent_parts *agent, struct err *err)
 
 static int open_queues(struct agent_parts *agent, bool replace, struct err *err)
 {
-    const struct agent_settings *settings = agent->settings;
-    const struct settings_resolved *resolved = agent->resolved;
-    struct switch_config config = {.settings = &settings->switch_settings,
-                                   .owner = settings->name,
-                                   .state_dir = settings->state,
-                                   .wish = resolved->wish,
-                                   .nudge =
-                                       settings->marks.nudge && access(KERNEL_TYPES, R_OK) == 0,
-                                   .control_port = resolved->control_port,
-                                   .replace = replace,
-                                   .queues = qdisc_find(settings->queues.driver),
-                                   .interfaces = (const char(*)[PORT_NAME])resolved->ports,
-                                   .interfaces_n = resolved->ports_n};
-    return config.queues ? switches_open(switch_find(settings->switch_settings.driver), &config,
-                                         &agent->queues, err)
+    const struct switch_config config = settings_switch(agent->settings, agent->resolved, replace);
+    return config.queues ? switches_open(switch_find(agent->settings->switch_settings.driver),
+                                         &config, &agent->queues, err)
                          : 0;
 }
 
@@ -369,10 +355,9 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     return r;
 }
 
-/* A file that says that the cgroup is ours, made before it. */
 static void cgroup_note(const struct agent_parts *agent, char path[FILES_PATH])
 {
-    files_path(path, "%s/cgroup", agent->settings->state);
+    files_path(path, AGENT_CGROUP, agent->settings->state);
 }
 
 static int make_cgroup(const struct agent_parts *agent, struct err *err)
@@ -546,7 +531,7 @@ int agent_restore(const struct agent_settings *settings, const struct settings_r
             files_path(path, "%s/%s", settings->state, kept[i]);
             unlink(path);
         }
-        files_path(path, "%s/lock", settings->state);
+        files_path(path, AGENT_LOCK, settings->state);
         unlink(path);
         rmdir(settings->state);
     }

@@ -9,6 +9,12 @@
 
 #include <stdbool.h>
 
+/* Files in the state folder: who runs; that something of the host is changed; that the cgroup is
+ * ours. Each is there before it is true. */
+#define AGENT_LOCK   "%s/lock"
+#define AGENT_BEGUN  "%s/begun"
+#define AGENT_CGROUP "%s/cgroup"
+
 /* Runs until SIGTERM or SIGINT. On failure nothing is changed, or all that was is taken back. */
 int agent_run(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct err *err);

@@ -7,6 +7,7 @@
  * kept for the next agent (on_exit: keep); attempts run on. */
 #include "hostagent/agent.h"
 
+#include "hostagent/plan.h"
 #include "lib/log.h"
 #include "lib/program.h"
 
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *argp_program_version = "duopoly-agent " DUOPOLY_VERSION;
@@ -32,12 +34,21 @@ static const struct argp_option options[] = {
      "observe, mark or enforce: how far the agent reaches into this host from now on, whatever the "
      "controller says; whether or not it runs",
      0},
+    {"plan", 'p', NULL, 0,
+     "say what would be changed on this host if the agent began now, and change nothing: exit "
+     "status "
+     "0 nothing, 3 something, 1 it would be refused",
+     0},
+    {"json", 'j', NULL, 0, "write the plan as JSON", 0},
     {0},
 };
 
+enum { EXIT_CHANGES = 3 };
+
 struct arguments {
     const char *config, *stance;
-    bool check, replace, restore;
+    const struct writer_form *form;
+    bool check, replace, restore, plan;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -53,6 +64,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'r':
         arguments->replace = true;
         return 0;
+    case 'p':
+        arguments->plan = true;
+        return 0;
+    case 'j':
+        arguments->form = &writer_form_json;
+        return 0;
     case 's':
         arguments->stance = arg;
         return 0;
@@ -67,6 +84,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* The exit status, or −errno. */
+static int plan(const struct arguments *arguments, const struct agent_settings *settings,
+                const struct settings_resolved *resolved, struct err *err)
+{
+    struct changes changes = {0};
+    int r = plan_make(settings, resolved, arguments->replace, &changes, err);
+    if (r >= 0)
+        r = plan_write(settings, &changes, arguments->form, stdout, err);
+    if (r >= 0)
+        r = changes.refusals_n ? EXIT_FAILURE : changes.n ? EXIT_CHANGES : EXIT_SUCCESS;
+    changes_free(&changes);
+    return r;
+}
+
+/* The exit status, or −errno. */
 static int run(const struct arguments *arguments, struct err *err)
 {
     static struct agent_settings settings;
@@ -76,6 +108,8 @@ static int run(const struct arguments *arguments, struct err *err)
         r = settings_resolve(&settings, arguments->config, &resolved, err);
     if (r < 0 || arguments->check)
         return r;
+    if (arguments->plan)
+        return plan(arguments, &settings, &resolved, err);
     if (arguments->stance)
         return agent_take_stance(&settings, &resolved, arguments->stance, err);
     if (arguments->restore)
@@ -86,17 +120,19 @@ static int run(const struct arguments *arguments, struct err *err)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {.options = options, .parser = parse, .doc = doc};
-    struct arguments arguments = {.config = "/etc/duopoly/duopoly-agent.yaml"};
+    struct arguments arguments = {.config = "/etc/duopoly/duopoly-agent.yaml",
+                                  .form = &writer_form_text};
     struct err err = {0};
     program_begin();
     signal(SIGPIPE, SIG_IGN); /* a switch that goes is an error of the write */
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     log_open("duopoly-agent", LOG_LEVEL_NOTE);
-    if (run(&arguments, &err) < 0) {
+    int status = run(&arguments, &err);
+    if (status < 0) {
         fprintf(stderr, "duopoly-agent: %s\n", err.text);
-        return 1;
+        return EXIT_FAILURE;
     }
     if (arguments.check)
         printf("%s: right\n", arguments.config);
-    return 0;
+    return status;
 }

@@ -94,3 +94,7 @@ struct settings_resolved {
  * `file`, where the settings were read, must stay where they are while marks are open. */
 int settings_resolve(const struct agent_settings *settings, const char *file,
                      struct settings_resolved *ret_resolved, struct err *err);
+
+/* What the switch of these settings should be; borrows both. Without `queues`: none of ours. */
+struct switch_config settings_switch(const struct agent_settings *settings,
+                                     const struct settings_resolved *resolved, bool replace);

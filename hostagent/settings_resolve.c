@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux" /* what a nudge needs */
+
 static bool is_linux(const struct agent_settings *settings)
 {
     return switch_find(settings->switch_settings.driver) == &switch_linux;
@@ -163,4 +165,22 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     resolve_network(settings, ret_resolved);
     return qdisc_classes(qdisc_find(settings->queues.driver), &ret_resolved->wish,
                          ret_resolved->marks.class_of, err);
+}
+
+struct switch_config settings_switch(const struct agent_settings *settings,
+                                     const struct settings_resolved *resolved, bool replace)
+{
+    struct switch_config config = {.settings = &settings->switch_settings,
+                                   .owner = settings->name,
+                                   .state_dir = settings->state,
+                                   .wish = resolved->wish,
+                                   .nudge =
+                                       settings->marks.nudge && access(KERNEL_TYPES, R_OK) == 0,
+                                   .control_port = resolved->control_port,
+                                   .replace = replace,
+                                   .queues = qdisc_find(settings->queues.driver),
+                                   .interfaces = (const char(*)[PORT_NAME])resolved->ports,
+                                   .interfaces_n = resolved->ports_n};
+    memcpy(config.dscp_of_level, resolved->marks.dscp_of_level, sizeof(config.dscp_of_level));
+    return config;
 }

@@ -71,6 +71,21 @@ enum mark_reach stance_reach(duopoly_Stance stance)
                                                    : MARK_REACH_QUEUES;
 }
 
+const char *stance_said_as(duopoly_Stance stance)
+{
+    return words[stance];
+}
+
+int stance_plan(const char *state_dir, struct changes *changes, struct err *err)
+{
+    char path[FILES_PATH];
+    duopoly_Stance before = read_word(state_dir, NOW), kept = stance_kept(state_dir);
+    files_path(path, "%s/" NOW, state_dir);
+    return before == kept ? 0
+                          : changes_tell(changes, before ? CHANGE_CHANGE : CHANGE_ADD, "file", path,
+                                         err, "%s is in force", words[kept]);
+}
+
 static int take(struct stance *stance, duopoly_Stance wanted, struct err *err)
 {
     const struct stance_config *config = &stance->config;

@@ -32,6 +32,12 @@ struct stance;
 duopoly_Stance stance_kept(const char *state_dir);
 enum mark_reach stance_reach(duopoly_Stance stance);
 
+/* Its word: "observe", … */
+const char *stance_said_as(duopoly_Stance stance);
+
+/* The file that says which one is in force, as stance_open would write it. */
+int stance_plan(const char *state_dir, struct changes *changes, struct err *err);
+
 /* The queues and marks are as `stance_kept` says. */
 int stance_open(const struct stance_config *config, sd_event *event, struct stance **ret_stance,
                 struct err *err);

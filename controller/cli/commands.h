@@ -5,9 +5,9 @@
  * Exit codes of the program: 0 done; 1 refused, unreachable or a bad file; 2 wrong arguments. */
 #pragma once
 
-#include "controller/cli/writer.h"
 #include "lib/client.h"
 #include "lib/err.h"
+#include "lib/writer.h"
 
 /* What the command line said. Strings are borrowed. */
 struct request {

@@ -3,8 +3,8 @@
  * slightly different moments, none twice). */
 #pragma once
 
-#include "controller/cli/writer.h"
 #include "lib/client.h"
+#include "lib/writer.h"
 
 struct list;
 extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_queues,

@@ -7,6 +7,9 @@
 #include "hostagent/files.h"
 #include "hostagent/marks/mark_driver.h"
 #include "hostagent/marks/mark_load.h"
+#include "hostagent/marks/mark_members.h"
+#include "hostagent/marks/mark_mount.h"
+#include "hostagent/marks/mark_plan.h"
 #include "hostagent/marks/tc_bpf.h"
 #include "lib/now.h"
 
@@ -16,13 +19,9 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #define BATCH     512
@@ -47,118 +46,6 @@ static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
         bpf_map_update_elem(fd, &which, values, BPF_ANY);
     }
     free(values);
-}
-
-static bool is_bpffs(const char *path)
-{
-    struct statfs fs;
-    return statfs(path, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
-}
-
-/* A file that says that the mount is ours, made before it. */
-static void mount_note(const struct mark_config *config, char path[FILES_PATH])
-{
-    files_path(path, "%s/mounted", config->state_dir);
-}
-
-static int mount_bpffs(const struct mark_config *config, struct err *err)
-{
-    const char *path = config->bpffs;
-    char note[FILES_PATH];
-    if (is_bpffs(path))
-        return 0;
-    mount_note(config, note);
-    int r = files_write(note, "", 0, 0600, err);
-    if (r >= 0)
-        r = files_make_dirs(path, 0755, err);
-    if (r < 0)
-        return r;
-    if (mount("bpf", path, "bpf", 0, "mode=0700") < 0)
-        return err_sys(err, errno, "mounting a bpf file system on %s", path);
-    return 0;
-}
-
-static int unmount_bpffs(const struct mark_config *config, struct err *err)
-{
-    char note[FILES_PATH];
-    mount_note(config, note);
-    if (access(note, F_OK) < 0)
-        return 0; /* it was there before us */
-    if (is_bpffs(config->bpffs) && umount(config->bpffs) < 0)
-        return err_sys(err, errno, "unmounting %s", config->bpffs);
-    rmdir(config->bpffs);
-    unlink(note);
-    return 0;
-}
-
-static bool is_configured(const struct mark_member_key *key, const struct mark_config *config)
-{
-    for (uint32_t i = 0; i < config->members_n; i++)
-        if (config->members[i].bits == key->prefix_bits &&
-            memcmp(config->members[i].address, key->address, sizeof(key->address)) == 0)
-            return true;
-    return false;
-}
-
-static bool is_in(const uint8_t address[16], const struct mark_prefix *prefix)
-{
-    for (uint32_t bit = 0; bit < prefix->bits; bit++)
-        if ((address[bit / 8] ^ prefix->address[bit / 8]) & 0x80u >> bit % 8)
-            return false;
-    return true;
-}
-
-static bool is_member(const uint8_t address[16], const struct mark_config *config)
-{
-    for (uint32_t i = 0; i < config->members_n; i++)
-        if (is_in(address, &config->members[i]))
-            return true;
-    return config->members_n == 0;
-}
-
-/* What is not configured any more goes. */
-static int drop_members(int fd, const struct mark_config *config)
-{
-    struct mark_member_key key, next;
-    bool more = bpf_map_get_next_key(fd, NULL, &next) == 0;
-    while (more) {
-        key = next;
-        more = bpf_map_get_next_key(fd, &key, &next) == 0;
-        if (!is_configured(&key, config) && bpf_map_delete_elem(fd, &key) < 0)
-            return -errno;
-    }
-    return 0;
-}
-
-/* Flows of peers that are no members any more; returns how many. */
-static int drop_strangers(int fd, const struct mark_config *config)
-{
-    struct mark_flow_key key, next;
-    int n = 0;
-    bool more = bpf_map_get_next_key(fd, NULL, &next) == 0;
-    while (more) {
-        key = next;
-        more = bpf_map_get_next_key(fd, &key, &next) == 0;
-        if (!is_member(key.peer, config))
-            n += bpf_map_delete_elem(fd, &key) == 0;
-    }
-    return n;
-}
-
-/* What stays a member is one at every moment, and keeps its flows. */
-static int set_members(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
-{
-    int fd = bpf_map__fd(skel->maps.members), r = 0;
-    struct mark_member_key member;
-    const uint8_t one = 1;
-    for (uint32_t i = 0; r >= 0 && i < config->members_n; i++) {
-        member.prefix_bits = config->members[i].bits;
-        memcpy(member.address, config->members[i].address, sizeof(member.address));
-        r = bpf_map_update_elem(fd, &member, &one, BPF_ANY) < 0 ? -errno : 0;
-    }
-    if (r >= 0)
-        r = drop_members(fd, config);
-    return r < 0 ? err_sys(err, -r, "setting the member prefixes") : 0;
 }
 
 static void programs_of(const struct mark_bpf *skel, const struct mark_config *config,
@@ -278,7 +165,7 @@ static int take_over(const struct mark_config *config, struct mark_load *load, s
 {
     int r = mark_load_open(config, load, err);
     if (r >= 0)
-        r = set_members(load->skel, config, err);
+        r = mark_members_set(bpf_map__fd(load->skel->maps.members), config, err);
     if (r >= 0)
         r = set_reach(load->skel, config->reach, err);
     if (r >= 0 && config->reach == MARK_REACH_NOTHING)
@@ -303,7 +190,7 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
     mark->cpus = libbpf_num_possible_cpus();
     mark->load.before = -1;
     mark->config = config;
-    int r = mount_bpffs(config, err);
+    int r = mark_mount(config, err);
     if (r >= 0)
         r = take_over(config, &mark->load, err);
     if (r < 0) {
@@ -311,7 +198,7 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
         return r;
     }
     mark->skel = mark->load.skel;
-    int dropped = drop_strangers(bpf_map__fd(mark->skel->maps.flows), config);
+    int dropped = mark_members_drop_strangers(bpf_map__fd(mark->skel->maps.flows), config);
     add(mark->skel, MARK_COUNT_AGENT_ENDED, (uint64_t)dropped);
     *ret_mark = mark;
     return 0;
@@ -320,10 +207,10 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
 static int ebpf_remove(const struct mark_config *config, struct err *err)
 {
     int r = detach_ports(config, err);
-    if (is_bpffs(config->bpffs) && !config->is_switch)
+    if (mark_mount_stands(config) && !config->is_switch)
         detach_cgroup(config);
     mark_load_unpin(config);
-    int other = unmount_bpffs(config, r < 0 ? NULL : err);
+    int other = mark_unmount(config, r < 0 ? NULL : err);
     return r < 0 ? r : other;
 }
 
@@ -538,6 +425,7 @@ const struct mark_driver mark_ebpf = {
     .open = ebpf_open,
     .close = ebpf_close,
     .remove = ebpf_remove,
+    .plan = mark_plan_bpf,
     .reach_set = ebpf_reach_set,
     .compare = ebpf_compare,
     .cgroup_made = ebpf_cgroup_made,

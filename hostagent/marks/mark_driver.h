@@ -20,6 +20,7 @@
  * ms for 10 000). One thread. */
 #pragma once
 
+#include "hostagent/changes.h"
 #include "hostagent/marks/mark.h"
 
 #include <stddef.h>
@@ -33,6 +34,10 @@ struct mark_driver {
     void (*close)(struct mark *mark); /* everything goes on; takes NULL */
     /* What an instance with this configuration left, whether or not it runs: also nothing. */
     int (*remove)(const struct mark_config *config, struct err *err);
+
+    /* What `open` would make, change and take away, and nothing is: none after it. What it would fail
+     * for is told as it tells it. */
+    int (*plan)(const struct mark_config *config, struct changes *changes, struct err *err);
 
     /* From now on. NOTHING ends the lease first, which is one write, and then leaves the ports; what
      * the driver is told goes on to be kept. */

@@ -206,12 +206,17 @@ static int pin_flows(const struct mark_config *config, const struct bpf_map *map
     return r < 0 ? r : pin(config, map, err);
 }
 
+static bool flows_are_unlike(const struct stock *stock)
+{
+    return stock->fds[FLOWS] >= 0 && !stock->fits[FLOWS];
+}
+
 /* Which map the flows come from, if ours is not theirs already. One that is unlike ours goes before
  * one that was being left when an agent died, which then was all but empty. */
 static int before_of(const struct mark_config *config, const struct stock *stock,
                      struct mark_load *load, char text[FLOW_LAYOUT_TEXT])
 {
-    bool unlike = stock->fds[FLOWS] >= 0 && !stock->fits[FLOWS];
+    bool unlike = flows_are_unlike(stock);
     int fd = unlike ? stock->fds[FLOWS] : stock->before;
     struct bpf_map_info info = {0};
     uint32_t bytes = sizeof(info);
@@ -243,24 +248,70 @@ static int load_with(const struct mark_config *config, struct stock *stock, stru
     return r;
 }
 
-int mark_load_open(const struct mark_config *config, struct mark_load *ret_load, struct err *err)
+/* Loaded over what stands pinned, and nothing changed. */
+static int begin(const struct mark_config *config, struct mark_load *load, struct stock *stock,
+                 char text[FLOW_LAYOUT_TEXT], struct err *err)
 {
-    struct mark_load load = {.before = -1};
-    struct stock stock;
-    char text[FLOW_LAYOUT_TEXT];
-    memset(&stock, 0, sizeof(stock));
-    int r = open_programs(config, &load.skel, err);
+    *load = (struct mark_load){.before = -1};
+    memset(stock, 0, sizeof(*stock));
+    int r = open_programs(config, &load->skel, err);
     if (r < 0)
         return r;
-    r = look(config, load.skel, &stock, err);
-    if (r >= 0)
-        r = load_with(config, &stock, &load, text, err);
-    if (r >= 0 && stock.fds[FLOWS] >= 0 && !stock.fits[FLOWS])
+    r = look(config, load->skel, stock, err);
+    return r < 0 ? r : load_with(config, stock, load, text, err);
+}
+
+int mark_load_open(const struct mark_config *config, struct mark_load *ret_load, struct err *err)
+{
+    struct mark_load load;
+    struct stock stock;
+    char text[FLOW_LAYOUT_TEXT];
+    int r = begin(config, &load, &stock, text, err);
+    if (!load.skel)
+        return r;
+    if (r >= 0 && flows_are_unlike(&stock))
         r = set_flows_aside(config, text, err);
     for (enum map i = 0; r >= 0 && i < MAPS; i++)
         if (!stock.fits[i])
             r = i == FLOWS ? pin_flows(config, map_of(load.skel, i), err)
                            : pin(config, map_of(load.skel, i), err);
+    done(&stock);
+    if (r < 0) {
+        mark_load_close(&load);
+        return r;
+    }
+    *ret_load = load;
+    return 0;
+}
+
+static int plan_map(const struct mark_config *config, const struct mark_load *load, enum map which,
+                    bool stands, struct changes *changes, struct err *err)
+{
+    char path[FILES_PATH], layout[FILES_PATH];
+    pin_path(config, names[which], path);
+    layout_path(config, names[which], layout);
+    int r = which == FLOWS
+                ? changes_path(changes, "file", layout, "how its flows are laid out", err)
+                : 0;
+    return r < 0 ? r
+                 : changes_tell(changes, stands ? CHANGE_CHANGE : CHANGE_ADD, "map", path, err,
+                                "pinned, for %u entries%s",
+                                bpf_map__max_entries(map_of(load->skel, which)),
+                                stands ? ", with what stands in the one there" : "");
+}
+
+int mark_load_plan(const struct mark_config *config, struct changes *changes,
+                   struct mark_load *ret_load, struct err *err)
+{
+    struct mark_load load;
+    struct stock stock;
+    char text[FLOW_LAYOUT_TEXT];
+    int r = begin(config, &load, &stock, text, err);
+    if (!load.skel)
+        return r;
+    for (enum map i = 0; r >= 0 && i < MAPS; i++)
+        if (!stock.fits[i])
+            r = plan_map(config, &load, i, stock.fds[i] >= 0, changes, err);
     done(&stock);
     if (r < 0) {
         mark_load_close(&load);

@@ -12,6 +12,7 @@
  * µs for each flow that is moved. */
 #pragma once
 
+#include "hostagent/changes.h"
 #include "hostagent/marks/flow_layout.h"
 #include "hostagent/marks/mark.h"
 
@@ -25,6 +26,10 @@ struct mark_load {
 
 /* The bpf file system stands. */
 int mark_load_open(const struct mark_config *config, struct mark_load *ret_load, struct err *err);
+
+/* The same without a change: which maps would be pinned is told. The caller closes the load. */
+int mark_load_plan(const struct mark_config *config, struct changes *changes,
+                   struct mark_load *ret_load, struct err *err);
 
 /* When these programs are on every hook: moves the rest and loads the ones to stay, which then take
  * their place. Only with `before` ≥ 0. */

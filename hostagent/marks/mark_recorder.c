@@ -51,6 +51,14 @@ static int recorder_remove(const struct mark_config *config, struct err *err)
     return 0;
 }
 
+static int recorder_plan(const struct mark_config *config, struct changes *changes, struct err *err)
+{
+    (void)config;
+    (void)changes;
+    (void)err;
+    return 0;
+}
+
 static int recorder_reach_set(struct mark *mark, enum mark_reach reach, struct err *err)
 {
     (void)err;
@@ -173,6 +181,7 @@ const struct mark_driver mark_recorder = {
     .open = recorder_open,
     .close = recorder_close,
     .remove = recorder_remove,
+    .plan = recorder_plan,
     .reach_set = recorder_reach_set,
     .compare = recorder_compare,
     .cgroup_made = recorder_cgroup_made,

@@ -76,6 +76,12 @@ int marks_remove(const struct mark_config *config, struct err *err)
     return driver ? driver->remove(config, err) : -EINVAL;
 }
 
+int marks_plan(const struct mark_config *config, struct changes *changes, struct err *err)
+{
+    const struct mark_driver *driver = driver_of(config, err);
+    return driver ? driver->plan(config, changes, err) : -EINVAL;
+}
+
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)
 {
     int r = marks->driver->reach_set(marks->mark, reach, err);

@@ -11,6 +11,7 @@
  * event loop. Errors are −errno with a sentence. One thread. */
 #pragma once
 
+#include "hostagent/changes.h"
 #include "hostagent/marks/mark.h"
 #include "hostagent/marks/nudge.h"
 #include "lib/err.h"
@@ -38,6 +39,9 @@ void marks_close(struct marks *marks); /* the marks go on; takes NULL */
 
 /* What an instance with this configuration left, whether or not it runs; nothing there is fine. */
 int marks_remove(const struct mark_config *config, struct err *err);
+
+/* What marks_open would change on this host; changes nothing. */
+int marks_plan(const struct mark_config *config, struct changes *changes, struct err *err);
 
 /* How far they reach from now on. With MARK_REACH_NOTHING no lease is renewed and nobody nudged:
  * what is told meanwhile is kept, and counts when they reach further again. */

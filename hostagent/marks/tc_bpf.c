@@ -1,6 +1,7 @@
 #include "hostagent/marks/tc_bpf.h"
 
 #include "hostagent/files.h"
+#include "hostagent/marks/same_program.h"
 #include "hostagent/nl.h"
 
 #include <bpf/bpf.h>
@@ -101,16 +102,18 @@ int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int e
     return r;
 }
 
-static bool stands(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd)
+/* The number of the program that stands at our place, 0: none. */
+static uint32_t standing(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point)
 {
     LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_BPF_HANDLE, .priority = TC_BPF_PRIORITY);
-    struct bpf_prog_info info = {0};
-    uint32_t bytes = sizeof(info);
-    if (fd < 0)
-        return true;
     hook->attach_point = point;
-    return bpf_tc_query(hook, &opts) == 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0 &&
-           opts.prog_id == info.id;
+    return bpf_tc_query(hook, &opts) == 0 ? opts.prog_id : 0;
+}
+
+static bool stands(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd)
+{
+    uint32_t id = fd < 0 ? 0 : program_id(fd);
+    return fd < 0 || (id && standing(hook, point) == id);
 }
 
 int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, struct err *err)
@@ -172,4 +175,53 @@ int tc_bpf_detach(const char *state_dir, const char *port, struct err *err)
         return err_sys(err, -r, "taking our programs off %s", port);
     unlink(note);
     return 0;
+}
+
+static const char *direction(enum bpf_tc_attach_point point)
+{
+    return point == BPF_TC_EGRESS ? "egress" : "ingress";
+}
+
+static int plan_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd,
+                    const char *port, struct changes *changes, struct err *err)
+{
+    uint32_t id = fd < 0 ? 0 : standing(hook, point);
+    return fd < 0 || (id && same_program(fd, id))
+               ? 0
+               : changes_tell(changes, id ? CHANGE_CHANGE : CHANGE_ADD, "filter", port, err,
+                              "%s, priority %d: our program", direction(point), TC_BPF_PRIORITY);
+}
+
+int tc_bpf_plan(const char *state_dir, const char *port, int ingress_fd, int egress_fd,
+                struct changes *changes, struct err *err)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(port));
+    char note[FILES_PATH];
+    note_path(state_dir, port, note);
+    int found = has_clsact(hook.ifindex, err), r = found < 0 ? found : 0;
+    if (found == 0)
+        r = changes_path(changes, "file", note, "the clsact is ours", err);
+    if (r >= 0 && found == 0)
+        r = changes_tell(changes, CHANGE_ADD, "qdisc", port, err, "clsact");
+    if (r >= 0)
+        r = plan_one(&hook, BPF_TC_EGRESS, egress_fd, port, changes, err);
+    return r < 0 ? r : plan_one(&hook, BPF_TC_INGRESS, ingress_fd, port, changes, err);
+}
+
+int tc_bpf_plan_detach(const char *state_dir, const char *port, struct changes *changes,
+                       struct err *err)
+{
+    static const enum bpf_tc_attach_point points[] = {BPF_TC_EGRESS, BPF_TC_INGRESS};
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(port));
+    char note[FILES_PATH];
+    note_path(state_dir, port, note);
+    int r = 0;
+    for (int i = 0; r >= 0 && i < 2; i++)
+        if (standing(&hook, points[i]))
+            r = changes_tell(changes, CHANGE_REMOVE, "filter", port, err, "%s: our program",
+                             direction(points[i]));
+    if (r >= 0 && access(note, F_OK) == 0)
+        r = changes_tell(changes, CHANGE_REMOVE, "qdisc", port, err,
+                         "clsact, unless somebody else has a filter there");
+    return r;
 }

@@ -7,6 +7,7 @@
  * exchanges with the kernel. */
 #pragma once
 
+#include "hostagent/changes.h"
 #include "lib/err.h"
 
 #define TC_BPF_PRIORITY 0xd0d
@@ -23,3 +24,9 @@ int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, struct err *
 
 /* Takes both away; a port that is gone, or has none, is fine. */
 int tc_bpf_detach(const char *state_dir, const char *port, struct err *err);
+
+/* What tc_bpf_attach would change, and tc_bpf_detach: told in `changes`. */
+int tc_bpf_plan(const char *state_dir, const char *port, int ingress_fd, int egress_fd,
+                struct changes *changes, struct err *err);
+int tc_bpf_plan_detach(const char *state_dir, const char *port, struct changes *changes,
+                       struct err *err);

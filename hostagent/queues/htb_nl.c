@@ -192,6 +192,30 @@ static int apply_step(struct qdisc *qdisc, int ifindex, const struct htb_step *s
     return -NLE_INVAL;
 }
 
+static void htb_say(const struct qdisc_plan *plan, uint32_t i, char *text, size_t size)
+{
+    const struct htb_step *step = &((const struct htb_plan *)plan)->steps[i];
+    const struct htb_class *class = &step->class;
+    switch (step->kind) {
+    case HTB_STEP_ROOT:
+        snprintf(text, size, "qdisc htb %x:, default class %x:%x%s%s", HTB_MAJOR, HTB_MAJOR,
+                 step->default_minor, plan->kind[0] ? ", in the place of " : "", plan->kind);
+        return;
+    case HTB_STEP_CLASS:
+        snprintf(text, size, "class %x:%x, prio %u, rate %llu and ceil %llu B/s", HTB_MAJOR,
+                 class->minor, class->prio, (unsigned long long)class->rate_bytes_s,
+                 (unsigned long long)class->ceil_bytes_s);
+        return;
+    case HTB_STEP_LEAF:
+        snprintf(text, size, "qdisc pfifo of class %x:%x, %u packets", HTB_MAJOR, class->minor,
+                 class->limit_packets);
+        return;
+    case HTB_STEP_CLASS_DELETE:
+        snprintf(text, size, "class %x:%x goes", HTB_MAJOR, class->minor);
+        return;
+    }
+}
+
 static int htb_apply(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                      struct err *err)
 {
@@ -230,6 +254,7 @@ const struct qdisc_driver qdisc_htb = {
     .look_away = kernel_look_away,
     .record = kernel_record,
     .plan = htb_plan,
+    .say = htb_say,
     .apply = htb_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,

@@ -71,6 +71,9 @@ struct qdisc_driver {
      * caller owns the plan (free). */
     int (*plan)(struct qdisc *qdisc, const char *port, const struct port *want,
                 struct qdisc_plan **ret_plan, struct err *err);
+    /* A step of a plan in the data path's words (pure): "class d00:20, rate 12375000 B/s, …". NULL:
+     * a step has none but its number. */
+    void (*say)(const struct qdisc_plan *plan, uint32_t step, char *text, size_t size);
     /* In order; stops at the first failure and says which. */
     int (*apply)(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                  struct err *err);

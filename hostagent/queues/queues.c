@@ -53,7 +53,7 @@ void queues_close(struct queues *queues)
 /* What stood on the port before us; and the same while it is being put back. */
 static void record_path(const struct queues *queues, const char *port, char path[FILES_PATH])
 {
-    files_path(path, "%s/queues-%s", queues->state_dir, port);
+    files_path(path, QUEUES_RECORD, queues->state_dir, port);
 }
 
 static void putting_path(const struct queues *queues, const char *port, char path[FILES_PATH])

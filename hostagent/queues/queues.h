@@ -24,6 +24,9 @@ struct queues_config {
     bool replace; /* a foreign root qdisc may make room */
 };
 
+/* The state folder, a port: the file of what stood there before us. */
+#define QUEUES_RECORD "%s/queues-%s"
+
 struct queues;
 
 /* Opens the driver for `n` ports by name (≤ QUEUES_PORTS); changes nothing yet. */

@@ -124,14 +124,17 @@ static void linux_free_plan(struct switch_plan *plan)
 
 static int plan_port(struct switch_state *sw, uint32_t i, struct linux_plan *plan, struct err *err)
 {
+    const struct qdisc_driver *driver = sw->config.queues;
     struct qdisc_plan *steps = NULL;
-    const char *port = sw->config.interfaces[i];
+    char text[SWITCH_STEP_TEXT];
     int r = queues_plan(sw->queues, i, plan->again, &steps, err);
-    if (r >= 0 && steps->steps)
+    for (uint32_t step = 0; r >= 0 && step < steps->steps; step++) {
+        snprintf(text, sizeof(text), "%s: step %u of %u", driver->name, step + 1, steps->steps);
+        if (driver->say)
+            driver->say(steps, step, text, sizeof(text));
         r = switch_step_add(&plan->plan, steps->root == QDISC_OURS ? SWITCH_CHANGE : SWITCH_ADD,
-                            port, err, "%s: %u changes%s%s", sw->config.queues->name, steps->steps,
-                            steps->root == QDISC_FOREIGN ? " in the place of " : "",
-                            steps->root == QDISC_FOREIGN ? steps->kind : "");
+                            sw->config.interfaces[i], err, "%s", text);
+    }
     free(steps);
     return r;
 }

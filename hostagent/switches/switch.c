@@ -31,7 +31,7 @@ bool switch_selects(const struct switch_settings *settings, const char *port)
 
 static void kept_path(const char *state_dir, char path[FILES_PATH])
 {
-    files_path(path, "%s/switch-kept", state_dir);
+    files_path(path, SWITCH_KEPT_FILE, state_dir);
 }
 
 int switch_keep(const char *state_dir, const char *text, struct err *err)

@@ -33,7 +33,8 @@
 #define SWITCH_STEP_TEXT 160
 #define SWITCH_PATTERNS  32
 #define SWITCH_WAIT_MS   2000
-#define SWITCH_KEPT      (8u << 20) /* bytes of what stood there */
+#define SWITCH_KEPT      (8u << 20)       /* bytes of what stood there */
+#define SWITCH_KEPT_FILE "%s/switch-kept" /* the state folder */
 
 /* Section `switch` of the configuration; schemas/duopoly-agent.yaml says what is what. */
 struct switch_settings {

@@ -63,6 +63,16 @@ int switches_repair(struct switches *switches, struct err *err)
     return plan_and_apply(switches, true, err);
 }
 
+int switches_plan(struct switches *switches, struct switch_plan **ret_plan, struct err *err)
+{
+    return switches->driver->plan(switches->sw, false, ret_plan, err);
+}
+
+void switches_free_plan(const struct switches *switches, struct switch_plan *plan)
+{
+    switches->driver->free_plan(plan);
+}
+
 int switches_restore(struct switches *switches, struct err *err)
 {
     return switches->driver->restore(switches->sw, err);

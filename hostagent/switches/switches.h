@@ -17,6 +17,11 @@ int switches_open(const struct switch_driver *driver, const struct switch_config
 /* Changes nothing unless all can be changed; what stood there is on disk first. */
 int switches_apply(struct switches *switches, struct err *err);
 
+/* What switches_apply would do; changes nothing, and fails where it would. The caller ends the plan
+ * (switches_free_plan). */
+int switches_plan(struct switches *switches, struct switch_plan **ret_plan, struct err *err);
+void switches_free_plan(const struct switches *switches, struct switch_plan *plan); /* takes NULL */
+
 /* Puts back what stood there before and forgets it; nothing where that is so already. */
 int switches_restore(struct switches *switches, struct err *err);
 

@@ -20,6 +20,11 @@
 #define LEVELS_SIZE  29   /* "levels " and two numbers */
 #define HEAD_MAX     1536 /* all that comes before the inputs */
 
+static void attempts_path(const char *directory, char path[FILES_PATH])
+{
+    files_path(path, "%.*s/attempts", FILES_PATH - 16, directory);
+}
+
 static void outputs_path(const char *directory, char path[FILES_PATH])
 {
     files_path(path, "%.*s/outputs", FILES_PATH - 16, directory);
@@ -41,7 +46,7 @@ int attempt_store_init(struct attempt_store *store, const char *directory,
     char path[FILES_PATH];
     store->owner = *owner;
     files_path(store->directory, "%s", directory);
-    files_path(path, "%s/attempts", directory);
+    attempts_path(directory, path);
     int r = files_make_dirs(path, 0755, err);
     if (r < 0)
         return r;
@@ -50,6 +55,15 @@ int attempt_store_init(struct attempt_store *store, const char *directory,
     if (r >= 0 && give_to_group(path, owner->gid) < 0)
         r = err_sys(err, errno, "giving %s to the group of tasks.user", path);
     return r;
+}
+
+int attempt_store_plan(const char *directory, struct changes *changes, struct err *err)
+{
+    char path[FILES_PATH];
+    attempts_path(directory, path);
+    int r = changes_path(changes, "folder", path, "attempts that run", err);
+    outputs_path(directory, path);
+    return r < 0 ? r : changes_path(changes, "folder", path, "what they left", err);
 }
 
 /* A file system without a bound has no blocks, or no files, to count. */
@@ -254,7 +268,7 @@ int attempt_store_list(const struct attempt_store *store,
                        void (*each)(void *user, uint64_t attempt), void *user, struct err *err)
 {
     char path[FILES_PATH];
-    files_path(path, "%.*s/attempts", FILES_PATH - 16, store->directory);
+    attempts_path(store->directory, path);
     return files_each_attempt(path, each, user, err);
 }
 

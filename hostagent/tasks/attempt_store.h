@@ -17,6 +17,7 @@
  * no more room. Blocking. */
 #pragma once
 
+#include "hostagent/changes.h"
 #include "hostagent/files.h"
 #include "lib/attempt.h"
 #include "lib/err.h"
@@ -44,6 +45,9 @@ struct attempt_store {
  * it, or root. */
 int attempt_store_init(struct attempt_store *store, const char *directory,
                        const struct attempt_store_owner *owner, struct err *err);
+
+/* Which of them are missing; makes none. */
+int attempt_store_plan(const char *directory, struct changes *changes, struct err *err);
 
 /* Whether another attempt has room: its record, and what those that run need at their ends
  * (ATTEMPT_STORE_SPARE bytes and ATTEMPT_STORE_FILES files are kept for these). −ENOSPC with the

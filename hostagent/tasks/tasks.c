@@ -167,6 +167,11 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
     return 0;
 }
 
+int tasks_plan(const struct tasks_config *config, struct changes *changes, struct err *err)
+{
+    return attempt_store_plan(config->state_dir, changes, err);
+}
+
 void tasks_close(struct tasks *tasks)
 {
     struct agent_attempt *attempt, *next;

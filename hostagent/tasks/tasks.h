@@ -62,6 +62,9 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
                const struct tasks_handler *handler, struct tasks **ret_tasks, struct err *err);
 void tasks_close(struct tasks *tasks); /* attempts run on; takes NULL */
 
+/* The folders that tasks_open would make; changes nothing. */
+int tasks_plan(const struct tasks_config *config, struct changes *changes, struct err *err);
+
 /* Kills everything of a former agent with this configuration, removes their cgroups and state. Waits up
  * to 5 s for the dying. */
 int tasks_remove(const struct tasks_config *config, struct err *err);

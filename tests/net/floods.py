@@ -90,6 +90,21 @@ class Peer:
         self.socket.close()
 
 
+def yield_to_all():
+    """This thread takes only time that nobody else wants."""
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+def aside(work):
+    """Done by a thread that yields to all."""
+    def run():
+        yield_to_all()
+        work()
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
 class Repeated:
     """An attack that repeats one step in a thread while it is switched on."""
 
@@ -99,7 +114,7 @@ class Repeated:
         self.thread.start()
 
     def run(self):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # this thread
+        yield_to_all()
         try:
             while not self.over:
                 if self.on.wait(0.1):
@@ -165,12 +180,15 @@ class HalfOpen:
     def switch(self, on):
         """Returns when the controller knows of all, or of their end."""
         if on:
-            while len(self.opened) < HALF_OPEN:
-                self.opened.append(Peer(self.daemon, greet=False))
+            aside(self.open)
             wait_until(lambda: self.daemon.counters()["agents.connections"] >= HALF_OPEN, "all are accepted", 0.05)
         else:
-            self.end()
+            aside(self.end)
             wait_until(lambda: self.daemon.counters()["agents.connections"] < 10, "all are gone", 0.05)
+
+    def open(self):
+        while len(self.opened) < HALF_OPEN:
+            self.opened.append(Peer(self.daemon, greet=False))
 
     def end(self):
         for one in self.opened:

@@ -40,7 +40,8 @@ def snapshot(net, state):
     shown["cgroups"] = sorted(name for name in os.listdir(cgroup2_root()) if name.startswith(net.prefix))
     with open("/proc/mounts") as f:
         shown["mounts"] = [line for line in f if net.dir in line]
-    shown["state"] = sorted(os.listdir(state)) if os.path.isdir(state) else None
+    for what, folder in (("state", state), ("pins", os.path.join(state, "bpf"))):
+        shown[what] = sorted(os.listdir(folder)) if os.path.isdir(folder) else None
     return shown
 
 

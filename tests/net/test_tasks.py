@@ -125,7 +125,8 @@ class Agent:
             f.write("\n".join(lines) + "\n")
         self.process = None
         self.rights.prepare()
-        self.start()
+        if options.pop("begins", True):
+            self.start()
 
     def start(self, program="duopoly-agent"):
         with open(self.log, "a") as log:

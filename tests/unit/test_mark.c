@@ -34,9 +34,22 @@ static struct mark_config config_of(uint32_t flows)
     return config;
 }
 
+static uint32_t changes_of(const struct mark_driver *driver, const struct mark_config *config)
+{
+    struct changes changes = {0};
+    struct err err = {0};
+    if (driver->plan(config, &changes, &err) < 0)
+        fail_msg("%s: %s", driver->name, err.text);
+    uint32_t n = changes.n;
+    changes_free(&changes);
+    return n;
+}
+
 static void hold_to_contract(const struct mark_driver *driver)
 {
     struct mark_config config = config_of(1024);
+    uint32_t before = changes_of(driver, &config);
+    assert_int_equal(before > 0, driver == &mark_ebpf);
     struct mark *mark = NULL;
     struct err err = {0};
     uint64_t bytes = 77;
@@ -46,6 +59,7 @@ static void hold_to_contract(const struct mark_driver *driver)
                                                {.cgroup = 12, .coflow = MARK_UNMARKED}};
     if (driver->open(&config, &mark, &err) < 0)
         fail_msg("%s: %s", driver->name, err.text);
+    assert_int_equal(changes_of(driver, &config), 0);
     for (int i = 0; i < 4; i++)
         assert_int_equal(driver->task_set(mark, &levels[i % 2], &err), 0);
     assert_int_equal(driver->mode_set(mark, 1, &err), 0);
@@ -63,8 +77,10 @@ static void hold_to_contract(const struct mark_driver *driver)
     assert_int_equal(driver->task_end(mark, 999, &err), 0);
     driver->close(mark);
     driver->close(NULL);
+    assert_int_equal(changes_of(driver, &config), 0);
     assert_int_equal(driver->remove(&config, &err), 0);
     assert_int_equal(driver->remove(&config, &err), 0);
+    assert_int_equal(changes_of(driver, &config), before);
 }
 
 static void test_every_driver_keeps_the_contract(void **state)

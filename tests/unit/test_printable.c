@@ -1,8 +1,8 @@
 #include "tests/unit/test.h"
 
-#include "controller/cli/writer.h"
 #include "lib/err.h"
 #include "lib/printable.h"
+#include "lib/writer.h"
 #include "testbed/workload/describe.h"
 
 #include <errno.h>

@@ -50,6 +50,11 @@ static uint32_t apply(const struct qdisc_driver *driver, struct qdisc *qdisc,
     if (driver->apply(qdisc, "lo", plan, &err) < 0)
         fail_msg("%s: %s", driver->name, err.text);
     uint32_t steps = plan->steps;
+    for (uint32_t i = 0; driver->say && i < steps; i++) {
+        char text[8] = "";
+        driver->say(plan, i, text, sizeof(text));
+        assert_int_equal(strlen(text), sizeof(text) - 1);
+    }
     free(plan);
     return steps;
 }

@@ -1,4 +1,4 @@
-#include "controller/cli/writer.h"
+#include "lib/writer.h"
 
 #include <err.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "controller/cli/writer.h"
+#include "lib/writer.h"
 
 #include <assert.h>
 #include <err.h>
