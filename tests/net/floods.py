@@ -1,7 +1,7 @@
 """Peers that send too much, too large, never finish, or never read, beside one that measures its empty round trip.
 
 The tests hold what the controller does to them (test_floods.py), the benchmark what they cost the others (tests/bench/live_floods.py).
-Who attacks would have a machine of its own: its threads take only the time that nobody else here wants. Nothing needs root."""
+Nothing needs root."""
 import json
 import os
 import resource
@@ -16,6 +16,7 @@ from controller import BUILD, DEADLINE, pb, wait_until
 GREETING = bytes([0xff] + [0] * 8 + [0x7f, 3, 0]) + b"NULL".ljust(20, b"\0") + bytes(32)
 READY = b"\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06DEALER"
 HALF_OPEN = 10_000
+NICE = 0  # of who attacks
 DESCRIPTORS = HALF_OPEN + 1000  # of who has so many connections
 
 
@@ -90,19 +91,14 @@ class Peer:
         self.socket.close()
 
 
-def yield_to_all():
-    """This thread takes only time that nobody else wants."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
-def aside(work):
-    """Done by a thread that yields to all."""
+def as_attacker(work):
+    """The thread that does it, as nice as attackers are."""
     def run():
-        yield_to_all()
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         work()
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join()
+    return thread
 
 
 class Repeated:
@@ -110,11 +106,9 @@ class Repeated:
 
     def __init__(self, daemon):
         self.daemon, self.on, self.over, self.broken = daemon, threading.Event(), False, None
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+        self.thread = as_attacker(self.run)
 
     def run(self):
-        yield_to_all()
         try:
             while not self.over:
                 if self.on.wait(0.1):
@@ -172,7 +166,7 @@ class HalfOpen:
     """Connections that never say a word."""
 
     WHAT = "%d half-open connections" % HALF_OPEN
-    CONFIG, LASTING = "timers: {host_lost: 600 s}", True
+    CONFIG, LASTING = "timers: {host_lost: 600 s}", True  # LASTING: it comes, stands and goes
 
     def __init__(self, daemon):
         self.daemon, self.opened = daemon, []
@@ -180,10 +174,10 @@ class HalfOpen:
     def switch(self, on):
         """Returns when the controller knows of all, or of their end."""
         if on:
-            aside(self.open)
+            as_attacker(self.open).join()
             wait_until(lambda: self.daemon.counters()["agents.connections"] >= HALF_OPEN, "all are accepted", 0.05)
         else:
-            aside(self.end)
+            as_attacker(self.end).join()
             wait_until(lambda: self.daemon.counters()["agents.connections"] < 10, "all are gone", 0.05)
 
     def open(self):
