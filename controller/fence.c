@@ -1,9 +1,7 @@
 #include "controller/fence.h"
 
 #include "lib/confine.h"
-#include "lib/log.h"
 
-#include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +11,6 @@
 static const char *there(char *path)
 {
     return access(path, F_OK) == 0 ? path : dirname(path);
-}
-
-static int go_on_without(int r, struct err *err)
-{
-    if (r != -EOPNOTSUPP)
-        return r;
-    log_note("not all is fenced off: %s", err->text);
-    return 0;
 }
 
 int fence_files(const struct settings *settings, struct err *err)
@@ -35,10 +25,10 @@ int fence_files(const struct settings *settings, struct err *err)
                                          {dirname(socket), true},
                                          {*log ? there(log) : state, true},
                                          {*keys ? there(keys) : state, true}};
-    return go_on_without(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
+    return confine_or_say(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 
 int fence_calls(struct err *err)
 {
-    return go_on_without(confine_calls(CONFINE_FORK, err), err);
+    return confine_or_say(confine_calls(CONFINE_FORK, err), err);
 }

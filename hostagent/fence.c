@@ -3,17 +3,8 @@
 #include "lib/confine.h"
 #include "lib/log.h"
 
-#include <errno.h>
 #include <libgen.h>
 #include <unistd.h>
-
-static int go_on_without(int r, struct err *err)
-{
-    if (r != -EOPNOTSUPP)
-        return r;
-    log_note("not all is fenced off: %s", err->text);
-    return 0;
-}
 
 int fence_agent_files(const struct agent_settings *settings,
                       const struct settings_resolved *resolved, struct err *err)
@@ -31,10 +22,10 @@ int fence_agent_files(const struct agent_settings *settings,
         {resolved->cgroup[0] ? resolved->cgroup : settings->state, true},
         {measurements[0] ? dirname(measurements) : settings->state, true},
         {key[0] ? dirname(key) : settings->state, true}};
-    return go_on_without(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
+    return confine_or_say(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 
 int fence_agent_calls(struct err *err)
 {
-    return geteuid() == 0 ? 0 : go_on_without(confine_calls(CONFINE_BPF, err), err);
+    return geteuid() == 0 ? 0 : confine_or_say(confine_calls(CONFINE_BPF, err), err);
 }

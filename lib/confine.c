@@ -1,5 +1,7 @@
 #include "lib/confine.h"
 
+#include "lib/log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -194,4 +196,12 @@ int confine_calls(unsigned more, struct err *err)
         r = seccomp_load(filter);
     seccomp_release(filter);
     return r < 0 ? err_sys(err, -r, "seccomp") : 0;
+}
+
+int confine_or_say(int r, const struct err *err)
+{
+    if (r != -EOPNOTSUPP)
+        return r;
+    log_note("not all is fenced off: %s", err->text);
+    return 0;
 }

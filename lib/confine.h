@@ -32,3 +32,7 @@ enum confine_call {
  * become another program, look into another process or change the kernel is killed by SIGSYS; any
  * other call fails with EPERM. −EOPNOTSUPP as above. */
 int confine_calls(unsigned more, struct err *err);
+
+/* What either returned, for who goes on all the same where there can be no such fence: that is
+ * logged, with the sentence in `err`, and becomes 0. */
+int confine_or_say(int r, const struct err *err);

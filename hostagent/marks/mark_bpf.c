@@ -206,6 +206,7 @@ static int ebpf_open(const struct mark_config *config, struct mark **ret_mark, s
 
 static int ebpf_remove(const struct mark_config *config, struct err *err)
 {
+    mark_load_silence();
     int r = detach_ports(config, err);
     if (mark_mount_stands(config) && !config->is_switch)
         detach_cgroup(config);

@@ -54,11 +54,16 @@ static int silent(enum libbpf_print_level level, const char *format, va_list ap)
     return 0;
 }
 
+void mark_load_silence(void)
+{
+    libbpf_set_print(silent);
+}
+
 static int open_programs(const struct mark_config *config, struct mark_bpf **ret_skel,
                          struct err *err)
 {
     struct mark_settings settings;
-    libbpf_set_print(silent);
+    mark_load_silence();
     struct mark_bpf *skel = mark_bpf__open();
     if (!skel)
         return err_sys(err, errno, "the marking programs");

@@ -24,6 +24,9 @@ struct mark_load {
     struct mark_before layout;
 };
 
+/* From now on libbpf itself says nothing: what failed is told by who called it. */
+void mark_load_silence(void);
+
 /* The bpf file system stands. */
 int mark_load_open(const struct mark_config *config, struct mark_load *ret_load, struct err *err);
 

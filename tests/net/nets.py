@@ -190,6 +190,10 @@ class Net:
             self.sw.remove()
         for group in reversed(self.cgroups):
             group.remove()
+        with open("/proc/mounts") as f:
+            mounted = [line.split()[1] for line in f]
+        for path in reversed([path for path in mounted if path.startswith(self.dir + "/")]):
+            subprocess.run(["umount", "-l", path], capture_output=True)
         shutil.rmtree(self.dir, ignore_errors=True)
 
 

@@ -146,6 +146,7 @@ class Agent:
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as p:
             out = p.communicate(timeout=20)[0]
         assert p.returncode == 0, out
+        assert not [line for line in out.splitlines() if not line.startswith("duopoly-agent")], out
 
     def pids(self, attempt, below="/task"):
         try:
