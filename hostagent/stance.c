@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define WAIT_MS 2000
+#define WRITTEN (IN_CLOSE_WRITE | IN_MOVED_TO)
 #define SAID    "stance"
 #define TOLD    "stance-told"
 #define NOW     "stance-now"
@@ -20,9 +21,10 @@
 struct stance {
     struct stance_config config;
     sd_event_source *watch;
-    duopoly_Stance now;
+    duopoly_Stance now, told; /* `told`: also where it cannot be kept */
 };
 
+static const char *const names[] = {SAID, TOLD, NOW};
 static const char *const words[] = {"", "observe", "mark", "enforce"};
 
 static duopoly_Stance stance_of(const char *word)
@@ -40,28 +42,36 @@ static duopoly_Stance read_word(const char *state_dir, const char *name)
     files_path(path, "%s/%s", state_dir, name);
     if (files_read(path, text, sizeof(text), NULL, NULL) < 0)
         return duopoly_Stance_STANCE_UNSAID;
-    text[strcspn(text, "\n")] = 0;
+    text[strcspn(text, " \n")] = 0;
     return stance_of(text);
 }
 
-/* What stands there already needs no room: an agent begins again on a full disk. */
+/* As long as any other, and in its place: a full disk takes the next word, too. */
 static int write_word(const char *state_dir, const char *name, duopoly_Stance stance,
                       struct err *err)
 {
     char path[FILES_PATH], text[16];
-    if (read_word(state_dir, name) == stance)
-        return 0;
     files_path(path, "%s/%s", state_dir, name);
-    snprintf(text, sizeof(text), "%s\n", words[stance]);
-    return files_write(path, text, strlen(text), 0644, err);
+    int n = snprintf(text, sizeof(text), "%-7s\n", words[stance]);
+    return read_word(state_dir, name) == stance ? 0
+                                                : files_overwrite(path, text, (size_t)n, 0644, err);
+}
+
+/* Who has said nothing allows all. */
+static duopoly_Stance allowed_by(const char *state_dir, const char *name)
+{
+    duopoly_Stance word = read_word(state_dir, name);
+    return word ? word : duopoly_Stance_STANCE_ENFORCE;
+}
+
+static duopoly_Stance lower(duopoly_Stance a, duopoly_Stance b)
+{
+    return a < b ? a : b;
 }
 
 duopoly_Stance stance_kept(const char *state_dir)
 {
-    duopoly_Stance said = read_word(state_dir, SAID), told = read_word(state_dir, TOLD);
-    said = said ? said : duopoly_Stance_STANCE_ENFORCE;
-    told = told ? told : duopoly_Stance_STANCE_ENFORCE;
-    return said < told ? said : told;
+    return lower(allowed_by(state_dir, SAID), allowed_by(state_dir, TOLD));
 }
 
 enum mark_reach stance_reach(duopoly_Stance stance)
@@ -76,14 +86,29 @@ const char *stance_said_as(duopoly_Stance stance)
     return words[stance];
 }
 
-int stance_plan(const char *state_dir, struct changes *changes, struct err *err)
+/* What stance_open writes there. */
+static duopoly_Stance word_of(const char *state_dir, const char *name)
+{
+    return strcmp(name, NOW) == 0 ? stance_kept(state_dir) : allowed_by(state_dir, name);
+}
+
+static int plan_word(const char *state_dir, const char *name, struct changes *changes,
+                     struct err *err)
 {
     char path[FILES_PATH];
-    duopoly_Stance before = read_word(state_dir, NOW), kept = stance_kept(state_dir);
-    files_path(path, "%s/" NOW, state_dir);
-    return before == kept ? 0
+    duopoly_Stance before = read_word(state_dir, name), word = word_of(state_dir, name);
+    files_path(path, "%s/%s", state_dir, name);
+    return before == word ? 0
                           : changes_tell(changes, before ? CHANGE_CHANGE : CHANGE_ADD, "file", path,
-                                         err, "%s is in force", words[kept]);
+                                         err, "%s", words[word]);
+}
+
+int stance_plan(const char *state_dir, struct changes *changes, struct err *err)
+{
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
+        r = plan_word(state_dir, names[i], changes, err);
+    return r;
 }
 
 static int take(struct stance *stance, duopoly_Stance wanted, struct err *err)
@@ -105,7 +130,7 @@ static void follow(struct stance *stance)
 {
     struct err err = {0};
     uint64_t begin = now_ns(CLOCK_MONOTONIC);
-    duopoly_Stance wanted = stance_kept(stance->config.state_dir);
+    duopoly_Stance wanted = lower(allowed_by(stance->config.state_dir, SAID), stance->told);
     if (wanted == stance->now)
         return;
     if (take(stance, wanted, &err) < 0) {
@@ -115,7 +140,8 @@ static void follow(struct stance *stance)
     log_note("%s is in force instead of %s, after %.1f ms", words[wanted], words[stance->now],
              (double)(now_ns(CLOCK_MONOTONIC) - begin) / 1e6);
     stance->now = wanted;
-    write_word(stance->config.state_dir, NOW, wanted, NULL);
+    if (write_word(stance->config.state_dir, NOW, wanted, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
     stance->config.on_change(stance->config.user);
 }
 
@@ -135,10 +161,13 @@ int stance_open(const struct stance_config *config, sd_event *event, struct stan
         return err_sys(err, ENOMEM, "the stance");
     stance->config = *config;
     stance->now = stance_kept(config->state_dir);
-    int r = sd_event_add_inotify(event, &stance->watch, config->state_dir, IN_MOVED_TO | IN_DELETE,
+    stance->told = allowed_by(config->state_dir, TOLD);
+    int r = sd_event_add_inotify(event, &stance->watch, config->state_dir, WRITTEN | IN_DELETE,
                                  on_file, stance);
-    r = r < 0 ? err_sys(err, -r, "watching %s", config->state_dir)
-              : write_word(config->state_dir, NOW, stance->now, err);
+    if (r < 0)
+        err_sys(err, -r, "watching %s", config->state_dir);
+    for (size_t i = 0; r >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
+        r = write_word(config->state_dir, names[i], word_of(config->state_dir, names[i]), err);
     if (r < 0) {
         stance_close(stance);
         return r;
@@ -166,8 +195,9 @@ void stance_tell(struct stance *stance, duopoly_Stance told)
 {
     struct err err = {0};
     if (told < duopoly_Stance_STANCE_OBSERVE || told > duopoly_Stance_STANCE_ENFORCE ||
-        told == read_word(stance->config.state_dir, TOLD))
+        told == stance->told)
         return;
+    stance->told = told;
     if (write_word(stance->config.state_dir, TOLD, told, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
     follow(stance);
@@ -192,7 +222,7 @@ int stance_wait(const char *state_dir, duopoly_Stance stance, struct err *err)
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     uint64_t end = now_ns(CLOCK_MONOTONIC) + WAIT_MS * 1000000ull, now = 0;
     char events[4096];
-    if (fd < 0 || inotify_add_watch(fd, state_dir, IN_MOVED_TO) < 0) {
+    if (fd < 0 || inotify_add_watch(fd, state_dir, WRITTEN) < 0) {
         int code = errno;
         if (fd >= 0)
             close(fd);

@@ -7,6 +7,8 @@
  * Two say how far: the controller (stance_tell), and an operator on this host (stance_say, from
  * another process, with or without a running agent). The lower one is in force. Both words are kept
  * in STATE/stance-told and STATE/stance, so that an agent without a controller begins as it ended.
+ * The files are there from the beginning and are written over in their place: a full disk hinders
+ * nobody.
  *
  * On the way down the marks go first: one write ends them, then the ports are left. On the way up
  * the queues come first. One thread; blocking for a few exchanges with the kernel for each port. */
@@ -35,7 +37,7 @@ enum mark_reach stance_reach(duopoly_Stance stance);
 /* Its word: "observe", … */
 const char *stance_said_as(duopoly_Stance stance);
 
-/* The file that says which one is in force, as stance_open would write it. */
+/* The files that stance_open would write; writes none. */
 int stance_plan(const char *state_dir, struct changes *changes, struct err *err);
 
 /* The queues and marks are as `stance_kept` says. */

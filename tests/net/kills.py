@@ -49,7 +49,9 @@ REAL, SHORT = Scale("real", 1), Scale("short", 4)
 
 
 class Site:
-    """HOSTS workers of 2 slots, their daemons, and one replay."""
+    """Workers of 2 slots, their daemons, and one replay."""
+
+    hosts = HOSTS
 
     def __init__(self, scale, folder):
         self.scale = scale
@@ -57,7 +59,7 @@ class Site:
         self.driver = None
         self.captures = []
         try:
-            self.net = network.Network(self.own, HOSTS, LINK_BPS)
+            self.net = network.Network(self.own, self.hosts, LINK_BPS)
             self.net.up()
             self.running = cluster.Cluster(self.net, BUILD, "duopoly", 2, 1, 1, os.path.join(folder, "logs"),
                                            quick=scale.factor, ports=False)
@@ -96,13 +98,13 @@ class Site:
         """A file with these jobs."""
         path = self.own.path("workload.jsonl")
         with open(path, "w") as out:
-            for line in ({"duopoly_workload": 1, "hosts": HOSTS}, *(dict(job, id=i + 1) for i, job in enumerate(jobs))):
+            for line in ({"duopoly_workload": 1, "hosts": self.hosts}, *(dict(job, id=i + 1) for i, job in enumerate(jobs))):
                 out.write(json.dumps(line) + "\n")
         return path
 
     def transfers(self, seconds):
         """A job whose three reduces keep every link busy for about so long."""
-        reduce_bytes = int(seconds * LINK_BPS / 8 * HOSTS / (HOSTS - 1))
+        reduce_bytes = int(seconds * LINK_BPS / 8 * self.hosts / (self.hosts - 1))
         return job("transfers", 5, reduce_bytes)
 
     def wait(self, what, condition, seconds=30):

@@ -10,7 +10,9 @@ import time
 import pytest
 
 from controller import Agent as Fake, Daemon, pb
-from nets import BUILD, Capture, Net, connection, needs_root, pass_bytes, wait_for
+import kills
+from nets import BUILD, Capture, Net, connection, needs_root, pass_bytes, run, wait_for
+from testbed.net import system
 from test_tasks import Agent, FIRST, STARTED, Controller
 
 OBSERVE, MARK, ENFORCE = 1, 2, 3
@@ -94,8 +96,12 @@ def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
 class Site:
     """duopolyd and an agent in one namespace; a task of the agent fetches from the other host."""
 
-    def __init__(self, net):
+    def __init__(self, net, state_kb=0):
         self.net = net
+        if state_kb:
+            state = os.path.join(net.dir, "h1")
+            os.mkdir(state)
+            run("mount", "-t", "tmpfs", "-o", f"size={state_kb}k,mode=755", "duopoly-test", state)
         self.h1, self.h2 = net.hosts
         self.before = self.ports()
         self.controller = Controller(self.h2, f"tcp://{self.h2.address}:7000")
@@ -149,11 +155,11 @@ class Site:
 
 
 @pytest.fixture
-def site():
+def site(request):
     net = Net(2)
     made = None
     try:
-        made = Site(net)
+        made = Site(net, getattr(request, "param", 0))
         yield made
     finally:
         try:
@@ -197,3 +203,65 @@ def test_the_stop_works_without_controller_and_without_agent_and_lasts(site):
     assert site.ports() == site.before, "the next agent begins as it was told"
     site.say("enforce")
     assert site.has() == (True, True)
+
+
+def fill(folder):
+    """Leaves no room at all there."""
+    with open(os.path.join(folder, "filled"), "wb", buffering=0) as filled:
+        try:
+            while True:
+                filled.write(bytes(4096))
+                filled.flush()
+        except OSError:
+            pass
+
+
+@needs_root
+@pytest.mark.parametrize("site", [512], indirect=True, ids=["of 512 KiB"])
+def test_the_stop_works_on_a_full_disk(site):
+    """By the operator without a controller, by the controller, and with what a killed agent left."""
+    fill(site.agent.state)
+    site.controller.do("stance 1")
+    wait_for("the controller's word", lambda: site.ports() == site.before)
+    os.unlink(site.agent.state + "/filled")
+    site.controller.do("stance 3")
+    wait_for("our queues", lambda: site.has() == (True, True))
+    fill(site.agent.state)
+    site.controller.process.kill()
+    took = site.say("observe")
+    assert site.ports() == site.before
+    print(f"\nduopoly-agent --stance observe on a full disk without a controller: {1000 * took:.0f} ms")
+    os.unlink(site.agent.state + "/filled")
+    site.say("enforce")
+    assert site.has() == (True, True)
+    fill(site.agent.state)
+    site.agent.kill()
+    site.say("observe")
+    assert site.ports() == site.before, "what a killed agent left"
+    os.unlink(site.agent.state + "/filled")
+
+
+class Many(kills.Site):
+    hosts = 8
+
+
+@needs_root
+def test_observe_all_stops_real_agents_within_a_second(begin):
+    site = begin(kills.REAL, Many)
+
+    def queues():
+        """On how many hosts ours stand."""
+        return sum("htb" in system.run(*site.net.enter(f"w{i}", "tc", "qdisc", "show")) for i in range(1, site.hosts + 1))
+    site.submit(kills.job("transfers", 5, 20_000_000, maps=site.hosts))
+    site.wait_running(site.hosts, stage=1)
+    marks = site.marks("w1")
+    site.wait("marks", marks.flows)
+    assert queues() == site.hosts
+    said = site.running.ask("stance", "observe", "--all")
+    stopped = time.time()
+    assert said["there"] == said["hosts"] >= site.hosts and queues() == 0
+    assert {row["stance"] for row in site.running.ask("hosts")["hosts"]} == {"observe"}
+    kills.until(stopped + 1)
+    assert not marks.between(stopped + 0.2, time.time(), True) and marks.between(stopped + 0.2, time.time(), False)
+    print(f"\nobserve --all: {said['there']} agents under load after {said['took_ns'] / 1e6:.1f} ms")
+    assert said["took_ns"] < 10 ** 9
