@@ -72,7 +72,7 @@ WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 STATIC := $(if $(SAN),,-static-pie)
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
-AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lsmartcols -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3
+AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lsmartcols -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(AGENT_LIBS)))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))
 $(eval $(call program,duopoly-sim,testbed/sim/main.c,sim engine lib,-lyaml -ljansson -lm -pthread))
@@ -82,7 +82,7 @@ $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib pro
 $(eval $(call program,replay-map,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
-$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsystemd -ljansson -lhiredis -lbpf -lnl-route-3 -lnl-3))
+$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsystemd -ljansson -lhiredis -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl))
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,tests/peer-probe,tests/net/peer_probe.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap -lsystemd))
@@ -158,7 +158,7 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_ARCHIVES := $(foreach a,model controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
-TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lpcap -lxxhash -lsqlite3 -lsystemd -lssl -lcrypto -lm -pthread
+TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl -lpcap -lxxhash -lsqlite3 -lsystemd -lssl -lcrypto -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.
 LEMON := $(BUILD)/obj/tests/mincost/lemon.o
 $(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h | $(DEPS_FOUND)

@@ -177,7 +177,7 @@ static int marks_check(const void *structure, struct err *err)
 {
     const struct settings_marks *marks = structure;
     if (!marks_has_driver(marks->driver))
-        return err_set(err, EINVAL, "there is no mark driver \"%s\" (ebpf, recorder)",
+        return err_set(err, EINVAL, "there is no mark driver \"%s\" (ebpf, nftables, recorder)",
                        marks->driver);
     if (marks->dscp_n != 0 && marks->dscp_n != MARK_LEVELS)
         return err_set(err, EINVAL, "dscp has one number for each of the %d levels", MARK_LEVELS);

@@ -10,7 +10,7 @@
 
 #define CS6 48
 
-const struct mark_driver *const mark_all[] = {&mark_ebpf, &mark_recorder, NULL};
+const struct mark_driver *const mark_all[] = {&mark_ebpf, &mark_nftables, &mark_recorder, NULL};
 
 const struct mark_driver *mark_find(const char *name)
 {

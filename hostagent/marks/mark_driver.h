@@ -8,16 +8,16 @@
  * A task's packets carry its level for the mode in force, as DSCP dscp_of_level[level], on
  * connections that it opened; connections that it accepted carry what arrives. A connection's first
  * packet in each direction carries level 0's, and segments without content wait in level 0's queue:
- * neither is delayed by anybody's content. Content that a promotion's new mark has overtaken on its
- * way is dropped where it arrives (mark.bpf.c says why). Only the six DSCP bits change; what leaves
+ * neither is delayed by anybody's content. With eBPF content that a promotion's new mark has
+ * overtaken on its way is dropped where it arrives (mark.bpf.c says why). Only the six DSCP bits change; what leaves
  * the member prefixes carries none of the eight code points; loopback is neither marked nor
  * counted. A mode switch is one write, whatever the number of flows. After `lease_ns` without
  * renewal packets go out as without us, by the data path itself.
  *
  * State (levels, mode, lease, flows, counters) outlives close and a killed agent; open takes it
  * over without a gap. `remove` ends it and leaves the ports and the cgroup as they were. Except
- * open and remove no call blocks for longer than a system call on a map; stats walks the flows (0.3
- * ms for 10 000). One thread. */
+ * open and remove no call blocks for longer than a system call on a map, or a small transaction
+ * (mark_nft.c); stats walks the flows (0.3 ms for 10 000). One thread. */
 #pragma once
 
 #include "hostagent/changes.h"
@@ -66,6 +66,7 @@ struct mark_driver {
 };
 
 extern const struct mark_driver mark_ebpf;     /* clsact programs and pinned maps (Linux ≥ 5.8) */
+extern const struct mark_driver mark_nftables; /* without BPF: mark_nft.c */
 extern const struct mark_driver mark_recorder; /* remembers what it was told, for tests */
 extern const struct mark_driver *const mark_all[]; /* ends with NULL */
 

@@ -7,7 +7,8 @@
  *
  * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. From the environment:
  * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), NUDGE=1 nudges what is
- * promoted, QUEUES (htb) names the queue driver, ECN=1 has its queues mark. */
+ * promoted, QUEUES (htb) names the queue driver, ECN=1 has its queues mark, MARKS names the
+ * mark driver (ebpf). */
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/queues/queues.h"
@@ -122,6 +123,15 @@ static int do_line(const char *line, struct err *err)
         return marks_set_mode(marks, (uint32_t)a, err);
     if (strcmp(word, "lease_ms") == 0)
         return marks_renew(marks, a * 1000000, err);
+    if (strcmp(word, "reach") == 0)
+        return marks_reach(marks, (enum mark_reach)a, err);
+    if (strcmp(word, "compare") == 0) {
+        char what[200] = "";
+        int r = marks_compare(marks, what, sizeof(what), err);
+        if (r >= 0)
+            printf("ok %s\n", what);
+        return r < 0 ? r : 1;
+    }
     if (strcmp(word, "stats") == 0)
         return do_stats(err);
     if (strcmp(word, "received") == 0) {
@@ -174,7 +184,7 @@ static int open_queues(char **argv, const struct port_wish *wish, struct err *er
 static int open_all(char **argv, sd_event *event, struct err *err)
 {
     files_path(bpffs, "%s/bpf", argv[1]);
-    config = (struct mark_config){.driver = "ebpf",
+    config = (struct mark_config){.driver = getenv("MARKS") ? getenv("MARKS") : "ebpf",
                                   .reach = MARK_REACH_QUEUES,
                                   .is_switch = strcmp(argv[2], "switch") == 0,
                                   .bpffs = bpffs,

@@ -136,6 +136,8 @@ class Cgroup:
 class Net:
     """Hosts h1…hN with addresses 10.99.0.N and fd99::N behind a bridge `br0` in namespace `sw`."""
 
+    marks = "ebpf"  # the mark driver of its agents
+
     def __init__(self, hosts, mtu=1500):
         self.prefix = f"dpt{os.getpid()}"
         self.hosts = []
@@ -169,15 +171,18 @@ class Net:
         host.ip("addr", "add", f"10.98.0.{i}/24", "dev", "up0")
 
     def cgroup(self, name, parent=None):
-        group = Cgroup(os.path.join(parent.path if parent else cgroup2_root(), name if parent else self.prefix + name))
-        self.cgroups.append(group)
-        return group
+        """A new one, or the one that it made with this name."""
+        path = os.path.join(parent.path if parent else cgroup2_root(), name if parent else self.prefix + name)
+        known = next((group for group in self.cgroups if group.path == path), None)
+        if not known:
+            self.cgroups.append(Cgroup(path))
+        return known or self.cgroups[-1]
 
     def agent(self, host, ports="up0", link_bps=100_000_000, levels=8, members="10.99.0.0/24,fd99::/64", cgroup=None,
-              flows=1024, control_port=7000, role="host", replace=False, name=None, leaf_packets=100, nudge=False):
+              flows=1024, control_port=7000, role="host", replace=False, name=None, leaf_packets=100, nudge=False, marks=None):
         driver = Driver(self, host, [os.path.join(self.dir, name or host.name), role, ports, str(link_bps), str(levels),
                                      members, cgroup.path if cgroup else "-", str(flows), str(control_port)],
-                        REPLACE=replace, NUDGE=nudge, LEAF_PACKETS=leaf_packets)
+                        MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets)
         self.children.append(driver)
         return driver
 
@@ -202,7 +207,7 @@ class Driver:
 
     def __init__(self, net, host, argv, **settings):
         env = dict(os.environ)
-        env.update({name: str(int(value)) for name, value in settings.items() if value})
+        env.update({name: str(value) for name, value in settings.items() if value})
         self.bpffs = os.path.join(argv[0], "bpf")
         self.process = host.popen(os.path.join(BUILD, "tests/agent-driver"), *argv, stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True, bufsize=1, env=env)

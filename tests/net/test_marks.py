@@ -19,9 +19,15 @@ def dscp(level):
     return 4 * level + 3
 
 
-@pytest.fixture
-def net():
+DRIVERS = ["ebpf", "nftables"]
+# What only eBPF has; hostagent/marks/mark_nft.c says what takes its place.
+only_ebpf = pytest.mark.parametrize("net", ["ebpf"], indirect=True)
+
+
+@pytest.fixture(params=DRIVERS)
+def net(request):
     made = Net(2)
+    made.marks = request.param
     try:
         yield made
     finally:
@@ -109,6 +115,7 @@ def changed(frame, level, older):
 
 
 @pytest.mark.guest("host", "uml")
+@only_ebpf
 def test_what_a_promotion_overtook_is_dropped(net):
     """Content that waited under the old mark would tell its sender that nothing was lost, and then be too old to be taken."""
     pair = Pair(net)
@@ -204,7 +211,7 @@ def test_never_both_at_one_end(net):
 
 def test_older_connections_find_their_role(net):
     """Connections that are there before any agent: the end with the listening socket follows."""
-    a = net.cgroup("a0")
+    a = net.cgroup("a0", net.cgroup("agent1"))
     here, there, listener = connection(net, net.hosts[0], net.hosts[1], a)
     port = listener.getsockname()[1]
     pair = Pair(net)
@@ -327,9 +334,11 @@ def test_restart_takes_over_without_a_gap(net):
     assert seen(pair.out1, port) == {dscp(6)}
     here.close()
     there.close()
-    wait_for("the flow's end", lambda: new.stats()["flows"] == 0)
+    if net.marks == "ebpf":
+        wait_for("the flow's end", lambda: new.stats()["flows"] == 0)
 
 
+@only_ebpf
 def test_entries_die_with_fin_rst_and_silence_is_bounded(net):
     pair = Pair(net)
     pair.levels(pair.a, 1, 1)
@@ -361,6 +370,7 @@ def test_half_closed_connections_keep_their_mark(net):
     assert seen(pair.out2, port) == {dscp(5)}
 
 
+@only_ebpf
 def test_the_flow_table_is_bounded_and_counts_evictions(net):
     """More connections than entries: the oldest are forgotten, counted, and found again when they speak."""
     pair = Pair(net, flows=64)
@@ -421,6 +431,7 @@ def test_received_bytes_per_task(net):
     assert pair.agent1.stats()["marked"] == marked and pair.agent1.stats()["flows"] == 2
 
 
+@only_ebpf
 def test_segments_sent_again_are_counted_once(net):
     """The acknowledgements are lost, so segments that have arrived travel again; the count stays the payload."""
     pair = Pair(net)
@@ -455,19 +466,67 @@ def test_control_is_cs6_on_the_controllers_port_only(net):
     assert pair.agent1.stats()["control"] < control + 10_000
 
 
+def queue_packets(ns, dev, level):
+    """What a level's queue has sent."""
+    said = ns.tc("-s", "class", "show", "dev", dev)
+    return int(re.search(rf"class htb d00:2{level} .*?Sent \d+ bytes (\d+) pkt", said, re.S)[1])
+
+
+def test_a_switch_classifies_and_bleaches(net):
+    """Between members a mark selects the queue, but content alone; towards strangers it goes, and has no queue of its own."""
+    pair = Pair(net)
+    switch = net.agent(net.sw, ports="p1,p2", role="switch", name="sw")
+    assert switch.opened.startswith("ok"), switch.opened
+    pair.levels(pair.a, 2, 5)
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    before = queue_packets(net.sw, "p1", 2)
+    pass_bytes(there, here, 100_000)
+    pass_bytes(here, there, 10)
+    assert queue_packets(net.sw, "p1", 2) - before >= 60, "content of level 2"
+    assert switch.stats()["marked"][2] > 100_000
+    bare = queue_packets(net.sw, "p2", 0)
+    pass_bytes(there, here, 100_000)
+    assert queue_packets(net.sw, "p2", 0) > bare, "its acknowledgements wait in level 0's queue"
+    arrived = Capture(pair.h2, "up0")
+    pair.agent1.do("lease_ms 0")  # what an application writes there goes out
+    with pair.h1.inside():
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for target, expected in (("10.98.0.2", 0), (pair.h2.address, dscp(3))):
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp(3) << 2)
+        arrived.clear()
+        s.sendto(b"y" * 100, (target, 4446))
+        found = wait_for("the datagram", lambda: [p for p in arrived.read() if p.dport == 4446])
+        assert (found[0].dscp, found[0].checksum_right) == (expected, True)
+    assert switch.stats()["bleached"] == 1 and switch.stats()["marked"][3] > 100
+    s.close()
+
+
+def state_of(host):
+    return [host.tc("qdisc", "show"), host.tc("filter", "show", "dev", "up0", "ingress"), host.enter("nft", "list", "ruleset")]
+
+
 def test_restore_leaves_everything_as_it_was(net):
-    before = [net.hosts[0].tc("qdisc", "show"), net.hosts[0].tc("filter", "show", "dev", "up0", "ingress"), sorted(os.listdir(net.dir))]
+    """Also of an agent that was killed; somebody else's table with a hook of its own stays byte for byte."""
+    h1 = net.hosts[0]
+    h1.enter("nft", "add table inet theirs; add chain inet theirs out { type filter hook output priority -150; }; "
+             "add set inet theirs s { type ipv4_addr; flags timeout; }; add rule inet theirs out ip daddr @s counter drop")
+    before, files = state_of(h1), sorted(os.listdir(net.dir))
     root = net.cgroup("agent")
-    agent = net.agent(net.hosts[0], cgroup=root)
+    agent = net.agent(h1, cgroup=root)
     assert agent.opened.startswith("ok"), agent.opened
-    assert "clsact" in net.hosts[0].tc("qdisc", "show") and "htb" in net.hosts[0].tc("qdisc", "show")
-    assert os.path.ismount(agent.bpffs)
-    agent.do("restore")
-    assert [net.hosts[0].tc("qdisc", "show"), net.hosts[0].tc("filter", "show", "dev", "up0", "ingress")] == before[:2]
+    now = state_of(h1)
+    assert "htb" in now[0] and ("clsact" in now[0]) == (net.marks == "ebpf") and ("duopoly-up0" in now[2]) == (net.marks == "nftables")
+    assert before[2] in now[2], "theirs is as it was"
+    agent.kill()
+    again = net.agent(h1, cgroup=root)
+    again.do("restore")
+    assert state_of(h1) == before and sorted(os.listdir(net.dir)) == files + [h1.name]
     assert not os.path.exists(agent.bpffs)
+    assert os.listdir(os.path.join(net.dir, h1.name)) == []
     assert "count" not in run("bpftool", "cgroup", "show", root.path)
 
 
+@only_ebpf
 def test_somebody_elses_clsact_stays(net):
     net.hosts[0].tc("qdisc", "add", "dev", "up0", "clsact")
     before = net.hosts[0].tc("qdisc", "show")
@@ -476,3 +535,69 @@ def test_somebody_elses_clsact_stays(net):
     assert agent.opened.startswith("ok"), agent.opened
     agent.do("restore")
     assert net.hosts[0].tc("qdisc", "show") == before
+
+
+only_nftables = pytest.mark.parametrize("net", ["nftables"], indirect=True)
+
+
+@only_nftables
+def test_a_table_of_the_same_name_is_refused(net):
+    h1 = net.hosts[0]
+    h1.enter("nft", "add table inet duopoly-up0")
+    before = state_of(h1)[2]
+    agent = net.agent(h1, cgroup=net.cgroup("agent"), levels=0)
+    assert agent.opened.startswith("error there is a table duopoly-up0 in nftables already"), agent.opened
+    assert state_of(h1)[2] == before
+
+
+@only_nftables
+def test_what_somebody_deletes_is_noticed_and_put_right(net):
+    """`nft flush ruleset`, as a restart of a distribution's firewall does it; levels, mode and lease come back."""
+    pair = Pair(net)
+    pair.levels(pair.a, 2, 5)
+    pair.agent1.do("mode 1")
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    port = listener.getsockname()[1]
+    assert pair.agent1.do("compare") == ""
+    for change in ("flush ruleset", "flush chain inet duopoly-up0 output", "add rule inet duopoly-up0 level5 accept",
+                   "add table inet duopoly-up0 { flags dormant; }", "delete table arp duopoly-up0"):
+        pair.h1.enter("nft", change)
+        assert "somebody removed or changed our table duopoly-up0" in pair.agent1.do("compare"), change
+        pair.agent1.do("reach 2")
+        assert pair.agent1.do("compare") == ""
+        pair.clear()
+        pass_bytes(here, there, 1000)
+        assert seen(pair.out1, port, payload_only=True) == {dscp(5)}, change
+
+
+@only_nftables
+def test_other_bits_of_a_connection_s_mark_are_not_ours(net):
+    """Accepted connections keep what arrived in four bits of their connection mark; the others stay somebody else's."""
+    pair = Pair(net)
+    pair.levels(pair.a, 2, 5)
+    pair.h2.enter("nft", "add table inet theirs; add chain inet theirs in { type filter hook input priority -300; }; "
+                  "add rule inet theirs in ct mark set ct mark or 0x80000011; "
+                  "add chain inet theirs out { type filter hook output priority 0; }; add counter inet theirs seen; "
+                  "add rule inet theirs out ct mark 0x83000011 counter name seen")
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    pass_bytes(here, there, 1000)
+    pass_bytes(there, here, 100_000)
+    assert last_dscp(pair.out2, listener.getsockname()[1]) == dscp(2)
+    assert "packets 0 " not in pair.h2.enter("nft", "list counter inet theirs seen")
+
+
+@only_nftables
+def test_who_observes_has_no_hook(net):
+    pair = Pair(net)
+    pair.levels(pair.a, 2, 5)
+    pair.agent1.do("reach 0")
+    assert "hook" not in pair.h1.enter("nft", "list ruleset")
+    here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
+    pass_bytes(here, there, 1000)
+    assert seen(pair.out1, listener.getsockname()[1]) == {0}
+    pair.agent1.do("reach 1")
+    pair.agent1.do("lease_ms 60000")
+    assert "priority set" not in pair.h1.enter("nft", "list ruleset")
+    pair.clear()
+    pass_bytes(here, there, 1000)
+    assert seen(pair.out1, listener.getsockname()[1]) == {dscp(2)}

@@ -1,0 +1,314 @@
+/* The mark driver without BPF: rules, sets and counters of nftables.
+ *
+ * An outgoing packet is marked by its socket's cgroup; on connections that this end accepted by the
+ * level that arrived last, which four bits of the connection's mark keep (so the kernel tracks
+ * connections while the table stands). Which end accepts is told by the local port: one on which a
+ * SYN is answered, or somebody listened when the table was made. The lease is an element that
+ * expires, and one element is the mode.
+ *
+ * What it has not got: content that a promotion overtook is not dropped, nobody is nudged (the
+ * numbers of a connection are not known), bytes that are sent again count again, and the bytes of a
+ * task are up to RECEIVED_MS old. A connection ends with its silence, not with FIN or RST; one that
+ * is not tracked (conntrack's table is full, segments that it finds invalid) goes out unmarked.
+ *
+ * Each call is a transaction of some 10 to 100 µs. Everything outlives the agent in the kernel's
+ * tables, and an agent that would make the same leaves them as they are. Another configuration,
+ * reach_set and the first flows_set make all anew in one transaction of some milliseconds, in which
+ * a packet that is just being looked at can go out unmarked. */
+#include "hostagent/marks/mark_nft.h"
+#include "hostagent/marks/mark_driver.h"
+#include "hostagent/marks/mark_nft_state.h"
+#include "lib/now.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RECEIVED_MS 20
+
+/* Counted from the root of the file system that the path is in. */
+static uint32_t cgroup_level(const char *cgroup)
+{
+    char path[FILES_PATH];
+    struct stat here, above;
+    uint32_t level = 0;
+    files_path(path, "%s", cgroup);
+    while (stat(path, &here) == 0) {
+        dirname(path);
+        if (stat(path, &above) < 0 || above.st_dev != here.st_dev)
+            break;
+        level++;
+    }
+    return level;
+}
+
+static void nft_driver_close(struct mark *mark)
+{
+    if (!mark)
+        return;
+    mark_nft_forget_tasks(&mark->tasks);
+    mark_nft_forget_tasks(&mark->received);
+    mark_nft_forget_singles(&mark->singles);
+    nft_close(mark->nft);
+    free(mark);
+}
+
+static int nft_driver_open(const struct mark_config *config, struct mark **ret_mark,
+                           struct err *err)
+{
+    struct mark *mark = calloc(1, sizeof(*mark));
+    if (!mark)
+        return err_sys(err, ENOMEM, "marks");
+    mark->config = config;
+    mark->wish.config = config;
+    mark->wish.reach = config->reach;
+    mark->wish.cgroup_level = config->is_switch ? 0 : cgroup_level(config->cgroup) + 1;
+    int r = nft_open(&mark->nft, err);
+    if (r >= 0)
+        r = mark_nft_name_tables(mark, err);
+    if (r >= 0)
+        r = mark_nft_take_over(mark, err);
+    if (config->reach == MARK_REACH_NOTHING)
+        mark->expiry_ns = 0;
+    if (r >= 0)
+        r = mark_nft_write(mark, false, err);
+    if (r < 0) {
+        nft_driver_close(mark);
+        return r;
+    }
+    *ret_mark = mark;
+    return 0;
+}
+
+static int nft_driver_remove(const struct mark_config *config, struct err *err)
+{
+    char path[FILES_PATH], name[NFT_NAME];
+    uint64_t shape, prints[MARK_NFT_FAMILIES];
+    struct mark_nft_wish wish = {0};
+    struct nft *nft = NULL;
+    if (!mark_nft_read_note(config, name, &shape, prints))
+        return 0;
+    mark_nft_note(config, path);
+    mark_nft_tables(name, config->is_switch, &wish);
+    int r = nft_open(&nft, err);
+    for (uint32_t i = 0; r >= 0 && i < wish.tables_n; i++) {
+        r = nft_table_stands(nft, &wish.tables[i], err);
+        if (r != 1)
+            continue;
+        nft_begin(nft);
+        nft_table_delete(nft, &wish.tables[i]);
+        r = nft_commit(nft, "deleting the table of marks", err);
+    }
+    nft_close(nft);
+    if (r >= 0)
+        unlink(path);
+    return r < 0 ? r : 0;
+}
+
+static int nft_driver_reach_set(struct mark *mark, enum mark_reach reach, struct err *err)
+{
+    mark->wish.reach = reach;
+    if (reach == MARK_REACH_NOTHING)
+        mark->expiry_ns = 0;
+    return mark_nft_write(mark, true, err);
+}
+
+static int nft_driver_compare(struct mark *mark, char *what, size_t size, struct err *err)
+{
+    for (uint32_t i = 0; i < mark->wish.tables_n; i++) {
+        uint64_t print = 0;
+        int r = nft_table_stands(mark->nft, &mark->wish.tables[i], err);
+        if (r == 1)
+            r = nft_table_print(mark->nft, &mark->wish.tables[i], &print, err);
+        if (r < 0)
+            return r;
+        if (print != mark->prints[i]) {
+            snprintf(what, size, "somebody removed or changed our table %s in nftables",
+                     mark->wish.tables[i].name);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Its sockets are known by the tasks' cgroups below it. */
+static int nft_driver_cgroup_made(struct mark *mark, struct err *err)
+{
+    (void)mark;
+    (void)err;
+    return 0;
+}
+
+static int set_word(struct mark *mark, struct task *task, uint64_t word, bool stands,
+                    struct err *err)
+{
+    task->word = word;
+    nft_begin(mark->nft);
+    mark_nft_put(mark->nft, mark_nft_state(mark), MARK_NFT_TASKS, &task->cgroup, word, stands);
+    return nft_commit(mark->nft, "setting the levels of a task", err);
+}
+
+static int nft_driver_task_set(struct mark *mark, const struct mark_task_levels *levels,
+                               struct err *err)
+{
+    struct task *task = mark_nft_find_task(mark->tasks, levels->cgroup);
+    bool stands = task != NULL;
+    if (!stands && HASH_COUNT(mark->tasks) >= MARK_TASKS)
+        return err_set(err, E2BIG, "%d tasks have levels already", MARK_TASKS);
+    if (!stands)
+        task = mark_nft_make_task(&mark->tasks, levels->cgroup);
+    if (!task)
+        return err_sys(err, ENOMEM, "tasks");
+    return set_word(mark, task, mark_word(levels->coflow, levels->macroflow), stands, err);
+}
+
+static int nft_driver_task_end(struct mark *mark, uint64_t cgroup, struct err *err)
+{
+    struct task *task = mark_nft_find_task(mark->tasks, cgroup);
+    return task ? set_word(mark, task, mark_word(MARK_UNMARKED, MARK_UNMARKED), true, err) : 0;
+}
+
+/* The counts of a cgroup's bytes are several: by what headers its packets had. */
+static int forget_received(struct mark *mark, uint64_t cgroup, struct err *err)
+{
+    struct nft_element *found;
+    uint32_t n;
+    int r = nft_elements(mark->nft, mark_nft_state(mark), MARK_NFT_RECEIVED, &found, &n, err);
+    if (r < 0)
+        return r;
+    nft_begin(mark->nft);
+    for (uint32_t i = 0; i < n; i++)
+        if (memcmp(found[i].key, &cgroup, sizeof(cgroup)) == 0)
+            nft_element_delete(mark->nft, mark_nft_state(mark), MARK_NFT_RECEIVED, &found[i]);
+    free(found);
+    mark->received_ns = 0;
+    return nft_commit(mark->nft, "forgetting the bytes of a task", err);
+}
+
+static int nft_driver_task_forget(struct mark *mark, uint64_t cgroup, struct err *err)
+{
+    struct task *task = mark_nft_find_task(mark->tasks, cgroup);
+    if (!task)
+        return 0;
+    HASH_DEL(mark->tasks, task);
+    free(task);
+    nft_begin(mark->nft);
+    mark_nft_drop(mark->nft, mark_nft_state(mark), MARK_NFT_TASKS, &cgroup);
+    int r = nft_commit(mark->nft, "forgetting a task", err);
+    return r < 0 ? r : forget_received(mark, cgroup, err);
+}
+
+static int set_flow(struct mark *mark, const struct mark_flow_levels *levels, struct err *err)
+{
+    uint8_t key[NFT_KEY];
+    struct single *single;
+    mark_nft_key(&levels->key, key);
+    HASH_FIND(hh, mark->singles, key, NFT_KEY, single);
+    bool stands = single != NULL;
+    if (!stands && !levels->owner)
+        return 0;
+    if (!stands && HASH_COUNT(mark->singles) >= mark->config->flows_max)
+        return err_set(err, E2BIG, "%u connections have levels of their own already",
+                       mark->config->flows_max);
+    if (!stands)
+        single = mark_nft_make_single(&mark->singles, key);
+    if (!single)
+        return err_sys(err, ENOMEM, "connections");
+    mark->shared_connections += single->owner && levels->owner && single->owner != levels->owner;
+    single->owner = levels->owner;
+    single->word = mark_word(levels->coflow, levels->macroflow);
+    if (levels->owner) {
+        mark_nft_put(mark->nft, mark_nft_state(mark), MARK_NFT_CONNECTIONS, key, single->word,
+                     stands);
+    } else {
+        mark_nft_drop(mark->nft, mark_nft_state(mark), MARK_NFT_CONNECTIONS, key);
+        mark_nft_forget_single(&mark->singles, single);
+    }
+    return 0;
+}
+
+static int nft_driver_flows_set(struct mark *mark, const struct mark_flow_levels *levels,
+                                uint32_t n, struct err *err)
+{
+    int r = 0;
+    nft_begin(mark->nft);
+    for (uint32_t i = 0; r >= 0 && i < n; i++)
+        r = set_flow(mark, &levels[i], err);
+    int other = nft_commit(mark->nft, "setting the levels of connections", r < 0 ? NULL : err);
+    r = r < 0 ? r : other;
+    return r >= 0 && mark->singles && !mark->wish.single ? mark_nft_write(mark, true, err) : r;
+}
+
+static int nft_driver_mode_set(struct mark *mark, uint32_t mode, struct err *err)
+{
+    if (mode > 1)
+        return err_set(err, EINVAL, "mode %u: there are 0 (Coflow) and 1 (Macroflow)", mode);
+    mark->mode = mode;
+    nft_begin(mark->nft);
+    mark_nft_mode(mark->nft, &mark->wish, mode, true);
+    return nft_commit(mark->nft, "setting the mode", err);
+}
+
+static int nft_driver_mode_get(struct mark *mark, uint32_t *ret_mode, struct err *err)
+{
+    (void)err;
+    *ret_mode = mark->mode;
+    return 0;
+}
+
+static int nft_driver_lease_renew(struct mark *mark, uint64_t lease_ns, struct err *err)
+{
+    uint64_t now = now_ns(CLOCK_BOOTTIME);
+    if (mark->expiry_ns && mark->expiry_ns < now && lease_ns)
+        mark->lease_expiries++;
+    mark->expiry_ns = lease_ns ? now + lease_ns : 0;
+    nft_begin(mark->nft);
+    mark_nft_lease(mark->nft, &mark->wish, mark_nft_lease_left(mark));
+    return nft_commit(mark->nft, "renewing the lease of marks", err);
+}
+
+static int nft_driver_received(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes,
+                               struct err *err)
+{
+    if (now_ns(CLOCK_MONOTONIC) - mark->received_ns > RECEIVED_MS * 1000000ull) {
+        int r = mark_nft_read_received(mark, err);
+        if (r < 0)
+            return r;
+    }
+    struct task *task = mark_nft_find_task(mark->received, cgroup);
+    *ret_bytes = task ? task->bytes : 0;
+    return 0;
+}
+
+static int nft_driver_stats(struct mark *mark, struct mark_stats *ret_stats, struct err *err)
+{
+    struct mark_stats stats = {.shared_connections = mark->shared_connections,
+                               .lease_expiries = mark->lease_expiries};
+    int r = mark_nft_read_stats(mark, &stats, err);
+    if (r >= 0)
+        *ret_stats = stats;
+    return r;
+}
+
+const struct mark_driver mark_nftables = {
+    .name = "nftables",
+    .open = nft_driver_open,
+    .close = nft_driver_close,
+    .remove = nft_driver_remove,
+    .reach_set = nft_driver_reach_set,
+    .compare = nft_driver_compare,
+    .cgroup_made = nft_driver_cgroup_made,
+    .task_set = nft_driver_task_set,
+    .task_end = nft_driver_task_end,
+    .task_forget = nft_driver_task_forget,
+    .flows_set = nft_driver_flows_set,
+    .mode_set = nft_driver_mode_set,
+    .mode_get = nft_driver_mode_get,
+    .lease_renew = nft_driver_lease_renew,
+    .received = nft_driver_received,
+    .stats = nft_driver_stats,
+};

@@ -1,0 +1,263 @@
+#include "hostagent/marks/mark_nft_sets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECTION                                                                                 \
+    NFT_TYPES(NFT_TYPES(NFT_TYPES(NFT_TYPE_IP6, NFT_TYPE_IP6), NFT_TYPE_SERVICE), NFT_TYPE_SERVICE)
+#define TASK_HEADERS                                                                               \
+    NFT_TYPES(NFT_TYPES(NFT_TYPES(NFT_TYPE_CGROUP, NFT_TYPE_NUMBER), NFT_TYPE_NUMBER),             \
+              NFT_TYPE_NUMBER)
+#define LENGTHS NFT_TYPES(NFT_TYPES(NFT_TYPE_NUMBER, NFT_TYPE_NUMBER), NFT_TYPE_NUMBER)
+
+const char *const mark_nft_modes[2] = {"coflow", "macroflow"};
+const char *const mark_nft_maps[MARK_NFT_KINDS][2] = {
+    {"task_coflow", "task_macroflow"}, {"connection_coflow", "connection_macroflow"}};
+static const uint32_t key_bytes[MARK_NFT_KINDS] = {8, NFT_KEY};
+
+void mark_nft_dscp(bool v6, uint8_t dscp, uint8_t ret_bytes[4])
+{
+    memset(ret_bytes, 0, 4);
+    if (v6) {
+        ret_bytes[0] = (uint8_t)(dscp >> 2);
+        ret_bytes[1] = (uint8_t)((dscp & 3) << 6);
+    } else {
+        ret_bytes[1] = (uint8_t)(dscp << 2);
+    }
+}
+
+void mark_nft_key(const struct mark_flow_key *key, uint8_t ret_key[NFT_KEY])
+{
+    memset(ret_key, 0, NFT_KEY);
+    memcpy(ret_key, key->local, 16);
+    memcpy(ret_key + 16, key->peer, 16);
+    memcpy(ret_key + 32, &key->local_port, 2);
+    memcpy(ret_key + 36, &key->peer_port, 2);
+}
+
+/* `chain` NULL: of a plain set. */
+static struct nft_element element_of(const void *key, uint32_t n, const char *chain)
+{
+    struct nft_element element = {.key_bytes = n};
+    memcpy(element.key, key, n);
+    if (chain)
+        snprintf(element.chain, sizeof(element.chain), "%s", chain);
+    return element;
+}
+
+static void add(struct nft *nft, const struct nft_table *table, const char *set, const void *key,
+                uint32_t n, const char *chain)
+{
+    const struct nft_element element = element_of(key, n, chain);
+    nft_element_add(nft, table, set, &element, chain ? NFT_VERDICTS : NFT_PLAIN);
+}
+
+/* ---- what stays as it is ---- */
+
+static struct nft_element port_element(const char *port)
+{
+    char name[PORT_NAME] = "";
+    snprintf(name, sizeof(name), "%s", port);
+    return element_of(name, sizeof(name), NULL);
+}
+
+void mark_nft_port_set(struct nft *nft, const struct mark_nft_wish *wish,
+                       const struct nft_table *table)
+{
+    const struct nft_set ports = {
+        .name = "ports", .key_bytes = PORT_NAME, .key_type = NFT_TYPE_IFNAME};
+    nft_set_add(nft, table, &ports);
+    for (uint32_t i = 0; i < wish->config->ports_n; i++) {
+        const struct nft_element port = port_element(wish->config->ports[i]);
+        nft_element_add(nft, table, "ports", &port, NFT_PLAIN);
+    }
+}
+
+void mark_nft_bare_set(struct nft *nft, const struct nft_table *table)
+{
+    const struct nft_set bare = {.name = "bare", .key_bytes = 12, .key_type = LENGTHS};
+    nft_set_add(nft, table, &bare);
+    for (uint8_t words = 5; words <= 15; words++) {
+        uint8_t v4[12] = {[0] = 0x45, [5] = (uint8_t)(20 + 4 * words), [8] = (uint8_t)(words << 4)};
+        uint8_t v6[12] = {[0] = 0x60, [5] = (uint8_t)(4 * words), [8] = (uint8_t)(words << 4)};
+        add(nft, table, "bare", v4, sizeof(v4), NULL);
+        add(nft, table, "bare", v6, sizeof(v6), NULL);
+    }
+}
+
+void mark_nft_arrived_set(struct nft *nft, const struct nft_table *table)
+{
+    const struct nft_set arrived = {
+        .name = "arrived", .key_bytes = 4, .key_type = NFT_TYPE_NUMBER, .values = NFT_VERDICTS};
+    nft_set_add(nft, table, &arrived);
+    for (uint32_t level = 0; level < MARK_LEVELS; level++) {
+        const uint32_t mark = (level + 1) << ARRIVED_SHIFT;
+        add(nft, table, "arrived", &mark, sizeof(mark), mark_nft_counter(level));
+    }
+}
+
+static void dscp_sets(struct nft *nft, const struct nft_table *table, bool v6,
+                      const uint8_t dscp_of_level[MARK_LEVELS], const char *stem,
+                      const char *target)
+{
+    char ours[NFT_NAME], by[NFT_NAME], chain[16];
+    snprintf(ours, sizeof(ours), "ours%d", v6 ? 6 : 4);
+    snprintf(by, sizeof(by), "%s%d", stem, v6 ? 6 : 4);
+    const struct nft_set codes = {.name = ours, .key_bytes = 4, .key_type = NFT_TYPE_NUMBER};
+    struct nft_set ways = codes;
+    ways.name = by;
+    ways.values = NFT_VERDICTS;
+    nft_set_add(nft, table, &codes);
+    nft_set_add(nft, table, &ways);
+    for (uint32_t level = 0; level < MARK_LEVELS; level++) {
+        uint8_t bytes[4];
+        mark_nft_dscp(v6, dscp_of_level[level], bytes);
+        snprintf(chain, sizeof(chain), "%s%u", target, level);
+        add(nft, table, ours, bytes, sizeof(bytes), NULL);
+        add(nft, table, by, bytes, sizeof(bytes), chain);
+    }
+}
+
+void mark_nft_dscp_sets(struct nft *nft, const struct nft_table *table,
+                        const uint8_t dscp_of_level[MARK_LEVELS], const char *stem,
+                        const char *target)
+{
+    dscp_sets(nft, table, false, dscp_of_level, stem, target);
+    dscp_sets(nft, table, true, dscp_of_level, stem, target);
+}
+
+/* ---- what is told and what packets change ---- */
+
+void mark_nft_state_sets(struct nft *nft, const struct mark_nft_wish *wish)
+{
+    const uint32_t most = wish->config->flows_max;
+    const struct nft_set sets[] = {
+        {.name = "lease", .key_bytes = PORT_NAME, .key_type = NFT_TYPE_IFNAME, .expires = true},
+        {.name = "mode",
+         .key_bytes = PORT_NAME,
+         .key_type = NFT_TYPE_IFNAME,
+         .values = NFT_VERDICTS},
+        {.name = "tasks", .key_bytes = 8, .key_type = NFT_TYPE_CGROUP},
+        {.name = MARK_NFT_SERVED,
+         .key_bytes = 2,
+         .key_type = NFT_TYPE_SERVICE,
+         .packets_add = true,
+         .elements_max = 65536},
+        {.name = MARK_NFT_SENDERS,
+         .key_bytes = NFT_KEY,
+         .key_type = CONNECTION,
+         .packets_add = true,
+         .expires = true,
+         .elements_max = most},
+        {.name = MARK_NFT_RECEIVERS,
+         .key_bytes = NFT_KEY,
+         .key_type = CONNECTION,
+         .packets_add = true,
+         .expires = true,
+         .elements_max = most},
+        {.name = MARK_NFT_RECEIVED,
+         .key_bytes = 20,
+         .key_type = TASK_HEADERS,
+         .packets_add = true,
+         .elements_max = 16 * MARK_TASKS},
+    };
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+        nft_set_add(nft, &wish->tables[0], &sets[i]);
+    for (int i = 0; i < MARK_NFT_KINDS * 2; i++) {
+        const struct nft_set map = {.name = mark_nft_maps[i / 2][i % 2],
+                                    .key_bytes = key_bytes[i / 2],
+                                    .key_type =
+                                        i / 2 == MARK_NFT_TASKS ? NFT_TYPE_CGROUP : CONNECTION,
+                                    .values = NFT_VERDICTS};
+        nft_set_add(nft, &wish->tables[0], &map);
+    }
+}
+
+void mark_nft_drop(struct nft *nft, const struct nft_table *table, enum mark_nft_kind kind,
+                   const void *key)
+{
+    const struct nft_element element = element_of(key, key_bytes[kind], NULL);
+    for (int mode = 0; mode < 2; mode++)
+        nft_element_delete(nft, table, mark_nft_maps[kind][mode], &element);
+    if (kind == MARK_NFT_TASKS)
+        nft_element_delete(nft, table, "tasks", &element);
+}
+
+void mark_nft_put(struct nft *nft, const struct nft_table *table, enum mark_nft_kind kind,
+                  const void *key, uint64_t word, bool stands)
+{
+    if (stands)
+        mark_nft_drop(nft, table, kind, key);
+    for (int mode = 0; mode < 2; mode++) {
+        const uint8_t level = (uint8_t)(mode ? word >> 8 : word);
+        add(nft, table, mark_nft_maps[kind][mode], key, key_bytes[kind],
+            mark_nft_counter(level < MARK_LEVELS ? level : MARK_COUNT_UNMARKED));
+    }
+    if (kind == MARK_NFT_TASKS)
+        add(nft, table, "tasks", key, key_bytes[kind], NULL);
+}
+
+void mark_nft_mode(struct nft *nft, const struct mark_nft_wish *wish, uint32_t mode, bool stands)
+{
+    if (stands)
+        nft_set_flush(nft, &wish->tables[0], "mode");
+    for (uint32_t i = 0; i < wish->config->ports_n; i++) {
+        struct nft_element port = port_element(wish->config->ports[i]);
+        snprintf(port.chain, sizeof(port.chain), "%s", mark_nft_modes[mode]);
+        nft_element_add(nft, &wish->tables[0], "mode", &port, NFT_VERDICTS);
+    }
+}
+
+void mark_nft_lease(struct nft *nft, const struct mark_nft_wish *wish, uint64_t lease_ms)
+{
+    nft_set_flush(nft, &wish->tables[0], "lease");
+    for (uint32_t i = 0; lease_ms && i < wish->config->ports_n; i++) {
+        struct nft_element port = port_element(wish->config->ports[i]);
+        port.life_ms = lease_ms;
+        nft_element_add(nft, &wish->tables[0], "lease", &port, NFT_PLAIN);
+    }
+}
+
+/* ---- what stands ---- */
+
+int mark_nft_levels(struct nft *nft, const struct nft_table *table, enum mark_nft_kind kind,
+                    uint32_t mode, struct nft_element **ret_elements, uint32_t *ret_n,
+                    struct err *err)
+{
+    return nft_elements(nft, table, mark_nft_maps[kind][mode], ret_elements, ret_n, err);
+}
+
+uint8_t mark_nft_level(const struct nft_element *element)
+{
+    for (uint8_t level = 0; level < MARK_LEVELS; level++)
+        if (strcmp(element->chain, mark_nft_counter(level)) == 0)
+            return level;
+    return MARK_UNMARKED;
+}
+
+int mark_nft_read_mode(struct nft *nft, const struct nft_table *table, uint32_t *ret_mode,
+                       struct err *err)
+{
+    struct nft_element *found;
+    uint32_t n;
+    int r = nft_elements(nft, table, "mode", &found, &n, err);
+    if (r < 0)
+        return r;
+    *ret_mode = n && strcmp(found[0].chain, mark_nft_modes[1]) == 0;
+    free(found);
+    return 0;
+}
+
+int mark_nft_read_lease(struct nft *nft, const struct nft_table *table, uint64_t *ret_ms,
+                        struct err *err)
+{
+    struct nft_element *found;
+    uint32_t n;
+    int r = nft_elements(nft, table, "lease", &found, &n, err);
+    if (r < 0)
+        return r;
+    *ret_ms = n ? found[0].left_ms : 0;
+    free(found);
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* What the nftables mark driver keeps of the levels that it was told, and how its tables are made from
+ * that: for mark_nft.c alone.
+ *
+ * The kernel's tables have all of it, too; who repairs or changes them needs it here. */
+#pragma once
+
+#include "hostagent/files.h"
+#include "hostagent/marks/mark_nft.h"
+
+#include <uthash.h>
+
+struct task { /* or a cgroup of which bytes are known */
+    uint64_t cgroup;
+    uint64_t word, bytes;
+    UT_hash_handle hh;
+};
+
+struct single {
+    uint8_t key[NFT_KEY];
+    uint64_t owner, word;
+    UT_hash_handle hh;
+};
+
+struct mark { /* of this driver */
+    const struct mark_config *config;
+    struct nft *nft;
+    struct mark_nft_wish wish;
+    struct task *tasks, *received;
+    struct single *singles;
+    uint64_t received_ns; /* when `received` was read */
+    uint32_t mode;
+    uint64_t expiry_ns, lease_expiries, shared_connections;
+    uint64_t shape, prints[MARK_NFT_FAMILIES]; /* of the rules that we made, of the tables then */
+};
+
+/* What packets change: served ports, senders, receivers, received bytes; and counters. */
+enum { SERVED, SENDERS, RECEIVERS, RECEIVED, LIVELY };
+#define MARK_NFT_COUNTERS (MARK_COUNT_BLEACHED + 1)
+
+struct mark_nft_remains {
+    struct nft_element *elements[LIVELY];
+    uint32_t n[LIVELY];
+    struct nft_counter counters[MARK_NFT_COUNTERS];
+    uint32_t counters_n;
+};
+
+extern const char *const mark_nft_lively[LIVELY];
+
+void mark_nft_remains_done(struct mark_nft_remains *remains);
+
+/* The table that has all state. */
+const struct nft_table *mark_nft_state(const struct mark *mark);
+
+void mark_nft_forget_tasks(struct task **tasks);
+void mark_nft_forget_singles(struct single **singles);
+struct task *mark_nft_find_task(struct task *tasks, uint64_t cgroup);
+/* A new one, or the one that is there; NULL: there is no memory. */
+struct task *mark_nft_make_task(struct task **tasks, uint64_t cgroup);
+struct single *mark_nft_make_single(struct single **singles, const uint8_t key[NFT_KEY]);
+void mark_nft_forget_single(struct single **singles, struct single *single);
+
+/* Milliseconds, 0: it is over. */
+uint64_t mark_nft_lease_left(const struct mark *mark);
+
+/* A file of the state folder with our tables' name, which is there before they are, and, once they
+ * stand, what they were made of and became. */
+void mark_nft_note(const struct mark_config *config, char path[FILES_PATH]);
+bool mark_nft_read_note(const struct mark_config *config, char name[NFT_NAME], uint64_t *ret_shape,
+                        uint64_t ret_prints[MARK_NFT_FAMILIES]);
+/* As the note has it, or a new one. −EEXIST: somebody else's table has it. */
+int mark_nft_name_tables(struct mark *mark, struct err *err);
+
+/* What an agent before us left, if the table stands. */
+int mark_nft_take_over(struct mark *mark, struct err *err);
+
+/* Tables, rules and state as they should be, in the place of what stands; unless `anyway` it stays
+ * where an agent before us has made the very same. */
+int mark_nft_write(struct mark *mark, bool anyway, struct err *err);
+
+/* Fills mark->received. */
+int mark_nft_read_received(struct mark *mark, struct err *err);
+int mark_nft_read_stats(struct mark *mark, struct mark_stats *stats, struct err *err);

@@ -1,0 +1,25 @@
+/* What nft_nl.c and nft_rule.c share: a socket, and the transaction that is being written. */
+#pragma once
+
+#include "hostagent/marks/nft_nl.h"
+
+struct mnl_socket;
+struct nftnl_batch;
+struct nftnl_rule;
+struct nlmsghdr;
+
+struct nft {
+    struct mnl_socket *sock;
+    struct nftnl_batch *batch; /* NULL: none is open */
+    struct nftnl_rule *rule;   /* not in the batch yet */
+    struct nft_table table;    /* of the rule */
+    uint32_t sequence, sets;
+    uint64_t shape;
+    int failure; /* −errno of what could not be built */
+    char answer[65536];
+};
+
+/* A message's header in the transaction; nft_message_done when the rest is there. */
+struct nlmsghdr *nft_message(struct nft *nft, uint16_t type, uint32_t family, uint16_t flags);
+void nft_message_done(struct nft *nft);
+void nft_rule_done(struct nft *nft);
