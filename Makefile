@@ -34,13 +34,14 @@ $(DEPS_FOUND): packages.txt
 	@touch $@
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
-ARCHIVES       := lib engine mincost mcmf plainflow controller cli agent task sim replay taskloop verify workload model
+ARCHIVES       := lib engine mincost mcmf plainflow controller render cli agent task sim replay taskloop verify workload model
 DIRS_lib       := lib lib/workload lib/port lib/sonic
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
 DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
 DIRS_controller := controller controller/agents controller/clients controller/recording controller/store
+DIRS_render    := controller/switch/render
 DIRS_cli       := controller/cli
 DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links \
                    hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
@@ -71,7 +72,7 @@ WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 # Started for each attempt, so loading them must cost little; the sanitizers' libraries cannot be linked in.
 STATIC := $(if $(SAN),,-static-pie)
 $(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread))
-$(eval $(call program,duopolyctl,controller/cli/main.c,cli lib proto,$(WIRE_LIBS) -lxxhash -lm -ljansson -lsmartcols))
+$(eval $(call program,duopolyctl,controller/cli/main.c,cli render lib proto,$(WIRE_LIBS) -lxxhash -lm -lyaml -ljansson -lsmartcols))
 AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lsmartcols -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(AGENT_LIBS)))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))
@@ -156,7 +157,7 @@ $(foreach a,$(ARCHIVES),$(eval $(call archive_rule,$(a))))
 # ---- tests -------------------------------------------------------------------------------------------------------------------
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_ARCHIVES := $(foreach a,model controller cli agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
+TEST_ARCHIVES := $(foreach a,model controller cli render agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
 TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl -lpcap -lxxhash -lsqlite3 -lsystemd -lssl -lcrypto -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.

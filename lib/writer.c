@@ -55,6 +55,12 @@ void writer_table_end(struct writer *writer)
     writer->columns = NULL;
 }
 
+void writer_document(struct writer *writer, const char *key, const char *text)
+{
+    assert(!writer->columns);
+    writer->form->document(writer->state, key, text);
+}
+
 void writer_keep(struct writer *writer)
 {
     writer->kept = true;

@@ -61,6 +61,7 @@ struct writer_form {
     void (*cell)(void *state, const struct column *column, const struct value *value,
                  bool first_of_row);
     void (*table_end)(void *state);
+    void (*document)(void *state, const char *key, const char *text);
     /* Writes everything and frees the state. 0 or −errno. */
     int (*end)(void *state, FILE *out);
     /* Frees the state without writing. */
@@ -81,6 +82,9 @@ void writer_field(struct writer *writer, const char *key, const char *heading, s
 void writer_table(struct writer *writer, const char *key, const struct column *columns);
 void writer_cell(struct writer *writer, struct value value);
 void writer_table_end(struct writer *writer);
+
+/* A text of many lines for another program, which stays as it is; in JSON one more value. */
+void writer_document(struct writer *writer, const char *key, const char *text);
 
 /* What was told so far is to be written also if the command fails. */
 void writer_keep(struct writer *writer);

@@ -104,6 +104,12 @@ static void table_end(void *opaque)
     state->rows = state->row = NULL;
 }
 
+static void document(void *opaque, const char *key, const char *text)
+{
+    struct json_state *state = opaque;
+    json_object_set_new(state->root, key, text_value(text));
+}
+
 static void drop(void *opaque)
 {
     struct json_state *state = opaque;
@@ -121,5 +127,5 @@ static int end(void *opaque, FILE *out)
 }
 
 const struct writer_form writer_form_json = {
-    "json", begin, field, table_begin, cell, table_end, end, drop,
+    "json", begin, field, table_begin, cell, table_end, document, end, drop,
 };

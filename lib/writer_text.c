@@ -13,6 +13,7 @@ struct text_state {
     struct libscols_table *fields; /* the open run of fields; NULL: none */
     struct libscols_table *rows;
     struct libscols_line *row;
+    char *document; /* comes first; NULL: none */
 };
 
 static void *some(void *pointer)
@@ -101,18 +102,29 @@ static void table_end(void *opaque)
     state->row = NULL;
 }
 
+static void document(void *opaque, const char *key, const char *text)
+{
+    struct text_state *state = opaque;
+    (void)key;
+    free(state->document);
+    state->document = some(strdup(text));
+}
+
 static void drop(void *opaque)
 {
     struct text_state *state = opaque;
     for (size_t i = 0; i < state->n; i++)
         scols_unref_table(state->tables[i]);
     free(state->tables);
+    free(state->document);
     free(state);
 }
 
 static int end(void *opaque, FILE *out)
 {
     struct text_state *state = opaque;
+    if (state->document)
+        fputs(state->document, out);
     for (size_t i = 0; i < state->n; i++) {
         scols_table_set_stream(state->tables[i], out);
         if (i)
@@ -127,5 +139,5 @@ static int end(void *opaque, FILE *out)
 }
 
 const struct writer_form writer_form_text = {
-    "text", begin, field, table_begin, cell, table_end, end, drop,
+    "text", begin, field, table_begin, cell, table_end, document, end, drop,
 };

@@ -2,6 +2,7 @@
 
 #include "controller/cli/keys.h"
 #include "controller/cli/lists.h"
+#include "controller/cli/render.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
 #include "lib/number.h"
@@ -431,6 +432,9 @@ const struct command cli_commands[] = {
     {"keys", "make NAMES --role ROLE",
      "also: keys list, revoke NAMES, rotate NAMES; w[1-9] is nine", 1, 2, "k", keys_check,
      run_keys},
+    {"render", "FORMAT FILE [--undo]",
+     "a switch's configuration as eos, nvue, openconfig or sonic-patch, from its description", 2, 2,
+     "u", render_check, run_render},
     {.name = NULL},
 };
 
@@ -464,4 +468,9 @@ int command_check(const struct command *command, const struct request *request, 
     if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))
         return err_set(err, EINVAL, "'%s' takes no --role, --out and --for", command->name);
     return command->check ? command->check(request, err) : 0;
+}
+
+bool command_alone(const struct command *command, const struct request *request)
+{
+    return command->run == run_render || (command->run == run_keys && keys_alone(request));
 }

@@ -52,3 +52,6 @@ int command_find(const char *name, const struct command **ret_command, struct er
 
 /* Whether the request fits the command. −EINVAL. */
 int command_check(const struct command *command, const struct request *request, struct err *err);
+
+/* Whether it needs no controller: `run` is given no client then. */
+bool command_alone(const struct command *command, const struct request *request);

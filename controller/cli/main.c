@@ -1,6 +1,5 @@
 /* duopolyctl: what the controller does, and what it should do. */
 #include "controller/cli/commands.h"
-#include "controller/cli/keys.h"
 #include "lib/conf_check.h"
 #include "lib/program.h"
 
@@ -40,7 +39,7 @@ static const struct argp_option options[] = {
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
     {"host", KEY_HOST, "NAME", 0, "of this host (stance)", 0},
     {"rack", KEY_RACK, "NAME", 0, "of the hosts of this rack (stance)", 0},
-    {"undo", KEY_UNDO, NULL, 0, "take it back (drain)", 0},
+    {"undo", KEY_UNDO, NULL, 0, "take it back (drain, render)", 0},
     {"role", KEY_ROLE, "ROLE", 0, "agent, scheduler, read-only, operator, admin (keys make)", 0},
     {"out", KEY_OUT, "FOLDER", 0, "where key files go (keys make, rotate)", 0},
     {"for", KEY_FOR, "TIME", 0, "the old key is good for so long, as 90s; 1 h (keys rotate)", 0},
@@ -156,7 +155,7 @@ static int command_run(const struct command *command, const struct arguments *ar
                        struct err *err)
 {
     struct client *client = NULL;
-    bool alone = command->run == run_keys && keys_alone(&arguments->request);
+    bool alone = command_alone(command, &arguments->request);
     int r = alone ? 0 : controller_reach(arguments, &client, err);
     if (r < 0)
         return r;
