@@ -5,27 +5,20 @@ static uint64_t least_of(const struct sorted_node *node)
     return node ? node->least : UINT64_MAX;
 }
 
-/* True when the subtree's least value changed. */
+/* True when the subtree's least value changed. WHY 0 apart: nothing is less, and most sets have no
+ * other value. Then no child has to be read, which nobody has touched for long. */
 static bool refresh(struct sorted_node *node)
 {
-    uint64_t least = node->value;
-    uint64_t left = least_of(RB_LEFT(node, entry)), right = least_of(RB_RIGHT(node, entry));
-    if (left < least)
-        least = left;
-    if (right < least)
-        least = right;
-    bool changed = least != node->least;
+    uint64_t least = node->value, before = node->least;
+    if (least) {
+        uint64_t left = least_of(RB_LEFT(node, entry)), right = least_of(RB_RIGHT(node, entry));
+        if (left < least)
+            least = left;
+        if (right < least)
+            least = right;
+    }
     node->least = least;
-    return changed;
-}
-
-int sorted_compare(struct sorted_key x, struct sorted_key y)
-{
-    if (x.a != y.a)
-        return x.a < y.a ? -1 : 1;
-    if (x.b != y.b)
-        return x.b < y.b ? -1 : 1;
-    return x.c < y.c ? -1 : x.c > y.c;
+    return least != before;
 }
 
 static int compare_nodes(const struct sorted_node *x, const struct sorted_node *y)
@@ -43,18 +36,30 @@ static void refresh_upwards(struct sorted_node *node)
         node = RB_PARENT(node, entry);
 }
 
+/* WHY not RB_INSERT: it refreshes the parent and what it rotates, not the whole path to the root;
+ * on the way down that costs nothing. */
 void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key,
                    uint64_t value)
 {
+    struct sorted_node **at = &RB_ROOT(&set->tree), *parent = NULL;
+    bool first = true;
+    while (*at) {
+        parent = *at;
+        if (value < parent->least)
+            parent->least = value;
+        bool before = sorted_compare(key, parent->key) < 0;
+        first = first && before;
+        at = before ? &RB_LEFT(parent, entry) : &RB_RIGHT(parent, entry);
+    }
+    *at = node;
+    RB_SET(node, parent, entry);
     node->key = key;
     node->value = node->least = value;
-    RB_INSERT(sorted_tree, &set->tree, node);
     node->in = true;
+    sorted_tree_RB_INSERT_COLOR(&set->tree, node);
+    if (first)
+        set->first = node;
     set->n++;
-    /* WHY: libbsd's insertion refreshes the parent and what it rotates, not the whole path to the
-     * root. */
-    for (struct sorted_node *up = node; up; up = RB_PARENT(up, entry))
-        refresh(up);
 }
 
 void sorted_remove(struct sorted *set, struct sorted_node *node)
@@ -65,6 +70,8 @@ void sorted_remove(struct sorted *set, struct sorted_node *node)
      * local refreshes suffice. */
     node->value = UINT64_MAX;
     refresh_upwards(node);
+    if (set->first == node)
+        set->first = sorted_next(node);
     RB_REMOVE(sorted_tree, &set->tree, node);
     node->in = false;
     set->n--;
@@ -82,14 +89,6 @@ void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_ke
     }
     sorted_remove(set, node);
     sorted_insert(set, node, key, value);
-}
-
-struct sorted_node *sorted_first(const struct sorted *set)
-{
-    struct sorted_node *node = RB_ROOT(&set->tree);
-    while (node && RB_LEFT(node, entry))
-        node = RB_LEFT(node, entry);
-    return node;
 }
 
 struct sorted_node *sorted_last(const struct sorted *set)
@@ -126,8 +125,14 @@ struct sorted_node *sorted_from(const struct sorted *set, struct sorted_key key)
 
 struct sorted_node *sorted_find(const struct sorted *set, struct sorted_key key)
 {
-    struct sorted_node *node = sorted_from(set, key);
-    return node && sorted_compare(node->key, key) == 0 ? node : NULL;
+    struct sorted_node *node = RB_ROOT(&set->tree);
+    while (node) {
+        int order = sorted_compare(key, node->key);
+        if (!order)
+            return node;
+        node = order < 0 ? RB_LEFT(node, entry) : RB_RIGHT(node, entry);
+    }
+    return NULL;
 }
 
 static struct sorted_node *first_below(struct sorted_node *node, uint64_t limit)

@@ -34,6 +34,7 @@ struct sorted_node {
 RB_HEAD(sorted_tree, sorted_node);
 struct sorted {
     struct sorted_tree tree;
+    struct sorted_node *first;
     size_t n;
 };
 
@@ -46,8 +47,11 @@ void sorted_remove(struct sorted *set, struct sorted_node *node);
 void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key,
                   uint64_t value);
 
-/* NULL when there is none. */
-struct sorted_node *sorted_first(const struct sorted *set);
+/* NULL when there is none. The first: O(1). */
+static inline struct sorted_node *sorted_first(const struct sorted *set)
+{
+    return set->first;
+}
 struct sorted_node *sorted_last(const struct sorted *set);
 struct sorted_node *sorted_next(const struct sorted_node *node);
 struct sorted_node *sorted_previous(const struct sorted_node *node);
@@ -62,4 +66,11 @@ struct sorted_node *sorted_next_below(const struct sorted_node *node, uint64_t l
 uint64_t sorted_least(const struct sorted *set);
 
 /* < 0, 0, > 0. */
-int sorted_compare(struct sorted_key a, struct sorted_key b);
+static inline int sorted_compare(struct sorted_key x, struct sorted_key y)
+{
+    if (x.a != y.a)
+        return x.a < y.a ? -1 : 1;
+    if (x.b != y.b)
+        return x.b < y.b ? -1 : 1;
+    return x.c < y.c ? -1 : x.c > y.c;
+}
