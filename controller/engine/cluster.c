@@ -70,8 +70,9 @@ static void fit_place(struct shape *shape, struct fit *fit)
 
 void host_shape_update(struct shape *shape, struct host_shape *host_shape)
 {
-    const struct sorted_node *first = sorted_first(&host_shape->waiting);
-    if (!first || !host_shape->fitting) {
+    const struct sorted_node *first =
+        host_shape->fitting ? sorted_first(&host_shape->waiting) : NULL;
+    if (!first) {
         sorted_remove(&shape->local_hosts, &host_shape->local_host);
         return;
     }

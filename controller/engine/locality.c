@@ -50,7 +50,7 @@ uint64_t locality_placed(const struct engine *engine, const struct job *job,
     uint64_t here = node ? container_of(node, struct output_host, by_host)->outputs : 0;
     const struct attempt *attempt;
     TAILQ_FOREACH (attempt, &host->attempts, on_host)
-        here += attempt->task && attempt->task->stage->job == job;
+        here += attempt->task && attempt->job_number == job->number;
     return here;
 }
 

@@ -21,9 +21,10 @@ enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 struct attempt {
     uint64_t number;
     uint64_t job_number;
-    uint32_t stage_index, task_index;
-    struct task *task; /* NULL: orphan */
+    struct task *task;            /* NULL: orphan */
+    TAILQ_ENTRY(attempt) on_host; /* beside what is looked for there */
     struct host *host;
+    uint32_t stage_index, task_index;
     uint32_t unit;
     enum attempt_state state;
     struct resources resources;
@@ -35,10 +36,10 @@ struct attempt {
     bool receiving, stopping;
     enum reason reason; /* of its start, for explain */
     int64_t left, right;
-    void *kept[QUESTIONS];                  /* by policies: policy.h */
-    struct sorted_node by_number;           /* engine->attempts */
-    struct sorted_node by_size[ORDERS];     /* host->receiving, while it receives */
-    TAILQ_ENTRY(attempt) on_host, of_stage; /* of_stage only with a task */
+    void *kept[QUESTIONS];              /* by policies: policy.h */
+    struct sorted_node by_number;       /* engine->attempts */
+    struct sorted_node by_size[ORDERS]; /* host->receiving, while it receives */
+    TAILQ_ENTRY(attempt) of_stage;      /* only with a task */
     struct attempt *next_of_task;
     struct host *block_of; /* whose block_readers it stands in; NULL: none */
     TAILQ_ENTRY(attempt) of_block;
