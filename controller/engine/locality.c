@@ -12,6 +12,8 @@
 enum { PLACED_AT = 40, CANDIDATES_AT = 32, PLACED_MOST = (1 << 24) - 1 };
 /* What work on the index costs, in looks at a task. */
 enum { PLACING = 8, TELLING = 3 };
+/* What following a moved local costs, in looks at one that may be out of place. */
+enum { FOLLOWING = 2 };
 _Static_assert(ENGINE_REPLICAS_MAX < 1 << (PLACED_AT - CANDIDATES_AT),
                "candidates need their bits");
 
@@ -461,8 +463,8 @@ void locality_reorder(struct bucket *bucket)
     struct shape *shape = bucket->shape;
     if (bucket->moved || !bucket->locals.n)
         return;
-    bucket->moved = true;
-    shape->moved_locals += bucket->locals.n;
+    bucket->moved = bucket->locals.n;
+    shape->moved_locals += bucket->moved;
     TAILQ_INSERT_TAIL(&shape->moved, bucket, of_moved);
 }
 
@@ -470,17 +472,19 @@ void locality_forget(struct bucket *bucket)
 {
     if (bucket->moved)
         TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
-    bucket->moved = false;
+    bucket->shape->moved_locals -= bucket->moved;
+    bucket->moved = 0;
 }
 
-static void follow_moves(struct engine *engine, struct shape *shape)
+/* Those whose following costs at most so many looks. */
+static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *most)
 {
     struct bucket *bucket;
-    while ((bucket = TAILQ_FIRST(&shape->moved))) {
+    while ((bucket = TAILQ_FIRST(&shape->moved)) && *most / FOLLOWING >= bucket->moved) {
+        *most -= FOLLOWING * bucket->moved;
         locality_forget(bucket);
         place_all_waiting(engine, bucket);
     }
-    shape->moved_locals = 0;
 }
 
 static bool waiting_are_fewer(const struct shape *shape)
@@ -497,7 +501,7 @@ static struct bucket *bucket_of(struct sorted_node *waiting)
     return waiting ? container_of(waiting, struct local_maps, waiting)->bucket : NULL;
 }
 
-static struct bucket *first_waiting(struct engine *engine, const struct shape *shape)
+static struct bucket *first_waiting(struct engine *engine, struct shape *shape)
 {
     struct bucket *best = NULL;
     for (struct sorted_node *host = sorted_first(&shape->local_hosts); host;
@@ -507,6 +511,7 @@ static struct bucket *first_waiting(struct engine *engine, const struct shape *s
              node = sorted_next(node)) {
             struct bucket *bucket = bucket_of(node);
             engine->counters.visits++;
+            shape->looked++;
             if (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0)
                 best = bucket;
         }
@@ -533,8 +538,7 @@ static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
 
 /* Asks the jobs in their order: nearly always one of the first has a map there. False: given up,
  * since that took as long as other ways may take. */
-static bool first_in_turn(struct engine *engine, const struct shape *shape,
-                          struct bucket **ret_bucket)
+static bool first_in_turn(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
 {
     uint64_t looks = 0, most = shape->moved_locals / 4;
     struct sorted_node *node = sorted_first(&shape->maps);
@@ -546,17 +550,20 @@ static bool first_in_turn(struct engine *engine, const struct shape *shape,
         node = sorted_next(node);
     }
     engine->counters.visits += looks;
+    shape->looked += looks;
     return *ret_bucket || !node;
 }
 
 struct bucket *locality_first(struct engine *engine, struct shape *shape)
 {
+    uint64_t all = UINT64_MAX;
     struct bucket *first;
+    follow_moves(engine, shape, &shape->looked);
     if (!TAILQ_EMPTY(&shape->moved) && first_in_turn(engine, shape, &first))
         return first;
     if (!TAILQ_EMPTY(&shape->moved) && waiting_are_fewer(shape))
         return first_waiting(engine, shape);
-    follow_moves(engine, shape);
+    follow_moves(engine, shape, &all);
     struct sorted_node *host = sorted_first(&shape->local_hosts);
     return host ? bucket_of(
                       sorted_first(&container_of(host, struct host_shape, local_host)->waiting))

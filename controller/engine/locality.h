@@ -60,7 +60,8 @@ void locality_reorder(struct bucket *bucket);
 void locality_forget(struct bucket *bucket);
 /* The first job by turn with a ready map of this shape next to whose block there is room, as its
  * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
- * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer. WHY
+ * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer; and
+ * who moved first follows as soon as so many looks as that costs were spent without it. WHY
  * no index does better: under a turn that follows running tasks each start and end moves a job on
  * all its hosts, and each slot that is freed concerns all jobs that wait there. */
 struct bucket *locality_first(struct engine *engine, struct shape *shape);

@@ -143,7 +143,7 @@ struct bucket {
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
     struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
     struct sorted locals, pairs;          /* index */
-    bool moved;                           /* index: in shape->moved */
+    uint64_t moved; /* index: so many locals of shape->moved_locals; 0: not in shape->moved */
     TAILQ_ENTRY(bucket) of_moved;
     bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
@@ -270,7 +270,8 @@ struct shape {
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
     TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
-    uint64_t moved_locals;      /* at most so many */
+    uint64_t moved_locals;      /* so many, when they moved */
+    uint64_t looked;            /* at locals because of them, and not paid for by following them */
     struct sorted unheld,
         overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
 };
