@@ -81,7 +81,7 @@ static enum rule rule_of(struct model *m, const struct m_job *j, struct found *f
     f->foreign = m->host[f->host].foreign;
     if (own)
         return OWN;
-    if (f->earlier && !(f->earlier == 1 && free > r + 1))
+    if (f->earlier && !(f->earlier == 1 && free > r + 1 && slots - free < 4))
         return EARLIER;
     if (f->task->bytes > link_bytes(m, 15000) && !(longs < slots - r))
         return KEPT;

@@ -9,7 +9,8 @@
  * shuffle one link moves in SMALL_MS, and each of whose blocks in a tenth of that, does not wait.
  * - Reduces: a stage's largest ready one, on a host with a free slot where
  *   own: no task of its job receives;
- *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free;
+ *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free and
+ *   fewer than FEW taken;
  *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run.
  *   Of those hosts: fewest receivers of earlier jobs, least traffic of others on the downlink (in
  *   quarters of its rate), most outputs of its own job, fewest receivers, fewest tasks, lowest
@@ -44,7 +45,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10 };
+enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10, FEW = 4 };
 enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
 
 struct joint_engine {
@@ -162,7 +163,8 @@ static enum rule closed_by(const struct asking *a, struct host *host, struct off
     a->engine->counters.visits++;
     if (count_receivers(a, ret_offer))
         return OWN;
-    if (ret_offer->earlier > (free > reserve + 1 ? 1u : 0u))
+    bool tolerates_one = free > reserve + 1 && slots - free < FEW;
+    if (ret_offer->earlier > (tolerates_one ? 1u : 0u))
         return EARLIER;
     if (a->length == LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
         return KEPT;
