@@ -82,6 +82,11 @@ static int auto_plan(struct qdisc *qdisc, const char *port, const struct port *w
     return r;
 }
 
+static void auto_say(const struct qdisc_plan *plan, uint32_t step, char *text, size_t size)
+{
+    plan->by->say(plan, step, text, size);
+}
+
 static int auto_apply(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                       struct err *err)
 {
@@ -111,6 +116,7 @@ const struct qdisc_driver qdisc_auto = {
     .look_away = kernel_look_away,
     .record = kernel_record,
     .plan = auto_plan,
+    .say = auto_say,
     .apply = auto_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,

@@ -20,6 +20,7 @@
 
 struct bands_plan {
     struct qdisc_plan plan; /* first: the others know this part */
+    const struct bands_kind *kind;
     bool rebuild, hold, bands;
     uint32_t leaves; /* bit i: of queue i */
     struct port want;
@@ -121,6 +122,7 @@ int bands_plan(const struct bands_kind *kind, struct qdisc *qdisc, const char *p
         return err_sys(err, ENOMEM, "queues");
     const struct raw_qdisc *root = raw_root(&list);
     plan->want = *want;
+    plan->kind = kind;
     if (root) {
         snprintf(plan->plan.kind, sizeof(plan->plan.kind), "%s", root->kind);
         plan->plan.root = kernel_is_ours(root) ? QDISC_OURS : QDISC_FOREIGN;
@@ -128,6 +130,32 @@ int bands_plan(const struct bands_kind *kind, struct qdisc *qdisc, const char *p
     compare(kind, &list, plan);
     *ret_plan = &plan->plan;
     return 0;
+}
+
+/* In the order of put_all. */
+void bands_say(const struct qdisc_plan *all, uint32_t step, char *text, size_t size)
+{
+    const struct bands_plan *plan = (const struct bands_plan *)all;
+    uint32_t leaves = plan->leaves;
+    if (plan->hold && step == 0) {
+        snprintf(text, size, "qdisc tbf %x:, rate %llu B/s", KERNEL_HOLD,
+                 (unsigned long long)(plan->want.link_bps / 8));
+        return;
+    }
+    step -= plan->hold;
+    if (plan->bands && step == 0) {
+        snprintf(text, size, "qdisc %s %x:%s%s", plan->kind->name, QDISC_MAJOR,
+                 all->kind[0] ? ", in the place of " : "", all->kind);
+        return;
+    }
+    for (step -= plan->bands; step; step--)
+        leaves &= leaves - 1;
+    uint32_t queue = (uint32_t)__builtin_ctz(leaves);
+    struct leaf leaf = leaf_of(&plan->want, &plan->want.queues[queue]);
+    char words[64];
+    leaf_say(&leaf, words, sizeof(words));
+    snprintf(text, size, "qdisc of class %x:%x, a %s", QDISC_MAJOR,
+             class_of(&plan->want, queue) & 0xffff, words);
 }
 
 static int put_all(const struct bands_kind *kind, struct qdisc *qdisc, int ifindex,

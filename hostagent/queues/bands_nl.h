@@ -22,6 +22,7 @@ extern const struct bands_kind bands_prio, bands_ets;
 
 int bands_plan(const struct bands_kind *kind, struct qdisc *qdisc, const char *port,
                const struct port *want, struct qdisc_plan **ret_plan, struct err *err);
+void bands_say(const struct qdisc_plan *plan, uint32_t step, char *text, size_t size);
 int bands_apply(const struct bands_kind *kind, struct qdisc *qdisc, const char *port,
                 const struct qdisc_plan *plan, struct err *err);
 

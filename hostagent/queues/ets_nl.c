@@ -85,6 +85,7 @@ const struct qdisc_driver qdisc_ets = {
     .look_away = kernel_look_away,
     .record = kernel_record,
     .plan = ets_plan,
+    .say = bands_say,
     .apply = ets_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,

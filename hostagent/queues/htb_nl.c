@@ -196,22 +196,23 @@ static void htb_say(const struct qdisc_plan *plan, uint32_t i, char *text, size_
 {
     const struct htb_step *step = &((const struct htb_plan *)plan)->steps[i];
     const struct htb_class *class = &step->class;
+    char leaf[64];
     switch (step->kind) {
     case HTB_STEP_ROOT:
-        snprintf(text, size, "qdisc htb %x:, default class %x:%x%s%s", HTB_MAJOR, HTB_MAJOR,
+        snprintf(text, size, "qdisc htb %x:, default class %x:%x%s%s", QDISC_MAJOR, QDISC_MAJOR,
                  step->default_minor, plan->kind[0] ? ", in the place of " : "", plan->kind);
         return;
     case HTB_STEP_CLASS:
-        snprintf(text, size, "class %x:%x, prio %u, rate %llu and ceil %llu B/s", HTB_MAJOR,
+        snprintf(text, size, "class %x:%x, prio %u, rate %llu and ceil %llu B/s", QDISC_MAJOR,
                  class->minor, class->prio, (unsigned long long)class->rate_bytes_s,
                  (unsigned long long)class->ceil_bytes_s);
         return;
     case HTB_STEP_LEAF:
-        snprintf(text, size, "qdisc pfifo of class %x:%x, %u packets", HTB_MAJOR, class->minor,
-                 class->limit_packets);
+        leaf_say(&class->leaf, leaf, sizeof(leaf));
+        snprintf(text, size, "qdisc of class %x:%x, a %s", QDISC_MAJOR, class->minor, leaf);
         return;
     case HTB_STEP_CLASS_DELETE:
-        snprintf(text, size, "class %x:%x goes", HTB_MAJOR, class->minor);
+        snprintf(text, size, "class %x:%x goes", QDISC_MAJOR, class->minor);
         return;
     }
 }

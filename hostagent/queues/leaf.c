@@ -1,6 +1,7 @@
 #include "hostagent/queues/leaf.h"
 
 #include <linux/pkt_sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ETHERNET_BYTES 14
@@ -21,6 +22,14 @@ struct leaf leaf_of(const struct port *port, const struct port_queue *queue)
         return (struct leaf){.limit = queue->packets};
     return (struct leaf){.limit = at_most(bytes > millisecond ? bytes : millisecond),
                          .mark_bytes = at_most(queue->ecn_packets * frame)};
+}
+
+void leaf_say(const struct leaf *leaf, char *text, size_t size)
+{
+    if (leaf->mark_bytes)
+        snprintf(text, size, "red of %u bytes, marks above %u", leaf->limit, leaf->mark_bytes);
+    else
+        snprintf(text, size, "pfifo of %u packets", leaf->limit);
 }
 
 bool leaf_equal(const struct leaf *a, const struct leaf *b)

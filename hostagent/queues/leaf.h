@@ -9,6 +9,8 @@
 
 #include "lib/port/port.h"
 
+#include <stddef.h>
+
 #define LEAF_STAB 256 /* bytes of a red's table of idle times */
 
 struct leaf {
@@ -17,6 +19,8 @@ struct leaf {
 };
 
 struct leaf leaf_of(const struct port *port, const struct port_queue *queue);
+/* In words: "pfifo of 100 packets". */
+void leaf_say(const struct leaf *leaf, char *text, size_t size);
 bool leaf_equal(const struct leaf *a, const struct leaf *b);
 
 /* What the kernel is told of a red, and what it tells (linux/pkt_sched.h). */

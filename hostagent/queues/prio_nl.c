@@ -55,6 +55,7 @@ const struct qdisc_driver qdisc_prio = {
     .look_away = kernel_look_away,
     .record = kernel_record,
     .plan = prio_plan,
+    .say = bands_say,
     .apply = prio_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,
