@@ -254,6 +254,15 @@ $(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model co
 bench-store: $(BUILD)/bench-store $(BUILD)/duopolyd ## what the store costs on this disk: a small job's answer, completions a second, a start with 10⁶ tasks, beside their bars
 	@folder=$$(mktemp -d $$(realpath $(BUILD))/bench-store-XXXXXX) && $(BUILD)/bench-store $(BUILD)/duopolyd $$folder; status=$$?; rm -rf $$folder; exit $$status
 
+# A part is tests/bench/switches_NAME_main.c.
+BENCH_SWITCHES := $(patsubst tests/bench/switches_%_main.c,$(BUILD)/bench-switches-%,$(wildcard tests/bench/switches_*_main.c))
+$(BUILD)/bench-switches-%: $(BUILD)/obj/tests/bench/switches_%_main.o $(foreach a,agent lib proto,$(call archive,$(a)))
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka $(AGENT_LIBS)
+
+.PHONY: bench-switches
+bench-switches: $(BENCH_SWITCHES) ## what switch drivers take for a whole switch, after reloads and kills, beside their bars, misses marked (PARTS= names some)
+	@exec tests/bench/switches $(BUILD) $(PARTS)
+
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, format, one owner per symbol, hardened programs
 	tests/lint/includes

@@ -1,0 +1,162 @@
+"""The agent in role switch on a SONiC's CONFIG_DB (a real Redis): written at start, right again after a reload or yielded as configured,
+and taken back after SIGKILL."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from nets import BUILD, wait_for
+
+REDIS = "/usr/bin/redis-check-rdb"  # of redis-tools: the server, when it is called so
+pytestmark = pytest.mark.skipif(not os.path.exists(REDIS), reason="there is no redis-tools")
+PORTS = ["Ethernet%d" % (4 * i) for i in range(64)]
+
+
+def fixture():
+    """64 ports with PFC; rows for single queues, ranges and lists; maps of the site's own."""
+    db = {"DEVICE_METADATA|localhost": {"hwsku": "Force10-S6000"},
+          "SCHEDULER|scheduler.0": {"type": "DWRR", "weight": "14"}, "SCHEDULER|scheduler.1": {"type": "DWRR", "weight": "15"},
+          "WRED_PROFILE|AZURE_LOSSLESS": {"ecn": "ecn_all", "green_min_threshold": "1048576", "green_max_threshold": "2097152"},
+          "DSCP_TO_TC_MAP|SITE": {str(dscp): {26: "3", 34: "4", 46: "5"}.get(dscp, "1") for dscp in range(64)},
+          "TC_TO_QUEUE_MAP|SITE": {str(tc): str(tc) for tc in range(8)}}
+    for i, port in enumerate(PORTS):
+        db["PORT|" + port] = {"speed": "100000", "mtu": "9100", "lanes": str(i)}
+        db["PORT_QOS_MAP|" + port] = {"dscp_to_tc_map": "SITE", "tc_to_queue_map": "SITE", "pfc_enable": "3,4"}
+        for queues in (["0", "1", "2", "3", "4"], ["0-2", "3-4"], ["2-4"])[i % 3]:
+            lossless = {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
+            db["QUEUE|%s|%s" % (port, queues)] = lossless if queues in ("3", "4", "3-4") else {"scheduler": "scheduler.0"}
+    db["QUEUE|%s,%s|5-6" % (PORTS[0], PORTS[1])] = {"scheduler": "scheduler.0"}
+    return db
+
+
+class Switch:
+    def __init__(self, folder):
+        self.folder, self.socket = folder, os.path.join(folder, "redis.sock")
+        self.processes = []
+        self.redis = self.start([REDIS.replace("redis-check-rdb", "redis-server"), "--port", "0", "--unixsocket", self.socket, "--save", "",
+                                 "--notify-keyspace-events", "AKE", "--dir", folder], executable=REDIS)
+        wait_for("Redis", lambda: self.do("PING") == "PONG")
+        self.load(fixture())
+        self.before = self.snapshot()
+
+    def start(self, argv, **more):
+        self.processes.append(subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.folder, "log"), "a"), **more))
+        return self.processes[-1]
+
+    def do(self, *words, **more):
+        return subprocess.run(["redis-cli", "-s", self.socket, "-n", "4", *words], capture_output=True, text=True, **more).stdout.strip()
+
+    def load(self, db):
+        self.do(input="".join("HSET %s %s\n" % (key, " ".join("%s %s" % field for field in row.items())) for key, row in db.items()))
+
+    def snapshot(self):
+        keys = sorted(key for key in self.do("KEYS", "*").split("\n") if key)
+        rows = self.do("--json", input="".join("HGETALL %s\n" % key for key in keys)).split("\n")
+        return {key: json.loads(row) for key, row in zip(keys, rows)}
+
+    def agent(self, *options, **settings):
+        path = os.path.join(self.folder, "agent.yaml")
+        with open(path, "w") as out:
+            json.dump({"name": "leaf1", "role": "switch", "controller": "tcp://127.0.0.1:7", "state": os.path.join(self.folder, "state"),
+                       "switch": {"driver": "sonic", "at": "unix:" + self.socket}, "link": {"rate": "100 Gbps"}, "queues": settings}, out)
+        return [os.path.join(BUILD, "duopoly-agent"), "--config", path, *options]
+
+    def begin(self, **settings):
+        agent = self.start(self.agent("--replace", **settings))
+        wait_for("our queues", self.is_ours)
+        return agent
+
+    def is_ours(self):
+        rows = [self.do("HGET", "QUEUE|%s|7" % port, "scheduler") for port in (PORTS[0], PORTS[-1])]
+        return all(row.startswith("duopoly-") for row in rows)
+
+    def restore(self):
+        said = subprocess.run(self.agent("--restore"), capture_output=True, text=True)
+        assert said.returncode == 0, said.stderr
+
+    def log(self):
+        with open(os.path.join(self.folder, "log")) as said:
+            return said.read()
+
+    def end(self):
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def switch(tmp_path):
+    made = Switch(str(tmp_path))
+    try:
+        yield made
+    finally:
+        made.end()
+        shutil.rmtree(made.folder, ignore_errors=True)
+
+
+def test_it_is_written_and_taken_back(switch):
+    agent = switch.begin()
+    ours = switch.snapshot()
+    for key, row in switch.before.items():
+        if not key.startswith(("QUEUE|", "PORT_QOS_MAP|")):
+            assert ours[key] == row, key
+    for port in PORTS:
+        maps = ours["PORT_QOS_MAP|" + port]
+        dscp, queues = ours["DSCP_TO_TC_MAP|" + maps["dscp_to_tc_map"]], ours["TC_TO_QUEUE_MAP|" + maps["tc_to_queue_map"]]
+        assert maps["pfc_enable"] == "3,4" and len(dscp) == 64
+        assert [queues[dscp[str(point)]] for point in (3, 48, 26, 34)] == ["7", "7", "3", "4"]
+        assert ours["SCHEDULER|" + ours["QUEUE|%s|7" % port]["scheduler"]] == {"type": "STRICT"}
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(30) == 0
+    assert switch.snapshot() == switch.before
+
+
+def test_without_replace_nothing_is_changed(switch):
+    said = subprocess.run(switch.agent(), capture_output=True, text=True, timeout=60)
+    assert said.returncode == 1 and "somebody's" in said.stderr
+    assert switch.snapshot() == switch.before
+
+
+def test_a_kill_leaves_what_restore_takes_back(switch):
+    for _ in range(3):
+        agent = switch.begin()
+        agent.kill()
+        agent.wait()
+        switch.restore()
+        assert switch.snapshot() == switch.before
+
+
+def test_after_a_reload_it_is_right(switch):
+    switch.begin(on_change="repair")
+    ours = switch.snapshot()
+    for _ in range(2):
+        switch.do("FLUSHDB")
+        switch.load(fixture())
+        wait_for("ours again", lambda: switch.snapshot() == ours)
+    assert "left as it is" not in switch.log()
+
+
+def test_a_reload_is_yielded_to_where_that_is_configured(switch):
+    agent = switch.begin(on_change="yield")
+    switch.do("FLUSHDB")
+    switch.load(fixture())
+    wait_for("the agent's word", lambda: "left as it is" in switch.log())
+    assert switch.snapshot() == switch.before
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(30) == 0
+    assert switch.snapshot() == switch.before
+
+
+def test_redis_comes_back(switch):
+    switch.begin()
+    ours = switch.snapshot()
+    switch.redis.kill()
+    switch.redis.wait()
+    switch.redis = switch.start(switch.redis.args, executable=REDIS)
+    wait_for("Redis", lambda: switch.do("PING") == "PONG")
+    switch.load(fixture())
+    wait_for("ours again", lambda: switch.snapshot() == ours)
