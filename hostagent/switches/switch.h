@@ -57,7 +57,7 @@ struct switch_config {
     const char *state_dir; /* exists */
     struct port_wish wish; /* of every port */
     uint8_t dscp_of_level[PORT_LEVELS];
-    bool nudge;   /* see struct qdisc_site */
+    bool nudge;            /* see struct qdisc_site */
     uint16_t control_port; /* of the controllers, 0: none. What is CS6 to or from it is control */
     bool replace;          /* somebody's queues may make room, until we leave */
     /* Of `linux` only: */
