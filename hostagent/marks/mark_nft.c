@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,16 +58,44 @@ static void nft_driver_close(struct mark *mark)
     free(mark);
 }
 
-static int nft_driver_open(const struct mark_config *config, struct mark **ret_mark,
-                           struct err *err)
+static struct mark *new_mark(const struct mark_config *config, struct err *err)
 {
     struct mark *mark = calloc(1, sizeof(*mark));
-    if (!mark)
-        return err_sys(err, ENOMEM, "marks");
+    if (!mark) {
+        err_sys(err, ENOMEM, "marks");
+        return NULL;
+    }
     mark->config = config;
     mark->wish.config = config;
     mark->wish.reach = config->reach;
     mark->wish.cgroup_level = config->is_switch ? 0 : cgroup_level(config->cgroup) + 1;
+    return mark;
+}
+
+static int nft_driver_plan(const struct mark_config *config, struct changes *changes,
+                           struct err *err)
+{
+    struct mark *mark = new_mark(config, err);
+    if (!mark)
+        return -ENOMEM;
+    changes_need(changes, CAP_NET_ADMIN, "CAP_NET_ADMIN", "change tables of nftables");
+    int r = nft_open(&mark->nft, err);
+    if (r >= 0)
+        r = mark_nft_find_name(mark, err);
+    if (r >= 0)
+        r = mark_nft_take_over(mark, err);
+    if (r >= 0)
+        r = mark_nft_plan(mark, changes, err);
+    nft_driver_close(mark);
+    return r < 0 ? r : 0;
+}
+
+static int nft_driver_open(const struct mark_config *config, struct mark **ret_mark,
+                           struct err *err)
+{
+    struct mark *mark = new_mark(config, err);
+    if (!mark)
+        return -ENOMEM;
     int r = nft_open(&mark->nft, err);
     if (r >= 0)
         r = mark_nft_name_tables(mark, err);
@@ -299,6 +328,7 @@ const struct mark_driver mark_nftables = {
     .open = nft_driver_open,
     .close = nft_driver_close,
     .remove = nft_driver_remove,
+    .plan = nft_driver_plan,
     .reach_set = nft_driver_reach_set,
     .compare = nft_driver_compare,
     .cgroup_made = nft_driver_cgroup_made,

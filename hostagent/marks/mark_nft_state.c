@@ -195,14 +195,21 @@ static void add_tables(struct mark *mark, const bool *stands,
         nft_counter_add(mark->nft, mark_nft_state(mark), &remains->counters[i]);
 }
 
-static int write_over(struct mark *mark, const bool *stands, const struct mark_nft_remains *remains,
-                      bool anyway, struct err *err)
+/* Begins the transaction that makes them; what the rules come to. */
+static uint64_t begin_tables(struct mark *mark, const bool *stands,
+                             const struct mark_nft_remains *remains)
 {
     nft_begin(mark->nft);
     add_tables(mark, stands, remains);
     nft_shape(mark->nft);
     mark_nft_rules(mark->nft, &mark->wish);
-    uint64_t shape = nft_shape(mark->nft);
+    return nft_shape(mark->nft);
+}
+
+static int write_over(struct mark *mark, const bool *stands, const struct mark_nft_remains *remains,
+                      bool anyway, struct err *err)
+{
+    uint64_t shape = begin_tables(mark, stands, remains);
     if (!anyway && stands[0] && stand_as_noted(mark, shape)) {
         nft_abort(mark->nft);
         return 0;
@@ -215,18 +222,41 @@ static int write_over(struct mark *mark, const bool *stands, const struct mark_n
     return r < 0 ? r : write_note(mark, err);
 }
 
-/* Tables, rules and state as they should be, in the place of what stands; unless `anyway` it stays
- * where an agent before us has made the very same. */
-int mark_nft_write(struct mark *mark, bool anyway, struct err *err)
+static int look(struct mark *mark, bool stands[MARK_NFT_FAMILIES], struct err *err)
 {
-    struct mark_nft_remains remains = {0};
-    bool stands[MARK_NFT_FAMILIES] = {false};
     int r = 0;
     for (uint32_t i = 0; r >= 0 && i < mark->wish.tables_n; i++) {
         r = nft_table_stands(mark->nft, &mark->wish.tables[i], err);
         stands[i] = r == 1;
     }
     mark->wish.single = mark->singles != NULL;
+    return r;
+}
+
+int mark_nft_plan(struct mark *mark, struct changes *changes, struct err *err)
+{
+    struct mark_nft_remains remains = {0};
+    bool stands[MARK_NFT_FAMILIES] = {false}, same = false;
+    int r = look(mark, stands, err);
+    if (r >= 0)
+        r = read_remains(mark, stands[0], &remains, err);
+    if (r >= 0)
+        same = stand_as_noted(mark, begin_tables(mark, stands, &remains)) && stands[0];
+    nft_abort(mark->nft);
+    mark_nft_remains_done(&remains);
+    for (uint32_t i = 0; r >= 0 && !same && i < mark->wish.tables_n; i++)
+        r = changes_tell(changes, stands[i] ? CHANGE_CHANGE : CHANGE_ADD, "table",
+                         mark->wish.tables[i].name, err, "rules and sets of nftables that mark");
+    return r;
+}
+
+/* Tables, rules and state as they should be, in the place of what stands; unless `anyway` it stays
+ * where an agent before us has made the very same. */
+int mark_nft_write(struct mark *mark, bool anyway, struct err *err)
+{
+    struct mark_nft_remains remains = {0};
+    bool stands[MARK_NFT_FAMILIES] = {false};
+    int r = look(mark, stands, err);
     if (r >= 0)
         r = read_remains(mark, stands[0], &remains, err);
     if (r >= 0)
@@ -295,8 +325,7 @@ bool mark_nft_read_note(const struct mark_config *config, char name[NFT_NAME], u
                   &ret_prints[1]) == 4;
 }
 
-/* Our tables' name: as the note has it, or a new one, which is noted before there are tables. */
-int mark_nft_name_tables(struct mark *mark, struct err *err)
+int mark_nft_find_name(struct mark *mark, struct err *err)
 {
     const struct mark_config *config = mark->config;
     char name[NFT_NAME];
@@ -314,5 +343,11 @@ int mark_nft_name_tables(struct mark *mark, struct err *err)
                            "end the agent that made it with its --restore, or delete it",
                            name);
     }
-    return noted ? 0 : write_note(mark, err);
+    return noted;
+}
+
+int mark_nft_name_tables(struct mark *mark, struct err *err)
+{
+    int r = mark_nft_find_name(mark, err);
+    return r ? (r < 0 ? r : 0) : write_note(mark, err);
 }

@@ -4,6 +4,7 @@
  * The kernel's tables have all of it, too; who repairs or changes them needs it here. */
 #pragma once
 
+#include "hostagent/changes.h"
 #include "hostagent/files.h"
 #include "hostagent/marks/mark_nft.h"
 
@@ -67,11 +68,16 @@ uint64_t mark_nft_lease_left(const struct mark *mark);
 void mark_nft_note(const struct mark_config *config, char path[FILES_PATH]);
 bool mark_nft_read_note(const struct mark_config *config, char name[NFT_NAME], uint64_t *ret_shape,
                         uint64_t ret_prints[MARK_NFT_FAMILIES]);
-/* As the note has it, or a new one. −EEXIST: somebody else's table has it. */
+/* Our tables' name: 1 as the note has it, 0 a new one. −EEXIST: somebody else's table has it. */
+int mark_nft_find_name(struct mark *mark, struct err *err);
+/* That, noted before there are tables; 0. */
 int mark_nft_name_tables(struct mark *mark, struct err *err);
 
 /* What an agent before us left, if the table stands. */
 int mark_nft_take_over(struct mark *mark, struct err *err);
+
+/* What mark_nft_write would make or change, told; nothing is. */
+int mark_nft_plan(struct mark *mark, struct changes *changes, struct err *err);
 
 /* Tables, rules and state as they should be, in the place of what stands; unless `anyway` it stays
  * where an agent before us has made the very same. */

@@ -49,7 +49,7 @@ static void hold_to_contract(const struct mark_driver *driver)
 {
     struct mark_config config = config_of(1024);
     uint32_t before = changes_of(driver, &config);
-    assert_int_equal(before > 0, driver == &mark_ebpf);
+    assert_int_equal(before > 0, driver != &mark_recorder);
     struct mark *mark = NULL;
     struct err err = {0};
     uint64_t bytes = 77;

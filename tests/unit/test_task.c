@@ -38,7 +38,7 @@ static void test_its_part_of_the_agent_s_configuration(void **state)
     assert_int_equal(settings.uid, 65534);
     const struct command *reduce = command_named(settings.commands, settings.commands_n, "reduce");
     assert_string_equal(reduce->words[0], "/usr/lib/duopoly/replay-reduce");
-    assert_int_equal(reduce->words_n, 1);
+    assert_int_equal(reduce->words_n, 3);
     assert_null(command_named(settings.commands, settings.commands_n, "sh"));
     assert_int_equal(read_text("name: x\ntasks: {cgroup: y, user: daemon}\n", &settings, &err), 0);
     assert_int_equal(settings.commands_n, 0);
