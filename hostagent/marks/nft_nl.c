@@ -23,6 +23,7 @@
 #include "hostagent/marks/nft_build.h"
 
 #define PAGE      65536
+#define RULE      4096 /* bytes of its message, at most */
 #define SEND_MOST (64 << 20)
 #define TRIES     5
 #define REQUEST   1024
@@ -72,10 +73,12 @@ void nft_begin(struct nft *nft)
     }
 }
 
+/* WHY zeros: libmnl leaves what pads attributes as it was, and the bytes of rules are their shape. */
 struct nlmsghdr *nft_message(struct nft *nft, uint16_t type, uint32_t family, uint16_t flags)
 {
-    return nftnl_nlmsg_build_hdr(nftnl_batch_buffer(nft->batch), type, (uint16_t)family, flags,
-                                 nft->sequence++);
+    void *buffer = nftnl_batch_buffer(nft->batch);
+    memset(buffer, 0, RULE);
+    return nftnl_nlmsg_build_hdr(buffer, type, (uint16_t)family, flags, nft->sequence++);
 }
 
 static uint64_t mixed(uint64_t sum, uint64_t value)
