@@ -100,10 +100,24 @@ static const struct conf_field unit_fields[] = {
 static const struct conf_section unit_section = {unit_fields, sizeof(struct settings_unit), NULL};
 static const struct conf_field unit_item = {.type = CONF_SECTION, .section = &unit_section};
 
+static int pattern_check(const char *text, struct err *err)
+{
+    return wire_name_valid(text) ? 0 : err_set(err, EINVAL, "'%s' is no pattern of ports", text);
+}
+
+static const struct conf_field rate_fields[] = {
+    CHECKED(port_rate, ports, NULL, pattern_check),
+    VALUE(port_rate, rate_bps, "rate", CONF_RATE, NULL, 0, INT64_C(1) << 50),
+    END,
+};
+static const struct conf_section rate_section = {rate_fields, sizeof(struct port_rate), NULL};
+static const struct conf_field rate_item = {.type = CONF_SECTION, .section = &rate_section};
+
 static const struct conf_field link_fields[] = {
     CHECKED(settings_link, uplink, "", conf_check_interface),
     CHECKED(settings_link, bridge, "", conf_check_interface),
     VALUE(settings_link, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1) << 50),
+    LIST(settings_link, rates, rates_n, &rate_item, 0),
     END,
 };
 static const struct conf_section link_section = {link_fields, sizeof(struct settings_link), NULL};

@@ -19,6 +19,8 @@ struct settings_link {
     char uplink[PORT_NAME]; /* role host */
     char bridge[PORT_NAME]; /* role switch: all its ports */
     int64_t rate_bps;       /* 0: the link's own speed */
+    struct port_rate rates[PORT_RATES];
+    uint32_t rates_n;
 };
 
 struct settings_queues {

@@ -30,12 +30,31 @@ static int resolve_ports(const struct agent_settings *settings, struct settings_
     return 0;
 }
 
+static void resolve_wish(const struct agent_settings *settings, struct port_wish *wish)
+{
+    const struct settings_queues *queues = &settings->queues;
+    *wish = port_wish_preset;
+    wish->link_bps = (uint64_t)settings->link.rate_bps;
+    memcpy(wish->rates, settings->link.rates, sizeof(wish->rates));
+    wish->rates_n = settings->link.rates_n;
+    wish->levels = (uint32_t)queues->levels;
+    wish->queue_packets = (uint32_t)queues->leaf_packets;
+    wish->ecn = queues->ecn;
+    wish->ecn_packets = (uint32_t)queues->ecn_packets;
+    wish->unmanaged_joins = (uint32_t)queues->unmanaged_joins;
+    wish->floor_permille = (uint32_t)queues->floor_permille;
+    wish->unmanaged_permille = (uint32_t)queues->unmanaged_permille;
+    wish->control_permille = (uint32_t)queues->control_permille;
+    for (uint32_t level = 0; level < settings->marks.dscp_n; level++)
+        wish->dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
+}
+
 /* What loads are told as shares of. */
 static int resolve_rate(const struct agent_settings *settings, struct settings_resolved *resolved,
                         struct err *err)
 {
     const struct settings_link *link = &settings->link;
-    resolved->link_bps = (uint64_t)link->rate_bps;
+    resolved->link_bps = port_rate(&resolved->wish, link->uplink);
     if (resolved->link_bps || settings->role == duopoly_Role_ROLE_SWITCH)
         return 0;
     resolved->link_bps = link_speed_bps(link->uplink);
@@ -100,23 +119,6 @@ static void resolve_units(const struct agent_settings *settings, struct settings
     }
 }
 
-static void resolve_wish(const struct agent_settings *settings, struct port_wish *wish)
-{
-    const struct settings_queues *queues = &settings->queues;
-    *wish = port_wish_preset;
-    wish->link_bps = (uint64_t)settings->link.rate_bps;
-    wish->levels = (uint32_t)queues->levels;
-    wish->queue_packets = (uint32_t)queues->leaf_packets;
-    wish->ecn = queues->ecn;
-    wish->ecn_packets = (uint32_t)queues->ecn_packets;
-    wish->unmanaged_joins = (uint32_t)queues->unmanaged_joins;
-    wish->floor_permille = (uint32_t)queues->floor_permille;
-    wish->unmanaged_permille = (uint32_t)queues->unmanaged_permille;
-    wish->control_permille = (uint32_t)queues->control_permille;
-    for (uint32_t level = 0; level < settings->marks.dscp_n; level++)
-        wish->dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
-}
-
 static void resolve_network(const struct agent_settings *settings,
                             struct settings_resolved *resolved)
 {
@@ -149,6 +151,7 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     number_take(strrchr(settings->controller, ':') + 1, UINT16_MAX, &port);
     ret_resolved->control_port = (uint16_t)port;
     int r = resolve_ports(settings, ret_resolved, err);
+    resolve_wish(settings, &ret_resolved->wish);
     if (r >= 0)
         r = resolve_rate(settings, ret_resolved, err);
     if (r >= 0 && settings->role == duopoly_Role_ROLE_HOST) {
@@ -161,7 +164,6 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     if (r < 0)
         return r;
     resolve_units(settings, ret_resolved);
-    resolve_wish(settings, &ret_resolved->wish);
     resolve_network(settings, ret_resolved);
     return qdisc_classes(qdisc_find(settings->queues.driver), &ret_resolved->wish,
                          ret_resolved->marks.class_of, err);

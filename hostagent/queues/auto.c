@@ -49,7 +49,9 @@ const struct qdisc_driver *auto_choose(const struct auto_facts *facts, char why[
 static int choose_for(struct qdisc *qdisc, const char *port, const struct qdisc_driver **ret_driver,
                       char why[AUTO_WHY], struct err *err)
 {
-    struct auto_facts facts = {.rate_bps = qdisc->site.rate_bps, .nudge = qdisc->site.nudge};
+    const struct qdisc_site *site = &qdisc->site;
+    struct auto_facts facts = {.rate_bps = site->wish ? port_rate(site->wish, port) : 0,
+                               .nudge = site->nudge};
     uint64_t speed = link_speed_bps(port);
     int r = kernel_can(qdisc, &facts.can, err);
     if (r < 0)

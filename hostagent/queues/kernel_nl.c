@@ -77,6 +77,7 @@ int kernel_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_f
         r = kernel_can(qdisc, &can, err);
     if (r < 0)
         return r;
+    snprintf(facts.name, sizeof(facts.name), "%s", port);
     facts.link_bps = link_speed_bps(port);
     facts.abilities.ecn = can & KERNEL_RED;
     *ret_facts = facts;

@@ -42,8 +42,8 @@ struct qdisc_plan {
 
 /* What `auto` looks at besides the port and the kernel. */
 struct qdisc_site {
-    uint64_t rate_bps; /* as wished; 0: the link's own speed */
-    bool nudge;        /* starved senders hear of promotions without floors, too */
+    const struct port_wish *wish; /* borrowed until close */
+    bool nudge;                   /* starved senders hear of promotions without floors, too */
 };
 
 struct qdisc; /* a driver's own state: a netlink socket, or a test's memory */

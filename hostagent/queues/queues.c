@@ -35,7 +35,7 @@ int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAM
         free(queues);
         return r;
     }
-    const struct qdisc_site site = {.rate_bps = config->wish.link_bps, .nudge = config->nudge};
+    const struct qdisc_site site = {.wish = &queues->config.wish, .nudge = config->nudge};
     if (config->driver->tell)
         config->driver->tell(queues->qdisc, &site);
     *ret_queues = queues;

@@ -40,10 +40,10 @@ static int recorder_facts(struct qdisc *qdisc, const char *port, struct port_fac
                           struct err *err)
 {
     (void)qdisc;
-    (void)port;
     (void)err;
     *ret_facts = (struct port_facts){
         .mtu_bytes = MTU_BYTES, .queues_n = PORT_TRAFFIC, .abilities = qdisc_recorder.abilities};
+    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", port);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "lib/port/port.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 
 #define LINK_LEAST_BPS 80000 /* a thousandth of it is a byte a second for each queue */
 #define QUEUES_LEAST   2
@@ -23,9 +24,23 @@ static uint64_t share(uint64_t bps, uint32_t permille)
     return bps / 1000 * permille + bps % 1000 * permille / 1000;
 }
 
+uint64_t port_rate(const struct port_wish *wish, const char *name)
+{
+    for (uint32_t i = 0; i < wish->rates_n; i++)
+        if (fnmatch(wish->rates[i].ports, name, 0) == 0)
+            return (uint64_t)wish->rates[i].rate_bps;
+    return wish->link_bps;
+}
+
+static uint64_t rate_of(const struct port_wish *wish, const struct port_facts *facts)
+{
+    uint64_t bps = port_rate(wish, facts->name);
+    return bps ? bps : facts->link_bps;
+}
+
 static int check_rate(const struct port_wish *wish, const struct port_facts *facts, struct err *err)
 {
-    uint64_t bps = wish->link_bps ? wish->link_bps : facts->link_bps;
+    uint64_t bps = rate_of(wish, facts);
     if (!bps)
         return err_set(err, EINVAL, "the link does not say how fast it is: give it a rate");
     if (bps < LINK_LEAST_BPS)
@@ -205,7 +220,7 @@ int port_want(const struct port_wish *wish, const struct port_facts *facts, stru
         r = check_rate(wish, facts, err);
     if (r < 0)
         return r;
-    uint64_t bps = wish->link_bps ? wish->link_bps : facts->link_bps;
+    uint64_t bps = rate_of(wish, facts);
     struct port port = {.link_bps = bps,
                         .held = bps != facts->link_bps,
                         .mtu_bytes = facts->mtu_bytes,

@@ -36,13 +36,24 @@
 #define PORT_DSCP_CONTROL 48  /* CS6 */
 #define PORT_NAME         16  /* bytes of an interface's name with its NUL */
 #define PORT_TEXT         400 /* bytes that port_compromises needs at most */
+#define PORT_LONG_NAME    64  /* of a port of any data path */
+#define PORT_RATES        32
 
 /* Kinds of traffic, in order of urgency. */
 enum port_traffic { TRAFFIC_CONTROL = 0, TRAFFIC_LEVEL0 = 1, TRAFFIC_UNMANAGED = PORT_TRAFFIC - 1 };
 
+/* Ports whose names a pattern matches (fnmatch(3)) have a rate of their own: a leaf's uplink is no
+ * host port. */
+struct port_rate {
+    char ports[PORT_LONG_NAME];
+    int64_t rate_bps; /* ≥ 0, as link_bps */
+};
+
 /* What the site wants of every port. */
 struct port_wish {
-    uint64_t link_bps; /* what is shaped to; 0: the link's own speed */
+    uint64_t link_bps;                  /* what is shaped to; 0: the link's own speed */
+    struct port_rate rates[PORT_RATES]; /* the first that matches counts instead of it */
+    uint32_t rates_n;
     uint32_t levels; /* 1…8. 1: all managed traffic in one queue as long as the eight together */
     uint32_t queue_packets;             /* ≥ 2: length of each queue */
     uint32_t floor_permille;            /* of the rate, for each level but the first */
@@ -67,8 +78,9 @@ struct port_abilities {
 
 /* What a port is. */
 struct port_facts {
-    uint64_t link_bps;  /* its speed; 0: it does not say */
-    uint32_t mtu_bytes; /* ≥ 1, without the link layer's header */
+    char name[PORT_LONG_NAME]; /* "": none that the site could know */
+    uint64_t link_bps;         /* its speed; 0: it does not say */
+    uint32_t mtu_bytes;        /* ≥ 1, without the link layer's header */
     uint32_t queues_n; /* that it has, ≤ PORT_QUEUES; PORT_TRAFFIC where any number can be made */
     uint32_t lossless; /* bit p: its queue of priority p is */
     struct port_abilities abilities;
@@ -94,6 +106,9 @@ struct port {
     uint32_t lossless_n;                     /* queues that were left alone */
     bool lacks_floors, lacks_ecn;            /* wished for, and the port has not got them */
 };
+
+/* What a port of this name is shaped to; 0: its link's own speed. */
+uint64_t port_rate(const struct port_wish *wish, const char *name);
 
 /* −EINVAL, with one sentence, when the rate is above the link's or not known, when shares leave
  * less than a floor to level 0, when less than two queues are not lossless, when the port is not

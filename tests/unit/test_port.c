@@ -334,6 +334,26 @@ static void test_the_rate_is_the_link_s_or_given(void **state)
     refuses(&wish, &facts, "too slow");
 }
 
+static void test_some_ports_have_a_rate_of_their_own(void **state)
+{
+    (void)state;
+    struct port_wish wish = port_wish_preset;
+    struct port_facts facts = ethernet;
+    wish.link_bps = 100000000;
+    wish.rates[0] = (struct port_rate){.ports = "swp[0-9]", .rate_bps = 500000000};
+    wish.rates[1] = (struct port_rate){.ports = "swp*", .rate_bps = 0};
+    wish.rates_n = 2;
+    assert_int_equal(port_of(&wish, &facts).link_bps, 100000000);
+    strcpy(facts.name, "swp7");
+    assert_int_equal(port_of(&wish, &facts).link_bps, 500000000);
+    strcpy(facts.name, "swp12");
+    assert_int_equal(port_of(&wish, &facts).link_bps, 1000000000);
+    assert_false(port_of(&wish, &facts).held);
+    strcpy(facts.name, "swp7");
+    wish.rates[0].rate_bps = 2000000000;
+    refuses(&wish, &facts, "above the link's own");
+}
+
 static void test_what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
@@ -384,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_a_plain_switch_of_eight_queues),
         cmocka_unit_test(test_thresholds_follow_the_rate),
         cmocka_unit_test(test_the_rate_is_the_link_s_or_given),
+        cmocka_unit_test(test_some_ports_have_a_rate_of_their_own),
         cmocka_unit_test(test_what_makes_no_sense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

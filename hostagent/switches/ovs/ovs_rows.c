@@ -152,6 +152,7 @@ static int take_port(const json_t *row, const json_t *of_bridge, const json_t *i
         each_uuid(json_object_get(row, "interfaces"), face, &facing) < 0)
         return -EBADMSG;
     snprintf(port->name, sizeof(port->name), "%s", name);
+    snprintf(port->facts.name, sizeof(port->facts.name), "%s", name);
     snprintf(port->uuid, sizeof(port->uuid), "%s", uuid);
     snprintf(port->qos, sizeof(port->qos), "%s", qos);
     port->ours = json_object_get(of_bridge, uuid) && facing.outside &&

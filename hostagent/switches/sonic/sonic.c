@@ -194,6 +194,7 @@ static int port_facts_of(const json_t *db, const char *port, struct port_facts *
         .link_bps = facts.link_bps,
         .queues_n = SONIC_QUEUES,
         .abilities = {.strict = true, .floors = true, .ecn = true, .hardware = true}};
+    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", port);
     for (uint32_t q = 0; q < SONIC_QUEUES; q++)
         ret_facts->lossless |= (uint32_t)(facts.lossless >> q & 1) << (SONIC_QUEUES - 1 - q);
     return 0;
