@@ -9,6 +9,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
+#include "controller/engine/table.h"
 #include "controller/engine/turn/turn.h"
 
 #include <errno.h>
@@ -16,9 +17,7 @@
 
 struct attempt *attempt_find(const struct engine *engine, uint64_t number)
 {
-    struct sorted_key key = {number, 0, 0};
-    struct sorted_node *node = sorted_find(&engine->attempts, key);
-    return node ? container_of(node, struct attempt, by_number) : NULL;
+    return table_find(&engine->attempt_by_number, number);
 }
 
 struct remote {
@@ -148,6 +147,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     attempt->started_ns = engine->now_ns;
     struct sorted_key key = {number, 0, 0};
     sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
+    table_put(engine, &engine->attempt_by_number, number, attempt);
     TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
     host_occupy(engine, host, unit, resources, true);
     if (task) {
@@ -205,6 +205,7 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     host_occupy(engine, attempt->host, attempt->unit, &attempt->resources, false);
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
     sorted_remove(&engine->attempts, &attempt->by_number);
+    table_drop(&engine->attempt_by_number, attempt->number);
     free(attempt);
 }
 

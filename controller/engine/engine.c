@@ -12,6 +12,7 @@
 #include "controller/engine/place/place.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
+#include "controller/engine/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,6 +130,7 @@ void engine_destroy(struct engine *engine)
     source_done(engine);
     cluster_done(engine);
     policy_end(engine);
+    table_done(&engine->attempt_by_number);
     free(engine);
 }
 

@@ -10,6 +10,7 @@
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
 #include "controller/engine/stage.h"
+#include "controller/engine/table.h"
 #include "lib/fnv1a.h"
 
 #include <stdlib.h>
@@ -517,6 +518,7 @@ void job_destroy(struct engine *engine, struct job *job)
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         locality_forget(job->buckets[i]);
         job->buckets[i]->shape->users--;
+        table_done(&job->buckets[i]->locals);
         free(job->buckets[i]);
     }
     free(job->stages);

@@ -4,6 +4,7 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/stage.h"
+#include "controller/engine/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,9 +113,10 @@ static void place_waiting(struct local_maps *local)
 
 static void place_all_waiting(struct engine *engine, struct bucket *bucket)
 {
-    for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node)) {
+    struct local_maps *local;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
         engine->counters.visits++;
-        place_waiting(container_of(node, struct local_maps, by_host));
+        place_waiting(local);
     }
 }
 
@@ -149,9 +151,9 @@ void locality_job_init(struct engine *engine, union policy_of of, void *state)
     kept->share =
         engine->config.even_wait_ns ? (maps_of(job) + job->hosts - 1) / job->hosts : UINT64_MAX;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
-        struct sorted_node *node = sorted_first(&job->buckets[i]->locals);
-        for (; node; node = sorted_next(node))
-            recount(engine, container_of(node, struct local_maps, by_host));
+        struct local_maps *local;
+        for (uint32_t at = 0; (local = table_next(&job->buckets[i]->locals, &at));)
+            recount(engine, local);
         job->buckets[i]->synced = false;
         bucket_update(engine, job->buckets[i]);
     }
@@ -166,11 +168,9 @@ void locality_host_changed(struct engine *engine, struct host *host)
     }
 }
 
-static struct local_maps *find_local(const struct bucket *bucket, uint32_t host)
+static struct local_maps *local_on(const struct bucket *bucket, const struct host *host)
 {
-    struct sorted_key key = {host, 0, 0};
-    struct sorted_node *node = sorted_find(&bucket->locals, key);
-    return node ? container_of(node, struct local_maps, by_host) : NULL;
+    return table_find(&bucket->locals, host->index);
 }
 
 void locality_recount(struct engine *engine, const struct job *job, struct host *host)
@@ -179,7 +179,7 @@ void locality_recount(struct engine *engine, const struct job *job, struct host 
         return;
     engine->changes[engine->n_changes++ % CHANGES] = host->index;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
-        struct local_maps *local = find_local(job->buckets[i], host->index);
+        struct local_maps *local = local_on(job->buckets[i], host);
         if (local)
             recount(engine, local);
     }
@@ -187,7 +187,7 @@ void locality_recount(struct engine *engine, const struct job *job, struct host 
 
 static struct local_maps *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
 {
-    struct local_maps *local = find_local(bucket, host->index);
+    struct local_maps *local = local_on(bucket, host);
     if (local)
         return local;
     local = engine_allocate(engine, 1, sizeof(*local));
@@ -196,8 +196,7 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     local->fit = bucket->synced && host_fits(local);
     local->fewest = ENGINE_REPLICAS_MAX + 1;
     TAILQ_INIT(&local->refs);
-    struct sorted_key key = {host->index, 0, 0};
-    sorted_insert(&bucket->locals, &local->by_host, key, 0);
+    table_put(engine, &bucket->locals, host->index, local);
     TAILQ_INSERT_TAIL(&host->locals, local, on_host);
     recount(engine, local);
     return local;
@@ -292,7 +291,7 @@ void locality_remove(struct engine *engine, struct task *task)
         }
         sorted_remove(&local->bucket->pairs, &local->pair);
         count(engine, local, false, false);
-        sorted_remove(&local->bucket->locals, &local->by_host);
+        table_drop(&local->bucket->locals, local->host->index);
         TAILQ_REMOVE(&local->host->locals, local, on_host);
         free(local);
     }
@@ -317,14 +316,15 @@ static void refresh(struct engine *engine, struct local_maps *local)
 
 static void look_at_all(struct engine *engine, struct bucket *bucket)
 {
-    for (struct sorted_node *node = sorted_first(&bucket->locals); node; node = sorted_next(node))
-        refresh(engine, container_of(node, struct local_maps, by_host));
+    struct local_maps *local;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));)
+        refresh(engine, local);
 }
 
 static void look_at_changes(struct engine *engine, struct bucket *bucket)
 {
     for (uint64_t i = bucket->seen; i < engine->n_changes; i++) {
-        struct local_maps *local = find_local(bucket, engine->changes[i % CHANGES]);
+        struct local_maps *local = table_find(&bucket->locals, engine->changes[i % CHANGES]);
         engine->counters.visits++;
         if (local)
             refresh(engine, local);
@@ -427,19 +427,22 @@ static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even
                          struct best *ret_best)
 {
     uint64_t most = cost_of_index(engine, bucket);
-    bool few = bucket->shape->by_load.n < bucket->locals.n;
-    struct sorted_node *node = sorted_first(few ? &bucket->shape->by_load : &bucket->locals);
+    const struct sorted *room = &bucket->shape->by_load;
+    bool few = room->n < bucket->locals.n;
+    uint64_t left = few ? room->n : bucket->locals.n;
+    struct sorted_node *node = sorted_first(room);
     *ret_best = (struct best){0};
-    for (; node && bucket->looked < most; node = sorted_next(node)) {
+    for (uint32_t at = 0; left && bucket->looked < most; left--) {
         struct local_maps *local =
-            few ? find_local(bucket, container_of(node, struct fit, by_load)->host->index)
-                : container_of(node, struct local_maps, by_host);
+            few ? local_on(bucket, container_of(node, struct fit, by_load)->host)
+                : table_next(&bucket->locals, &at);
+        node = few ? sorted_next(node) : NULL;
         engine->counters.visits++;
         bucket->looked++;
         if (local && host_fits(local) && !(even && refused(local)))
             look_at_host(engine, local, ret_best);
     }
-    return !node;
+    return !left;
 }
 
 int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
@@ -523,13 +526,14 @@ static struct bucket *first_waiting(struct engine *engine, struct shape *shape)
 static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
 {
     const struct shape *shape = bucket->shape;
-    bool hosts = shape->local_hosts.n < bucket->locals.n, found = false;
-    struct sorted_node *node = sorted_first(hosts ? &shape->local_hosts : &bucket->locals);
-    for (; node && !found; node = sorted_next(node)) {
+    bool few = shape->local_hosts.n < bucket->locals.n, found = false;
+    uint64_t left = few ? shape->local_hosts.n : bucket->locals.n;
+    struct sorted_node *node = sorted_first(&shape->local_hosts);
+    for (uint32_t at = 0; left && !found; left--) {
         const struct local_maps *local =
-            hosts
-                ? find_local(bucket, container_of(node, struct host_shape, local_host)->host->index)
-                : container_of(node, struct local_maps, by_host);
+            few ? local_on(bucket, container_of(node, struct host_shape, local_host)->host)
+                : table_next(&bucket->locals, &at);
+        node = few ? sorted_next(node) : NULL;
         ++*looks;
         found = local && local->waiting.in && host_fits(local);
     }

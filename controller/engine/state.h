@@ -15,6 +15,13 @@
 /* What a policy answers: policy.h. */
 enum question { QUESTION_TURN, QUESTION_PLACE, QUESTION_COMMIT, QUESTION_NETWORK, QUESTIONS };
 
+/* From numbers to things: table.h. */
+struct table {
+    struct table_slot *slots; /* NULL: none yet */
+    uint32_t bits;            /* 2^bits slots */
+    uint32_t n;
+};
+
 /* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
 enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 
@@ -76,7 +83,6 @@ struct task {
 struct local_maps {
     struct bucket *bucket;
     struct host *host;
-    struct sorted_node by_host;             /* bucket->locals */
     struct sorted_node pair;                /* bucket->pairs: nats' order of (task, server) pairs */
     struct sorted_node waiting;             /* host_shape->waiting */
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
@@ -142,7 +148,8 @@ struct bucket {
     struct sorted_node by_turn_maps;      /* shape->maps */
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
     struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
-    struct sorted locals, pairs;          /* index */
+    struct table locals;                  /* index: by host */
+    struct sorted pairs;                  /* index */
     uint64_t moved; /* index: so many locals of shape->moved_locals; 0: not in shape->moved */
     TAILQ_ENTRY(bucket) of_moved;
     bool synced; /* index: pairs were right at change number `seen` */
@@ -325,6 +332,7 @@ struct engine {
     int64_t mode_since_ns;
     bool mode_pending; /* the other mode is due when the dwell is over */
 
+    struct table attempt_by_number; /* index: attempts */
     struct sorted jobs, active, names, finished, finished_age, attempts, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
     struct stage *late; /* between hold_mark and the start that it is for; else NULL */

@@ -42,6 +42,7 @@
 #include "controller/engine/place/place.h"
 #include "controller/engine/resources.h"
 #include "controller/engine/stage.h"
+#include "controller/engine/table.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -358,10 +359,10 @@ static void sooner(struct map_choice *choice, struct bucket *bucket, enum map_pl
         *choice = (struct map_choice){bucket, place};
 }
 
-static bool has_ready_on(const struct bucket *bucket, uint32_t index, const struct host *host)
+static bool has_ready_on(const struct bucket *bucket, const struct host *host)
 {
     return host && host->shapes[bucket->shape->index]->fitting > 0 &&
-           sorted_find(&bucket->locals, (struct sorted_key){index, 0, 0});
+           table_find(&bucket->locals, host->index);
 }
 
 /* Is there a slot next to the block of a ready map, whether its host has had its part or not? */
@@ -374,16 +375,15 @@ static bool has_local_room(struct engine *engine, const struct stage *stage)
     if (kept->maps_refused && kept->map_moves == job->map_moves &&
         kept->maps == bucket->ready_maps.n && engine->n_changes - kept->map_changes <= CHANGES) {
         for (uint64_t i = kept->map_changes; i < engine->n_changes && !found; i++) {
-            uint32_t index = engine->changes[i % CHANGES];
             engine->counters.visits++;
-            found = has_ready_on(bucket, index, cluster_host(engine, index));
+            found = has_ready_on(bucket, cluster_host(engine, engine->changes[i % CHANGES]));
         }
     } else {
         struct sorted_node *node = sorted_first(&bucket->shape->by_load);
         for (; node && !found; node = sorted_next(node)) {
             const struct host *host = container_of(node, struct fit, by_load)->host;
             engine->counters.visits++;
-            found = has_ready_on(bucket, host->index, host);
+            found = has_ready_on(bucket, host);
         }
     }
     kept->maps_refused = !found;
