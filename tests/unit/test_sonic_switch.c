@@ -352,6 +352,160 @@ static void test_kills_at_any_moment_leave_what_was_there(void **state)
     redis_server_end(&server);
 }
 
+/* ---- orchagent ------------------------------------------------------------------------------- */
+
+/* What orchagent (sonic-swss, orchagent/qosorch.cpp, handleQueueTable) makes of QUEUE while it runs:
+ * the rows that changed, batch by batch, each batch in the order of the keys. */
+struct orchagent {
+    redisContext *context; /* hears of changes */
+    json_t *had;           /* rows as it took them last */
+    char cell[PORTS][SONIC_QUEUES][2][SONIC_NAME];
+};
+
+static const char *const cell_fields[2] = {"scheduler", "wred_profile"};
+
+static void orchagent_row(struct orchagent *orch, const char *key, const json_t *row)
+{
+    struct sonic_cells cells;
+    char name[SONIC_NAME];
+    assert_int_equal(sonic_cells(key, &cells), 0);
+    for (uint32_t port = 0; port < PORTS; port++) {
+        site_name(port, name);
+        if (!site_names(cells.ports, cells.ports + cells.ports_bytes, name))
+            continue;
+        for (uint32_t q = cells.low; q <= cells.high; q++)
+            for (int i = 0; i < 2; i++) {
+                const char *is = json_string_value(json_object_get(row, cell_fields[i]));
+                const json_t *was =
+                    json_object_get(json_object_get(orch->had, key), cell_fields[i]);
+                if (is || was || !row)
+                    snprintf(orch->cell[port][q][i], SONIC_NAME, "%s", is ? is : "");
+            }
+    }
+    if (row)
+        json_object_set_new(orch->had, key, json_deep_copy(row));
+    else
+        json_object_del(orch->had, key);
+}
+
+static void orchagent_batch(struct orchagent *orch, const json_t *keys)
+{
+    json_t *db = redis_snapshot(&server), *none;
+    const char *key, *sorted[8192];
+    size_t n = 0;
+    json_object_foreach((json_t *)keys, key, none)
+    {
+        sorted[n++] = key;
+    }
+    qsort(sorted, n, sizeof(sorted[0]), site_by_key);
+    for (size_t i = 0; i < n; i++)
+        orchagent_row(orch, sorted[i] + strlen("QUEUE|"), json_object_get(db, sorted[i]));
+    json_decref(db);
+}
+
+/* Takes what changed up to now as one batch; false: nothing did. */
+static bool orchagent_take(struct orchagent *orch)
+{
+    json_t *keys = json_object();
+    bool end = false;
+    redis_do(&server, "PUBLISH now now");
+    while (!end) {
+        redisReply *reply = NULL;
+        assert_int_equal(redisGetReply(orch->context, (void **)&reply), REDIS_OK);
+        if (strcmp(reply->element[0]->str, "pmessage") == 0) {
+            const char *key = strchr(reply->element[2]->str, ':');
+            end = !key;
+            if (key)
+                json_object_set_new(keys, key + 1, json_null());
+        }
+        freeReplyObject(reply);
+    }
+    bool any = json_object_size(keys) > 0;
+    orchagent_batch(orch, keys);
+    json_decref(keys);
+    return any;
+}
+
+static void orchagent_begin(struct orchagent *orch)
+{
+    json_t *db = redis_snapshot(&server), *keys = json_object(), *row;
+    const char *key;
+    orch->had = json_object();
+    json_object_foreach(db, key, row)
+    {
+        if (strncmp(key, "QUEUE|", 6) == 0)
+            json_object_set_new(keys, key, json_null());
+    }
+    orchagent_batch(orch, keys);
+    json_decref(keys);
+    json_decref(db);
+    orch->context = redisConnectUnix(server.socket);
+    assert_int_equal(redisAppendCommand(orch->context, "PSUBSCRIBE __keyspace@4__:QUEUE|* now"),
+                     REDIS_OK);
+    for (int i = 0; i < 2; i++) {
+        redisReply *reply = NULL;
+        assert_int_equal(redisGetReply(orch->context, (void **)&reply), REDIS_OK);
+        freeReplyObject(reply);
+    }
+}
+
+/* How many cells are not as CONFIG_DB says. */
+static uint32_t orchagent_wrong(struct orchagent *orch)
+{
+    json_t *flat = redis_snapshot(&server), *db = json_object(), *row;
+    const char *name;
+    uint32_t wrong = 0;
+    json_object_foreach(flat, name, row)
+    {
+        if (strncmp(name, "QUEUE|", 6) == 0)
+            sonic_put(db, "QUEUE", name + 6, json_deep_copy(row));
+    }
+    for (uint32_t port = 0; port < PORTS; port++)
+        for (uint32_t q = 0; q < SONIC_QUEUES; q++)
+            for (int i = 0; i < 2; i++) {
+                char want[SONIC_NAME], of[SONIC_NAME];
+                site_name(port, of);
+                site_cell(db, of, q, cell_fields[i], want);
+                wrong += strcmp(want, orch->cell[port][q][i]) != 0;
+            }
+    json_decref(db);
+    json_decref(flat);
+    return wrong;
+}
+
+/* A range that makes room may undo its parts in orchagent, and the other way round: once more. */
+static void test_what_a_batch_undoes_is_written_again(void **state)
+{
+    (void)state;
+    static struct orchagent orch;
+    struct err err = {0};
+    json_t *site = site_full(PORTS);
+    begin(site);
+    json_t *before = redis_snapshot(&server);
+    orchagent_begin(&orch);
+    assert_int_equal(orchagent_wrong(&orch), 0);
+    struct switch_state *sw = open_switch();
+    assert_int_equal(wait_for_notice(sw, &err), 1);
+    apply(sw, false);
+    assert_true(orchagent_take(&orch));
+    assert_true(orchagent_wrong(&orch) > 0);
+    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_int_equal(apply(sw, false), 0); /* has heard what was written again */
+    assert_true(orchagent_take(&orch));
+    assert_int_equal(orchagent_wrong(&orch), 0);
+
+    assert_int_equal(calls_of("eval"), 1);
+    restore(sw);
+    assert_int_equal(calls_of("eval"), 2);
+    check_snapshot(before);
+    json_decref(before);
+    redisFree(orch.context);
+    json_decref(orch.had);
+    switch_sonic.close(sw);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
 /* ---- bad ones --------------------------------------------------------------------------------- */
 
 static void check_refused(int code, bool when_opened)
@@ -496,6 +650,7 @@ int main(void)
         cmocka_unit_test(test_a_server_that_comes_back_is_found),
         cmocka_unit_test(test_a_plan_is_for_what_was_read),
         cmocka_unit_test(test_kills_at_any_moment_leave_what_was_there),
+        cmocka_unit_test(test_what_a_batch_undoes_is_written_again),
         cmocka_unit_test(test_a_redis_that_is_no_sonic_is_refused),
         cmocka_unit_test(test_false_servers_are_refused),
         cmocka_unit_test(test_an_answer_without_end_is_cut_short),

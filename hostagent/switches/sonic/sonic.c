@@ -4,27 +4,26 @@
  *
  * What somebody changes is told by Redis's keyspace notifications, which SONiC itself needs and
  * switches on. FLUSHDB tells nothing; the reload after it does. */
-#include "hostagent/switches/sonic/config_db.h"
 #include "hostagent/switches/sonic/redis_watch.h"
+#include "hostagent/switches/sonic/sonic_link.h"
 #include "hostagent/switches/switch.h"
-#include "lib/now.h"
 #include "lib/sonic/sonic_undo.h"
 #include "lib/sonic/sonic_want.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define USUAL_PLACE   "unix:/var/run/redis/redis.sock"
-#define CONFIG_DB     "4"
+#define CONFIG_DB     "__keyspace@4__:"
 #define RESTORE_TRIES 3
+#define SETTLE_MS     200 /* for orchagent to take what came before */
 
 struct switch_state {
     struct switch_config config;
-    const char *at;
-    struct redis *redis; /* NULL: not connected */
-    uint64_t until_ns;   /* when the call at hand has to be done */
+    struct sonic_link link;
     struct redis_watch *watch;
 };
 
@@ -35,94 +34,6 @@ struct sonic_plan {
     struct sonic_step *steps;
     uint32_t n;
 };
-
-/* ---- the connection --------------------------------------------------------------------------- */
-
-static void begin_call(struct switch_state *sw)
-{
-    sw->until_ns = now_ns(CLOCK_MONOTONIC) + (uint64_t)SWITCH_WAIT_MS * 1000000;
-}
-
-static void disconnect(struct switch_state *sw)
-{
-    redis_close(sw->redis);
-    sw->redis = NULL;
-}
-
-static int say_and_hear(struct switch_state *sw, const char *const *words, uint32_t n,
-                        redisReply **ret_reply, struct err *err)
-{
-    int r = redis_say(sw->redis, n, words, NULL, err);
-    return r < 0 ? r : redis_hear(sw->redis, sw->until_ns, ret_reply, err);
-}
-
-/* Without them nobody would tell what others change. */
-static int check_notifications(struct switch_state *sw, struct err *err)
-{
-    redisReply *reply = NULL;
-    const char *const words[] = {"CONFIG", "GET", "notify-keyspace-events"};
-    int r = say_and_hear(sw, words, 3, &reply, err);
-    if (r < 0)
-        return r;
-    const char *set = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                              reply->element[1]->type == REDIS_REPLY_STRING
-                          ? reply->element[1]->str
-                          : "";
-    if (!strchr(set, 'K') || !(strchr(set, 'A') || (strchr(set, 'h') && strchr(set, 'g'))))
-        r = err_set(err, EPROTO,
-                    "Redis at %s tells no changes (notify-keyspace-events is \"%s\"): SONiC's has "
-                    "AKE",
-                    sw->at, set);
-    freeReplyObject(reply);
-    return r;
-}
-
-static int connect_to(struct switch_state *sw, struct err *err)
-{
-    const char *const words[] = {"SELECT", CONFIG_DB};
-    redisReply *reply = NULL;
-    if (sw->redis)
-        return 0;
-    int r = redis_start(sw->at, &sw->redis, err);
-    if (r >= 0)
-        r = say_and_hear(sw, words, 2, &reply, err);
-    if (r >= 0) {
-        freeReplyObject(reply);
-        r = check_notifications(sw, err);
-    }
-    if (r < 0)
-        disconnect(sw);
-    return r;
-}
-
-/* A connection that was lost since the last call is sought again once. */
-static int read_db(struct switch_state *sw, json_t **ret_db, struct err *err)
-{
-    bool fresh = !sw->redis;
-    int r = connect_to(sw, err);
-    if (r >= 0)
-        r = config_db_read(sw->redis, sw->until_ns, ret_db, err);
-    if (r == -ECONNRESET && !fresh) {
-        disconnect(sw);
-        return read_db(sw, ret_db, err);
-    }
-    if (r >= 0 && (r = sonic_check(*ret_db, err)) < 0) {
-        json_decref(*ret_db);
-        err_prefix(err, "%s", sw->at);
-    }
-    if (r < 0)
-        disconnect(sw);
-    return r;
-}
-
-static int commit(struct switch_state *sw, const struct sonic_step *steps, uint32_t n,
-                  struct err *err)
-{
-    int r = config_db_commit(sw->redis, sw->until_ns, steps, n, err);
-    if (r < 0 && r != -EAGAIN)
-        disconnect(sw);
-    return r;
-}
 
 static int sonic_settings_check(const struct switch_settings *settings, struct err *err)
 {
@@ -136,7 +47,7 @@ static void sonic_close(struct switch_state *sw)
 {
     if (!sw)
         return;
-    disconnect(sw);
+    sonic_link_done(&sw->link);
     redis_watch_close(sw->watch);
     free(sw);
 }
@@ -144,24 +55,24 @@ static void sonic_close(struct switch_state *sw)
 static int sonic_open(const struct switch_config *config, struct switch_state **ret_switch,
                       struct err *err)
 {
-    static const char *const patterns[] = {"__keyspace@" CONFIG_DB "__:QUEUE|*",
-                                           "__keyspace@" CONFIG_DB "__:PORT_QOS_MAP|*",
-                                           "__keyspace@" CONFIG_DB "__:SCHEDULER|*",
-                                           "__keyspace@" CONFIG_DB "__:WRED_PROFILE|*",
-                                           "__keyspace@" CONFIG_DB "__:DSCP_TO_TC_MAP|*",
-                                           "__keyspace@" CONFIG_DB "__:PORT|*",
-                                           "__keyspace@" CONFIG_DB "__:TC_TO_QUEUE_MAP|*",
-                                           "__keyspace@" CONFIG_DB "__:MAP_PFC_PRIORITY_TO_QUEUE|*",
+    static const char *const patterns[] = {CONFIG_DB "QUEUE|*",
+                                           CONFIG_DB "PORT_QOS_MAP|*",
+                                           CONFIG_DB "SCHEDULER|*",
+                                           CONFIG_DB "WRED_PROFILE|*",
+                                           CONFIG_DB "DSCP_TO_TC_MAP|*",
+                                           CONFIG_DB "PORT|*",
+                                           CONFIG_DB "TC_TO_QUEUE_MAP|*",
+                                           CONFIG_DB "MAP_PFC_PRIORITY_TO_QUEUE|*",
                                            NULL};
     struct switch_state *sw = calloc(1, sizeof(*sw));
     if (!sw)
         return err_sys(err, ENOMEM, "the switch");
     sw->config = *config;
-    sw->at = config->settings->at[0] ? config->settings->at : USUAL_PLACE;
-    begin_call(sw);
-    int r = connect_to(sw, err);
+    sonic_link_init(&sw->link, config->settings->at[0] ? config->settings->at : USUAL_PLACE);
+    sonic_link_begin(&sw->link);
+    int r = sonic_link_connect(&sw->link, err);
     if (r >= 0)
-        r = redis_watch_open(sw->at, patterns, &sw->watch, err);
+        r = redis_watch_open(sw->link.at, patterns, &sw->watch, err);
     if (r < 0) {
         sonic_close(sw);
         return r;
@@ -177,7 +88,11 @@ static int sonic_fd(const struct switch_state *sw)
 
 static int sonic_notice(struct switch_state *sw, struct err *err)
 {
-    return redis_watch_notice(sw->watch, err);
+    int r = redis_watch_notice(sw->watch, err);
+    /* Nothing came for a while: what was unsettled is by itself. */
+    if (r > 0)
+        sonic_link_settle(&sw->link, false, NULL);
+    return r;
 }
 
 /* ---- ports ------------------------------------------------------------------------------------ */
@@ -212,14 +127,14 @@ static int list_ports(struct switch_state *sw, const json_t *db, struct switch_p
     const char *name;
     struct switch_ports *ports =
         calloc(1, sizeof(*ports) + json_object_size(rows) * sizeof(ports->ports[0]));
-    int r = ports ? 0 : err_sys(err, ENOMEM, "the ports of %s", sw->at);
+    int r = ports ? 0 : err_sys(err, ENOMEM, "the ports of %s", sw->link.at);
     json_object_foreach(rows, name, row)
     {
         if (r < 0 || !switch_selects(sw->config.settings, name))
             continue;
         if (ports->n == SWITCH_PORTS || strlen(name) >= SWITCH_PORT_NAME)
-            r = err_set(err, E2BIG, "%s has more than %d ports, or one with a long name", sw->at,
-                        SWITCH_PORTS);
+            r = err_set(err, E2BIG, "%s has more than %d ports, or one with a long name",
+                        sw->link.at, SWITCH_PORTS);
         if (r < 0)
             break;
         snprintf(ports->ports[ports->n].name, SWITCH_PORT_NAME, "%s", name);
@@ -237,8 +152,8 @@ static int list_ports(struct switch_state *sw, const json_t *db, struct switch_p
 static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
 {
     json_t *db;
-    begin_call(sw);
-    int r = read_db(sw, &db, err);
+    sonic_link_begin(&sw->link);
+    int r = sonic_link_read(&sw->link, &db, err);
     if (r < 0)
         return r;
     r = list_ports(sw, db, ret_ports, err);
@@ -263,7 +178,7 @@ static int store_kept(struct switch_state *sw, json_t *kept, struct err *err)
 {
     char *text = kept ? sonic_kept_text(kept) : NULL;
     int r = text ? switch_keep(sw->config.state_dir, text, err)
-                 : err_sys(err, ENOMEM, "what stood on %s", sw->at);
+                 : err_sys(err, ENOMEM, "what stood on %s", sw->link.at);
     free(text);
     return r;
 }
@@ -275,25 +190,25 @@ static int read_site(struct switch_state *sw, json_t **ret_db, json_t **ret_kept
     *ret_db = *ret_kept = *ret_site = NULL;
     int r = load_kept(sw, ret_kept, err);
     if (r >= 0)
-        r = read_db(sw, ret_db, err);
+        r = sonic_link_read(&sw->link, ret_db, err);
     if (r < 0) {
         *ret_db = NULL;
         return r;
     }
     *ret_site = *ret_kept ? sonic_undo(*ret_db, *ret_kept) : json_deep_copy(*ret_db);
-    return *ret_site ? 0 : err_sys(err, ENOMEM, "%s", sw->at);
+    return *ret_site ? 0 : err_sys(err, ENOMEM, "%s", sw->link.at);
 }
 
 static int sonic_record(struct switch_state *sw, char **ret_text, struct err *err)
 {
     json_t *db, *kept, *site;
-    begin_call(sw);
+    sonic_link_begin(&sw->link);
     int r = read_site(sw, &db, &kept, &site, err);
     for (uint32_t i = 0; r >= 0 && sonic_read[i]; i++)
         json_object_del(site, sonic_read[i]);
     char *text = r >= 0 ? json_dumps(site, JSON_SORT_KEYS | JSON_INDENT(1)) : NULL;
     if (r >= 0 && !text)
-        r = err_sys(err, ENOMEM, "%s", sw->at);
+        r = err_sys(err, ENOMEM, "%s", sw->link.at);
     json_decref(db);
     json_decref(kept);
     json_decref(site);
@@ -359,13 +274,13 @@ static int check_others(struct switch_state *sw, const struct sonic_plan *plan, 
     enum sonic_owner owner =
         sonic_in_place(plan->db, plan->site, plan->want, sw->config.owner, what, sizeof(what));
     if (owner == SONIC_ANOTHERS)
-        return err_set(err, EBUSY, "%s: %s, another agent's: let that one restore first", sw->at,
-                       what);
+        return err_set(err, EBUSY, "%s: %s, another agent's: let that one restore first",
+                       sw->link.at, what);
     if (owner == SONIC_SITES && !may_replace)
         return err_set(err, EBUSY,
                        "%s: %s, which is somebody's: start with --replace to let it "
                        "make room until the agent leaves",
-                       sw->at, what);
+                       sw->link.at, what);
     return 0;
 }
 
@@ -402,7 +317,7 @@ static int make_plan(struct switch_state *sw, bool again, struct sonic_plan *pla
     if (r >= 0)
         r = check_others(sw, plan, again || sw->config.replace, err);
     if (r >= 0 && sonic_steps(plan->db, plan->want, &plan->steps, &plan->n) < 0)
-        r = err_sys(err, ENOMEM, "the plan of %s", sw->at);
+        r = err_sys(err, ENOMEM, "the plan of %s", sw->link.at);
     for (uint32_t i = 0; r >= 0 && i < plan->n; i++)
         r = say_step(&plan->plan, &plan->steps[i], err);
     return r;
@@ -412,8 +327,9 @@ static int sonic_plan(struct switch_state *sw, bool again, struct switch_plan **
                       struct err *err)
 {
     struct sonic_plan *plan = calloc(1, sizeof(*plan));
-    begin_call(sw);
-    int r = plan ? make_plan(sw, again, plan, err) : err_sys(err, ENOMEM, "the plan of %s", sw->at);
+    sonic_link_begin(&sw->link);
+    int r = plan ? make_plan(sw, again, plan, err)
+                 : err_sys(err, ENOMEM, "the plan of %s", sw->link.at);
     if (r < 0) {
         sonic_free_plan(plan ? &plan->plan : NULL);
         return r;
@@ -436,13 +352,13 @@ static int sonic_apply(struct switch_state *sw, const struct switch_plan *plan, 
     const struct sonic_plan *own = (const struct sonic_plan *)plan;
     if (!own->n)
         return 0;
-    begin_call(sw);
-    if (!sw->redis)
-        return err_set(err, EAGAIN, "the connection to %s was lost since the plan", sw->at);
+    sonic_link_begin(&sw->link);
+    if (!sw->link.redis)
+        return err_set(err, EAGAIN, "the connection to %s was lost since the plan", sw->link.at);
     json_t *keep = sonic_keep(own->site, own->want, own->kept);
     int r = store_kept(sw, keep, err);
     if (r >= 0) {
-        r = commit(sw, own->steps, own->n, err);
+        r = sonic_link_commit(&sw->link, own->steps, own->n, err);
         if (r == -EAGAIN)
             keep_as_before(sw, own);
     }
@@ -468,9 +384,9 @@ static int restore_once(struct switch_state *sw, struct err *err)
     json_decref(kept);
     r = read_site(sw, &db, &kept, &site, err);
     if (r >= 0 && sonic_steps(db, site, &steps, &n) < 0)
-        r = err_sys(err, ENOMEM, "what stood on %s", sw->at);
+        r = err_sys(err, ENOMEM, "what stood on %s", sw->link.at);
     if (r >= 0 && n)
-        r = commit(sw, steps, n, err);
+        r = sonic_link_commit(&sw->link, steps, n, err);
     free(steps);
     json_decref(db);
     json_decref(kept);
@@ -482,8 +398,13 @@ static int sonic_restore(struct switch_state *sw, struct err *err)
 {
     int r = -EAGAIN;
     for (int i = 0; r == -EAGAIN && i < RESTORE_TRIES; i++) {
-        begin_call(sw);
+        sonic_link_begin(&sw->link);
         r = restore_once(sw, err);
+    }
+    /* Who restores may leave at once. */
+    if (r >= 0 && sw->link.unsettled) {
+        poll(NULL, 0, SETTLE_MS);
+        r = sonic_link_settle(&sw->link, true, err);
     }
     return r;
 }
