@@ -291,7 +291,11 @@ fuzz: ## explores the decoders with libFuzzer for FUZZ_SECONDS (60) each, TARGET
 deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
 	@./install-packages $(PACKAGES)
 
-# Where they cannot be had their tests are skipped.
+# Where these cannot be had their tests are skipped.
+.PHONY: deps-test
+deps-test: deps ## installs the foreign programs that tests work with
+	@./install-packages $$(sed 's/#.*//' tests/packages.txt) || true
+
 .PHONY: deps-guest
 deps-guest: deps ## installs what tests in guests need (90 MB to fetch, 330 MB on disk): packages, and a kernel unpacked below build/guest
 	@./install-packages $$(sed 's/#.*//' tests/guest/packages.txt) && { [ -n "$(NO_INSTALL)" ] || tests/guest/fetch-kernel $(BUILD)/guest/kernel; } || true
@@ -302,7 +306,7 @@ test-guest: deps-guest ## runs the tests marked for other kernels in guests: KER
 	@for kernel in $(or $(KERNELS),uml qemu); do tests/run-guest $$kernel $(TESTS) || failed=1; done; [ -z "$$failed" ]
 
 .PHONY: test
-test: deps deps-guest ## installs what is missing, builds every variant and runs all tests
+test: deps deps-test deps-guest ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run
 
 .PHONY: test-faults
