@@ -35,7 +35,7 @@ struct side {
 
 struct switch_state {
     struct switch_config config;
-    struct stream_tls tls;
+    struct stream_tls *tls; /* NULL: neither side needs one */
     struct side sides[SIDES];
     struct ovsdb *db;
     struct openflow *flows;
@@ -144,7 +144,7 @@ static int listen_to(struct switch_state *sw, struct side *side, uint32_t events
 static int begin(struct switch_state *sw, int which, struct err *err)
 {
     struct side *side = &sw->sides[which];
-    int r = stream_open(side->where, &sw->tls, &side->pending, err);
+    int r = stream_open(side->where, sw->tls, &side->pending, err);
     if (r < 0)
         return r;
     side->fd = stream_fd(side->pending);
@@ -238,6 +238,7 @@ static void ovs_close(struct switch_state *sw)
         return;
     for (int which = 0; which < SIDES; which++)
         drop(sw, which);
+    stream_tls_close(sw->tls);
     close(sw->timer);
     close(sw->epoll);
     free(sw);
@@ -262,11 +263,13 @@ static int ovs_open(const struct switch_config *config, struct switch_state **re
     if (!sw)
         return err_sys(err, ENOMEM, "the switch");
     sw->config = *config;
-    sw->tls = (struct stream_tls){settings->ca, settings->certificate, settings->private_key};
     sw->epoll = sw->timer = sw->sides[DATABASE].fd = sw->sides[FLOWS].fd = -1;
     snprintf(sw->sides[DATABASE].where, WHERE, "%s", database_of(settings));
     flows_of(settings, sw->sides[FLOWS].where);
     int r = open_loop(sw, err);
+    if (r >= 0 && settings->ca[0])
+        r = stream_tls_open(settings->ca, settings->certificate, settings->private_key, &sw->tls,
+                            err);
     if (r >= 0)
         r = bring_all_up(sw, err);
     if (r < 0) {

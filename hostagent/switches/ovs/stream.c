@@ -20,11 +20,14 @@
 
 #define WHERE 256
 
+struct stream_tls {
+    SSL_CTX *context;
+};
+
 struct stream {
     char where[WHERE];
     int fd;
-    SSL_CTX *context; /* NULL: in plain text */
-    SSL *ssl;
+    SSL *ssl; /* NULL: in plain text */
     bool connected, wants_write;
 };
 
@@ -64,22 +67,51 @@ static int tls_err(struct err *err, const char *where, const char *what)
     return err_set(err, EPROTO, "%s: %s%s%s", where, what, why ? ": " : "", why ? why : "");
 }
 
-static int open_tls(struct stream *stream, const struct stream_tls *tls, struct err *err)
+static int read_tls(SSL_CTX *context, const char *ca, const char *certificate,
+                    const char *private_key, struct err *err)
+{
+    if (!context || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1)
+        return tls_err(err, ca, "TLS cannot begin");
+    if (SSL_CTX_load_verify_locations(context, ca, NULL) != 1)
+        return tls_err(err, ca, "no file of certificates to trust (switch.ca)");
+    if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
+        return tls_err(err, certificate, "no certificate (switch.certificate)");
+    if (SSL_CTX_use_PrivateKey_file(context, private_key, SSL_FILETYPE_PEM) != 1)
+        return tls_err(err, private_key, "not the certificate's key (switch.private_key)");
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return 0;
+}
+
+int stream_tls_open(const char *ca, const char *certificate, const char *private_key,
+                    struct stream_tls **ret_tls, struct err *err)
+{
+    struct stream_tls *tls = calloc(1, sizeof(*tls));
+    if (!tls)
+        return err_sys(err, ENOMEM, "TLS");
+    ERR_clear_error();
+    tls->context = SSL_CTX_new(TLS_client_method());
+    int r = read_tls(tls->context, ca, certificate, private_key, err);
+    if (r < 0) {
+        stream_tls_close(tls);
+        return r;
+    }
+    *ret_tls = tls;
+    return 0;
+}
+
+void stream_tls_close(struct stream_tls *tls)
+{
+    if (!tls)
+        return;
+    SSL_CTX_free(tls->context);
+    free(tls);
+}
+
+static int begin_tls(struct stream *stream, struct stream_tls *tls, struct err *err)
 {
     ERR_clear_error();
-    stream->context = SSL_CTX_new(TLS_client_method());
-    if (!stream->context || SSL_CTX_set_min_proto_version(stream->context, TLS1_2_VERSION) != 1)
-        return tls_err(err, stream->where, "TLS cannot begin");
-    if (SSL_CTX_load_verify_locations(stream->context, tls->ca, NULL) != 1)
-        return tls_err(err, tls->ca, "is no file of certificates to trust (switch.ca)");
-    if (SSL_CTX_use_certificate_chain_file(stream->context, tls->certificate) != 1)
-        return tls_err(err, tls->certificate, "is no certificate (switch.certificate)");
-    if (SSL_CTX_use_PrivateKey_file(stream->context, tls->private_key, SSL_FILETYPE_PEM) != 1)
-        return tls_err(err, tls->private_key, "is not the certificate's key (switch.private_key)");
-    SSL_CTX_set_verify(stream->context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_mode(stream->context,
-                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    stream->ssl = SSL_new(stream->context);
+    stream->ssl = SSL_new(tls->context);
     if (!stream->ssl || SSL_set_fd(stream->ssl, stream->fd) != 1)
         return tls_err(err, stream->where, "TLS cannot begin");
     SSL_set_connect_state(stream->ssl);
@@ -125,7 +157,7 @@ static int begin_ip(struct stream *stream, struct err *err)
     return r;
 }
 
-int stream_open(const char *where, const struct stream_tls *tls, struct stream **ret_stream,
+int stream_open(const char *where, struct stream_tls *tls, struct stream **ret_stream,
                 struct err *err)
 {
     int r = stream_check(where, err);
@@ -138,7 +170,7 @@ int stream_open(const char *where, const struct stream_tls *tls, struct stream *
     stream->fd = -1;
     r = where[0] == 'u' ? begin_unix(stream, err) : begin_ip(stream, err);
     if (r >= 0 && where[0] == 's')
-        r = open_tls(stream, tls, err);
+        r = begin_tls(stream, tls, err);
     if (r < 0) {
         stream_close(stream);
         return r;
@@ -152,7 +184,6 @@ void stream_close(struct stream *stream)
     if (!stream)
         return;
     SSL_free(stream->ssl);
-    SSL_CTX_free(stream->context);
     if (stream->fd >= 0)
         close(stream->fd);
     free(stream);

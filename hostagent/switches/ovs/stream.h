@@ -12,17 +12,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct stream_tls { /* files; borrowed by stream_open */
-    const char *ca, *certificate, *private_key;
-};
+/* What ssl shows and believes, read once: a stream that is sought again needs no files. */
+struct stream_tls;
+
+/* PEM files. −EINVAL for what is none. */
+int stream_tls_open(const char *ca, const char *certificate, const char *private_key,
+                    struct stream_tls **ret_tls, struct err *err);
+void stream_tls_close(struct stream_tls *tls); /* takes NULL; after the streams with it */
 
 struct stream;
 
 /* Whether `where` is one of the three. −EINVAL with a sentence. */
 int stream_check(const char *where, struct err *err);
 
-/* Begins to connect. Reads the files of `tls` when `where` is ssl: −EINVAL for what is none. */
-int stream_open(const char *where, const struct stream_tls *tls, struct stream **ret_stream,
+/* Begins to connect. `tls` is needed when `where` is ssl, and borrowed until close. */
+int stream_open(const char *where, struct stream_tls *tls, struct stream **ret_stream,
                 struct err *err);
 void stream_close(struct stream *stream); /* takes NULL */
 
