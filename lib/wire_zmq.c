@@ -12,6 +12,7 @@
 
 #define TOS_CS6      0xc0 /* RFC 2474: class selector 6, the control band */
 #define BURST        256  /* messages handled before the loop's other sources have their turn */
+#define EVENTS       16   /* of connections, handled before the next message has its turn */
 #define PEER_BIT     (UINT64_C(1) << 32) /* so that no peer is 0 */
 #define ADDRESS_SIZE 256
 
@@ -109,11 +110,62 @@ static void message_hand_over(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_
     endpoint->handler.on_malformed(endpoint->handler.user, peer, &err);
 }
 
+/* Reads one event: a frame with its number and value, a frame with the address. 0 if there was
+ * none. */
+static int monitor_event(void *socket, int32_t *ret_value)
+{
+    zmq_msg_t frame;
+    uint16_t event = 0;
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) >= (int)(sizeof(event) + sizeof(*ret_value))) {
+        memcpy(&event, zmq_msg_data(&frame), sizeof(event));
+        memcpy(ret_value, (char *)zmq_msg_data(&frame) + sizeof(event), sizeof(*ret_value));
+    }
+    zmq_msg_close(&frame);
+    wire_zmq_rest_drop(socket);
+    return event;
+}
+
+/* Takes one event of a connection; false: there is none. */
+static bool door_take(struct wire_zmq *endpoint)
+{
+    int32_t value;
+    int event = monitor_event(endpoint->monitor.socket, &value);
+    if (!event)
+        return false;
+    if ((event & WIRE_ZMQ_REFUSALS)) {
+        endpoint->guard.refused(endpoint->guard.user, "", wire_zmq_refusal_words(event, value));
+        return true;
+    }
+    if (event == ZMQ_EVENT_LISTENING || event == ZMQ_EVENT_CLOSED)
+        endpoint->listening = event == ZMQ_EVENT_LISTENING;
+    uint64_t gone = wire_zmq_door_event(endpoint->door, event, value, now_usec(endpoint));
+    if (gone && endpoint->handler.on_gone)
+        endpoint->handler.on_gone(endpoint->handler.user, gone, false);
+    return true;
+}
+
+/* Some: who comes and goes in crowds keeps nobody's message waiting. */
+static void door_drain(void *user)
+{
+    for (int i = 0; i < EVENTS && door_take(user); i++)
+        ;
+}
+
+/* A message comes after the event of its connection: what its descriptor is, is known then. */
+static void door_catch_up(struct wire_zmq *endpoint, zmq_msg_t *message)
+{
+    int fd = zmq_msg_get(message, ZMQ_SRCFD);
+    while (!wire_zmq_door_knows(endpoint->door, fd) && door_take(endpoint))
+        ;
+}
+
 /* Whether its connection brings more than it may. */
 static bool message_is_flood(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *frame)
 {
     if (!endpoint->door)
         return false;
+    door_catch_up(endpoint, frame);
     enum wire_zmq_verdict verdict =
         wire_zmq_door_judge(endpoint->door, zmq_msg_get(frame, ZMQ_SRCFD), now_usec(endpoint));
     if (verdict == DOOR_FLOOD && endpoint->handler.on_flood)
@@ -159,40 +211,6 @@ static bool queue_flush_one(struct wire_zmq *endpoint)
     return true;
 }
 
-/* Reads one event: a frame with its number and value, a frame with the address. 0 if there was
- * none. */
-static int monitor_event(void *socket, int32_t *ret_value)
-{
-    zmq_msg_t frame;
-    uint16_t event = 0;
-    zmq_msg_init(&frame);
-    if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) >= (int)(sizeof(event) + sizeof(*ret_value))) {
-        memcpy(&event, zmq_msg_data(&frame), sizeof(event));
-        memcpy(ret_value, (char *)zmq_msg_data(&frame) + sizeof(event), sizeof(*ret_value));
-    }
-    zmq_msg_close(&frame);
-    wire_zmq_rest_drop(socket);
-    return event;
-}
-
-static void door_drain(void *user)
-{
-    struct wire_zmq *endpoint = user;
-    int event;
-    int32_t value;
-    while ((event = monitor_event(endpoint->monitor.socket, &value))) {
-        if ((event & WIRE_ZMQ_REFUSALS)) {
-            endpoint->guard.refused(endpoint->guard.user, "", wire_zmq_refusal_words(event, value));
-            continue;
-        }
-        if (event == ZMQ_EVENT_LISTENING || event == ZMQ_EVENT_CLOSED)
-            endpoint->listening = event == ZMQ_EVENT_LISTENING;
-        uint64_t gone = wire_zmq_door_event(endpoint->door, event, value, now_usec(endpoint));
-        if (gone && endpoint->handler.on_gone)
-            endpoint->handler.on_gone(endpoint->handler.user, gone, false);
-    }
-}
-
 static bool waits_to_send(const void *user)
 {
     const struct wire_zmq *endpoint = user;
@@ -203,7 +221,6 @@ static void data_drain(void *user)
 {
     struct wire_zmq *endpoint = user;
     for (int i = 0; i < BURST; i++) {
-        /* A message comes after the event of its connection: what a descriptor is, is known then. */
         if (endpoint->door)
             door_drain(endpoint);
         bool flushed = queue_flush_one(endpoint);
@@ -472,7 +489,7 @@ static int listener_wait_closed(struct wire_zmq *endpoint)
         int n = zmq_poll(&item, 1, UNBIND_MS);
         if (n <= 0)
             return n < 0 ? -zmq_errno() : -ETIMEDOUT;
-        door_drain(endpoint);
+        door_take(endpoint);
     }
     return 0;
 }

@@ -92,11 +92,17 @@ static uint64_t connection_end(struct wire_zmq_door *door, int fd)
     return connection->who;
 }
 
+bool wire_zmq_door_knows(const struct wire_zmq_door *door, int fd)
+{
+    struct sockaddr_in6 peer = peer_of(fd);
+    return fd >= 0 && fd < door->n && door->connections[fd].open &&
+           memcmp(&peer, &door->connections[fd].peer, sizeof(peer)) == 0;
+}
+
 /* Its end is told by ZeroMQ, as that of any other. */
 static bool connection_break(const struct wire_zmq_door *door, int fd)
 {
-    struct sockaddr_in6 peer = peer_of(fd);
-    return peer_is_known(&peer) && memcmp(&peer, &door->connections[fd].peer, sizeof(peer)) == 0 &&
+    return peer_is_known(&door->connections[fd].peer) && wire_zmq_door_knows(door, fd) &&
            shutdown(fd, SHUT_RDWR) == 0;
 }
 

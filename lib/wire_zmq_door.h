@@ -21,6 +21,7 @@
  * addresses other than TCP's; such connections are counted and never ended. One thread. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DOOR_TICK_USEC 250000u
@@ -48,6 +49,10 @@ struct wire_zmq_door *wire_zmq_door_open(const struct wire_zmq_limits *limits);
 
 /* An event of the socket's monitor, with its value. The peer that is gone with it; 0: none. */
 uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, uint64_t now_usec);
+
+/* Whether the descriptor is the connection that it was when its last event came: no other's, whose
+ * event is still to come, and not closed. One system call. */
+bool wire_zmq_door_knows(const struct wire_zmq_door *door, int fd);
 
 enum wire_zmq_verdict {
     DOOR_TAKE,

@@ -91,39 +91,50 @@ class Peer:
         self.socket.close()
 
 
-def as_attacker(work):
-    """The thread that does it, as nice as attackers are."""
-    def run():
+class Attacker(threading.Thread):
+    """Does some work, and what it starts, as nicely as attackers do."""
+
+    def __init__(self, work):
+        super().__init__(daemon=True)
+        self.work, self.broken = work, None
+        self.start()
+
+    def run(self):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
-        work()
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    return thread
+        try:
+            self.work()
+        except BaseException as broken:
+            self.broken = broken
+
+    def check(self):
+        """Whoever waits for it hears how it ended."""
+        if self.broken:
+            raise self.broken
+
+    def finish(self):
+        self.join()
+        self.check()
 
 
 class Repeated:
     """An attack that repeats one step in a thread while it is switched on."""
 
     def __init__(self, daemon):
-        self.daemon, self.on, self.over, self.broken = daemon, threading.Event(), False, None
-        self.thread = as_attacker(self.run)
+        self.daemon, self.on, self.over = daemon, threading.Event(), False
+        self.attacker = Attacker(self.run)
 
     def run(self):
-        try:
-            while not self.over:
-                if self.on.wait(0.1):
-                    self.step()
-        except Exception as broken:  # whoever switches it hears of it
-            self.broken = broken
+        while not self.over:
+            if self.on.wait(0.1):
+                self.step()
 
     def switch(self, on):
-        if self.broken:
-            raise self.broken
+        self.attacker.check()
         self.on.set() if on else self.on.clear()
 
     def end(self):
         self.over = True
-        self.thread.join(DEADLINE)
+        self.attacker.join(DEADLINE)
         self.close()
 
     def close(self):
@@ -173,16 +184,19 @@ class HalfOpen:
 
     def switch(self, on):
         """Returns when the controller knows of all, or of their end."""
-        if on:
-            as_attacker(self.open).join()
-            wait_until(lambda: self.daemon.counters()["agents.connections"] >= HALF_OPEN, "all are accepted", 0.05)
-        else:
-            as_attacker(self.end).join()
-            wait_until(lambda: self.daemon.counters()["agents.connections"] < 10, "all are gone", 0.05)
+        Attacker(self.come if on else self.go).finish()
 
-    def open(self):
+    def come(self):
         while len(self.opened) < HALF_OPEN:
             self.opened.append(Peer(self.daemon, greet=False))
+        wait_until(lambda: self.connections() >= HALF_OPEN, "all are accepted", 0.05)
+
+    def go(self):
+        self.end()
+        wait_until(lambda: self.connections() < 10, "all are gone", 0.05)
+
+    def connections(self):
+        return self.daemon.counters()["agents.connections"]
 
     def end(self):
         for one in self.opened:

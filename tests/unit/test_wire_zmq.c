@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -234,10 +235,10 @@ static void strangers_are_survived(void **state)
 
 enum { ROOM = 8 };
 
-static int limited_open(uint64_t idle_ns)
+static int limited_open(uint32_t most, uint64_t idle_ns)
 {
     const struct wire_zmq_limits limits = {
-        .most = ROOM, .idle_ns = idle_ns, .pressed_ns = UINT64_C(300000000)};
+        .most = most, .idle_ns = idle_ns, .pressed_ns = UINT64_C(300000000)};
     dealer = (struct end){0};
     assert_true(sd_event_new(&loop) >= 0);
     assert_int_equal(router_open("tcp://127.0.0.1:*", &limits), 0);
@@ -247,13 +248,19 @@ static int limited_open(uint64_t idle_ns)
 static int patient_open(void **state)
 {
     (void)state;
-    return limited_open(UINT64_C(60000000000));
+    return limited_open(ROOM, UINT64_C(60000000000));
+}
+
+static int roomy_open(void **state)
+{
+    (void)state;
+    return limited_open(100 * ROOM, UINT64_C(60000000000));
 }
 
 static int impatient_open(void **state)
 {
     (void)state;
-    return limited_open(UINT64_C(1000000000));
+    return limited_open(ROOM, UINT64_C(1000000000));
 }
 
 /* A TCP connection that says nothing; it need not stand yet. */
@@ -312,6 +319,31 @@ static void silent_peers_cannot_keep_others_out(void **state)
         close(silent[i]);
 }
 
+/* Two hundred come at once: a message of who was there before waits for few of them. */
+static void a_crowd_at_the_door_keeps_no_message_waiting(void **state)
+{
+    (void)state;
+    enum { CROWD = 200 };
+    int crowd[CROWD];
+    char byte;
+    dealer_open(wire_zmq_address(router.endpoint));
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 2), 0);
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = silent_open();
+        struct pollfd greeted = {.fd = crowd[i], .events = POLLIN};
+        assert_int_equal(poll(&greeted, 1, 10000), 1);
+        assert_int_equal(recv(crowd[i], &byte, 1, 0), 1);
+    }
+    wait_for(&router.messages, 2);
+    assert_true(connections()->connections < CROWD / 2);
+    wait_for_count(&connections()->connections, CROWD + 1);
+    for (int i = 0; i < CROWD; i++)
+        close(crowd[i]);
+}
+
 static void peers_that_fell_silent_are_ended(void **state)
 {
     (void)state;
@@ -354,6 +386,8 @@ int main(void)
         CASE(a_broken_connection_is_told_and_stands_again),
         CASE(strangers_are_survived),
         cmocka_unit_test_setup_teardown(silent_peers_cannot_keep_others_out, patient_open,
+                                        both_close),
+        cmocka_unit_test_setup_teardown(a_crowd_at_the_door_keeps_no_message_waiting, roomy_open,
                                         both_close),
         cmocka_unit_test_setup_teardown(peers_that_fell_silent_are_ended, impatient_open,
                                         both_close),
