@@ -3,6 +3,7 @@
 #include "hostagent/fence.h"
 #include "hostagent/guard.h"
 #include "hostagent/links/links_nl.h"
+#include "hostagent/marks/tc_bpf.h"
 #include "hostagent/stance.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -22,8 +24,9 @@
 
 struct agent_parts {
     const struct agent_settings *settings;
-    const struct settings_resolved *resolved;
+    struct settings_resolved *resolved;
     int lock_fd;
+    bool marking;  /* marks were begun, so they can be taken back */
     bool succeeds; /* an agent before us left queues and marks, which go on if we cannot */
     sd_event *event;
     sd_event_source *sampler;
@@ -226,6 +229,7 @@ static int open_marks(struct agent_parts *agent, struct err *err)
     const struct agent_settings *settings = agent->settings;
     const struct marks_nudging nudging = {.event = agent->event,
                                           .link_bps = agent->resolved->link_bps};
+    agent->marking = true;
     agent->marks_config = agent->resolved->marks;
     agent->marks_config.reach = stance_reach(stance_kept(settings->state));
     if (!agent->queues)
@@ -259,6 +263,79 @@ static void on_notice(void *user, const char *text)
     tell_host(agent);
 }
 
+static void on_refused_port(void *user, const char *text)
+{
+    log_warning(LOG_FAULT_CONFIGURATION, "%s", text);
+    on_notice(user, text);
+}
+
+/* Marks of a port that is ours from now on, or not any more. */
+static void set_marks(struct agent_parts *agent, const char *port, bool ours)
+{
+    struct err err = {0};
+    if (marks_port(agent->marks, port, ours, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+    log_note(ours ? "%s is a port of ours now" : "%s is no port of ours any more", port);
+}
+
+/* Of the ports that there are now; without any, those that were are asked in vain. */
+static void sample_links(struct agent_parts *agent)
+{
+    const struct ports_found *ports = &agent->resolved->ports;
+    struct links_nl *links;
+    if (!agent->links_nl || !ports->n ||
+        links_nl_open(ports->ifindexes, ports->n, &links, NULL) < 0)
+        return;
+    links_nl_close(agent->links_nl);
+    agent->links_nl = links;
+}
+
+static bool has_port(const struct ports_found *ports, const struct ports_found *others, uint32_t i)
+{
+    int place = ports_place(ports, others->ifindexes[i]);
+    return place >= 0 && strcmp(ports->names[place], others->names[i]) == 0;
+}
+
+static void follow_names(const struct agent_parts *agent, struct ports_found *ports)
+{
+    char now[IF_NAMESIZE];
+    for (uint32_t i = 0; i < ports->n; i++) {
+        if (!if_indextoname((unsigned)ports->ifindexes[i], now) ||
+            strcmp(now, ports->names[i]) == 0)
+            continue;
+        tc_bpf_rename(agent->settings->state, ports->names[i], now);
+        snprintf(ports->names[i], PORT_NAME, "%s", now);
+    }
+}
+
+/* Something about an interface has changed: perhaps it is a port of ours now, or not any more. */
+static void on_links(void *user)
+{
+    static struct ports_found before, now;
+    struct agent_parts *agent = user;
+    struct settings_resolved *resolved = agent->resolved;
+    struct err err = {0};
+    if (settings_find_ports(agent->settings, false, &now, &err) < 0) {
+        if (err.code != ENODEV)
+            log_error(LOG_FAULT_US, "%s", err.text);
+        now.n = 0; /* the bridge is gone */
+    }
+    before = resolved->ports;
+    resolved->ports = now;
+    resolved->marks.ports_n = agent->marks_config.ports_n = now.n;
+    bool enforce = stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE;
+    if (agent->queues)
+        switches_follow(agent->queues, &now, enforce, on_refused_port, agent);
+    sample_links(agent);
+    follow_names(agent, &before);
+    for (uint32_t i = 0; i < before.n; i++)
+        if (!has_port(&now, &before, i))
+            set_marks(agent, before.names[i], false);
+    for (uint32_t i = 0; i < now.n; i++)
+        if (!has_port(&before, &now, i))
+            set_marks(agent, now.names[i], true);
+}
+
 static void on_told(void *user, duopoly_Stance told)
 {
     struct agent_parts *agent = user;
@@ -270,11 +347,11 @@ static int open_guard(struct agent_parts *agent, struct err *err)
     const struct guard_config config = {.queues = agent->queues,
                                         .marks = agent->marks,
                                         .stance = agent->stance,
-                                        .ports = (const char(*)[PORT_NAME])agent->resolved->ports,
-                                        .ports_n = agent->resolved->ports_n,
+                                        .ports = &agent->resolved->ports,
                                         .repair = agent->settings->queues.on_change ==
                                                   SETTINGS_CHANGE_REPAIR,
                                         .on_notice = on_notice,
+                                        .on_links = on_links,
                                         .user = agent};
     return guard_open(&config, agent->event, &agent->guard, err);
 }
@@ -308,7 +385,6 @@ static int set_queues(struct agent_parts *agent, struct err *err)
 
 static int open_host(struct agent_parts *agent, struct err *err)
 {
-    const struct settings_link *link = &agent->settings->link;
     const struct tasks_config config = tasks_config_of(agent);
     const struct tasks_handler handler = {.on_state = on_state,
                                           .on_output_lost = on_output_lost,
@@ -316,7 +392,8 @@ static int open_host(struct agent_parts *agent, struct err *err)
                                           .on_room = on_room,
                                           .user = agent};
     links_init(&agent->links, agent->resolved->link_bps);
-    int r = links_nl_open(link->uplink, &agent->links_nl, err);
+    int r = links_nl_open(agent->resolved->ports.ifindexes, agent->resolved->ports.n,
+                          &agent->links_nl, err);
     return r < 0 ? r : tasks_open(&config, agent->event, &handler, &agent->tasks, err);
 }
 
@@ -377,6 +454,63 @@ static void remove_cgroup(const struct agent_parts *agent)
         unlink(note);
 }
 
+/* Ports of which something is kept, by the names of its files, and that are none of ours now: an
+ * agent before us had another configuration. */
+static void add_former(const struct agent_parts *agent, const char *file, const char *name,
+                       struct ports_found *ports)
+{
+    int ifindex = (int)if_nametoindex(name);
+    char path[FILES_PATH];
+    files_path(path, "%.250s/%.255s", agent->settings->state, file);
+    if (!ifindex)
+        unlink(path); /* it is gone, with all that was on it */
+    if (!ifindex || ports->n == QUEUES_PORTS ||
+        ports_place(&agent->resolved->ports, ifindex) >= 0 || ports_place(ports, ifindex) >= 0)
+        return;
+    ports->ifindexes[ports->n] = ifindex;
+    snprintf(ports->names[ports->n++], PORT_NAME, "%.15s", name);
+}
+
+static void find_former(const struct agent_parts *agent, struct ports_found *ret_ports)
+{
+    static const char *const words[] = {"queues-", "putting-", "clsact-"};
+    DIR *dir = opendir(agent->settings->state);
+    ret_ports->n = 0;
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+            const char *name = entry->d_name + strlen(words[i]);
+            if (strncmp(entry->d_name, words[i], strlen(words[i])) == 0)
+                add_former(agent, entry->d_name, name, ret_ports);
+        }
+    if (dir)
+        closedir(dir);
+}
+
+/* Takes back what an agent before us left on ports that are not ours. */
+static int leave_former(struct agent_parts *agent, struct err *err)
+{
+    static struct ports_found former;
+    struct settings_resolved *resolved = agent->resolved;
+    struct agent_parts other = {.settings = agent->settings, .resolved = resolved};
+    find_former(agent, &former);
+    if (!former.n)
+        return 0;
+    const struct ports_found ours = resolved->ports;
+    resolved->ports = former;
+    resolved->marks.ports_n = former.n;
+    int r = open_queues(&other, false, err);
+    if (r >= 0 && other.queues)
+        r = switches_restore(other.queues, err);
+    switches_close(other.queues);
+    for (uint32_t i = 0; i < former.n; i++) {
+        int detached = tc_bpf_detach(agent->settings->state, former.names[i], r < 0 ? NULL : err);
+        r = r < 0 ? r : detached;
+    }
+    resolved->ports = ours;
+    resolved->marks.ports_n = ours.n;
+    return r;
+}
+
 static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
 {
     int r = open_lock(agent->settings->state, &agent->lock_fd, err);
@@ -384,6 +518,8 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = measurements_open(agent->settings->measurements, &agent->measurements, err);
     if (r >= 0)
         r = open_loop(agent, err);
+    if (r >= 0)
+        r = leave_former(agent, err);
     if (r >= 0)
         r = open_queues(agent, replace, err);
     if (r >= 0)
@@ -427,7 +563,7 @@ static void close_parts(struct agent_parts *agent)
 static int take_back(struct agent_parts *agent, struct err *err)
 {
     int r = agent->queues ? switches_restore(agent->queues, err) : 0;
-    int other = marks_remove(&agent->resolved->marks, r < 0 ? NULL : err);
+    int other = agent->marking ? marks_remove(&agent->resolved->marks, r < 0 ? NULL : err) : 0;
     char path[FILES_PATH];
     if (is_host(agent))
         remove_cgroup(agent);
@@ -437,14 +573,14 @@ static int take_back(struct agent_parts *agent, struct err *err)
     return r < 0 ? r : other;
 }
 
-int agent_run(const struct agent_settings *settings, const struct settings_resolved *resolved,
+int agent_run(const struct agent_settings *settings, struct settings_resolved *resolved,
               bool replace, struct err *err)
 {
     struct agent_parts agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
     int r = open_parts(&agent, replace, err);
     bool failed = r < 0, locked = agent.lock_fd >= 0;
     if (!failed) {
-        log_note("%s manages %u ports; controller %s", settings->name, resolved->ports_n,
+        log_note("%s manages %u ports; controller %s", settings->name, resolved->ports.n,
                  settings->controller);
         sd_notify(0, "READY=1");
         r = sd_event_loop(agent.event);
@@ -477,8 +613,8 @@ static int lower(struct agent_parts *agent, duopoly_Stance stance, struct err *e
     return r >= 0 && agent->queues ? switches_restore(agent->queues, err) : r;
 }
 
-int agent_take_stance(const struct agent_settings *settings,
-                      const struct settings_resolved *resolved, const char *word, struct err *err)
+int agent_take_stance(const struct agent_settings *settings, struct settings_resolved *resolved,
+                      const char *word, struct err *err)
 {
     struct agent_parts agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
     duopoly_Stance stance;
@@ -509,12 +645,15 @@ static void remove_halves(const char *state)
     closedir(dir);
 }
 
-int agent_restore(const struct agent_settings *settings, const struct settings_resolved *resolved,
+int agent_restore(const struct agent_settings *settings, struct settings_resolved *resolved,
                   struct err *err)
 {
-    struct agent_parts agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
+    struct agent_parts agent = {
+        .settings = settings, .resolved = resolved, .lock_fd = -1, .marking = true};
     char path[FILES_PATH];
     int r = open_lock(settings->state, &agent.lock_fd, err);
+    if (r >= 0)
+        r = leave_former(&agent, err);
     if (r >= 0)
         r = open_queues(&agent, true, err);
     if (r >= 0)

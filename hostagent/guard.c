@@ -1,6 +1,7 @@
 #include "hostagent/guard.h"
 
 #include "hostagent/nl.h"
+#include "hostagent/queues/ports_nl.h"
 #include "lib/log.h"
 #include "lib/now.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define CHECK_US  20000
+#define REST      4 /* times what the last look took */
 #define MINUTE_NS 60000000000ull
 
 struct guard {
@@ -20,8 +22,11 @@ struct guard {
     struct nl_sock *sock;
     sd_event_source *io, *switch_io, *check;
     bool yielded;
-    bool back; /* the switch is, and may have forgotten all: not somebody's deed */
-    bool down[QUEUES_PORTS];
+    bool back;              /* the switch is, and may have forgotten all: not somebody's deed */
+    bool links;             /* one has changed */
+    uint64_t rest_us;       /* before anything is looked at again */
+    int down[QUEUES_PORTS]; /* interfaces, by number */
+    uint32_t down_n;
     uint64_t repairs_ns[GUARD_REPAIRS]; /* a ring */
     uint32_t repairs;
 };
@@ -66,21 +71,18 @@ static bool may_repair(struct guard *guard)
     return true;
 }
 
-static int on_check(sd_event_source *source, uint64_t usec, void *arg)
+static void look(struct guard *guard)
 {
-    struct guard *guard = arg;
     char what[GUARD_TEXT] = "", text[4 * GUARD_TEXT];
     struct err err = {0};
-    (void)source;
-    (void)usec;
     int r = guard->yielded ? 0 : compare(guard, what, &err);
     bool back = guard->back && r != -EAGAIN;
     guard->back &= r == -EAGAIN;
     if (r == 0 || r == -EAGAIN)
-        return 0;
+        return;
     if (r < 0) {
         tell(guard, err.text);
-        return 0;
+        return;
     }
     if (back || may_repair(guard)) {
         r = repair(guard, &err);
@@ -91,6 +93,20 @@ static int on_check(sd_event_source *source, uint64_t usec, void *arg)
                  what, guard->config.repair ? " after 5 repairs in a minute" : "");
     }
     tell(guard, text);
+}
+
+static int on_check(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct guard *guard = arg;
+    uint64_t begin = now_ns(CLOCK_MONOTONIC);
+    (void)source;
+    (void)usec;
+    if (guard->links)
+        guard->config.on_links(guard->config.user);
+    guard->links = false;
+    look(guard);
+    uint64_t took_us = (now_ns(CLOCK_MONOTONIC) - begin) / 1000;
+    guard->rest_us = took_us * REST < CHECK_US ? CHECK_US : took_us * REST;
     return 0;
 }
 
@@ -100,30 +116,32 @@ static void check_soon(struct guard *guard)
     sd_event_source_get_enabled(guard->check, &enabled);
     if (enabled != SD_EVENT_OFF)
         return;
-    sd_event_source_set_time_relative(guard->check, CHECK_US);
+    sd_event_source_set_time_relative(guard->check, guard->rest_us);
     sd_event_source_set_enabled(guard->check, SD_EVENT_ONESHOT);
 }
 
-/* −1: no port of ours. */
-static int port_of(const struct guard *guard, int ifindex)
+/* Whether it was down before; keeps what it is now. */
+static bool set_down(struct guard *guard, int ifindex, bool down)
 {
-    char name[IF_NAMESIZE];
-    if (!if_indextoname((unsigned)ifindex, name))
-        return -1;
-    for (uint32_t i = 0; i < guard->config.ports_n; i++)
-        if (strcmp(guard->config.ports[i], name) == 0)
-            return (int)i;
-    return -1;
+    for (uint32_t i = 0; i < guard->down_n; i++)
+        if (guard->down[i] == ifindex) {
+            if (!down)
+                guard->down[i] = guard->down[--guard->down_n];
+            return true;
+        }
+    if (down && guard->down_n < QUEUES_PORTS)
+        guard->down[guard->down_n++] = ifindex;
+    return false;
 }
 
 static void on_link(struct guard *guard, int port, unsigned flags)
 {
+    const struct ports_found *ports = guard->config.ports;
     bool down = !(flags & IFF_UP) || !(flags & IFF_RUNNING);
     char text[GUARD_TEXT];
-    if (down == guard->down[port])
+    if (set_down(guard, ports->ifindexes[port], down) == down)
         return;
-    guard->down[port] = down;
-    snprintf(text, sizeof(text), "%s %s", guard->config.ports[port],
+    snprintf(text, sizeof(text), "%s %s", ports->names[port],
              down ? "went down" : "was down and is up again");
     tell(guard, text);
 }
@@ -135,10 +153,13 @@ static int on_change(struct nl_msg *msg, void *arg)
     bool link = header->nlmsg_type == RTM_NEWLINK || header->nlmsg_type == RTM_DELLINK;
     int ifindex = link ? ((const struct ifinfomsg *)nlmsg_data(header))->ifi_index
                        : ((const struct tcmsg *)nlmsg_data(header))->tcm_ifindex;
-    int port = port_of(guard, ifindex);
+    int port = ports_place(guard->config.ports, ifindex);
     if (port >= 0 && header->nlmsg_type == RTM_NEWLINK)
         on_link(guard, port, ((const struct ifinfomsg *)nlmsg_data(header))->ifi_flags);
-    if (port >= 0 || header->nlmsg_type == RTM_DELLINK)
+    if (header->nlmsg_type == RTM_DELLINK)
+        set_down(guard, ifindex, false);
+    guard->links = guard->links || link;
+    if (port >= 0 || link)
         check_soon(guard);
     return NL_OK;
 }
@@ -149,8 +170,10 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *a
     (void)source;
     (void)fd;
     (void)events;
-    if (nl_recvmsgs_default(guard->sock) < 0)
-        check_soon(guard); /* what the kernel had no room for is not told again */
+    if (nl_recvmsgs_default(guard->sock) < 0) {
+        guard->links = true; /* what the kernel had no room for is not told again */
+        check_soon(guard);
+    }
     return 0;
 }
 
@@ -207,6 +230,7 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
     if (!guard)
         return err_sys(err, ENOMEM, "the guard of the ports");
     guard->config = *config;
+    guard->rest_us = CHECK_US;
     int r = listen_to_kernel(guard, event, err);
     if (r >= 0)
         r = listen_to_switch(guard, event, err);

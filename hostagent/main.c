@@ -106,6 +106,8 @@ static int run(const struct arguments *arguments, struct err *err)
     int r = agent_settings_read(arguments->config, &settings, err);
     if (r >= 0)
         r = settings_resolve(&settings, arguments->config, &resolved, err);
+    if (r >= 0 && !arguments->restore && !arguments->stance)
+        r = settings_find_ports(&settings, true, &resolved.ports, err);
     if (r < 0 || arguments->check)
         return r;
     if (arguments->plan)

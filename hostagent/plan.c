@@ -44,15 +44,15 @@ static int plan_state(struct planner *planner, struct err *err)
 static void record_path(const struct planner *planner, uint32_t port, char path[FILES_PATH])
 {
     const char *state = planner->settings->state;
-    if (planner->resolved->ports_n)
-        files_path(path, QUEUES_RECORD, state, planner->resolved->ports[port]);
+    if (planner->resolved->ports.n)
+        files_path(path, QUEUES_RECORD, state, planner->resolved->ports.names[port]);
     else
         files_path(path, SWITCH_KEPT_FILE, state);
 }
 
 static uint32_t records_n(const struct planner *planner)
 {
-    return planner->resolved->ports_n ? planner->resolved->ports_n : 1;
+    return planner->resolved->ports.n ? planner->resolved->ports.n : 1;
 }
 
 static int add_steps(struct planner *planner, const struct switch_plan *plan, struct err *err)
@@ -80,7 +80,7 @@ static int plan_our_queues(struct planner *planner, const struct switch_config *
     const struct agent_settings *settings = planner->settings;
     struct switches *switches = NULL;
     struct switch_plan *plan = NULL;
-    if (planner->resolved->ports_n)
+    if (planner->resolved->ports.n)
         changes_need(planner->changes, CAP_NET_ADMIN, "CAP_NET_ADMIN", "change queues");
     int r = switches_open(switch_find(settings->switch_settings.driver), config, &switches, err);
     if (r < 0)

@@ -100,13 +100,10 @@ static const struct conf_field unit_fields[] = {
 static const struct conf_section unit_section = {unit_fields, sizeof(struct settings_unit), NULL};
 static const struct conf_field unit_item = {.type = CONF_SECTION, .section = &unit_section};
 
-static int pattern_check(const char *text, struct err *err)
-{
-    return wire_name_valid(text) ? 0 : err_set(err, EINVAL, "'%s' is no pattern of ports", text);
-}
-
+static const struct conf_field ports_item = {
+    .type = CONF_STRING, .size = PORT_PATTERN_BYTES, .check = port_pattern_check};
 static const struct conf_field rate_fields[] = {
-    CHECKED(port_rate, ports, NULL, pattern_check),
+    CHECKED(port_rate, ports, NULL, port_pattern_check),
     VALUE(port_rate, rate_bps, "rate", CONF_RATE, NULL, 0, INT64_C(1) << 50),
     END,
 };
@@ -116,6 +113,7 @@ static const struct conf_field rate_item = {.type = CONF_SECTION, .section = &ra
 static const struct conf_field link_fields[] = {
     CHECKED(settings_link, uplink, "", conf_check_interface),
     CHECKED(settings_link, bridge, "", conf_check_interface),
+    LIST(settings_link, ports, ports_n, &ports_item, 0),
     VALUE(settings_link, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1) << 50),
     LIST(settings_link, rates, rates_n, &rate_item, 0),
     END,
@@ -270,17 +268,19 @@ static int role_switch_check(const struct agent_settings *settings, struct err *
     bool is_linux = switch_find(settings->switch_settings.driver) == &switch_linux;
     if (settings->link.uplink[0] || settings->units_n)
         return err_set(err, EINVAL, "a switch has neither link.uplink nor units");
-    if (is_linux != (settings->link.bridge[0] != 0))
+    if (is_linux != (settings->link.bridge[0] || settings->link.ports_n))
         return err_set(err, EINVAL,
-                       "a switch names its link.bridge where the switch's driver is linux, and "
-                       "only there");
+                       "a switch names its link.bridge or link.ports where the switch's driver is "
+                       "linux, and only there");
     return 0;
 }
 
 static int role_host_check(const struct agent_settings *settings, struct err *err)
 {
-    if (!settings->link.uplink[0] || settings->link.bridge[0])
-        return err_set(err, EINVAL, "a host names its link.uplink, and no link.bridge");
+    if (!settings->link.uplink[0] == !settings->link.ports_n || settings->link.bridge[0])
+        return err_set(
+            err, EINVAL,
+            "a host names its link.uplink, or several in link.ports, and no link.bridge");
     if (!settings->units_n)
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
     if (switch_find(settings->switch_settings.driver) != &switch_linux)

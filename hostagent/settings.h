@@ -7,6 +7,7 @@
 
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
+#include "hostagent/queues/ports_nl.h"
 #include "hostagent/switches/switches.h"
 #include "hostagent/tasks/tasks.h"
 #include "lib/conf.h"
@@ -18,7 +19,9 @@
 struct settings_link {
     char uplink[PORT_NAME]; /* role host */
     char bridge[PORT_NAME]; /* role switch: all its ports */
-    int64_t rate_bps;       /* 0: the link's own speed */
+    struct port_pattern ports[PORT_PATTERNS];
+    uint32_t ports_n;
+    int64_t rate_bps; /* 0: the link's own speed */
     struct port_rate rates[PORT_RATES];
     uint32_t rates_n;
 };
@@ -80,17 +83,20 @@ int agent_settings_read(const char *path, struct agent_settings *ret_settings, s
 
 /* What the machine says to it. */
 struct settings_resolved {
-    const char *file; /* the configuration itself: duopoly-task reads its part of it */
-    char ports[QUEUES_PORTS][PORT_NAME];
-    uint32_t ports_n;
-    uint32_t gid; /* of the commands' user */
+    const char *file;         /* the configuration itself: duopoly-task reads its part of it */
+    struct ports_found ports; /* now */
+    uint64_t link_bps;        /* of a host's uplinks together; 0: a switch at its links' speeds */
+    uint32_t gid;             /* of the commands' user */
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
     uint16_t control_port;
     struct port_wish wish;
-    uint64_t link_bps;        /* of the uplink; 0: a switch at its links' speeds */
     struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
     duopoly_Resources units[SLOTS_UNITS];
 };
+
+/* The ports that there are now. `all`: each name and pattern must have one. */
+int settings_find_ports(const struct agent_settings *settings, bool all,
+                        struct ports_found *ret_found, struct err *err);
 
 /* Finds ports, user, cgroup root and program; changes nothing. `settings`, `ret_resolved` and
  * `file`, where the settings were read, must stay where they are while marks are open. */

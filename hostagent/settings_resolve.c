@@ -18,15 +18,17 @@ static bool is_linux(const struct agent_settings *settings)
 }
 
 /* None of this machine, where the switch is another one. */
-static int resolve_ports(const struct agent_settings *settings, struct settings_resolved *resolved,
-                         struct err *err)
+int settings_find_ports(const struct agent_settings *settings, bool all,
+                        struct ports_found *ret_found, struct err *err)
 {
-    if (!is_linux(settings))
-        return 0;
-    if (settings->role == duopoly_Role_ROLE_SWITCH)
-        return queues_bridge_ports(settings->link.bridge, resolved->ports, &resolved->ports_n, err);
-    memcpy(resolved->ports[0], settings->link.uplink, PORT_NAME);
-    resolved->ports_n = 1;
+    const struct settings_link *link = &settings->link;
+    const struct ports_wanted wanted = {.name = link->uplink,
+                                        .bridge = link->bridge,
+                                        .patterns = link->ports,
+                                        .patterns_n = link->ports_n};
+    if (is_linux(settings))
+        return ports_find(&wanted, all, ret_found, err);
+    ret_found->n = 0;
     return 0;
 }
 
@@ -49,19 +51,25 @@ static void resolve_wish(const struct agent_settings *settings, struct port_wish
         wish->dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
 }
 
-/* What loads are told as shares of. */
+/* A host's links together. */
 static int resolve_rate(const struct agent_settings *settings, struct settings_resolved *resolved,
                         struct err *err)
 {
-    const struct settings_link *link = &settings->link;
-    resolved->link_bps = port_rate(&resolved->wish, link->uplink);
-    if (resolved->link_bps || settings->role == duopoly_Role_ROLE_SWITCH)
+    resolved->link_bps = settings->role == duopoly_Role_ROLE_SWITCH ? resolved->wish.link_bps : 0;
+    if (settings->role == duopoly_Role_ROLE_SWITCH)
         return 0;
-    resolved->link_bps = link_speed_bps(link->uplink);
-    return resolved->link_bps
-               ? 0
-               : err_set(err, EINVAL, "%s does not say how fast it is: give it a link.rate",
-                         link->uplink);
+    if (!resolved->ports.n)
+        return err_set(err, ENODEV, "the host's uplink has no port: a bond of no links?");
+    for (uint32_t i = 0; i < resolved->ports.n; i++) {
+        uint64_t bps = port_rate(&resolved->wish, resolved->ports.names[i]);
+        bps = bps ? bps : link_speed_bps(resolved->ports.names[i]);
+        if (!bps)
+            return err_set(err, EINVAL,
+                           "%s does not say how fast it is: give it a rate (link.rate)",
+                           resolved->ports.names[i]);
+        resolved->link_bps += bps;
+    }
+    return 0;
 }
 
 static int resolve_user(const struct agent_settings *settings, struct settings_resolved *resolved,
@@ -134,8 +142,8 @@ static void resolve_network(const struct agent_settings *settings,
                              .bpffs = resolved->bpffs,
                              .state_dir = settings->state,
                              .cgroup = resolved->cgroup,
-                             .ports = (const char(*)[PORT_NAME])resolved->ports,
-                             .ports_n = resolved->ports_n,
+                             .ports = (const char(*)[PORT_NAME])resolved->ports.names,
+                             .ports_n = resolved->ports.n,
                              .members_n = marks->members_n,
                              .control_port = resolved->control_port,
                              .flows_max = (uint32_t)marks->flows};
@@ -150,7 +158,7 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     uint64_t port = 0;
     number_take(strrchr(settings->controller, ':') + 1, UINT16_MAX, &port);
     ret_resolved->control_port = (uint16_t)port;
-    int r = resolve_ports(settings, ret_resolved, err);
+    int r = settings_find_ports(settings, false, &ret_resolved->ports, err);
     resolve_wish(settings, &ret_resolved->wish);
     if (r >= 0)
         r = resolve_rate(settings, ret_resolved, err);
@@ -181,8 +189,8 @@ struct switch_config settings_switch(const struct agent_settings *settings,
                                    .control_port = resolved->control_port,
                                    .replace = replace,
                                    .queues = qdisc_find(settings->queues.driver),
-                                   .interfaces = (const char(*)[PORT_NAME])resolved->ports,
-                                   .interfaces_n = resolved->ports_n};
+                                   .interfaces = (const char(*)[PORT_NAME])resolved->ports.names,
+                                   .interfaces_n = resolved->ports.n};
     memcpy(config.dscp_of_level, resolved->marks.dscp_of_level, sizeof(config.dscp_of_level));
     return config;
 }

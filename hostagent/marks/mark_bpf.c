@@ -153,6 +153,14 @@ static int ebpf_reach_set(struct mark *mark, enum mark_reach reach, struct err *
                                        : attach_ports(mark->skel, mark->config, err);
 }
 
+static int ebpf_port_set(struct mark *mark, const char *port, bool ours, struct err *err)
+{
+    int egress, ingress;
+    programs_of(mark->skel, mark->config, &egress, &ingress);
+    return ours ? tc_bpf_attach(mark->config->state_dir, port, ingress, egress, err)
+                : tc_bpf_detach(mark->config->state_dir, port, err);
+}
+
 static void ebpf_close(struct mark *mark)
 {
     if (!mark)
@@ -428,6 +436,7 @@ const struct mark_driver mark_ebpf = {
     .remove = ebpf_remove,
     .plan = mark_plan_bpf,
     .reach_set = ebpf_reach_set,
+    .port_set = ebpf_port_set,
     .compare = ebpf_compare,
     .cgroup_made = ebpf_cgroup_made,
     .task_set = ebpf_task_set,

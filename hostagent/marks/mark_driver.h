@@ -42,6 +42,9 @@ struct mark_driver {
     /* From now on. NOTHING ends the lease first, which is one write, and then leaves the ports; what
      * the driver is told goes on to be kept. */
     int (*reach_set)(struct mark *mark, enum mark_reach reach, struct err *err);
+    /* Another port is ours, or one is not any more (it may be gone). The configuration's list is
+     * changed already. */
+    int (*port_set)(struct mark *mark, const char *port, bool ours, struct err *err);
     /* 1, with a sentence in `what`, when somebody else has taken our programs off a port that they
      * should be on; else 0. */
     int (*compare)(struct mark *mark, char *what, size_t size, struct err *err);

@@ -66,6 +66,13 @@ static int recorder_reach_set(struct mark *mark, enum mark_reach reach, struct e
     return 0;
 }
 
+static int recorder_port_set(struct mark *mark, const char *port, bool ours, struct err *err)
+{
+    (void)err;
+    note(mark, "port %s %d\n", port, (int)ours);
+    return 0;
+}
+
 static int recorder_compare(struct mark *mark, char *what, size_t size, struct err *err)
 {
     (void)mark;
@@ -183,6 +190,7 @@ const struct mark_driver mark_recorder = {
     .remove = recorder_remove,
     .plan = recorder_plan,
     .reach_set = recorder_reach_set,
+    .port_set = recorder_port_set,
     .compare = recorder_compare,
     .cgroup_made = recorder_cgroup_made,
     .task_set = recorder_task_set,

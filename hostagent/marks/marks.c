@@ -91,6 +91,13 @@ int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)
     return r;
 }
 
+int marks_port(struct marks *marks, const char *port, bool ours, struct err *err)
+{
+    return ours && marks->reach == MARK_REACH_NOTHING
+               ? 0
+               : marks->driver->port_set(marks->mark, port, ours, err);
+}
+
 int marks_compare(struct marks *marks, char *what, size_t size, struct err *err)
 {
     return marks->driver->compare(marks->mark, what, size, err);

@@ -47,6 +47,9 @@ int marks_plan(const struct mark_config *config, struct changes *changes, struct
  * what is told meanwhile is kept, and counts when they reach further again. */
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err);
 
+/* Another port is ours, or one is not any more (it may be gone); `config` has it so already. */
+int marks_port(struct marks *marks, const char *port, bool ours, struct err *err);
+
 /* 1, with a sentence in `what`, when somebody else has taken our programs off a port; else 0. */
 int marks_compare(struct marks *marks, char *what, size_t size, struct err *err);
 

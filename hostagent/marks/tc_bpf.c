@@ -125,6 +125,14 @@ int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, struct err *
                                                                                                 : 1;
 }
 
+void tc_bpf_rename(const char *state_dir, const char *from, const char *to)
+{
+    char old[FILES_PATH], new[FILES_PATH];
+    note_path(state_dir, from, old);
+    note_path(state_dir, to, new);
+    rename(old, new);
+}
+
 /* Whether anybody's filter is left on the port's clsact; yes when it cannot be told. */
 static bool has_filters(int ifindex)
 {

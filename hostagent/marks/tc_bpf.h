@@ -22,6 +22,9 @@ int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int e
  * port. */
 int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, struct err *err);
 
+/* An interface has another name; what is kept about it goes with it. */
+void tc_bpf_rename(const char *state_dir, const char *from, const char *to);
+
 /* Takes both away; a port that is gone, or has none, is fine. */
 int tc_bpf_detach(const char *state_dir, const char *port, struct err *err);
 

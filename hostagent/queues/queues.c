@@ -3,6 +3,7 @@
 #include "hostagent/files.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,12 @@ struct queues {
     struct queues_config config;
     struct qdisc *qdisc;
     char state_dir[FILES_PATH];
-    uint32_t n;
-    char ports[][PORT_NAME];
+    uint32_t n, refused_n;
+    struct queues_port {
+        int ifindex;
+        char name[PORT_NAME];
+    } ports[QUEUES_PORTS];
+    int refused[QUEUES_PORTS]; /* that have come, and could not be given queues */
 };
 
 int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAME], uint32_t n,
@@ -23,13 +28,16 @@ int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAM
 {
     if (n > QUEUES_PORTS)
         return err_set(err, E2BIG, "%u ports: an agent manages at most %d", n, QUEUES_PORTS);
-    struct queues *queues = calloc(1, sizeof(*queues) + n * sizeof(queues->ports[0]));
+    struct queues *queues = calloc(1, sizeof(*queues));
     if (!queues)
         return err_sys(err, ENOMEM, "queues");
     queues->config = *config;
     queues->n = n;
     snprintf(queues->state_dir, sizeof(queues->state_dir), "%s", config->state_dir);
-    memcpy(queues->ports, ports, n * sizeof(queues->ports[0]));
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(queues->ports[i].name, ports[i], PORT_NAME);
+        queues->ports[i].ifindex = (int)if_nametoindex(ports[i]);
+    }
     int r = config->driver->open(&queues->qdisc, err);
     if (r < 0) {
         free(queues);
@@ -97,6 +105,8 @@ static int look_at(struct queues *queues, const char *port, struct qdisc_plan **
     int r = driver->facts(queues->qdisc, port, &facts, err);
     if (r >= 0)
         r = port_want(&queues->config.wish, &facts, &want, err);
+    if (r == -EINVAL)
+        err_prefix(err, "%s", port);
     return r < 0 ? r : driver->plan(queues->qdisc, port, &want, ret_plan, err);
 }
 
@@ -123,7 +133,7 @@ int queues_compare(struct queues *queues, char *what, size_t size, struct err *e
     const struct qdisc_driver *driver = queues->config.driver;
     int r = driver->look(queues->qdisc, err);
     for (uint32_t i = 0; r == 0 && i < queues->n; i++)
-        r = compare_port(queues, queues->ports[i], what, size, err);
+        r = compare_port(queues, queues->ports[i].name, what, size, err);
     driver->look_away(queues->qdisc);
     return r;
 }
@@ -134,9 +144,9 @@ int queues_repair(struct queues *queues, struct err *err)
     int r = driver->look(queues->qdisc, err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
         struct qdisc_plan *plan = NULL;
-        r = look_at(queues, queues->ports[i], &plan, err);
+        r = look_at(queues, queues->ports[i].name, &plan, err);
         if (r >= 0)
-            r = driver->apply(queues->qdisc, queues->ports[i], plan, err);
+            r = driver->apply(queues->qdisc, queues->ports[i].name, plan, err);
         free(plan);
     }
     driver->look_away(queues->qdisc);
@@ -232,7 +242,7 @@ static int each_port(struct queues *queues,
     int r = driver->look(queues->qdisc, err);
     bool looked = r >= 0;
     for (uint32_t i = 0; looked && i < queues->n; i++) {
-        int other = each(queues, queues->ports[i], r < 0 ? NULL : err);
+        int other = each(queues, queues->ports[i].name, r < 0 ? NULL : err);
         r = r < 0 ? r : other;
     }
     driver->look_away(queues->qdisc);
@@ -252,7 +262,7 @@ static bool was_putting(const struct queues *queues)
     char path[FILES_PATH];
     bool found = false;
     for (uint32_t i = 0; !found && i < queues->n; i++) {
-        putting_path(queues, queues->ports[i], path);
+        putting_path(queues, queues->ports[i].name, path);
         found = access(path, F_OK) == 0;
     }
     return found;
@@ -265,7 +275,7 @@ static int plan_all(struct queues *queues, struct qdisc_plan **plans, struct err
     if (r >= 0)
         r = driver->look(queues->qdisc, err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++)
-        r = plan_port(queues, queues->ports[i], &plans[i], err);
+        r = plan_port(queues, queues->ports[i].name, &plans[i], err);
     driver->look_away(queues->qdisc);
     return r;
 }
@@ -280,7 +290,7 @@ int queues_apply(struct queues *queues, struct err *err)
     bool changed = false;
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
         changed = true;
-        r = driver->apply(queues->qdisc, queues->ports[i], plans[i], err);
+        r = driver->apply(queues->qdisc, queues->ports[i].name, plans[i], err);
     }
     for (uint32_t i = 0; i < queues->n; i++)
         free(plans[i]);
@@ -288,6 +298,139 @@ int queues_apply(struct queues *queues, struct err *err)
     if (r < 0 && changed)
         queues_restore(queues, NULL);
     return r;
+}
+
+/* ---- ports that come and go ------------------------------------------------------------------------------------------ */
+
+struct follow {
+    struct queues *queues;
+    const struct ports_found *found;
+    bool apply;
+    void (*say)(void *user, const char *text);
+    void *user;
+};
+
+static void say_failure(const struct follow *follow, const struct err *err)
+{
+    follow->say(follow->user, err->text);
+}
+
+static bool is_among(const int *ifindexes, uint32_t n, int ifindex)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (ifindexes[i] == ifindex)
+            return true;
+    return false;
+}
+
+static bool is_port_of(const struct queues *queues, int ifindex)
+{
+    for (uint32_t i = 0; i < queues->n; i++)
+        if (queues->ports[i].ifindex == ifindex)
+            return true;
+    return false;
+}
+
+/* Records go by names, the kernel's queues by numbers. */
+static void follow_name(const struct queues *queues, struct queues_port *port)
+{
+    char now[IF_NAMESIZE], from[FILES_PATH], to[FILES_PATH];
+    if (!if_indextoname((unsigned)port->ifindex, now) || strcmp(now, port->name) == 0)
+        return;
+    record_path(queues, port->name, from);
+    record_path(queues, now, to);
+    rename(from, to);
+    memcpy(port->name, now, PORT_NAME);
+}
+
+/* Those that are wanted no more, or gone, move behind the others. */
+static uint32_t put_last(struct queues *queues, const struct ports_found *found)
+{
+    uint32_t stay = 0;
+    for (uint32_t i = 0; i < queues->n; i++) {
+        if (!is_among(found->ifindexes, found->n, queues->ports[i].ifindex))
+            continue;
+        struct queues_port port = queues->ports[i];
+        queues->ports[i] = queues->ports[stay];
+        queues->ports[stay++] = port;
+    }
+    return stay;
+}
+
+static void leave_ports(const struct follow *follow, uint32_t stay)
+{
+    struct queues *queues = follow->queues;
+    int (*const steps[])(struct queues *, const char *, struct err *) = {restore_port,
+                                                                         check_restored};
+    for (int step = 0; step < 2 && stay < queues->n; step++) {
+        struct err err = {0};
+        if (queues_look(queues, &err) < 0)
+            say_failure(follow, &err);
+        for (uint32_t i = stay; !err.code && i < queues->n; i++)
+            if (steps[step](queues, queues->ports[i].name, &err) < 0)
+                say_failure(follow, &err);
+        queues_look_away(queues);
+    }
+    queues->n = stay;
+}
+
+static int join_port(const struct follow *follow, const char *name, struct err *err)
+{
+    struct queues *queues = follow->queues;
+    struct qdisc_plan *plan = NULL;
+    int r = plan_port(queues, name, &plan, err);
+    if (r >= 0)
+        r = queues->config.driver->apply(queues->qdisc, name, plan, err);
+    free(plan);
+    return r;
+}
+
+static void join_ports(const struct follow *follow)
+{
+    struct queues *queues = follow->queues;
+    const struct ports_found *found = follow->found;
+    struct err err = {0};
+    if (follow->apply && queues_look(queues, &err) < 0)
+        say_failure(follow, &err);
+    for (uint32_t i = 0; i < found->n && queues->n < QUEUES_PORTS; i++) {
+        int ifindex = found->ifindexes[i];
+        if (is_port_of(queues, ifindex) || is_among(queues->refused, queues->refused_n, ifindex))
+            continue;
+        if (follow->apply && join_port(follow, found->names[i], &err) < 0) {
+            queues->refused[queues->refused_n++] = ifindex;
+            say_failure(follow, &err);
+            continue;
+        }
+        struct queues_port *port = &queues->ports[queues->n++];
+        port->ifindex = ifindex;
+        memcpy(port->name, found->names[i], PORT_NAME);
+    }
+    queues_look_away(queues);
+}
+
+void queues_follow(struct queues *queues, const struct ports_found *found, bool apply,
+                   void (*say)(void *user, const char *text), void *user)
+{
+    const struct follow follow = {queues, found, apply, say, user};
+    uint32_t still = 0;
+    for (uint32_t i = 0; i < queues->refused_n; i++)
+        if (is_among(found->ifindexes, found->n, queues->refused[i]))
+            queues->refused[still++] = queues->refused[i];
+    queues->refused_n = still;
+    for (uint32_t i = 0; i < queues->n; i++)
+        follow_name(queues, &queues->ports[i]);
+    leave_ports(&follow, put_last(queues, found));
+    join_ports(&follow);
+}
+
+uint32_t queues_count(const struct queues *queues)
+{
+    return queues->n;
+}
+
+const char *queues_port(const struct queues *queues, uint32_t port)
+{
+    return queues->ports[port].name;
 }
 
 static void add_stats(struct qdisc_queue_stats *sum, const struct qdisc_queue_stats *more)
@@ -303,7 +446,7 @@ int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct er
     struct qdisc_stats sum = {0};
     for (uint32_t i = 0; i < queues->n; i++) {
         struct qdisc_stats stats;
-        int r = queues->config.driver->stats(queues->qdisc, queues->ports[i], &stats, err);
+        int r = queues->config.driver->stats(queues->qdisc, queues->ports[i].name, &stats, err);
         if (r < 0)
             return r;
         for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
@@ -316,7 +459,7 @@ int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct er
 int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_facts,
                  struct err *err)
 {
-    return queues->config.driver->facts(queues->qdisc, queues->ports[port], ret_facts, err);
+    return queues->config.driver->facts(queues->qdisc, queues->ports[port].name, ret_facts, err);
 }
 
 int queues_look(struct queues *queues, struct err *err)
@@ -331,16 +474,16 @@ void queues_look_away(struct queues *queues)
 
 int queues_record(struct queues *queues, uint32_t port, char **ret_text, struct err *err)
 {
-    return queues->config.driver->record(queues->qdisc, queues->ports[port], ret_text, err);
+    return queues->config.driver->record(queues->qdisc, queues->ports[port].name, ret_text, err);
 }
 
 int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
                 struct err *err)
 {
     struct qdisc_plan *plan = NULL;
-    int r = look_at(queues, queues->ports[port], &plan, err);
+    int r = look_at(queues, queues->ports[port].name, &plan, err);
     if (r >= 0 && !again)
-        r = check_root(queues, queues->ports[port], plan, err);
+        r = check_root(queues, queues->ports[port].name, plan, err);
     if (r < 0) {
         free(plan);
         return r;

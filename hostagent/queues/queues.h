@@ -1,6 +1,6 @@
 /* The queues of all ports that this agent manages: put in place, kept, counted and taken back.
  *
- * A host manages its uplink; an agent in role `switch` manages every port of its bridge. What stood
+ * Which ports these are is found by ports_nl.h, and changes while the agent runs. What stood
  * on a port before is written to `state_dir` before anything is replaced, so that a later run
  * (--restore after a crash too) can put it back; it is kept until it stands there again, also when a
  * run ended while it put it back. A port whose queues are ours already is changed in place, without
@@ -11,6 +11,7 @@
 #pragma once
 
 #include "hostagent/queues/qdisc.h"
+#include "lib/port/port_names.h"
 
 #include <stddef.h>
 
@@ -22,6 +23,13 @@ struct queues_config {
     struct port_wish wish;
     bool nudge;   /* see qdisc_site */
     bool replace; /* a foreign root qdisc may make room */
+};
+
+/* Ports by their names, in order. */
+struct ports_found {
+    uint32_t n;
+    int ifindexes[QUEUES_PORTS];
+    char names[QUEUES_PORTS][PORT_NAME];
 };
 
 /* The state folder, a port: the file of what stood there before us. */
@@ -37,6 +45,18 @@ int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAM
  * If applying itself fails, the ports changed so far are restored. −EBUSY: somebody's qdiscs stand on
  * one, or another agent's. */
 int queues_apply(struct queues *queues, struct err *err);
+
+/* From now on these are the ports. One that came has its queues when it returns, if `apply`; one that
+ * left, but is still there, has what stood there before; of one that is gone the record is forgotten;
+ * one with another name stays what it is. A port that cannot be given queues is left as it is and
+ * not tried again until it is gone; `say` gets a sentence for each, and for each failure. O(ports²)
+ * comparisons of numbers. */
+void queues_follow(struct queues *queues, const struct ports_found *found, bool apply,
+                   void (*say)(void *user, const char *text), void *user);
+
+/* The port of a number below queues_count, borrowed until queues_follow. */
+uint32_t queues_count(const struct queues *queues);
+const char *queues_port(const struct queues *queues, uint32_t port);
 
 /* Puts back what stood there before on every port and forgets the records; goes on after a failure
  * and returns the first one. A port without a record, or that is gone, is left as it is. */
@@ -68,8 +88,3 @@ void queues_why(struct queues *queues, const char *port, char *text, size_t size
 
 /* Closes sockets; the ports stay as they are. Takes NULL. */
 void queues_close(struct queues *queues);
-
-/* The ports of a bridge in order of their names. −ENODEV: no such bridge; −E2BIG: more than
- * QUEUES_PORTS. */
-int queues_bridge_ports(const char *bridge, char (*ports)[PORT_NAME], uint32_t *ret_n,
-                        struct err *err);

@@ -59,12 +59,12 @@ static void linux_close(struct switch_state *sw)
 
 static int linux_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
 {
-    uint32_t n = sw->config.interfaces_n;
+    uint32_t n = queues_count(sw->queues);
     struct switch_ports *ports = calloc(1, sizeof(*ports) + n * sizeof(ports->ports[0]));
     int r = ports ? 0 : err_sys(err, ENOMEM, "%u ports", n);
     for (uint32_t i = 0; r >= 0 && i < n; i++) {
         struct switch_port *port = &ports->ports[ports->n++];
-        snprintf(port->name, sizeof(port->name), "%s", sw->config.interfaces[i]);
+        snprintf(port->name, sizeof(port->name), "%s", queues_port(sw->queues, i));
         r = queues_facts(sw->queues, i, &port->facts, err);
     }
     if (r < 0) {
@@ -97,11 +97,11 @@ static int linux_record(struct switch_state *sw, char **ret_text, struct err *er
     size_t size;
     FILE *out = open_memstream(&text, &size);
     int r = out ? queues_look(sw->queues, err) : err_sys(err, errno, "the record of the ports");
-    for (uint32_t i = 0; r >= 0 && i < sw->config.interfaces_n; i++) {
+    for (uint32_t i = 0; r >= 0 && i < queues_count(sw->queues); i++) {
         char *record = NULL;
         r = queues_record(sw->queues, i, &record, err);
         if (r >= 0)
-            say_record(out, sw->config.interfaces[i], record);
+            say_record(out, queues_port(sw->queues, i), record);
         free(record);
     }
     queues_look_away(sw->queues);
@@ -133,7 +133,7 @@ static int plan_port(struct switch_state *sw, uint32_t i, struct linux_plan *pla
         if (driver->say)
             driver->say(steps, step, text, sizeof(text));
         r = switch_step_add(&plan->plan, steps->root == QDISC_OURS ? SWITCH_CHANGE : SWITCH_ADD,
-                            sw->config.interfaces[i], err, "%s", text);
+                            queues_port(sw->queues, i), err, "%s", text);
     }
     free(steps);
     return r;
@@ -146,7 +146,7 @@ static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **
     int r = plan ? queues_look(sw->queues, err) : err_sys(err, ENOMEM, "the plan of the ports");
     if (plan)
         plan->again = again;
-    for (uint32_t i = 0; r >= 0 && i < sw->config.interfaces_n; i++)
+    for (uint32_t i = 0; r >= 0 && i < queues_count(sw->queues); i++)
         r = plan_port(sw, i, plan, err);
     queues_look_away(sw->queues);
     if (r < 0) {
@@ -195,6 +195,12 @@ static int linux_notice(struct switch_state *sw, struct err *err)
     return 0;
 }
 
+static void linux_follow(struct switch_state *sw, const struct ports_found *found, bool apply,
+                         void (*say)(void *user, const char *text), void *user)
+{
+    queues_follow(sw->queues, found, apply, say, user);
+}
+
 const struct switch_driver switch_linux = {
     .name = "linux",
     .check = linux_check,
@@ -210,4 +216,5 @@ const struct switch_driver switch_linux = {
     .stats = linux_stats,
     .fd = linux_fd,
     .notice = linux_notice,
+    .follow = linux_follow,
 };

@@ -25,7 +25,7 @@
  * Sentences name the switch, the port or row, and what to do. One thread. */
 #pragma once
 
-#include "hostagent/queues/qdisc.h"
+#include "hostagent/queues/queues.h"
 
 #define SWITCH_PORTS     2048 /* of one switch */
 #define SWITCH_STEPS     65536
@@ -138,6 +138,9 @@ struct switch_driver {
     /* An enum switch_notice; never waits. −errno: the switch was lost just now (told once); it is
      * sought again. */
     int (*notice)(struct switch_state *sw, struct err *err);
+    /* As queues_follow; NULL: its ports are not this machine's, and it finds them itself. */
+    void (*follow)(struct switch_state *sw, const struct ports_found *found, bool apply,
+                   void (*say)(void *user, const char *text), void *user);
 };
 
 extern const struct switch_driver switch_linux;        /* ports of this machine, by qdisc.h */

@@ -153,3 +153,10 @@ const char *switches_say(struct switches *switches, char *text, size_t size)
     free(ports);
     return text;
 }
+
+void switches_follow(struct switches *switches, const struct ports_found *found, bool apply,
+                     void (*say)(void *user, const char *text), void *user)
+{
+    if (switches->driver->follow)
+        switches->driver->follow(switches->sw, found, apply, say, user);
+}

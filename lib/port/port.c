@@ -1,7 +1,8 @@
 #include "lib/port/port.h"
 
+#include "lib/port/port_names.h"
+
 #include <errno.h>
-#include <fnmatch.h>
 
 #define LINK_LEAST_BPS 80000 /* a thousandth of it is a byte a second for each queue */
 #define QUEUES_LEAST   2
@@ -27,7 +28,7 @@ static uint64_t share(uint64_t bps, uint32_t permille)
 uint64_t port_rate(const struct port_wish *wish, const char *name)
 {
     for (uint32_t i = 0; i < wish->rates_n; i++)
-        if (fnmatch(wish->rates[i].ports, name, 0) == 0)
+        if (port_pattern_matches(wish->rates[i].ports, name))
             return (uint64_t)wish->rates[i].rate_bps;
     return wish->link_bps;
 }

@@ -42,7 +42,7 @@
 /* Kinds of traffic, in order of urgency. */
 enum port_traffic { TRAFFIC_CONTROL = 0, TRAFFIC_LEVEL0 = 1, TRAFFIC_UNMANAGED = PORT_TRAFFIC - 1 };
 
-/* Ports whose names a pattern matches (fnmatch(3)) have a rate of their own: a leaf's uplink is no
+/* Ports whose names a pattern matches (port_names.h) have a rate of their own: a leaf's uplink is no
  * host port. */
 struct port_rate {
     char ports[PORT_LONG_NAME];

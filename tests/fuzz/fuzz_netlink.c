@@ -4,7 +4,7 @@
 #include "hostagent/links/links_nl.h"
 #include "hostagent/nl.h"
 #include "hostagent/queues/foreign.h"
-#include "hostagent/queues/queues.h"
+#include "hostagent/queues/ports_nl.h"
 #include "tests/fuzz/script.h"
 
 #include <linux/netlink.h>
@@ -109,20 +109,23 @@ static void links_try(void)
 {
     struct links_sample sample;
     struct links_nl *links;
-    if (links_nl_open("eth0", &links, NULL) < 0)
+    const int ifindexes[] = {2, 3};
+    if (links_nl_open(ifindexes, 2, &links, NULL) < 0)
         abort();
     links_nl_read(links, &sample, NULL);
     links_nl_close(links);
 }
 
-static void bridge_try(void)
+static void ports_try(void)
 {
-    char ports[QUEUES_PORTS][PORT_NAME];
-    uint32_t n = 0;
-    if (queues_bridge_ports("br0", ports, &n, NULL) == 0 && n > QUEUES_PORTS)
+    static struct ports_found found;
+    const struct port_pattern patterns[] = {{"eth*"}, {"swp[1-32]"}};
+    const struct ports_wanted wanted = {
+        .name = "bond0", .bridge = "br0", .patterns = patterns, .patterns_n = 2};
+    if (ports_find(&wanted, true, &found, NULL) == 0 && found.n > QUEUES_PORTS)
         abort();
-    for (uint32_t i = 0; i < n; i++)
-        if (!memchr(ports[i], 0, PORT_NAME))
+    for (uint32_t i = 0; i < found.n; i++)
+        if (!memchr(found.names[i], 0, PORT_NAME))
             abort();
 }
 
@@ -134,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (*data % 6 == 4)
         links_try();
     else if (*data % 6 == 5)
-        bridge_try();
+        ports_try();
     else
         queues_try(*data % 6);
     return 0;

@@ -106,10 +106,11 @@ class Agent:
         marks = options.pop("marks", "")
         lines = [f"name: {name}", f"controller: {controller_address}", f"state: {self.state}", f"measurements: {self.measurements}",
                  f"marks: {{members: [10.99.0.0/24]{marks}}}"]
+        link = options.pop("link", None)
         if options.pop("role", "host") == "switch":
-            lines += ["role: switch", "link: {bridge: br0, rate: 100 Mbps}"]
+            lines += ["role: switch", f"link: {link or '{bridge: br0, rate: 100 Mbps}'}"]
         else:
-            lines += [f"address: {host.address}", "units: [{slots: 2}]", "link: {uplink: up0, rate: 100 Mbps}"]
+            lines += [f"address: {host.address}", "units: [{slots: 2}]", f"link: {link or '{uplink: up0, rate: 100 Mbps}'}"]
         self.rights = rights(self)
         lines += options.pop("lines", [])
         lines += ["tasks:", f"  cgroup: {self.rights.cgroup}", *self.rights.lines, *options.pop("task_lines", []), "  commands:"]

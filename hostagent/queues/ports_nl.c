@@ -1,0 +1,214 @@
+#include "hostagent/queues/ports_nl.h"
+
+#include "hostagent/nl.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINKS_MOST 65536
+#define TRIES      5 /* a dump may be cut by what changes meanwhile */
+#define BONDS_DEEP 4
+
+struct link {
+    int ifindex, master;
+    char name[PORT_NAME];
+    bool bond, loopback;
+};
+
+struct links_told {
+    struct link *links;
+    uint32_t n, room;
+    int error;
+};
+
+static bool is_bond(struct nlattr *info)
+{
+    struct nlattr *attrs[IFLA_INFO_MAX + 1];
+    if (!info || nla_parse_nested(attrs, IFLA_INFO_MAX, info, NULL) < 0 || !attrs[IFLA_INFO_KIND])
+        return false;
+    char kind[16];
+    nla_strlcpy(kind, attrs[IFLA_INFO_KIND], sizeof(kind));
+    return strcmp(kind, "bond") == 0 || strcmp(kind, "team") == 0;
+}
+
+static int make_room(struct links_told *told)
+{
+    uint32_t room = told->room ? 2 * told->room : 64;
+    if (told->n < told->room)
+        return 0;
+    if (told->n == LINKS_MOST)
+        return -E2BIG;
+    struct link *links = realloc(told->links, room * sizeof(*links));
+    if (!links)
+        return -ENOMEM;
+    told->links = links;
+    told->room = room;
+    return 0;
+}
+
+static int keep_link(struct nl_msg *msg, void *arg)
+{
+    struct links_told *told = arg;
+    struct nlmsghdr *header = nlmsg_hdr(msg);
+    struct ifinfomsg *info = nlmsg_data(header);
+    struct nlattr *attrs[IFLA_MAX + 1];
+    if (header->nlmsg_type != RTM_NEWLINK ||
+        nlmsg_parse(header, sizeof(*info), attrs, IFLA_MAX, NULL) < 0 || !attrs[IFLA_IFNAME])
+        return NL_OK;
+    told->error = make_room(told);
+    if (told->error < 0)
+        return NL_STOP;
+    struct link *link = &told->links[told->n++];
+    *link = (struct link){.ifindex = info->ifi_index,
+                          .bond = is_bond(attrs[IFLA_LINKINFO]),
+                          .loopback = (info->ifi_flags & IFF_LOOPBACK) != 0};
+    if (attrs[IFLA_MASTER] && nla_len(attrs[IFLA_MASTER]) >= 4)
+        link->master = (int)nla_get_u32(attrs[IFLA_MASTER]);
+    nla_strlcpy(link->name, attrs[IFLA_IFNAME], sizeof(link->name));
+    return NL_OK;
+}
+
+static int tell(struct links_told *told, struct err *err)
+{
+    struct ifinfomsg request = {.ifi_family = AF_UNSPEC};
+    struct nl_sock *sock;
+    int r = netlink_open(&sock, err);
+    if (r < 0)
+        return r;
+    r = -NLE_DUMP_INTR;
+    for (int i = 0; r == -NLE_DUMP_INTR && i < TRIES; i++) {
+        told->n = 0;
+        r = netlink_dump(sock, RTM_GETLINK, &request, sizeof(request), keep_link, told);
+    }
+    nl_socket_free(sock);
+    if (told->error < 0)
+        return err_sys(err, -told->error, "listing interfaces");
+    return r < 0 ? netlink_err(err, r, "listing interfaces") : 0;
+}
+
+static const struct link *link_of(const struct links_told *told, int ifindex)
+{
+    for (uint32_t i = 0; ifindex && i < told->n; i++)
+        if (told->links[i].ifindex == ifindex)
+            return &told->links[i];
+    return NULL;
+}
+
+static bool is_wanted(const struct ports_wanted *wanted, const struct link *link, int bridge)
+{
+    if ((bridge && link->master == bridge) || strcmp(wanted->name, link->name) == 0)
+        return true;
+    for (uint32_t i = 0; i < wanted->patterns_n; i++)
+        if (port_pattern_matches(wanted->patterns[i].text, link->name))
+            return true;
+    return false;
+}
+
+/* By itself, or as a port of a bond that is. */
+static bool is_port(const struct ports_wanted *wanted, const struct links_told *told,
+                    const struct link *link, int bridge)
+{
+    if (link->bond || link->loopback)
+        return false;
+    for (int deep = 0; link && deep < BONDS_DEEP; deep++) {
+        if (is_wanted(wanted, link, bridge))
+            return true;
+        link = link_of(told, link->master);
+        link = link && link->bond ? link : NULL;
+    }
+    return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct link *)a)->name, ((const struct link *)b)->name);
+}
+
+static int find_bridge(const struct ports_wanted *wanted, const struct links_told *told,
+                       struct err *err)
+{
+    for (uint32_t i = 0; wanted->bridge[0] && i < told->n; i++)
+        if (strcmp(told->links[i].name, wanted->bridge) == 0)
+            return told->links[i].ifindex;
+    return wanted->bridge[0]
+               ? err_set(err, ENODEV, "there is no bridge %s in this network namespace",
+                         wanted->bridge)
+               : 0;
+}
+
+static bool has_one(const struct links_told *told, const char *pattern)
+{
+    for (uint32_t i = 0; i < told->n; i++)
+        if (!told->links[i].loopback && port_pattern_matches(pattern, told->links[i].name))
+            return true;
+    return false;
+}
+
+static int check_all(const struct ports_wanted *wanted, const struct links_told *told,
+                     struct err *err)
+{
+    for (uint32_t i = 0; i < wanted->patterns_n; i++)
+        if (!has_one(told, wanted->patterns[i].text))
+            return err_set(err, ENODEV,
+                           "there is no interface %s in this network namespace (link.ports)",
+                           wanted->patterns[i].text);
+    return 0;
+}
+
+static int choose(const struct ports_wanted *wanted, struct links_told *told, bool all,
+                  struct ports_found *found, struct err *err)
+{
+    int bridge = find_bridge(wanted, told, err), r = bridge;
+    if (r >= 0 && all)
+        r = check_all(wanted, told, err);
+    if (r < 0)
+        return r;
+    uint32_t n = 0;
+    bool *ours = calloc(told->n + 1, sizeof(*ours));
+    if (!ours)
+        return err_sys(err, ENOMEM, "ports");
+    for (uint32_t i = 0; i < told->n; i++)
+        n += ours[i] = is_port(wanted, told, &told->links[i], bridge);
+    if (n > QUEUES_PORTS) {
+        free(ours);
+        return err_set(err, E2BIG, "%u ports: an agent manages at most %d", n, QUEUES_PORTS);
+    }
+    n = 0;
+    for (uint32_t i = 0; i < told->n; i++)
+        if (ours[i])
+            told->links[n++] = told->links[i];
+    free(ours);
+    qsort(told->links, n, sizeof(told->links[0]), by_name);
+    found->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        found->ifindexes[i] = told->links[i].ifindex;
+        memcpy(found->names[i], told->links[i].name, PORT_NAME);
+    }
+    return 0;
+}
+
+int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *ret_found,
+               struct err *err)
+{
+    struct links_told told = {0};
+    int r = tell(&told, err);
+    if (r >= 0)
+        r = choose(wanted, &told, all, ret_found, err);
+    free(told.links);
+    return r;
+}
+
+int ports_place(const struct ports_found *found, int ifindex)
+{
+    for (uint32_t i = 0; i < found->n; i++)
+        if (found->ifindexes[i] == ifindex)
+            return (int)i;
+    return -1;
+}

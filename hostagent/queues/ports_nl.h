@@ -1,0 +1,23 @@
+/* Which interfaces of this network namespace are ports of ours (RTM_GETLINK, one dump).
+ *
+ * An interface is one when its name is wanted, or it is a port of the bridge. Where a bond or team
+ * is, its own ports are, which come and go: packets wait there, each link at its own rate. Loopback
+ * never is. Blocking, for one exchange with the kernel; O(interfaces · patterns). */
+#pragma once
+
+#include "hostagent/queues/queues.h"
+#include "lib/port/port_names.h"
+
+struct ports_wanted {
+    const char *name, *bridge; /* "": none */
+    const struct port_pattern *patterns;
+    uint32_t patterns_n;
+};
+
+/* −ENODEV: there is no such bridge; with `all` also: a name or pattern has no port. −E2BIG: more than
+ * QUEUES_PORTS. `ret_found` is then as it was. */
+int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *ret_found,
+               struct err *err);
+
+/* The place of an interface among them; −1: it is none. */
+int ports_place(const struct ports_found *found, int ifindex);

@@ -1,0 +1,170 @@
+"""Ports by patterns, several uplinks, ports that come, go and are renamed, rates of their own: on the real agent."""
+
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from foreign import snapshot
+from nets import BUILD, Net, needs_root, wait_for
+from test_tasks import Agent, Controller
+
+pytestmark = needs_root
+
+
+@pytest.fixture
+def site():
+    net = Net(2)
+    made = []
+
+    def begin(host=None, role="switch", **options):
+        made.append(Agent(net, host or net.sw, f"tcp://{net.hosts[1].address}:7000", role=role, **options))
+        return made[-1]
+    try:
+        yield net, begin
+    finally:
+        for agent in made:
+            if agent.process.poll() is None:
+                agent.kill()
+            subprocess.run(["nsenter", "--net=/run/netns/" + agent.host.name, os.path.join(BUILD, "duopoly-agent"), "--config", agent.config, "--restore"],
+                           capture_output=True)
+        net.remove()
+
+
+def add(ns, *names, up=True):
+    for name in names:
+        ns.ip("link", "add", name, "type", "veth", "peer", "name", "x" + name)
+        if up:
+            ns.ip("link", "set", name, "up")
+
+
+def rate(ns, dev):
+    """What the port is shaped to, in Mb/s; None: it has no queues of ours."""
+    found = re.search(r"class htb d00:1 root .*?rate (\d+)([MG])bit", ns.tc("class", "show", "dev", dev))
+    return found and int(found[1]) * {"M": 1, "G": 1000}[found[2]]
+
+
+def ours(ns, dev):
+    return rate(ns, dev) is not None and "pref 3341" in ns.tc("filter", "show", "dev", dev, "egress")
+
+
+def refused(agent, *words):
+    assert agent.process.wait(10) == 1
+    last = open(agent.log).read().splitlines()[-1]
+    assert all(word in last for word in words), last
+
+
+def test_ports_of_patterns_have_their_rates(site):
+    net, begin = site
+    add(net.sw, "swp1", "swp2", "swp3", "swp49", "other")
+    agent = begin(link='{ports: ["swp[1-2]", "swp4*", p1], rate: 100 Mbps, rates: [{ports: "swp[2-9]", rate: 40 Mbps}, {ports: "swp*9", rate: 0 bps}]}')
+    wait_for("queues", lambda: "manages 4 ports" in open(agent.log).read())
+    assert {dev: rate(net.sw, dev) for dev in ("swp1", "swp2", "swp3", "swp49", "other", "p1", "p2")} == {
+        "swp1": 100, "swp2": 40, "swp3": None, "swp49": 10000, "other": None, "p1": 100, "p2": None}
+
+
+def test_ports_come_go_and_get_other_names(site):
+    net, begin = site
+    agent = begin(link='{bridge: br0, ports: ["swp*"], rate: 100 Mbps}', flags=[])
+    assert agent.process.wait(10) == 1, "the pattern has no port yet"
+    add(net.sw, "swp0")
+    open(agent.log, "w").close()
+    agent.start()
+    wait_for("queues", lambda: "manages 3 ports" in open(agent.log).read())
+    wait_for("the guard", lambda: ours(net.sw, "p2"))
+
+    begin_s = time.monotonic()
+    add(net.sw, "swp1")
+    wait_for("a port that came by its name", lambda: ours(net.sw, "swp1"), 5)
+    add(net.sw, "late", up=False)
+    assert not ours(net.sw, "late")
+    net.sw.ip("link", "set", "late", "master", "br0")
+    wait_for("a port that joined the bridge", lambda: ours(net.sw, "late"), 5)
+    print(f"\ntwo ports that came: {time.monotonic() - begin_s:.2f} s together, with the commands")
+
+    net.sw.ip("link", "set", "late", "nomaster")
+    wait_for("a port that left", lambda: not ours(net.sw, "late"), 5)
+    wait_for("as it was", lambda: not any("htb" in q or "clsact" in q for q in snapshot(net.sw, "late")["qdiscs"]), 5)
+    net.sw.ip("link", "set", "swp1", "down")
+    net.sw.ip("link", "set", "swp1", "name", "swp7")
+    wait_for("the record under its new name", lambda: os.path.exists(agent.state + "/queues-swp7"), 5)
+    assert ours(net.sw, "swp7") and not os.path.exists(agent.state + "/queues-swp1")
+    net.sw.ip("link", "set", "swp7", "name", "else")
+    wait_for("a port with a name that is not ours", lambda: not ours(net.sw, "else"), 5)
+    net.sw.ip("link", "delete", "swp0")
+    wait_for("nothing kept of one that is gone", lambda: not os.path.exists(agent.state + "/queues-swp0"), 5)
+    agent.terminate()
+    left = "".join(net.sw.tc("qdisc", "show", "dev", dev) for dev in ("p1", "p2", "late", "else"))
+    assert "htb" not in left and "clsact" not in left
+
+
+def test_what_stands_on_a_port_that_comes_stays_unless_it_may_be_replaced(site):
+    net, begin = site
+    add(net.sw, "swp0")
+    agent = begin(link='{ports: ["swp*"], rate: 100 Mbps}')
+    wait_for("queues", lambda: "manages 1 ports" in open(agent.log).read())
+    add(net.sw, "new")
+    net.sw.ip("link", "set", "new", "down")
+    net.sw.tc("qdisc", "add", "dev", "new", "root", "handle", "5:", "htb")
+    net.sw.ip("link", "set", "new", "name", "swp1")
+    wait_for("a word about it", lambda: "swp1 already has a root qdisc" in open(agent.log).read(), 5)
+    assert "htb 5:" in net.sw.tc("qdisc", "show", "dev", "swp1") and ours(net.sw, "swp0")
+    add(net.sw, "swp2")
+    wait_for("the next one", lambda: ours(net.sw, "swp2"), 5)
+    assert open(agent.log).read().count("swp1 already has") == 1, "told once"
+
+
+def test_ports_of_another_configuration_are_left(site):
+    net, begin = site
+    add(net.sw, "swp1", "swp2")
+    agent = begin(link='{ports: ["swp*"], rate: 100 Mbps}')
+    wait_for("queues", lambda: "manages 2 ports" in open(agent.log).read())
+    agent.kill()
+    with open(agent.config) as f:
+        text = f.read()
+    with open(agent.config, "w") as f:
+        f.write(text.replace("swp*", "swp1"))
+    agent.start()
+    wait_for("queues", lambda: "manages 1 ports" in open(agent.log).read())
+    assert ours(net.sw, "swp1") and not ours(net.sw, "swp2") and "clsact" not in net.sw.tc("qdisc", "show", "dev", "swp2")
+
+
+def test_a_host_has_several_uplinks(site):
+    net, begin = site
+    host = net.hosts[0]
+    add(host, "up1")
+    controller = Controller(net.hosts[1], f"tcp://{net.hosts[1].address}:7000")
+    try:
+        agent = begin(host=host, role="host", link='{ports: ["up*"], rate: 100 Mbps, rates: [{ports: up1, rate: 30 Mbps}]}')
+        hello = wait_for("the session", lambda: controller.of("hello"))[0]
+        assert (rate(host, "up0"), rate(host, "up1")) == (100, 30)
+        for dev in ("up0", "up1"):
+            assert "mark" in host.tc("filter", "show", "dev", dev, "egress")
+        assert "130000000" in str(hello) and agent.process.poll() is None
+    finally:
+        controller.stop()
+
+
+def test_bad_ports_are_refused_in_a_sentence(site):
+    net, begin = site
+    add(net.sw, "swp1")
+    before = net.sw.tc("qdisc", "show")
+    for link, words in (('{ports: ["swp[1-9]", "eth*"], rate: 100 Mbps}', ["eth*", "no interface"]),
+                        ('{ports: ["swp[9-1]"], rate: 100 Mbps}', ["swp[9-1]", "pattern"]),
+                        ('{bridge: br0, rate: 100 Mbps, rates: [{ports: p1, rate: 9 bps}]}', ["1 Mbps"]),
+                        ('{bridge: br0, rate: 20 Gbps}', ["p1", "above"]),
+                        ('{rate: 100 Mbps}', ["link.bridge", "link.ports"])):
+        refused(begin(link=link), *words)
+    assert net.sw.tc("qdisc", "show") == before
+
+
+def test_a_port_of_another_agent_is_refused(site):
+    net, begin = site
+    first = begin(name="a1")
+    wait_for("queues", lambda: "manages 2 ports" in open(first.log).read())
+    before = snapshot(net.sw, "p1"), net.sw.tc("filter", "show", "dev", "p1", "egress")
+    for flags in ([], ["--replace"]):
+        refused(begin(name="a2", link='{ports: [p1], rate: 50 Mbps}', flags=flags), "p1", "another duopoly-agent")
+    assert (snapshot(net.sw, "p1"), net.sw.tc("filter", "show", "dev", "p1", "egress")) == before
