@@ -248,6 +248,13 @@ $(BUILD)/bench-marks: $(BUILD)/obj/tests/bench/marks_main.o
 bench-marks: $(BUILD)/bench-marks ## what the marking programs cost a packet, by its frame (root, 10 seconds)
 	$(BUILD)/bench-marks
 
+# A part of `make bench-switches`.
+$(BUILD)/bench-switches-ports: tests/bench/switches_ports.py | programs
+	@ln -sf $(abspath $<) $@
+
+.PHONY: bench-switches
+bench-switches: $(BUILD)/bench-switches-ports
+
 $(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller engine lib proto,$(call archive,$(a)))
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 

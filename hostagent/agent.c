@@ -309,16 +309,19 @@ static void follow_names(const struct agent_parts *agent, struct ports_found *po
 }
 
 /* Something about an interface has changed: perhaps it is a port of ours now, or not any more. */
-static void on_links(void *user)
+static int on_links(void *user)
 {
     static struct ports_found before, now;
     struct agent_parts *agent = user;
     struct settings_resolved *resolved = agent->resolved;
     struct err err = {0};
-    if (settings_find_ports(agent->settings, false, &now, &err) < 0) {
-        if (err.code != ENODEV)
-            log_error(LOG_FAULT_US, "%s", err.text);
+    int r = settings_find_ports(agent->settings, false, &now, &err);
+    if (r == -ENODEV)
         now.n = 0; /* the bridge is gone */
+    else if (r < 0) {
+        if (r != -EAGAIN)
+            log_error(LOG_FAULT_US, "%s", err.text);
+        return r;
     }
     before = resolved->ports;
     resolved->ports = now;
@@ -334,6 +337,7 @@ static void on_links(void *user)
     for (uint32_t i = 0; i < now.n; i++)
         if (!has_port(&before, &now, i))
             set_marks(agent, now.names[i], true);
+    return 0;
 }
 
 static void on_told(void *user, duopoly_Stance told)

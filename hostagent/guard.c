@@ -13,17 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK_US  20000
-#define REST      4 /* times what the last look took */
-#define MINUTE_NS 60000000000ull
+#define CHECK_US     20000
+#define REST         4 /* times what the last look took */
+#define REST_MOST_US 250000
+#define MINUTE_NS    60000000000ull
 
 struct guard {
     struct guard_config config;
     struct nl_sock *sock;
     sd_event_source *io, *switch_io, *check;
     bool yielded;
-    bool back;              /* the switch is, and may have forgotten all: not somebody's deed */
-    bool links;             /* one has changed */
+    bool back;                 /* the switch is, and may have forgotten all: not somebody's deed */
+    bool links;                /* one has changed */
+    bool all;                  /* may be changed: else those that are touched */
+    int touched[QUEUES_PORTS]; /* interfaces, by number */
+    uint32_t touched_n;
     uint64_t rest_us;       /* before anything is looked at again */
     int down[QUEUES_PORTS]; /* interfaces, by number */
     uint32_t down_n;
@@ -37,6 +41,23 @@ static void tell(struct guard *guard, const char *text)
     guard->config.on_notice(guard->config.user, text);
 }
 
+static bool is_touched(const struct guard *guard, int ifindex)
+{
+    for (uint32_t i = 0; !guard->all && i < guard->touched_n; i++)
+        if (guard->touched[i] == ifindex)
+            return true;
+    return guard->all;
+}
+
+static void touch(struct guard *guard, int ifindex)
+{
+    if (is_touched(guard, ifindex))
+        return;
+    guard->all = guard->touched_n == QUEUES_PORTS;
+    if (!guard->all)
+        guard->touched[guard->touched_n++] = ifindex;
+}
+
 /* 1 with `what` when something is not as it should be. */
 static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
 {
@@ -45,8 +66,10 @@ static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
     int r = 0;
     if (config->queues && stance == duopoly_Stance_STANCE_ENFORCE)
         r = switches_compare(config->queues, what, GUARD_TEXT, err);
-    if (r == 0 && stance != duopoly_Stance_STANCE_OBSERVE)
-        r = marks_compare(config->marks, what, GUARD_TEXT, err);
+    for (uint32_t i = 0; stance != duopoly_Stance_STANCE_OBSERVE && r == 0 && i < config->ports->n;
+         i++)
+        if (is_touched(guard, config->ports->ifindexes[i]))
+            r = marks_compare(config->marks, config->ports->names[i], what, GUARD_TEXT, err);
     return r;
 }
 
@@ -71,7 +94,7 @@ static bool may_repair(struct guard *guard)
     return true;
 }
 
-static void look(struct guard *guard)
+static void look_at_ports(struct guard *guard)
 {
     char what[GUARD_TEXT] = "", text[4 * GUARD_TEXT];
     struct err err = {0};
@@ -95,19 +118,18 @@ static void look(struct guard *guard)
     tell(guard, text);
 }
 
-static int on_check(sd_event_source *source, uint64_t usec, void *arg)
+static void look(struct guard *guard)
 {
-    struct guard *guard = arg;
-    uint64_t begin = now_ns(CLOCK_MONOTONIC);
-    (void)source;
-    (void)usec;
-    if (guard->links)
-        guard->config.on_links(guard->config.user);
-    guard->links = false;
-    look(guard);
-    uint64_t took_us = (now_ns(CLOCK_MONOTONIC) - begin) / 1000;
-    guard->rest_us = took_us * REST < CHECK_US ? CHECK_US : took_us * REST;
-    return 0;
+    struct switches *queues = guard->config.queues;
+    if (!guard->all && !guard->touched_n)
+        return;
+    if (queues)
+        switches_touch(queues, guard->all ? NULL : guard->touched, guard->touched_n);
+    look_at_ports(guard);
+    if (queues)
+        switches_touch(queues, NULL, 0);
+    guard->all = false;
+    guard->touched_n = 0;
 }
 
 static void check_soon(struct guard *guard)
@@ -118,6 +140,22 @@ static void check_soon(struct guard *guard)
         return;
     sd_event_source_set_time_relative(guard->check, guard->rest_us);
     sd_event_source_set_enabled(guard->check, SD_EVENT_ONESHOT);
+}
+
+static int on_check(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct guard *guard = arg;
+    uint64_t begin = now_ns(CLOCK_MONOTONIC);
+    (void)source;
+    (void)usec;
+    guard->links = guard->links && guard->config.on_links(guard->config.user) == -EAGAIN;
+    look(guard);
+    uint64_t took_us = (now_ns(CLOCK_MONOTONIC) - begin) / 1000;
+    uint64_t rest_us = took_us * REST < REST_MOST_US ? took_us * REST : REST_MOST_US;
+    guard->rest_us = rest_us > CHECK_US ? rest_us : CHECK_US;
+    if (guard->links)
+        check_soon(guard);
+    return 0;
 }
 
 /* Whether it was down before; keeps what it is now. */
@@ -159,6 +197,8 @@ static int on_change(struct nl_msg *msg, void *arg)
     if (header->nlmsg_type == RTM_DELLINK)
         set_down(guard, ifindex, false);
     guard->links = guard->links || link;
+    if (port >= 0)
+        touch(guard, ifindex);
     if (port >= 0 || link)
         check_soon(guard);
     return NL_OK;
@@ -171,7 +211,7 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *a
     (void)fd;
     (void)events;
     if (nl_recvmsgs_default(guard->sock) < 0) {
-        guard->links = true; /* what the kernel had no room for is not told again */
+        guard->links = guard->all = true; /* what the kernel had no room for is not told again */
         check_soon(guard);
     }
     return 0;
@@ -209,6 +249,7 @@ static int on_switch(sd_event_source *source, int fd, uint32_t events, void *arg
     if (r < 0)
         tell(guard, err.text);
     guard->back |= r == SWITCH_BACK;
+    guard->all = guard->all || r > 0;
     if (r > 0)
         check_soon(guard);
     return 0;
@@ -256,5 +297,6 @@ void guard_close(struct guard *guard)
 void guard_reset(struct guard *guard)
 {
     guard->yielded = false;
+    guard->all = true;
     memset(guard->repairs_ns, 0, sizeof(guard->repairs_ns));
 }

@@ -9,8 +9,8 @@
  * A link that goes down or comes back is told, and needs no repair. When the kernel could not tell
  * all, everything is compared.
  *
- * Interfaces that come and go are told, too (on_links), within the same 20 ms; many changes one after
- * the other take a fifth of a processor at most.
+ * Interfaces that come and go are told, too (on_links), within the same 20 ms; after a look that
+ * took long the next one waits up to a quarter of a second.
  *
  * One thread, in the event loop; O(ports) exchanges with the kernel for each comparison. */
 #pragma once
@@ -29,7 +29,8 @@ struct guard_config {
     const struct ports_found *ports; /* borrowed; may change in on_links */
     bool repair;
     void (*on_notice)(void *user, const char *text);
-    void (*on_links)(void *user); /* an interface came, went or changed */
+    /* An interface came, went or changed. −EAGAIN: to be called again. */
+    int (*on_links)(void *user);
     void *user;
 };
 

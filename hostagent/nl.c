@@ -38,6 +38,8 @@ static int to_errno(int error)
         return EEXIST;
     case NLE_BUSY:
         return EBUSY;
+    case NLE_DUMP_INTR:
+        return EAGAIN;
     case NLE_INVAL:
         return EINVAL;
     case NLE_OPNOTSUPP:

@@ -223,19 +223,15 @@ static int ebpf_remove(const struct mark_config *config, struct err *err)
     return r < 0 ? r : other;
 }
 
-static int ebpf_compare(struct mark *mark, char *what, size_t size, struct err *err)
+static int ebpf_compare(struct mark *mark, const char *port, char *what, size_t size,
+                        struct err *err)
 {
-    const struct mark_config *config = mark->config;
     int egress, ingress;
-    programs_of(mark->skel, config, &egress, &ingress);
-    for (uint32_t i = 0; i < config->ports_n; i++) {
-        int r = tc_bpf_compare(config->ports[i], ingress, egress, err);
-        if (r == 1)
-            snprintf(what, size, "%s: somebody removed or replaced our filters", config->ports[i]);
-        if (r != 0)
-            return r;
-    }
-    return 0;
+    programs_of(mark->skel, mark->config, &egress, &ingress);
+    int r = tc_bpf_compare(port, ingress, egress, err);
+    if (r == 1)
+        snprintf(what, size, "%s: somebody removed or replaced our filters", port);
+    return r;
 }
 
 static int ebpf_cgroup_made(struct mark *mark, struct err *err)

@@ -45,9 +45,9 @@ struct mark_driver {
     /* Another port is ours, or one is not any more (it may be gone). The configuration's list is
      * changed already. */
     int (*port_set)(struct mark *mark, const char *port, bool ours, struct err *err);
-    /* 1, with a sentence in `what`, when somebody else has taken our programs off a port that they
-     * should be on; else 0. */
-    int (*compare)(struct mark *mark, char *what, size_t size, struct err *err);
+    /* 1, with a sentence in `what`, when somebody else has taken our programs off this port,
+     * which they should be on; else 0. */
+    int (*compare)(struct mark *mark, const char *port, char *what, size_t size, struct err *err);
     /* What stands at the configuration's cgroup now is another one: its sockets are counted, too. */
     int (*cgroup_made)(struct mark *mark, struct err *err);
     /* A new cgroup or a known one. −E2BIG: MARK_TASKS are there. */

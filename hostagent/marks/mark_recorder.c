@@ -73,8 +73,10 @@ static int recorder_port_set(struct mark *mark, const char *port, bool ours, str
     return 0;
 }
 
-static int recorder_compare(struct mark *mark, char *what, size_t size, struct err *err)
+static int recorder_compare(struct mark *mark, const char *port, char *what, size_t size,
+                            struct err *err)
 {
+    (void)port;
     (void)mark;
     (void)what;
     (void)size;

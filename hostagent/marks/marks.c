@@ -98,9 +98,9 @@ int marks_port(struct marks *marks, const char *port, bool ours, struct err *err
                : marks->driver->port_set(marks->mark, port, ours, err);
 }
 
-int marks_compare(struct marks *marks, char *what, size_t size, struct err *err)
+int marks_compare(struct marks *marks, const char *port, char *what, size_t size, struct err *err)
 {
-    return marks->driver->compare(marks->mark, what, size, err);
+    return marks->driver->compare(marks->mark, port, what, size, err);
 }
 
 int marks_count_cgroup(struct marks *marks, struct err *err)

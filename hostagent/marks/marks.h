@@ -50,8 +50,8 @@ int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err);
 /* Another port is ours, or one is not any more (it may be gone); `config` has it so already. */
 int marks_port(struct marks *marks, const char *port, bool ours, struct err *err);
 
-/* 1, with a sentence in `what`, when somebody else has taken our programs off a port; else 0. */
-int marks_compare(struct marks *marks, char *what, size_t size, struct err *err);
+/* 1, with a sentence in `what`, when somebody else has taken our programs off this port; else 0. */
+int marks_compare(struct marks *marks, const char *port, char *what, size_t size, struct err *err);
 
 /* The agent's cgroup has been made anew: its sockets are counted from now on. */
 int marks_count_cgroup(struct marks *marks, struct err *err);

@@ -15,7 +15,7 @@ struct ports_wanted {
 };
 
 /* −ENODEV: there is no such bridge; with `all` also: a name or pattern has no port. −E2BIG: more than
- * QUEUES_PORTS. `ret_found` is then as it was. */
+ * QUEUES_PORTS. −EAGAIN: interfaces change too quickly. `ret_found` is then as it was. */
 int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *ret_found,
                struct err *err);
 

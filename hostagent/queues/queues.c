@@ -20,6 +20,8 @@ struct queues {
         int ifindex;
         char name[PORT_NAME];
     } ports[QUEUES_PORTS];
+    const int *touched; /* NULL: all */
+    uint32_t touched_n;
     int refused[QUEUES_PORTS]; /* that have come, and could not be given queues */
 };
 
@@ -110,32 +112,24 @@ static int look_at(struct queues *queues, const char *port, struct qdisc_plan **
     return r < 0 ? r : driver->plan(queues->qdisc, port, &want, ret_plan, err);
 }
 
-/* 1 when it is not as it should be. */
-static int compare_port(struct queues *queues, const char *port, char *what, size_t size,
-                        struct err *err)
+static bool is_among(const int *ifindexes, uint32_t n, int ifindex)
 {
-    struct qdisc_plan *plan = NULL;
-    int r = look_at(queues, port, &plan, err);
-    if (r < 0)
-        return r;
-    bool right = plan->root == QDISC_OURS && plan->steps == 0;
-    if (!right && plan->root == QDISC_OURS)
-        snprintf(what, size, "%s: somebody changed our queues", port);
-    else if (!right)
-        snprintf(what, size, "%s: somebody removed our queues%s%s", port,
-                 plan->kind[0] ? " and put there: " : "", plan->kind);
-    free(plan);
-    return !right;
+    for (uint32_t i = 0; i < n; i++)
+        if (ifindexes[i] == ifindex)
+            return true;
+    return false;
 }
 
-int queues_compare(struct queues *queues, char *what, size_t size, struct err *err)
+void queues_touch(struct queues *queues, const int *ifindexes, uint32_t n)
 {
-    const struct qdisc_driver *driver = queues->config.driver;
-    int r = driver->look(queues->qdisc, err);
-    for (uint32_t i = 0; r == 0 && i < queues->n; i++)
-        r = compare_port(queues, queues->ports[i].name, what, size, err);
-    driver->look_away(queues->qdisc);
-    return r;
+    queues->touched = ifindexes;
+    queues->touched_n = n;
+}
+
+bool queues_is_touched(const struct queues *queues, uint32_t port)
+{
+    return !queues->touched ||
+           is_among(queues->touched, queues->touched_n, queues->ports[port].ifindex);
 }
 
 int queues_repair(struct queues *queues, struct err *err)
@@ -144,6 +138,8 @@ int queues_repair(struct queues *queues, struct err *err)
     int r = driver->look(queues->qdisc, err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
         struct qdisc_plan *plan = NULL;
+        if (!queues_is_touched(queues, i))
+            continue;
         r = look_at(queues, queues->ports[i].name, &plan, err);
         if (r >= 0)
             r = driver->apply(queues->qdisc, queues->ports[i].name, plan, err);
@@ -313,14 +309,6 @@ struct follow {
 static void say_failure(const struct follow *follow, const struct err *err)
 {
     follow->say(follow->user, err->text);
-}
-
-static bool is_among(const int *ifindexes, uint32_t n, int ifindex)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (ifindexes[i] == ifindex)
-            return true;
-    return false;
 }
 
 static bool is_port_of(const struct queues *queues, int ifindex)

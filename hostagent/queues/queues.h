@@ -62,10 +62,13 @@ const char *queues_port(const struct queues *queues, uint32_t port);
  * and returns the first one. A port without a record, or that is gone, is left as it is. */
 int queues_restore(struct queues *queues, struct err *err);
 
-/* 1, with a sentence in `what`, when a port has not the queues that queues_apply gave it; else 0. */
-int queues_compare(struct queues *queues, char *what, size_t size, struct err *err);
+/* Who knows which ports somebody may have changed says so: until the next call queues_repair leaves
+ * out the others, and so does who asks queues_is_touched. NULL: all. Borrowed until then. */
+void queues_touch(struct queues *queues, const int *ifindexes, uint32_t n);
+bool queues_is_touched(const struct queues *queues, uint32_t port);
 
-/* Gives them to it again, whatever stands there; what stood there before us stays on record. */
+/* Gives each port its queues again, whatever stands there; what stood there before us stays on
+ * record. */
 int queues_repair(struct queues *queues, struct err *err);
 
 /* The sum over all ports. */

@@ -147,7 +147,7 @@ static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **
     if (plan)
         plan->again = again;
     for (uint32_t i = 0; r >= 0 && i < queues_count(sw->queues); i++)
-        r = plan_port(sw, i, plan, err);
+        r = queues_is_touched(sw->queues, i) ? plan_port(sw, i, plan, err) : 0;
     queues_look_away(sw->queues);
     if (r < 0) {
         linux_free_plan(plan ? &plan->plan : NULL);
@@ -195,6 +195,11 @@ static int linux_notice(struct switch_state *sw, struct err *err)
     return 0;
 }
 
+static void linux_touch(struct switch_state *sw, const int *ifindexes, uint32_t n)
+{
+    queues_touch(sw->queues, ifindexes, n);
+}
+
 static void linux_follow(struct switch_state *sw, const struct ports_found *found, bool apply,
                          void (*say)(void *user, const char *text), void *user)
 {
@@ -216,5 +221,6 @@ const struct switch_driver switch_linux = {
     .stats = linux_stats,
     .fd = linux_fd,
     .notice = linux_notice,
+    .touch = linux_touch,
     .follow = linux_follow,
 };

@@ -160,3 +160,9 @@ void switches_follow(struct switches *switches, const struct ports_found *found,
     if (switches->driver->follow)
         switches->driver->follow(switches->sw, found, apply, say, user);
 }
+
+void switches_touch(struct switches *switches, const int *ifindexes, uint32_t n)
+{
+    if (switches->driver->touch)
+        switches->driver->touch(switches->sw, ifindexes, n);
+}

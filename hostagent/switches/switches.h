@@ -41,6 +41,9 @@ const char *switches_say(struct switches *switches, char *text, size_t size);
 int switches_fd(const struct switches *switches);
 int switches_notice(struct switches *switches, struct err *err);
 
+/* As queues_touch, for compare and repair. */
+void switches_touch(struct switches *switches, const int *ifindexes, uint32_t n);
+
 /* The interfaces that are its ports have changed, as queues_follow; for a driver that has such. */
 void switches_follow(struct switches *switches, const struct ports_found *found, bool apply,
                      void (*say)(void *user, const char *text), void *user);
