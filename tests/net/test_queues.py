@@ -121,7 +121,7 @@ def ports(net):
 def test_all_ports_or_none(net):
     """One port of three refuses: the others keep what they had."""
     net.sw.tc("qdisc", "add", "dev", "p3", "root", "handle", "9:", "htb")
-    net.sw.tc("filter", "add", "dev", "p3", "parent", "9:", "u32", "match", "u32", "0", "0", "action", "drop")
+    net.sw.tc("filter", "add", "dev", "p3", "parent", "9:", "bpf", "bytecode", "1,6 0 0 4294967295", "flowid", "9:1")
     before = ports(net)
     agent = net.agent(net.sw, ports="p1,p2,p3", role="switch", replace=True)
     assert agent.opened.startswith("error")
