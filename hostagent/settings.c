@@ -120,7 +120,8 @@ static const struct conf_field link_fields[] = {
 };
 static const struct conf_section link_section = {link_fields, sizeof(struct settings_link), NULL};
 
-static const struct conf_field pattern_item = {.type = CONF_STRING, .size = SWITCH_PORT_NAME};
+static const struct conf_field pattern_item = {
+    .type = CONF_STRING, .size = SWITCH_PORT_NAME, .check = port_pattern_check};
 static const struct conf_field switch_fields[] = {
     STRING(switch_settings, driver, "linux"),
     STRING(switch_settings, at, ""),

@@ -3,7 +3,6 @@
 #include "hostagent/files.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ const struct switch_driver *switch_find(const char *name)
 bool switch_selects(const struct switch_settings *settings, const char *port)
 {
     for (uint32_t i = 0; i < settings->ports_n; i++)
-        if (fnmatch(settings->ports[i].glob, port, 0) == 0)
+        if (port_pattern_matches(settings->ports[i].glob, port))
             return true;
     return settings->ports_n == 0;
 }

@@ -45,7 +45,7 @@ struct switch_settings {
     int64_t table;
     char ca[256], certificate[256], private_key[256];
     struct switch_pattern {
-        char glob[SWITCH_PORT_NAME]; /* fnmatch(3) */
+        char glob[SWITCH_PORT_NAME]; /* as in port_names.h */
     } ports[SWITCH_PATTERNS];        /* none: all */
     uint32_t ports_n;
 };
