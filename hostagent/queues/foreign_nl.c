@@ -269,22 +269,28 @@ static int delete_root(struct nl_sock *sock, int ifindex)
     return nl_send_sync(sock, msg);
 }
 
-int foreign_put(struct nl_sock *sock, int ifindex, uint32_t root, const struct foreign *foreign,
+/* One with the handle of the root to be put would be changed instead, and the root not made. */
+static bool is_in_the_way(const struct raw_list *list, const struct foreign *foreign)
+{
+    for (uint32_t i = 0; foreign->n && i < list->n; i++)
+        if (list->items[i].handle == foreign->parts[0].handle)
+            return true;
+    return !foreign->n;
+}
+
+int foreign_put(struct nl_sock *sock, const struct raw_list *list, const struct foreign *foreign,
                 struct err *err)
 {
     struct tables tables = {0};
-    int r = 0;
-    /* One with the same handle would be changed, and what is below it stay. */
-    if (root && (!foreign->n || foreign->parts[0].handle == root))
-        r = delete_root(sock, ifindex);
+    int r = raw_root(list) && is_in_the_way(list, foreign) ? delete_root(sock, list->ifindex) : 0;
     for (uint32_t i = 0; r >= 0 && i < foreign->n; i++) {
         const struct foreign_part *part = &foreign->parts[i];
-        r = put_part(sock, ifindex, foreign, i, &tables);
+        r = put_part(sock, list->ifindex, foreign, i, &tables);
         if (r < 0)
             return netlink_err(err, r, "the %s %x:%x", part->kind, part->handle >> 16,
                                part->handle & 0xffff);
     }
     if (r >= 0)
-        r = end_tables(sock, ifindex, foreign, &tables);
+        r = end_tables(sock, list->ifindex, foreign, &tables);
     return r < 0 ? netlink_err(err, r, "the root qdisc") : 0;
 }

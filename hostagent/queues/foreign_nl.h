@@ -10,7 +10,6 @@
 int foreign_look(struct nl_sock *sock, const struct raw_list *list, struct foreign *ret_foreign,
                  struct err *err);
 
-/* In the place of what stands on the interface, a qdisc with the handle `root` (0: the default).
- * It ends at the first failure. */
-int foreign_put(struct nl_sock *sock, int ifindex, uint32_t root, const struct foreign *foreign,
+/* In the place of what stands on the interface, which is `list`. It ends at the first failure. */
+int foreign_put(struct nl_sock *sock, const struct raw_list *list, const struct foreign *foreign,
                 struct err *err);

@@ -200,10 +200,9 @@ int raw_put_back(struct raw *raw, const struct raw_list *list, const char *port,
                  struct err *err)
 {
     struct foreign foreign = {0};
-    const struct raw_qdisc *root = raw_root(list);
     int r = foreign_read(text, &foreign, err);
     if (r >= 0)
-        r = foreign_put(raw->sock, list->ifindex, root ? root->handle : 0, &foreign, err);
+        r = foreign_put(raw->sock, list, &foreign, err);
     foreign_done(&foreign);
     if (r < 0)
         err_prefix(err, "putting back what stood on %s before", port);
