@@ -146,8 +146,20 @@ static int nft_driver_reach_set(struct mark *mark, enum mark_reach reach, struct
     return mark_nft_write(mark, true, err);
 }
 
-static int nft_driver_compare(struct mark *mark, char *what, size_t size, struct err *err)
+/* Its rules are the same on all ports. */
+static int nft_driver_port_set(struct mark *mark, const char *port, bool ours, struct err *err)
 {
+    (void)mark;
+    (void)port;
+    (void)ours;
+    (void)err;
+    return 0;
+}
+
+static int nft_driver_compare(struct mark *mark, const char *port, char *what, size_t size,
+                              struct err *err)
+{
+    (void)port;
     for (uint32_t i = 0; i < mark->wish.tables_n; i++) {
         uint64_t print = 0;
         int r = nft_table_stands(mark->nft, &mark->wish.tables[i], err);
@@ -330,6 +342,7 @@ const struct mark_driver mark_nftables = {
     .remove = nft_driver_remove,
     .plan = nft_driver_plan,
     .reach_set = nft_driver_reach_set,
+    .port_set = nft_driver_port_set,
     .compare = nft_driver_compare,
     .cgroup_made = nft_driver_cgroup_made,
     .task_set = nft_driver_task_set,

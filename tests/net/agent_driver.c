@@ -127,7 +127,9 @@ static int do_line(const char *line, struct err *err)
         return marks_reach(marks, (enum mark_reach)a, err);
     if (strcmp(word, "compare") == 0) {
         char what[200] = "";
-        int r = marks_compare(marks, what, sizeof(what), err);
+        int r = 0;
+        for (uint32_t i = 0; r == 0 && i < config.ports_n; i++)
+            r = marks_compare(marks, config.ports[i], what, sizeof(what), err);
         if (r >= 0)
             printf("ok %s\n", what);
         return r < 0 ? r : 1;
