@@ -248,13 +248,6 @@ $(BUILD)/bench-marks: $(BUILD)/obj/tests/bench/marks_main.o
 bench-marks: $(BUILD)/bench-marks ## what the marking programs cost a packet, by its frame (root, 10 seconds)
 	$(BUILD)/bench-marks
 
-# A part of `make bench-switches`.
-$(BUILD)/bench-switches-ports: tests/bench/switches_ports.py | programs
-	@ln -sf $(abspath $<) $@
-
-.PHONY: bench-switches
-bench-switches: $(BUILD)/bench-switches-ports
-
 $(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller engine lib proto,$(call archive,$(a)))
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 
@@ -267,8 +260,11 @@ BENCH_SWITCHES := $(patsubst tests/bench/switches_%_main.c,$(BUILD)/bench-switch
 $(BUILD)/bench-switches-%: $(BUILD)/obj/tests/bench/switches_%_main.o $(foreach a,agent lib proto,$(call archive,$(a)))
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka $(AGENT_LIBS)
 
+$(BUILD)/bench-switches-ports: tests/bench/switches_ports.py | programs
+	@ln -sf $(abspath $<) $@
+
 .PHONY: bench-switches
-bench-switches: $(BENCH_SWITCHES) ## what switch drivers take for a whole switch, after reloads and kills, beside their bars, misses marked (PARTS= names some)
+bench-switches: $(BENCH_SWITCHES) $(BUILD)/bench-switches-ports ## what switch drivers take for a whole switch, after reloads and kills, beside their bars, misses marked (PARTS= names some)
 	@exec tests/bench/switches $(BUILD) $(PARTS)
 
 .PHONY: check
