@@ -35,6 +35,7 @@ struct conductor {
     struct timer deadline; /* the engine's */
     struct engine *engine;
     struct agents *agents;
+    struct inventory switches;
     struct recording *recording; /* NULL: none */
     struct event *queue;         /* facts that wait for the next step */
     size_t queued, queue_size;
@@ -494,11 +495,27 @@ int conductor_set_stance(struct conductor *conductor, enum stance_scope scope, c
     return r;
 }
 
+int conductor_try_stance(struct conductor *conductor, const char *name, duopoly_Stance stance,
+                         uint32_t confirm_s)
+{
+    int r =
+        agents_try_stance(conductor->agents, conductor_now_ns(conductor), name, stance, confirm_s);
+    run(conductor, false);
+    return r;
+}
+
+const struct inventory *conductor_switches(const struct conductor *conductor)
+{
+    return &conductor->switches;
+}
+
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
     int r = agents_forget_name(conductor->agents, name);
-    if (r == 0)
+    if (r == 0) {
         store_set(conductor->store, "drain", name, NULL);
+        inventory_forget(&conductor->switches, name);
+    }
     run(conductor, false);
     return r;
 }
@@ -600,6 +617,13 @@ uint64_t conductor_version(const struct conductor *conductor)
     return conductor->version;
 }
 
+static void on_switch_part(void *user, const char *name, int64_t now_ns,
+                           const duopoly_SwitchPart *part)
+{
+    struct conductor *conductor = user;
+    inventory_take(&conductor->switches, name, now_ns, part);
+}
+
 static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
 {
     const struct settings *settings = &conductor->settings;
@@ -618,9 +642,10 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
     };
-    const struct agents_hooks hooks = {on_send,       on_cut,        on_event,        on_failed,
-                                       on_levels,     on_job_wanted, on_end_wanted,   on_host_moved,
-                                       on_newest_job, on_epoch_seen, on_jobs_between, conductor};
+    const struct agents_hooks hooks = {
+        on_send,         on_cut,         on_event,      on_failed,     on_levels,
+        on_job_wanted,   on_end_wanted,  on_host_moved, on_newest_job, on_epoch_seen,
+        on_jobs_between, on_switch_part, conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
     if (r == 0)
@@ -724,6 +749,7 @@ void conductor_close(struct conductor *conductor)
         return;
     sd_event_source_disable_unref(conductor->after);
     agents_destroy(conductor->agents);
+    inventory_done(&conductor->switches);
     history_destroy(conductor->history);
     ledger_destroy(conductor->ledger);
     recording_close(conductor->recording);

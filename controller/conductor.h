@@ -22,6 +22,7 @@
 #include "controller/recording/recording.h"
 #include "controller/settings.h"
 #include "controller/store/store.h"
+#include "controller/switch/inventory.h"
 
 #include <systemd/sd-event.h>
 
@@ -73,6 +74,13 @@ int conductor_cancel(struct conductor *conductor, uint64_t job, const char *aske
 /* How far agents are to reach. As agents_set_stance; −ENOENT: no such host, or rack, is known. */
 int conductor_set_stance(struct conductor *conductor, enum stance_scope scope, const char *name,
                          duopoly_Stance stance);
+
+/* As agents_try_stance. */
+int conductor_try_stance(struct conductor *conductor, const char *name, duopoly_Stance stance,
+                         uint32_t confirm_s);
+
+/* What agents said of switches. */
+const struct inventory *conductor_switches(const struct conductor *conductor);
 
 /* Forgets a name, with all that is known of it. −ENOENT: nobody has it; −EBUSY: it has a session. */
 int conductor_forget_host(struct conductor *conductor, const char *name);

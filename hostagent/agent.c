@@ -4,6 +4,7 @@
 #include "hostagent/guard.h"
 #include "hostagent/links/links_nl.h"
 #include "hostagent/marks/tc_bpf.h"
+#include "hostagent/report.h"
 #include "hostagent/stance.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
@@ -36,6 +37,7 @@ struct agent_parts {
     struct mark_config marks_config;
     struct stance *stance;
     struct guard *guard;
+    struct report report;    /* of a switch */
     char notice[GUARD_TEXT]; /* what somebody else changed last */
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)];
     struct tasks *tasks;
@@ -248,12 +250,21 @@ static void tell_host(struct agent_parts *agent)
         uplink_tell_host(agent->uplink, &state);
 }
 
+static void tell_switch(void *user)
+{
+    struct agent_parts *agent = user;
+    if (agent->uplink && agent->queues && !is_host(agent))
+        report_tell(&agent->report, agent->queues, &agent->resolved->wish,
+                    stance_trial_s(agent->stance), agent->uplink);
+}
+
 static void on_stance(void *user)
 {
     struct agent_parts *agent = user;
     agent->notice[0] = 0;
     guard_reset(agent->guard);
     tell_host(agent);
+    tell_switch(agent);
 }
 
 static void on_notice(void *user, const char *text)
@@ -346,6 +357,18 @@ static void on_told(void *user, duopoly_Stance told)
     stance_tell(agent->stance, told);
 }
 
+static void on_greeting(void *user, duopoly_Stance told)
+{
+    struct agent_parts *agent = user;
+    stance_greet(agent->stance, told);
+}
+
+static void on_trial(void *user, duopoly_Stance tried, uint32_t confirm_s)
+{
+    struct agent_parts *agent = user;
+    stance_try(agent->stance, tried, confirm_s);
+}
+
 static int open_guard(struct agent_parts *agent, struct err *err)
 {
     const struct guard_config config = {.queues = agent->queues,
@@ -356,6 +379,7 @@ static int open_guard(struct agent_parts *agent, struct err *err)
                                                   SETTINGS_CHANGE_REPAIR,
                                         .on_notice = on_notice,
                                         .on_links = on_links,
+                                        .on_looked = tell_switch,
                                         .user = agent};
     return guard_open(&config, agent->event, &agent->guard, err);
 }
@@ -426,6 +450,9 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
                                    .mark_lease_ns = (uint64_t)agent->settings->marks.lease_ns,
                                    .measurements = agent->measurements};
     config.on_stance = on_told;
+    config.on_greeting = on_greeting;
+    config.on_trial = on_trial;
+    config.on_session = tell_switch;
     config.user = agent;
     fill_hello(agent, &config.hello);
     int r = uplink_open(&config, agent->event, &agent->uplink, err);

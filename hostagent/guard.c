@@ -150,6 +150,8 @@ static int on_check(sd_event_source *source, uint64_t usec, void *arg)
     (void)usec;
     guard->links = guard->links && guard->config.on_links(guard->config.user) == -EAGAIN;
     look(guard);
+    if (guard->config.on_looked)
+        guard->config.on_looked(guard->config.user);
     uint64_t took_us = (now_ns(CLOCK_MONOTONIC) - begin) / 1000;
     uint64_t rest_us = took_us * REST < REST_MOST_US ? took_us * REST : REST_MOST_US;
     guard->rest_us = rest_us > CHECK_US ? rest_us : CHECK_US;

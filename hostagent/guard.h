@@ -31,6 +31,7 @@ struct guard_config {
     void (*on_notice)(void *user, const char *text);
     /* An interface came, went or changed. −EAGAIN: to be called again. */
     int (*on_links)(void *user);
+    void (*on_looked)(void *user); /* after each look, whatever it found; may be NULL */
     void *user;
 };
 

@@ -22,6 +22,9 @@ struct stance {
     struct stance_config config;
     sd_event_source *watch;
     duopoly_Stance now, told; /* `told`: also where it cannot be kept */
+    duopoly_Stance tried;     /* in the place of what the controller said; UNSAID: nothing is */
+    uint64_t tried_until_ns;
+    sd_event_source *trial;
 };
 
 static const char *const names[] = {SAID, TOLD, NOW};
@@ -125,12 +128,18 @@ static int take(struct stance *stance, duopoly_Stance wanted, struct err *err)
     return r;
 }
 
+static duopoly_Stance wanted_by(const struct stance *stance)
+{
+    return lower(allowed_by(stance->config.state_dir, SAID),
+                 stance->tried ? stance->tried : stance->told);
+}
+
 /* What two say has changed, or not. */
 static void follow(struct stance *stance)
 {
     struct err err = {0};
     uint64_t begin = now_ns(CLOCK_MONOTONIC);
-    duopoly_Stance wanted = lower(allowed_by(stance->config.state_dir, SAID), stance->told);
+    duopoly_Stance wanted = wanted_by(stance);
     if (wanted == stance->now)
         return;
     if (take(stance, wanted, &err) < 0) {
@@ -143,6 +152,23 @@ static void follow(struct stance *stance)
     if (write_word(stance->config.state_dir, NOW, wanted, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
     stance->config.on_change(stance->config.user);
+}
+
+static void end_trial(struct stance *stance)
+{
+    stance->tried = duopoly_Stance_STANCE_UNSAID;
+    stance->trial = sd_event_source_disable_unref(stance->trial);
+}
+
+static int on_trial_end(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct stance *stance = arg;
+    (void)source;
+    (void)usec;
+    log_warning(LOG_FAULT_CONFIGURATION, "%s was not confirmed in time", words[stance->tried]);
+    end_trial(stance);
+    follow(stance);
+    return 0;
 }
 
 static int on_file(sd_event_source *source, const struct inotify_event *event, void *arg)
@@ -183,6 +209,7 @@ void stance_close(struct stance *stance)
     if (!stance)
         return;
     sd_event_source_disable_unref(stance->watch);
+    sd_event_source_disable_unref(stance->trial);
     free(stance);
 }
 
@@ -195,12 +222,46 @@ void stance_tell(struct stance *stance, duopoly_Stance told)
 {
     struct err err = {0};
     if (told < duopoly_Stance_STANCE_OBSERVE || told > duopoly_Stance_STANCE_ENFORCE ||
-        told == stance->told)
+        (told == stance->told && !stance->tried))
         return;
+    bool confirmed = stance->tried && stance->now == told;
+    end_trial(stance);
     stance->told = told;
     if (write_word(stance->config.state_dir, TOLD, told, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
     follow(stance);
+    if (confirmed)
+        stance->config.on_change(stance->config.user);
+}
+
+void stance_greet(struct stance *stance, duopoly_Stance told)
+{
+    if (told != stance->told)
+        stance_tell(stance, told);
+}
+
+void stance_try(struct stance *stance, duopoly_Stance tried, uint32_t confirm_s)
+{
+    sd_event *event = sd_event_source_get_event(stance->watch);
+    if (tried < duopoly_Stance_STANCE_OBSERVE || tried > duopoly_Stance_STANCE_ENFORCE)
+        return;
+    end_trial(stance);
+    int r = sd_event_add_time_relative(event, &stance->trial, CLOCK_MONOTONIC,
+                                       (uint64_t)confirm_s * 1000000, 1000, on_trial_end, stance);
+    if (r < 0) {
+        log_error(LOG_FAULT_US, "%s cannot be tried: %s", words[tried], strerror(-r));
+        return;
+    }
+    stance->tried = tried;
+    stance->tried_until_ns = now_ns(CLOCK_MONOTONIC) + confirm_s * UINT64_C(1000000000);
+    follow(stance);
+}
+
+uint32_t stance_trial_s(const struct stance *stance)
+{
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    bool left = stance->tried && now < stance->tried_until_ns;
+    return left ? (uint32_t)((stance->tried_until_ns - now) / 1000000000) + 1 : 0;
 }
 
 int stance_say(const char *state_dir, const char *word, duopoly_Stance *ret_stance, struct err *err)

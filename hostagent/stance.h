@@ -47,8 +47,18 @@ void stance_close(struct stance *stance); /* takes NULL */
 
 duopoly_Stance stance_now(const struct stance *stance);
 
-/* The controller's word. In force when it returns; what fails is logged. */
+/* The controller's word. In force when it returns; what fails is logged. Ends a trial. */
 void stance_tell(struct stance *stance, duopoly_Stance told);
+
+/* The same, where it is said only because a session began: a trial goes on if it is nothing new. */
+void stance_greet(struct stance *stance, duopoly_Stance told);
+
+/* In force for so many seconds, unless the controller says its word again before: then what was in
+ * force returns by itself, also without a controller, and also when the agent begins again. */
+void stance_try(struct stance *stance, duopoly_Stance tried, uint32_t confirm_s);
+
+/* Seconds of the trial that are left; 0: there is none. */
+uint32_t stance_trial_s(const struct stance *stance);
 
 /* The operator's word on this host, for an agent that runs or that will: −EINVAL when there is no
  * such stance. */

@@ -33,6 +33,7 @@ static const uint8_t senders[] = {
     [KIND(source_state)] = AGENT,
     [KIND(host_room)] = AGENT,
     [KIND(host_state)] = AGENT,
+    [KIND(switch_part)] = AGENT,
 
     [KIND(welcome)] = CONTROLLER,
     [KIND(refused)] = CONTROLLER,
@@ -53,6 +54,7 @@ static const uint8_t senders[] = {
     [KIND(job_event)] = CONTROLLER,
     [KIND(controller_keys)] = CONTROLLER,
     [KIND(audit_page)] = CONTROLLER,
+    [KIND(switch_page)] = CONTROLLER,
 
     [KIND(acknowledge)] = AGENT | READ | CONTROLLER, /* says nothing but that its sender is there */
 

@@ -111,6 +111,8 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(set_stance);
         KIND(take_stance);
         KIND(host_state);
+        KIND(switch_part);
+        KIND(switch_page);
 #undef KIND
     default:
         return "unknown";

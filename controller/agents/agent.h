@@ -101,6 +101,7 @@ struct agent {
     bool levels_awaited;      /* and they are waited for */
     duopoly_AgentCounters counters;
     duopoly_Stance stance_told; /* in this session */
+    int64_t trial_until_ns;     /* a stance that has to be confirmed by then; past: none */
     duopoly_HostState state;    /* as it said last */
 };
 

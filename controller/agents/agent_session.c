@@ -286,6 +286,11 @@ static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
     case duopoly_Envelope_host_state_tag:
         agent->state = envelope->body.host_state;
         break;
+    case duopoly_Envelope_switch_part_tag:
+        if (agent->is_switch)
+            agent->agents->hooks.switch_part(agent->agents->hooks.user, agent->name,
+                                             agent->heard_ns, &envelope->body.switch_part);
+        break;
     case duopoly_Envelope_agent_heartbeat_tag:
     case duopoly_Envelope_acknowledge_tag:
         break;

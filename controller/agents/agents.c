@@ -211,11 +211,31 @@ int agents_set_stance(struct agents *agents, enum stance_scope scope, const char
         if (wanted == agent->stance_told)
             continue;
         agent->stance_told = wanted;
+        agent->trial_until_ns = 0;
         wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance.stance =
             wanted;
         told += agent_send(agent, &agents->out, true) == 0;
     }
     return told;
+}
+
+int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
+                      duopoly_Stance stance, uint32_t confirm_s)
+{
+    struct agent *agent = agent_find(agents, name);
+    if (!agent)
+        return -ENOENT;
+    if (!agent->open)
+        return -ENOTCONN;
+    if (now_ns < agent->trial_until_ns)
+        return -EBUSY;
+    agent->trial_until_ns = now_ns + (int64_t)confirm_s * 1000000000;
+    agent->stance_told = duopoly_Stance_STANCE_UNSAID; /* whatever is said next is told */
+    duopoly_TakeStance *take =
+        &wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance;
+    take->stance = stance;
+    take->confirm_s = confirm_s;
+    return agent_send(agent, &agents->out, true);
 }
 
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job)

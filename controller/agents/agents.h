@@ -88,6 +88,9 @@ struct agents_hooks {
     /* An agent has seen a later epoch than ours: whether the controller begins again above it. */
     bool (*epoch_seen)(void *user, const char *name, uint32_t epoch);
     bool (*jobs_between)(void *user, uint64_t after, uint64_t until);
+    /* A part of what the agent of this name says of its switch. */
+    void (*switch_part)(void *user, const char *name, int64_t now_ns,
+                        const duopoly_SwitchPart *part);
     void *user;
 };
 
@@ -144,6 +147,12 @@ void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
  * HELLO. Returns how many were told; −errno as stances_set. */
 int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
                       duopoly_Stance stance);
+
+/* As that for one agent and for so long only: it goes back by itself, and nothing is kept of it here.
+ * −ENOENT: there is no such agent; −ENOTCONN: it has no session; −EBUSY: another such trial of it
+ * has not ended. */
+int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
+                      duopoly_Stance stance, uint32_t confirm_s);
 
 const struct stances *agents_stances(const struct agents *agents); /* as said so far */
 

@@ -5,6 +5,7 @@
 #include "controller/cli/render.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
+#include "controller/cli/switches.h"
 #include "lib/number.h"
 
 #include <errno.h>
@@ -418,6 +419,13 @@ const struct command cli_commands[] = {
      run_host},
     {"stance", "STANCE --all", "observe, mark or enforce; or of --host NAME, --rack NAME", 1, 1,
      "ah", stance_check, run_stance},
+    {"switches", "", "the switches, and what differs from what should be", 0, 0, "", NULL,
+     run_switches},
+    {"switch", "NAME [plan | apply [--confirm TIME] | restore]",
+     "its ports; what would be done; does it, for so long only unless it is applied again without "
+     "a "
+     "time; takes it back",
+     1, 2, "c", switch_check, run_switch},
     {"store", "check | backup FILE",
      "checks every row of the store, or copies it to a new file: a name in the controller's state "
      "folder, or a path on its host",
@@ -440,7 +448,7 @@ const struct command cli_commands[] = {
 
 int command_find(const char *name, const struct command **ret_command, struct err *err)
 {
-    char names[256] = "";
+    char names[320] = "";
     for (const struct command *c = cli_commands; c->name; c++) {
         if (strcmp(c->name, name) == 0) {
             *ret_command = c;
@@ -463,6 +471,8 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --undo", command->name);
     if ((request->host || request->rack) && !strchr(command->options, 'h'))
         return err_set(err, EINVAL, "'%s' takes no --host and no --rack", command->name);
+    if (request->confirm && !strchr(command->options, 'c'))
+        return err_set(err, EINVAL, "'%s' takes no --confirm", command->name);
     if (request->id && !strchr(command->options, 'i'))
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
     if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))

@@ -18,6 +18,7 @@ struct request {
     const char *role, *folder, *lasting; /* --role, --out, --for; NULL: not given */
     uint64_t id;                         /* --id, 0: not given */
     const char *host, *rack;             /* --host, --rack; NULL: not given */
+    const char *confirm;                 /* --confirm; NULL: not given */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. */
@@ -36,7 +37,7 @@ struct command {
     const char *help;
     int least_words, most_words;
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
-                            --for), "h" (--host, --rack) it takes */
+                            --for), "h" (--host, --rack), "c" (--confirm) it takes */
     /* Checks the request without the controller; NULL: the number of words is all. −EINVAL is a
      * wrong argument. */
     int (*check)(const struct request *request, struct err *err);

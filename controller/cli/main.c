@@ -18,7 +18,8 @@ enum {
     KEY_OUT,
     KEY_FOR,
     KEY_HOST,
-    KEY_RACK
+    KEY_RACK,
+    KEY_CONFIRM
 };
 
 struct arguments {
@@ -39,6 +40,10 @@ static const struct argp_option options[] = {
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
     {"host", KEY_HOST, "NAME", 0, "of this host (stance)", 0},
     {"rack", KEY_RACK, "NAME", 0, "of the hosts of this rack (stance)", 0},
+    {"confirm", KEY_CONFIRM, "TIME", 0,
+     "what is applied goes back by itself after so long, such as 60s, unless it is confirmed "
+     "(switch)",
+     0},
     {"undo", KEY_UNDO, NULL, 0, "take it back (drain, render)", 0},
     {"role", KEY_ROLE, "ROLE", 0, "agent, scheduler, read-only, operator, admin (keys make)", 0},
     {"out", KEY_OUT, "FOLDER", 0, "where key files go (keys make, rotate)", 0},
@@ -82,6 +87,9 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_RACK:
         arguments->request.rack = value;
+        return 0;
+    case KEY_CONFIRM:
+        arguments->request.confirm = value;
         return 0;
     case KEY_UNDO:
         arguments->request.undo = true;

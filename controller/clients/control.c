@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRIAL_MOST_S 3600
+
 /* An answer that waits for the disk. */
 struct held_answer {
     bool held;
@@ -210,6 +212,33 @@ static void drain_answer(struct control *control, uint64_t client, const duopoly
 {
     drain_try(control, drain);
     change_log(control, client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
+}
+
+/* For so long only, unless the same is said again without a time. */
+static void trial_answer(struct control *control, uint64_t client, const duopoly_SetStance *set)
+{
+    int r = !*set->host || *set->rack || set->confirm_s > TRIAL_MOST_S
+                ? -EINVAL
+                : conductor_try_stance(control->conductor, set->host, set->stance, set->confirm_s);
+    if (r == -EINVAL)
+        refused_answer(&control->answer, duopoly_Reason_REASON_MALFORMED,
+                       "what has to be confirmed within %d s at most is of one host or switch",
+                       TRIAL_MOST_S);
+    else if (r == -ENOENT)
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
+                       set->host);
+    else if (r == -EBUSY)
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE,
+                       "%s waits for a confirmation already: confirm, or restore, first",
+                       set->host);
+    else if (r < 0)
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s has no session now",
+                       set->host);
+    else
+        accepted_answer(&control->answer, "%s goes back by itself after %u s without confirmation",
+                        set->host, set->confirm_s);
+    change_log(control, client, "stance host %s, to be confirmed within %u s", set->host,
+               set->confirm_s);
 }
 
 static void stance_answer(struct control *control, uint64_t client, const duopoly_SetStance *set)
@@ -440,7 +469,10 @@ static void request_answer(struct control *control, struct guest *guest,
         forget_answer(control, guest->client, request->body.forget_host.name);
         break;
     case duopoly_Envelope_set_stance_tag:
-        stance_answer(control, guest->client, &request->body.set_stance);
+        if (request->body.set_stance.confirm_s)
+            trial_answer(control, guest->client, &request->body.set_stance);
+        else
+            stance_answer(control, guest->client, &request->body.set_stance);
         break;
     case duopoly_Envelope_set_policy_tag:
         policy_answer(control, guest->client, &request->body.set_policy);

@@ -3,6 +3,7 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clients/key_requests.h"
 #include "controller/clients/listing_counters.h"
+#include "controller/clients/listing_switches.h"
 #include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
 
@@ -384,6 +385,11 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
         break;
     case duopoly_ListOf_LIST_COUNTERS:
         counters_page(sources, list, page);
+        break;
+    case duopoly_ListOf_LIST_SWITCHES:
+    case duopoly_ListOf_LIST_SWITCH_PORTS:
+    case duopoly_ListOf_LIST_SWITCH_STEPS:
+        listing_switches(conductor, list, answer);
         break;
     default:
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,

@@ -107,6 +107,26 @@ int switches_stats(struct switches *switches, struct switch_stats *ret_stats, st
     return switches->driver->stats(switches->sw, ret_stats, err);
 }
 
+int switches_look(struct switches *switches, struct switch_ports **ret_ports,
+                  struct switch_plan **ret_plan, struct err *err)
+{
+    struct switch_ports *ports;
+    int r = switches->driver->ports(switches->sw, &ports, err);
+    if (r < 0)
+        return r;
+    r = switches->driver->plan(switches->sw, false, ret_plan, err);
+    if (r < 0)
+        free(ports);
+    else
+        *ret_ports = ports;
+    return r;
+}
+
+const char *switches_driver(const struct switches *switches)
+{
+    return switches->driver->name;
+}
+
 int switches_fd(const struct switches *switches)
 {
     return switches->driver->fd(switches->sw);

@@ -37,6 +37,12 @@ int switches_stats(struct switches *switches, struct switch_stats *ret_stats, st
  * once for ports in a row that are alike. Returns `text`. */
 const char *switches_say(struct switches *switches, char *text, size_t size);
 
+/* What there is and what would have to be done, for those who look. The caller frees the ports, and
+ * the plan by switches_free_plan. */
+int switches_look(struct switches *switches, struct switch_ports **ret_ports,
+                  struct switch_plan **ret_plan, struct err *err);
+const char *switches_driver(const struct switches *switches);
+
 /* The driver's own, as in switch.h. */
 int switches_fd(const struct switches *switches);
 int switches_notice(struct switches *switches, struct err *err);

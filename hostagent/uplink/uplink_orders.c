@@ -131,6 +131,14 @@ void uplink_tell_host(struct uplink *uplink, const duopoly_HostState *state)
     send_host(uplink);
 }
 
+void uplink_tell_switch(struct uplink *uplink, const duopoly_SwitchPart *part)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_switch_part_tag)->body.switch_part = *part;
+    uplink_send(uplink, WIRE_RESULT, true);
+}
+
 void uplink_report_load(struct uplink *uplink, const duopoly_Load *load)
 {
     if (!uplink->open)
@@ -252,6 +260,8 @@ void uplink_send_inventory(struct uplink *uplink)
         send_part(inventory);
     end_inventory(inventory);
     send_host(uplink);
+    if (uplink->config.on_session)
+        uplink->config.on_session(uplink->config.user);
     if (uplink->tasks) {
         tasks_each_lost(uplink->tasks, list_lost, uplink);
         if (*tasks_no_room(uplink->tasks))
@@ -353,7 +363,11 @@ void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope)
         uplink_key_learn(uplink, &envelope->body.controller_keys);
         break;
     case duopoly_Envelope_take_stance_tag:
-        uplink->config.on_stance(uplink->config.user, envelope->body.take_stance.stance);
+        if (envelope->body.take_stance.confirm_s)
+            uplink->config.on_trial(uplink->config.user, envelope->body.take_stance.stance,
+                                    envelope->body.take_stance.confirm_s);
+        else
+            uplink->config.on_stance(uplink->config.user, envelope->body.take_stance.stance);
         break;
     case 0:
         uplink->ignored++;

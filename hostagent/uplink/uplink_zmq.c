@@ -159,7 +159,7 @@ static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
                              welcome->cleared_permille);
     log_note("session with controller %s, epoch %" PRIu32, uplink->config.controller,
              welcome->epoch);
-    uplink->config.on_stance(uplink->config.user, welcome->stance);
+    uplink->config.on_greeting(uplink->config.user, welcome->stance);
     uplink_take_lease(uplink, welcome->controller_lease_ms);
     uplink_take_mode(uplink, welcome->mode, welcome->mode_sequence);
     uplink_send_inventory(uplink);

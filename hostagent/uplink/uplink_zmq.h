@@ -41,6 +41,11 @@ struct uplink_config {
     struct measurements *measurements;
     /* The controller says how far to reach; in effect when it returns. */
     void (*on_stance)(void *user, duopoly_Stance stance);
+    /* The same, as each session begins with it: what is tried goes on if it is nothing new. */
+    void (*on_greeting)(void *user, duopoly_Stance stance);
+    /* For so many seconds only, unless it says the same without a time. */
+    void (*on_trial)(void *user, duopoly_Stance stance, uint32_t confirm_s);
+    void (*on_session)(void *user); /* one has begun, and its inventory is told; may be NULL */
     void *user;
 };
 
@@ -61,6 +66,9 @@ void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source
 
 /* How the host stands, from now on: told now and after every inventory. */
 void uplink_tell_host(struct uplink *uplink, const duopoly_HostState *state);
+
+/* A part of what the switch is; lost without a session. */
+void uplink_tell_switch(struct uplink *uplink, const duopoly_SwitchPart *part);
 
 /* Reports. */
 void uplink_report_load(struct uplink *uplink, const duopoly_Load *load);

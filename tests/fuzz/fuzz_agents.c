@@ -2,6 +2,7 @@
  * and what the engine would send. All that goes out must be a message, all that becomes a fact must
  * name a host that is there, and at the end nothing may be left armed. */
 #include "controller/agents/agents.h"
+#include "controller/switch/inventory.h"
 #include "lib/log.h"
 #include "tests/fuzz/script.h"
 
@@ -28,6 +29,7 @@ enum {
 };
 
 static struct agents *agents;
+static struct inventory switches;
 static uint64_t ticket;
 
 static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
@@ -108,6 +110,13 @@ static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
 {
     (void)user;
     return after < 5 && until >= 5;
+}
+
+static void on_switch_part(void *user, const char *name, int64_t now_ns,
+                           const duopoly_SwitchPart *part)
+{
+    (void)user;
+    inventory_take(&switches, name, now_ns, part);
 }
 
 static void start_try(int64_t now_ns, const struct script_step *step)
@@ -197,7 +206,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .host_moved = on_host_moved,
                                        .newest_job = on_newest_job,
                                        .epoch_seen = on_epoch_seen,
-                                       .jobs_between = on_jobs_between};
+                                       .jobs_between = on_jobs_between,
+                                       .switch_part = on_switch_part};
     const struct agent_kept known = {.host = 0, .name = "h1"};
     timers_init(&timers);
     if (agents_create(&config, &hooks, &timers, &agents) < 0)
@@ -207,6 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (script_next(&script, &step))
         step_do(&timers, &now_ns, &step);
     agents_destroy(agents);
+    inventory_done(&switches);
     if (timers_next_ns(&timers) != INT64_MAX)
         abort();
     return 0;

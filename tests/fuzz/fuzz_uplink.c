@@ -182,6 +182,11 @@ static void step_do(const struct script_step *step)
     }
 }
 
+static void take_trial(void *user, duopoly_Stance stance, uint32_t confirm_s)
+{
+    (void)user, (void)stance, (void)confirm_s;
+}
+
 static void take_stance(void *user, duopoly_Stance stance)
 {
     (void)user, (void)stance;
@@ -214,6 +219,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .key_path = "",
                                          .state_dir = folder,
                                          .on_stance = take_stance,
+                                         .on_greeting = take_stance,
+                                         .on_trial = take_trial,
                                          .hello = {.name = "h1"},
                                          .marks = marks,
                                          .mark_lease_ns = 1};

@@ -151,6 +151,12 @@ static inline bool on_jobs_between(void *user, uint64_t after, uint64_t until)
     return world.live_job > after && world.live_job <= until;
 }
 
+static void on_switch_part(void *user, const char *name, int64_t now_ns,
+                           const duopoly_SwitchPart *part)
+{
+    (void)user, (void)name, (void)now_ns, (void)part;
+}
+
 /* After a restart; the hosts in `kept` were known. */
 static inline void world_begin(const struct agent_kept *kept, size_t n)
 {
@@ -166,9 +172,10 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .forget_ns = 600 * S,
                                          .congested_permille = 900,
                                          .cleared_permille = 800};
-    const struct agents_hooks hooks = {on_send,       on_cut,        on_event,        on_failed,
-                                       on_levels,     on_job_wanted, on_end_wanted,   on_host_moved,
-                                       on_newest_job, on_epoch_seen, on_jobs_between, NULL};
+    const struct agents_hooks hooks = {
+        on_send,         on_cut,         on_event,      on_failed,     on_levels,
+        on_job_wanted,   on_end_wanted,  on_host_moved, on_newest_job, on_epoch_seen,
+        on_jobs_between, on_switch_part, NULL};
     memset(&world, 0, sizeof(world));
     timers_init(&world.timers);
     assert_int_equal(agents_create(&config, &hooks, &world.timers, &world.agents), 0);

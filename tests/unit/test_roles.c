@@ -11,13 +11,10 @@
 
 #define KINDS 256 /* numbers of kinds are below it */
 
-static const char *const of_agents[] = {"hello",          "inventory_part",
-                                        "inventory_end",  "agent_heartbeat",
-                                        "load",           "progress",
-                                        "attempt_state",  "output_lost",
-                                        "agent_counters", "source_state",
-                                        "host_room",      "host_state",
-                                        "acknowledge",    NULL};
+static const char *const of_agents[] = {
+    "hello",     "inventory_part", "inventory_end", "agent_heartbeat", "load",
+    "progress",  "attempt_state",  "output_lost",   "agent_counters",  "source_state",
+    "host_room", "host_state",     "acknowledge",   "switch_part",     NULL};
 static const char *const of_readers[] = {"list",      "explain",     "get_status",
                                          "watch",     "acknowledge", "get_controller_keys",
                                          "get_audit", NULL};
@@ -33,7 +30,7 @@ static const char *const of_the_controller[] = {
     "stop",        "levels",      "mode",          "take_stance", "forget",
     "ask_attempt", "acknowledge", "submit_credit", "accepted",    "page",
     "explanation", "status",      "job_event",     "audit_page",  "controller_keys",
-    NULL};
+    "switch_page", NULL};
 
 static bool stands_in(const char *const *names, const char *name)
 {

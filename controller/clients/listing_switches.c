@@ -1,0 +1,95 @@
+#include "controller/clients/listing_switches.h"
+
+#include "controller/clients/refusal.h"
+
+#include <string.h>
+
+#define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static const char *const states[] = {[AGENT_JOINING] = "joining",
+                                     [AGENT_UP] = "up",
+                                     [AGENT_FULL] = "full",
+                                     [AGENT_SILENT] = "silent",
+                                     [AGENT_LOST] = "lost"};
+
+static void fill_row(const struct conductor *conductor, const struct inventory_switch *one,
+                     duopoly_SwitchRow *row)
+{
+    int64_t now_ns = conductor_now_ns(conductor);
+    struct agent_view agent;
+    wire_copy(row->name, sizeof(row->name), one->name);
+    wire_copy(row->driver, sizeof(row->driver), one->head.driver);
+    wire_copy(row->text, sizeof(row->text), one->head.text);
+    row->ports = one->head.ports;
+    row->steps = one->head.steps;
+    row->differs_ns = inventory_differs_ns(one, now_ns);
+    row->confirm_s = inventory_confirm_s(one, now_ns);
+    if (agents_named(conductor_agents(conductor), one->name, &agent) < 0)
+        return;
+    row->stance = agent.stance;
+    wire_copy(row->state, sizeof(row->state), states[agent.state]);
+    if (!*row->text)
+        wire_copy(row->text, sizeof(row->text), agent.trouble);
+}
+
+static void switches_page(const struct conductor *conductor, const duopoly_List *list,
+                          duopoly_SwitchPage *page)
+{
+    const struct inventory *inventory = conductor_switches(conductor);
+    for (uint64_t i = list->cursor; i < inventory->n; i++) {
+        const struct inventory_switch *one = inventory->switches[i];
+        if (page->switches_count == MOST(page->switches)) {
+            page->cursor = i;
+            return;
+        }
+        if (!*list->name || strcmp(list->name, one->name) == 0)
+            fill_row(conductor, one, &page->switches[page->switches_count++]);
+    }
+}
+
+static void ports_page(const struct inventory_switch *one, uint64_t cursor,
+                       duopoly_SwitchPage *page)
+{
+    for (uint64_t i = cursor; i < one->ports_n; i++) {
+        if (page->ports_count == MOST(page->ports)) {
+            page->cursor = i;
+            return;
+        }
+        page->ports[page->ports_count++] = one->ports[i];
+    }
+}
+
+static void steps_page(const struct inventory_switch *one, uint64_t cursor,
+                       duopoly_SwitchPage *page)
+{
+    for (uint64_t i = cursor; i < one->steps_n; i++) {
+        if (page->steps_count == MOST(page->steps)) {
+            page->cursor = i;
+            return;
+        }
+        page->steps[page->steps_count++] = one->steps[i];
+    }
+}
+
+void listing_switches(const struct conductor *conductor, const duopoly_List *list,
+                      duopoly_Envelope *answer)
+{
+    const struct inventory_switch *one = inventory_find(conductor_switches(conductor), list->name);
+    if (*list->name && !one) {
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
+                       "there is no switch %s: no agent has said anything of one", list->name);
+        return;
+    }
+    if (!one && list->of != duopoly_ListOf_LIST_SWITCHES) {
+        refused_answer(answer, duopoly_Reason_REASON_MALFORMED, "ports and steps of which switch?");
+        return;
+    }
+    duopoly_SwitchPage *page =
+        &wire_begin(answer, duopoly_Envelope_switch_page_tag)->body.switch_page;
+    if (list->of == duopoly_ListOf_LIST_SWITCHES)
+        switches_page(conductor, list, page);
+    else if (list->of == duopoly_ListOf_LIST_SWITCH_PORTS)
+        ports_page(one, list->cursor, page);
+    else
+        steps_page(one, list->cursor, page);
+}

@@ -1,0 +1,8 @@
+/* Pages of switches, and of the ports and steps of one (controller/switch/inventory.h). */
+#pragma once
+
+#include "controller/conductor.h"
+
+/* Of `list->of`. Fills `answer`; a refusal where there is no such switch. */
+void listing_switches(const struct conductor *conductor, const duopoly_List *list,
+                      duopoly_Envelope *answer);

@@ -1,0 +1,166 @@
+"""Switches from the operator's side: an Open vSwitch of the test's own, its agent, the controller, and duopolyctl between them."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from controller import Daemon
+from nets import BUILD, needs_root, wait_for
+
+needs_openvswitch = pytest.mark.skipif(not os.path.exists("/usr/sbin/ovs-vswitchd"), reason="openvswitch-switch is not installed")
+PORTS, ROWS = 3, 3 * 11 + 23
+
+
+class Switch:
+    """ovsdb-server and ovs-vswitchd on a data path that is none, and the agent that manages them."""
+
+    def __init__(self, controller):
+        self.folder = tempfile.mkdtemp(prefix="duopoly-switch-")
+        self.children = {}
+        self.run("ovsdb-tool", "create", self.folder + "/conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
+        self.start("database", "/usr/sbin/ovsdb-server", self.folder + "/conf.db", f"--remote=punix:{self.folder}/db.sock",
+                   f"--unixctl={self.folder}/database.ctl")
+        wait_for("the database", lambda: os.path.exists(self.folder + "/db.sock"))
+        self.vsctl("--no-wait", "init")
+        self.start_vswitchd()
+        words = ["add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=dummy"]
+        for i in range(PORTS):
+            words += ["--", "add-port", "br0", f"p{i}", "--", "set", "interface", f"p{i}", "type=dummy"]
+        self.vsctl(*words)
+        self.config = self.folder + "/agent.yaml"
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(f"name: sw1\nrole: switch\ncontroller: {controller}\nstate: {self.folder}/state\nlink: {{rate: 100 Mbps}}\n"
+                       f"switch: {{driver: ovs, bridge: br0, at: \"unix:{self.folder}/db.sock\"}}\n")
+
+    def run(self, *words):
+        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30).stdout
+
+    def vsctl(self, *words):
+        return self.run("ovs-vsctl", f"--db=unix:{self.folder}/db.sock", *words)
+
+    def start(self, name, *words):
+        with open(f"{self.folder}/{name}.log", "a", encoding="utf-8") as log:
+            self.children[name] = subprocess.Popen(words, stdout=log, stderr=log, env={**os.environ, "OVS_RUNDIR": self.folder})
+
+    def start_vswitchd(self):
+        self.start("vswitchd", "/usr/sbin/ovs-vswitchd", f"unix:{self.folder}/db.sock", "--enable-dummy=override", "--disable-system",
+                   f"--unixctl={self.folder}/vswitchd.ctl")
+
+    def start_agent(self, *words):
+        self.start("agent", BUILD + "/duopoly-agent", "--config", self.config, *words)
+
+    def kill(self, name):
+        child = self.children.pop(name)
+        child.kill()
+        child.wait()
+
+    def flows(self):
+        shown = subprocess.run(["ovs-ofctl", "-O", "OpenFlow13", "dump-flows", f"unix:{self.folder}/br0.mgmt"], capture_output=True, text=True,
+                               timeout=30, check=False).stdout
+        return shown.count("set_queue")
+
+    def rows(self):
+        return self.vsctl("--columns=_uuid", "list", "qos").count("uuid")
+
+    def is_right(self):
+        return (self.rows(), self.flows()) == (PORTS, 23)
+
+    def is_bare(self):
+        return (self.rows(), self.flows()) == (0, 0)
+
+    def remove(self):
+        for name in list(self.children)[::-1]:
+            self.kill(name)
+        shutil.rmtree(self.folder)
+
+
+@pytest.fixture
+def site():
+    daemon = Daemon()
+    switch = Switch(daemon.address)
+    try:
+        yield daemon, switch
+    finally:
+        switch.remove()
+        daemon.remove()
+
+
+def shown(daemon):
+    rows = daemon.ctl("switches")["switches"]
+    return rows[0] if rows else None
+
+
+@needs_root
+@needs_openvswitch
+def test_an_operator_looks_tries_keeps_and_takes_back(site):
+    daemon, switch = site
+    daemon.ctl("stance", "observe", "--all")
+    switch.start_agent()
+    wait_for("the switch", lambda: shown(daemon) and shown(daemon)["stance"] == "observe" and shown(daemon)["steps"] == ROWS)
+    assert switch.is_bare(), "looking changes nothing"
+    row = shown(daemon)
+    assert (row["driver"], row["ports"], row["state"]) == ("ovs", PORTS, "up") and row["differs_ns"] > 0 and row["confirm_ns"] is None
+    said = daemon.ctl("switch", "sw1")
+    assert [(p["name"], p["rate_bps"], p["queues"]) for p in said["ports"]] == [(f"p{i}", 10 ** 8, 10) for i in range(PORTS)]
+    plan = daemon.ctl("switch", "sw1", "plan")["plan"]
+    assert len(plan) == ROWS and plan[0] == {"verb": "add", "port": "p0", "text": "linux-htb at 100000000 b/s"}
+
+    daemon.ctl("switch", "sw1", "apply", "--confirm", "2 s")
+    wait_for("our queues", switch.is_right)
+    assert shown(daemon)["confirm_ns"] is not None
+    assert "waits for a confirmation" in daemon.ctl("switch", "sw1", "apply", "--confirm", "2 s", expect=1), "twice at once"
+    wait_for("what was there", switch.is_bare, 10)
+
+    daemon.ctl("switch", "sw1", "apply", "--confirm", "60 s")
+    wait_for("our queues", switch.is_right)
+    daemon.ctl("switch", "sw1", "apply")
+    wait_for("the confirmation", lambda: shown(daemon)["confirm_ns"] is None and shown(daemon)["steps"] == 0)
+    assert switch.is_right() and shown(daemon)["differs_ns"] is None
+
+    switch.kill("vswitchd")
+    switch.start_vswitchd()
+    wait_for("what it forgot", switch.is_right, 10)
+    switch.vsctl("clear", "port", "p1", "qos")
+    wait_for("what somebody took", lambda: "[]" not in switch.vsctl("get", "port", "p1", "qos"), 10)
+
+    daemon.ctl("switch", "sw1", "restore")
+    wait_for("what was there", switch.is_bare, 10)
+    wait_for("the plan", lambda: shown(daemon)["steps"] == ROWS)
+
+
+@needs_root
+@needs_openvswitch
+def test_a_trial_ends_without_the_controller(site):
+    daemon, switch = site
+    daemon.ctl("stance", "observe", "--all")
+    switch.start_agent()
+    wait_for("the switch", lambda: shown(daemon) and shown(daemon)["stance"] == "observe")
+    daemon.ctl("switch", "sw1", "apply", "--confirm", "3 s")
+    wait_for("our queues", switch.is_right)
+    daemon.kill()
+    wait_for("what was there", switch.is_bare, 15)
+
+
+@needs_root
+@needs_openvswitch
+def test_a_killed_agents_queues_are_taken_back(site):
+    daemon, switch = site
+    switch.start_agent()
+    wait_for("our queues", switch.is_right)
+    switch.kill("agent")
+    assert switch.is_right()
+    switch.run(BUILD + "/duopoly-agent", "--config", switch.config, "--restore")
+    assert switch.is_bare()
+
+
+@needs_root
+@needs_openvswitch
+def test_words_that_make_no_sense_are_refused(site):
+    daemon, _ = site
+    assert "there is no switch nobody" in daemon.ctl("switch", "nobody", expect=1)
+    for words in (("a/b",), ("sw1", "dance"), ("sw1", "plan", "--confirm", "60 s"), ("sw1", "apply", "--confirm", "soon"),
+                  ("sw1", "apply", "--confirm", "2 h")):
+        daemon.ctl("switch", *words, expect=2)
