@@ -62,7 +62,7 @@ static int add_steps(struct planner *planner, const struct switch_plan *plan, st
                                              [SWITCH_REMOVE] = CHANGE_REMOVE};
     char path[FILES_PATH];
     int r = 0;
-    for (uint32_t i = 0; r >= 0 && i < records_n(planner); i++) {
+    for (uint32_t i = 0; r >= 0 && plan->steps_n && i < records_n(planner); i++) {
         record_path(planner, i, path);
         r = changes_path(planner->changes, "file", path, "what stands there now", err);
     }

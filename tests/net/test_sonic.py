@@ -115,6 +115,24 @@ def test_it_is_written_and_taken_back(switch):
     assert switch.snapshot() == switch.before
 
 
+def plan_of(switch, *options):
+    said = subprocess.run(switch.agent("--plan", "--json", *options), capture_output=True, text=True, timeout=60)
+    assert said.stderr == ""
+    return said.returncode, json.loads(said.stdout)
+
+
+def test_its_plan_names_every_port_and_changes_nothing(switch):
+    status, plan = plan_of(switch, "--replace")
+    assert status == 3 and switch.snapshot() == switch.before and not os.path.exists(os.path.join(switch.folder, "state"))
+    assert set(PORTS) <= {change["where"] for change in plan["changes"] if change["kind"] == "queues"}
+    status, plan = plan_of(switch)
+    assert status == 1 and "somebody's" in plan["refusals"][0]["reason"]
+    switch.begin()
+    wait_for("the agent to run", lambda: "manages" in switch.log())
+    status, plan = plan_of(switch, "--replace")
+    assert (status, plan["changes"]) == (0, [])
+
+
 def test_without_replace_nothing_is_changed(switch):
     said = subprocess.run(switch.agent(), capture_output=True, text=True, timeout=60)
     assert said.returncode == 1 and "somebody's" in said.stderr
