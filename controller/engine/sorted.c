@@ -62,17 +62,60 @@ void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_k
     set->n++;
 }
 
+/* Its parent, or the root, has the other (NULL: nothing) in its place. */
+static void replace(struct sorted *set, const struct sorted_node *node, struct sorted_node *other)
+{
+    struct sorted_node *parent = RB_PARENT(node, entry);
+    if (!parent)
+        RB_ROOT(&set->tree) = other;
+    else if (RB_LEFT(parent, entry) == node)
+        RB_LEFT(parent, entry) = other;
+    else
+        RB_RIGHT(parent, entry) = other;
+    if (other)
+        RB_PARENT(other, entry) = parent;
+}
+
+/* The next after a node with two children takes its place; ret_parent, ret_child: where the next
+ * was. Returns what colour went there. */
+static int replace_by_next(struct sorted *set, struct sorted_node *node,
+                           struct sorted_node **ret_parent, struct sorted_node **ret_child)
+{
+    struct sorted_node *next = sorted_next(node), *parent = RB_PARENT(next, entry);
+    int color = RB_COLOR(next, entry);
+    *ret_child = RB_RIGHT(next, entry);
+    *ret_parent = parent == node ? next : parent;
+    replace(set, next, *ret_child);
+    replace(set, node, next);
+    next->entry = node->entry;
+    next->least = node->least;
+    RB_PARENT(RB_LEFT(next, entry), entry) = next;
+    if (RB_RIGHT(next, entry))
+        RB_PARENT(RB_RIGHT(next, entry), entry) = next;
+    for (node = *ret_parent; node != next && refresh(node);)
+        node = RB_PARENT(node, entry);
+    return color;
+}
+
+/* WHY not RB_REMOVE: it refreshes the whole path to the root. With a neutral value a node's removal
+ * changes no ancestor's least value, but of those between it and the next. */
 void sorted_remove(struct sorted *set, struct sorted_node *node)
 {
     if (!node->in)
         return;
-    /* WHY: with a neutral value its removal changes no ancestor's least value, so that the tree's
-     * local refreshes suffice. */
+    struct sorted_node *left = RB_LEFT(node, entry), *right = RB_RIGHT(node, entry),
+                       *child = left ? left : right, *parent = RB_PARENT(node, entry);
+    int color = RB_COLOR(node, entry);
     node->value = UINT64_MAX;
     refresh_upwards(node);
     if (set->first == node)
         set->first = sorted_next(node);
-    RB_REMOVE(sorted_tree, &set->tree, node);
+    if (left && right)
+        color = replace_by_next(set, node, &parent, &child);
+    else
+        replace(set, node, child);
+    if (color == RB_BLACK)
+        sorted_tree_RB_REMOVE_COLOR(&set->tree, parent, child);
     node->in = false;
     set->n--;
 }
