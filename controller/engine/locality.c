@@ -262,9 +262,9 @@ void locality_add(struct engine *engine, struct task *task)
         ref->index = task->n_refs - 1;
         ref->local = get_local(engine, bucket, host);
         insert_ref(ref->local, ref);
-        ref->local->n++;
         ref->local->with_candidates[0]++;
-        place_waiting(ref->local);
+        if (!ref->local->n++)
+            place_waiting(ref->local);
     }
     for (uint32_t i = 0; i < task->n_refs; i++)
         task->refs[i].of = task->n_refs;
@@ -283,7 +283,6 @@ void locality_remove(struct engine *engine, struct task *task)
         TAILQ_REMOVE(&local->refs, ref, link);
         local->n--;
         local->with_candidates[task->candidates]--;
-        place_waiting(local);
         if (local->n) {
             if (local->bucket->synced)
                 sort_pair(engine, local);
