@@ -1,10 +1,10 @@
 /* Ordered sets with intrusive nodes: a key of three numbers, a value, and per subtree the least
  * value in it.
  *
- * The one container of the engine. The order is total and stated by the keys alone, so that equal
- * states iterate equally whatever their history; keys in one set must differ. The least value
- * answers "the first in order whose value is below x" without a scan, which is how the engine finds
- * the first job that fits without looking at those that do not.
+ * For what is kept in an order; table.h is for what is only found. The order is total and stated by
+ * the keys alone, so that equal states iterate equally whatever their history; keys in one set must
+ * differ. The least value answers "the first in order whose value is below x" without a scan, which
+ * is how the engine finds the first job that fits without looking at those that do not.
  *
  * A node stands in at most one set; its owner embeds it and gets itself back with container_of().
  * The set never allocates. A zeroed set and a zeroed node are valid and empty. All operations O(log
