@@ -288,6 +288,46 @@ static void test_a_server_that_comes_back_is_found(void **state)
     redis_server_end(&server);
 }
 
+static void count(const char *queue, int packets, int drops)
+{
+    char number[24], dropped[24];
+    snprintf(number, sizeof(number), "%d", packets);
+    snprintf(dropped, sizeof(dropped), "%d", drops);
+    redis_do(&server, "SELECT 2");
+    redis_do(&server, "HSET COUNTERS_QUEUE_NAME_MAP %s oid:%s", queue, queue);
+    redis_do(&server,
+             "HSET COUNTERS:oid:%s SAI_QUEUE_STAT_PACKETS %s SAI_QUEUE_STAT_DROPPED_PACKETS %s",
+             queue, number, dropped);
+    redis_do(&server, "SELECT 4");
+}
+
+/* Queue 7 is control's and level 0's here, queue 3 is lossless. */
+static void test_queues_are_counted(void **state)
+{
+    (void)state;
+    json_t *site = site_full(PORTS);
+    begin(site);
+    struct switch_state *sw = open_switch();
+    struct switch_stats stats;
+    struct err err = {0};
+    apply(sw, false);
+    count("Ethernet0:7", 100, 0);
+    assert_int_equal(switch_sonic.stats(sw, &stats, &err), 0);
+    assert_int_equal(stats.traffic[TRAFFIC_CONTROL].packets, 0);
+    count("Ethernet0:7", 150, 4);
+    count("Ethernet4:7", 1000, 5);
+    count("Ethernet0:3", 7, 7);
+    assert_int_equal(switch_sonic.stats(sw, &stats, &err), 0);
+    assert_int_equal(stats.traffic[TRAFFIC_CONTROL].packets, 1050);
+    assert_int_equal(stats.traffic[TRAFFIC_CONTROL].drops, 9);
+    for (int traffic = 1; traffic < PORT_TRAFFIC; traffic++)
+        assert_int_equal(stats.traffic[traffic].packets, 0);
+    restore(sw);
+    switch_sonic.close(sw);
+    json_decref(site);
+    redis_server_end(&server);
+}
+
 static void test_a_plan_is_for_what_was_read(void **state)
 {
     (void)state;
@@ -648,6 +688,7 @@ int main(void)
         cmocka_unit_test(test_somebodys_change_is_noticed),
         cmocka_unit_test(test_after_flush_and_reload_it_is_right),
         cmocka_unit_test(test_a_server_that_comes_back_is_found),
+        cmocka_unit_test(test_queues_are_counted),
         cmocka_unit_test(test_a_plan_is_for_what_was_read),
         cmocka_unit_test(test_kills_at_any_moment_leave_what_was_there),
         cmocka_unit_test(test_what_a_batch_undoes_is_written_again),

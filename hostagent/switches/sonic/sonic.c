@@ -5,7 +5,9 @@
  * What somebody changes is told by Redis's keyspace notifications, which SONiC itself needs and
  * switches on. FLUSHDB tells nothing; the reload after it does. */
 #include "hostagent/switches/sonic/redis_watch.h"
+#include "hostagent/switches/sonic/sonic_counters.h"
 #include "hostagent/switches/sonic/sonic_link.h"
+#include "hostagent/switches/sonic/sonic_ports.h"
 #include "hostagent/switches/switch.h"
 #include "lib/sonic/sonic_undo.h"
 #include "lib/sonic/sonic_want.h"
@@ -25,6 +27,10 @@ struct switch_state {
     struct switch_config config;
     struct sonic_link link;
     struct redis_watch *watch;
+    struct sonic_counted *counted; /* by the last plan; owned */
+    uint32_t counted_n;
+    struct switch_stats base; /* what was counted when that was first asked */
+    bool has_base;
 };
 
 /* Values are borrowed by the steps. */
@@ -49,6 +55,7 @@ static void sonic_close(struct switch_state *sw)
         return;
     sonic_link_done(&sw->link);
     redis_watch_close(sw->watch);
+    free(sw->counted);
     free(sw);
 }
 
@@ -97,58 +104,6 @@ static int sonic_notice(struct switch_state *sw, struct err *err)
 
 /* ---- ports ------------------------------------------------------------------------------------ */
 
-static int port_facts_of(const json_t *db, const char *port, struct port_facts *ret_facts,
-                         struct err *err)
-{
-    struct sonic_facts facts;
-    int r = sonic_facts(db, port, &facts, err);
-    if (r < 0)
-        return r;
-    *ret_facts = (struct port_facts){
-        .mtu_bytes = facts.mtu_bytes,
-        .link_bps = facts.link_bps,
-        .queues_n = SONIC_QUEUES,
-        .abilities = {.strict = true, .floors = true, .ecn = true, .hardware = true}};
-    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", port);
-    for (uint32_t q = 0; q < SONIC_QUEUES; q++)
-        ret_facts->lossless |= (uint32_t)(facts.lossless >> q & 1) << (SONIC_QUEUES - 1 - q);
-    return 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct switch_port *)a)->name, ((const struct switch_port *)b)->name);
-}
-
-static int list_ports(struct switch_state *sw, const json_t *db, struct switch_ports **ret_ports,
-                      struct err *err)
-{
-    json_t *rows = json_object_get(db, "PORT"), *row;
-    const char *name;
-    struct switch_ports *ports =
-        calloc(1, sizeof(*ports) + json_object_size(rows) * sizeof(ports->ports[0]));
-    int r = ports ? 0 : err_sys(err, ENOMEM, "the ports of %s", sw->link.at);
-    json_object_foreach(rows, name, row)
-    {
-        if (r < 0 || !switch_selects(sw->config.settings, name))
-            continue;
-        if (ports->n == SWITCH_PORTS || strlen(name) >= SWITCH_PORT_NAME)
-            r = err_set(err, E2BIG, "%s has more than %d ports, or one with a long name",
-                        sw->link.at, SWITCH_PORTS);
-        if (r < 0)
-            break;
-        snprintf(ports->ports[ports->n].name, SWITCH_PORT_NAME, "%s", name);
-        r = port_facts_of(db, name, &ports->ports[ports->n++].facts, err);
-    }
-    if (r < 0) {
-        free(ports);
-        return r;
-    }
-    qsort(ports->ports, ports->n, sizeof(ports->ports[0]), by_name);
-    *ret_ports = ports;
-    return 0;
-}
-
 static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
 {
     json_t *db;
@@ -156,7 +111,7 @@ static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports,
     int r = sonic_link_read(&sw->link, &db, err);
     if (r < 0)
         return r;
-    r = list_ports(sw, db, ret_ports, err);
+    r = sonic_ports_list(sw->config.settings, sw->link.at, db, ret_ports, err);
     json_decref(db);
     return r;
 }
@@ -233,6 +188,29 @@ static void sonic_free_plan(struct switch_plan *plan)
     free(own);
 }
 
+static void note_counted(struct sonic_counted *counted, const char *port, const struct port *want)
+{
+    snprintf(counted->port, sizeof(counted->port), "%s", port);
+    memset(counted->traffic, -1, sizeof(counted->traffic));
+    for (uint32_t i = 0; i < want->queues_n; i++)
+        counted->traffic[sonic_number(&want->queues[i])] = (int8_t)want->queues[i].first;
+}
+
+/* What stats will look at. */
+static int count_ports(struct switch_state *sw, const struct sonic_port *ports, uint32_t n,
+                       struct err *err)
+{
+    struct sonic_counted *counted = calloc(n + 1, sizeof(*counted));
+    if (!counted)
+        return err_sys(err, ENOMEM, "%u ports", n);
+    for (uint32_t i = 0; i < n; i++)
+        note_counted(&counted[i], ports[i].name, ports[i].want);
+    free(sw->counted);
+    sw->counted = counted;
+    sw->counted_n = n;
+    return 0;
+}
+
 static int want_ports(struct switch_state *sw, const json_t *site, const struct switch_ports *ports,
                       json_t **ret_want, struct err *err)
 {
@@ -250,6 +228,8 @@ static int want_ports(struct switch_state *sw, const json_t *site, const struct 
                                     .ports = of,
                                     .ports_n = ports->n};
     if (r >= 0)
+        r = count_ports(sw, of, ports->n, err);
+    if (r >= 0)
         r = sonic_want(site, &wish, ret_want, err);
     free(wants);
     free(of);
@@ -259,7 +239,7 @@ static int want_ports(struct switch_state *sw, const json_t *site, const struct 
 static int make_want(struct switch_state *sw, struct sonic_plan *plan, struct err *err)
 {
     struct switch_ports *ports = NULL;
-    int r = list_ports(sw, plan->site, &ports, err);
+    int r = sonic_ports_list(sw->config.settings, sw->link.at, plan->site, &ports, err);
     if (r >= 0)
         r = want_ports(sw, plan->site, ports, &plan->want, err);
     free(ports);
@@ -409,11 +389,32 @@ static int sonic_restore(struct switch_state *sw, struct err *err)
     return r;
 }
 
+/* Since the first time; a switch that began anew counts from there. */
+static uint64_t since(uint64_t now, uint64_t base)
+{
+    return now >= base ? now - base : now;
+}
+
 static int sonic_stats(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err)
 {
-    (void)sw;
-    (void)err;
-    *ret_stats = (struct switch_stats){0};
+    struct switch_stats now;
+    sonic_link_begin(&sw->link);
+    int r = sonic_link_connect(&sw->link, err);
+    if (r >= 0)
+        r = sonic_counters_read(sw->link.redis, sw->link.until_ns, sw->counted, sw->counted_n, &now,
+                                err);
+    if (r < 0) {
+        sonic_link_drop(&sw->link);
+        return r;
+    }
+    if (!sw->has_base)
+        sw->base = now;
+    sw->has_base = true;
+    for (int i = 0; i < PORT_TRAFFIC; i++)
+        ret_stats->traffic[i] = (struct switch_queue_stats){
+            .bytes = since(now.traffic[i].bytes, sw->base.traffic[i].bytes),
+            .packets = since(now.traffic[i].packets, sw->base.traffic[i].packets),
+            .drops = since(now.traffic[i].drops, sw->base.traffic[i].drops)};
     return 0;
 }
 

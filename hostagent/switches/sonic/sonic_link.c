@@ -16,7 +16,7 @@ void sonic_link_init(struct sonic_link *link, const char *at)
     *link = (struct sonic_link){.at = at};
 }
 
-static void disconnect(struct sonic_link *link)
+void sonic_link_drop(struct sonic_link *link)
 {
     redis_close(link->redis);
     link->redis = NULL;
@@ -25,7 +25,7 @@ static void disconnect(struct sonic_link *link)
 
 void sonic_link_done(struct sonic_link *link)
 {
-    disconnect(link);
+    sonic_link_drop(link);
     json_decref(link->unsettled);
     link->unsettled = NULL;
 }
@@ -63,24 +63,6 @@ static int check_notifications(struct sonic_link *link, struct err *err)
     return r;
 }
 
-int sonic_link_connect(struct sonic_link *link, struct err *err)
-{
-    const char *const words[] = {"SELECT", CONFIG_DB};
-    redisReply *reply = NULL;
-    if (link->redis)
-        return 0;
-    int r = redis_start(link->at, &link->redis, err);
-    if (r >= 0)
-        r = say_and_hear(link, words, 2, &reply, err);
-    if (r >= 0) {
-        freeReplyObject(reply);
-        r = check_notifications(link, err);
-    }
-    if (r < 0)
-        disconnect(link);
-    return r;
-}
-
 static int hear_unheard(struct sonic_link *link, struct err *err)
 {
     int r = 0;
@@ -95,17 +77,33 @@ static int hear_unheard(struct sonic_link *link, struct err *err)
     return r;
 }
 
+int sonic_link_connect(struct sonic_link *link, struct err *err)
+{
+    const char *const words[] = {"SELECT", CONFIG_DB};
+    redisReply *reply = NULL;
+    if (link->redis)
+        return hear_unheard(link, err);
+    int r = redis_start(link->at, &link->redis, err);
+    if (r >= 0)
+        r = say_and_hear(link, words, 2, &reply, err);
+    if (r >= 0) {
+        freeReplyObject(reply);
+        r = check_notifications(link, err);
+    }
+    if (r < 0)
+        sonic_link_drop(link);
+    return r;
+}
+
 /* A connection that was lost since the last call is sought again once. */
 int sonic_link_read(struct sonic_link *link, json_t **ret_db, struct err *err)
 {
     bool fresh = !link->redis;
     int r = sonic_link_connect(link, err);
     if (r >= 0)
-        r = hear_unheard(link, err);
-    if (r >= 0)
         r = config_db_read(link->redis, link->until_ns, ret_db, err);
     if (r == -ECONNRESET && !fresh) {
-        disconnect(link);
+        sonic_link_drop(link);
         return sonic_link_read(link, ret_db, err);
     }
     if (r >= 0 && (r = sonic_check(*ret_db, err)) < 0) {
@@ -113,7 +111,7 @@ int sonic_link_read(struct sonic_link *link, json_t **ret_db, struct err *err)
         err_prefix(err, "%s", link->at);
     }
     if (r < 0)
-        disconnect(link);
+        sonic_link_drop(link);
     return r;
 }
 
@@ -149,7 +147,7 @@ int sonic_link_commit(struct sonic_link *link, const struct sonic_step *steps, u
     if (r >= 0)
         r = config_db_commit(link->redis, link->until_ns, steps, n, err);
     if (r < 0 && r != -EAGAIN)
-        disconnect(link);
+        sonic_link_drop(link);
     if (r >= 0) {
         json_decref(link->unsettled);
         link->unsettled = unsettled(steps, n);
@@ -211,7 +209,7 @@ int sonic_link_settle(struct sonic_link *link, bool wait, struct err *err)
     if (r >= 0 && wait)
         r = hear_unheard(link, err);
     if (r < 0)
-        disconnect(link);
+        sonic_link_drop(link);
     json_decref(link->unsettled);
     link->unsettled = NULL;
     return r;

@@ -20,11 +20,13 @@ struct sonic_link {
 
 void sonic_link_init(struct sonic_link *link, const char *at);
 void sonic_link_done(struct sonic_link *link);
+/* Until the next call; what is unsettled stays. */
+void sonic_link_drop(struct sonic_link *link);
 
 /* A call of the driver begins: SWITCH_WAIT_MS from now. */
 void sonic_link_begin(struct sonic_link *link);
 
-/* Connects if need be; also checks that this Redis tells changes. */
+/* Connects if need be, and checks that this Redis tells changes; nobody's answer is left to be heard. */
 int sonic_link_connect(struct sonic_link *link, struct err *err);
 
 /* As config_db_read and config_db_commit, on what is a SONiC's (sonic_check). */
