@@ -203,10 +203,10 @@ static void test_somebodys_change_is_noticed(void **state)
     struct switch_state *sw = open_switch();
     struct err err = {0};
     apply(sw, false);
-    while (wait_for_notice(sw, &err) != 1)
+    while (wait_for_notice(sw, &err) != SWITCH_CHANGED)
         ;
     redis_do(&server, "HSET QUEUE|Ethernet0|7 scheduler scheduler.0");
-    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_int_equal(wait_for_notice(sw, &err), SWITCH_CHANGED);
     assert_true(apply(sw, true) > 0);
     check_snapshot(want);
     switch_sonic.close(sw);
@@ -275,12 +275,12 @@ static void test_a_server_that_comes_back_is_found(void **state)
     begin(site);
     struct switch_state *sw = open_switch();
     struct err err = {0};
-    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_int_equal(wait_for_notice(sw, &err), SWITCH_CHANGED);
     redis_server_end(&server);
     assert_true(wait_for_notice(sw, &err) < 0);
     assert_true(err.text[0]);
     begin(site);
-    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_int_equal(wait_for_notice(sw, &err), SWITCH_BACK);
     assert_true(apply(sw, false) > 0);
     restore(sw);
     switch_sonic.close(sw);
@@ -525,11 +525,11 @@ static void test_what_a_batch_undoes_is_written_again(void **state)
     orchagent_begin(&orch);
     assert_int_equal(orchagent_wrong(&orch), 0);
     struct switch_state *sw = open_switch();
-    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_int_equal(wait_for_notice(sw, &err), SWITCH_CHANGED);
     apply(sw, false);
     assert_true(orchagent_take(&orch));
     assert_true(orchagent_wrong(&orch) > 0);
-    assert_int_equal(wait_for_notice(sw, &err), 1);
+    assert_int_equal(wait_for_notice(sw, &err), SWITCH_CHANGED);
     assert_int_equal(apply(sw, false), 0); /* has heard what was written again */
     assert_true(orchagent_take(&orch));
     assert_int_equal(orchagent_wrong(&orch), 0);

@@ -18,6 +18,7 @@ struct redis_watch {
     struct redis *redis; /* NULL: lost */
     bool heard;          /* on this connection */
     bool told;           /* that it was lost */
+    bool back;           /* it was, and that it is back is not told yet */
     uint64_t first_ns;   /* when the first change came that is not told yet; 0: there is none */
     int epoll;
     int timer; /* when to tell of it, or to seek a connection */
@@ -126,6 +127,7 @@ static int take_replies(struct redis_watch *watch, struct err *err)
                     reply->element[0]->type == REDIS_REPLY_STRING;
         if (!watch->heard || (list && strcmp(reply->element[0]->str, "pmessage") == 0))
             note_change(watch);
+        watch->back = watch->back || watch->told;
         watch->heard = true;
         watch->told = false;
         freeReplyObject(reply);
@@ -156,6 +158,8 @@ int redis_watch_notice(struct redis_watch *watch, struct err *err)
         return lose(watch, r);
     if (!due || !watch->first_ns)
         return 0;
+    int what = watch->back ? 2 : 1;
     watch->first_ns = 0;
-    return 1;
+    watch->back = false;
+    return what;
 }

@@ -20,8 +20,8 @@ void redis_watch_close(struct redis_watch *watch); /* takes NULL */
 /* Readable when redis_watch_notice has something to do; the same until close. */
 int redis_watch_fd(const struct redis_watch *watch);
 
-/* 1: something was changed, or may have been while there was no connection: told when nothing else was
- * for REDIS_WATCH_QUIET_MS, REDIS_WATCH_LATEST_MS after the first change at the latest, so that a
+/* 1: something was changed; 2: the connection was lost and is there again, so anything may have been.
+ * Told when nothing else was for REDIS_WATCH_QUIET_MS, REDIS_WATCH_LATEST_MS after the first change at the latest, so that a
  * reload is one change. 0: nothing. −errno: the connection was lost just now; told once, and sought
  * again every REDIS_WATCH_RETRY_MS. */
 int redis_watch_notice(struct redis_watch *watch, struct err *err);

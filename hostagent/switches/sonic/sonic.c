@@ -99,7 +99,7 @@ static int sonic_notice(struct switch_state *sw, struct err *err)
     /* Nothing came for a while: what was unsettled is by itself. */
     if (r > 0)
         sonic_link_settle(&sw->link, false, NULL);
-    return r;
+    return r == 2 ? SWITCH_BACK : r == 1 ? SWITCH_CHANGED : r;
 }
 
 /* ---- ports ------------------------------------------------------------------------------------ */
