@@ -215,10 +215,13 @@ int kernel_delete_root(struct qdisc *qdisc, int ifindex)
 
 static int put_red(struct qdisc *qdisc, const struct kernel_place *place, const struct leaf *leaf)
 {
-    static const struct nla_bitfield32 no_loss = {TC_RED_NODROP, TC_RED_NODROP};
     struct tc_red_qopt options;
     uint8_t stab[LEAF_STAB];
     leaf_red_options(leaf, &options, stab);
+    /* The kernel refuses flags in two places, and NODROP has no room in the options. */
+    const struct nla_bitfield32 flags = {options.flags | TC_RED_NODROP,
+                                         options.flags | TC_RED_NODROP};
+    options.flags = 0;
     struct nl_msg *attrs = nlmsg_alloc();
     if (!attrs)
         return -NLE_NOMEM;
@@ -226,7 +229,7 @@ static int put_red(struct qdisc *qdisc, const struct kernel_place *place, const 
     if (r >= 0)
         r = nla_put(attrs, TCA_RED_STAB, sizeof(stab), stab);
     if (r >= 0)
-        r = nla_put(attrs, TCA_RED_FLAGS, sizeof(no_loss), &no_loss);
+        r = nla_put(attrs, TCA_RED_FLAGS, sizeof(flags), &flags);
     if (r >= 0)
         r = kernel_put_attrs(qdisc, place, "red", attrs);
     nlmsg_free(attrs);
