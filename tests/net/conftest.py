@@ -18,9 +18,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what names other kernels than this one."""
+    """Leaves out what names other kernels than this one; of several marks (of a test, of its parameters) each must name it."""
     kernel = os.environ.get("GUEST", "host")
-    elsewhere = [item for item in items for mark in [item.get_closest_marker("guest")] if mark and kernel not in mark.args]
+    elsewhere = [item for item in items if any(kernel not in mark.args for mark in item.iter_markers("guest"))]
     if elsewhere:
         config.hook.pytest_deselected(items=elsewhere)
         items[:] = [item for item in items if item not in elsewhere]

@@ -36,7 +36,11 @@ needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and not os.environ.get("REQUIRE_NET"), reason="needs root (REQUIRE_NET=1 makes this a failure)")
 
 
-def wait_for(what, condition, deadline_s=10.0):
+# How much longer than here what must merely come about may take: in a guest every process and packet is slow.
+PATIENCE = {"uml": 3, "qemu": 6}.get(os.environ.get("GUEST"), 1)
+
+
+def wait_for(what, condition, deadline_s=10.0 * PATIENCE):
     """Waits until condition() is true and returns its value; fails with `what` after the deadline."""
     end = time.monotonic() + deadline_s
     while True:
@@ -48,7 +52,7 @@ def wait_for(what, condition, deadline_s=10.0):
 
 
 def run(*argv, **kw):
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30, **kw).stdout
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30 * PATIENCE, **kw).stdout
 
 
 class Namespace:
@@ -179,10 +183,11 @@ class Net:
         return known or self.cgroups[-1]
 
     def agent(self, host, ports="up0", link_bps=100_000_000, levels=8, members="10.99.0.0/24,fd99::/64", cgroup=None,
-              flows=1024, control_port=7000, role="host", replace=False, name=None, leaf_packets=100, nudge=False, marks=None):
+              flows=1024, control_port=7000, role="host", replace=False, name=None, leaf_packets=100, nudge=False, marks=None,
+              queues=None, ecn=False):
         driver = Driver(self, host, [os.path.join(self.dir, name or host.name), role, ports, str(link_bps), str(levels),
                                      members, cgroup.path if cgroup else "-", str(flows), str(control_port)],
-                        MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets)
+                        MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets, QUEUES=queues, ECN=int(ecn))
         self.children.append(driver)
         return driver
 
@@ -214,7 +219,7 @@ class Driver:
         self.opened = self._answer()
 
     def _answer(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], 20)
+        ready, _, _ = select.select([self.process.stdout], [], [], 20 * PATIENCE)
         assert ready, "the driver does not answer"
         return self.process.stdout.readline().strip()
 
@@ -328,12 +333,12 @@ class Capture:
 
 
 def connection(net, opener, accepter, group=None, family=socket.AF_INET, port=0, accepter_group=None, mapped=False,
-               address=None, listener=None):
+               address=None, listener=None, control=b"cubic"):
     """A TCP connection between two hosts; returns (socket of the opener, socket of the accepter, listener)."""
     def made(ns, in_group, kind):
         with ns.inside(), (in_group.inside() if in_group else contextlib.nullcontext()):
             sock = socket.socket(kind, socket.SOCK_STREAM)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")  # BBR ignores priorities
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control)  # BBR ignores priorities
             return sock
     if address is None:
         address = accepter.address if family == socket.AF_INET or mapped else accepter.address6
@@ -343,11 +348,11 @@ def connection(net, opener, accepter, group=None, family=socket.AF_INET, port=0,
         listener.bind(("::" if family == socket.AF_INET6 else "0.0.0.0", port))
         listener.listen(64)
     here = made(opener, group, family)
-    here.settimeout(10)
-    listener.settimeout(10)
+    here.settimeout(10 * PATIENCE)
+    listener.settimeout(10 * PATIENCE)
     here.connect((("::ffff:" if mapped else "") + address, listener.getsockname()[1]))
     there, _ = listener.accept()
-    there.settimeout(10)
+    there.settimeout(10 * PATIENCE)
     return here, there, listener
 
 
@@ -356,7 +361,7 @@ def pass_bytes(source, target, count):
     sent = got = 0
     source.setblocking(False)
     target.setblocking(False)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 20 * PATIENCE
     while got < count:
         assert time.monotonic() < end, f"{got} of {count} bytes arrived"
         readable, writable, _ = select.select([target], [source] if sent < count else [], [], 1)
@@ -366,8 +371,8 @@ def pass_bytes(source, target, count):
             data = target.recv(65536)
             assert data, "the connection ended"
             got += len(data)
-    source.settimeout(10)
-    target.settimeout(10)
+    source.settimeout(10 * PATIENCE)
+    target.settimeout(10 * PATIENCE)
 
 
 def tcp_queued(sock):

@@ -1,0 +1,188 @@
+"""What a machine's own kernel may lack: queues that mark, prio, ets, DCTCP, VLANs, a data path of Open vSwitch. Run in guests (tests/guest)."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from nets import BUILD, Capture, Net, connection, needs_root, pass_bytes, run, wait_for
+from test_queues import CLASSES, Pump, dscp, rose
+
+pytestmark = needs_root
+LINK = 3_000_000  # as much as passes through a guest without KVM
+
+
+@pytest.fixture
+def net():
+    made = Net(3)
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def pump():
+    made = Pump()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def counted(ns, dev):
+    """Of a port's qdiscs: packets that they dropped, and that they marked."""
+    shown = json.loads(ns.tc("-s", "-j", "qdisc", "show", "dev", dev))
+    return sum(q["drops"] for q in shown), sum(q.get("marked", 0) for q in shown)
+
+
+def congestion_experienced(host):
+    """Packets with CE that came to a host."""
+    with host.inside(), open("/proc/thread-self/net/netstat") as file:
+        names, values = [line.split() for line in file if line.startswith("IpExt:")]
+    return int(values[names.index("InCEPkts")])
+
+
+class Fetchers:
+    """Tasks on h3 fetch from h1 and h2, and their levels meet at the switch's port to h3."""
+
+    def __init__(self, net, pump, control):
+        self.net, self.pump, self.control, self.target = net, pump, control, net.hosts[2]
+        self.root = net.cgroup("root")
+        self.here = net.agent(self.target, cgroup=self.root, levels=0)
+        begun(self.here, *(net.agent(host, cgroup=net.cgroup(host.name), levels=0) for host in net.hosts[:2]))
+
+    def fetch(self, level, source):
+        """The stream that a task of this level fetches."""
+        task = self.net.cgroup(f"level{level}", self.root)
+        self.here.do(f"levels {task.id} {level} {level}")
+        opened, accepted, listener = connection(self.net, self.target, source, task, control=self.control)
+        listener.close()
+        return self.pump.add(accepted, opened)
+
+    def has_the_link(self, high, low):
+        def taken():
+            before = self.pump.got[low]
+            rate = self.pump.rate_bps(high, 1)
+            return rate > 0.85 * LINK and (self.pump.got[low] - before) * 8 < 0.1 * LINK
+        wait_for("the higher level to have the link", taken, 60)
+
+
+def begun(*agents):
+    for agent in agents:
+        assert agent.opened.startswith("ok"), agent.opened
+        agent.do("lease_ms 600000")
+
+
+@pytest.mark.parametrize("driver", [pytest.param(driver, marks=pytest.mark.guest(kernel))
+                                    for driver, kernel in (("htb", "uml"), ("prio", "uml"), ("ets", "qemu"))])
+def test_dctcp_hears_each_mark_and_loses_nothing(net, pump, driver):
+    """Also where a higher level takes the link, which it gets."""
+    fetchers = Fetchers(net, pump, b"dctcp")
+    begun(net.agent(net.sw, ports="p3", role="switch", link_bps=LINK, queues=driver, ecn=True))
+    low = fetchers.fetch(4, net.hosts[0])
+    wait_for("the link", lambda: pump.rate_bps(low, 0.5) > 0.85 * LINK, 60)
+    wait_for("marks", lambda: counted(net.sw, "p3")[1] > 0, 30)
+    high = fetchers.fetch(1, net.hosts[1])
+    fetchers.has_the_link(high, low)
+    for stream in (low, high):
+        pump.pause(stream)
+    wait_for("the receiver to have all that the port marked",
+             lambda: counted(net.sw, "p3")[1] == congestion_experienced(fetchers.target), 30)
+    drops, marked = counted(net.sw, "p3")
+    assert marked > 10 and drops == 0
+
+
+class OpenVSwitch:
+    """In the place of the bridge in `sw`: real servers with a folder of their own, and the kernel's data path."""
+
+    def __init__(self, net):
+        self.folder, self.database = net.dir, f"unix:{net.dir}/db.sock"
+        self.env = dict(os.environ, OVS_RUNDIR=net.dir, OVS_LOGDIR=net.dir)
+        self.began = []
+        net.sw.ip("link", "delete", "br0")
+        run("ovsdb-tool", "create", net.dir + "/conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
+        self.start(net.sw, "ovsdb-server", net.dir + "/conf.db", "--remote=p" + self.database, "--unixctl=database.ctl")
+        wait_for("the database", lambda: os.path.exists(net.dir + "/db.sock"), 30)
+        self.vsctl("--no-wait", "init")
+        self.start(net.sw, "ovs-vswitchd", self.database, "--unixctl=vswitchd.ctl")
+        self.vsctl("add-br", "br0", *(word for port in ("p1", "p2", "p3") for word in ("--", "add-port", "br0", port)))
+
+    def start(self, ns, *argv):
+        with open(f"{self.folder}/{argv[0]}.log", "w") as log:
+            self.began.append(ns.popen(*argv, env=self.env, stdout=log, stderr=log))
+
+    def vsctl(self, *words):
+        return run("ovs-vsctl", "--db=" + self.database, *words)
+
+    def end(self):
+        for process in reversed(self.began):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def ovs(net):
+    if not shutil.which("ovs-vswitchd"):
+        pytest.skip("no Debian package openvswitch-switch")
+    run("modprobe", "openvswitch")
+    made = OpenVSwitch(net)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.mark.guest("uml")
+def test_an_open_vswitch_in_the_kernel_is_strict_by_dscp(net, pump, ovs):
+    config, log = net.dir + "/switch.yaml", open(net.dir + "/switch.log", "w+")
+    with open(config, "w") as file:
+        file.write(f"""name: s
+controller: tcp://10.99.0.2:7000
+state: {net.dir}/switch
+role: switch
+marks: {{members: [10.99.0.0/24]}}
+link: {{rate: {LINK // 1_000_000} Mbps}}
+switch: {{driver: ovs, at: "{ovs.database}", bridge: br0}}
+""")
+    agent = net.sw.popen(BUILD + "/duopoly-agent", "--config", config, stdout=log, stderr=log)
+    try:
+        wait_for("queues", lambda: "linux-htb" in ovs.vsctl("list", "qos"), 30)
+        fetchers = Fetchers(net, pump, b"cubic")
+        low = fetchers.fetch(4, net.hosts[0])
+        wait_for("the link", lambda: pump.rate_bps(low, 0.5) > 0.85 * LINK, 60)
+        high = fetchers.fetch(1, net.hosts[1])
+        fetchers.has_the_link(high, low)
+    except AssertionError:
+        print(open(log.name).read(), ovs.vsctl("list", "qos"), net.sw.tc("-s", "class", "show", "dev", "p3"))
+        raise
+    finally:
+        agent.kill()
+        agent.wait()
+        log.close()
+
+
+@pytest.mark.guest("uml")
+@pytest.mark.parametrize("reorder", ["on", "off"], ids=["tag beside the frame", "tag in the frame"])
+def test_what_leaves_by_a_vlan_is_marked_and_classified(net, reorder):
+    h1, h2, _ = net.hosts
+    for number, host in enumerate((h1, h2), 1):
+        host.ip("link", "add", "link", "up0", "name", "up0.7", "type", "vlan", "id", "7", "reorder_hdr", reorder)
+        host.ip("link", "set", "up0.7", "up")
+        host.ip("addr", "add", f"10.97.0.{number}/24", "dev", "up0.7")
+    roots = [net.cgroup("root1"), net.cgroup("root2")]
+    task = net.cgroup("task", roots[0])
+    agents = [*(net.agent(host, cgroup=root, members="10.97.0.0/24") for host, root in zip((h1, h2), roots)),
+              net.agent(net.sw, ports="p1,p2", role="switch", members="10.97.0.0/24")]
+    begun(*agents)
+    agents[0].do(f"levels {task.id} 2 2")
+    here, there, listener = connection(net, h1, h2, task, address="10.97.0.2")
+    arrived = {h1: Capture(h1, "up0.7"), h2: Capture(h2, "up0.7")}
+    for source, target, sender, receiver, port in ((here, there, h1, h2, "p2"), (there, here, h2, h1, "p1")):
+        assert rose(sender, "up0", lambda: pass_bytes(source, target, 50_000)) == {CLASSES[3]}
+        assert rose(net.sw, port, lambda: pass_bytes(source, target, 50_000)) == {CLASSES[3]}
+        data = [p for p in arrived[receiver].read() if p.payload]
+        assert data and {p.dscp for p in data} == {dscp(2)} and all(p.checksum_right for p in data)
+    for sock in (here, there, listener):
+        sock.close()
