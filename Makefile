@@ -187,6 +187,12 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(dir $@)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
 
+# Loaded into tc and dcb, to keep what they send.
+$(BUILD)/tests/netlink_spy.so: tests/net/netlink_spy.c Makefile
+	@mkdir -p $(dir $@)
+	$(CC) $(CPPFLAGS) -std=gnu17 -O2 -fPIC -shared $(WARN) -o $@ $< -ldl
+$(BUILD)/tests/test_mqprio: | $(BUILD)/tests/netlink_spy.so
+
 # Its netlink sockets go nowhere.
 $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_connect
 # What they hear is the fuzzer's.

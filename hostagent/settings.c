@@ -167,7 +167,8 @@ static int queues_check(const void *structure, struct err *err)
 {
     const struct settings_queues *queues = structure;
     if (strcmp(queues->driver, "none") != 0 && !qdisc_find(queues->driver))
-        return err_set(err, EINVAL, "there is no queue driver \"%s\" (auto, htb, prio, ets, none)",
+        return err_set(err, EINVAL,
+                       "there is no queue driver \"%s\" (auto, htb, prio, ets, mqprio, none)",
                        queues->driver);
     return 0;
 }

@@ -241,7 +241,8 @@ static int htb_facts(struct qdisc *qdisc, const char *port, struct port_facts *r
     int r = kernel_needs(qdisc, KERNEL_HTB, err);
     if (r >= 0)
         r = kernel_facts(qdisc, port, ret_facts, err);
-    ret_facts->abilities.floors = true;
+    if (r >= 0)
+        ret_facts->abilities.floors = true;
     return r;
 }
 

@@ -86,7 +86,7 @@ int kernel_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_f
 
 bool kernel_is_ours(const struct raw_qdisc *root)
 {
-    static const char *const kinds[] = {"htb", "prio", "ets"};
+    static const char *const kinds[] = {"htb", "prio", "ets", "mqprio"};
     if (strcmp(root->kind, "tbf") == 0)
         return root->handle == (uint32_t)KERNEL_HOLD << 16;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -29,6 +29,7 @@ enum kernel_kind {
     KERNEL_PRIO = 2,
     KERNEL_ETS = 4,
     KERNEL_TBF = 8,
+    KERNEL_MQPRIO = 32,
     KERNEL_RED = 16, /* with ECN, and without loss of what cannot carry it */
 };
 

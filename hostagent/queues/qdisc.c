@@ -8,8 +8,8 @@ static const struct port_facts any = {.link_bps = UINT64_C(1) << 60,
                                       .queues_n = PORT_TRAFFIC,
                                       .abilities = {.strict = true}};
 
-const struct qdisc_driver *const qdisc_all[] = {&qdisc_htb,  &qdisc_prio,     &qdisc_ets,
-                                                &qdisc_auto, &qdisc_recorder, NULL};
+const struct qdisc_driver *const qdisc_all[] = {
+    &qdisc_htb, &qdisc_prio, &qdisc_ets, &qdisc_mqprio, &qdisc_auto, &qdisc_recorder, NULL};
 
 const struct qdisc_driver *qdisc_find(const char *name)
 {

@@ -89,6 +89,7 @@ struct qdisc_driver {
 extern const struct qdisc_driver qdisc_htb;      /* Linux HTB */
 extern const struct qdisc_driver qdisc_prio;     /* Linux prio, below a tbf where a rate is held */
 extern const struct qdisc_driver qdisc_ets;      /* Linux ets, the same */
+extern const struct qdisc_driver qdisc_mqprio;   /* a multi-queue NIC's own classes */
 extern const struct qdisc_driver qdisc_auto;     /* the best of these that this kernel takes */
 extern const struct qdisc_driver qdisc_recorder; /* remembers what it was told, for tests */
 extern const struct qdisc_driver *const qdisc_all[]; /* ends with NULL */

@@ -36,13 +36,21 @@ static int try_red(struct qdisc *qdisc, const struct kernel_place *place)
     return kernel_put_leaf(qdisc, place->ifindex, TC_H_ROOT, &leaf);
 }
 
+/* By software: what a NIC makes of it, only that NIC says. */
+static int try_mqprio(struct qdisc *qdisc, const struct kernel_place *place)
+{
+    const struct tc_mqprio_qopt options = {.num_tc = 2, .count = {1, 1}, .offset = {0, 1}};
+    return kernel_put(qdisc, place, "mqprio", &options, sizeof(options));
+}
+
 static const struct {
     enum kernel_kind kind;
     const char *name;
     int (*put)(struct qdisc *qdisc, const struct kernel_place *place);
 } tries[] = {
-    {KERNEL_HTB, "htb", try_htb}, {KERNEL_PRIO, "prio", try_prio}, {KERNEL_ETS, "ets", try_ets},
-    {KERNEL_TBF, "tbf", try_tbf}, {KERNEL_RED, "red", try_red},
+    {KERNEL_HTB, "htb", try_htb}, {KERNEL_PRIO, "prio", try_prio},
+    {KERNEL_ETS, "ets", try_ets}, {KERNEL_TBF, "tbf", try_tbf},
+    {KERNEL_RED, "red", try_red}, {KERNEL_MQPRIO, "mqprio", try_mqprio},
 };
 
 const char *scratch_kind_name(uint32_t kind)
@@ -59,6 +67,7 @@ static int add(struct nl_sock *sock, const char *type)
     if (!link)
         return -NLE_NOMEM;
     rtnl_link_set_name(link, SCRATCH_NAME);
+    rtnl_link_set_num_tx_queues(link, SCRATCH_QUEUES);
     int r = rtnl_link_set_type(link, type);
     if (r >= 0)
         r = rtnl_link_add(sock, link, NLM_F_CREATE | NLM_F_EXCL);

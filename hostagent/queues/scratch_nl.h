@@ -7,7 +7,8 @@
 
 #include "hostagent/queues/kernel_nl.h"
 
-#define SCRATCH_NAME "duopoly-try"
+#define SCRATCH_NAME   "duopoly-try"
+#define SCRATCH_QUEUES 2 /* for transmission, as a multi-queue NIC */
 
 /* Fills in bits of enum kernel_kind (kernel_nl.h). −EPERM and others when there can be no such
  * interface. */

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from nets import Net, needs_root, wait_for
-from test_queues import LINK, Bottleneck
+from test_queues import Bottleneck
 
 pytestmark = needs_root
 PORT_TO_RECEIVER = "p3"
+LINK = 20_000_000  # what slow guests can fill
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def at_switch(net, monkeypatch, **settings):
                 monkeypatch.setenv(name, value)
             else:
                 monkeypatch.delenv(name, raising=False)
-        return plain(host, **kw)
+        return plain(host, link_bps=LINK, **kw)
 
     monkeypatch.setattr(net, "agent", agent)
 

@@ -116,6 +116,9 @@ static void hold_to_contract(const struct qdisc_driver *driver)
         return;
     }
     assert_true(facts.mtu_bytes >= 1280);
+    print_message("driver %s: strict %d, floors %d, ECN %d, hardware %d\n", driver->name,
+                  facts.abilities.strict, facts.abilities.floors, facts.abilities.ecn,
+                  facts.abilities.hardware);
     assert_int_equal(driver->record(qdisc, "lo", &before, &err), 0);
 
     const struct port_wish wishes[] = {wish_of(100000000, 8), wish_of(100000000, 1),
