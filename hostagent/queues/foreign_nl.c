@@ -184,13 +184,14 @@ static struct foreign_part dummy_of(const struct foreign *foreign, uint32_t qdis
 /* It matches nothing, and would do nothing. (A table would stay when its filter goes.) */
 static int add_dummy(struct nl_sock *sock, int ifindex, struct foreign_part dummy)
 {
-    struct {
-        struct nlattr attr;
-        struct tc_u32_sel sel;
-        struct tc_u32_key key;
-    } options = {
-        .attr = {sizeof(options), TCA_U32_SEL}, .sel = {.nkeys = 1}, .key = {.mask = UINT32_MAX}};
-    dummy.options = (uint8_t *)&options;
+    const struct tc_u32_sel sel = {.nkeys = 1};
+    const struct tc_u32_key key = {.mask = UINT32_MAX};
+    uint8_t options[sizeof(struct nlattr) + sizeof(sel) + sizeof(key)];
+    const struct nlattr attr = {sizeof(options), TCA_U32_SEL};
+    memcpy(options, &attr, sizeof(attr));
+    memcpy(options + sizeof(attr), &sel, sizeof(sel));
+    memcpy(options + sizeof(attr) + sizeof(sel), &key, sizeof(key));
+    dummy.options = options;
     dummy.options_bytes = sizeof(options);
     return send_part(sock, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, ifindex, &dummy);
 }

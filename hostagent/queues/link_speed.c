@@ -9,12 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct question {
+/* The kernel says how many words of modes it has. */
+union question {
     struct ethtool_link_settings link;
-    __u32 modes[3 * SCHAR_MAX]; /* the kernel says how many words of them it has */
+    __u32 words[sizeof(struct ethtool_link_settings) / sizeof(__u32) + 3 * SCHAR_MAX];
 };
 
-static int ask(int fd, const char *port, struct question *question)
+static int ask(int fd, const char *port, union question *question)
 {
     struct ifreq request = {.ifr_data = (void *)question};
     snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", port);
@@ -24,7 +25,7 @@ static int ask(int fd, const char *port, struct question *question)
 
 uint64_t link_speed_bps(const char *port)
 {
-    struct question question = {0};
+    union question question = {.words = {0}};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return 0;

@@ -3,8 +3,11 @@
  * answer, and the end of the dump follows. libnl itself runs, on a socket that goes nowhere. */
 #include "hostagent/links/links_nl.h"
 #include "hostagent/nl.h"
+#include "hostagent/queues/dcb_nl.h"
 #include "hostagent/queues/foreign.h"
+#include "hostagent/queues/kernel_nl.h"
 #include "hostagent/queues/ports_nl.h"
+#include "hostagent/queues/queues.h"
 #include "tests/fuzz/script.h"
 
 #include <linux/netlink.h>
@@ -129,16 +132,69 @@ static void ports_try(void)
             abort();
 }
 
+static void entries_try(void)
+{
+    struct dcb_table table;
+    struct qdisc *qdisc;
+    if (kernel_open(&qdisc, NULL) < 0)
+        abort();
+    if (dcb_read(qdisc->raw.sock, "eth0", &table, NULL) == 0)
+        for (int dscp = 0; dscp < DCB_CODE_POINTS; dscp++)
+            if (table.priority_of[dscp] >= DCB_PRIORITIES && table.priority_of[dscp] != DCB_NONE)
+                abort();
+    kernel_close(qdisc);
+}
+
+/* What stands on the port is read, in a kernel that takes everything. */
+static void bands_try(const struct qdisc_driver *driver)
+{
+    struct port_facts facts = {.link_bps = 1000000000,
+                               .mtu_bytes = 1500,
+                               .queues_n = 8,
+                               .abilities = {.strict = true, .ecn = true}};
+    struct port_wish wish = port_wish_preset;
+    struct qdisc_plan *plan = NULL;
+    struct qdisc *qdisc;
+    struct port port;
+    char text[256];
+    wish.link_bps = driver == &qdisc_mqprio ? 0 : 100000000;
+    if (port_want(&wish, &facts, &port, NULL) < 0 || driver->open(&qdisc, NULL) < 0)
+        abort();
+    qdisc->tried = true;
+    qdisc->can = UINT32_MAX;
+    if (driver->plan(qdisc, "eth0", &port, &plan, NULL) == 0)
+        for (uint32_t i = 0; i < plan->steps; i++)
+            driver->say(plan, i, text, sizeof(text));
+    free(plan);
+    driver->close(qdisc);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size)
         return 0;
     script = (struct script){data + 1, size - 1};
-    if (*data % 6 == 4)
+    switch (*data % 10) {
+    case 4:
         links_try();
-    else if (*data % 6 == 5)
+        break;
+    case 5:
         ports_try();
-    else
-        queues_try(*data % 6);
+        break;
+    case 6:
+        entries_try();
+        break;
+    case 7:
+        bands_try(&qdisc_prio);
+        break;
+    case 8:
+        bands_try(&qdisc_ets);
+        break;
+    case 9:
+        bands_try(&qdisc_mqprio);
+        break;
+    default:
+        queues_try(*data % 10);
+    }
     return 0;
 }
