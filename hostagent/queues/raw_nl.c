@@ -122,7 +122,7 @@ static int look(struct raw *raw, struct err *err)
     if (r < 0)
         return netlink_err(err, r, "reading the queues of all ports");
     for (size_t i = 0, at = 0; i < table->n; i++) {
-        table->items[i].options = table->options + at;
+        table->items[i].options = table->options ? table->options + at : NULL;
         at += (table->items[i].options_bytes + NLA_ALIGNTO - 1) / NLA_ALIGNTO * NLA_ALIGNTO;
     }
     if (table->n)

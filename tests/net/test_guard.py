@@ -58,6 +58,13 @@ def site():
             net.remove()
 
 
+def test_the_agent_tells_what_makes_its_queues_and_why(site):
+    site.begin()
+    said = site.controller.of("host_state")[-1]["queues"]
+    assert said.startswith("up0: htb: it has floors"), said
+    assert ("no ECN marks" in said) == ("qdisc red" not in site.right)
+
+
 DISTURBED = {
     "root removed": ("qdisc", "del", "dev", "up0", "root"),
     "root replaced": ("qdisc", "replace", "dev", "up0", "root", "handle", "7:", "pfifo", "limit", "9"),

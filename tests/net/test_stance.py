@@ -19,7 +19,7 @@ OBSERVE, MARK, ENFORCE = 1, 2, 3
 
 
 def state_of(agent, stance):
-    agent.send(numbered=True, host_state=pb.HostState(stance=stance))
+    agent.send(numbered=True, host_state=pb.HostState(stance=stance, queues="up0: htb: it has floors"))
 
 
 def take(agent):
@@ -72,6 +72,9 @@ def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
         said = json.loads(waits.communicate(timeout=10)[0])
         assert (said["stance"], said["hosts"], said["there"]) == ("mark", 2, 2)
         assert [h["stance"] for h in daemon.ctl("hosts")["hosts"]] == ["enforce", "enforce", "mark", "mark"]
+        shown = daemon.ctl("queues")["queues"]
+        assert [(h["name"], h["stance"], h["queues"]) for h in shown][:3:2] == [
+            ("h0", "enforce", "up0: htb: it has floors"), ("h2", "mark", "up0: htb: it has floors")]
         waits = ctl("observe", "--all")
         for agent in agents:
             assert take(agent) == OBSERVE
