@@ -164,8 +164,9 @@ int raw_read(struct raw *raw, const char *port, struct raw_list *ret_list, struc
     size_t first = first_of(raw->table, ifindex), end = first;
     while (end < raw->table->n && raw->table->items[end].ifindex == ifindex)
         end++;
-    *ret_list = (struct raw_list){
-        .ifindex = ifindex, .n = (uint32_t)(end - first), .items = raw->table->items + first};
+    *ret_list = (struct raw_list){.ifindex = ifindex,
+                                  .n = (uint32_t)(end - first),
+                                  .items = end > first ? raw->table->items + first : NULL};
     return 0;
 }
 
