@@ -246,6 +246,7 @@ static void tell_host(struct agent_parts *agent)
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
     memcpy(state.text, agent->notice, sizeof(agent->notice));
     memcpy(state.queues, agent->queues_words, sizeof(state.queues));
+    snprintf(state.marks, sizeof(state.marks), "%s", marks_says(agent->marks));
     if (agent->uplink)
         uplink_tell_host(agent->uplink, &state);
 }

@@ -6,6 +6,8 @@
 #include "lib/now.h"
 
 #include <errno.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netlink/msg.h>
@@ -20,8 +22,8 @@
 
 struct guard {
     struct guard_config config;
-    struct nl_sock *sock;
-    sd_event_source *io, *switch_io, *check;
+    struct nl_sock *sock, *netfilter; /* NULL: nothing there is ours */
+    sd_event_source *io, *switch_io, *netfilter_io, *check;
     bool yielded;
     bool back;                 /* the switch is, and may have forgotten all: not somebody's deed */
     bool links;                /* one has changed */
@@ -206,13 +208,22 @@ static int on_change(struct nl_msg *msg, void *arg)
     return NL_OK;
 }
 
+/* Elements of sets come and go with tasks and leases; tables, chains and rules do not. */
+static int on_netfilter(struct nl_msg *msg, void *arg)
+{
+    int type = NFNL_MSG_TYPE(nlmsg_hdr(msg)->nlmsg_type);
+    if (type == NFT_MSG_NEWTABLE || type == NFT_MSG_DELTABLE || type == NFT_MSG_NEWCHAIN ||
+        type == NFT_MSG_DELCHAIN || type == NFT_MSG_NEWRULE || type == NFT_MSG_DELRULE)
+        check_soon(arg);
+    return NL_OK;
+}
+
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
     struct guard *guard = arg;
-    (void)source;
     (void)fd;
     (void)events;
-    if (nl_recvmsgs_default(guard->sock) < 0) {
+    if (nl_recvmsgs_default(source == guard->io ? guard->sock : guard->netfilter) < 0) {
         guard->links = guard->all = true; /* what the kernel had no room for is not told again */
         check_soon(guard);
     }
@@ -266,6 +277,27 @@ static int listen_to_switch(struct guard *guard, sd_event *event, struct err *er
     return r < 0 ? err_sys(err, -r, "listening to the switch") : 0;
 }
 
+static int listen_to_netfilter(struct guard *guard, sd_event *event, struct err *err)
+{
+    uint32_t group = marks_told_by(guard->config.marks);
+    if (!group)
+        return 0;
+    guard->netfilter = nl_socket_alloc();
+    int r = guard->netfilter ? nl_connect(guard->netfilter, NETLINK_NETFILTER) : -NLE_NOMEM;
+    if (r >= 0) {
+        nl_socket_disable_seq_check(guard->netfilter);
+        nl_socket_modify_cb(guard->netfilter, NL_CB_VALID, NL_CB_CUSTOM, on_netfilter, guard);
+        r = nl_socket_add_memberships(guard->netfilter, (int)group, 0);
+    }
+    if (r >= 0)
+        r = nl_socket_set_nonblocking(guard->netfilter);
+    if (r < 0)
+        return netlink_err(err, r, "listening to changes of nftables");
+    r = sd_event_add_io(event, &guard->netfilter_io, nl_socket_get_fd(guard->netfilter), EPOLLIN,
+                        on_readable, guard);
+    return r < 0 ? err_sys(err, -r, "the event loop") : 0;
+}
+
 int guard_open(const struct guard_config *config, sd_event *event, struct guard **ret_guard,
                struct err *err)
 {
@@ -277,6 +309,8 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
     int r = listen_to_kernel(guard, event, err);
     if (r >= 0)
         r = listen_to_switch(guard, event, err);
+    if (r >= 0)
+        r = listen_to_netfilter(guard, event, err);
     if (r < 0) {
         guard_close(guard);
         return r;
@@ -291,8 +325,10 @@ void guard_close(struct guard *guard)
         return;
     sd_event_source_disable_unref(guard->io);
     sd_event_source_disable_unref(guard->switch_io);
+    sd_event_source_disable_unref(guard->netfilter_io);
     sd_event_source_disable_unref(guard->check);
     nl_socket_free(guard->sock);
+    nl_socket_free(guard->netfilter);
     free(guard);
 }
 

@@ -178,7 +178,7 @@ static const struct conf_section queues_section = {queues_fields, sizeof(struct 
 static const struct conf_field member_item = {.type = CONF_PARSED, .parse = parse_prefix};
 static const struct conf_field dscp_item = {.type = CONF_INT, .min = 1, .max = 63};
 static const struct conf_field marks_fields[] = {
-    STRING(settings_marks, driver, "ebpf"),
+    STRING(settings_marks, driver, "auto"),
     LIST(settings_marks, members, members_n, &member_item, 0),
     LIST(settings_marks, dscp, dscp_n, &dscp_item, 0),
     VALUE(settings_marks, lease_ns, "lease", CONF_DURATION, "5 s", SECOND / 2, 600 * SECOND),
@@ -191,7 +191,8 @@ static int marks_check(const void *structure, struct err *err)
 {
     const struct settings_marks *marks = structure;
     if (!marks_has_driver(marks->driver))
-        return err_set(err, EINVAL, "there is no mark driver \"%s\" (ebpf, nftables, recorder)",
+        return err_set(err, EINVAL,
+                       "there is no mark driver \"%s\" (auto, ebpf, nftables, recorder)",
                        marks->driver);
     if (marks->dscp_n != 0 && marks->dscp_n != MARK_LEVELS)
         return err_set(err, EINVAL, "dscp has one number for each of the %d levels", MARK_LEVELS);

@@ -273,6 +273,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .stance = agent->state.stance,
         .trouble = agent->state.text,
         .queues = agent->state.queues,
+        .marks = agent->state.marks,
         .heard_ns = agent->heard_ns,
         .counters = &agent->counters,
     };

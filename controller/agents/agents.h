@@ -199,6 +199,7 @@ struct agent_view {
     duopoly_Stance stance; /* in force there, as it said last */
     const char *trouble;   /* what somebody else changed on its ports; "" nothing */
     const char *queues;    /* what makes them on its ports, and why */
+    const char *marks;     /* its mark driver, and why no better one */
     int64_t heard_ns;      /* when it was heard last */
     uint8_t address[16];
     const duopoly_AgentCounters *counters; /* the last that it sent */

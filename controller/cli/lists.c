@@ -149,6 +149,7 @@ static const struct column host_columns[] = {
     {"readers", NULL},
     {"sources", NULL},
     {"queues", NULL},
+    {"marks", "MARKS"},
     {"text", "NOTE"},
     {NULL, NULL},
 };
@@ -173,6 +174,7 @@ static uint64_t host_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_number(row->readers));
         writer_cell(writer, value_number(row->sources));
         writer_cell(writer, text_or_none(row->queues));
+        writer_cell(writer, text_or_none(row->marks));
         writer_cell(writer, text_or_none(row->text));
     }
     return page->hosts_count;

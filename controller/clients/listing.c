@@ -313,6 +313,7 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->stance = agent->stance;
     wire_copy(row->text, sizeof(row->text), agent->trouble);
     wire_copy(row->queues, sizeof(row->queues), agent->queues);
+    wire_copy(row->marks, sizeof(row->marks), agent->marks);
     if (!known)
         return;
     row->has_total = row->has_free = true;

@@ -21,7 +21,7 @@ struct mark_prefix {
 enum mark_reach { MARK_REACH_NOTHING, MARK_REACH_PACKETS, MARK_REACH_QUEUES };
 
 struct mark_config {
-    const char *driver;    /* a name that marks_has_driver knows */
+    const char *driver;    /* a name that marks_has_driver knows; "auto": the best that opens */
     enum mark_reach reach; /* from the beginning */
     bool is_switch;        /* ports of a switch: classify what is forwarded, mark nothing */
     const char *bpffs;     /* directory of this agent instance's pinned maps; mounted by open */

@@ -427,6 +427,8 @@ static int ebpf_stats(struct mark *mark, struct mark_stats *ret_stats, struct er
 
 const struct mark_driver mark_ebpf = {
     .name = "ebpf",
+    .automatic = true,
+    .nudges = true,
     .open = ebpf_open,
     .close = ebpf_close,
     .remove = ebpf_remove,

@@ -29,6 +29,9 @@ struct mark; /* a driver's own state */
 
 struct mark_driver {
     const char *name;
+    bool automatic;   /* "auto" may take it */
+    bool nudges;      /* it knows connections well enough for nudge.h */
+    uint32_t told_by; /* group of NETLINK_NETFILTER that tells what is done to it; 0: none */
     /* Borrows the configuration until close. */
     int (*open)(const struct mark_config *config, struct mark **ret_mark, struct err *err);
     void (*close)(struct mark *mark); /* everything goes on; takes NULL */
@@ -71,7 +74,7 @@ struct mark_driver {
 extern const struct mark_driver mark_ebpf;     /* clsact programs and pinned maps (Linux ≥ 5.8) */
 extern const struct mark_driver mark_nftables; /* without BPF: mark_nft.c */
 extern const struct mark_driver mark_recorder; /* remembers what it was told, for tests */
-extern const struct mark_driver *const mark_all[]; /* ends with NULL */
+extern const struct mark_driver *const mark_all[]; /* the better ones first; ends with NULL */
 
 const struct mark_driver *mark_find(const char *name);
 

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <linux/capability.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,6 +338,8 @@ static int nft_driver_stats(struct mark *mark, struct mark_stats *ret_stats, str
 
 const struct mark_driver mark_nftables = {
     .name = "nftables",
+    .automatic = true,
+    .told_by = NFNLGRP_NFTABLES,
     .open = nft_driver_open,
     .close = nft_driver_close,
     .remove = nft_driver_remove,

@@ -187,6 +187,7 @@ const char *mark_recorder_text(const struct mark *mark)
 
 const struct mark_driver mark_recorder = {
     .name = "recorder",
+    .nudges = true,
     .open = recorder_open,
     .close = recorder_close,
     .remove = recorder_remove,

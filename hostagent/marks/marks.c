@@ -4,18 +4,23 @@
 #include "lib/log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define AUTO "auto"
 
 struct marks {
     const struct mark_driver *driver;
     struct mark *mark;
     struct nudge *nudge; /* NULL: nobody is nudged */
     enum mark_reach reach;
+    char says[MARKS_SAYS];
 };
 
 bool marks_has_driver(const char *name)
 {
-    return mark_find(name) != NULL;
+    return strcmp(name, AUTO) == 0 || mark_find(name) != NULL;
 }
 
 static const struct mark_driver *driver_of(const struct mark_config *config, struct err *err)
@@ -24,6 +29,67 @@ static const struct mark_driver *driver_of(const struct mark_config *config, str
     if (!driver)
         err_set(err, EINVAL, "there is no mark driver \"%s\"", config->driver);
     return driver;
+}
+
+/* What others than `driver` (NULL: all of them) left. One that is never taken by itself leaves
+ * nothing. */
+static int remove_others(const struct mark_config *config, const struct mark_driver *driver,
+                         struct err *err)
+{
+    int r = 0;
+    for (size_t i = 0; mark_all[i]; i++) {
+        if (mark_all[i] == driver || !mark_all[i]->automatic)
+            continue;
+        int other = mark_all[i]->remove(config, r < 0 ? NULL : err);
+        r = r < 0 ? r : other;
+    }
+    return r;
+}
+
+/* The first that opens; why not each of those before it, in *why. */
+static int open_best(const struct mark_config *config, struct marks *marks, char *why, size_t size)
+{
+    int r = -ENODEV;
+    size_t used = 0;
+    for (size_t i = 0; mark_all[i] && r < 0; i++) {
+        struct err err = {0};
+        if (!mark_all[i]->automatic)
+            continue;
+        r = mark_all[i]->open(config, &marks->mark, &err);
+        marks->driver = mark_all[i];
+        if (r >= 0)
+            break;
+        mark_all[i]->remove(config, NULL);
+        int n = snprintf(why + used, size - used, "%s%s: %s", used ? "; " : "", mark_all[i]->name,
+                         err.text);
+        used = n > 0 && (size_t)n < size - used ? used + (size_t)n : size - 1;
+    }
+    return r;
+}
+
+static int open_auto(const struct mark_config *config, struct marks *marks, struct err *err)
+{
+    char why[sizeof(err->text)] = "";
+    int r = open_best(config, marks, why, sizeof(why));
+    if (r < 0)
+        return err_set(err, -r, "nothing marks here: %s", why);
+    if (why[0]) {
+        snprintf(marks->says, sizeof(marks->says), "%s (%.96s)", marks->driver->name, why);
+        log_note("marks by %s: %s", marks->driver->name, why);
+    } else {
+        snprintf(marks->says, sizeof(marks->says), "%s", marks->driver->name);
+    }
+    return remove_others(config, marks->driver, err);
+}
+
+static int open_named(const struct mark_config *config, struct marks *marks, struct err *err)
+{
+    marks->driver = driver_of(config, err);
+    int r = marks->driver ? marks->driver->open(config, &marks->mark, err) : -EINVAL;
+    if (r < 0)
+        return r;
+    snprintf(marks->says, sizeof(marks->says), "%s", marks->driver->name);
+    return marks->driver->automatic ? remove_others(config, marks->driver, err) : 0;
 }
 
 static void open_nudge(struct marks *marks, const struct mark_config *config,
@@ -38,27 +104,45 @@ static void open_nudge(struct marks *marks, const struct mark_config *config,
         log_warning(LOG_FAULT_US, "promoted senders are not nudged: %s", err.text);
 }
 
+static void open_nudging(struct marks *marks, const struct mark_config *config,
+                         const struct marks_nudging *nudging)
+{
+    if (nudging && marks->driver->nudges)
+        open_nudge(marks, config, nudging);
+    else if (nudging)
+        log_note("promoted senders are not nudged: %s does not know their connections",
+                 marks->driver->name);
+    nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
+}
+
 int marks_open(const struct mark_config *config, const struct marks_nudging *nudging,
                struct marks **ret_marks, struct err *err)
 {
-    const struct mark_driver *driver = driver_of(config, err);
-    if (!driver)
-        return -EINVAL;
     struct marks *marks = calloc(1, sizeof(*marks));
     if (!marks)
         return err_sys(err, ENOMEM, "marks");
-    marks->driver = driver;
     marks->reach = config->reach;
-    int r = driver->open(config, &marks->mark, err);
+    int r = strcmp(config->driver, AUTO) == 0 ? open_auto(config, marks, err)
+                                              : open_named(config, marks, err);
     if (r < 0) {
+        if (marks->mark)
+            marks->driver->close(marks->mark);
         free(marks);
         return r;
     }
-    if (nudging)
-        open_nudge(marks, config, nudging);
-    nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
+    open_nudging(marks, config, nudging);
     *ret_marks = marks;
     return 0;
+}
+
+const char *marks_says(const struct marks *marks)
+{
+    return marks->says;
+}
+
+uint32_t marks_told_by(const struct marks *marks)
+{
+    return marks->driver->told_by;
 }
 
 void marks_close(struct marks *marks)
@@ -72,8 +156,12 @@ void marks_close(struct marks *marks)
 
 int marks_remove(const struct mark_config *config, struct err *err)
 {
-    const struct mark_driver *driver = driver_of(config, err);
-    return driver ? driver->remove(config, err) : -EINVAL;
+    const struct mark_driver *driver =
+        strcmp(config->driver, AUTO) == 0 ? NULL : driver_of(config, err);
+    if (!driver && strcmp(config->driver, AUTO) != 0)
+        return -EINVAL;
+    return driver && !driver->automatic ? driver->remove(config, err)
+                                        : remove_others(config, NULL, err);
 }
 
 int marks_plan(const struct mark_config *config, struct changes *changes, struct err *err)

@@ -23,7 +23,9 @@
 
 struct marks;
 
-bool marks_has_driver(const char *name);
+#define MARKS_SAYS 128
+
+bool marks_has_driver(const char *name); /* "auto" is one */
 
 /* Promoted senders are nudged, with a part of the link. */
 struct marks_nudging {
@@ -31,11 +33,19 @@ struct marks_nudging {
     uint64_t link_bps;
 };
 
-/* `config` is borrowed until close. `nudging` NULL: nobody is nudged. Nor are they where the kernel
- * cannot list sockets: that is logged, and no reason to do without marks. */
+/* `config` is borrowed until close. `nudging` NULL: nobody is nudged. Nor are they by a driver that
+ * knows no connections, or where the kernel cannot list sockets: that is logged, and no reason to do
+ * without marks. */
+/* What another driver left is removed when this one stands. */
 int marks_open(const struct mark_config *config, const struct marks_nudging *nudging,
                struct marks **ret_marks, struct err *err);
 void marks_close(struct marks *marks); /* the marks go on; takes NULL */
+
+/* Which driver it is and, after "auto", why no better one: until close. */
+const char *marks_says(const struct marks *marks);
+
+/* The group of NETLINK_NETFILTER that tells of changes which marks_compare is to look at; 0: none. */
+uint32_t marks_told_by(const struct marks *marks);
 
 /* What an instance with this configuration left, whether or not it runs; nothing there is fine. */
 int marks_remove(const struct mark_config *config, struct err *err);

@@ -11,6 +11,7 @@
 #include <libnftnl/rule.h>
 #include <libnftnl/set.h>
 #include <libnftnl/table.h>
+#include <libnftnl/udata.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -225,6 +226,21 @@ static struct nftnl_set *set_named(struct nft *nft, const struct nft_table *tabl
     return s;
 }
 
+/* To nft, which shows elements to people: whether keys are numbers of this machine. */
+static void say_order(struct nftnl_set *s, uint32_t key_type)
+{
+    const uint32_t this_machine = 1, network = 2; /* as nft has them */
+    bool ours =
+        key_type == NFT_TYPE_NUMBER || key_type == NFT_TYPE_IFNAME || key_type == NFT_TYPE_CGROUP;
+    struct nftnl_udata_buf *text = nftnl_udata_buf_alloc(NFT_USERDATA_MAXLEN);
+    if (!text)
+        return;
+    nftnl_udata_put_u32(text, NFTNL_UDATA_SET_KEYBYTEORDER, ours ? this_machine : network);
+    nftnl_set_set_data(s, NFTNL_SET_USERDATA, nftnl_udata_buf_data(text),
+                       nftnl_udata_buf_len(text));
+    nftnl_udata_buf_free(text);
+}
+
 void nft_set_add(struct nft *nft, const struct nft_table *table, const struct nft_set *set)
 {
     struct nftnl_set *s = set_named(nft, table, set->name);
@@ -244,6 +260,7 @@ void nft_set_add(struct nft *nft, const struct nft_table *table, const struct nf
         nftnl_set_set_u32(s, NFTNL_SET_DATA_LEN, 4);
     if (set->elements_max)
         nftnl_set_set_u32(s, NFTNL_SET_DESC_SIZE, set->elements_max);
+    say_order(s, set->key_type);
     nftnl_set_nlmsg_build_payload(nft_message(nft, NFT_MSG_NEWSET, table->family, NLM_F_CREATE), s);
     nft_message_done(nft);
     nftnl_set_free(s);

@@ -123,6 +123,10 @@ static int do_line(const char *line, struct err *err)
         return marks_set_mode(marks, (uint32_t)a, err);
     if (strcmp(word, "lease_ms") == 0)
         return marks_renew(marks, a * 1000000, err);
+    if (strcmp(word, "says") == 0) {
+        printf("ok %s\n", marks_says(marks));
+        return 1;
+    }
     if (strcmp(word, "reach") == 0)
         return marks_reach(marks, (enum mark_reach)a, err);
     if (strcmp(word, "compare") == 0) {

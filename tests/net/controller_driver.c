@@ -72,9 +72,9 @@ static void print_body(const duopoly_Envelope *in)
         printf(", \"state\": ");
         print_state(&in->body.attempt_state);
     } else if (in->which_body == duopoly_Envelope_host_state_tag) {
-        printf(", \"stance\": %d, \"text\": \"%s\", \"queues\": \"%s\"",
+        printf(", \"stance\": %d, \"text\": \"%s\", \"queues\": \"%s\", \"marks\": \"%s\"",
                (int)in->body.host_state.stance, in->body.host_state.text,
-               in->body.host_state.queues);
+               in->body.host_state.queues, in->body.host_state.marks);
     } else if (in->which_body == duopoly_Envelope_inventory_part_tag) {
         const duopoly_InventoryPart *part = &in->body.inventory_part;
         printf(", \"attempts\": [");

@@ -184,9 +184,9 @@ class Net:
 
     def agent(self, host, ports="up0", link_bps=100_000_000, levels=8, members="10.99.0.0/24,fd99::/64", cgroup=None,
               flows=1024, control_port=7000, role="host", replace=False, name=None, leaf_packets=100, nudge=False, marks=None,
-              queues=None, ecn=False):
+              queues=None, ecn=False, under=()):
         driver = Driver(self, host, [os.path.join(self.dir, name or host.name), role, ports, str(link_bps), str(levels),
-                                     members, cgroup.path if cgroup else "-", str(flows), str(control_port)],
+                                     members, cgroup.path if cgroup else "-", str(flows), str(control_port)], under,
                         MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets, QUEUES=queues, ECN=int(ecn))
         self.children.append(driver)
         return driver
@@ -210,11 +210,11 @@ class Net:
 class Driver:
     """build/tests/agent-driver in a host's namespace: one command a line, one answer a line."""
 
-    def __init__(self, net, host, argv, **settings):
+    def __init__(self, net, host, argv, under=(), **settings):
         env = dict(os.environ)
         env.update({name: str(value) for name, value in settings.items() if value})
         self.bpffs = os.path.join(argv[0], "bpf")
-        self.process = host.popen(os.path.join(BUILD, "tests/agent-driver"), *argv, stdin=subprocess.PIPE,
+        self.process = host.popen(*under, os.path.join(BUILD, "tests/agent-driver"), *argv, stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True, bufsize=1, env=env)
         self.opened = self._answer()
 

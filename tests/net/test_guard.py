@@ -86,6 +86,21 @@ def test_a_change_is_noticed_and_repaired(site, how):
     print(f"\n{how}: {site.told()[0]}, {1000 * took:.0f} ms")
 
 
+def test_rules_that_somebody_flushes_come_back(site):
+    """As a distribution's firewall does when it is restarted; and the host says by what it marks."""
+    def rules():
+        return re.sub(r"timeout \S+", "", site.host.enter("nft", "-s", "list", "ruleset"))
+    site.agent = Agent(site.net, site.host, f"tcp://{site.net.hosts[1].address}:7000", marks=", driver: nftables")
+    wait_for("the session", lambda: site.controller.of("host_state"))
+    assert site.controller.of("host_state")[-1]["marks"] == "nftables"
+    right = rules()
+    for n, change in enumerate(("flush ruleset", "flush chain inet duopoly-up0 output"), 1):
+        site.host.enter("nft", change)
+        wait_for("the repair", lambda: len([text for text in site.told() if text.endswith("repaired")]) == n, 5)
+        assert rules() == right
+    assert len(site.told()) == len(site.lines("somebody")) == 2, "once each"
+
+
 def test_nobody_is_fought_for_ever(site):
     site.begin()
     for n in range(1, 6):

@@ -602,3 +602,42 @@ def test_who_observes_has_no_hook(net):
     pair.clear()
     pass_bytes(here, there, 1000)
     assert seen(pair.out1, listener.getsockname()[1]) == {dscp(2)}
+
+
+WITHOUT_BPF = ("setpriv", "--bounding-set", "-sys_admin,-bpf,-perfmon", "--inh-caps", "-all", "--")
+WITHOUT_ANY = ("setpriv", "--bounding-set", "-sys_admin,-bpf,-perfmon,-net_admin", "--inh-caps", "-all", "--")
+by_auto = pytest.mark.parametrize("net", ["auto"], indirect=True)
+
+
+@by_auto
+def test_auto_takes_the_best_that_opens_and_says_why(net):
+    h1, h2 = net.hosts
+    first = net.agent(h1, cgroup=net.cgroup("agent1"))
+    assert first.opened.startswith("ok") and first.do("says") == "ebpf"
+    assert net.agent(h2, cgroup=net.cgroup("agent2"), under=WITHOUT_BPF).do("says").startswith("nftables (ebpf: mounting a bpf file system on ")
+    assert "duopoly-up0" in h2.enter("nft", "list tables")
+
+
+@by_auto
+def test_auto_says_when_nothing_can_mark(net):
+    before = state_of(net.hosts[0])
+    agent = net.agent(net.hosts[0], cgroup=net.cgroup("agent"), levels=0, under=WITHOUT_ANY)
+    assert agent.opened.startswith("error nothing marks here: ebpf: ") and "; nftables: " in agent.opened, agent.opened
+    assert state_of(net.hosts[0]) == before
+
+
+@by_auto
+def test_another_driver_takes_the_place_of_what_was_left(net):
+    """What an agent that was killed made by one driver is removed by the next one's; and back."""
+    h1, root = net.hosts[0], net.cgroup("agent")
+    before = state_of(h1)
+    for marks in ("nftables", "ebpf", "nftables", "auto"):
+        agent = net.agent(h1, cgroup=root, levels=0, marks=marks)
+        assert agent.opened.startswith("ok"), agent.opened
+        nft = marks == "nftables"
+        now = state_of(h1)
+        assert ("duopoly-up0" in now[2], "bpf" in now[1], os.path.ismount(agent.bpffs)) == (nft, not nft, not nft), marks
+        agent.kill()
+    last = net.agent(h1, cgroup=root, levels=0)
+    last.do("restore")
+    assert state_of(h1) == before

@@ -32,9 +32,11 @@ def site():
 
 
 def snapshot(net, state):
-    """Links, queues, filters, settings, cgroups, mounts and pins."""
+    """Links, queues, filters, rules, settings, cgroups, mounts and pins."""
     host = net.hosts[0]
-    shown = {"links": host.ip("-d", "link", "show"), "sysctls": host.enter("sysctl", "-a", "-r", r"^net\.")}
+    settings = host.enter("sysctl", "-a", "-r", r"^net\.").splitlines()
+    shown = {"links": host.ip("-d", "link", "show"), "rules": host.enter("nft", "list", "ruleset"),
+             "sysctls": [line for line in settings if "nf_conntrack_count" not in line]}
     for what in (("qdisc", "show"), ("class", "show", "dev", "up0"), ("filter", "show", "dev", "up0", "ingress"), ("filter", "show", "dev", "up0", "egress")):
         shown[" ".join(what)] = host.tc("-d", *what)
     shown["cgroups"] = sorted(name for name in os.listdir(cgroup2_root()) if name.startswith(net.prefix))
@@ -60,15 +62,18 @@ def is_as(before, net, state):
     assert not differences(before, snapshot(net, state))
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(150, marks=pytest.mark.faults)])
-def test_killed_at_any_moment_it_is_as_before(site, kills):
+@pytest.mark.parametrize("kills,driver", [(12, "ebpf"), (12, "nftables"), pytest.param(150, "ebpf", marks=pytest.mark.faults),
+                                          pytest.param(150, "nftables", marks=pytest.mark.faults)])
+def test_killed_at_any_moment_it_is_as_before(site, kills, driver):
     net, begin = site
     seed = int(os.environ.get("TEST_SEED", time.time_ns() % 10 ** 6))
     rng = random.Random(seed)
     net.hosts[0].tc("qdisc", "add", "dev", "up0", "root", "handle", "77:", "tbf", "rate", "93mbit", "burst", "17kb", "limit", "123kb")
+    net.hosts[0].enter("nft", "add table inet theirs; add chain inet theirs out { type filter hook output priority 0; }; "
+                       "add rule inet theirs out oifname up0 meta mark 7 drop")
     state = os.path.join(net.dir, "h1")
     before = snapshot(net, state)
-    agent = begin(flags=["--replace"])
+    agent = begin(flags=["--replace"], marks=f", driver: {driver}")
     for _ in range(kills):
         for _ in range(rng.randrange(1, 3)):
             if agent.process.poll() is not None:

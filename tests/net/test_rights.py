@@ -198,8 +198,21 @@ def test_an_agent_puts_back_what_it_changed_and_leaves_what_was_mounted_for_it(s
     assert not [name for name in os.listdir(agent.rights.bpffs) if not name.endswith(".debug")], "the kernel's own two stay"
 
 
-def test_without_perfmon_nothing_loads_and_the_agent_says_so(site):
-    site.agent = Agent(site.net, site.net.hosts[0], site.address, rights=WithoutPerfmon)
+def test_without_perfmon_no_program_loads_and_rules_mark(site):
+    """Behind the fence, too: what somebody flushes comes back."""
+    site.rights = WithoutPerfmon
+    controller, agent = site.begin()
+    host = site.net.hosts[0]
+    said = wait_for("the session", lambda: controller.of("host_state"))[-1]["marks"]
+    assert said.startswith("nftables (ebpf: loading the marking programs"), said
+    host.enter("nft", "flush", "ruleset")
+    wait_for("the rules", lambda: "duopoly-up0" in host.enter("nft", "list", "tables"), 5)
+    agent.terminate()
+    assert host.enter("nft", "list", "tables") == ""
+
+
+def test_without_perfmon_who_wants_programs_is_told_so(site):
+    site.agent = Agent(site.net, site.net.hosts[0], site.address, rights=WithoutPerfmon, marks=", driver: ebpf")
     assert site.agent.process.wait(20) == 1
     assert "loading the marking programs: Permission denied" in open(site.agent.log).read()
 
