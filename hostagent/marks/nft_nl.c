@@ -131,17 +131,22 @@ static int send_batch(struct nft *nft)
     return r;
 }
 
-/* The kernel has answered before sendmsg returns: with nothing but what failed. */
+/* The kernel has answered before sendmsg returns: with nothing but what failed, of which there may be
+ * more than the socket has room for. */
 static int first_failure(struct nft *nft)
 {
-    int failure = 0;
+    int failure = 0, overrun = 0;
     for (;;) {
         ssize_t got =
             recv(mnl_socket_get_fd(nft->sock), nft->answer, sizeof(nft->answer), MSG_DONTWAIT);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && (errno == EINTR || errno == ENOBUFS)) {
+            overrun = errno == ENOBUFS ? -ENOBUFS : overrun;
             continue;
+        }
+        if (got < 0 && errno != EAGAIN)
+            return -errno;
         if (got < 0)
-            return errno == EAGAIN ? failure : -errno;
+            return failure ? failure : overrun;
         int left = (int)got;
         for (const struct nlmsghdr *h = (void *)nft->answer; mnl_nlmsg_ok(h, left);
              h = mnl_nlmsg_next(h, &left)) {
@@ -166,6 +171,9 @@ int nft_commit(struct nft *nft, const char *what, struct err *err)
     }
     if (r == -EPERM)
         return err_sys(err, EPERM, "%s in nftables (root, or CAP_NET_ADMIN)", what);
+    if (r == -EOPNOTSUPP)
+        return err_sys(err, -r, "%s in nftables (it needs inet, ct and socket of Linux 5.13)",
+                       what);
     return r < 0 ? err_sys(err, -r, "%s in nftables", what) : 0;
 }
 
