@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import shutil
+import subprocess
 import uuid
 
 from testbed.net import network, system
@@ -134,12 +135,14 @@ class Cluster:
         self.start("duopoly-agent", host)
 
     def forget_boot(self, host, keep_state=False):
-        """Of a host that was ended: nothing of it is remembered, and its next agent finds another boot id, in a mount namespace of
-        its own."""
+        """Of a host that was ended: nothing of it is remembered, its kernel's queues and filters too, and its next agent finds another
+        boot id, in a mount namespace of its own."""
         state = self.state(host)
         cgroup = os.path.join(self.net.instance.state["cgroup"], host)
         system.wait_for(lambda: remove_cgroup(cgroup), 10, "the end of %s's cgroups" % host)
         system.run("umount", os.path.join(state, "bpf"))
+        for what in (["root", "handle", "d00:"], ["clsact"]):  # what is not there cannot be deleted
+            subprocess.run(self.net.enter(host, "tc", "qdisc", "del", "dev", "eth0", *what), capture_output=True, check=False)
         for name in [] if keep_state else os.listdir(state):
             path = os.path.join(state, name)
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)

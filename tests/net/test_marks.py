@@ -470,7 +470,7 @@ def test_control_is_cs6_on_the_controllers_port_only(net):
 def queue_packets(ns, dev, level):
     """What a level's queue has sent."""
     said = ns.tc("-s", "class", "show", "dev", dev)
-    return int(re.search(rf"class htb d00:2{level} .*?Sent \d+ bytes (\d+) pkt", said, re.S)[1])
+    return int(re.search(rf"class htb d00:{level + 2:x} .*?Sent \d+ bytes (\d+) pkt", said, re.S)[1])
 
 
 def test_a_switch_classifies_and_bleaches(net):
