@@ -80,7 +80,9 @@ class Changes:
     """What the kernel says was done to qdiscs and classes."""
 
     def __init__(self, ns):
+        """Of the interfaces that there are: what `auto` tries on one of its own is no change."""
         with ns.inside():
+            self.ports = {index for index, _ in socket.if_nameindex()}
             self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         self.sock.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
         self.sock.bind((0, GROUP_TC))
@@ -90,7 +92,8 @@ class Changes:
         n = 0
         while True:
             try:
-                n += int.from_bytes(self.sock.recv(1 << 16)[4:6], "little") in CHANGES
+                message = self.sock.recv(1 << 16)
+                n += int.from_bytes(message[4:6], "little") in CHANGES and int.from_bytes(message[20:24], "little") in self.ports
             except BlockingIOError:
                 return n
 
