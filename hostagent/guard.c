@@ -212,9 +212,12 @@ static int on_change(struct nl_msg *msg, void *arg)
 static int on_netfilter(struct nl_msg *msg, void *arg)
 {
     int type = NFNL_MSG_TYPE(nlmsg_hdr(msg)->nlmsg_type);
+    struct guard *guard = arg;
     if (type == NFT_MSG_NEWTABLE || type == NFT_MSG_DELTABLE || type == NFT_MSG_NEWCHAIN ||
-        type == NFT_MSG_DELCHAIN || type == NFT_MSG_NEWRULE || type == NFT_MSG_DELRULE)
-        check_soon(arg);
+        type == NFT_MSG_DELCHAIN || type == NFT_MSG_NEWRULE || type == NFT_MSG_DELRULE) {
+        guard->all = true; /* its tables are no port's */
+        check_soon(guard);
+    }
     return NL_OK;
 }
 

@@ -46,12 +46,13 @@ static int remove_others(const struct mark_config *config, const struct mark_dri
     return r;
 }
 
-/* The first that opens; why not each of those before it, in *why. */
+/* The first that opens, or whose state an agent before left in a form that it cannot take over
+ * (−EPROTO); why not each of those before it, in *why. */
 static int open_best(const struct mark_config *config, struct marks *marks, char *why, size_t size)
 {
     int r = -ENODEV;
     size_t used = 0;
-    for (size_t i = 0; mark_all[i] && r < 0; i++) {
+    for (size_t i = 0; mark_all[i] && r < 0 && r != -EPROTO; i++) {
         struct err err = {0};
         if (!mark_all[i]->automatic)
             continue;
@@ -59,7 +60,8 @@ static int open_best(const struct mark_config *config, struct marks *marks, char
         marks->driver = mark_all[i];
         if (r >= 0)
             break;
-        mark_all[i]->remove(config, NULL);
+        if (r != -EPROTO)
+            mark_all[i]->remove(config, NULL);
         int n = snprintf(why + used, size - used, "%s%s: %s", used ? "; " : "", mark_all[i]->name,
                          err.text);
         used = n > 0 && (size_t)n < size - used ? used + (size_t)n : size - 1;
@@ -166,8 +168,16 @@ int marks_remove(const struct mark_config *config, struct err *err)
 
 int marks_plan(const struct mark_config *config, struct changes *changes, struct err *err)
 {
-    const struct mark_driver *driver = driver_of(config, err);
-    return driver ? driver->plan(config, changes, err) : -EINVAL;
+    const struct mark_driver *driver;
+    if (strcmp(config->driver, AUTO) != 0) {
+        driver = driver_of(config, err);
+        return driver ? driver->plan(config, changes, err) : -EINVAL;
+    }
+    int r = -ENODEV;
+    for (size_t i = 0; mark_all[i] && r < 0; i++)
+        if (mark_all[i]->automatic)
+            r = mark_all[i]->plan(config, changes, err);
+    return r;
 }
 
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)

@@ -121,6 +121,7 @@ int kernel_restore(struct qdisc *qdisc, const char *port, const char *text, bool
                    struct err *err)
 {
     struct raw_list list;
+    scratch_remove(qdisc->raw.sock);
     int r = raw_read(&qdisc->raw, port, &list, err);
     if (r < 0)
         return r;

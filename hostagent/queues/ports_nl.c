@@ -115,7 +115,7 @@ static bool is_wanted(const struct ports_wanted *wanted, const struct link *link
 static bool is_port(const struct ports_wanted *wanted, const struct links_told *told,
                     const struct link *link, int bridge)
 {
-    if (link->bond || link->loopback)
+    if (link->bond)
         return false;
     for (int deep = 0; link && deep < BONDS_DEEP; deep++) {
         if (is_wanted(wanted, link, bridge))

@@ -75,7 +75,7 @@ static int add(struct nl_sock *sock, const char *type)
     return r;
 }
 
-static void remove_it(struct nl_sock *sock)
+void scratch_remove(struct nl_sock *sock)
 {
     struct rtnl_link *link = rtnl_link_alloc();
     if (!link)
@@ -89,7 +89,7 @@ int scratch_try(struct qdisc *qdisc, uint32_t *ret_can, struct err *err)
 {
     uint32_t can = 0;
     if (if_nametoindex(SCRATCH_NAME))
-        remove_it(qdisc->raw.sock);
+        scratch_remove(qdisc->raw.sock);
     int r = add(qdisc->raw.sock, "dummy");
     if (r < 0)
         r = add(qdisc->raw.sock, "bridge");
@@ -102,7 +102,7 @@ int scratch_try(struct qdisc *qdisc, uint32_t *ret_can, struct err *err)
         can |= tries[i].put(qdisc, &place) >= 0 ? tries[i].kind : 0u;
         kernel_delete_root(qdisc, place.ifindex);
     }
-    remove_it(qdisc->raw.sock);
+    scratch_remove(qdisc->raw.sock);
     *ret_can = can;
     return 0;
 }

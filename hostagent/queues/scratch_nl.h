@@ -14,5 +14,8 @@
  * interface. */
 int scratch_try(struct qdisc *qdisc, uint32_t *ret_can, struct err *err);
 
+/* What a killed agent left of it. */
+void scratch_remove(struct nl_sock *sock);
+
 /* "htb" of its bit. */
 const char *scratch_kind_name(uint32_t kind);

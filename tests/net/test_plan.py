@@ -102,7 +102,7 @@ def test_what_somebody_changed_and_another_configuration_are_told(site):
     agent = site.begin()
     site.start()
     agent.kill()
-    agent.host.tc("class", "change", "dev", "up0", "classid", "d00:24", "htb", "rate", "9mbit", "ceil", "100mbit", "prio", "2")
+    agent.host.tc("class", "change", "dev", "up0", "classid", "d00:6", "htb", "rate", "9mbit", "ceil", "100mbit", "prio", "2")
     agent.host.tc("filter", "del", "dev", "up0", "ingress")
     with open(agent.config) as text:
         said = text.read()
@@ -112,7 +112,7 @@ def test_what_somebody_changed_and_another_configuration_are_told(site):
     assert sorted(found) == [("add", "filter", "up0", "ingress"), ("change", "filter", "up0", "egress"),
                              ("change", "hook", agent.net.prefix + agent.name, "the program count on what its sockets receive"),
                              ("change", "map", "members-1", "1 member prefixes come"), ("change", "program", "count-1", "count"),
-                             ("change", "queues", "up0", "class d00:24")]
+                             ("change", "queues", "up0", "class d00:6")]
     site.start(2)
     assert site.plan(expect=NOTHING)["changes"] == []
 
