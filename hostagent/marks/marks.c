@@ -174,9 +174,16 @@ int marks_plan(const struct mark_config *config, struct changes *changes, struct
         return driver ? driver->plan(config, changes, err) : -EINVAL;
     }
     int r = -ENODEV;
-    for (size_t i = 0; mark_all[i] && r < 0; i++)
-        if (mark_all[i]->automatic)
-            r = mark_all[i]->plan(config, changes, err);
+    for (size_t i = 0; mark_all[i] && r < 0; i++) {
+        struct err why = {0};
+        if (!mark_all[i]->automatic)
+            continue;
+        r = mark_all[i]->plan(config, changes, &why);
+        if (r < 0 && err->text[0])
+            err_prefix(err, "not %s either (%.160s)", mark_all[i]->name, why.text);
+        else if (r < 0)
+            *err = why;
+    }
     return r;
 }
 
