@@ -421,11 +421,12 @@ const struct command cli_commands[] = {
      "ah", stance_check, run_stance},
     {"switches", "", "the switches, and what differs from what should be", 0, 0, "", NULL,
      run_switches},
-    {"switch", "NAME [plan | apply [--confirm TIME] | restore]",
+    {"switch",
+     "NAME [plan | apply [--confirm TIME] | restore | render --as FORMAT --from FILE [--undo]]",
      "its ports; what would be done; does it, for so long only unless it is applied again without "
-     "a "
-     "time; takes it back",
-     1, 2, "c", switch_check, run_switch},
+     "a time; takes it back; what a switch that a person configures is to be told, as eos, nvue, "
+     "openconfig or sonic-patch, from its description",
+     1, 2, "cru", switch_check, run_switch},
     {"store", "check | backup FILE",
      "checks every row of the store, or copies it to a new file: a name in the controller's state "
      "folder, or a path on its host",
@@ -440,9 +441,6 @@ const struct command cli_commands[] = {
     {"keys", "make NAMES --role ROLE",
      "also: keys list, revoke NAMES, rotate NAMES; w[1-9] is nine", 1, 2, "k", keys_check,
      run_keys},
-    {"render", "FORMAT FILE [--undo]",
-     "a switch's configuration as eos, nvue, openconfig or sonic-patch, from its description", 2, 2,
-     "u", render_check, run_render},
     {.name = NULL},
 };
 
@@ -473,6 +471,8 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --host and no --rack", command->name);
     if (request->confirm && !strchr(command->options, 'c'))
         return err_set(err, EINVAL, "'%s' takes no --confirm", command->name);
+    if ((request->as || request->from) && !strchr(command->options, 'r'))
+        return err_set(err, EINVAL, "'%s' takes no --as and no --from", command->name);
     if (request->id && !strchr(command->options, 'i'))
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
     if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))
@@ -482,5 +482,6 @@ int command_check(const struct command *command, const struct request *request, 
 
 bool command_alone(const struct command *command, const struct request *request)
 {
-    return command->run == run_render || (command->run == run_keys && keys_alone(request));
+    return (command->run == run_switch && switch_alone(request)) ||
+           (command->run == run_keys && keys_alone(request));
 }

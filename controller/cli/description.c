@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A port's name goes into commands: nothing in it may end one or begin another. */
-static int name_check(const char *text, struct err *err)
+/* Nothing in it may end a command or begin another. */
+int description_name_check(const char *text, struct err *err)
 {
     for (const char *c = text; *c; c++)
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:", *c))
@@ -30,16 +30,11 @@ static int name_check(const char *text, struct err *err)
         .item = one, .count_offset = offsetof(struct description, member##_n)                      \
     }
 static const struct conf_field port_item = {
-    .type = CONF_STRING, .size = DESCRIPTION_NAME, .check = name_check};
+    .type = CONF_STRING, .size = DESCRIPTION_NAME, .check = description_name_check};
 static const struct conf_field queue_item = {.type = CONF_INT, .min = 0, .max = 7};
 static const struct conf_field level_item = {.type = CONF_INT, .min = 1, .max = 63};
 static const struct conf_field dscp_item = {.type = CONF_INT, .min = 0, .max = 63};
 static const struct conf_field fields[] = {
-    {.name = "name",
-     .type = CONF_STRING,
-     .offset = offsetof(struct description, name),
-     .size = DESCRIPTION_NAME,
-     .check = name_check},
     NUMBERS(ports, "ports", &port_item, 1),
     NUMBER(rate_bps, "rate", CONF_RATE, NULL, 1000000, INT64_C(1) << 50),
     NUMBER(mtu, "mtu", CONF_INT, "1500", 64, 65535),

@@ -1,4 +1,4 @@
-/* A switch as a person describes it in a file; schemas/switch.yaml is its manual. */
+/* Switches of a kind as a person describes them in a file; schemas/switch.yaml is its manual. */
 #pragma once
 
 #include "lib/err.h"
@@ -8,7 +8,6 @@
 #define DESCRIPTION_NAME  64
 
 struct description {
-    char name[DESCRIPTION_NAME];
     struct {
         char name[DESCRIPTION_NAME];
     } ports[DESCRIPTION_PORTS];
@@ -27,6 +26,9 @@ struct description {
 
 /* The caller frees. −EINVAL with file, line and column. */
 int description_read(const char *path, struct description **ret_description, struct err *err);
+
+/* Whether this can be the name of a switch or a port: it goes into commands. −EINVAL. */
+int description_name_check(const char *text, struct err *err);
 
 /* What it wishes of every port, at the port's own speed. */
 int description_wish(const struct description *description, struct port_wish *ret_wish,

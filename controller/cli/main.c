@@ -19,7 +19,9 @@ enum {
     KEY_FOR,
     KEY_HOST,
     KEY_RACK,
-    KEY_CONFIRM
+    KEY_CONFIRM,
+    KEY_AS,
+    KEY_FROM
 };
 
 struct arguments {
@@ -44,7 +46,9 @@ static const struct argp_option options[] = {
      "what is applied goes back by itself after so long, such as 60s, unless it is confirmed "
      "(switch)",
      0},
-    {"undo", KEY_UNDO, NULL, 0, "take it back (drain, render)", 0},
+    {"as", KEY_AS, "FORMAT", 0, "eos, nvue, openconfig or sonic-patch (switch NAME render)", 0},
+    {"from", KEY_FROM, "FILE", 0, "the switch's description (switch NAME render)", 0},
+    {"undo", KEY_UNDO, NULL, 0, "take it back (drain, switch NAME render)", 0},
     {"role", KEY_ROLE, "ROLE", 0, "agent, scheduler, read-only, operator, admin (keys make)", 0},
     {"out", KEY_OUT, "FOLDER", 0, "where key files go (keys make, rotate)", 0},
     {"for", KEY_FOR, "TIME", 0, "the old key is good for so long, as 90s; 1 h (keys rotate)", 0},
@@ -90,6 +94,12 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_CONFIRM:
         arguments->request.confirm = value;
+        return 0;
+    case KEY_AS:
+        arguments->request.as = value;
+        return 0;
+    case KEY_FROM:
+        arguments->request.from = value;
         return 0;
     case KEY_UNDO:
         arguments->request.undo = true;

@@ -11,13 +11,15 @@
 int render_check(const struct request *request, struct err *err)
 {
     char names[128] = "";
-    if (render_find(request->words[0]))
-        return 0;
+    if (!request->as || !request->from)
+        return err_set(err, EINVAL, "write: duopolyctl switch NAME render --as FORMAT --from FILE");
+    if (render_find(request->as))
+        return description_name_check(request->words[0], err);
     for (size_t i = 0; render_all[i]; i++) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", render_all[i]->name);
     }
-    return err_set(err, EINVAL, "there is no format '%s'; there are: %s", request->words[0], names);
+    return err_set(err, EINVAL, "there is no format '%s'; there are: %s", request->as, names);
 }
 
 /* What a description becomes. */
@@ -81,8 +83,9 @@ static int draw_ports(const struct description *description, const struct render
     return 0;
 }
 
-static int draw(const struct description *description, const struct renderer *renderer,
-                const struct port_wish *wish, struct drawing *drawing, struct err *err)
+static int draw(const char *name, const struct description *description,
+                const struct renderer *renderer, const struct port_wish *wish,
+                struct drawing *drawing, struct err *err)
 {
     uint32_t n = description->ports_n;
     drawing->ports = calloc(n + 1, sizeof(*drawing->ports));
@@ -92,7 +95,7 @@ static int draw(const struct description *description, const struct renderer *re
     int r = renderer->needs_site ? read_site(description, &drawing->site, err) : 0;
     if (r < 0)
         return r;
-    drawing->sw = (struct render_switch){.name = description->name,
+    drawing->sw = (struct render_switch){.name = name,
                                          .queues_n = (uint32_t)description->queues,
                                          .dscp_of_level = wish->dscp_of_level,
                                          .ports = drawing->ports,
@@ -129,19 +132,17 @@ static int write_text(const struct renderer *renderer, const struct drawing *dra
     return r;
 }
 
-int run_render(struct client *client, const struct request *request, struct writer *writer,
-               struct err *err)
+int run_render(const struct request *request, struct writer *writer, struct err *err)
 {
-    const struct renderer *renderer = render_find(request->words[0]);
+    const struct renderer *renderer = render_find(request->as);
     struct description *description = NULL;
     struct drawing drawing = {0};
     struct port_wish wish;
-    (void)client;
-    int r = description_read(request->words[1], &description, err);
+    int r = description_read(request->from, &description, err);
     if (r >= 0)
         r = description_wish(description, &wish, err);
     if (r >= 0)
-        r = draw(description, renderer, &wish, &drawing, err);
+        r = draw(request->words[0], description, renderer, &wish, &drawing, err);
     if (r >= 0) {
         tell_compromises(&drawing);
         r = write_text(renderer, &drawing, request->undo, writer, err);

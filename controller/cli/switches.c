@@ -1,5 +1,6 @@
 #include "controller/cli/switches.h"
 
+#include "controller/cli/render.h"
 #include "controller/cli/stance.h"
 #include "lib/conf.h"
 
@@ -32,16 +33,25 @@ static int confirm_seconds(const struct request *request, uint32_t *ret_s, struc
     return 0;
 }
 
+bool switch_alone(const struct request *request)
+{
+    return is_verb(request, "render");
+}
+
 int switch_check(const struct request *request, struct err *err)
 {
     uint32_t seconds;
     if (!wire_name_valid(request->words[0]))
         return err_set(err, EINVAL, "'%s' cannot be a switch's name", request->words[0]);
     if (request->n_words == 2 && !is_verb(request, "plan") && !is_verb(request, "apply") &&
-        !is_verb(request, "restore"))
-        return err_set(err, EINVAL, "a switch can be told to: plan, apply, restore; not '%s'",
+        !is_verb(request, "restore") && !is_verb(request, "render"))
+        return err_set(err, EINVAL,
+                       "a switch can be told to: plan, apply, restore, render; not '%s'",
                        request->words[1]);
-    return confirm_seconds(request, &seconds, err);
+    if ((request->as || request->from || request->undo) && !is_verb(request, "render"))
+        return err_set(err, EINVAL, "--as, --from and --undo go with: switch NAME render");
+    int r = confirm_seconds(request, &seconds, err);
+    return r == 0 && is_verb(request, "render") ? render_check(request, err) : r;
 }
 
 static struct value text_or_none(const char *text)
@@ -154,6 +164,8 @@ int run_switch(struct client *client, const struct request *request, struct writ
     static const struct column steps[] = {
         {"verb", "DO"}, {"port", "PORT"}, {"text", "WHAT"}, {NULL, NULL}};
     const char *name = request->words[0];
+    if (is_verb(request, "render"))
+        return run_render(request, writer, err);
     if (is_verb(request, "apply") || is_verb(request, "restore"))
         return set_stance(client, request, writer, err);
     int r = list_switches(client, name, writer, err);

@@ -1,4 +1,4 @@
-/* Descriptions of switches for duopolyctl render: the manual is one, and what is wrong is told with
+/* Descriptions of switches for duopolyctl switch NAME render: the manual is one, and what is wrong is told with
  * its place. */
 #include "tests/unit/folder.h"
 #include "tests/unit/test.h"
@@ -62,19 +62,19 @@ static void test_what_is_wrong_is_told(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "name: a\nrate: 1 Gbps\n",
-        "name: a\nports: []\nrate: 1 Gbps\n",
-        "name: a\nports: [e1]\n",
-        "name: a b\nports: [e1]\nrate: 1 Gbps\n",
-        "name: a\nports: [\"e1; reload\"]\nrate: 1 Gbps\n",
-        "name: a\nports: [\"e1\\nreload\"]\nrate: 1 Gbps\n",
-        "name: a\nports: [e1, e1]\nrate: 1 Gbps\n",
-        "name: a\nports: [e1]\nrate: 1 Gbps\nqueues: 9\n",
-        "name: a\nports: [e1]\nrate: 1 Gbps\nqueues: 4\nlossless: [4]\n",
-        "name: a\nports: [e1]\nrate: 1 Gbps\ndscp: [1, 2]\n",
-        "name: a\nports: [e1]\nrate: 1 Gbps\nkeep: [64]\n",
-        "name: a\nports: [e1]\nrate: 1 Gbps\nfloor: 1\n",
-        "name: a\nports: [e1]\nrate: 1 Gbps\ncolour: red\n",
+        "rate: 1 Gbps\n",
+        "ports: []\nrate: 1 Gbps\n",
+        "ports: [e1]\n",
+        "ports: [\"e1; reload\"]\nrate: 1 Gbps\n",
+        "ports: [\"e1\\nreload\"]\nrate: 1 Gbps\n",
+        "ports: [e1, e1]\nrate: 1 Gbps\n",
+        "ports: [e1]\nrate: 1 Gbps\nqueues: 9\n",
+        "ports: [e1]\nrate: 1 Gbps\nqueues: 4\nlossless: [4]\n",
+        "ports: [e1]\nrate: 1 Gbps\ndscp: [1, 2]\n",
+        "ports: [e1]\nrate: 1 Gbps\nkeep: [64]\n",
+        "ports: [e1]\nrate: 1 Gbps\nfloor: 1\n",
+        "name: a\nports: [e1]\nrate: 1 Gbps\n",
+        "ports: [e1]\nrate: 1 Gbps\ncolour: red\n",
     };
     struct err err;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -95,7 +95,7 @@ static void test_our_code_points_cannot_be_kept(void **state)
         struct port_wish wish;
         struct err err = {0};
         char text[256];
-        snprintf(text, sizeof(text), "name: a\nports: [e1]\nrate: 1 Gbps\n%s\n", bad[i]);
+        snprintf(text, sizeof(text), "ports: [e1]\nrate: 1 Gbps\n%s\n", bad[i]);
         assert_int_equal(read_text(text, &description, &err), 0);
         assert_int_equal(description_wish(description, &wish, &err), -EINVAL);
         free(description);
@@ -108,7 +108,7 @@ static const char *written(const struct request *request, int want)
     struct err err = {0};
     struct writer *writer = writer_new(&writer_form_text);
     FILE *out = fmemopen(text, sizeof(text), "w");
-    int r = run_render(NULL, request, writer, &err);
+    int r = run_render(request, writer, &err);
     if (r != want)
         fail_msg("%d: %s", r, err.text);
     if (r < 0) {
@@ -124,20 +124,26 @@ static const char *written(const struct request *request, int want)
 static void test_render_needs_what_its_format_needs(void **state)
 {
     (void)state;
-    struct request request = {.words = {"eos", "schemas/switch.yaml"}, .n_words = 2};
+    struct request request = {
+        .words = {"leaf1", "render"}, .n_words = 2, .as = "eos", .from = "schemas/switch.yaml"};
     struct err err = {0};
     assert_int_equal(render_check(&request, &err), 0);
     assert_non_null(strstr(written(&request, 0), "\ninterface Ethernet2\n   service-profile"));
     request.undo = true;
     assert_non_null(strstr(written(&request, 0), "\nno qos profile duopoly-0\n"));
-    request.words[0] = "ios";
+    request.as = "ios";
     assert_int_equal(render_check(&request, &err), -EINVAL);
     assert_non_null(strstr(err.text, "sonic-patch"));
-    request.words[0] = "sonic-patch";
+    request.as = "sonic-patch";
     assert_non_null(strstr(written(&request, -EINVAL), "sonic-cfggen"));
-    request.words[0] = "eos";
-    request.words[1] = "no-such-file.yaml";
+    request.as = "eos";
+    request.from = "no-such-file.yaml";
     written(&request, -ENOENT);
+    request.from = NULL;
+    assert_int_equal(render_check(&request, &err), -EINVAL);
+    request.from = "schemas/switch.yaml";
+    request.words[0] = "leaf1;reload";
+    assert_int_equal(render_check(&request, &err), -EINVAL);
 }
 
 /* From a file such as sonic-cfggen prints: there and back. */
@@ -148,17 +154,16 @@ static void test_a_patch_comes_from_config_db(void **state)
         "{\"DEVICE_METADATA\": {\"localhost\": {\"hwsku\": \"x\"}},"
         " \"PORT\": {\"Ethernet0\": {\"speed\": \"100000\", \"mtu\": \"9100\"}},"
         " \"PORT_QOS_MAP\": {\"Ethernet0\": {\"pfc_enable\": \"3,4\"}}}";
-    struct request request = {.words = {"sonic-patch", NULL}, .n_words = 2};
+    struct request request = {.words = {"leaf1", "render"}, .n_words = 2, .as = "sonic-patch"};
     char text[256], place[128];
     FILE *file = fopen(path_of("config_db.json"), "w");
     fputs(site, file);
     fclose(file);
     file = fopen(path_of("switch.yaml"), "w");
-    fprintf(file, "name: leaf1\nports: [Ethernet0]\nrate: 1 Gbps\nsite: %s\n",
-            path_of("config_db.json"));
+    fprintf(file, "ports: [Ethernet0]\nrate: 1 Gbps\nsite: %s\n", path_of("config_db.json"));
     fclose(file);
     snprintf(place, sizeof(place), "%s", path_of("switch.yaml"));
-    request.words[1] = place;
+    request.from = place;
     const char *patch = written(&request, 0);
     assert_non_null(strstr(patch, "\"path\": \"/PORT_QOS_MAP/Ethernet0/dscp_to_tc_map\""));
     assert_non_null(strstr(patch, "\"path\": \"/SCHEDULER\""));
