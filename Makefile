@@ -195,6 +195,7 @@ $(BUILD)/tests/test_mqprio: | $(BUILD)/tests/netlink_spy.so
 
 # Its netlink sockets go nowhere.
 $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_connect
+$(BUILD)/tests/test_fuzz_nft $(BUILD)/fuzz_nft: EXTRA = $(foreach f,sendto recvfrom,-Wl,--wrap=mnl_socket_$(f))
 # What they hear is the fuzzer's.
 $(foreach t,ovsdb openflow,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): \
     EXTRA = $(foreach f,read write wait where,-Wl,--wrap=stream_$(f))

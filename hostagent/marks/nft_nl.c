@@ -392,6 +392,21 @@ struct reading {
     uint64_t print;
 };
 
+/* libmnl takes a length above INT_MAX for one that fits. */
+static bool lengths_are_true(const char *bytes, size_t n)
+{
+    struct nlmsghdr header;
+    while (n >= sizeof(header)) {
+        memcpy(&header, bytes, sizeof(header));
+        size_t length = NLMSG_ALIGN((size_t)header.nlmsg_len);
+        if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > n)
+            return false;
+        bytes += length;
+        n -= length < n ? length : n;
+    }
+    return true;
+}
+
 static int receive(struct nft *nft, const struct nlmsghdr *request, mnl_cb_t each,
                    struct reading *reading)
 {
@@ -402,6 +417,8 @@ static int receive(struct nft *nft, const struct nlmsghdr *request, mnl_cb_t eac
         ssize_t got = mnl_socket_recvfrom(nft->sock, nft->answer, sizeof(nft->answer));
         if (got < 0 && errno == EINTR)
             continue;
+        if (got >= 0 && !lengths_are_true(nft->answer, (size_t)got))
+            return -EBADMSG;
         more = got < 0
                    ? -1
                    : mnl_cb_run(nft->answer, (size_t)got, request->nlmsg_seq, port, each, reading);
