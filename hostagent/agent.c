@@ -403,10 +403,12 @@ static int set_queues(struct agent_parts *agent, struct err *err)
     int r = stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE
                 ? switches_apply(agent->queues, err)
                 : switches_restore(agent->queues, err);
+    if (r < 0 && r != -ENOSYS)
+        return r;
     switches_say(agent->queues, agent->queues_words, sizeof(agent->queues_words));
     log_note("queues: %s", agent->queues_words);
-    if (r != -ENOSYS)
-        return r;
+    if (r >= 0)
+        return 0;
     switches_close(agent->queues); /* none are good for these ports: marks go on alone */
     agent->queues = NULL;
     return 0;

@@ -58,15 +58,15 @@ class Switch:
         rows = self.do("--json", input="".join("HGETALL %s\n" % key for key in keys)).split("\n")
         return {key: json.loads(row) for key, row in zip(keys, rows)}
 
-    def agent(self, *options, **settings):
+    def agent(self, *options, **sections):
         path = os.path.join(self.folder, "agent.yaml")
         with open(path, "w") as out:
             json.dump({"name": "leaf1", "role": "switch", "controller": "tcp://127.0.0.1:7", "state": os.path.join(self.folder, "state"),
-                       "switch": {"driver": "sonic", "at": "unix:" + self.socket}, "link": {"rate": "100 Gbps"}, "queues": settings}, out)
+                       "switch": {"driver": "sonic", "at": "unix:" + self.socket}, "link": {"rate": "100 Gbps"}, **sections}, out)
         return [os.path.join(BUILD, "duopoly-agent"), "--config", path, *options]
 
     def begin(self, **settings):
-        agent = self.start(self.agent("--replace", **settings))
+        agent = self.start(self.agent("--replace", queues=settings))
         wait_for("our queues", self.is_ours)
         return agent
 

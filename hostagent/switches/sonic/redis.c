@@ -208,8 +208,12 @@ static int read_some(struct redis *redis, struct err *err)
 {
     char bytes[65536];
     ssize_t n = read(redis->context->fd, bytes, sizeof(bytes));
-    if (n > 0)
-        return redis_feed(redis->reader, bytes, (size_t)n, &redis->unanswered, err);
+    if (n > 0) {
+        int r = redis_feed(redis->reader, bytes, (size_t)n, &redis->unanswered, err);
+        if (r < 0)
+            err_prefix(err, "%s", redis->at);
+        return r;
+    }
     if (n == 0)
         return err_set(err, ECONNRESET, "Redis at %s closed the connection", redis->at);
     return errno == EAGAIN || errno == EINTR ? 0 : err_sys(err, errno, "Redis at %s", redis->at);
@@ -225,6 +229,8 @@ int redis_next(struct redis *redis, redisReply **ret_reply, struct err *err)
 {
     redisReply *reply = NULL;
     int r = redis_reply(redis->reader, &redis->unanswered, &reply, err);
+    if (r < 0)
+        err_prefix(err, "%s", redis->at);
     if (r <= 0)
         return r;
     if (reply->type == REDIS_REPLY_ERROR) {

@@ -1,0 +1,197 @@
+"""What a switch's agent cannot work with is refused: by one sentence, an exit status that is none of success, and nothing changed."""
+
+import os
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import test_sonic
+import test_switches
+from controller import Daemon
+from nets import BUILD, Net, needs_root, wait_for
+from test_tasks import Agent
+
+pytestmark = needs_root
+needs_redis = test_sonic.pytestmark
+
+
+def refused(command, *words):
+    """The last line says it; there may be others about what is no fault."""
+    begin = time.monotonic()
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    lines = said.stderr.splitlines()
+    assert said.returncode == 1, said
+    assert all(word in lines[-1] for word in words), said.stderr
+    assert len([line for line in lines if any(word in line for word in words)]) == 1, "it is said once"
+    return time.monotonic() - begin
+
+
+# ---- SONiC -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sonic(tmp_path):
+    made = test_sonic.Switch(str(tmp_path))
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+SONIC_CASES = {
+    "no SONiC": (["DEL", "DEVICE_METADATA|localhost"], {}, ["no SONiC", "DEVICE_METADATA"]),
+    "no ports": (["DEL", *["PORT|" + port for port in test_sonic.PORTS]], {}, ["no SONiC", "PORT"]),
+    "too many lossless queues": (["HSET", "PORT_QOS_MAP|Ethernet0", "pfc_enable", "0,1,2,3,4,5,6"], {}, ["Ethernet0", "7 are lossless"]),
+    "lossless queues that are none": (["HSET", "PORT_QOS_MAP|Ethernet0", "pfc_enable", "3,x"], {}, ["Ethernet0", "pfc_enable"]),
+    "floors that leave nothing": (["PING"], {"queues": {"floor": "10 %", "unmanaged": "30 %"}}, ["nothing is left to level 0"]),
+    "a rate above the link": (["PING"], {"link": {"rate": "400 Gbps"}}, ["Ethernet0", "above the link's own"]),
+}
+
+
+@needs_redis
+@pytest.mark.parametrize("case", SONIC_CASES)
+def test_a_sonic_that_cannot_be_had_stays(sonic, case):
+    command, settings, words = SONIC_CASES[case]
+    sonic.do(*command)
+    before = sonic.snapshot()
+    refused(sonic.agent("--replace", **settings), *words)
+    assert sonic.snapshot() == before
+
+
+@needs_redis
+def test_rows_of_another_cluster_stay(sonic):
+    agent = sonic.begin()
+    agent.kill()
+    agent.wait()
+    before = sonic.snapshot()
+    refused(sonic.agent("--replace", name="leaf1-of-others", state=sonic.folder + "/other"), "another agent's")
+    assert sonic.snapshot() == before
+    sonic.restore()
+
+
+# ---- servers that are none ---------------------------------------------------------------------------------------------------------
+
+
+class Fake:
+    """Whoever connects is told `first`, then `then` every `pause_s` seconds."""
+
+    def __init__(self, path, first, then, pause_s):
+        self.words, self.pause_s, self.ended = (first, then), pause_s, threading.Event()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(8)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while not self.ended.is_set():
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._speak, args=[peer], daemon=True).start()
+
+    def _speak(self, peer):
+        first, then = self.words
+        with peer:
+            try:
+                peer.sendall(first)
+                while not self.ended.wait(self.pause_s):
+                    peer.sendall(then)
+            except OSError:
+                pass
+
+    def end(self):
+        self.ended.set()
+        self.listener.close()
+
+
+FAKES = {
+    "half": (b"", 3600, {"ovs": b'{"id":1,"result":[{"rows":[', "sonic": b"*2\r\n$3\r\nnot"}),
+    "late": (b" ", 0.2, {"ovs": b'{"id":1,"result":[{"rows":[', "sonic": b"$1000\r\n"}),
+    "without end": (b"x" * 65536, 0, {"ovs": b'{"a":"', "sonic": b"$1000000000\r\n"}),
+    "something else": (b"", 3600, {"ovs": b"HTTP/1.1 400 Bad Request\r\n\r\n", "sonic": b"HTTP/1.1 400 Bad Request\r\n\r\n"}),
+}
+
+
+@pytest.mark.parametrize("driver", ["ovs", "sonic"])
+@pytest.mark.parametrize("how", FAKES)
+def test_a_server_that_is_none_is_left(tmp_path, driver, how):
+    then, pause_s, first = FAKES[how]
+    path = str(tmp_path / "fake")
+    fake = Fake(path, first[driver], then, pause_s)
+    config = tmp_path / "agent.yaml"
+    more = f', bridge: br0, openflow: "unix:{path}"' if driver == "ovs" else ""
+    config.write_text(f"name: sw1\nrole: switch\ncontroller: tcp://127.0.0.1:7\nstate: {tmp_path}/state\nlink: {{rate: 100 Mbps}}\n"
+                      f"switch: {{driver: {driver}, at: \"unix:{path}\"{more}}}\n")
+    try:
+        took = refused([BUILD + "/duopoly-agent", "--config", str(config)], "unix:" + path)
+        assert took < 30, "nobody waits long"
+    finally:
+        fake.end()
+
+
+# ---- Linux -------------------------------------------------------------------------------------------------------------------------
+
+
+LINUX_CASES = {
+    "a driver that there is none of": ("driver: cbq", ["cbq", "auto, htb, prio, ets, mqprio"]),
+    "floors that leave nothing": ("floor: 10 %, unmanaged: 30 %", ["nothing is left to level 0"]),
+    "a NIC that is none": ("driver: mqprio", ["mqprio"]),
+}
+
+
+@pytest.mark.parametrize("case", LINUX_CASES)
+def test_ports_that_cannot_be_had_stay(case):
+    queues, words = LINUX_CASES[case]
+    net = Net(2)
+    try:
+        before = net.sw.tc("qdisc", "show")
+        agent = Agent(net, net.sw, "tcp://127.0.0.1:7", role="switch", lines=[f"queues: {{{queues}}}"])
+        assert agent.process.wait(20) == 1
+        last = open(agent.log).read().splitlines()[-1]
+        assert all(word in last for word in words), last
+        assert net.sw.tc("qdisc", "show") == before
+    finally:
+        net.remove()
+
+
+@pytest.mark.parametrize("driver", ["prio", "ets", "mqprio"])
+def test_a_qdisc_that_this_kernel_has_not_is_named(driver):
+    net = Net(2)
+    try:
+        tried = subprocess.run(["nsenter", "--net=/run/netns/" + net.sw.name, "tc", "qdisc", "add", "dev", "br0", "root", driver,
+                                *(["bands", "3"] if driver == "ets" else [])], capture_output=True, text=True)
+        if "kind is unknown" not in tried.stderr:
+            pytest.skip("this kernel has it: " + tried.stderr)
+        before = net.sw.tc("qdisc", "show")
+        agent = Agent(net, net.sw, "tcp://127.0.0.1:7", role="switch", lines=[f"queues: {{driver: {driver}}}"])
+        assert agent.process.wait(20) == 1
+        assert f"module sch_{driver}" in open(agent.log).read().splitlines()[-1]
+        assert net.sw.tc("qdisc", "show") == before
+    finally:
+        net.remove()
+
+
+# ---- two operators -----------------------------------------------------------------------------------------------------------------
+
+
+@test_switches.needs_openvswitch
+def test_two_trials_at_once_are_one():
+    daemon = Daemon()
+    switch = test_switches.Switch(daemon.address)
+    try:
+        daemon.ctl("stance", "observe", "--all")
+        switch.start_agent()
+        wait_for("the switch", lambda: test_switches.shown(daemon) and test_switches.shown(daemon)["stance"] == "observe")
+        command = [BUILD + "/duopolyctl", "--socket", daemon.socket, "switch", "sw1", "apply", "--confirm", "60s"]
+        both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        said = [one.communicate(timeout=30)[1] for one in both]
+        assert sorted(one.returncode for one in both) == [0, 1], said
+        assert "waits for a confirmation" in "".join(said) and "".join(said).count("\n") == 1
+        wait_for("our queues", switch.is_right)
+    finally:
+        switch.remove()
+        daemon.remove()
