@@ -34,7 +34,7 @@ $(DEPS_FOUND): packages.txt
 	@touch $@
 
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
-ARCHIVES       := lib engine mincost mcmf plainflow controller render cli agent task sim replay taskloop verify workload model
+ARCHIVES       := lib engine mincost mcmf plainflow controller render cli agent task sim replay taskloop verify workload dataplane model
 DIRS_lib       := lib lib/workload lib/port lib/sonic
 DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
 DIRS_mincost   := controller/engine/mincost
@@ -52,6 +52,7 @@ DIRS_replay    := testbed/replay
 DIRS_taskloop  := testbed/replay/task_loop
 DIRS_verify    := testbed/verify
 DIRS_workload  := testbed/workload
+DIRS_dataplane := dataplane
 # The literal model of the engine and its scripts; only unit tests link it.
 DIRS_model     := tests/model
 # A program's entry (main.c, *_main.c) and kernel code (*.bpf.c) stay out of the archives.
@@ -142,6 +143,8 @@ $(OTHER)/%.o: %.c Makefile $(OTHER)/hostagent/marks/mark_abi.h | $(GENERATED) $(
 # ---- objects and archives ----------------------------------------------------------------------------------------------------
 # Vectors wider than the processor's are passed between inlined functions only.
 $(patsubst %,$(BUILD)/obj/testbed/sim/network/%.o,dense dense_fill dense_avx2): CFLAGS += -Wno-psabi
+# CRC32C is an instruction there.
+$(BUILD)/obj/dataplane/flows.o: CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-msse4.2)
 # Its flags stand here.
 $(BUILD)/obj/%.o: %.c Makefile | $(DEPS_FOUND) $(GENERATED)
 	@mkdir -p $(dir $@)
@@ -158,7 +161,7 @@ $(foreach a,$(ARCHIVES),$(eval $(call archive_rule,$(a))))
 # ---- tests -------------------------------------------------------------------------------------------------------------------
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_ARCHIVES := $(foreach a,model controller cli render agent task sim replay verify workload engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
+TEST_ARCHIVES := $(foreach a,model controller cli render agent task sim replay verify workload dataplane engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
 TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lsmartcols -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl -lpcap -lxxhash -lsqlite3 -lsystemd -lssl -lcrypto -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.

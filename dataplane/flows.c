@@ -1,0 +1,255 @@
+#include "dataplane/flows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define WAYS       8
+#define PAGE_LARGE ((size_t)2 << 20)
+#define NOWHERE    UINT32_MAX
+#define CRC32C     0x82f63b78u /* reflected: Castagnoli, IEEE Trans. Commun. 41(6), 1993 */
+
+struct bucket {
+    uint32_t tags[WAYS]; /* 0: free */
+    uint32_t places[WAYS];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct bucket) == 64 && sizeof(struct flow) == 64, "a cache line each");
+_Static_assert(sizeof(struct flow_key) == 36, "no padding: keys are compared as bytes");
+
+struct flows {
+    struct bucket *buckets;
+    struct flow *flows;
+    uint32_t *free; /* places, a stack */
+    uint32_t buckets_mask, most, free_n, next_look;
+    struct flows_counters counters;
+};
+
+static uint64_t crc(uint64_t sum, uint64_t bytes)
+{
+#ifdef __SSE4_2__
+    return __builtin_ia32_crc32di(sum, bytes);
+#else
+    for (int bit = 0; bit < 64; bit++, bytes >>= 1)
+        sum = (sum >> 1) ^ ((sum ^ bytes) & 1 ? CRC32C : 0);
+    return sum;
+#endif
+}
+
+/* Two sums over half of the key each, so that they run beside each other. CRC is linear: the
+ * multiplication keeps neighbouring ports and addresses from lining up. */
+uint64_t flows_hash(const struct flow_key *key)
+{
+    uint64_t half[4];
+    uint32_t ports;
+    memcpy(half, key, sizeof(half));
+    memcpy(&ports, &key->local_port, sizeof(ports));
+    const uint64_t local = crc(crc(ports, half[0]), half[1]),
+                   peer = crc(crc(~ports, half[2]), half[3]);
+    return (local << 32 | (uint32_t)peer) * 0x9e3779b97f4a7c15u;
+}
+
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) | 1;
+}
+
+static uint32_t first_of(const struct flows *flows, uint64_t hash)
+{
+    return (uint32_t)((hash >> 20) ^ (hash >> 44)) & flows->buckets_mask;
+}
+
+/* From either bucket to the other: the tag says where, so that no key is read for it. */
+static uint32_t other_of(const struct flows *flows, uint32_t bucket, uint32_t tag)
+{
+    return (bucket ^ (tag * 0x5bd1e995u >> 7 | 1)) & flows->buckets_mask;
+}
+
+static void *memory_take(size_t bytes)
+{
+    const size_t unit = bytes < PAGE_LARGE ? sizeof(struct bucket) : PAGE_LARGE;
+    const size_t rounded = (bytes + unit - 1) / unit * unit;
+    void *memory = aligned_alloc(unit, rounded);
+    if (!memory)
+        return NULL;
+    madvise(memory, rounded, MADV_HUGEPAGE); /* a wish */
+    memset(memory, 0, rounded);              /* and there before the first packet */
+    return memory;
+}
+
+int flows_create(uint32_t most, struct flows **ret_flows, struct err *err)
+{
+    uint32_t buckets = 1;
+    while (buckets < most / (WAYS / 2))
+        buckets *= 2;
+    struct flows *flows = calloc(1, sizeof(*flows));
+    if (!flows)
+        goto fail;
+    flows->buckets_mask = buckets - 1;
+    flows->most = flows->free_n = most;
+    flows->buckets = memory_take(buckets * sizeof(struct bucket));
+    flows->flows = memory_take(most * sizeof(struct flow));
+    flows->free = calloc(most, sizeof(uint32_t));
+    if (!flows->buckets || !flows->flows || !flows->free)
+        goto fail;
+    for (uint32_t i = 0; i < most; i++)
+        flows->free[i] = most - 1 - i;
+    *ret_flows = flows;
+    return 0;
+fail:
+    flows_destroy(flows);
+    return err_set(err, ENOMEM, "no memory for a table of %u flows", most);
+}
+
+void flows_destroy(struct flows *flows)
+{
+    if (!flows)
+        return;
+    free(flows->buckets);
+    free(flows->flows);
+    free(flows->free);
+    free(flows);
+}
+
+void flows_prefetch(const struct flows *flows, uint64_t hash)
+{
+    __builtin_prefetch(&flows->buckets[first_of(flows, hash)]);
+}
+
+static struct flow *find_in(struct flows *flows, const struct bucket *bucket, uint32_t tag,
+                            const struct flow_key *key)
+{
+    for (int way = 0; way < WAYS; way++) {
+        if (bucket->tags[way] != tag)
+            continue;
+        struct flow *flow = &flows->flows[bucket->places[way]];
+        if (memcmp(&flow->key, key, sizeof(*key)) == 0)
+            return flow;
+    }
+    return NULL;
+}
+
+struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t hash)
+{
+    const uint32_t tag = tag_of(hash), first = first_of(flows, hash);
+    struct flow *flow = find_in(flows, &flows->buckets[first], tag, key);
+    return flow ? flow : find_in(flows, &flows->buckets[other_of(flows, first, tag)], tag, key);
+}
+
+static int free_ways(const struct bucket *bucket)
+{
+    int n = 0;
+    for (int way = 0; way < WAYS; way++)
+        n += bucket->tags[way] == 0;
+    return n;
+}
+
+static uint32_t *way_find(struct bucket *bucket, uint32_t tag, uint32_t place)
+{
+    for (int way = 0; way < WAYS; way++)
+        if (bucket->tags[way] == tag && (tag == 0 || bucket->places[way] == place))
+            return &bucket->tags[way];
+    return NULL;
+}
+
+void flows_remove(struct flows *flows, struct flow *flow)
+{
+    const uint32_t place = (uint32_t)(flow - flows->flows);
+    const uint64_t hash = flows_hash(&flow->key);
+    const uint32_t tag = tag_of(hash), first = first_of(flows, hash);
+    uint32_t *way = way_find(&flows->buckets[first], tag, place);
+    if (!way)
+        way = way_find(&flows->buckets[other_of(flows, first, tag)], tag, place);
+    *way = 0;
+    flow->seen_ns = 0;
+    memset(&flow->key, 0, sizeof(flow->key));
+    flows->free[flows->free_n++] = place;
+    flows->counters.ended++;
+}
+
+static struct flow *oldest_in(struct flows *flows, const struct bucket *bucket, struct flow *oldest)
+{
+    for (int way = 0; way < WAYS; way++) {
+        struct flow *flow = bucket->tags[way] ? &flows->flows[bucket->places[way]] : NULL;
+        if (flow && (!oldest || flow->seen_ns < oldest->seen_ns))
+            oldest = flow;
+    }
+    return oldest;
+}
+
+static void evict(struct flows *flows, struct flow *flow, uint64_t now_ns)
+{
+    flows->counters.evictions += flow_is_recent(flow, now_ns);
+    flows_remove(flows, flow);
+}
+
+/* When every place is taken, but none by those that share the buckets: the next in turn that is. */
+static void evict_any(struct flows *flows, uint64_t now_ns)
+{
+    flows->next_look = (flows->next_look + 1) % flows->most;
+    evict(flows, &flows->flows[flows->next_look], now_ns);
+}
+
+static struct bucket *make_room(struct flows *flows, uint64_t hash, uint64_t now_ns)
+{
+    const uint32_t tag = tag_of(hash), first = first_of(flows, hash);
+    struct bucket *one = &flows->buckets[first],
+                  *two = &flows->buckets[other_of(flows, first, tag)];
+    int ways = free_ways(one), ways_two = free_ways(two);
+    if (flows->free_n == 0 || ways + ways_two == 0) {
+        struct flow *oldest = oldest_in(flows, two, oldest_in(flows, one, NULL));
+        if (oldest)
+            evict(flows, oldest, now_ns);
+        else
+            evict_any(flows, now_ns);
+        ways = free_ways(one);
+        ways_two = free_ways(two);
+    }
+    return ways >= ways_two ? one : two;
+}
+
+struct flow *flows_make(struct flows *flows, const struct flow_key *key, uint64_t hash,
+                        uint64_t now_ns)
+{
+    const struct flow fresh = {
+        .key = *key,
+        .seen_ns = now_ns,
+        .levels = {FLOW_UNMARKED, FLOW_UNMARKED},
+        .followed = FLOW_UNMARKED,
+    };
+    struct flow *flow = flows_find(flows, key, hash);
+    if (flow) {
+        *flow = fresh;
+        return flow;
+    }
+    struct bucket *bucket = make_room(flows, hash, now_ns);
+    uint32_t *way = way_find(bucket, 0, 0);
+    const uint32_t place = flows->free[--flows->free_n];
+    *way = tag_of(hash);
+    bucket->places[way - bucket->tags] = place;
+    flow = &flows->flows[place];
+    *flow = fresh;
+    flows->counters.made++;
+    return flow;
+}
+
+void flows_expire(struct flows *flows, uint64_t now_ns, uint32_t most)
+{
+    for (uint32_t i = 0; i < most; i++) {
+        flows->next_look = (flows->next_look + 1) % flows->most;
+        struct flow *flow = &flows->flows[flows->next_look];
+        if (flow->seen_ns && !flow_is_recent(flow, now_ns))
+            flows_remove(flows, flow);
+    }
+}
+
+uint32_t flows_alive(const struct flows *flows)
+{
+    return flows->most - flows->free_n;
+}
+
+const struct flows_counters *flows_counters(const struct flows *flows)
+{
+    return &flows->counters;
+}
