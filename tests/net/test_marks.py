@@ -19,7 +19,7 @@ def dscp(level):
     return 4 * level + 3
 
 
-# User-Mode Linux refuses the rules (ENOBUFS).
+# User-Mode Linux has no tables for both families (NF_TABLES_INET).
 DRIVERS = ["ebpf", pytest.param("nftables", marks=pytest.mark.guest("host", "qemu"))]
 # What only eBPF has; hostagent/marks/mark_nft.c says what takes its place.
 only_ebpf = pytest.mark.parametrize("net", ["ebpf"], indirect=True)

@@ -244,10 +244,12 @@ class Pump:
                 except OSError:
                     pass
 
-    def rate_bps(self, stream, seconds):
-        start, at = self.got[stream], time.monotonic()
+    def rate_bps(self, streams, seconds):
+        """Of one stream, or of several together."""
+        streams = [streams] if isinstance(streams, int) else streams
+        start, at = sum(self.got[s] for s in streams), time.monotonic()
         threading.Event().wait(seconds)
-        return (self.got[stream] - start) * 8 / (time.monotonic() - at)
+        return (sum(self.got[s] for s in streams) - start) * 8 / (time.monotonic() - at)
 
     def stop(self):
         self.stopping = True
@@ -258,10 +260,10 @@ class Pump:
 
 class Bottleneck:
     """Tasks on h3 fetch from h1 and h2 through the switch, so that the port to h3 is where levels meet. leaf_packets: of
-    the switch's queues; with `nudge` h3 wakes the senders of what it promotes."""
+    the switch's queues; with `nudge` h3 wakes the senders of what it promotes; `control`: congestion control of all."""
 
-    def __init__(self, net, leaf_packets=100, nudge=False):
-        self.net, self.listener = net, {}
+    def __init__(self, net, leaf_packets=100, nudge=False, control=b"cubic"):
+        self.net, self.control, self.listener = net, control, {}
         self.root = net.cgroup("root")
         self.agents = [net.agent(h, cgroup=self.root if h == net.hosts[2] else net.cgroup("r" + h.name), nudge=nudge)
                        for h in net.hosts]
@@ -279,7 +281,7 @@ class Bottleneck:
 
     def open(self, task, source):
         opened, accepted, self.listener[source] = connection(self.net, self.net.hosts[2], source, task,
-                                                             listener=self.listener.get(source))
+                                                             listener=self.listener.get(source), control=self.control)
         return accepted, opened
 
     def fetch(self, task, source):
