@@ -101,6 +101,27 @@ void changes_refuse(struct changes *changes, const struct err *why)
         changes->refusals[changes->refusals_n++] = *why;
 }
 
+void changes_refuse_all(struct changes *changes, const struct changes *more)
+{
+    for (uint32_t i = 0; i < more->refusals_n; i++)
+        changes_refuse(changes, &more->refusals[i]);
+}
+
+int changes_join(struct changes *changes, struct changes *more, struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < more->n; i++) {
+        r = make_room(changes, err);
+        if (r < 0)
+            break;
+        changes->items[changes->n++] = more->items[i];
+        more->items[i] = (struct change){0};
+    }
+    changes_refuse_all(changes, more);
+    changes_free(more);
+    return r;
+}
+
 void changes_free(struct changes *changes)
 {
     for (uint32_t i = 0; i < changes->n; i++) {

@@ -41,4 +41,11 @@ void changes_refuse(struct changes *changes, const struct err *why);
  * something: "change queues". */
 void changes_need(struct changes *changes, int capability, const char *name, const char *to);
 
+/* Why nothing would be done, as `more` has it; its changes are left out. */
+void changes_refuse_all(struct changes *changes, const struct changes *more);
+
+/* Moves the changes and refusals of `more`, which is empty afterwards, also after an error. −E2BIG,
+ * −ENOMEM. */
+int changes_join(struct changes *changes, struct changes *more, struct err *err);
+
 void changes_free(struct changes *changes); /* takes {0}; `changes` itself is the caller's */

@@ -166,25 +166,46 @@ int marks_remove(const struct mark_config *config, struct err *err)
                                         : remove_others(config, NULL, err);
 }
 
+/* What `driver` would do, if it could do all of it; else why not. */
+static int plan_driver(const struct mark_driver *driver, const struct mark_config *config,
+                       struct changes *changes, struct changes *refused, struct err *err)
+{
+    struct changes mine = {0};
+    struct err why = {0};
+    int r = driver->plan(config, &mine, &why);
+    if (r >= 0 && !mine.refusals_n)
+        return changes_join(changes, &mine, err);
+    changes_refuse_all(refused, &mine);
+    if (r >= 0)
+        why = mine.refusals[0];
+    if (err->text[0])
+        err_prefix(err, "not %s either (%.160s)", driver->name, why.text);
+    else
+        *err = why;
+    changes_free(&mine);
+    return r < 0 ? r : -EPERM;
+}
+
+/* As open_best takes one: what those before it could not do is no part of it. */
+static int plan_best(const struct mark_config *config, struct changes *changes, struct err *err)
+{
+    struct changes refused = {0};
+    int r = -ENODEV;
+    for (size_t i = 0; mark_all[i] && r < 0 && r != -ENOMEM && r != -E2BIG; i++)
+        if (mark_all[i]->automatic)
+            r = plan_driver(mark_all[i], config, changes, &refused, err);
+    if (r < 0)
+        changes_refuse_all(changes, &refused);
+    changes_free(&refused);
+    return r;
+}
+
 int marks_plan(const struct mark_config *config, struct changes *changes, struct err *err)
 {
-    const struct mark_driver *driver;
-    if (strcmp(config->driver, AUTO) != 0) {
-        driver = driver_of(config, err);
-        return driver ? driver->plan(config, changes, err) : -EINVAL;
-    }
-    int r = -ENODEV;
-    for (size_t i = 0; mark_all[i] && r < 0; i++) {
-        struct err why = {0};
-        if (!mark_all[i]->automatic)
-            continue;
-        r = mark_all[i]->plan(config, changes, &why);
-        if (r < 0 && err->text[0])
-            err_prefix(err, "not %s either (%.160s)", mark_all[i]->name, why.text);
-        else if (r < 0)
-            *err = why;
-    }
-    return r;
+    if (strcmp(config->driver, AUTO) == 0)
+        return plan_best(config, changes, err);
+    const struct mark_driver *driver = driver_of(config, err);
+    return driver ? driver->plan(config, changes, err) : -EINVAL;
 }
 
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)

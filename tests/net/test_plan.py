@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from nets import BUILD, Net, needs_root
+from test_marks import WITHOUT_BPF
 from test_restore import differences, runs, snapshot
 from test_tasks import Agent
 
@@ -130,6 +131,13 @@ def test_refusals_are_told_with_all_the_rest(site):
     for words in ("no right to change queues", "no right to mount a bpf file system", "loading the marking programs",
                   f"making something in {site.net.dir}: Permission denied"):
         assert any(words in reason for reason in reasons), reasons
+
+
+def test_where_ebpf_may_not_the_plan_is_that_of_nftables_alone(site):
+    site.begin()
+    plan = site.plan(expect=CHANGES, before=WITHOUT_BPF)
+    assert not plan["refusals"]
+    assert wheres(plan, "add", "table") and not wheres(plan, "add", "mount", "map", "program", "filter", "hook")
 
 
 def test_a_lower_stance_takes_away_what_is_left(site):
