@@ -1,13 +1,17 @@
 /* What bringing whole switches about costs on this machine, beside its bars, with misses marked.
  *
  *   ovs  real ovsdb-server and ovs-vswitchd, no data path below: 64 ports of ten queues and the
- *        flows; then ovs-vswitchd killed and begun again, 100 times: from the start of its process
- *        to flows that are right; then who applies and restores killed at random, 200 times, beside
- *        rows that are somebody's: what is not ours before and after
+ *        flows; then ovs-vswitchd, ovsdb-server, and both killed and begun again, 100 times each:
+ *        from the start of ovs-vswitchd, or from when it found its database again (it serves no
+ *        OpenFlow without), to rows and flows that are right; then who applies
+ *        and restores killed at random, 200 times, each beside other rows and flows of somebody's:
+ *        all of it before and after, as Open vSwitch's own programs show it
  *
  * usage: bench-switches-ovs [KILLS]    exit status 1 if a bar is missed */
 #include "hostagent/switches/switches.h"
 #include "lib/now.h"
+#include "tests/unit/kill_schedule.h"
+#include "tests/unit/ovs_others.h"
 #include "tests/unit/ovs_world.h"
 
 #include <poll.h>
@@ -67,72 +71,100 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void kill_and_begin(struct ovs_world *world, struct switch_state *sw, int kills)
+struct victims {
+    const char *name;
+    bool rows, flows; /* ovsdb-server, ovs-vswitchd */
+};
+
+/* ovs-vswitchd seeks a database that it had for so long after 1 s, another one after up to 8. */
+static void calm_down(const struct ovs_world *world)
 {
-    double *took = calloc((size_t)kills, sizeof(*took));
-    for (int i = 0; took && i < kills; i++) {
-        struct switch_plan *plan = NULL;
-        struct err err = {0};
-        ovs_world_kill(&world->vswitchd);
-        uint64_t begin = now_ns(CLOCK_MONOTONIC);
-        ovs_world_start_vswitchd(world);
-        put_right(sw);
-        took[i] = seconds_since(begin);
-        or_die(switch_ovs.plan(sw, true, &plan, &err), &err);
-        missed |= plan->steps_n != 0;
-        switch_ovs.free_plan(plan);
+    usleep(1100000);
+    ovs_world_run("ovs-vsctl --db=unix:%s/db.sock --no-wait set open_vswitch . external_ids:a=$$",
+                  world->folder);
+}
+
+static FILE *words_of_vswitchd(const struct ovs_world *world)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/vswitchd.log", world->folder);
+    FILE *words = fopen(path, "r");
+    if (words)
+        fseek(words, 0, SEEK_END);
+    return words;
+}
+
+static void await_reconnection(FILE *words)
+{
+    char line[1024];
+    for (;;) {
+        if (!fgets(line, sizeof(line), words)) {
+            clearerr(words);
+            usleep(1000);
+        } else if (strstr(line, "db.sock: connected")) {
+            return;
+        }
     }
+}
+
+static double kill_once(struct ovs_world *world, struct switch_state *sw,
+                        const struct victims *victims)
+{
+    struct switch_plan *plan = NULL;
+    struct err err = {0};
+    FILE *words = victims->flows ? NULL : words_of_vswitchd(world);
+    if (words)
+        calm_down(world);
+    if (victims->flows)
+        ovs_world_kill(&world->vswitchd);
+    if (victims->rows)
+        ovs_world_kill(&world->database);
+    if (victims->rows) {
+        ovs_world_start_database(world);
+        ovs_world_answers(world, "db.sock");
+    }
+    uint64_t begin = now_ns(CLOCK_MONOTONIC);
+    if (victims->flows)
+        ovs_world_start_vswitchd(world);
+    if (words) {
+        await_reconnection(words);
+        begin = now_ns(CLOCK_MONOTONIC);
+        fclose(words);
+    }
+    put_right(sw);
+    double took = seconds_since(begin);
+    or_die(switch_ovs.plan(sw, true, &plan, &err), &err);
+    missed |= plan->steps_n != 0;
+    switch_ovs.free_plan(plan);
+    return took;
+}
+
+static void kill_and_begin(struct ovs_world *world, struct switch_state *sw, int kills,
+                           const struct victims *victims)
+{
+    char what[96];
+    double *took = calloc((size_t)kills, sizeof(*took));
+    for (int i = 0; took && i < kills; i++)
+        took[i] = kill_once(world, sw, victims);
     qsort(took, (size_t)kills, sizeof(*took), by_size);
-    row("ovs-vswitchd killed and begun again: median until right", took[kills / 2], 0, "s");
-    row("ovs-vswitchd killed and begun again: worst until right", took[kills - 1], 1.0, "s");
+    snprintf(what, sizeof(what), "%s killed and begun again: median until right", victims->name);
+    row(what, took[kills / 2], 0, "s");
+    snprintf(what, sizeof(what), "%s killed and begun again: worst until right", victims->name);
+    row(what, took[kills - 1], 1.0, "s");
     free(took);
 }
 
-static char *record(struct switch_state *sw)
-{
-    char *text = NULL;
-    struct err err = {0};
-    or_die(switch_ovs.record(sw, &text, &err), &err);
-    return text;
-}
-
-static void apply_and_restore(const struct switch_config *config)
-{
-    struct switch_state *sw = NULL;
-    struct err err = {0};
-    or_die(switch_ovs.open(config, &sw, &err), &err);
-    for (;;) {
-        struct switch_plan *plan = NULL;
-        or_die(switch_ovs.plan(sw, false, &plan, &err), &err);
-        or_die(switch_ovs.apply(sw, plan, &err), &err);
-        switch_ovs.free_plan(plan);
-        or_die(switch_ovs.restore(sw, &err), &err);
-    }
-}
-
-static void kill_at_random(struct switch_config *config, struct switch_state *sw)
+static void kill_at_random(const struct ovs_world *world, struct switch_config *config)
 {
     int differ = 0;
-    ovs_world_run("ovs-vsctl --db=%s -- --id=@q create qos type=linux-htb queues:1=@r -- --id=@r "
-                  "create queue other_config:min-rate=7000 -- set port p1 qos=@q -- set port p5 "
-                  "qos=@q >/dev/null",
-                  config->settings->at);
+    uint64_t stream = test_seed();
     config->replace = true;
-    char *before = record(sw);
-    srandom(1);
     for (int i = 0; i < SCHEDULES; i++) {
-        struct err err = {0};
-        pid_t child = fork();
-        if (child == 0)
-            apply_and_restore(config);
-        usleep((useconds_t)(random() % 150000));
-        ovs_world_kill(&child);
-        or_die(switch_ovs.restore(sw, &err), &err);
-        char *after = record(sw);
-        differ += strcmp(before, after) != 0;
-        free(after);
+        bool shown = others_plant(world, PORTS, &stream) && others_shown(world, "before");
+        schedule_kill(&switch_ovs, config, &stream, 150000);
+        shown = shown && others_shown(world, "after");
+        differ += !shown || !others_are_the_same(world, "before", "after");
     }
-    free(before);
     row("200 random kills: so often what is not ours differs", differ, 0, "");
     missed |= differ != 0;
 }
@@ -146,6 +178,8 @@ static void bench_ovs(const char *folder, int kills)
                                    .state_dir = folder,
                                    .wish = port_wish_preset,
                                    .control_port = 7600};
+    const struct victims victims[] = {
+        {"ovs-vswitchd", false, true}, {"ovsdb-server", true, false}, {"both", true, true}};
     struct switch_state *sw = NULL;
     struct switch_plan *plan = NULL;
     struct err err = {0};
@@ -167,11 +201,12 @@ static void bench_ovs(const char *folder, int kills)
     row("looked at again, nothing to do", seconds_since(begin), 0, "s");
     missed |= plan->steps_n != 0;
     switch_ovs.free_plan(plan);
-    kill_and_begin(&world, sw, kills);
+    for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++)
+        kill_and_begin(&world, sw, kills, &victims[i]);
     begin = now_ns(CLOCK_MONOTONIC);
     or_die(switch_ovs.restore(sw, &err), &err);
     row("taken back", seconds_since(begin), 0, "s");
-    kill_at_random(&config, sw);
+    kill_at_random(&world, &config);
     switch_ovs.close(sw);
     ovs_world_end(&world);
 }

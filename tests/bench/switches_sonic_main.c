@@ -5,9 +5,11 @@
  *   back again, with the 0.2 s before rows are written twice    ≤ 0.5 s, slowest of 20
  *   right after FLUSHDB and a reload, from its last row on    ≤ 1 s, slowest of 20
  *   right after the server was killed and is back             ≤ 1 s, slowest of 20
- *   kill -9 at 200 random moments, then restore               all byte for byte
+ *   kill -9 at 200 random moments, then restore, each beside
+ *   other rows of the site                                    all byte for byte
  *
  * Each is printed with its bar, and MISS when it is not met; exit 0 also then. */
+#include "tests/unit/kill_schedule.h"
 #include "tests/unit/redis_server.h"
 #include "tests/unit/sonic_site.h"
 
@@ -155,37 +157,25 @@ static void measure_returns(void)
     switch_sonic.close(sw);
 }
 
-static void apply_and_restore(void)
-{
-    struct switch_state *sw = open_switch();
-    for (;;) {
-        bring_about(sw, false);
-        restore(sw);
-    }
-}
-
 static void measure_kills(void)
 {
-    json_t *before = redis_snapshot(&server);
     uint64_t stream = test_seed();
     int right = 0;
     for (int i = 0; i < KILLS; i++) {
-        pid_t child = fork();
-        if (child == 0)
-            apply_and_restore();
-        usleep((useconds_t)(test_random(&stream) % 60000));
-        kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
-        struct switch_state *sw = open_switch();
-        restore(sw);
-        switch_sonic.close(sw);
+        json_t *others = site_full(PORTS);
+        site_scatter(others, PORTS, &stream);
+        redis_do(&server, "FLUSHDB");
+        redis_load(&server, others);
+        json_t *before = redis_snapshot(&server);
+        schedule_kill(&switch_sonic, &config, &stream, 60000);
         json_t *after = redis_snapshot(&server);
         right += json_equal(before, after);
+        json_decref(others);
+        json_decref(before);
         json_decref(after);
     }
     printf("%-56s %8d of %d byte for byte%s\n", "kill -9 at random moments, then restore", right,
            KILLS, right < KILLS ? "  MISS" : "");
-    json_decref(before);
 }
 
 int main(void)

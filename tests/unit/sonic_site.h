@@ -4,6 +4,7 @@
 #pragma once
 
 #include "lib/sonic/sonic_rows.h"
+#include "tests/unit/test.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -130,6 +131,23 @@ static inline json_t *site_full(uint32_t ports)
         }
     }
     return db;
+}
+
+/* More of what sites have, drawn at random: rows for single queues and ranges, fields of others. */
+static inline void site_scatter(json_t *db, uint32_t ports, uint64_t *stream)
+{
+    static const char *const fields[] = {"tc_to_dscp_map", "scheduler", "dscp_to_fc_map"};
+    char name[SONIC_NAME], text[16], range[24];
+    for (uint32_t n = (uint32_t)(test_random(stream) % 40); n > 0; n--) {
+        uint32_t low = (uint32_t)(test_random(stream) % SONIC_QUEUES);
+        uint32_t high = low + (uint32_t)(test_random(stream) % (SONIC_QUEUES - low));
+        site_name((uint32_t)(test_random(stream) % ports), name);
+        snprintf(range, sizeof(range), low == high ? "%u" : "%u-%u", low, high);
+        site_queue(db, name, range, test_random(stream) & 1 ? "scheduler.0" : "scheduler.1",
+                   test_random(stream) & 1 ? "AZURE_LOSSLESS" : NULL);
+        snprintf(text, sizeof(text), "u%u", low);
+        site_set(db, "PORT_QOS_MAP", name, fields[high % 3], text);
+    }
 }
 
 /* ---- what orchagent makes of it --------------------------------------------------------------- */

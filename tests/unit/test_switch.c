@@ -1,6 +1,7 @@
 /* Holds every switch driver to the contract of hostagent/switches/switch.h, each on a real switch of
  * this test's own; a driver whose switch cannot stand here is skipped, by name. */
 #include "tests/unit/folder.h"
+#include "tests/unit/kill_schedule.h"
 #include "tests/unit/ovs_world.h"
 #include "tests/unit/redis_server.h"
 #include "tests/unit/sonic_site.h"
@@ -10,7 +11,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -291,26 +291,13 @@ static void respect_others(struct bench *bench)
     bench->uproot();
 }
 
-/* A child applies and restores until it is killed; what it left is taken back. */
 static void survive_kills(struct bench *bench)
 {
     struct switch_state *sw = open_switch(bench);
     char *before = record(bench, sw);
     uint64_t stream = test_seed();
     for (int i = 0; i < 20; i++) {
-        pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            struct switch_state *own = open_switch(bench);
-            for (;;) {
-                apply(bench, own);
-                restore(bench, own);
-            }
-        }
-        usleep((useconds_t)(test_random(&stream) % 20000));
-        kill(child, SIGKILL);
-        assert_int_equal(waitpid(child, NULL, 0), child);
-        restore(bench, sw);
+        schedule_kill(switch_find(bench->driver), &bench->config, &stream, 20000);
         check_record(bench, sw, before);
     }
     free(before);
