@@ -19,7 +19,7 @@
 struct link {
     int ifindex, master;
     char name[PORT_NAME];
-    bool bond, loopback;
+    bool bond, bridge, loopback;
 };
 
 struct links_told {
@@ -28,14 +28,15 @@ struct links_told {
     int error;
 };
 
-static bool is_bond(struct nlattr *info)
+static void take_kind(struct nlattr *info, struct link *link)
 {
     struct nlattr *attrs[IFLA_INFO_MAX + 1];
     if (!info || nla_parse_nested(attrs, IFLA_INFO_MAX, info, NULL) < 0 || !attrs[IFLA_INFO_KIND])
-        return false;
+        return;
     char kind[16];
     nla_strlcpy(kind, attrs[IFLA_INFO_KIND], sizeof(kind));
-    return strcmp(kind, "bond") == 0 || strcmp(kind, "team") == 0;
+    link->bond = strcmp(kind, "bond") == 0 || strcmp(kind, "team") == 0;
+    link->bridge = strcmp(kind, "bridge") == 0;
 }
 
 static int make_room(struct links_told *told)
@@ -67,8 +68,8 @@ static int keep_link(struct nl_msg *msg, void *arg)
         return NL_STOP;
     struct link *link = &told->links[told->n++];
     *link = (struct link){.ifindex = info->ifi_index,
-                          .bond = is_bond(attrs[IFLA_LINKINFO]),
                           .loopback = (info->ifi_flags & IFF_LOOPBACK) != 0};
+    take_kind(attrs[IFLA_LINKINFO], link);
     if (attrs[IFLA_MASTER] && nla_len(attrs[IFLA_MASTER]) >= 4)
         link->master = (int)nla_get_u32(attrs[IFLA_MASTER]);
     nla_strlcpy(link->name, attrs[IFLA_IFNAME], sizeof(link->name));
@@ -143,6 +144,19 @@ static int find_bridge(const struct ports_wanted *wanted, const struct links_tol
                : 0;
 }
 
+/* Open vSwitch's bridges are none of the kernel's: their ports are not told as theirs. */
+static int check_bridge(const struct links_told *told, int bridge, struct err *err)
+{
+    const struct link *link = link_of(told, bridge);
+    for (uint32_t i = 0; i < told->n; i++)
+        if (!link || link->bridge || told->links[i].master == bridge)
+            return 0;
+    return err_set(err, EINVAL,
+                   "%s is no bridge of the kernel's, and has no ports there: name them as "
+                   "link.ports, or all of Open vSwitch's by link.bridge ovs-system",
+                   link->name);
+}
+
 static bool has_one(const struct links_told *told, const char *pattern)
 {
     for (uint32_t i = 0; i < told->n; i++)
@@ -166,6 +180,8 @@ static int choose(const struct ports_wanted *wanted, struct links_told *told, bo
                   struct ports_found *found, struct err *err)
 {
     int bridge = find_bridge(wanted, told, err), r = bridge;
+    if (r >= 0 && all)
+        r = check_bridge(told, bridge, err);
     if (r >= 0 && all)
         r = check_all(wanted, told, err);
     if (r < 0)

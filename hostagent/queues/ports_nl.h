@@ -14,7 +14,8 @@ struct ports_wanted {
     uint32_t patterns_n;
 };
 
-/* −ENODEV: there is no such bridge; with `all` also: a name or pattern has no port. −E2BIG: more than
+/* −ENODEV: there is no such bridge; with `all` also: a name or pattern has no port. −EINVAL, with `all`:
+ * what is named as a bridge is none. −E2BIG: more than
  * QUEUES_PORTS. −EAGAIN: interfaces change too quickly. `ret_found` is then as it was. */
 int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *ret_found,
                struct err *err);

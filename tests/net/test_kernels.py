@@ -95,9 +95,9 @@ def test_dctcp_hears_each_mark_and_loses_nothing(net, pump, driver):
 
 
 class OpenVSwitch:
-    """In the place of the bridge in `sw`: real servers with a folder of their own, and the kernel's data path."""
+    """In the place of the bridge in `sw`: real servers with a folder of their own, and the data path of the kernel (system) or none (netdev)."""
 
-    def __init__(self, net):
+    def __init__(self, net, datapath):
         self.folder, self.database = net.dir, f"unix:{net.dir}/db.sock"
         self.env = dict(os.environ, OVS_RUNDIR=net.dir, OVS_LOGDIR=net.dir)
         self.began = []
@@ -107,7 +107,7 @@ class OpenVSwitch:
         wait_for("the database", lambda: os.path.exists(net.dir + "/db.sock"), 30)
         self.vsctl("--no-wait", "init")
         self.start(net.sw, "ovs-vswitchd", self.database, "--unixctl=vswitchd.ctl")
-        self.vsctl("add-br", "br0", *(word for port in ("p1", "p2", "p3") for word in ("--", "add-port", "br0", port)))
+        self.vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=" + datapath, *(word for port in ("p1", "p2", "p3") for word in ("--", "add-port", "br0", port)))
 
     def start(self, ns, *argv):
         with open(f"{self.folder}/{argv[0]}.log", "w") as log:
@@ -116,6 +116,9 @@ class OpenVSwitch:
     def vsctl(self, *words):
         return run("ovs-vsctl", "--db=" + self.database, *words)
 
+    def flows(self):
+        return run("ovs-ofctl", "--no-stats", "dump-flows", f"unix:{self.folder}/br0.mgmt")
+
     def end(self):
         for process in reversed(self.began):
             process.kill()
@@ -123,37 +126,46 @@ class OpenVSwitch:
 
 
 @pytest.fixture
-def ovs(net):
+def ovs(net, request):
     if not shutil.which("ovs-vswitchd"):
         pytest.skip("no Debian package openvswitch-switch")
-    run("modprobe", "openvswitch")
-    made = OpenVSwitch(net)
+    if request.param == "system":
+        run("modprobe", "openvswitch")
+    for host in net.hosts:
+        host.enter("ethtool", "-K", "up0", "tx", "off")  # a data path outside the kernel takes checksums as they are
+    made = OpenVSwitch(net, request.param)
     try:
         yield made
     finally:
         made.end()
 
 
-@pytest.mark.guest("uml")
-def test_an_open_vswitch_in_the_kernel_is_strict_by_dscp(net, pump, ovs):
-    config, log = net.dir + "/switch.yaml", open(net.dir + "/switch.log", "w+")
+@pytest.mark.parametrize("ovs,link,driver", [
+    pytest.param("system", "", "ovs", marks=pytest.mark.guest("uml")),
+    pytest.param("system", ", bridge: ovs-system", "linux", marks=pytest.mark.guest("uml")),
+    pytest.param("netdev", ', ports: ["p[1-3]"]', "linux", marks=pytest.mark.guest("host"))], indirect=["ovs"])
+def test_an_open_vswitch_is_strict_by_dscp(net, pump, ovs, link, driver):
+    """By its own queues, or by the kernel's on its ports, which leave all of Open vSwitch alone."""
+    config, log, flows = net.dir + "/switch.yaml", open(net.dir + "/switch.log", "w+"), ovs.flows()
+    where = f', at: "{ovs.database}", bridge: br0' if driver == "ovs" else ""
     with open(config, "w") as file:
         file.write(f"""name: s
 controller: tcp://10.99.0.2:7000
 state: {net.dir}/switch
 role: switch
 marks: {{members: [10.99.0.0/24]}}
-link: {{rate: {LINK // 1_000_000} Mbps}}
-switch: {{driver: ovs, at: "{ovs.database}", bridge: br0}}
+link: {{rate: {LINK // 1_000_000} Mbps{link}}}
+switch: {{driver: {driver}{where}}}
 """)
     agent = net.sw.popen(BUILD + "/duopoly-agent", "--config", config, stdout=log, stderr=log)
     try:
-        wait_for("queues", lambda: "linux-htb" in ovs.vsctl("list", "qos"), 30)
+        wait_for("queues", lambda: "linux-htb" in ovs.vsctl("list", "qos") if driver == "ovs" else "manages 3 ports" in open(log.name).read(), 30)
         fetchers = Fetchers(net, pump, b"cubic")
         low = fetchers.fetch(4, net.hosts[0])
         wait_for("the link", lambda: pump.rate_bps(low, 0.5) > 0.85 * LINK, 60)
         high = fetchers.fetch(1, net.hosts[1])
         fetchers.has_the_link(high, low)
+        assert driver == "ovs" or (ovs.flows(), ovs.vsctl("list", "qos")) == (flows, "")
     except AssertionError:
         print(open(log.name).read(), ovs.vsctl("list", "qos"), net.sw.tc("-s", "class", "show", "dev", "p3"))
         raise

@@ -155,6 +155,7 @@ def test_bad_ports_are_refused_in_a_sentence(site):
                         ('{ports: ["swp[9-1]"], rate: 100 Mbps}', ["swp[9-1]", "pattern"]),
                         ('{bridge: br0, rate: 100 Mbps, rates: [{ports: p1, rate: 9 bps}]}', ["p1", "too slow"]),
                         ('{bridge: br0, rate: 20 Gbps}', ["p1", "above"]),
+                        ('{bridge: p1, rate: 100 Mbps}', ["p1 is no bridge", "ovs-system"]),
                         ('{rate: 100 Mbps}', ["link.bridge", "link.ports"])):
         refused(begin(link=link), *words)
     assert net.sw.tc("qdisc", "show") == before
