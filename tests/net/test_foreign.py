@@ -44,7 +44,7 @@ def restore_killed(agent, after_s):
         restore.kill()
 
 
-@pytest.mark.parametrize("schedules", [pytest.param(10, marks=pytest.mark.guest("host")), pytest.param(3, marks=pytest.mark.guest("uml")),
+@pytest.mark.parametrize("schedules", [pytest.param(10, marks=pytest.mark.guest("host")), pytest.param(2, marks=pytest.mark.guest("uml")),
                                        pytest.param(200, marks=[pytest.mark.faults, pytest.mark.guest("host", "uml", "qemu")])])
 def test_random_trees_come_back_byte_for_byte(site, schedules):
     net, begin = site
@@ -82,7 +82,6 @@ def mininet_link(net, dev):
     net.sw.tc("class", "add", "dev", dev, "parent", "5:0", "classid", "5:1", "htb", "rate", "10Mbit", "burst", "15k")
 
 
-@pytest.mark.guest("host", "uml")
 def test_a_shaped_link_of_mininet_comes_back(site):
     net, begin = site
     mininet_link(net, "p1")
