@@ -1,0 +1,646 @@
+/* Fuzz target of clients' requests (controller/clients): four clients on the Unix socket and three
+ * with keys, each of another role, before a whole controller (engine, agents' sessions, keyring) of
+ * which only the edges are scripted: sockets, clock and disk.
+ *
+ * Each request is answered once, by a message; who may only look changes nothing; what is said to
+ * be durable is on the disk; what is written of peers is printable; and nobody ends the controller.
+ * A controller serves as many inputs as leave it as it was. */
+#include "controller/clients/control.h"
+#include "controller/clients/remote.h"
+#include "controller/clock.h"
+#include "controller/keyring.h"
+#include "controller/store/recovery.h"
+#include "lib/log.h"
+#include "lib/wire_unix.h"
+#include "tests/fuzz/script.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+#define SECOND INT64_C(1000000000)
+
+enum {
+    HOSTS = 2,
+    LOCAL = 4, /* clients on the Unix socket: stranger, reader, member, root */
+    CLIENTS = 7,
+    FIRST_PEER = 100, /* of clients with keys: connections below are agents' */
+    STEP_TIME = 16,
+    STEP_DISK,
+    STEP_FULL,
+    STEP_GONE,
+    STEP_AGENT
+};
+
+struct agents_zmq {
+    struct keyring *keyring;
+};
+struct wire_unix {
+    struct wire_unix_handler handler;
+    struct wire_unix_counters counters;
+};
+struct epoch {
+    uint64_t jobs;
+};
+struct store {
+    uint64_t handed, committed;
+    bool dirty, full;
+    void (*on_moved)(void *user);
+    void *moved_user;
+    store_care_done *on_done;
+    void *done_user;
+};
+struct clock {
+    int64_t now_ns, due_ns;
+    void (*on_due)(void *user, int64_t now_ns);
+    void *user;
+};
+
+/* One that asks. */
+struct asker {
+    uint64_t id; /* on the Unix socket */
+    bool held, cut;
+    uint32_t asked, answered;
+    uint64_t ticket; /* what it waits for is on the disk when this is; NOW: all is */
+};
+#define NOW UINT64_MAX
+
+static struct {
+    sd_event *loop;
+    struct settings settings;
+    struct agents_zmq door;
+    struct wire_unix server;
+    struct epoch epoch;
+    struct store store;
+    struct clock clock;
+    struct control *control;
+    struct conductor *conductor;
+    struct asker askers[CLIENTS];
+    uint64_t generation;
+    bool changed; /* beyond what a version tells */
+    bool looks;   /* who asks now may only look */
+} world;
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* ---- the sockets ---- */
+
+static void answer_check(struct asker *asker, const duopoly_Envelope *envelope)
+{
+    static uint8_t bytes[WIRE_MAX_BYTES];
+    size_t length;
+    must(wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) == 0);
+    if (envelope->which_body == duopoly_Envelope_job_event_tag)
+        return;
+    asker->answered++;
+    must(asker->answered <= asker->asked);
+    if (envelope->which_body == duopoly_Envelope_accepted_tag && envelope->body.accepted.durable)
+        must(world.store.committed >= (asker->ticket == NOW ? world.store.handed : asker->ticket));
+}
+
+static struct asker *asker_of(uint64_t client)
+{
+    for (struct asker *asker = world.askers; asker < world.askers + LOCAL; asker++)
+        if (asker->id == client)
+            return asker;
+    return NULL;
+}
+
+int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
+                     uint64_t idle_ns, const struct wire_unix_handler *handler,
+                     struct wire_unix **ret_server, struct err *err)
+{
+    (void)loop, (void)path, (void)groups, (void)idle_ns, (void)err;
+    world.server.handler = *handler;
+    *ret_server = &world.server;
+    return 0;
+}
+
+int wire_unix_peer(const struct wire_unix *server, uint64_t client, struct wire_unix_peer *ret_peer)
+{
+    const struct asker *asker = asker_of(client);
+    (void)server;
+    if (!asker)
+        return -EHOSTUNREACH;
+    uint32_t place = (uint32_t)(asker - world.askers);
+    *ret_peer = (struct wire_unix_peer){LOCAL - 1 - place, 7, (enum wire_unix_standing)place};
+    return 0;
+}
+
+void wire_unix_watch(struct wire_unix *server, uint64_t client)
+{
+    (void)server, (void)client;
+}
+
+int wire_unix_send(struct wire_unix *server, uint64_t client, const duopoly_Envelope *envelope)
+{
+    struct asker *asker = asker_of(client);
+    (void)server;
+    if (!asker)
+        return -EHOSTUNREACH;
+    answer_check(asker, envelope);
+    return 0;
+}
+
+void wire_unix_hold(struct wire_unix *server, uint64_t client, bool hold)
+{
+    (void)server;
+    if (asker_of(client))
+        asker_of(client)->held = hold;
+}
+
+const struct wire_unix_counters *wire_unix_counters(const struct wire_unix *server)
+{
+    return &server->counters;
+}
+
+void wire_unix_close(struct wire_unix *server)
+{
+    (void)server;
+}
+
+int agents_zmq_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
+{
+    static uint8_t bytes[WIRE_MAX_BYTES];
+    size_t length;
+    (void)user;
+    if (peer >= FIRST_PEER)
+        answer_check(&world.askers[LOCAL + peer - FIRST_PEER], envelope);
+    else
+        must(wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) == 0);
+    return 0;
+}
+
+void agents_zmq_cut(void *user, uint64_t peer)
+{
+    (void)user;
+    if (peer >= FIRST_PEER)
+        world.askers[LOCAL + peer - FIRST_PEER].cut = true;
+}
+
+struct keyring *agents_zmq_keyring(const struct agents_zmq *door)
+{
+    return door->keyring;
+}
+
+void agents_zmq_keys_changed(struct agents_zmq *door)
+{
+    (void)door;
+    world.changed = true;
+}
+
+int agents_zmq_rotate(struct agents_zmq *door, int64_t overlap_s, struct err *err)
+{
+    (void)door;
+    world.changed = true;
+    return overlap_s % 2 ? err_set(err, EBUSY, "a key is on its way") : 0;
+}
+
+void agents_zmq_own_keys(const struct agents_zmq *door, duopoly_ControllerKeys *ret_keys)
+{
+    (void)door;
+    *ret_keys = (duopoly_ControllerKeys)duopoly_ControllerKeys_init_zero;
+}
+
+const struct wire_zmq_counters *agents_zmq_counters(const struct agents_zmq *door)
+{
+    static const struct wire_zmq_counters none;
+    (void)door;
+    return &none;
+}
+
+const struct wire_zmq_door_counters *agents_zmq_connections(const struct agents_zmq *door)
+{
+    static const struct wire_zmq_door_counters none;
+    (void)door;
+    return &none;
+}
+
+const struct agents_zmq_refusals *agents_zmq_refusals(const struct agents_zmq *door)
+{
+    static const struct agents_zmq_refusals none;
+    (void)door;
+    return &none;
+}
+
+/* ---- the clock, and what nobody may bring about ---- */
+
+int clock_open(sd_event *loop, const char *path, void (*on_due)(void *user, int64_t now_ns),
+               void *user, struct clock **ret_clock, struct err *err)
+{
+    (void)loop, (void)path, (void)err;
+    world.clock = (struct clock){SECOND, INT64_MAX, on_due, user};
+    *ret_clock = &world.clock;
+    return 0;
+}
+
+int64_t clock_now_ns(const struct clock *clock)
+{
+    return clock->now_ns;
+}
+
+int clock_arm(struct clock *clock, int64_t due_ns)
+{
+    clock->due_ns = due_ns;
+    return 0;
+}
+
+void clock_close(struct clock *clock)
+{
+    (void)clock;
+}
+
+/* Each change is a line of the log. */
+void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
+{
+    (void)level, (void)fault, (void)format;
+}
+
+int sd_event_exit(sd_event *event, int code)
+{
+    (void)event, (void)code;
+    abort();
+}
+
+/* ---- the disk ---- */
+
+uint32_t epoch_number(const struct epoch *epoch)
+{
+    (void)epoch;
+    return 3;
+}
+
+int epoch_job_number(struct epoch *epoch, uint64_t *ret_job, struct err *err)
+{
+    (void)err;
+    *ret_job = ++epoch->jobs;
+    return 0;
+}
+
+uint64_t epoch_newest_job(const struct epoch *epoch)
+{
+    return epoch->jobs;
+}
+
+int64_t recovery_offset(struct store *store, bool scripted, int64_t now_ns)
+{
+    (void)store, (void)scripted, (void)now_ns;
+    return 0;
+}
+
+int recovery_run(struct store *store, const struct engine_config *config, int64_t now_ns,
+                 int64_t offset_ns, struct history *history, struct recovered *ret_recovered,
+                 struct err *err)
+{
+    (void)store, (void)now_ns, (void)offset_ns, (void)history;
+    *ret_recovered = (struct recovered){0};
+    return engine_create(config, &ret_recovered->engine, err);
+}
+
+int store_begin(struct store *store, sd_event *loop, void (*on_moved)(void *user), void *user,
+                struct err *err)
+{
+    (void)loop, (void)err;
+    store->on_moved = on_moved;
+    store->moved_user = user;
+    return 0;
+}
+
+static void store_touch(struct store *store)
+{
+    must(!world.looks);
+    store->dirty = world.changed = true;
+}
+
+void store_put(struct store *store, enum store_table table, const struct row_value *values)
+{
+    must(table < STORE_TABLES && values);
+    store_touch(store);
+}
+
+void store_delete(struct store *store, enum store_table table, const struct row_value *key,
+                  unsigned columns)
+{
+    must(table < STORE_TABLES && key && columns);
+    store_touch(store);
+}
+
+const char *store_setting(const struct store *store, const char *kind, const char *name)
+{
+    (void)store, (void)kind, (void)name;
+    return NULL;
+}
+
+int store_set(struct store *store, const char *kind, const char *name, const char *value)
+{
+    must(strlen(kind) < STORE_NAME_MAX && strlen(name) < STORE_NAME_MAX);
+    must(!value || strlen(value) < STORE_VALUE_MAX);
+    store_touch(store);
+    return 0;
+}
+
+void store_settings(const struct store *store, const char *kind,
+                    void (*each)(void *context, const char *name, const char *value), void *context)
+{
+    (void)store, (void)kind, (void)each, (void)context;
+}
+
+static void must_print(const char *text)
+{
+    for (; *text; text++)
+        must((unsigned char)*text >= ' ' && *text != 127);
+}
+
+void store_audit(struct store *store, const char *who, const char *what, const char *result)
+{
+    must(*who && *what && *result);
+    must_print(who);
+    must_print(what);
+    must_print(result);
+    store->dirty = true;
+}
+
+int store_audit_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row)
+{
+    (void)store;
+    if (after >= 100)
+        return -ENOENT;
+    *ret_row = (struct store_audit_row){after + 1, SECOND, "root", "drain h1", "host h1"};
+    return 0;
+}
+
+int store_commit(struct store *store, uint64_t *ret_ticket)
+{
+    store->handed += store->dirty;
+    store->dirty = false;
+    *ret_ticket = store->handed;
+    return 0;
+}
+
+uint64_t store_committed(const struct store *store)
+{
+    return store->committed;
+}
+
+int store_failure(struct store *store, struct err *err)
+{
+    return store->full ? err_set(err, ENOSPC, "the disk is full") : 0;
+}
+
+int store_refusal(struct store *store, struct err *err)
+{
+    return store_failure(store, err);
+}
+
+int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
+               struct err *err)
+{
+    must(!to || *to == '/');
+    if (store->on_done)
+        return err_set(err, EBUSY, "the store is being looked after already");
+    store->on_done = on_done;
+    store->done_user = user;
+    return 0;
+}
+
+void store_counters(const struct store *store, struct store_writer_counters *ret_counters)
+{
+    (void)store;
+    *ret_counters = (struct store_writer_counters){.commits = 1};
+}
+
+/* All that was handed over is on it, or none is, and will not be. */
+static void disk_move(bool full)
+{
+    struct store *store = &world.store;
+    store->full = full;
+    if (!full)
+        store->committed = store->handed;
+    store->on_moved(store->moved_user);
+}
+
+static void care_end(const struct err *err)
+{
+    store_care_done *on_done = world.store.on_done;
+    world.store.on_done = NULL;
+    if (on_done)
+        on_done(world.store.done_user, err, 5);
+}
+
+/* ---- a controller with two hosts ---- */
+
+static void keep_key(void *user, const char *identity, const char *value)
+{
+    (void)user, (void)identity, (void)value;
+    world.changed = true;
+}
+
+static void cut_key(void *user, const char *identity)
+{
+    (void)user, (void)identity;
+}
+
+static void hosts_join(void)
+{
+    static duopoly_Envelope envelope;
+    for (uint64_t host = 0; host < HOSTS; host++) {
+        duopoly_Hello *hello = &wire_begin(&envelope, duopoly_Envelope_hello_tag)->body.hello;
+        hello->version_min = hello->version_max = 1;
+        wire_copy(hello->name, sizeof(hello->name), host ? "h2" : "h1");
+        hello->boot = hello->hello_sequence = 1;
+        hello->units_count = 1;
+        hello->units[0].slots = 2;
+        memcpy(&hello->address[12], (uint8_t[]){10, 0, 0, (uint8_t)(host + 1)}, 4);
+        hello->uplink_bps = hello->downlink_bps = 1000000000;
+        conductor_message(world.conductor, host + 1, NULL, &envelope);
+        wire_begin(&envelope, duopoly_Envelope_inventory_end_tag);
+        envelope.version = 1;
+        envelope.epoch = 3;
+        envelope.sequence = 1;
+        conductor_message(world.conductor, host + 1, NULL, &envelope);
+    }
+}
+
+static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
+{
+    (void)user, (void)name, (void)epoch;
+    return false;
+}
+
+static void world_end(void)
+{
+    control_close(world.control);
+    conductor_close(world.conductor);
+    keyring_destroy(world.door.keyring);
+    world.control = NULL;
+    world.conductor = NULL;
+    world.door.keyring = NULL;
+}
+
+static void world_begin(void)
+{
+    const struct keyring_hooks keys = {keep_key, cut_key, NULL};
+    world.epoch = (struct epoch){0};
+    world.store = (struct store){0};
+    must(control_open(world.loop, &world.settings, &world.control, NULL) == 0);
+    const struct conductor_hooks hooks = {
+        agents_zmq_send, agents_zmq_cut, control_job_ended, control_stored,
+        on_epoch_seen,   &world.door,    world.control,     NULL};
+    must(conductor_open(world.loop, &world.settings, &world.epoch, &world.store, NULL, &hooks,
+                        &world.conductor, NULL) == 0);
+    must(keyring_create(&keys, &world.door.keyring) == 0);
+    must(control_attach(world.control, world.conductor, &world.door) == 0);
+    hosts_join();
+    disk_move(false);
+    world.changed = false;
+}
+
+/* ---- what an input does ---- */
+
+static void client_gone(uint32_t place)
+{
+    struct asker *asker = &world.askers[place];
+    if (place < LOCAL)
+        world.server.handler.on_close(world.server.handler.user, asker->id);
+    else
+        control_remote_gone(world.control, FIRST_PEER + place - LOCAL);
+    /* The place in the controller's table is the number modulo UNIX_CLIENTS. */
+    *asker = (struct asker){.id = place < LOCAL ? ++world.generation * UNIX_CLIENTS + place : 0};
+}
+
+static void client_message(uint32_t place, const duopoly_Envelope *envelope)
+{
+    static const struct key_holder holders[] = {
+        {"s1", ROLE_SCHEDULER}, {"r1", ROLE_READER}, {"a1", ROLE_ADMIN}};
+    struct asker *asker = &world.askers[place];
+    world.looks = place < 2 || (place >= LOCAL && holders[place - LOCAL].role == ROLE_READER);
+    if (place < LOCAL)
+        world.server.handler.on_message(world.server.handler.user, asker->id, envelope);
+    else
+        control_remote_message(world.control, FIRST_PEER + place - LOCAL, &holders[place - LOCAL],
+                               envelope);
+    world.looks = false;
+}
+
+static void message_try(const struct script_step *step)
+{
+    static duopoly_Envelope envelope;
+    uint32_t place = step->what % CLIENTS;
+    struct asker *asker = &world.askers[place];
+    struct err err;
+    if (asker->held || wire_decode(step->bytes, step->length, &envelope, &err) < 0)
+        return; /* the socket's affair */
+    bool first = asker->asked == asker->answered;
+    if (place < LOCAL || envelope.which_body != duopoly_Envelope_acknowledge_tag)
+        asker->asked++;
+    asker->ticket = first ? NOW : 0; /* one that waits in remote.c has a ticket that nobody sees */
+    client_message(place, &envelope);
+    if (first)
+        asker->ticket = world.store.handed;
+    must(place >= LOCAL || asker->held == (asker->asked > asker->answered));
+}
+
+static void agent_try(const struct script_step *step)
+{
+    static duopoly_Envelope envelope;
+    struct err err;
+    if (wire_decode(step->bytes, step->length, &envelope, &err) == 0)
+        conductor_message(world.conductor, 1 + step->length % HOSTS, NULL, &envelope);
+}
+
+static void time_pass(int64_t ns)
+{
+    int64_t until = world.clock.now_ns + ns;
+    world.changed = true;
+    for (int i = 0; i < 64 && world.clock.due_ns <= until; i++) {
+        if (world.clock.due_ns > world.clock.now_ns)
+            world.clock.now_ns = world.clock.due_ns;
+        world.clock.due_ns = INT64_MAX;
+        world.clock.on_due(world.clock.user, world.clock.now_ns);
+    }
+    world.clock.now_ns = until;
+}
+
+static void step_do(const struct script_step *step)
+{
+    const struct err sound = {0}, torn = {.code = EIO, .text = "row 5 is damaged"};
+    switch (step->what) {
+    case STEP_TIME:
+        time_pass((int64_t)step->length * SECOND / 4);
+        break;
+    case STEP_DISK:
+        disk_move(false);
+        care_end(step->length % 2 ? &torn : &sound);
+        break;
+    case STEP_FULL:
+        disk_move(true);
+        break;
+    case STEP_GONE:
+        client_gone((uint32_t)step->length % CLIENTS);
+        break;
+    case STEP_AGENT:
+        world.changed = true;
+        agent_try(step);
+        break;
+    default:
+        message_try(step);
+    }
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    struct settings_bounds *bounds = &world.settings.bounds;
+    (void)argc, (void)argv;
+    if (settings_load(NULL, &world.settings, NULL) < 0 || sd_event_new(&world.loop) < 0)
+        return 1;
+    world.settings.recording.folder[0] = '\0';
+    bounds->hosts = 4;
+    bounds->jobs = 8;
+    bounds->tasks = 64;
+    bounds->cells_per_job = 256;
+    bounds->finished = 4;
+    return 0;
+}
+
+/* Everybody has been answered, and goes. */
+static void clients_end(void)
+{
+    const struct err sound = {0};
+    const struct store *store = &world.store;
+    for (int i = 0; i <= REMOTE_WAITING && /* each answer lets its client's next request in */
+                    (store->full || store->on_done || store->committed != store->handed);
+         i++) {
+        disk_move(false);
+        care_end(&sound);
+    }
+    for (uint32_t place = 0; place < CLIENTS; place++) {
+        const struct asker *asker = &world.askers[place];
+        must(!asker->held && (asker->asked == asker->answered || asker->cut));
+        if (asker->asked)
+            client_gone(place);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct script script = {data, size};
+    struct script_step step;
+    if (!world.control)
+        world_begin();
+    uint64_t version = conductor_version(world.conductor);
+    for (uint32_t place = 0; place < CLIENTS; place++)
+        world.askers[place] = (struct asker){.id = ++world.generation * UNIX_CLIENTS + place};
+    while (script_next(&script, &step))
+        step_do(&step);
+    clients_end();
+    if (world.changed || conductor_version(world.conductor) != version)
+        world_end();
+    return 0;
+}
