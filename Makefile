@@ -246,9 +246,14 @@ $(BUILD)/bench-engine: $(BUILD)/obj/tests/bench/engine_main.o $(call archive,mod
 bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a step and growth under duopoly and joint, misses marked (two minutes)
 	$(BUILD)/bench-engine $(STEPS)
 
+# The controller as it would be without its store, to be compared with.
+$(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/bench/no_store.o $(foreach a,controller engine lib proto,$(call archive,$(a)))
+	@mkdir -p $(dir $@)
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread
+
 .PHONY: bench-live
-bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches, others' round trips beside hostile peers on this machine beside their bars, misses marked (root, 8 minutes; PARTS= names some)
-	@$(MAKE) -s --no-print-directory programs
+bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches, what the store adds to both, others' round trips beside hostile peers on this machine beside their bars, misses marked (root, 11 minutes; PARTS= names some)
+	@$(MAKE) -s --no-print-directory programs $(BUILD)/bench-no-store/duopolyd
 	@exec tests/bench/live $(BUILD) $(PARTS)
 
 $(BUILD)/bench-marks: $(BUILD)/obj/tests/bench/marks_main.o

@@ -96,8 +96,8 @@ def measure_slots(table):
 
 # ---- modes ----
 
-def force_switches(running, driver):
-    for i in range(SWITCHES + 1):
+def force_switches(running, driver, switches):
+    for i in range(switches + 1):
         running.ask("policy", "mode", "starved" if i % 2 else "rich")
         running.check_alive()
         if driver.poll() is not None:
@@ -125,7 +125,7 @@ def measure_modes(table):
         verify.start()
         idle = latency.CpuIdle()
         with replaying(running, path, asked, 0, logs) as driver:
-            force_switches(running, driver)
+            force_switches(running, driver, SWITCHES)
             idle_percent = idle.percent()
         verify.finish()
         with open(os.path.join(logs, "verify.json")) as said:
