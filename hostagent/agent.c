@@ -593,11 +593,13 @@ static void close_parts(struct agent_parts *agent)
         close(agent->lock_fd);
 }
 
-/* Queues and marks as they were; the first failure is told, the rest done all the same. */
+/* Marks and queues as they were, the other way round than they came: the kernel finds what came last at once among the
+ * filter blocks of all ports (flow_indr_dev_setup_offload), and all others after a long search. The first failure is
+ * told, the rest done all the same. */
 static int take_back(struct agent_parts *agent, struct err *err)
 {
-    int r = agent->queues ? switches_restore(agent->queues, err) : 0;
-    int other = agent->marking ? marks_remove(&agent->resolved->marks, r < 0 ? NULL : err) : 0;
+    int r = agent->marking ? marks_remove(&agent->resolved->marks, err) : 0;
+    int other = agent->queues ? switches_restore(agent->queues, r < 0 ? NULL : err) : 0;
     char path[FILES_PATH];
     if (is_host(agent))
         remove_cgroup(agent);

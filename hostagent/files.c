@@ -53,6 +53,12 @@ int files_write(const char *path, const void *bytes, size_t n, mode_t mode, stru
     return 0;
 }
 
+int files_write_twin(const char *path, const char *twin, const void *bytes, size_t n, mode_t mode,
+                     struct err *err)
+{
+    return link(twin, path) == 0 ? 0 : files_write(path, bytes, n, mode, err);
+}
+
 int files_overwrite(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);

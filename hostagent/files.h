@@ -19,6 +19,11 @@ __attribute__((format(printf, 2, 3))) void files_path(char path[FILES_PATH], con
 
 int files_write(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
 
+/* The same, where `twin` has these contents by files_write already: then as a second name of it, if
+ * it still stands there and the file system can; many new files cost far more than many names (ext4). */
+int files_write_twin(const char *path, const char *twin, const void *bytes, size_t n, mode_t mode,
+                     struct err *err);
+
 /* The same for a few bytes, always as many: in their place, so that a full file system takes them where
  * they stood before. One write: a crash of the program leaves the old or the new ones, or an empty
  * file the first time. */

@@ -127,10 +127,11 @@ static int attach(struct mark_bpf *skel, const struct mark_config *config, struc
     return r < 0 || config->reach == MARK_REACH_NOTHING ? r : attach_ports(skel, config, err);
 }
 
+/* The last first: so the kernel finds each at once. */
 static int detach_ports(const struct mark_config *config, struct err *err)
 {
     int r = 0;
-    for (uint32_t i = 0; i < config->ports_n; i++) {
+    for (uint32_t i = config->ports_n; i-- > 0;) {
         int other = tc_bpf_detach(config->state_dir, config->ports[i], r < 0 ? NULL : err);
         r = r < 0 ? r : other;
     }

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#define EMPTY "%s/begun" /* of the state folder: AGENT_BEGUN, as empty as a note */
+
 static void note_path(const char *state_dir, const char *port, char path[FILES_PATH])
 {
     files_path(path, "%s/clsact-%s", state_dir, port);
@@ -63,12 +65,13 @@ static int has_clsact(int ifindex, struct err *err)
 static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_hook *hook,
                        struct err *err)
 {
-    char note[FILES_PATH];
+    char note[FILES_PATH], empty[FILES_PATH];
     note_path(state_dir, port, note);
+    files_path(empty, EMPTY, state_dir);
     int r = has_clsact(hook->ifindex, err);
     if (r != 0)
         return r < 0 ? r : 0;
-    r = files_write(note, "", 0, 0600, err); /* before it is true */
+    r = files_write_twin(note, empty, "", 0, 0600, err); /* before it is true */
     if (r < 0)
         return r;
     r = bpf_tc_hook_create(hook);
@@ -130,7 +133,8 @@ void tc_bpf_rename(const char *state_dir, const char *from, const char *to)
     char old[FILES_PATH], new[FILES_PATH];
     note_path(state_dir, from, old);
     note_path(state_dir, to, new);
-    rename(old, new);
+    if (rename(old, new) == 0)
+        unlink(old); /* of two names of one file none goes by renaming */
 }
 
 /* Whether anybody's filter is left on the port's clsact; yes when it cannot be told. */

@@ -23,6 +23,8 @@ struct queues {
     const int *touched; /* NULL: all */
     uint32_t touched_n;
     int refused[QUEUES_PORTS]; /* that have come, and could not be given queues */
+    char *written;             /* the record that was written last, and where */
+    char written_path[FILES_PATH];
 };
 
 int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAME], uint32_t n,
@@ -57,6 +59,7 @@ void queues_close(struct queues *queues)
     if (!queues)
         return;
     queues->config.driver->close(queues->qdisc);
+    free(queues->written);
     free(queues);
 }
 
@@ -149,6 +152,24 @@ int queues_repair(struct queues *queues, struct err *err)
     return r;
 }
 
+/* Takes `text`. Most ports of a machine have the same. */
+static int write_record(struct queues *queues, const char *port, char *text, struct err *err)
+{
+    bool same = queues->written && strcmp(queues->written, text) == 0;
+    char path[FILES_PATH];
+    record_path(queues, port, path);
+    int r = same ? files_write_twin(path, queues->written_path, text, strlen(text), 0600, err)
+                 : files_write(path, text, strlen(text), 0600, err);
+    if (r < 0) {
+        free(text);
+        return r;
+    }
+    free(queues->written);
+    queues->written = text;
+    memcpy(queues->written_path, path, sizeof(path));
+    return 0;
+}
+
 /* What one port needs: its plan, after what stands there is on disk. */
 static int plan_port(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
                      struct err *err)
@@ -159,13 +180,9 @@ static int plan_port(struct queues *queues, const char *port, struct qdisc_plan 
     if (r < 0 || (*ret_plan)->root == QDISC_OURS)
         return r;
 
-    char path[FILES_PATH], *text = NULL;
-    record_path(queues, port, path);
+    char *text = NULL;
     r = queues->config.driver->record(queues->qdisc, port, &text, err);
-    if (r >= 0)
-        r = files_write(path, text, strlen(text), 0600, err);
-    free(text);
-    return r;
+    return r < 0 ? r : write_record(queues, port, text, err);
 }
 
 /* 1 when what stands there is what `text` keeps. */
@@ -229,7 +246,8 @@ static int check_restored(struct queues *queues, const char *port, struct err *e
     return r;
 }
 
-/* All ports: puts back, then looks again whether all is as it was. */
+/* All ports: puts back, then looks again whether all is as it was. The last comes first: see
+ * take_back in agent.c. */
 static int each_port(struct queues *queues,
                      int (*each)(struct queues *queues, const char *port, struct err *err),
                      struct err *err)
@@ -237,7 +255,7 @@ static int each_port(struct queues *queues,
     const struct qdisc_driver *driver = queues->config.driver;
     int r = driver->look(queues->qdisc, err);
     bool looked = r >= 0;
-    for (uint32_t i = 0; looked && i < queues->n; i++) {
+    for (uint32_t i = queues->n; looked && i-- > 0;) {
         int other = each(queues, queues->ports[i].name, r < 0 ? NULL : err);
         r = r < 0 ? r : other;
     }
@@ -320,14 +338,17 @@ static bool is_port_of(const struct queues *queues, int ifindex)
 }
 
 /* Records go by names, the kernel's queues by numbers. */
-static void follow_name(const struct queues *queues, struct queues_port *port)
+static void follow_name(struct queues *queues, struct queues_port *port)
 {
     char now[IF_NAMESIZE], from[FILES_PATH], to[FILES_PATH];
     if (!if_indextoname((unsigned)port->ifindex, now) || strcmp(now, port->name) == 0)
         return;
     record_path(queues, port->name, from);
     record_path(queues, now, to);
-    rename(from, to);
+    if (rename(from, to) == 0)
+        unlink(from); /* of two names of one file none goes by renaming */
+    free(queues->written); /* its place may be another port's now */
+    queues->written = NULL;
     memcpy(port->name, now, PORT_NAME);
 }
 
