@@ -12,7 +12,7 @@ pytestmark = needs_root
 PORT_TO_RECEIVER = "p3"
 LINK = 2_000_000 if os.environ.get("GUEST") == "qemu" else 20_000_000  # what slow guests can fill
 # A sender's window is two packets at least: these have more than a queue's threshold (15 packets at this rate) under way,
-# however slow they are, as long as they fill the link. The kernel holds one sender to two packets in queues below it.
+# however slow they are, as long as they fill the link.
 SENDERS = 12
 
 
