@@ -1,0 +1,227 @@
+#include "dataplane/queues.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BITS_PER_BYTE 8
+#define NS_PER_S      1000000000u
+#define HEADER_BYTES  18 /* of Ethernet, with one tag */
+
+struct queue {
+    struct queued *ring; /* room for a power of 2 */
+    uint32_t mask, head, waiting;
+    uint32_t packets, ecn_packets; /* as in port.h */
+    uint64_t floor_bps;
+    int64_t credit, credit_most; /* of the floor; < 0: it had more */
+    struct queue_counters counters;
+};
+
+struct queues {
+    struct queue queues[PORT_TRAFFIC];
+    uint32_t n;
+    uint32_t floors;       /* bit q: queue q has one */
+    uint32_t backlog, due; /* it has packets; and has not had its floor */
+    uint8_t queue_of[PORT_TRAFFIC];
+    uint64_t rate_bps; /* 0: not held */
+    int64_t credit, credit_most;
+    uint64_t refilled_ns; /* when credit was counted last */
+    struct queued *memory;
+};
+
+static uint32_t room_for(uint32_t packets)
+{
+    uint32_t room = 1;
+    while (room < packets)
+        room *= 2;
+    return room;
+}
+
+/* Credit is rate · time, without a division that would lose what grows slowly: 10⁻⁹ bits. */
+static int64_t credit_of(uint64_t bytes)
+{
+    return (int64_t)(bytes * BITS_PER_BYTE * NS_PER_S);
+}
+
+static int64_t grown(int64_t credit, uint64_t rate_bps, uint64_t ns, int64_t most)
+{
+    int64_t more;
+    if (__builtin_mul_overflow(rate_bps, ns, &more) || more > most - credit)
+        return most;
+    return credit + more;
+}
+
+static void queue_init(struct queue *queue, const struct port_queue *wanted, uint32_t mtu_bytes,
+                       struct queued *ring)
+{
+    *queue = (struct queue){
+        .ring = ring,
+        .mask = room_for(wanted->packets) - 1,
+        .packets = wanted->packets,
+        .ecn_packets = wanted->ecn_packets,
+        .floor_bps = wanted->floor_bps,
+        .credit_most = credit_of((uint64_t)QUEUES_FLOOR_PACKETS * (mtu_bytes + HEADER_BYTES)),
+    };
+}
+
+int queues_create(const struct port *port, uint64_t now_ns, struct queues **ret_queues,
+                  struct err *err)
+{
+    size_t room = 0;
+    struct queues *queues = calloc(1, sizeof(*queues));
+    for (uint32_t q = 0; q < port->queues_n; q++)
+        room += room_for(port->queues[q].packets);
+    if (queues)
+        queues->memory = calloc(room, sizeof(struct queued));
+    if (!queues || !queues->memory) {
+        free(queues);
+        return err_set(err, ENOMEM, "no memory for queues of %zu packets", room);
+    }
+    queues->n = port->queues_n;
+    queues->rate_bps = port->held ? port->link_bps : 0;
+    queues->credit_most = (int64_t)queues->rate_bps * QUEUES_BURST_NS;
+    queues->refilled_ns = now_ns;
+    for (uint32_t kind = 0; kind < PORT_TRAFFIC; kind++)
+        queues->queue_of[kind] = port->queue_of[kind];
+    struct queued *ring = queues->memory;
+    for (uint32_t q = 0; q < queues->n; q++) {
+        queue_init(&queues->queues[q], &port->queues[q], port->mtu_bytes, ring);
+        ring += queues->queues[q].mask + 1;
+        queues->floors |= (uint32_t)(port->queues[q].floor_bps != 0) << q;
+    }
+    *ret_queues = queues;
+    return 0;
+}
+
+void queues_destroy(struct queues *queues)
+{
+    if (queues)
+        free(queues->memory);
+    free(queues);
+}
+
+enum queues_answer queues_put(struct queues *queues, uint32_t kind, struct queued item)
+{
+    const uint32_t q = queues->queue_of[kind];
+    struct queue *queue = &queues->queues[q];
+    queue->counters.in_packets++;
+    queue->counters.in_bytes += item.bytes;
+    if (queue->waiting >= queue->packets) {
+        queue->counters.dropped_packets++;
+        queue->counters.dropped_bytes += item.bytes;
+        return QUEUES_FULL;
+    }
+    const bool is_long = queue->ecn_packets && queue->waiting >= queue->ecn_packets;
+    queue->ring[(queue->head + queue->waiting++) & queue->mask] = item;
+    queues->backlog |= 1u << q;
+    return is_long ? QUEUES_TAKEN_LONG : QUEUES_TAKEN;
+}
+
+void queues_marked(struct queues *queues, uint32_t kind)
+{
+    queues->queues[queues->queue_of[kind]].counters.marked_packets++;
+}
+
+static struct queued pop(struct queues *queues, uint32_t q)
+{
+    struct queue *queue = &queues->queues[q];
+    const struct queued item = queue->ring[queue->head++ & queue->mask];
+    if (--queue->waiting == 0) {
+        queues->backlog &= ~(1u << q);
+        queues->due &= ~(1u << q);
+    }
+    return item;
+}
+
+/* An empty queue saves no credit, but still owes what it took. */
+static void refill_floor(struct queue *queue, uint64_t ns)
+{
+    queue->credit =
+        grown(queue->credit, queue->floor_bps, ns, queue->waiting ? queue->credit_most : 0);
+}
+
+static void refill(struct queues *queues, uint64_t now_ns)
+{
+    const uint64_t ns = now_ns - queues->refilled_ns;
+    queues->refilled_ns = now_ns;
+    queues->credit = grown(queues->credit, queues->rate_bps, ns, queues->credit_most);
+    queues->due = 0;
+    for (uint32_t floors = queues->floors; floors; floors &= floors - 1) {
+        const uint32_t q = (uint32_t)__builtin_ctz(floors);
+        refill_floor(&queues->queues[q], ns);
+        if (queues->queues[q].waiting && queues->queues[q].credit > 0)
+            queues->due |= 1u << q;
+    }
+}
+
+/* Whoever serves it, it had so much; but it owes no more than it can save. */
+static void charge_floor(struct queues *queues, uint32_t q, int64_t credit)
+{
+    struct queue *queue = &queues->queues[q];
+    queue->credit -= credit;
+    if (queue->credit < -queue->credit_most)
+        queue->credit = -queue->credit_most;
+    if (queue->credit <= 0)
+        queues->due &= ~(1u << q);
+}
+
+static struct queued serve(struct queues *queues)
+{
+    const uint32_t q = (uint32_t)__builtin_ctz(queues->due ? queues->due : queues->backlog);
+    const struct queued item = pop(queues, q);
+    const int64_t credit = credit_of(item.bytes);
+    if (queues->rate_bps)
+        queues->credit -= credit;
+    if (queues->floors >> q & 1)
+        charge_floor(queues, q, credit);
+    queues->queues[q].counters.out_packets++;
+    queues->queues[q].counters.out_bytes += item.bytes;
+    return item;
+}
+
+uint32_t queues_get(struct queues *queues, uint64_t now_ns, struct queued *ret_items, uint32_t most)
+{
+    uint32_t n = 0;
+    if (!queues->backlog)
+        return 0;
+    refill(queues, now_ns);
+    while (n < most && queues->backlog && (queues->credit > 0 || !queues->rate_bps))
+        ret_items[n++] = serve(queues);
+    return n;
+}
+
+uint32_t queues_take(struct queues *queues, struct queued *ret_items, uint32_t most)
+{
+    uint32_t n = 0;
+    while (n < most && queues->backlog) {
+        const uint32_t q = (uint32_t)__builtin_ctz(queues->backlog);
+        ret_items[n] = pop(queues, q);
+        queues->queues[q].counters.dropped_packets++;
+        queues->queues[q].counters.dropped_bytes += ret_items[n++].bytes;
+    }
+    return n;
+}
+
+uint64_t queues_next_ns(const struct queues *queues, uint64_t now_ns)
+{
+    if (!queues->backlog)
+        return UINT64_MAX;
+    if (queues->credit > 0 || !queues->rate_bps)
+        return 0;
+    const uint64_t at = queues->refilled_ns + (uint64_t)-queues->credit / queues->rate_bps + 1;
+    return at <= now_ns ? 0 : at;
+}
+
+uint32_t queues_n(const struct queues *queues)
+{
+    return queues->n;
+}
+
+uint32_t queues_waiting(const struct queues *queues, uint32_t queue)
+{
+    return queues->queues[queue].waiting;
+}
+
+const struct queue_counters *queues_counters(const struct queues *queues, uint32_t queue)
+{
+    return &queues->queues[queue].counters;
+}
