@@ -51,15 +51,15 @@ def prepare(environment):
     return asked
 
 
-def window_ms(link_bps):
-    """How long after a change an old mark may still come by. The new mark travels on an acknowledgement through two queues,
-    the receiver's and the switch's towards the sender, and what then waits in the sender's own queue leaves with the old one:
-    three queues of 100 packets, each served at 1 % of the link when starved; half a second for us."""
-    return round(3 * 100 * 1514 * 8 * 1000 / (link_bps / 100)) + 500
+def window_ms(crossings):
+    """How long after a change an old mark may still come by. The new mark travels on an acknowledgement through the queues
+    of the receiver and of the switches towards the sender, and what then waits in the sender's own queue leaves with the old one:
+    queues of 100 packets, each served at 1 % of its link when starved; half a second for us."""
+    return round(sum(100 * 1514 * 8 * 1000 / (bps / 100) for bps in crossings)) + 500
 
 
 class Verify:
-    """duopoly-verify on the switch while a policy runs."""
+    """duopoly-verify on the switches while a policy runs."""
 
     def __init__(self, running, logs):
         self.running, self.path = running, os.path.join(logs, "verify.txt")
@@ -67,10 +67,11 @@ class Verify:
 
     def start(self):
         net, c = self.running.net, self.running
-        command = [c.program("duopoly-verify"), "--window", str(window_ms(net.link_bps)),
+        command = [c.program("duopoly-verify"), "--window", str(window_ms(net.crossings)),
                    "--log", c.log_folder, "--ports", c.ports,
-                   "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"), *net.hosts]
-        self.child = net.start(network.SWITCH, command, self.path)
+                   "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"),
+                   *("%s@%s" % (port, net.namespace_file(switch)) for switch, port in net.taps())]
+        self.child = net.start(network.CONTROLLER, command, self.path)
         system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
         if self.child.poll() is not None:
             raise system.Failure("duopoly-verify has ended: %s" % (self._said().strip().splitlines() or ["?"])[-1])
@@ -134,8 +135,8 @@ def compare_with_simulator(running, asked, path, results, connections):
 
 
 def print_mapping(asked, path):
-    print("%d hosts with %d slots, links of %g Mb/s, one switch; policies: %s" % (
-        asked.hosts, asked.slots, asked.link_bps / 1e6, ", ".join(asked.policies)))
+    print("%d hosts with %d slots, links of %g Mb/s, %s; policies: %s" % (
+        asked.hosts, asked.slots, asked.link_bps / 1e6, asked.network(None).describe(), ", ".join(asked.policies)))
     for line in asked.describe(path):
         print("  " + line)
     sys.stdout.flush()
@@ -154,7 +155,7 @@ def replay_all(asked, folder):
     own = instance.create(TREE)
     runs, words, all_good = [], [], True
     try:
-        net = network.Network(own, asked.hosts, asked.link_bps)
+        net = asked.network(own)
         net.up()
         for policy in asked.policies:
             figures, said, good = run_policy(net, asked, policy, path, folder)

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from testbed.net import cluster, network, system
+from testbed.net import cluster, network, networks, system
 
 DEFAULT_INPUT = os.path.join("testbed", "workloads", "demo.jsonl")
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
@@ -15,8 +15,8 @@ NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
-def number(environment, name):
-    default, least, most = NUMBERS[name]
+def number(environment, name, bounds=None):
+    default, least, most = bounds or NUMBERS[name]
     text = environment.get(name) or str(default)
     if not re.fullmatch(r"[0-9]{1,18}", text) or not least <= int(text) <= most:
         raise system.Failure("%s is \"%s\", must be a whole number %d…%d" % (name, text, least, most))
@@ -39,6 +39,7 @@ class Inputs:
         self.slots = number(environment, "SLOTS")
         self.seed = number(environment, "SEED")
         self.link_bps = rate(environment, "LINK", "100M")
+        self._read_network(environment)
         self.policies = (environment.get("POLICIES") or "fair aalo duopoly joint").replace(",", " ").split()
         cluster.check_policies(build, self.policies)
         self.trace = environment.get("TRACE")
@@ -47,6 +48,22 @@ class Inputs:
                       if environment.get(name)}
         if not self.trace and ("speed" in self.words or "cap" in self.words):
             raise system.Failure("SPEED and CAP are of a trace: say which by TRACE=FILE")
+
+    def _read_network(self, environment):
+        name = environment.get("TOPO") or "star"
+        if name not in networks.NETWORKS:
+            raise system.Failure("unknown network \"%s\": TOPO takes %s" % (name, ", ".join(networks.NETWORKS)))
+        self.kind = networks.NETWORKS[name]
+        self.network_words = {word.lower(): number(environment, word, bounds) for word, bounds in self.kind.VARIABLES.items()}
+        for other, kind in networks.NETWORKS.items():
+            for word in kind.VARIABLES:
+                if environment.get(word) and word not in self.kind.VARIABLES:
+                    raise system.Failure("%s is not of TOPO=%s, but of TOPO=%s" % (word, name, other))
+        self.network(None)
+
+    def network(self, instance):
+        """What was asked for, in that instance; it is not made yet."""
+        return self.kind(instance, self.hosts, self.link_bps, **self.network_words)
 
     def options(self):
         """As duopoly-workload and duopoly-replay take them, NAME=VALUE."""
@@ -92,7 +109,8 @@ class Inputs:
 
     def simulator_options(self):
         """duopoly-sim's, so that it plans as the daemon does by its defaults."""
-        return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed}
+        return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed,
+                **self.network(None).simulated}
 
     def describe(self, path):
         """Lines that say what the workload is and how it was mapped."""

@@ -273,7 +273,7 @@ def standing(asked, folder, quick):
     own = instance.create(demo.TREE)
     try:
         path = asked.workload(folder)
-        net = network.Network(own, asked.hosts, asked.link_bps)
+        net = asked.network(own)
         net.up()
         running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots, inputs.scale_of(path), asked.seed,
                                   os.path.join(folder, "logs"), quick, ports=False)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from testbed.demo import demo, inputs
-from testbed.net import cluster, instance, network, system
+from testbed.net import cluster, instance, system
 
 
 def ours():
@@ -25,7 +25,7 @@ def up(environment):
         raise system.Failure("a testbed of this checkout stands already: make down ends it")
     own = instance.create(demo.TREE)
     try:
-        net = network.Network(own, asked.hosts, asked.link_bps)
+        net = asked.network(own)
         net.up()
         folder = own.path("demo")
         os.makedirs(folder)

@@ -183,7 +183,7 @@ class Victims:
         if host is None:
             return None
         net, seconds = self.running.net, self._between(seconds, 2, 45)
-        place, device = (host, "eth0") if int(where * 1000) % 2 else (network.SWITCH, host)
+        place, device = (host, net.uplink(host)) if int(where * 1000) % 2 else net.behind(host)
 
         def turn(word):
             system.run(*net.enter(place, "ip", "link", "set", device, word))

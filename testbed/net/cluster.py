@@ -1,5 +1,5 @@
-"""duopoly's own programs on a testbed's network: one controller, an agent per worker, one for the switch, and beside each
-worker's agent the replay's server. A cluster is started for one policy and ended before the next, so that every policy
+"""duopoly's own programs on a testbed's network: one controller, an agent per worker and per switch, and beside each worker's
+agent the replay's server. A cluster is started for one policy and ended before the next, so that every policy
 begins with empty queues and an empty memory. All of them show keys, made anew each time."""
 
 import json
@@ -88,16 +88,15 @@ class Cluster:
         self._make_keys("controller", "controller", os.path.join(self.state(network.CONTROLLER), "keys"))
         self.start("duopolyd", network.CONTROLLER)
         self.wait_for_controller()
-        self._make_keys(",".join([network.SWITCH] + self.net.hosts), "agent", self._key_folder())
-        self._start(network.SWITCH, "duopoly-agent", "--replace", "--config",
-                    self._write("agent-s.yaml", self._agent_yaml(network.SWITCH)))
+        self._make_keys(",".join([*self.net.switches, *self.net.hosts]), "agent", self._key_folder())
+        for switch in self.net.switches:
+            self.start("duopoly-agent", switch)
         for host in self.net.hosts:
-            self.start("replay-serve", host)
-            self.start("duopoly-agent", host)
+            self.begin_host(host)
         system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
 
     def start(self, program, host):
-        """Starts the controller, or a worker's agent or server: at first, and again after its kill."""
+        """Starts the controller, an agent, or a worker's server: at first, and again after its kill."""
         if program == "duopolyd":
             self._start(host, program, "--config", self._write("duopolyd.yaml", self._controller_yaml()))
         elif program == "replay-serve":
@@ -142,7 +141,7 @@ class Cluster:
         system.wait_for(lambda: remove_cgroup(cgroup), 10, "the end of %s's cgroups" % host)
         system.run("umount", os.path.join(state, "bpf"))
         for what in (["root", "handle", "d00:"], ["clsact"]):  # what is not there cannot be deleted
-            subprocess.run(self.net.enter(host, "tc", "qdisc", "del", "dev", "eth0", *what), capture_output=True, check=False)
+            subprocess.run(self.net.enter(host, "tc", "qdisc", "del", "dev", self.net.uplink(host), *what), capture_output=True, check=False)
         for name in [] if keep_state else os.listdir(state):
             path = os.path.join(state, name)
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
@@ -224,9 +223,8 @@ class Cluster:
         if self.ports:
             os.makedirs(self.ports)
             os.chown(self.ports, user.pw_uid, user.pw_gid)
-        for host in self.net.hosts + [network.SWITCH]:
-            os.makedirs(self.state(host))
-        os.makedirs(self.state(network.CONTROLLER))
+        for name in [*self.net.hosts, *self.net.switches, network.CONTROLLER]:
+            os.makedirs(self.state(name))
         for name, size in self.small.items():
             system.run("mount", "-t", "tmpfs", "-o", "mode=755,size=" + size, "duopoly-testbed", self.state(name))
         os.makedirs(self.net.instance.state["cgroup"], exist_ok=True)
@@ -270,18 +268,18 @@ class Cluster:
 
     def _all_joined(self):
         self.check_alive()
-        return self.ask("status")["hosts_up"] >= len(self.net.hosts) and self._switch_is_managed()
+        return self.ask("status")["hosts_up"] >= len(self.net.hosts) and all(map(self._is_managed, self.net.switches))
 
-    def _switch_is_managed(self):
-        """Whether every port of the switch has the agent's queues in the place of the link's token bucket."""
-        said = system.run(*self.net.enter(network.SWITCH, "tc", "qdisc", "show"))
+    def _is_managed(self, switch):
+        """Whether every port of a switch has the agent's queues in the place of the link's token bucket."""
+        said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))
         return all(any(" dev %s root" % port in line and "tbf" not in line for line in said.splitlines())
-                   for port in self.net.hosts)
+                   for port in self.net.switches[switch].ports())
 
     # ---- configurations ----
 
     def _controller_yaml(self):
-        lines = ["listen: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
+        lines = ["listen: tcp://%s:%d" % (self.net.addresses[network.CONTROLLER], CONTROL_PORT),
                  "socket: %s" % self.socket,
                  "group: root",
                  "state: %s" % self.state(network.CONTROLLER),
@@ -298,28 +296,29 @@ class Cluster:
         return "\n".join(lines) + "\n"
 
     def _agent_yaml(self, name):
-        is_switch = name == network.SWITCH
+        switch = self.net.switches.get(name)
+        link = switch.agent_link if switch else ["uplink: " + self.net.uplink(name), "rate: %d bps" % self.net.link_bps]
         lines = ["name: %s" % name,
-                 "role: %s" % ("switch" if is_switch else "host"),
-                 "controller: tcp://%s:%d" % (network.CONTROLLER_ADDRESS, CONTROL_PORT),
-                 "address: %s" % (network.SWITCH_ADDRESS if is_switch else self.net.addresses[name]),
+                 "role: %s" % ("switch" if switch else "host"),
+                 *(["rack: " + self.net.racks[name]] if name in self.net.racks else []),
+                 "controller: tcp://%s:%d" % (self.net.addresses[network.CONTROLLER], CONTROL_PORT),
+                 "address: %s" % self.net.addresses[name],
                  "state: %s" % self.state(name),
                  "key: %s" % os.path.join(self._key_folder(), name + ".key"),
                  "measurements: %s" % self._measurements(name),
                  "link:",
-                 "  %s" % ("bridge: " + network.BRIDGE if is_switch else "uplink: eth0"),
-                 "  rate: %d bps" % self.net.link_bps,
+                 *("  " + line for line in link),
                  "queues:",
                  "  levels: %d" % self.queue_levels,
                  "marks:",
-                 "  members: [%s.0/24]" % network.PREFIX,
+                 "  members: [%s]" % self.net.members,
                  "  lease: %d ms" % (1000 * MARKS_LEASE / self.quick),
                  "tasks:",
                  "  user: %s" % USER,
                  "  program: %s" % self.program("duopoly-task"),
                  "  cgroup_root: %s" % self.net.instance.state["cgroup"],
                  "  cgroup: %s" % name]
-        if not is_switch:
+        if not switch:
             lines.append("  commands:")
             for command in ("map", "reduce"):
                 words = [self.program("replay-" + command), "--port", str(SERVE_PORT)] + (["--ports", self.ports] if self.ports else [])

@@ -1,10 +1,10 @@
-"""A network of namespaces: hosts around one switch, each link with its rate.
+"""What a testbed's network is to everybody else: members, how to start a program in one, where to capture, what links carried.
 
-Every host has eth0 (10.77.0.NUMBER/24); the switch is a bridge with one port per host, named after it. A token bucket on
-both ends of every link gives the link its rate in both directions without any help of ours. TSO, GSO and GRO are off, so
-that queues and captures count packets of the wire. TCP is cubic with ECN in every namespace: BBR, which some machines
-have as their default, ignores priorities. The bridge's packets do not pass the packet filter, which costs time and
-has no rules here. What the whole machine lends is in kernel.py."""
+A network is one file that derives from Network and one line in networks.py. Its members are workers, one controller and one or
+more switches, each a network namespace of its own; nobody else knows how they are joined. It makes its links by `_link`: a
+token bucket on both ends gives each its rate in both directions without any help of ours. TSO, GSO and GRO are off, so that
+queues and captures count packets of the wire. TCP is cubic with ECN in every namespace: BBR, which some machines have as their
+default, ignores priorities. What the whole machine lends is in kernel.py; how all goes away again is the instance's affair."""
 
 import os
 import subprocess
@@ -12,11 +12,9 @@ import subprocess
 from testbed.net import instance as instances
 from testbed.net import kernel, system
 
-PREFIX = "10.77.0"
-CONTROLLER, SWITCH = "c", "s"
-CONTROLLER_ADDRESS, SWITCH_ADDRESS = PREFIX + ".250", PREFIX + ".251"
-BRIDGE = "br0"
+CONTROLLER = "c"
 HOSTS_MAX = 200
+LINK_BPS_MIN = 10**6
 BURST_BYTES = 16000
 QUEUE_BYTES = 300000
 SYSCTLS = {
@@ -29,47 +27,67 @@ SYSCTLS = {
 }
 
 
-def host_name(index):
-    return "w%d" % (index + 1)
+def host_names(count):
+    """The workers' names; Failure where there are too few or too many."""
+    if not 1 <= count <= HOSTS_MAX:
+        raise system.Failure("HOSTS is %d, must be 1…%d" % (count, HOSTS_MAX))
+    return ["w%d" % (index + 1) for index in range(count)]
 
 
-def host_address(index):
-    return "%s.%d" % (PREFIX, index + 1)
+class Switch:
+    """address: its agent's; agent_link: lines of its agent's section `link`; hosts: {port: the worker or controller behind it};
+    core: {port: bit/s} of its links to other switches."""
+
+    def __init__(self, address, agent_link, hosts, core=None):
+        self.address, self.agent_link, self.hosts, self.core = address, agent_link, hosts, core or {}
+
+    def ports(self):
+        return [*self.hosts, *self.core]
 
 
 class Network:
-    """hosts workers (from index 0), one controller, one switch; links of link_bps."""
+    """What a network says of itself, set by its __init__, which makes nothing yet:
 
-    def __init__(self, instance, hosts, link_bps):
-        if not 1 <= hosts <= HOSTS_MAX:
-            raise system.Failure("HOSTS is %d, must be 1…%d" % (hosts, HOSTS_MAX))
+     - hosts: the workers' names, in order; racks: {host: its rack's name}, empty where there are none
+     - addresses: {worker, CONTROLLER or switch: IPv4 address}; members: the prefix of all of them
+     - switches: {name: Switch}; link_bps: of a worker's link
+     - simulated: what duopoly-sim is told so that it plans for this network, {option: value}
+     - crossings: rates of the queues that a segment and then its acknowledgement's mark go through at worst, in bit/s"""
+
+    # Variables of `make demo` that are its own, by name: default, smallest, largest; __init__ takes them in small letters.
+    VARIABLES = {}
+    racks, simulated = {}, {}
+
+    def __init__(self, instance):
         self.instance = instance
-        self.hosts = [host_name(i) for i in range(hosts)]
-        self.addresses = {host_name(i): host_address(i) for i in range(hosts)}
-        self.addresses[CONTROLLER] = CONTROLLER_ADDRESS
-        self.link_bps = link_bps
+
+    # ---- for everybody ----
 
     def up(self):
-        members = self.hosts + [CONTROLLER]
+        names = [*self.hosts, CONTROLLER, *self.switches]
         with instances.locked():
             self.instance.save()
             kernel.borrow(instances.HOME)
-            self.instance.add_namespaces(members + [SWITCH])
-            for name in members + [SWITCH]:
+            self.instance.add_namespaces(names)
+            for name in names:
                 system.run("ip", "netns", "add", self.instance.namespace(name))
-        for name in members + [SWITCH]:
-            self._configure(name)
-        self._ip(SWITCH, ["link add %s type bridge stp_state 0" % BRIDGE,
-                          "address add %s/24 dev %s" % (SWITCH_ADDRESS, BRIDGE),
-                          "link set %s up" % BRIDGE])
-        for name in members:
-            self._link(name)
+        for name in names:
+            self._set(name, SYSCTLS)
+            self.ip(name, "link set lo up")
+        self._join()
+
+    def describe(self):
+        """In words, after "links of 100 Mb/s"."""
+        raise NotImplementedError
+
+    def namespace_file(self, name):
+        return os.path.join(instances.NETNS, self.instance.namespace(name))
 
     def enter(self, name, *command):
         """The command line that runs in a member's network namespace.
 
         Not `ip netns exec`, which hides the cgroups, nor `ip -n`, which fails where / is no mount point (a chroot)."""
-        return ["nsenter", "--net=" + os.path.join(instances.NETNS, self.instance.namespace(name)), *command]
+        return ["nsenter", "--net=" + self.namespace_file(name), *command]
 
     def start(self, name, command, log, **options):
         """Starts a daemon in a member's namespace, in a session of its own; its output goes to the file `log`."""
@@ -79,33 +97,48 @@ class Network:
         self.instance.add_process(child.pid)
         return child
 
+    def ip(self, name, *lines):
+        """What `ip` is to do in a member's namespace."""
+        system.run(*self.enter(name, "ip", "-batch", "-"), text="\n".join(lines) + "\n")
+
+    def uplink(self, _host):
+        """The interface of a worker's or controller's that leads to its switch."""
+        return "eth0"
+
+    def behind(self, host):
+        """(switch, port): the other end of a worker's link."""
+        return next((name, port) for name, switch in self.switches.items() for port, member in switch.hosts.items()
+                    if member == host)
+
+    def taps(self):
+        """[(switch, port)]: where each packet of a worker's comes by once, as it comes in."""
+        return [self.behind(host) for host in self.hosts]
+
     def uplink_bytes(self):
         """What every worker has sent on its link so far, by name."""
         total = {}
         for name in self.hosts:
             said = system.run(*self.enter(name, "cat", "/proc/net/dev"))
-            line = next(line for line in said.splitlines() if line.strip().startswith("eth0:"))
+            line = next(line for line in said.splitlines() if line.strip().startswith(self.uplink(name) + ":"))
             total[name] = int(line.split(":")[1].split()[8])
         return total
 
-    # ---- making it ----
+    # ---- for those that derive from it ----
 
-    def _ip(self, name, lines):
-        system.run(*self.enter(name, "ip", "-batch", "-"), text="\n".join(lines) + "\n")
+    def _join(self):
+        """Makes switches and links; the namespaces stand."""
+        raise NotImplementedError
 
-    def _configure(self, name):
-        writes = "".join("echo %s > /proc/sys/%s\n" % (value, key) for key, value in SYSCTLS.items())
-        if name == SWITCH:
-            writes += "for key in /proc/sys/net/bridge/bridge-nf-call-*; do [ ! -e $key ] || echo 0 > $key; done\n"
+    def _set(self, name, sysctls):
+        writes = "".join("echo %s > /proc/sys/%s\n" % (value, key) for key, value in sysctls.items())
         system.run(*self.enter(name, "sh", "-ec", writes))
-        self._ip(name, ["link set lo up"])
 
-    def _link(self, name):
-        host, switch = self.instance.namespace(name), self.instance.namespace(SWITCH)
-        system.run("ip", "link", "add", "eth0", "netns", host, "type", "veth", "peer", "name", name, "netns", switch)
-        self._ip(name, ["address add %s/24 dev eth0" % self.addresses[name], "link set eth0 up"])
-        self._ip(SWITCH, ["link set %s master %s" % (name, BRIDGE), "link set %s up" % name])
-        for where, device in ((name, "eth0"), (SWITCH, name)):
-            system.run(*self.enter(where, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"))
-            system.run(*self.enter(where, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", str(self.link_bps),
+    def _link(self, one, device, other, other_device, bps):
+        """A link between two members, up, with its rate at both ends."""
+        spaces = self.instance.namespace(one), self.instance.namespace(other)
+        system.run("ip", "link", "add", device, "netns", spaces[0], "type", "veth", "peer", "name", other_device, "netns", spaces[1])
+        for where, end in ((one, device), (other, other_device)):
+            self.ip(where, "link set %s up" % end)
+            system.run(*self.enter(where, "ethtool", "-K", end, "tso", "off", "gso", "off", "gro", "off"))
+            system.run(*self.enter(where, "tc", "qdisc", "add", "dev", end, "root", "tbf", "rate", str(bps),
                                    "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES)))

@@ -1,11 +1,14 @@
 #include "testbed/verify/capture_pcap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <pcap/pcap.h>
 
@@ -99,8 +102,8 @@ static int tap_filter(struct tap *tap, const char *interface, uint16_t port, str
     return 0;
 }
 
-static int tap_open(sd_event *event, struct tap *tap, const char *interface, uint16_t port,
-                    struct err *err)
+static int tap_open_here(sd_event *event, struct tap *tap, const char *interface, uint16_t port,
+                         struct err *err)
 {
     char words[PCAP_ERRBUF_SIZE];
     tap->pcap = pcap_create(interface, words);
@@ -113,6 +116,49 @@ static int tap_open(sd_event *event, struct tap *tap, const char *interface, uin
         return r;
     r = sd_event_add_io(event, &tap->io, pcap_get_selectable_fd(tap->pcap), EPOLLIN, on_ready, tap);
     return r < 0 ? err_sys(err, -r, "cannot wait for %s", interface) : 0;
+}
+
+static int enter(int space, const char *name, struct err *err)
+{
+    return setns(space, CLONE_NEWNET) < 0
+               ? err_sys(err, errno, "cannot enter the network namespace %s", name)
+               : 0;
+}
+
+/* A socket stays in the namespace that it was made in. */
+static int tap_open_in(sd_event *event, struct tap *tap, const char *interface, const char *path,
+                       uint16_t port, struct err *err)
+{
+    int r, home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC),
+           space = open(path, O_RDONLY | O_CLOEXEC);
+    if (home < 0 || space < 0)
+        r = err_sys(err, errno, "cannot open the network namespace %s", path);
+    else
+        r = enter(space, path, err);
+    if (r == 0) {
+        int opened = tap_open_here(event, tap, interface, port, err);
+        r = enter(home, "of our own", opened < 0 ? NULL : err);
+        r = opened < 0 ? opened : r;
+    }
+    if (home >= 0)
+        close(home);
+    if (space >= 0)
+        close(space);
+    return r;
+}
+
+static int tap_open(sd_event *event, struct tap *tap, const char *where, uint16_t port,
+                    struct err *err)
+{
+    const char *at = strchr(where, '@');
+    if (!at)
+        return tap_open_here(event, tap, where, port, err);
+    char *interface = strndup(where, (size_t)(at - where));
+    if (!interface)
+        return err_sys(err, ENOMEM, "cannot capture");
+    int r = tap_open_in(event, tap, interface, at + 1, port, err);
+    free(interface);
+    return r;
 }
 
 int capture_open(sd_event *event, char *const *interfaces, unsigned n, uint16_t port,

@@ -15,9 +15,10 @@
 
 struct capture;
 
-/* Starts on `n` interfaces of this network namespace (names borrowed for the call); packets go to
+/* Starts on `n` interfaces (names borrowed for the call): NAME of this network namespace, or
+ * NAME@FILE of the one that the file is (/run/netns/…), which takes CAP_SYS_ADMIN. Packets go to
  * `packets` (borrowed until closed), with times of CLOCK_BOOTTIME. −errno with a sentence: no such
- * interface, no right to capture. */
+ * interface or namespace, no right to capture. */
 int capture_open(sd_event *event, char *const *interfaces, unsigned n, uint16_t port,
                  struct packets *packets, struct capture **ret_capture, struct err *err);
 

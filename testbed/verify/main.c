@@ -149,8 +149,8 @@ int main(int argc, char **argv)
     const struct argp argp = {
         .options = option_table,
         .parser = parse_option,
-        .args_doc = "INTERFACE...",
-        .doc = "Captures the replay's transfers on a switch's ports until SIGTERM or SIGINT, then "
+        .args_doc = "INTERFACE[@NETNS_FILE]...",
+        .doc = "Captures the replay's transfers on switches' ports until SIGTERM or SIGINT, then "
                "checks each payload "
                "packet's mark against what the controller decided and the tasks wrote down.",
     };

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from testbed.demo import demo, inputs, latency, report
-from testbed.net import cluster, instance, network, system
+from testbed.net import cluster, instance, system
 
 SWITCHES = 60
 SWITCH_SECONDS = 0.5
@@ -24,7 +24,7 @@ def running_cluster(name):
     instance.end_abandoned()
     own = instance.create(demo.TREE)
     try:
-        net = network.Network(own, asked.hosts, asked.link_bps)
+        net = asked.network(own)
         net.up()
         logs = os.path.join(folder, "logs")
         running = cluster.Cluster(net, asked.build, "duopoly", asked.slots, inputs.scale_of(path), asked.seed, logs)

@@ -13,7 +13,7 @@ import time
 
 from nets import CLONE_NEWNET, libc
 from testbed.demo import soak
-from testbed.net import cluster, instance, network, system
+from testbed.net import cluster, instance, star, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TREE, os.environ.get("BUILD", "build"))
@@ -59,7 +59,7 @@ class Site:
         self.driver = None
         self.captures = []
         try:
-            self.net = network.Network(self.own, self.hosts, LINK_BPS)
+            self.net = star.Star(self.own, self.hosts, LINK_BPS)
             self.net.up()
             self.running = cluster.Cluster(self.net, BUILD, "duopoly", 2, 1, 1, os.path.join(folder, "logs"),
                                            quick=scale.factor, ports=False)
@@ -197,11 +197,12 @@ class Marks:
     @staticmethod
     def _open(net, host):
         own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        there = os.open(os.path.join(instance.NETNS, net.instance.namespace(network.SWITCH)), os.O_RDONLY)
+        switch, port = net.behind(host)
+        there = os.open(net.namespace_file(switch), os.O_RDONLY)
         try:
             assert libc.setns(there, CLONE_NEWNET) == 0
             made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-            made.bind((host, 0))
+            made.bind((port, 0))
         finally:
             libc.setns(own, CLONE_NEWNET)
             os.close(own)

@@ -10,7 +10,7 @@ import pytest
 
 import kills
 from nets import needs_root
-from testbed.net import network, system
+from testbed.net import system
 
 pytestmark = needs_root
 BOTH = [pytest.param(kills.SHORT, id="short"), pytest.param(kills.REAL, id="real", marks=pytest.mark.faults)]
@@ -82,7 +82,7 @@ def test_a_killed_attempt_fails_and_runs_once_again(begin, which):
 
 
 def turn_link(site, end, word):
-    place, device = ("w1", "eth0") if end == "host" else (network.SWITCH, "w1")
+    place, device = ("w1", site.net.uplink("w1")) if end == "host" else site.net.behind("w1")
     system.run(*site.net.enter(place, "ip", "link", "set", device, word))
 
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from testbed.net import cluster, network
+from testbed.net import cluster, network, star
 from testbed.net import instance as instances
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -30,7 +30,7 @@ class Cluster(cluster.Cluster):
 def standing(tmp_path):
     made = instances.create(TREE)
     try:
-        net = network.Network(made, 2, 100_000_000)
+        net = star.Star(made, 2, 100_000_000)
         net.up()
         running = Cluster(net, BUILD, "fair", 2, 1, 1, str(tmp_path / "logs"))
         running.up()

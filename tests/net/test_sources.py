@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from testbed.net import cluster, instance, network, system
+from testbed.net import cluster, instance, star, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TREE, os.environ.get("BUILD") or "build")
@@ -59,7 +59,7 @@ class Site:
 def site(tmp_path):
     own = instance.create(TREE)
     try:
-        net = network.Network(own, 4, 20_000_000)
+        net = star.Star(own, 4, 20_000_000)
         net.up()
         running = cluster.Cluster(net, BUILD, "fair", 2, 1, 1, str(tmp_path / "logs"), quick=QUICK)
         running.up()

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from testbed.net import instance as instances
-from testbed.net import kernel, network, system
+from testbed.net import kernel, star, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -36,7 +36,7 @@ def instance():
 
 
 def test_a_link_has_its_rate_and_tcp_is_cubic_with_ecn(instance):
-    net = network.Network(instance, 2, 50_000_000)
+    net = star.Star(instance, 2, 50_000_000)
     net.up()
     read = ["cat", "/proc/sys/net/ipv4/tcp_congestion_control", "/proc/sys/net/ipv4/tcp_ecn"]
     assert system.run(*net.enter("w1", *read)).split() == ["cubic", "1"]
@@ -67,7 +67,7 @@ def test_two_stand_beside_each_other(instance):
     other = instances.create(TREE)
     try:
         for one in (instance, other):
-            network.Network(one, 2, 10_000_000).up()
+            star.Star(one, 2, 10_000_000).up()
         assert instance.number != other.number
     finally:
         other.down()
@@ -93,7 +93,7 @@ def test_another_roots_testbed_is_left_alone(instance):
 def test_processes_in_namespaces_and_cgroups_end_with_it():
     one = instances.create(TREE)
     try:
-        net = network.Network(one, 1, 10_000_000)
+        net = star.Star(one, 1, 10_000_000)
         net.up()
         net.start("w1", ["sleep", "1000"], one.path("log"))
         # One that nobody wrote down, as a task of a killed agent.
@@ -111,9 +111,9 @@ def test_processes_in_namespaces_and_cgroups_end_with_it():
 
 def test_what_a_killed_owner_left_is_ended_by_the_next_start():
     code = ("import time\n"
-            "from testbed.net import instance, network\n"
+            "from testbed.net import instance, star\n"
             "one = instance.create('.')\n"
-            "network.Network(one, 2, 10_000_000).up()\n"
+            "star.Star(one, 2, 10_000_000).up()\n"
             "print(one.number, flush=True)\n"
             "time.sleep(1000)\n")
     child = subprocess.Popen([sys.executable, "-c", code], cwd=TREE, stdout=subprocess.PIPE, text=True)
@@ -131,7 +131,7 @@ def test_a_late_teardown_leaves_the_next_instance_alone():
     first.down()
     second = instances.create(TREE)
     try:
-        network.Network(second, 1, 10_000_000).up()
+        star.Star(second, 1, 10_000_000).up()
         if second.number != late.number:
             pytest.skip("another testbed took the number")
         late.down()
@@ -142,12 +142,12 @@ def test_a_late_teardown_leaves_the_next_instance_alone():
 
 def test_the_owner_ends_when_its_parent_is_killed():
     code = ("import time\n"
-            "from testbed.net import instance, network, system\n"
+            "from testbed.net import instance, star, system\n"
             "system.end_with_parent()\n"
             "system.stop_signals_raise()\n"
             "one = instance.create('.')\n"
             "try:\n"
-            "    network.Network(one, 1, 10_000_000).up()\n"
+            "    star.Star(one, 1, 10_000_000).up()\n"
             "    print(one.number, flush=True)\n"
             "    time.sleep(1000)\n"
             "finally:\n"
@@ -168,7 +168,7 @@ def test_the_last_puts_back_what_the_first_changed_in_the_kernel(instance, name)
     if not os.path.exists(path) or wanted(kernel.read(path)) == kernel.read(path):
         pytest.skip("this machine's kernel has no %s, or has it as wanted" % path)
     before = kernel.read(path)
-    network.Network(instance, 1, 10_000_000).up()
+    star.Star(instance, 1, 10_000_000).up()
     assert kernel.read(path) == wanted(before)
     instance.down()
     # Other tests on this machine may change it too, for themselves.

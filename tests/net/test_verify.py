@@ -12,7 +12,7 @@ import time
 import pytest
 
 from testbed.net import instance as instances
-from testbed.net import network, system
+from testbed.net import star, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TREE, os.environ.get("BUILD", "build"))
@@ -58,7 +58,7 @@ write("close")
 def net():
     instance = instances.create(TREE)
     try:
-        made = network.Network(instance, 2, 50_000_000)
+        made = star.Star(instance, 2, 50_000_000)
         made.up()
         os.mkdir(instance.path("ports"))
         yield made
@@ -82,8 +82,8 @@ class Verify:
     def __init__(self, net, log):
         self.json = net.instance.path("verify.json")
         command = [os.path.join(BUILD, "duopoly-verify"), "--log", log, "--ports", net.instance.path("ports"), "--port",
-                   str(PORT), "--json", self.json, *net.hosts]
-        self.child = subprocess.Popen(net.enter(network.SWITCH, *command), stdout=subprocess.PIPE, text=True)
+                   str(PORT), "--json", self.json, *("%s@%s" % (port, net.namespace_file(switch)) for switch, port in net.taps())]
+        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self):
         assert self.child.stdout.readline() == "capturing on 2 ports\n"
@@ -135,10 +135,13 @@ def test_an_idle_link_ends_at_once_and_proves_nothing(net):
     assert verify.status == 1 and verify.result["checked"] == 0
 
 
-def test_a_missing_interface_is_a_sentence(net):
-    done = subprocess.run(net.enter(network.SWITCH, os.path.join(BUILD, "duopoly-verify"), "--log", "x", "--ports", "y",
-                                    "--port", "1", "nosuch"), capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "nosuch" in done.stderr and len(done.stderr.splitlines()) == 1
+@pytest.mark.parametrize("where, word", [("nosuch", "nosuch"), ("nosuch@SWITCH", "nosuch"), ("w1@/run/netns/absent", "absent"),
+                                         ("w1@/dev/null", "/dev/null")])
+def test_a_missing_interface_or_namespace_is_a_sentence(net, where, word):
+    where = where.replace("SWITCH", net.namespace_file(star.SWITCH))
+    done = subprocess.run([os.path.join(BUILD, "duopoly-verify"), "--log", "x", "--ports", "y", "--port", "1", where],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and word in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def run_reduce(net, attempt, size):

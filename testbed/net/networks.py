@@ -1,0 +1,7 @@
+"""The networks that a testbed can have, by the names that TOPO takes."""
+
+from testbed.net import star
+
+NETWORKS = {
+    "star": star.Star,
+}
