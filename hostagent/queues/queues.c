@@ -346,7 +346,7 @@ static void follow_name(struct queues *queues, struct queues_port *port)
     record_path(queues, port->name, from);
     record_path(queues, now, to);
     if (rename(from, to) == 0)
-        unlink(from); /* of two names of one file none goes by renaming */
+        unlink(from);      /* of two names of one file none goes by renaming */
     free(queues->written); /* its place may be another port's now */
     queues->written = NULL;
     memcpy(port->name, now, PORT_NAME);

