@@ -543,7 +543,16 @@ static bool is_change(pb_size_t kind)
     }
 }
 
-/* While the store cannot be written nothing new is taken; who asked is kept when it can. */
+/* A stance that has to be confirmed is a trial, and not kept. */
+static bool is_kept(const duopoly_Envelope *request)
+{
+    return is_change(request->which_body) ||
+           (request->which_body == duopoly_Envelope_set_stance_tag &&
+            !request->body.set_stance.confirm_s);
+}
+
+/* While the store cannot be written nothing new is taken; who asked is kept when it can. Stances are
+ * taken all the same: the emergency stop is one. */
 static bool store_refuses(struct control *control, uint64_t client, pb_size_t kind)
 {
     struct err err;
@@ -570,17 +579,25 @@ static bool answer_hold(struct control *control, struct guest *guest,
                         const duopoly_Envelope *request)
 {
     uint64_t ticket = conductor_commit(control->conductor);
-    if (!is_change(request->which_body) ||
-        control->answer.which_body != duopoly_Envelope_accepted_tag)
+    duopoly_Accepted *accepted = &control->answer.body.accepted;
+    struct err err;
+    if (!is_kept(request) || control->answer.which_body != duopoly_Envelope_accepted_tag)
         return false;
-    control->answer.body.accepted.durable = true;
+    if (!is_change(request->which_body) &&
+        store_refusal(conductor_store(control->conductor), &err) < 0) {
+        size_t used = strlen(accepted->text);
+        snprintf(accepted->text + used, sizeof(accepted->text) - used,
+                 ", but a restart may undo it: %.120s", err.text);
+        return false;
+    }
+    accepted->durable = true;
     if (store_settled(conductor_store(control->conductor), ticket))
         return false;
     guest->answer = (struct held_answer){.held = true,
                                          .ticket = ticket,
                                          .sequence = request->sequence,
                                          .request = request->which_body,
-                                         .accepted = control->answer.body.accepted};
+                                         .accepted = *accepted};
     client_hold(control, guest->client, true);
     return true;
 }

@@ -10,9 +10,10 @@
  * Acknowledged means committed: what a request that changes something put into the store is handed
  * over when its handler returns, and an Accepted is sent when that is on the disk (`durable`). Its
  * client is not read meanwhile. While the store cannot be written such requests are refused before
- * they change anything; one that was just on its way is taken back (a submission) or refused as in
- * force but not on the disk. Each change, and each refused one, is a line of the log and of the
- * audit, submissions only of the audit.
+ * they change anything, but for stances, whose answer says that a restart may undo them; one that
+ * was just on its way is taken back (a submission) or refused as in force but not on the disk. Each
+ * change, and each refused one, is a line of the log and of the audit, submissions only of the
+ * audit.
  *
  * Bounds are wire_unix.h's. One thread. */
 #pragma once

@@ -166,6 +166,34 @@ def test_a_full_disk_refuses_and_is_waited_out(cluster):
     assert tasks_of(daemon, 1) == [(0, 0, "done"), (0, 1, "done"), (1, 0, "ready")]
 
 
+def test_a_stance_is_answered_when_it_is_kept_and_taken_on_a_full_disk_too(cluster):
+    """It may be the emergency stop."""
+    daemon = cluster.daemon(log=None, config="log: {folder: none}\n")
+    h1 = cluster.agent(daemon, "h1")
+    assert h1.join().stance == pb.STANCE_ENFORCE
+    client = Client(daemon)
+    kept = client.ask(set_stance=pb.SetStance(stance=pb.STANCE_MARK)).accepted
+    assert kept.durable and "undo" not in kept.text
+    trial = client.ask(set_stance=pb.SetStance(stance=pb.STANCE_OBSERVE, host="h1", confirm_s=60)).accepted
+    assert trial.text and not trial.durable, "it goes by itself"
+    unlimited = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (4096, unlimited[1]))
+    assert client.ask(drain_host=pb.DrainHost(name="h1")).HasField("refused")
+    wait_until(lambda: "nothing is changed, for it could not be kept" in daemon.words(), "the operator is told")
+    told = client.ask(set_stance=pb.SetStance(stance=pb.STANCE_OBSERVE)).accepted
+    assert "all : observe, 1 told, but a restart may undo it: " in told.text and not told.durable
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, unlimited)
+    wait_until(lambda: "the store is written again" in daemon.words(), "the operator is told that too")
+    assert client.ask(set_policy=pb.SetPolicy(question="turn", name="fifo")).accepted.durable, "and all before it"
+    client.close()
+    daemon.kill()
+    daemon.start()
+    h1.hello_sequence += 1
+    h1.socket.close()
+    h1.connect()
+    assert h1.join().stance == pb.STANCE_OBSERVE
+
+
 def test_every_change_is_in_the_audit(cluster):
     daemon = cluster.daemon()
     cluster.agent(daemon, "h1").join()
