@@ -434,6 +434,7 @@ const struct mark_driver mark_ebpf = {
     .close = ebpf_close,
     .remove = ebpf_remove,
     .plan = mark_plan_bpf,
+    .plan_remove = mark_plan_bpf_remove,
     .reach_set = ebpf_reach_set,
     .port_set = ebpf_port_set,
     .compare = ebpf_compare,

@@ -41,6 +41,8 @@ struct mark_driver {
     /* What `open` would make, change and take away, and nothing is: none after it. What it would fail
      * for is told as it tells it. */
     int (*plan)(const struct mark_config *config, struct changes *changes, struct err *err);
+    /* What `remove` would take away: nothing after it. */
+    int (*plan_remove)(const struct mark_config *config, struct changes *changes, struct err *err);
 
     /* From now on. NOTHING ends the lease first, which is one write, and then leaves the ports; what
      * the driver is told goes on to be kept. */

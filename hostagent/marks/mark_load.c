@@ -416,3 +416,25 @@ void mark_load_unpin(const struct mark_config *config)
         unlink(path);
     }
 }
+
+static int plan_gone(const char *kind, const char *path, struct changes *changes, struct err *err)
+{
+    return access(path, F_OK) < 0
+               ? 0
+               : changes_tell(changes, CHANGE_REMOVE, kind, path, err, "of the eBPF marks");
+}
+
+int mark_load_plan_unpin(const struct mark_config *config, struct changes *changes, struct err *err)
+{
+    char path[FILES_PATH];
+    int r = 0;
+    for (enum map i = 0; r >= 0 && i < MAPS; i++) {
+        pin_path(config, names[i], path);
+        r = plan_gone("map", path, changes, err);
+    }
+    pin_path(config, "count", path);
+    if (r >= 0)
+        r = plan_gone("program", path, changes, err);
+    layout_path(config, names[FLOWS], path);
+    return r < 0 ? r : plan_gone("file", path, changes, err);
+}

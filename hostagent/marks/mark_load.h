@@ -46,3 +46,5 @@ void mark_load_close(
 
 /* Takes the maps out of the file system: they end with the last program. */
 void mark_load_unpin(const struct mark_config *config);
+int mark_load_plan_unpin(const struct mark_config *config, struct changes *changes,
+                         struct err *err);

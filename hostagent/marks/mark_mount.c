@@ -66,3 +66,19 @@ int mark_mount_plan(const struct mark_config *config, struct changes *changes, s
                  : changes_tell(changes, CHANGE_ADD, "mount", config->bpffs, err,
                                 "a bpf file system");
 }
+
+int mark_unmount_plan(const struct mark_config *config, struct changes *changes, struct err *err)
+{
+    char note[FILES_PATH];
+    mount_note(config, note);
+    if (access(note, F_OK) < 0)
+        return 0;
+    int r = !mark_mount_stands(config) ? 0
+                                       : changes_tell(changes, CHANGE_REMOVE, "mount",
+                                                      config->bpffs, err, "our bpf file system");
+    if (r >= 0 && access(config->bpffs, F_OK) == 0)
+        r = changes_tell(changes, CHANGE_REMOVE, "folder", config->bpffs, err, "it is mounted on");
+    return r < 0
+               ? r
+               : changes_tell(changes, CHANGE_REMOVE, "file", note, err, "the mount there is ours");
+}

@@ -11,3 +11,4 @@ bool mark_mount_stands(const struct mark_config *config);
 int mark_mount(const struct mark_config *config, struct err *err);
 int mark_mount_plan(const struct mark_config *config, struct changes *changes, struct err *err);
 int mark_unmount(const struct mark_config *config, struct err *err); /* not ours is fine */
+int mark_unmount_plan(const struct mark_config *config, struct changes *changes, struct err *err);

@@ -139,6 +139,30 @@ static int nft_driver_remove(const struct mark_config *config, struct err *err)
     return r < 0 ? r : 0;
 }
 
+static int nft_driver_plan_remove(const struct mark_config *config, struct changes *changes,
+                                  struct err *err)
+{
+    char path[FILES_PATH], name[NFT_NAME];
+    uint64_t shape, prints[MARK_NFT_FAMILIES];
+    struct mark_nft_wish wish = {0};
+    struct nft *nft = NULL;
+    if (!mark_nft_read_note(config, name, &shape, prints))
+        return 0;
+    mark_nft_note(config, path);
+    mark_nft_tables(name, config->is_switch, &wish);
+    int r = nft_open(&nft, err);
+    for (uint32_t i = 0; r >= 0 && i < wish.tables_n; i++) {
+        r = nft_table_stands(nft, &wish.tables[i], err);
+        if (r == 1)
+            r = changes_tell(changes, CHANGE_REMOVE, "table", wish.tables[i].name, err,
+                             "rules and sets of nftables that mark");
+    }
+    nft_close(nft);
+    return r < 0 ? r
+                 : changes_tell(changes, CHANGE_REMOVE, "file", path, err,
+                                "which tables of nftables are ours");
+}
+
 static int nft_driver_reach_set(struct mark *mark, enum mark_reach reach, struct err *err)
 {
     mark->wish.reach = reach;
@@ -344,6 +368,7 @@ const struct mark_driver mark_nftables = {
     .close = nft_driver_close,
     .remove = nft_driver_remove,
     .plan = nft_driver_plan,
+    .plan_remove = nft_driver_plan_remove,
     .reach_set = nft_driver_reach_set,
     .port_set = nft_driver_port_set,
     .compare = nft_driver_compare,

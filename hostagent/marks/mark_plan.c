@@ -109,3 +109,30 @@ int mark_plan_bpf(const struct mark_config *config, struct changes *changes, str
     mark_load_close(&load);
     return r;
 }
+
+static int plan_hook_gone(const struct mark_config *config, struct changes *changes,
+                          struct err *err)
+{
+    char pin[FILES_PATH];
+    files_path(pin, MARK_PIN, config->bpffs, "count");
+    int there = bpf_obj_get(pin);
+    uint32_t id = there < 0 ? 0 : program_id(there);
+    if (there >= 0)
+        close(there);
+    return !id || !hangs_on(config->cgroup, id)
+               ? 0
+               : changes_tell(changes, CHANGE_REMOVE, "hook", config->cgroup, err,
+                              "the program count on what its sockets receive");
+}
+
+int mark_plan_bpf_remove(const struct mark_config *config, struct changes *changes, struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < config->ports_n; i++)
+        r = tc_bpf_plan_detach(config->state_dir, config->ports[i], changes, err);
+    if (r >= 0 && mark_mount_stands(config) && !config->is_switch)
+        r = plan_hook_gone(config, changes, err);
+    if (r >= 0)
+        r = mark_load_plan_unpin(config, changes, err);
+    return r < 0 ? r : mark_unmount_plan(config, changes, err);
+}

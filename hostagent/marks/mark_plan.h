@@ -6,3 +6,6 @@
 #include "hostagent/marks/mark.h"
 
 int mark_plan_bpf(const struct mark_config *config, struct changes *changes, struct err *err);
+/* And its remove. */
+int mark_plan_bpf_remove(const struct mark_config *config, struct changes *changes,
+                         struct err *err);

@@ -192,6 +192,7 @@ const struct mark_driver mark_recorder = {
     .close = recorder_close,
     .remove = recorder_remove,
     .plan = recorder_plan,
+    .plan_remove = recorder_plan,
     .reach_set = recorder_reach_set,
     .port_set = recorder_port_set,
     .compare = recorder_compare,

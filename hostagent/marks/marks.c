@@ -166,6 +166,17 @@ int marks_remove(const struct mark_config *config, struct err *err)
                                         : remove_others(config, NULL, err);
 }
 
+/* As remove_others. */
+static int plan_others(const struct mark_config *config, const struct mark_driver *driver,
+                       struct changes *changes, struct err *err)
+{
+    int r = 0;
+    for (size_t i = 0; r >= 0 && mark_all[i]; i++)
+        if (mark_all[i] != driver && mark_all[i]->automatic)
+            r = mark_all[i]->plan_remove(config, changes, err);
+    return r;
+}
+
 /* What `driver` would do, if it could do all of it; else why not. */
 static int plan_driver(const struct mark_driver *driver, const struct mark_config *config,
                        struct changes *changes, struct changes *refused, struct err *err)
@@ -173,8 +184,10 @@ static int plan_driver(const struct mark_driver *driver, const struct mark_confi
     struct changes mine = {0};
     struct err why = {0};
     int r = driver->plan(config, &mine, &why);
-    if (r >= 0 && !mine.refusals_n)
-        return changes_join(changes, &mine, err);
+    if (r >= 0 && !mine.refusals_n) {
+        r = changes_join(changes, &mine, err);
+        return r < 0 ? r : plan_others(config, driver, changes, err);
+    }
     changes_refuse_all(refused, &mine);
     if (r >= 0)
         why = mine.refusals[0];
@@ -205,7 +218,8 @@ int marks_plan(const struct mark_config *config, struct changes *changes, struct
     if (strcmp(config->driver, AUTO) == 0)
         return plan_best(config, changes, err);
     const struct mark_driver *driver = driver_of(config, err);
-    return driver ? driver->plan(config, changes, err) : -EINVAL;
+    int r = driver ? driver->plan(config, changes, err) : -EINVAL;
+    return r < 0 || !driver->automatic ? r : plan_others(config, driver, changes, err);
 }
 
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)

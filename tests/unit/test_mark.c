@@ -4,6 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "hostagent/marks/mark_driver.h"
+#include "hostagent/marks/marks.h"
 #include "hostagent/tasks/cgroup.h"
 #include "lib/tree.h"
 
@@ -34,15 +35,22 @@ static struct mark_config config_of(uint32_t flows)
     return config;
 }
 
-static uint32_t changes_of(const struct mark_driver *driver, const struct mark_config *config)
+static uint32_t changes_by(int (*plan)(const struct mark_config *config, struct changes *changes,
+                                       struct err *err),
+                           const struct mark_config *config)
 {
     struct changes changes = {0};
     struct err err = {0};
-    if (driver->plan(config, &changes, &err) < 0)
-        fail_msg("%s: %s", driver->name, err.text);
+    if (plan(config, &changes, &err) < 0)
+        fail_msg("%s", err.text);
     uint32_t n = changes.n;
     changes_free(&changes);
     return n;
+}
+
+static uint32_t changes_of(const struct mark_driver *driver, const struct mark_config *config)
+{
+    return changes_by(driver->plan, config);
 }
 
 static void hold_to_contract(const struct mark_driver *driver)
@@ -50,6 +58,7 @@ static void hold_to_contract(const struct mark_driver *driver)
     struct mark_config config = config_of(1024);
     uint32_t before = changes_of(driver, &config);
     assert_int_equal(before > 0, driver != &mark_recorder);
+    assert_int_equal(changes_by(driver->plan_remove, &config), 0);
     struct mark *mark = NULL;
     struct err err = {0};
     uint64_t bytes = 77;
@@ -78,7 +87,9 @@ static void hold_to_contract(const struct mark_driver *driver)
     driver->close(mark);
     driver->close(NULL);
     assert_int_equal(changes_of(driver, &config), 0);
+    assert_int_equal(changes_by(driver->plan_remove, &config) > 0, driver != &mark_recorder);
     assert_int_equal(driver->remove(&config, &err), 0);
+    assert_int_equal(changes_by(driver->plan_remove, &config), 0);
     assert_int_equal(driver->remove(&config, &err), 0);
     assert_int_equal(changes_of(driver, &config), before);
 }
@@ -94,6 +105,44 @@ static void test_every_driver_keeps_the_contract(void **state)
     assert_null(mark_find("no such driver"));
     if (!own_namespace)
         skip();
+}
+
+/* How many of the changes that marks_plan tells take something away. */
+static uint32_t removals_of(const struct mark_config *config, uint32_t *ret_all)
+{
+    struct changes changes = {0};
+    struct err err = {0};
+    uint32_t n = 0;
+    if (marks_plan(config, &changes, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(changes.refusals_n, 0);
+    for (uint32_t i = 0; i < changes.n; i++)
+        n += changes.items[i].verb == CHANGE_REMOVE;
+    *ret_all = changes.n;
+    changes_free(&changes);
+    return n;
+}
+
+static void test_a_plan_tells_what_another_driver_left(void **state)
+{
+    static const char *const drivers[] = {"ebpf", "nftables", "ebpf", "auto"};
+    struct mark_config config = config_of(1024);
+    struct err err = {0};
+    (void)state;
+    if (!own_namespace)
+        skip();
+    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+        struct marks *marks = NULL;
+        uint32_t all;
+        config.driver = drivers[i];
+        assert_int_equal(removals_of(&config, &all) > 0, i == 1 || i == 2);
+        if (marks_open(&config, NULL, &marks, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(removals_of(&config, &all), 0);
+        assert_int_equal(all, 0);
+        marks_close(marks);
+    }
+    assert_int_equal(marks_remove(&config, &err), 0);
 }
 
 static void test_the_kernel_keeps_state_between_agents(void **state)
@@ -247,6 +296,7 @@ int main(void)
                     mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_driver_keeps_the_contract),
+        cmocka_unit_test(test_a_plan_tells_what_another_driver_left),
         cmocka_unit_test(test_the_kernel_keeps_state_between_agents),
         cmocka_unit_test(test_many_flows_in_batches),
         cmocka_unit_test(test_the_recorder_says_what_it_was_told),
