@@ -76,6 +76,7 @@ static struct mark *new_mark(const struct mark_config *config, struct err *err)
 static int nft_driver_plan(const struct mark_config *config, struct changes *changes,
                            struct err *err)
 {
+    char note[FILES_PATH];
     struct mark *mark = new_mark(config, err);
     if (!mark)
         return -ENOMEM;
@@ -87,6 +88,9 @@ static int nft_driver_plan(const struct mark_config *config, struct changes *cha
         r = mark_nft_take_over(mark, err);
     if (r >= 0)
         r = mark_nft_plan(mark, changes, err);
+    mark_nft_note(config, note);
+    if (r >= 0)
+        r = changes_path(changes, "file", note, "which tables of nftables are ours", err);
     nft_driver_close(mark);
     return r < 0 ? r : 0;
 }

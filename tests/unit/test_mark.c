@@ -107,8 +107,9 @@ static void test_every_driver_keeps_the_contract(void **state)
         skip();
 }
 
-/* How many of the changes that marks_plan tells take something away. */
-static uint32_t removals_of(const struct mark_config *config, uint32_t *ret_all)
+/* How many of the changes that marks_plan tells take something away; each file is said. */
+static uint32_t removals_of(const struct mark_config *config, uint32_t *ret_all,
+                            uint32_t *ret_files)
 {
     struct changes changes = {0};
     struct err err = {0};
@@ -118,6 +119,9 @@ static uint32_t removals_of(const struct mark_config *config, uint32_t *ret_all)
     assert_int_equal(changes.refusals_n, 0);
     for (uint32_t i = 0; i < changes.n; i++)
         n += changes.items[i].verb == CHANGE_REMOVE;
+    *ret_files = 0;
+    for (uint32_t i = 0; i < changes.n; i++)
+        *ret_files += changes.items[i].verb == CHANGE_ADD && !strcmp(changes.items[i].kind, "file");
     *ret_all = changes.n;
     changes_free(&changes);
     return n;
@@ -133,12 +137,13 @@ static void test_a_plan_tells_what_another_driver_left(void **state)
         skip();
     for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
         struct marks *marks = NULL;
-        uint32_t all;
+        uint32_t all, files;
         config.driver = drivers[i];
-        assert_int_equal(removals_of(&config, &all) > 0, i == 1 || i == 2);
+        assert_int_equal(removals_of(&config, &all, &files) > 0, i == 1 || i == 2);
+        assert_int_equal(files > 0, i < 3);
         if (marks_open(&config, NULL, &marks, &err) < 0)
             fail_msg("%s", err.text);
-        assert_int_equal(removals_of(&config, &all), 0);
+        assert_int_equal(removals_of(&config, &all, &files), 0);
         assert_int_equal(all, 0);
         marks_close(marks);
     }
