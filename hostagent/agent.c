@@ -308,15 +308,20 @@ static bool has_port(const struct ports_found *ports, const struct ports_found *
     return place >= 0 && strcmp(ports->names[place], others->names[i]) == 0;
 }
 
-static void follow_names(const struct agent_parts *agent, struct ports_found *ports)
+static void follow_names(const struct agent_parts *agent, const struct ports_found *found,
+                         struct ports_found *ports)
 {
     char now[IF_NAMESIZE];
     for (uint32_t i = 0; i < ports->n; i++) {
-        if (!if_indextoname((unsigned)ports->ifindexes[i], now) ||
-            strcmp(now, ports->names[i]) == 0)
+        int place = ports_place(found, ports->ifindexes[i]);
+        if (place >= 0)
+            memcpy(now, found->names[place], sizeof(now));
+        else if (!if_indextoname((unsigned)ports->ifindexes[i], now))
+            continue;
+        if (strcmp(now, ports->names[i]) == 0)
             continue;
         tc_bpf_rename(agent->settings->state, ports->names[i], now);
-        snprintf(ports->names[i], PORT_NAME, "%s", now);
+        memcpy(ports->names[i], now, PORT_NAME);
     }
 }
 
@@ -342,7 +347,7 @@ static int on_links(void *user)
     if (agent->queues)
         switches_follow(agent->queues, &now, enforce, on_refused_port, agent);
     sample_links(agent);
-    follow_names(agent, &before);
+    follow_names(agent, &now, &before);
     for (uint32_t i = 0; i < before.n; i++)
         if (!has_port(&now, &before, i))
             set_marks(agent, before.names[i], false);
@@ -501,8 +506,7 @@ static void add_former(const struct agent_parts *agent, const char *file, const 
     if (!ifindex || ports->n == QUEUES_PORTS ||
         ports_place(&agent->resolved->ports, ifindex) >= 0 || ports_place(ports, ifindex) >= 0)
         return;
-    ports->ifindexes[ports->n] = ifindex;
-    snprintf(ports->names[ports->n++], PORT_NAME, "%.15s", name);
+    ports_add(ports, ifindex, name);
 }
 
 static void find_former(const struct agent_parts *agent, struct ports_found *ret_ports)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netlink/msg.h>
@@ -27,6 +28,7 @@ struct guard {
     bool yielded;
     bool back;                 /* the switch is, and may have forgotten all: not somebody's deed */
     bool links;                /* one has changed */
+    bool queues;               /* too, not marks alone */
     bool all;                  /* may be changed: else those that are touched */
     int touched[QUEUES_PORTS]; /* interfaces, by number */
     uint32_t touched_n;
@@ -66,7 +68,7 @@ static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
     const struct guard_config *config = &guard->config;
     duopoly_Stance stance = stance_now(config->stance);
     int r = 0;
-    if (config->queues && stance == duopoly_Stance_STANCE_ENFORCE)
+    if (config->queues && (guard->all || guard->queues) && stance == duopoly_Stance_STANCE_ENFORCE)
         r = switches_compare(config->queues, what, GUARD_TEXT, err);
     for (uint32_t i = 0; stance != duopoly_Stance_STANCE_OBSERVE && r == 0 && i < config->ports->n;
          i++)
@@ -130,7 +132,7 @@ static void look(struct guard *guard)
     look_at_ports(guard);
     if (queues)
         switches_touch(queues, NULL, 0);
-    guard->all = false;
+    guard->all = guard->queues = false;
     guard->touched_n = 0;
 }
 
@@ -188,10 +190,22 @@ static void on_link(struct guard *guard, int port, unsigned flags)
     tell(guard, text);
 }
 
+/* Filters, and what they stand on. */
+static bool is_marks_alone(const struct nlmsghdr *header)
+{
+    const struct tcmsg *tc = nlmsg_data(header);
+    bool filter = header->nlmsg_type == RTM_NEWTFILTER || header->nlmsg_type == RTM_DELTFILTER;
+    bool qdisc = header->nlmsg_type == RTM_NEWQDISC || header->nlmsg_type == RTM_DELQDISC;
+    return filter || (qdisc && tc->tcm_parent == TC_H_CLSACT);
+}
+
 static int on_change(struct nl_msg *msg, void *arg)
 {
     struct guard *guard = arg;
     const struct nlmsghdr *header = nlmsg_hdr(msg);
+    const struct switches *queues = guard->config.queues;
+    if (queues && switches_is_own(queues, header->nlmsg_pid))
+        return NL_OK;
     bool link = header->nlmsg_type == RTM_NEWLINK || header->nlmsg_type == RTM_DELLINK;
     int ifindex = link ? ((const struct ifinfomsg *)nlmsg_data(header))->ifi_index
                        : ((const struct tcmsg *)nlmsg_data(header))->tcm_ifindex;
@@ -203,6 +217,7 @@ static int on_change(struct nl_msg *msg, void *arg)
     guard->links = guard->links || link;
     if (port >= 0)
         touch(guard, ifindex);
+    guard->queues = guard->queues || (port >= 0 && (link || !is_marks_alone(header)));
     if (port >= 0 || link)
         check_soon(guard);
     return NL_OK;

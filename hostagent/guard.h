@@ -1,7 +1,8 @@
 /* Notices what somebody else does to our ports, and repairs it or yields.
  *
  * The kernel tells of every change of links, queues, filters and, where marks are made by them, rules; 20 ms after one on a port of ours
- * it is compared with what should stand there (our own changes are found right and say nothing). A
+ * it is compared with what should stand there (our own changes of queues are left out by who asked for them,
+ * those of marks are found right and say nothing). A
  * difference is logged once and told (on_notice), then
  *   repair   it is put right: but not more than GUARD_REPAIRS times in a minute, then we yield, so
  *            that nobody fights us for ever

@@ -1,7 +1,6 @@
 #include "hostagent/nl.h"
 
 #include <errno.h>
-#include <netlink/route/link.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -70,15 +69,4 @@ int netlink_dump(struct nl_sock *sock, int type, void *request, size_t bytes,
         r = nl_recvmsgs_default(sock);
     nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_DEFAULT, NULL, NULL);
     return r < 0 ? r : 0;
-}
-
-int netlink_mtu(struct nl_sock *sock, const char *port, uint32_t *ret_bytes, struct err *err)
-{
-    struct rtnl_link *link = NULL;
-    /* It may succeed and give nothing. */
-    if (rtnl_link_get_kernel(sock, 0, port, &link) < 0 || !link)
-        return err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
-    *ret_bytes = rtnl_link_get_mtu(link);
-    rtnl_link_put(link);
-    return 0;
 }

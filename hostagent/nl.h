@@ -22,6 +22,3 @@ __attribute__((format(printf, 3, 4))) int netlink_err(struct err *err, int error
 /* Sends one dump request and gives every answer to `each`. Returns libnl's error, < 0. */
 int netlink_dump(struct nl_sock *sock, int type, void *request, size_t bytes,
                  int (*each)(struct nl_msg *msg, void *arg), void *arg);
-
-/* The MTU of an interface by name, −ENODEV if there is none. */
-int netlink_mtu(struct nl_sock *sock, const char *port, uint32_t *ret_bytes, struct err *err);

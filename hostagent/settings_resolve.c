@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux" /* what a nudge needs */
@@ -51,7 +52,13 @@ static void resolve_wish(const struct agent_settings *settings, struct port_wish
         wish->dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
 }
 
-/* A host's links together. */
+static uint64_t rate_of(const struct settings_resolved *resolved, uint32_t port, int sock)
+{
+    uint64_t bps = port_rate(&resolved->wish, resolved->ports.names[port]);
+    return bps ? bps : link_speed_bps(sock, resolved->ports.names[port]);
+}
+
+/* A host's links together; one that is down may say its speed later, but is none until then. */
 static int resolve_rate(const struct agent_settings *settings, struct settings_resolved *resolved,
                         struct err *err)
 {
@@ -60,16 +67,23 @@ static int resolve_rate(const struct agent_settings *settings, struct settings_r
         return 0;
     if (!resolved->ports.n)
         return err_set(err, ENODEV, "the host's uplink has no port: a bond of no links?");
-    for (uint32_t i = 0; i < resolved->ports.n; i++) {
-        uint64_t bps = port_rate(&resolved->wish, resolved->ports.names[i]);
-        bps = bps ? bps : link_speed_bps(resolved->ports.names[i]);
-        if (!bps)
-            return err_set(err, EINVAL,
-                           "%s does not say how fast it is: give it a rate (link.rate)",
-                           resolved->ports.names[i]);
+    int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r = 0;
+    if (sock < 0)
+        return err_sys(err, errno, "asking about the host's links");
+    for (uint32_t i = 0; r >= 0 && i < resolved->ports.n; i++) {
+        const char *name = resolved->ports.names[i];
+        uint64_t bps = rate_of(resolved, i, sock);
         resolved->link_bps += bps;
+        if (!bps && link_is_up(sock, name))
+            r = err_set(err, EINVAL, "%s does not say how fast it is: give it a rate (link.rate)",
+                        name);
     }
-    return 0;
+    close(sock);
+    if (r >= 0 && !resolved->link_bps)
+        r = err_set(err, EINVAL,
+                    "%s is down and does not say how fast it is: give it a rate (link.rate)",
+                    resolved->ports.names[0]);
+    return r;
 }
 
 static int resolve_user(const struct agent_settings *settings, struct settings_resolved *resolved,

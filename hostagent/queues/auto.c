@@ -52,7 +52,7 @@ static int choose_for(struct qdisc *qdisc, const char *port, const struct qdisc_
     const struct qdisc_site *site = &qdisc->site;
     struct auto_facts facts = {.rate_bps = site->wish ? port_rate(site->wish, port) : 0,
                                .nudge = site->nudge};
-    uint64_t speed = link_speed_bps(port);
+    uint64_t speed = link_speed_bps(nl_socket_get_fd(qdisc->raw.sock), port);
     int r = kernel_can(qdisc, &facts.can, err);
     if (r < 0)
         return r;
@@ -114,6 +114,7 @@ const struct qdisc_driver qdisc_auto = {
     .tell = kernel_tell,
     .why = auto_why,
     .facts = auto_facts,
+    .is_own = kernel_is_own,
     .look = kernel_look,
     .look_away = kernel_look_away,
     .record = kernel_record,

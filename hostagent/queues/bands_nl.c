@@ -183,7 +183,7 @@ static int put_all(const struct bands_kind *kind, struct qdisc *qdisc, int ifind
 int bands_apply(const struct bands_kind *kind, struct qdisc *qdisc, const char *port,
                 const struct qdisc_plan *plan, struct err *err)
 {
-    int ifindex = raw_port_index(port, err);
+    int ifindex = raw_port_index(&qdisc->raw, port, err);
     if (ifindex < 0 || !plan->steps)
         return ifindex < 0 ? ifindex : 0;
     int r = put_all(kind, qdisc, ifindex, (const struct bands_plan *)plan);

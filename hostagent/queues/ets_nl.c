@@ -81,6 +81,7 @@ const struct qdisc_driver qdisc_ets = {
     .open = kernel_open,
     .close = kernel_close,
     .facts = ets_facts,
+    .is_own = kernel_is_own,
     .look = kernel_look,
     .look_away = kernel_look_away,
     .record = kernel_record,

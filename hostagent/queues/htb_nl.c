@@ -223,7 +223,7 @@ static int htb_apply(struct qdisc *qdisc, const char *port, const struct qdisc_p
     const struct htb_step *steps = ((const struct htb_plan *)plan)->steps;
     static const char *const words[] = {"the root qdisc", "class", "the queue of class",
                                         "the end of class"};
-    int ifindex = raw_port_index(port, err);
+    int ifindex = raw_port_index(&qdisc->raw, port, err);
     if (ifindex < 0)
         return ifindex;
     for (uint32_t i = 0; i < plan->steps; i++) {
@@ -252,6 +252,7 @@ const struct qdisc_driver qdisc_htb = {
     .open = kernel_open,
     .close = kernel_close,
     .facts = htb_facts,
+    .is_own = kernel_is_own,
     .look = kernel_look,
     .look_away = kernel_look_away,
     .record = kernel_record,

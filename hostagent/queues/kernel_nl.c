@@ -71,14 +71,15 @@ int kernel_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_f
                  struct err *err)
 {
     struct port_facts facts = {.queues_n = PORT_TRAFFIC, .abilities = {.strict = true}};
-    int r = netlink_mtu(qdisc->raw.sock, port, &facts.mtu_bytes, err);
+    int r = link_mtu(nl_socket_get_fd(qdisc->raw.sock), port, &facts.mtu_bytes, err);
     uint32_t can = 0;
     if (r >= 0)
         r = kernel_can(qdisc, &can, err);
     if (r < 0)
         return r;
     snprintf(facts.name, sizeof(facts.name), "%s", port);
-    facts.link_bps = link_speed_bps(port);
+    facts.link_bps = link_speed_bps(nl_socket_get_fd(qdisc->raw.sock), port);
+    facts.down = !facts.link_bps && !link_is_up(nl_socket_get_fd(qdisc->raw.sock), port);
     facts.abilities.ecn = can & KERNEL_RED;
     *ret_facts = facts;
     return 0;
@@ -95,9 +96,16 @@ bool kernel_is_ours(const struct raw_qdisc *root)
     return false;
 }
 
+bool kernel_is_own(const struct qdisc *qdisc, uint32_t port_id)
+{
+    return nl_socket_get_local_port(qdisc->raw.sock) == port_id;
+}
+
 int kernel_look(struct qdisc *qdisc, struct err *err)
 {
-    return raw_look(&qdisc->raw, err);
+    (void)err;
+    raw_look(&qdisc->raw);
+    return 0;
 }
 
 void kernel_look_away(struct qdisc *qdisc)
@@ -143,7 +151,7 @@ int kernel_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_
 {
     struct nl_cache *cache;
     struct qdisc_stats stats = {0};
-    int ifindex = raw_port_index(port, err);
+    int ifindex = raw_port_index(&qdisc->raw, port, err);
     if (ifindex < 0)
         return ifindex;
     int r = rtnl_class_alloc_cache(qdisc->raw.sock, ifindex, &cache);

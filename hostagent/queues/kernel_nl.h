@@ -51,6 +51,7 @@ int kernel_facts(struct qdisc *qdisc, const char *port, struct port_facts *ret_f
 
 bool kernel_is_ours(const struct raw_qdisc *root);
 
+bool kernel_is_own(const struct qdisc *qdisc, uint32_t port_id);
 int kernel_look(struct qdisc *qdisc, struct err *err);
 void kernel_look_away(struct qdisc *qdisc);
 int kernel_record(struct qdisc *qdisc, const char *port, char **ret_text, struct err *err);

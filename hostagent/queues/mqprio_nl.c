@@ -123,7 +123,7 @@ static int mqprio_apply(struct qdisc *qdisc, const char *port, const struct qdis
                         struct err *err)
 {
     const struct mqprio_plan *plan = (const struct mqprio_plan *)of;
-    const struct kernel_place place = {.ifindex = raw_port_index(port, err),
+    const struct kernel_place place = {.ifindex = raw_port_index(&qdisc->raw, port, err),
                                        .parent = TC_H_ROOT,
                                        .handle = (uint32_t)QDISC_MAJOR << 16};
     if (place.ifindex < 0)
@@ -224,6 +224,7 @@ const struct qdisc_driver qdisc_mqprio = {
     .open = kernel_open,
     .close = kernel_close,
     .facts = mqprio_facts,
+    .is_own = kernel_is_own,
     .look = kernel_look,
     .look_away = kernel_look_away,
     .record = mqprio_record,

@@ -202,11 +202,9 @@ static int choose(const struct ports_wanted *wanted, struct links_told *told, bo
             told->links[n++] = told->links[i];
     free(ours);
     qsort(told->links, n, sizeof(told->links[0]), by_name);
-    found->n = n;
-    for (uint32_t i = 0; i < n; i++) {
-        found->ifindexes[i] = told->links[i].ifindex;
-        memcpy(found->names[i], told->links[i].name, PORT_NAME);
-    }
+    found->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        ports_add(found, told->links[i].ifindex, told->links[i].name);
     return 0;
 }
 
@@ -221,10 +219,33 @@ int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *
     return r;
 }
 
+/* Where in by_number a port of this number is, or would be. */
+static uint32_t rank(const struct ports_found *found, int ifindex)
+{
+    uint32_t low = 0, high = found->n;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (found->ifindexes[found->by_number[middle]] < ifindex)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void ports_add(struct ports_found *found, int ifindex, const char *name)
+{
+    uint32_t at = rank(found, ifindex);
+    memmove(&found->by_number[at + 1], &found->by_number[at],
+            (found->n - at) * sizeof(found->by_number[0]));
+    found->by_number[at] = (uint16_t)found->n;
+    found->ifindexes[found->n] = ifindex;
+    snprintf(found->names[found->n++], PORT_NAME, "%s", name);
+}
+
 int ports_place(const struct ports_found *found, int ifindex)
 {
-    for (uint32_t i = 0; i < found->n; i++)
-        if (found->ifindexes[i] == ifindex)
-            return (int)i;
-    return -1;
+    uint32_t at = rank(found, ifindex);
+    return at < found->n && found->ifindexes[found->by_number[at]] == ifindex ? found->by_number[at]
+                                                                              : -1;
 }

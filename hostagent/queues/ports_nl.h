@@ -20,5 +20,9 @@ struct ports_wanted {
 int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *ret_found,
                struct err *err);
 
-/* The place of an interface among them; −1: it is none. */
+/* Behind the others, which are fewer than QUEUES_PORTS. O(ports) in the worst
+ * case, O(log ports) when their numbers grow, too. */
+void ports_add(struct ports_found *found, int ifindex, const char *name);
+
+/* The place of an interface among them; −1: it is none. O(log ports). */
 int ports_place(const struct ports_found *found, int ifindex);

@@ -51,6 +51,7 @@ const struct qdisc_driver qdisc_prio = {
     .open = kernel_open,
     .close = kernel_close,
     .facts = prio_facts,
+    .is_own = kernel_is_own,
     .look = kernel_look,
     .look_away = kernel_look_away,
     .record = kernel_record,

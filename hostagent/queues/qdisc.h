@@ -58,11 +58,13 @@ struct qdisc_driver {
     void (*tell)(struct qdisc *qdisc, const struct qdisc_site *site);
     /* In words, what it does on a port and why; NULL where its name says it. */
     void (*why)(struct qdisc *qdisc, const char *port, char *text, size_t size);
+    /* As queues_is_own; NULL: no netlink. */
+    bool (*is_own)(const struct qdisc *qdisc, uint32_t port_id);
     /* −ENODEV: there is no such port. −ENOSYS: there are no queues that would be good for it. */
     int (*facts)(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
                  struct err *err);
     /* Until look_away `record`, `plan` and `restore` say what stands on a port now: all ports in one
-     * exchange. One that is changed meanwhile is not asked about again. */
+     * exchange, which may wait until a port is asked about that has something. One that is changed meanwhile is not asked about again. */
     int (*look)(struct qdisc *qdisc, struct err *err);
     void (*look_away)(struct qdisc *qdisc);
     /* The caller owns the text (free). */

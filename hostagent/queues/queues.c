@@ -1,6 +1,7 @@
 #include "hostagent/queues/queues.h"
 
 #include "hostagent/files.h"
+#include "hostagent/queues/ports_nl.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -18,6 +19,7 @@ struct queues {
     uint32_t n, refused_n;
     struct queues_port {
         int ifindex;
+        bool waits; /* for its link: it has no queues yet */
         char name[PORT_NAME];
     } ports[QUEUES_PORTS];
     const int *touched; /* NULL: all */
@@ -101,6 +103,7 @@ static int check_root(const struct queues *queues, const char *port, const struc
         port, plan->kind);
 }
 
+/* No plan (0, NULL) for a link that is down and does not say how fast it will be. */
 static int look_at(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
                    struct err *err)
 {
@@ -110,6 +113,10 @@ static int look_at(struct queues *queues, const char *port, struct qdisc_plan **
     int r = driver->facts(queues->qdisc, port, &facts, err);
     if (r >= 0)
         r = port_want(&queues->config.wish, &facts, &want, err);
+    if (r == -ENETDOWN) {
+        *ret_plan = NULL;
+        return 0;
+    }
     if (r == -EINVAL)
         err_prefix(err, "%s", port);
     return r < 0 ? r : driver->plan(queues->qdisc, port, &want, ret_plan, err);
@@ -135,23 +142,6 @@ bool queues_is_touched(const struct queues *queues, uint32_t port)
            is_among(queues->touched, queues->touched_n, queues->ports[port].ifindex);
 }
 
-int queues_repair(struct queues *queues, struct err *err)
-{
-    const struct qdisc_driver *driver = queues->config.driver;
-    int r = driver->look(queues->qdisc, err);
-    for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
-        struct qdisc_plan *plan = NULL;
-        if (!queues_is_touched(queues, i))
-            continue;
-        r = look_at(queues, queues->ports[i].name, &plan, err);
-        if (r >= 0)
-            r = driver->apply(queues->qdisc, queues->ports[i].name, plan, err);
-        free(plan);
-    }
-    driver->look_away(queues->qdisc);
-    return r;
-}
-
 /* Takes `text`. Most ports of a machine have the same. */
 static int write_record(struct queues *queues, const char *port, char *text, struct err *err)
 {
@@ -170,18 +160,14 @@ static int write_record(struct queues *queues, const char *port, char *text, str
     return 0;
 }
 
-/* What one port needs: its plan, after what stands there is on disk. */
-static int plan_port(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
-                     struct err *err)
+/* What stands there is on disk before anything makes room. */
+static int keep(struct queues *queues, const char *port, const struct qdisc_plan *plan,
+                struct err *err)
 {
-    int r = look_at(queues, port, ret_plan, err);
-    if (r >= 0)
-        r = check_root(queues, port, *ret_plan, err);
-    if (r < 0 || (*ret_plan)->root == QDISC_OURS)
-        return r;
-
     char *text = NULL;
-    r = queues->config.driver->record(queues->qdisc, port, &text, err);
+    if (!plan || plan->root == QDISC_OURS)
+        return 0;
+    int r = queues->config.driver->record(queues->qdisc, port, &text, err);
     return r < 0 ? r : write_record(queues, port, text, err);
 }
 
@@ -271,46 +257,104 @@ int queues_restore(struct queues *queues, struct err *err)
 }
 
 /* Whether an agent before us ended while it put back what stood on a port. */
-static bool was_putting(const struct queues *queues)
+static bool was_putting(const struct queues *queues, uint32_t port)
 {
     char path[FILES_PATH];
-    bool found = false;
-    for (uint32_t i = 0; !found && i < queues->n; i++) {
-        putting_path(queues, queues->ports[i].name, path);
-        found = access(path, F_OK) == 0;
-    }
-    return found;
+    putting_path(queues, queues->ports[port].name, path);
+    return access(path, F_OK) == 0;
 }
 
-static int plan_all(struct queues *queues, struct qdisc_plan **plans, struct err *err)
+static int plan_port(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
+                     struct err *err)
+{
+    struct qdisc_plan *plan = NULL;
+    const char *name = queues->ports[port].name;
+    int r = look_at(queues, name, &plan, err);
+    if (r >= 0 && plan && !again && !was_putting(queues, port))
+        r = check_root(queues, name, plan, err);
+    if (r < 0) {
+        free(plan);
+        return r;
+    }
+    *ret_plan = plan;
+    return 0;
+}
+
+void queues_free_plans(struct queues_plans *plans)
+{
+    for (uint32_t i = 0; plans && i < plans->n; i++)
+        free(plans->ports[i]);
+    free(plans);
+}
+
+int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_plans, struct err *err)
 {
     const struct qdisc_driver *driver = queues->config.driver;
-    int r = was_putting(queues) ? queues_restore(queues, err) : 0;
-    if (r >= 0)
-        r = driver->look(queues->qdisc, err);
+    struct queues_plans *plans = calloc(1, sizeof(*plans) + queues->n * sizeof(plans->ports[0]));
+    if (!plans)
+        return err_sys(err, ENOMEM, "queues");
+    plans->again = again;
+    plans->n = queues->n;
+    int r = driver->look(queues->qdisc, err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++)
-        r = plan_port(queues, queues->ports[i].name, &plans[i], err);
+        if (queues_is_touched(queues, i))
+            r = plan_port(queues, i, again, &plans->ports[i], err);
+    driver->look_away(queues->qdisc);
+    if (r < 0) {
+        queues_free_plans(plans);
+        return r;
+    }
+    *ret_plans = plans;
+    return 0;
+}
+
+static int keep_all(struct queues *queues, const struct queues_plans *plans, struct err *err)
+{
+    const struct qdisc_driver *driver = queues->config.driver;
+    int r = driver->look(queues->qdisc, err);
+    for (uint32_t i = 0; r >= 0 && i < plans->n; i++)
+        r = keep(queues, queues->ports[i].name, plans->ports[i], err);
     driver->look_away(queues->qdisc);
     return r;
 }
 
-int queues_apply(struct queues *queues, struct err *err)
+static int change_all(struct queues *queues, const struct queues_plans *plans, struct err *err)
 {
     const struct qdisc_driver *driver = queues->config.driver;
-    struct qdisc_plan **plans = calloc(queues->n + 1, sizeof(*plans));
-    if (!plans)
-        return err_sys(err, ENOMEM, "queues");
-    int r = plan_all(queues, plans, err);
-    bool changed = false;
-    for (uint32_t i = 0; r >= 0 && i < queues->n; i++) {
-        changed = true;
-        r = driver->apply(queues->qdisc, queues->ports[i].name, plans[i], err);
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < plans->n; i++) {
+        if (!plans->again)
+            queues->ports[i].waits = !plans->ports[i];
+        if (plans->ports[i])
+            r = driver->apply(queues->qdisc, queues->ports[i].name, plans->ports[i], err);
     }
-    for (uint32_t i = 0; i < queues->n; i++)
-        free(plans[i]);
-    free(plans);
-    if (r < 0 && changed)
+    if (r < 0 && !plans->again)
         queues_restore(queues, NULL);
+    return r;
+}
+
+int queues_carry_out(struct queues *queues, const struct queues_plans *plans, struct err *err)
+{
+    bool putting = false;
+    if (plans->n != queues->n)
+        return err_set(err, EAGAIN, "the ports have changed meanwhile");
+    for (uint32_t i = 0; !plans->again && !putting && i < queues->n; i++)
+        putting = was_putting(queues, i);
+    if (putting) {
+        int r = queues_restore(queues, err);
+        return r < 0 ? r : queues_apply(queues, err);
+    }
+    int r = plans->again ? 0 : keep_all(queues, plans, err);
+    return r < 0 ? r : change_all(queues, plans, err);
+}
+
+int queues_apply(struct queues *queues, struct err *err)
+{
+    struct queues_plans *plans = NULL;
+    int r = queues_plan(queues, false, &plans, err);
+    if (r >= 0)
+        r = queues_carry_out(queues, plans, err);
+    queues_free_plans(plans);
     return r;
 }
 
@@ -329,19 +373,11 @@ static void say_failure(const struct follow *follow, const struct err *err)
     follow->say(follow->user, err->text);
 }
 
-static bool is_port_of(const struct queues *queues, int ifindex)
-{
-    for (uint32_t i = 0; i < queues->n; i++)
-        if (queues->ports[i].ifindex == ifindex)
-            return true;
-    return false;
-}
-
 /* Records go by names, the kernel's queues by numbers. */
-static void follow_name(struct queues *queues, struct queues_port *port)
+static void follow_name(struct queues *queues, struct queues_port *port, const char now[PORT_NAME])
 {
-    char now[IF_NAMESIZE], from[FILES_PATH], to[FILES_PATH];
-    if (!if_indextoname((unsigned)port->ifindex, now) || strcmp(now, port->name) == 0)
+    char from[FILES_PATH], to[FILES_PATH];
+    if (strcmp(now, port->name) == 0)
         return;
     record_path(queues, port->name, from);
     record_path(queues, now, to);
@@ -357,13 +393,24 @@ static uint32_t put_last(struct queues *queues, const struct ports_found *found)
 {
     uint32_t stay = 0;
     for (uint32_t i = 0; i < queues->n; i++) {
-        if (!is_among(found->ifindexes, found->n, queues->ports[i].ifindex))
-            continue;
         struct queues_port port = queues->ports[i];
+        int place = ports_place(found, port.ifindex);
+        if (place < 0)
+            continue;
+        follow_name(queues, &port, found->names[place]);
         queues->ports[i] = queues->ports[stay];
         queues->ports[stay++] = port;
     }
     return stay;
+}
+
+/* Those that leave may have got another name, too. */
+static void follow_leaving(struct queues *queues, uint32_t stay)
+{
+    char now[PORT_NAME];
+    for (uint32_t i = stay; i < queues->n; i++)
+        if (if_indextoname((unsigned)queues->ports[i].ifindex, now))
+            follow_name(queues, &queues->ports[i], now);
 }
 
 static void leave_ports(const struct follow *follow, uint32_t stay)
@@ -371,6 +418,7 @@ static void leave_ports(const struct follow *follow, uint32_t stay)
     struct queues *queues = follow->queues;
     int (*const steps[])(struct queues *, const char *, struct err *) = {restore_port,
                                                                          check_restored};
+    follow_leaving(queues, stay);
     for (int step = 0; step < 2 && stay < queues->n; step++) {
         struct err err = {0};
         if (queues_look(queues, &err) < 0)
@@ -383,37 +431,69 @@ static void leave_ports(const struct follow *follow, uint32_t stay)
     queues->n = stay;
 }
 
-static int join_port(const struct follow *follow, const char *name, struct err *err)
+/* The last port, as far as its link lets. */
+static int join_last(struct queues *queues, struct err *err)
 {
-    struct queues *queues = follow->queues;
+    struct queues_port *port = &queues->ports[queues->n - 1];
     struct qdisc_plan *plan = NULL;
-    int r = plan_port(queues, name, &plan, err);
+    int r = plan_port(queues, queues->n - 1, false, &plan, err);
+    port->waits = r >= 0 && !plan;
     if (r >= 0)
-        r = queues->config.driver->apply(queues->qdisc, name, plan, err);
+        r = keep(queues, port->name, plan, err);
+    if (r >= 0 && plan)
+        r = queues->config.driver->apply(queues->qdisc, port->name, plan, err);
     free(plan);
     return r;
+}
+
+static void join(const struct follow *follow, uint32_t place)
+{
+    struct queues *queues = follow->queues;
+    struct err err = {0};
+    struct queues_port *port = &queues->ports[queues->n++];
+    *port = (struct queues_port){.ifindex = follow->found->ifindexes[place]};
+    memcpy(port->name, follow->found->names[place], PORT_NAME);
+    if (!follow->apply || join_last(queues, &err) >= 0)
+        return;
+    queues->n--;
+    queues->refused[queues->refused_n++] = port->ifindex;
+    say_failure(follow, &err);
+}
+
+/* Those that wait for their links come anew. */
+static void note_known(struct queues *queues, const struct follow *follow, bool known[QUEUES_PORTS])
+{
+    const struct ports_found *found = follow->found;
+    uint32_t still = 0, stay = 0;
+    for (uint32_t i = 0; i < queues->refused_n; i++) {
+        int place = ports_place(found, queues->refused[i]);
+        if (place < 0)
+            continue;
+        known[place] = true;
+        queues->refused[still++] = queues->refused[i];
+    }
+    queues->refused_n = still;
+    for (uint32_t i = 0; i < queues->n; i++) {
+        struct queues_port port = queues->ports[i];
+        if (port.waits && follow->apply)
+            continue;
+        known[ports_place(found, port.ifindex)] = true;
+        queues->ports[stay++] = port;
+    }
+    queues->n = stay;
 }
 
 static void join_ports(const struct follow *follow)
 {
     struct queues *queues = follow->queues;
-    const struct ports_found *found = follow->found;
+    bool known[QUEUES_PORTS] = {0};
     struct err err = {0};
+    note_known(queues, follow, known);
     if (follow->apply && queues_look(queues, &err) < 0)
         say_failure(follow, &err);
-    for (uint32_t i = 0; i < found->n && queues->n < QUEUES_PORTS; i++) {
-        int ifindex = found->ifindexes[i];
-        if (is_port_of(queues, ifindex) || is_among(queues->refused, queues->refused_n, ifindex))
-            continue;
-        if (follow->apply && join_port(follow, found->names[i], &err) < 0) {
-            queues->refused[queues->refused_n++] = ifindex;
-            say_failure(follow, &err);
-            continue;
-        }
-        struct queues_port *port = &queues->ports[queues->n++];
-        port->ifindex = ifindex;
-        memcpy(port->name, found->names[i], PORT_NAME);
-    }
+    for (uint32_t i = 0; i < follow->found->n && queues->n < QUEUES_PORTS; i++)
+        if (!known[i])
+            join(follow, i);
     queues_look_away(queues);
 }
 
@@ -421,13 +501,6 @@ void queues_follow(struct queues *queues, const struct ports_found *found, bool 
                    void (*say)(void *user, const char *text), void *user)
 {
     const struct follow follow = {queues, found, apply, say, user};
-    uint32_t still = 0;
-    for (uint32_t i = 0; i < queues->refused_n; i++)
-        if (is_among(found->ifindexes, found->n, queues->refused[i]))
-            queues->refused[still++] = queues->refused[i];
-    queues->refused_n = still;
-    for (uint32_t i = 0; i < queues->n; i++)
-        follow_name(queues, &queues->ports[i]);
     leave_ports(&follow, put_last(queues, found));
     join_ports(&follow);
 }
@@ -486,19 +559,10 @@ int queues_record(struct queues *queues, uint32_t port, char **ret_text, struct 
     return queues->config.driver->record(queues->qdisc, queues->ports[port].name, ret_text, err);
 }
 
-int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
-                struct err *err)
+bool queues_is_own(const struct queues *queues, uint32_t port_id)
 {
-    struct qdisc_plan *plan = NULL;
-    int r = look_at(queues, queues->ports[port].name, &plan, err);
-    if (r >= 0 && !again)
-        r = check_root(queues, queues->ports[port].name, plan, err);
-    if (r < 0) {
-        free(plan);
-        return r;
-    }
-    *ret_plan = plan;
-    return 0;
+    const struct qdisc_driver *driver = queues->config.driver;
+    return driver->is_own && driver->is_own(queues->qdisc, port_id);
 }
 
 void queues_why(struct queues *queues, const char *port, char *text, size_t size)

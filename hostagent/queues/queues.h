@@ -25,11 +25,12 @@ struct queues_config {
     bool replace; /* a foreign root qdisc may make room */
 };
 
-/* Ports by their names, in order. */
+/* Ports by their names, in order; ports_nl.h adds and finds them. */
 struct ports_found {
     uint32_t n;
     int ifindexes[QUEUES_PORTS];
     char names[QUEUES_PORTS][PORT_NAME];
+    uint16_t by_number[QUEUES_PORTS]; /* places, in order of ifindexes */
 };
 
 /* The state folder, a port: the file of what stood there before us. */
@@ -41,16 +42,34 @@ struct queues;
 int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAME], uint32_t n,
                 struct queues **ret_queues, struct err *err);
 
-/* Changes nothing on any port unless all can be changed: what is there is read and recorded first.
- * If applying itself fails, the ports changed so far are restored. −EBUSY: somebody's qdiscs stand on
- * one, or another agent's. */
+/* What has to be done on each port, by its number. NULL: nothing, since it is not touched, or its link is
+ * down and says only when it is up how fast it is. */
+struct queues_plans {
+    bool again;
+    uint32_t n;
+    struct qdisc_plan *ports[];
+};
+
+/* What stands there, and what has to be done; changes nothing. −EBUSY: somebody's qdiscs stand on a port, or
+ * another agent's. `again`: ours stood there, and whatever took their place may make room. */
+int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_plans,
+                struct err *err);
+void queues_free_plans(struct queues_plans *plans); /* takes NULL */
+
+/* Carries them out: changes nothing on any port unless what is there is on record, of all. If changing
+ * itself fails, the ports changed so far are restored. With `again` what stood there before us stays
+ * on record, and a failure ends it. −EAGAIN: the ports are others now. */
+int queues_carry_out(struct queues *queues, const struct queues_plans *plans, struct err *err);
+
+/* Both at once, without `again`. */
 int queues_apply(struct queues *queues, struct err *err);
 
 /* From now on these are the ports. One that came has its queues when it returns, if `apply`; one that
  * left, but is still there, has what stood there before; of one that is gone the record is forgotten;
  * one with another name stays what it is. A port that cannot be given queues is left as it is and
- * not tried again until it is gone; `say` gets a sentence for each, and for each failure. O(ports²)
- * comparisons of numbers. */
+ * not tried again until it is gone; `say` gets a sentence for each, and for each failure. One whose link
+ * was down when it should have got them gets them now if it is up. O(ports · log ports), and a few
+ * exchanges with the kernel for each port that came, left or waits. */
 void queues_follow(struct queues *queues, const struct ports_found *found, bool apply,
                    void (*say)(void *user, const char *text), void *user);
 
@@ -62,29 +81,25 @@ const char *queues_port(const struct queues *queues, uint32_t port);
  * and returns the first one. A port without a record, or that is gone, is left as it is. */
 int queues_restore(struct queues *queues, struct err *err);
 
-/* Who knows which ports somebody may have changed says so: until the next call queues_repair leaves
+/* Who knows which ports somebody may have changed says so: until the next call queues_plan leaves
  * out the others, and so does who asks queues_is_touched. NULL: all. Borrowed until then. */
 void queues_touch(struct queues *queues, const int *ifindexes, uint32_t n);
 bool queues_is_touched(const struct queues *queues, uint32_t port);
 
-/* Gives each port its queues again, whatever stands there; what stood there before us stays on
- * record. */
-int queues_repair(struct queues *queues, struct err *err);
-
 /* The sum over all ports. */
 int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err);
 
-/* Of the port of this number: what it is, what stands there, and what has to be done; changes
- * nothing. `again`: a foreign root qdisc may make room for ours, which stood there. The caller owns
- * text and plan (free). Between queues_look and queues_look_away they say what stood there at the
- * first one, and all ports take one exchange. */
+/* Of the port of this number: what it is, and what stands there; changes nothing. The caller owns the
+ * text (free). Between queues_look and queues_look_away all ports take one exchange at most. */
 int queues_look(struct queues *queues, struct err *err);
 void queues_look_away(struct queues *queues);
 int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_facts,
                  struct err *err);
 int queues_record(struct queues *queues, uint32_t port, char **ret_text, struct err *err);
-int queues_plan(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
-                struct err *err);
+
+/* Whether it was we who asked the kernel for a change that it tells of, by the port number of the asking
+ * socket (netlink(7): nl_pid). */
+bool queues_is_own(const struct queues *queues, uint32_t port_id);
 
 /* In words for people: which driver serves a port, and why that one. */
 void queues_why(struct queues *queues, const char *port, char *text, size_t size);

@@ -2,11 +2,11 @@
 
 #include "hostagent/nl.h"
 #include "hostagent/queues/foreign_nl.h"
+#include "hostagent/queues/link_speed.h"
 
 #include <errno.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <stdlib.h>
@@ -40,11 +40,9 @@ void raw_close(struct raw *raw)
     *raw = (struct raw){0};
 }
 
-int raw_port_index(const char *port, struct err *err)
+int raw_port_index(const struct raw *raw, const char *port, struct err *err)
 {
-    unsigned index = if_nametoindex(port);
-    return index ? (int)index
-                 : err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
+    return link_index(nl_socket_get_fd(raw->sock), port, err);
 }
 
 /* Room for one more, with so many bytes of options. */
@@ -130,16 +128,54 @@ static int look(struct raw *raw, struct err *err)
     return 0;
 }
 
-int raw_look(struct raw *raw, struct err *err)
+void raw_look(struct raw *raw)
 {
-    int r = look(raw, err);
-    raw->looked = r >= 0;
-    return r;
+    raw->looking = true;
+    raw->looked = false;
 }
 
 void raw_look_away(struct raw *raw)
 {
-    raw->looked = false;
+    raw->looking = raw->looked = false;
+}
+
+struct root {
+    bool put, ended;
+};
+
+static int on_root(struct nl_msg *msg, void *arg)
+{
+    const struct tcmsg *tc = nlmsg_data(nlmsg_hdr(msg));
+    ((struct root *)arg)->put = tc->tcm_handle != 0; /* the default's is 0 */
+    return NL_OK;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+    (void)msg;
+    ((struct root *)arg)->ended = true;
+    return NL_STOP;
+}
+
+/* Whether somebody put a root qdisc there. That of one port is told alone; of a default one some kernels
+ * say nothing, so the acknowledgement ends the answer. */
+static int has_root(struct raw *raw, int ifindex, struct err *err)
+{
+    struct tcmsg request = {
+        .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT};
+    struct root root = {0};
+    nl_socket_modify_cb(raw->sock, NL_CB_VALID, NL_CB_CUSTOM, on_root, &root);
+    nl_socket_modify_cb(raw->sock, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &root);
+    int r =
+        nl_send_simple(raw->sock, RTM_GETQDISC, NLM_F_ACK | NLM_F_ECHO, &request, sizeof(request));
+    while (r >= 0 && !root.ended)
+        r = nl_recvmsgs_default(raw->sock);
+    nl_socket_modify_cb(raw->sock, NL_CB_VALID, NL_CB_DEFAULT, NULL, NULL);
+    nl_socket_modify_cb(raw->sock, NL_CB_ACK, NL_CB_DEFAULT, NULL, NULL);
+    if (r == -NLE_OBJ_NOTFOUND)
+        return 0;
+    return r < 0 ? netlink_err(err, r, "asking for the root qdisc of interface %d", ifindex)
+                 : root.put;
 }
 
 static size_t first_of(const struct raw_table *table, int ifindex)
@@ -157,10 +193,17 @@ static size_t first_of(const struct raw_table *table, int ifindex)
 
 int raw_read(struct raw *raw, const char *port, struct raw_list *ret_list, struct err *err)
 {
-    int ifindex = raw_port_index(port, err);
-    int r = ifindex < 0 ? ifindex : raw->looked ? 0 : look(raw, err);
+    int ifindex = raw_port_index(raw, port, err);
+    int r = ifindex < 0 || raw->looked ? ifindex : has_root(raw, ifindex, err);
+    if (r == 0) {
+        *ret_list = (struct raw_list){.ifindex = ifindex};
+        return 0;
+    }
+    if (r > 0 && !raw->looked)
+        r = look(raw, err);
     if (r < 0)
         return r;
+    raw->looked = raw->looking;
     size_t first = first_of(raw->table, ifindex), end = first;
     while (end < raw->table->n && raw->table->items[end].ifindex == ifindex)
         end++;

@@ -1,8 +1,8 @@
 /* The qdiscs of ports as the kernel tells them, whatever their kind: to see what stands there, to
  * keep it as text, and to put it back (libnl; for every driver of the kernel's queues).
  *
- * The kernel tells all qdiscs of a network namespace or none: so who has many ports looks once
- * (raw_look) and asks for each. Blocking, for an exchange with the kernel each. One thread. */
+ * The kernel tells a port's root qdisc, or all qdiscs of a network namespace: so a port with nothing but
+ * the default is asked by itself, and who has many ports looks once (raw_look). Blocking, for an exchange with the kernel each. One thread. */
 #pragma once
 
 #include "lib/err.h"
@@ -34,20 +34,20 @@ struct raw_list {
 struct raw {
     struct nl_sock *sock;
     struct raw_table *table;
-    bool looked;
+    bool looking, looked;
 };
 
 int raw_open(struct raw *raw, struct err *err);
 void raw_close(struct raw *raw); /* zeros are fine */
 
-/* What raw_read says until raw_look_away is what stands there now. */
-int raw_look(struct raw *raw, struct err *err);
+/* Until raw_look_away raw_read asks for all ports at the first that has something, and remembers. */
+void raw_look(struct raw *raw);
 void raw_look_away(struct raw *raw);
 
 /* −ENODEV: there is no such interface in this network namespace. */
-int raw_port_index(const char *port, struct err *err);
+int raw_port_index(const struct raw *raw, const char *port, struct err *err);
 
-/* What stands on a port: now, or when raw_look was called. */
+/* What stands on a port: now, or since raw_look. The kernel's default alone is nothing. */
 int raw_read(struct raw *raw, const char *port, struct raw_list *ret_list, struct err *err);
 
 /* The one with this parent, NULL if there is none. */

@@ -16,7 +16,7 @@ struct switch_state {
 
 struct linux_plan {
     struct switch_plan plan; /* first: the others know this part */
-    bool again;
+    struct queues_plans *plans;
 };
 
 static int linux_check(const struct switch_settings *settings, struct err *err)
@@ -118,24 +118,24 @@ static void linux_free_plan(struct switch_plan *plan)
 {
     if (!plan)
         return;
+    queues_free_plans(((struct linux_plan *)plan)->plans);
     free(plan->steps);
     free(plan);
 }
 
-static int plan_port(struct switch_state *sw, uint32_t i, struct linux_plan *plan, struct err *err)
+static int say_plan(struct switch_state *sw, uint32_t i, struct linux_plan *plan, struct err *err)
 {
     const struct qdisc_driver *driver = sw->config.queues;
-    struct qdisc_plan *steps = NULL;
+    const struct qdisc_plan *steps = plan->plans->ports[i];
     char text[SWITCH_STEP_TEXT];
-    int r = queues_plan(sw->queues, i, plan->again, &steps, err);
-    for (uint32_t step = 0; r >= 0 && step < steps->steps; step++) {
+    int r = 0;
+    for (uint32_t step = 0; r >= 0 && steps && step < steps->steps; step++) {
         snprintf(text, sizeof(text), "%s: step %u of %u", driver->name, step + 1, steps->steps);
         if (driver->say)
             driver->say(steps, step, text, sizeof(text));
         r = switch_step_add(&plan->plan, steps->root == QDISC_OURS ? SWITCH_CHANGE : SWITCH_ADD,
                             queues_port(sw->queues, i), err, "%s", text);
     }
-    free(steps);
     return r;
 }
 
@@ -143,14 +143,13 @@ static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **
                       struct err *err)
 {
     struct linux_plan *plan = calloc(1, sizeof(*plan));
-    int r = plan ? queues_look(sw->queues, err) : err_sys(err, ENOMEM, "the plan of the ports");
-    if (plan)
-        plan->again = again;
-    for (uint32_t i = 0; r >= 0 && i < queues_count(sw->queues); i++)
-        r = queues_is_touched(sw->queues, i) ? plan_port(sw, i, plan, err) : 0;
-    queues_look_away(sw->queues);
+    if (!plan)
+        return err_sys(err, ENOMEM, "the plan of the ports");
+    int r = queues_plan(sw->queues, again, &plan->plans, err);
+    for (uint32_t i = 0; r >= 0 && i < plan->plans->n; i++)
+        r = say_plan(sw, i, plan, err);
     if (r < 0) {
-        linux_free_plan(plan ? &plan->plan : NULL);
+        linux_free_plan(&plan->plan);
         return r;
     }
     *ret_plan = &plan->plan;
@@ -159,8 +158,7 @@ static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **
 
 static int linux_apply(struct switch_state *sw, const struct switch_plan *plan, struct err *err)
 {
-    return ((const struct linux_plan *)plan)->again ? queues_repair(sw->queues, err)
-                                                    : queues_apply(sw->queues, err);
+    return queues_carry_out(sw->queues, ((const struct linux_plan *)plan)->plans, err);
 }
 
 static int linux_restore(struct switch_state *sw, struct err *err)
@@ -200,6 +198,11 @@ static void linux_touch(struct switch_state *sw, const int *ifindexes, uint32_t 
     queues_touch(sw->queues, ifindexes, n);
 }
 
+static bool linux_is_own(const struct switch_state *sw, uint32_t port_id)
+{
+    return queues_is_own(sw->queues, port_id);
+}
+
 static void linux_follow(struct switch_state *sw, const struct ports_found *found, bool apply,
                          void (*say)(void *user, const char *text), void *user)
 {
@@ -222,5 +225,6 @@ const struct switch_driver switch_linux = {
     .fd = linux_fd,
     .notice = linux_notice,
     .touch = linux_touch,
+    .is_own = linux_is_own,
     .follow = linux_follow,
 };

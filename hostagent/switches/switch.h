@@ -138,8 +138,9 @@ struct switch_driver {
     /* An enum switch_notice; never waits. −errno: the switch was lost just now (told once); it is
      * sought again. */
     int (*notice)(struct switch_state *sw, struct err *err);
-    /* As queues_touch for the next plans, and as queues_follow. NULL, both: its ports are not this machine's, and it finds them itself. */
+    /* As queues_touch for the next plans, queues_is_own and queues_follow. NULL, all: its ports are not this machine's, and it finds them itself. */
     void (*touch)(struct switch_state *sw, const int *ifindexes, uint32_t n);
+    bool (*is_own)(const struct switch_state *sw, uint32_t port_id);
     void (*follow)(struct switch_state *sw, const struct ports_found *found, bool apply,
                    void (*say)(void *user, const char *text), void *user);
 };

@@ -186,3 +186,8 @@ void switches_touch(struct switches *switches, const int *ifindexes, uint32_t n)
     if (switches->driver->touch)
         switches->driver->touch(switches->sw, ifindexes, n);
 }
+
+bool switches_is_own(const struct switches *switches, uint32_t port_id)
+{
+    return switches->driver->is_own && switches->driver->is_own(switches->sw, port_id);
+}

@@ -42,6 +42,10 @@ static uint64_t rate_of(const struct port_wish *wish, const struct port_facts *f
 static int check_rate(const struct port_wish *wish, const struct port_facts *facts, struct err *err)
 {
     uint64_t bps = rate_of(wish, facts);
+    if (!bps && facts->down)
+        return err_set(
+            err, ENETDOWN,
+            "the link is down and does not say how fast it is: it gets its queues when it is up");
     if (!bps)
         return err_set(err, EINVAL, "the link does not say how fast it is: give it a rate");
     if (bps < LINK_LEAST_BPS)

@@ -80,7 +80,8 @@ struct port_abilities {
 struct port_facts {
     char name[PORT_LONG_NAME]; /* "": none that the site could know */
     uint64_t link_bps;         /* its speed; 0: it does not say */
-    uint32_t mtu_bytes;        /* ≥ 1, without the link layer's header */
+    bool down;          /* its link: one that does not say its speed may do so when it is up */
+    uint32_t mtu_bytes; /* ≥ 1, without the link layer's header */
     uint32_t queues_n; /* that it has, ≤ PORT_QUEUES; PORT_TRAFFIC where any number can be made */
     uint32_t lossless; /* bit p: its queue of priority p is */
     struct port_abilities abilities;
@@ -112,7 +113,7 @@ uint64_t port_rate(const struct port_wish *wish, const char *name);
 
 /* −EINVAL, with one sentence, when the rate is above the link's or not known, when shares leave
  * less than a floor to level 0, when less than two queues are not lossless, when the port is not
- * strict, or when a number is out of its range. */
+ * strict, or when a number is out of its range. −ENETDOWN: the rate is not known while the link is down. */
 int port_want(const struct port_wish *wish, const struct port_facts *facts, struct port *ret_port,
               struct err *err);
 

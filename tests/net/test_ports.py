@@ -1,7 +1,11 @@
 """Ports by patterns, several uplinks, ports that come, go and are renamed, rates of their own: on the real agent."""
 
+import ctypes
+import fcntl
 import os
 import re
+import socket
+import struct
 import subprocess
 import time
 
@@ -169,3 +173,64 @@ def test_a_port_of_another_agent_is_refused(site):
     for flags in ([], ["--replace"]):
         refused(begin(name="a2", link='{ports: [p1], rate: 50 Mbps}', flags=flags), "p1", "another duopoly-agent")
     assert (snapshot(net.sw, "p1"), net.sw.tc("filter", "show", "dev", "p1", "egress")) == before
+
+
+class Tap:
+    """A link with the carrier and the speed that it is given (Mb/s; None: it does not say)."""
+
+    def __init__(self, ns, name):
+        self.name = name.encode()
+        with ns.inside():
+            self.file = open("/dev/net/tun", "r+b", buffering=0)
+            fcntl.ioctl(self.file, 0x400454ca, struct.pack("16sH22x", self.name, 0x1002))  # TUNSETIFF: IFF_TAP | IFF_NO_PI
+            self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def _ethtool(self, question):
+        at = ctypes.create_string_buffer(bytes(question), len(question))
+        fcntl.ioctl(self.sock, 0x8946, struct.pack("16sP16x", self.name, ctypes.addressof(at)))  # SIOCETHTOOL
+        return bytearray(at.raw)
+
+    def speed(self, mbps):
+        words = 0
+        for _ in range(2):  # the kernel says how many words of modes it has
+            question = bytearray(struct.pack("I11xb32x", 0x4c, words)) + bytearray(12 * 127)  # ETHTOOL_GLINKSETTINGS
+            answer = self._ethtool(question)
+            words = abs(struct.unpack_from("b", answer, 15)[0])
+        struct.pack_into("II", answer, 0, 0x4d, 0xffffffff if mbps is None else mbps)  # ETHTOOL_SLINKSETTINGS
+        self._ethtool(answer)
+
+    def carrier(self, on):
+        fcntl.ioctl(self.file, 0x400454e2, struct.pack("i", on))  # TUNSETCARRIER
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/net/tun"), reason="no /dev/net/tun")
+def test_a_link_that_is_down_and_does_not_say_its_speed_gets_queues_when_it_is_up(site):
+    net, begin = site
+    sw = net.sw
+    add(sw, "ra1")
+    tap = Tap(sw, "ra2")
+    try:
+        tap.carrier(0)
+        tap.speed(None)
+        sw.ip("link", "set", "ra2", "up")
+        agent = begin(link='{ports: ["ra[0-9]"]}')
+        wait_for("the queues of the link that is up", lambda: ours(sw, "ra1"))
+        assert rate(sw, "ra2") is None and not re.search(r"qdisc htb", sw.tc("qdisc", "show", "dev", "ra2"))
+        assert "ra2: " in open(agent.log).read() and "the link is down" in open(agent.log).read()
+        sw.ip("link", "set", "ra1", "alias", "a")  # the guard looks, and finds nothing to say of ra2
+        tap.speed(1000)
+        tap.carrier(1)
+        wait_for("the queues of the link that came up", lambda: rate(sw, "ra2") == 1000)
+        tap.carrier(0)
+        tap.speed(None)
+        sw.ip("link", "set", "ra2", "alias", "b")
+        agent.kill()
+        agent.start()  # as it stood, while it is down
+        wait_for("the agent", lambda: open(agent.log).read().count("manages 2 ports") == 2)
+        assert rate(sw, "ra2") == 1000 and "changed our queues" not in open(agent.log).read()
+    finally:
+        tap.close()
