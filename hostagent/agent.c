@@ -22,6 +22,8 @@
 
 #define REPORT_EVERY   (100 / LINKS_SAMPLE_MS) /* samples */
 #define COUNTERS_EVERY (2000 / LINKS_SAMPLE_MS)
+#define SWITCH_EVERY                                                                               \
+    (500 / LINKS_SAMPLE_MS) /* all its ports are looked at: not after each change */
 
 struct agent_parts {
     const struct agent_settings *settings;
@@ -38,6 +40,7 @@ struct agent_parts {
     struct stance *stance;
     struct guard *guard;
     struct report report;    /* of a switch */
+    bool looked;             /* the guard did, after the last report */
     char notice[GUARD_TEXT]; /* what somebody else changed last */
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)];
     struct tasks *tasks;
@@ -140,6 +143,21 @@ static void report_counters(struct agent_parts *agent)
     uplink_report_counters(agent->uplink, &counters);
 }
 
+static void tell_switch(void *user)
+{
+    struct agent_parts *agent = user;
+    agent->looked = false;
+    if (agent->uplink && agent->queues && !is_host(agent))
+        report_tell(&agent->report, agent->queues, &agent->resolved->wish,
+                    stance_trial_s(agent->stance), agent->uplink);
+}
+
+static void on_looked(void *user)
+{
+    struct agent_parts *agent = user;
+    agent->looked = true;
+}
+
 static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct agent_parts *agent = arg;
@@ -153,6 +171,8 @@ static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
     }
     if (agent->samples % COUNTERS_EVERY == 0)
         report_counters(agent);
+    if (agent->looked && agent->samples % SWITCH_EVERY == 0)
+        tell_switch(agent);
     sd_event_now(agent->event, CLOCK_MONOTONIC, &now);
     uint64_t next = usec + LINKS_SAMPLE_MS * 1000;
     sd_event_source_set_time(source, next > now ? next : now + LINKS_SAMPLE_MS * 1000);
@@ -249,14 +269,6 @@ static void tell_host(struct agent_parts *agent)
     snprintf(state.marks, sizeof(state.marks), "%s", marks_says(agent->marks));
     if (agent->uplink)
         uplink_tell_host(agent->uplink, &state);
-}
-
-static void tell_switch(void *user)
-{
-    struct agent_parts *agent = user;
-    if (agent->uplink && agent->queues && !is_host(agent))
-        report_tell(&agent->report, agent->queues, &agent->resolved->wish,
-                    stance_trial_s(agent->stance), agent->uplink);
 }
 
 static void on_stance(void *user)
@@ -385,7 +397,7 @@ static int open_guard(struct agent_parts *agent, struct err *err)
                                                   SETTINGS_CHANGE_REPAIR,
                                         .on_notice = on_notice,
                                         .on_links = on_links,
-                                        .on_looked = tell_switch,
+                                        .on_looked = on_looked,
                                         .user = agent};
     return guard_open(&config, agent->event, &agent->guard, err);
 }

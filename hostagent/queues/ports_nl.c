@@ -78,7 +78,14 @@ static int keep_link(struct nl_msg *msg, void *arg)
 
 static int tell(struct links_told *told, struct err *err)
 {
-    struct ifinfomsg request = {.ifi_family = AF_UNSPEC};
+    struct {
+        struct ifinfomsg about;
+        struct nlattr mask;
+        uint32_t wanted; /* names and masters, no counters */
+    } request = {
+        .about = {.ifi_family = AF_UNSPEC},
+        .mask = {.nla_len = (uint16_t)nla_attr_size(sizeof(uint32_t)), .nla_type = IFLA_EXT_MASK},
+        .wanted = RTEXT_FILTER_SKIP_STATS};
     struct nl_sock *sock;
     int r = netlink_open(&sock, err);
     if (r < 0)
