@@ -277,11 +277,12 @@ BENCH_SWITCHES := $(patsubst tests/bench/switches_%_main.c,$(BUILD)/bench-switch
 $(BUILD)/bench-switches-%: $(BUILD)/obj/tests/bench/switches_%_main.o $(foreach a,agent lib proto,$(call archive,$(a)))
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka $(AGENT_LIBS)
 
-$(BUILD)/bench-switches-ports: tests/bench/switches_ports.py | programs
+BENCH_SWITCHES_PYTHON := $(patsubst tests/bench/switches_%.py,$(BUILD)/bench-switches-%,$(wildcard tests/bench/switches_*.py))
+$(BENCH_SWITCHES_PYTHON): $(BUILD)/bench-switches-%: tests/bench/switches_%.py | programs
 	@ln -sf $(abspath $<) $@
 
 .PHONY: bench-switches
-bench-switches: $(BENCH_SWITCHES) $(BUILD)/bench-switches-ports ## what switch drivers take for a whole switch, after reloads and kills, beside their bars, misses marked (PARTS= names some)
+bench-switches: $(BENCH_SWITCHES) $(BENCH_SWITCHES_PYTHON) ## what switch drivers take for a whole switch, after reloads and kills, beside their bars, misses marked (PARTS= names some)
 	@exec tests/bench/switches $(BUILD) $(PARTS)
 
 .PHONY: check

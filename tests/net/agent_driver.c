@@ -6,9 +6,9 @@
  *                FLOWS CONTROL_PORT
  *
  * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. From the environment:
- * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), NUDGE=1 nudges what is
- * promoted, QUEUES (htb) names the queue driver, ECN=1 has its queues mark, MARKS names the
- * mark driver (ebpf). */
+ * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), FLOOR_PERMILLE (10), NUDGE=1
+ * nudges what is promoted, QUEUES (htb) names the queue driver, ECN=1 has its queues mark, MARKS
+ * names the mark driver (ebpf). */
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/queues/queues.h"
@@ -207,6 +207,7 @@ static int open_all(char **argv, sd_event *event, struct err *err)
     wish.link_bps = number(argv[4]);
     wish.levels = (uint32_t)number(argv[5]);
     wish.ecn = from_environment("ECN", 0);
+    wish.floor_permille = from_environment("FLOOR_PERMILLE", wish.floor_permille);
     wish.queue_packets = from_environment("LEAF_PACKETS", wish.queue_packets);
     const struct marks_nudging nudging = {.event = event, .link_bps = wish.link_bps};
     int r = files_make_dirs(argv[1], 0755, err);

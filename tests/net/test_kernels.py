@@ -83,13 +83,13 @@ def test_dctcp_hears_each_mark_and_loses_nothing(net, pump, driver):
     begun(net.agent(net.sw, ports="p3", role="switch", link_bps=LINK, queues=driver, ecn=True))
     low = fetchers.fetch(4, net.hosts[0])
     wait_for("the link", lambda: pump.rate_bps(low, 0.5) > 0.85 * LINK, 60)
-    wait_for("marks", lambda: counted(net.sw, "p3")[1] > 0, 30)
+    wait_for("marks", lambda: counted(net.sw, "p3")[1] > 0, 60)
     high = fetchers.fetch(1, net.hosts[1])
     fetchers.has_the_link(high, low)
     for stream in (low, high):
         pump.pause(stream)
     wait_for("the receiver to have all that the port marked",
-             lambda: counted(net.sw, "p3")[1] == congestion_experienced(fetchers.target), 30)
+             lambda: counted(net.sw, "p3")[1] == congestion_experienced(fetchers.target), 60)
     drops, marked = counted(net.sw, "p3")
     assert marked > 10 and drops == 0
 
@@ -110,7 +110,7 @@ class OpenVSwitch:
         self.vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=" + datapath, *(word for port in ("p1", "p2", "p3") for word in ("--", "add-port", "br0", port)))
 
     def start(self, ns, *argv):
-        with open(f"{self.folder}/{argv[0]}.log", "w") as log:
+        with open(f"{self.folder}/{os.path.basename(argv[0])}.log", "w") as log:
             self.began.append(ns.popen(*argv, env=self.env, stdout=log, stderr=log))
 
     def vsctl(self, *words):
@@ -140,13 +140,9 @@ def ovs(net, request):
         made.end()
 
 
-@pytest.mark.parametrize("ovs,link,driver", [
-    pytest.param("system", "", "ovs", marks=pytest.mark.guest("uml")),
-    pytest.param("system", ", bridge: ovs-system", "linux", marks=pytest.mark.guest("uml")),
-    pytest.param("netdev", ', ports: ["p[1-3]"]', "linux", marks=pytest.mark.guest("host"))], indirect=["ovs"])
-def test_an_open_vswitch_is_strict_by_dscp(net, pump, ovs, link, driver):
-    """By its own queues, or by the kernel's on its ports, which leave all of Open vSwitch alone."""
-    config, log, flows = net.dir + "/switch.yaml", open(net.dir + "/switch.log", "w+"), ovs.flows()
+def begin_switch_agent(net, ovs, link_bps, driver="ovs", link=""):
+    """duopoly-agent, role switch, beside it: ended by ovs.end()."""
+    config = net.dir + "/switch.yaml"
     where = f', at: "{ovs.database}", bridge: br0' if driver == "ovs" else ""
     with open(config, "w") as file:
         file.write(f"""name: s
@@ -154,12 +150,26 @@ controller: tcp://10.99.0.2:7000
 state: {net.dir}/switch
 role: switch
 marks: {{members: [10.99.0.0/24]}}
-link: {{rate: {LINK // 1_000_000} Mbps{link}}}
+link: {{rate: {link_bps // 1_000_000} Mbps{link}}}
 switch: {{driver: {driver}{where}}}
 """)
-    agent = net.sw.popen(BUILD + "/duopoly-agent", "--config", config, stdout=log, stderr=log)
+    ovs.start(net.sw, BUILD + "/duopoly-agent", "--config", config)
+
+    def said():
+        with open(net.dir + "/duopoly-agent.log") as log:
+            return log.read()
+    wait_for("queues", lambda: "linux-htb" in ovs.vsctl("list", "qos") if driver == "ovs" else "manages 3 ports" in said(), 60)
+
+
+@pytest.mark.parametrize("ovs,link,driver", [
+    pytest.param("system", "", "ovs", marks=pytest.mark.guest("uml")),
+    pytest.param("system", ", bridge: ovs-system", "linux", marks=pytest.mark.guest("uml")),
+    pytest.param("netdev", ', ports: ["p[1-3]"]', "linux", marks=pytest.mark.guest("host"))], indirect=["ovs"])
+def test_an_open_vswitch_is_strict_by_dscp(net, pump, ovs, link, driver):
+    """By its own queues, or by the kernel's on its ports, which leave all of Open vSwitch alone."""
+    flows = ovs.flows()
     try:
-        wait_for("queues", lambda: "linux-htb" in ovs.vsctl("list", "qos") if driver == "ovs" else "manages 3 ports" in open(log.name).read(), 30)
+        begin_switch_agent(net, ovs, LINK, driver, link)
         fetchers = Fetchers(net, pump, b"cubic")
         low = fetchers.fetch(4, net.hosts[0])
         wait_for("the link", lambda: pump.rate_bps(low, 0.5) > 0.85 * LINK, 60)
@@ -167,12 +177,8 @@ switch: {{driver: {driver}{where}}}
         fetchers.has_the_link(high, low)
         assert driver == "ovs" or (ovs.flows(), ovs.vsctl("list", "qos")) == (flows, "")
     except AssertionError:
-        print(open(log.name).read(), ovs.vsctl("list", "qos"), net.sw.tc("-s", "class", "show", "dev", "p3"))
+        print(open(net.dir + "/duopoly-agent.log").read(), ovs.vsctl("list", "qos"), net.sw.tc("-s", "class", "show", "dev", "p3"))
         raise
-    finally:
-        agent.kill()
-        agent.wait()
-        log.close()
 
 
 @pytest.mark.guest("uml")

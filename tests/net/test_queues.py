@@ -260,14 +260,16 @@ class Pump:
 
 class Bottleneck:
     """Tasks on h3 fetch from h1 and h2 through the switch, so that the port to h3 is where levels meet. leaf_packets: of
-    the switch's queues; with `nudge` h3 wakes the senders of what it promotes; `control`: congestion control of all."""
+    the switch's queues; with `nudge` h3 wakes the senders of what it promotes; `control`: congestion control of all; without
+    `switch` its queues are somebody else's affair."""
 
-    def __init__(self, net, leaf_packets=100, nudge=False, control=b"cubic"):
+    def __init__(self, net, leaf_packets=100, nudge=False, control=b"cubic", switch=True):
         self.net, self.control, self.listener = net, control, {}
         self.root = net.cgroup("root")
         self.agents = [net.agent(h, cgroup=self.root if h == net.hosts[2] else net.cgroup("r" + h.name), nudge=nudge)
                        for h in net.hosts]
-        self.agents.append(net.agent(net.sw, ports="p1,p2,p3", role="switch", leaf_packets=leaf_packets))
+        if switch:
+            self.agents.append(net.agent(net.sw, ports="p1,p2,p3", role="switch", leaf_packets=leaf_packets))
         for agent in self.agents:
             assert agent.opened.startswith("ok"), agent.opened
             agent.do("lease_ms 600000")
