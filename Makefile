@@ -44,7 +44,7 @@ DIRS_controller := controller controller/agents controller/clients controller/re
                    controller/switch
 DIRS_render    := controller/switch/render
 DIRS_cli       := controller/cli
-DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links \
+DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links hostagent/routes \
                    hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
 DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster

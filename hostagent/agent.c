@@ -42,7 +42,7 @@ struct agent_parts {
     struct report report;    /* of a switch */
     bool looked;             /* the guard did, after the last report */
     char notice[GUARD_TEXT]; /* what somebody else changed last */
-    char queues_words[sizeof(((duopoly_HostState *)0)->queues)];
+    char queues_words[sizeof(((duopoly_HostState *)0)->queues)], routes_words[100];
     struct tasks *tasks;
     struct links_nl *links_nl;
     struct links links;
@@ -266,14 +266,35 @@ static void tell_host(struct agent_parts *agent)
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
     memcpy(state.text, agent->notice, sizeof(agent->notice));
     memcpy(state.queues, agent->queues_words, sizeof(state.queues));
+    size_t said = strlen(state.queues);
+    if (agent->routes_words[0])
+        snprintf(state.queues + said, sizeof(state.queues) - said, "%s%s", said ? ". " : "",
+                 agent->routes_words);
     snprintf(state.marks, sizeof(state.marks), "%s", marks_says(agent->marks));
     if (agent->uplink)
         uplink_tell_host(agent->uplink, &state);
 }
 
+/* Failing costs what DCTCP is good for, and nothing else. */
+static void set_routes(struct agent_parts *agent, bool enforce)
+{
+    const struct routes_config config = settings_routes(agent->settings, agent->resolved);
+    struct err err = {0};
+    uint32_t n = 0;
+    bool wanted = config.members_n && enforce;
+    int r = wanted ? routes_apply(&config, &n, &err) : routes_restore(config.state_dir, &err);
+    agent->routes_words[0] = 0;
+    if (r < 0) {
+        log_warning(LOG_FAULT_CONFIGURATION, "%s", err.text);
+        snprintf(agent->routes_words, sizeof(agent->routes_words), "no DCTCP: %.80s", err.text);
+    } else if (wanted)
+        snprintf(agent->routes_words, sizeof(agent->routes_words), "DCTCP by %u routes", n);
+}
+
 static void on_stance(void *user)
 {
     struct agent_parts *agent = user;
+    set_routes(agent, stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE);
     agent->notice[0] = 0;
     guard_reset(agent->guard);
     tell_host(agent);
@@ -366,6 +387,7 @@ static int on_links(void *user)
     for (uint32_t i = 0; i < now.n; i++)
         if (!has_port(&before, &now, i))
             set_marks(agent, now.names[i], true);
+    set_routes(agent, enforce); /* the kernel makes new ones for an interface that is up again */
     return 0;
 }
 
@@ -576,6 +598,8 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = note_begun(agent, err);
     if (r >= 0)
         r = set_queues(agent, err);
+    if (r >= 0)
+        set_routes(agent, stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE);
     if (r >= 0 && is_host(agent))
         r = make_cgroup(agent, err);
     if (r >= 0)
@@ -616,6 +640,8 @@ static int take_back(struct agent_parts *agent, struct err *err)
 {
     int r = agent->marking ? marks_remove(&agent->resolved->marks, err) : 0;
     int other = agent->queues ? switches_restore(agent->queues, r < 0 ? NULL : err) : 0;
+    int routes = routes_restore(agent->settings->state, r < 0 || other < 0 ? NULL : err);
+    r = r < 0 ? r : routes;
     char path[FILES_PATH];
     if (is_host(agent))
         remove_cgroup(agent);
@@ -662,7 +688,9 @@ static int lower(struct agent_parts *agent, duopoly_Stance stance, struct err *e
         r = marks_open(&agent->marks_config, NULL, &agent->marks, err);
     if (r >= 0)
         r = open_queues(agent, true, err);
-    return r >= 0 && agent->queues ? switches_restore(agent->queues, err) : r;
+    if (r >= 0 && agent->queues)
+        r = switches_restore(agent->queues, err);
+    return r < 0 ? r : routes_restore(agent->settings->state, err);
 }
 
 int agent_take_stance(const struct agent_settings *settings, struct settings_resolved *resolved,

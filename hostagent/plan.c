@@ -1,6 +1,7 @@
 #include "hostagent/plan.h"
 
 #include "hostagent/agent.h"
+#include "hostagent/routes/routes.h"
 #include "hostagent/stance.h"
 
 #include <errno.h>
@@ -118,6 +119,18 @@ static int plan_queues(struct planner *planner, struct err *err)
                                                             : plan_no_queues(planner, err);
 }
 
+static int plan_routes(struct planner *planner, struct err *err)
+{
+    const struct routes_config config = settings_routes(planner->settings, planner->resolved);
+    char path[FILES_PATH];
+    if (config.members_n && planner->stance == duopoly_Stance_STANCE_ENFORCE)
+        return routes_plan(&config, planner->changes, err);
+    files_path(path, ROUTES_RECORD, planner->settings->state);
+    return access(path, F_OK) < 0 ? 0
+                                  : changes_tell(planner->changes, CHANGE_REMOVE, "routes", path,
+                                                 err, "what is ours of them");
+}
+
 static int plan_cgroup(struct planner *planner, struct err *err)
 {
     const char *cgroup = planner->resolved->cgroup;
@@ -147,7 +160,7 @@ static int plan_tasks(struct planner *planner, struct err *err)
 
 /* As agent_run does it. */
 static int (*const parts[])(struct planner *planner, struct err *err) = {
-    plan_state, plan_queues, plan_cgroup, plan_marks, plan_stance, plan_tasks};
+    plan_state, plan_queues, plan_routes, plan_cgroup, plan_marks, plan_stance, plan_tasks};
 
 int plan_make(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct changes *ret_changes, struct err *err)

@@ -157,6 +157,7 @@ static const struct conf_field queues_fields[] = {
     VALUE(settings_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 1000000),
     VALUE(settings_queues, ecn, "ecn", CONF_BOOL, "yes", 0, 0),
     VALUE(settings_queues, ecn_packets, "ecn_packets", CONF_INT, "0", 0, 1000000),
+    VALUE(settings_queues, dctcp, "dctcp", CONF_BOOL, "no", 0, 0),
     VALUE(settings_queues, unmanaged_joins, "unmanaged_joins", CONF_INT, "7", 0, 7),
     VALUE(settings_queues, floor_permille, "floor", CONF_SHARE, "1 %", 1, 100),
     VALUE(settings_queues, unmanaged_permille, "unmanaged", CONF_SHARE, "10 %", 1, 900),
@@ -170,6 +171,8 @@ static int queues_check(const void *structure, struct err *err)
         return err_set(err, EINVAL,
                        "there is no queue driver \"%s\" (auto, htb, prio, ets, mqprio, none)",
                        queues->driver);
+    if (queues->dctcp && !queues->ecn)
+        return err_set(err, EINVAL, "dctcp needs queues that mark: leave ecn at yes");
     return 0;
 }
 static const struct conf_section queues_section = {queues_fields, sizeof(struct settings_queues),
@@ -271,6 +274,8 @@ static int role_switch_check(const struct agent_settings *settings, struct err *
     bool is_linux = switch_find(settings->switch_settings.driver) == &switch_linux;
     if (settings->link.uplink[0] || settings->units_n)
         return err_set(err, EINVAL, "a switch has neither link.uplink nor units");
+    if (settings->queues.dctcp)
+        return err_set(err, EINVAL, "a switch has no connections: queues.dctcp is for hosts");
     if (is_linux != (settings->link.bridge[0] || settings->link.ports_n))
         return err_set(err, EINVAL,
                        "a switch names its link.bridge or link.ports where the switch's driver is "
@@ -288,6 +293,8 @@ static int role_host_check(const struct agent_settings *settings, struct err *er
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
     if (switch_find(settings->switch_settings.driver) != &switch_linux)
         return err_set(err, EINVAL, "a host has no section switch");
+    if (settings->queues.dctcp && !settings->marks.members_n)
+        return err_set(err, EINVAL, "queues.dctcp needs marks.members: routes to whom");
     return 0;
 }
 

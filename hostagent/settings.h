@@ -8,6 +8,7 @@
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/queues/ports_nl.h"
+#include "hostagent/routes/routes.h"
 #include "hostagent/switches/switches.h"
 #include "hostagent/tasks/tasks.h"
 #include "lib/conf.h"
@@ -30,7 +31,7 @@ struct settings_queues {
     int on_change;   /* by somebody else */
     char driver[32]; /* "none": queues are not ours */
     int64_t levels, leaf_packets, ecn_packets, unmanaged_joins;
-    bool ecn;
+    bool ecn, dctcp;
     int64_t floor_permille, unmanaged_permille, control_permille;
 };
 
@@ -106,3 +107,7 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
 /* What the switch of these settings should be; borrows both. Without `queues`: none of ours. */
 struct switch_config settings_switch(const struct agent_settings *settings,
                                      const struct settings_resolved *resolved, bool replace);
+
+/* The routes that are to use DCTCP; borrows both. Without members: none. */
+struct routes_config settings_routes(const struct agent_settings *settings,
+                                     const struct settings_resolved *resolved);

@@ -208,3 +208,12 @@ struct switch_config settings_switch(const struct agent_settings *settings,
     memcpy(config.dscp_of_level, resolved->marks.dscp_of_level, sizeof(config.dscp_of_level));
     return config;
 }
+
+struct routes_config settings_routes(const struct agent_settings *settings,
+                                     const struct settings_resolved *resolved)
+{
+    bool wanted = settings->queues.dctcp && settings->role == duopoly_Role_ROLE_HOST;
+    return (struct routes_config){.state_dir = settings->state,
+                                  .members = resolved->marks.members,
+                                  .members_n = wanted ? resolved->marks.members_n : 0};
+}
