@@ -76,12 +76,12 @@ struct victims {
     bool rows, flows; /* ovsdb-server, ovs-vswitchd */
 };
 
-/* ovs-vswitchd seeks a database that it had for so long after 1 s, another one after up to 8. */
-static void calm_down(const struct ovs_world *world)
+/* A new ovs-vswitchd seeks its database again after 1 s, one that lost it often after 8. */
+static void begin_anew(struct ovs_world *world, struct switch_state *sw)
 {
-    usleep(1100000);
-    ovs_world_run("ovs-vsctl --db=unix:%s/db.sock --no-wait set open_vswitch . external_ids:a=$$",
-                  world->folder);
+    ovs_world_kill(&world->vswitchd);
+    ovs_world_start_vswitchd(world);
+    put_right(sw);
 }
 
 static FILE *words_of_vswitchd(const struct ovs_world *world)
@@ -112,9 +112,9 @@ static double kill_once(struct ovs_world *world, struct switch_state *sw,
 {
     struct switch_plan *plan = NULL;
     struct err err = {0};
+    if (!victims->flows)
+        begin_anew(world, sw);
     FILE *words = victims->flows ? NULL : words_of_vswitchd(world);
-    if (words)
-        calm_down(world);
     if (victims->flows)
         ovs_world_kill(&world->vswitchd);
     if (victims->rows)
