@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 
 import pytest
 
@@ -58,3 +59,26 @@ def begin(tmp_path):
     yield make
     for site in made:
         site.down()
+
+
+@pytest.fixture
+def site():
+    """Two hosts and a switch, and what begins an agent on the switch, or on h1 in role host; what agents leave is taken back."""
+    from nets import BUILD, Net
+    from test_tasks import Agent
+    net = Net(2)
+    made = []
+
+    def begin(role="switch", host=None, **options):
+        host = host or (net.sw if role == "switch" else net.hosts[0])
+        made.append(Agent(net, host, f"tcp://{net.hosts[1].address}:7000", role=role, **options))
+        return made[-1]
+    try:
+        yield net, begin
+    finally:
+        for agent in made:
+            if agent.process.poll() is None:
+                agent.kill()
+            subprocess.run(["nsenter", "--net=/run/netns/" + agent.host.name, os.path.join(BUILD, "duopoly-agent"), "--config", agent.config, "--restore"],
+                           capture_output=True)
+        net.remove()

@@ -7,28 +7,9 @@ import time
 import pytest
 
 import foreign
-from nets import BUILD, Net, needs_root
-from test_tasks import Agent
+from nets import BUILD, needs_root
 
 pytestmark = needs_root
-
-
-@pytest.fixture
-def site():
-    net = Net(2)
-    made = []
-
-    def begin(**options):
-        made.append(Agent(net, net.sw, f"tcp://{net.hosts[1].address}:7000", role="switch", **options))
-        return made[-1]
-    try:
-        yield net, begin
-    finally:
-        for agent in made:
-            if agent.process.poll() is None:
-                agent.kill()
-            agent.restore()
-        net.remove()
 
 
 def running(agent):

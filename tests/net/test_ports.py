@@ -6,35 +6,15 @@ import os
 import re
 import socket
 import struct
-import subprocess
 import time
 
 import pytest
 
 from foreign import snapshot
-from nets import BUILD, Net, needs_root, wait_for
-from test_tasks import Agent, Controller
+from nets import needs_root, wait_for
+from test_tasks import Controller
 
 pytestmark = needs_root
-
-
-@pytest.fixture
-def site():
-    net = Net(2)
-    made = []
-
-    def begin(host=None, role="switch", **options):
-        made.append(Agent(net, host or net.sw, f"tcp://{net.hosts[1].address}:7000", role=role, **options))
-        return made[-1]
-    try:
-        yield net, begin
-    finally:
-        for agent in made:
-            if agent.process.poll() is None:
-                agent.kill()
-            subprocess.run(["nsenter", "--net=/run/netns/" + agent.host.name, os.path.join(BUILD, "duopoly-agent"), "--config", agent.config, "--restore"],
-                           capture_output=True)
-        net.remove()
 
 
 def add(ns, *names, up=True):

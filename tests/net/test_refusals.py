@@ -9,9 +9,7 @@ import time
 import pytest
 
 import test_sonic
-import test_switches
-from controller import Daemon
-from nets import BUILD, Net, needs_root, wait_for
+from nets import BUILD, Net, needs_root
 from test_tasks import Agent
 
 pytestmark = needs_root
@@ -173,25 +171,3 @@ def test_a_qdisc_that_this_kernel_has_not_is_named(driver):
         assert net.sw.tc("qdisc", "show") == before
     finally:
         net.remove()
-
-
-# ---- two operators -----------------------------------------------------------------------------------------------------------------
-
-
-@test_switches.needs_openvswitch
-def test_two_trials_at_once_are_one():
-    daemon = Daemon()
-    switch = test_switches.Switch(daemon.address)
-    try:
-        daemon.ctl("stance", "observe", "--all")
-        switch.start_agent()
-        wait_for("the switch", lambda: test_switches.shown(daemon) and test_switches.shown(daemon)["stance"] == "observe")
-        command = [BUILD + "/duopolyctl", "--socket", daemon.socket, "switch", "sw1", "apply", "--confirm", "60s"]
-        both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-        said = [one.communicate(timeout=30)[1] for one in both]
-        assert sorted(one.returncode for one in both) == [0, 1], said
-        assert "waits for a confirmation" in "".join(said) and "".join(said).count("\n") == 1
-        wait_for("our queues", switch.is_right)
-    finally:
-        switch.remove()
-        daemon.remove()

@@ -7,28 +7,9 @@ import time
 
 import pytest
 
-from nets import BUILD, Net, cgroup2_root, needs_root, run, wait_for
-from test_tasks import Agent
+from nets import BUILD, cgroup2_root, needs_root, run, wait_for
 
 pytestmark = needs_root
-
-
-@pytest.fixture
-def site():
-    net = Net(2)
-    made = []
-
-    def begin(**options):
-        made.append(Agent(net, net.hosts[0], f"tcp://{net.hosts[1].address}:7000", **options))
-        return made[-1]
-    try:
-        yield net, begin
-    finally:
-        for agent in made:
-            if agent.process.poll() is None:
-                agent.kill()
-            agent.restore()
-        net.remove()
 
 
 def snapshot(net, state):
@@ -73,7 +54,7 @@ def test_killed_at_any_moment_it_is_as_before(site, kills, driver):
                        "add rule inet theirs out oifname up0 meta mark 7 drop")
     state = os.path.join(net.dir, "h1")
     before = snapshot(net, state)
-    agent = begin(flags=["--replace"], marks=f", driver: {driver}")
+    agent = begin("host", flags=["--replace"], marks=f", driver: {driver}")
     for _ in range(kills):
         for _ in range(rng.randrange(1, 3)):
             if agent.process.poll() is not None:
@@ -100,7 +81,7 @@ def test_what_was_there_before_stays(site):
     os.mkdir(cgroup)
     try:
         before = snapshot(net, state)
-        agent = begin(marks=f', bpffs: "{bpffs}"')
+        agent = begin("host", marks=f', bpffs: "{bpffs}"')
         runs(agent, 1)
         assert "count-1" in os.listdir(bpffs) and "htb" in net.hosts[0].tc("qdisc", "show")
         agent.kill()

@@ -93,13 +93,18 @@ def shown(daemon):
     return rows[0] if rows else None
 
 
+def begin_watching(daemon, switch):
+    """The agent looks at its switch, and leaves it as it is."""
+    daemon.ctl("stance", "observe", "--all")
+    switch.start_agent()
+    wait_for("the switch", lambda: shown(daemon) and shown(daemon)["stance"] == "observe" and shown(daemon)["steps"] == ROWS)
+
+
 @needs_root
 @needs_openvswitch
 def test_an_operator_looks_tries_keeps_and_takes_back(site):
     daemon, switch = site
-    daemon.ctl("stance", "observe", "--all")
-    switch.start_agent()
-    wait_for("the switch", lambda: shown(daemon) and shown(daemon)["stance"] == "observe" and shown(daemon)["steps"] == ROWS)
+    begin_watching(daemon, switch)
     assert switch.is_bare(), "looking changes nothing"
     row = shown(daemon)
     assert (row["driver"], row["ports"], row["state"]) == ("ovs", PORTS, "up") and row["differs_ns"] > 0 and row["confirm_ns"] is None
@@ -135,9 +140,7 @@ def test_an_operator_looks_tries_keeps_and_takes_back(site):
 @needs_openvswitch
 def test_a_trial_ends_without_the_controller(site):
     daemon, switch = site
-    daemon.ctl("stance", "observe", "--all")
-    switch.start_agent()
-    wait_for("the switch", lambda: shown(daemon) and shown(daemon)["stance"] == "observe")
+    begin_watching(daemon, switch)
     daemon.ctl("switch", "sw1", "apply", "--confirm", "3 s")
     wait_for("our queues", switch.is_right)
     daemon.kill()
@@ -154,6 +157,19 @@ def test_a_killed_agents_queues_are_taken_back(site):
     assert switch.is_right()
     switch.run(BUILD + "/duopoly-agent", "--config", switch.config, "--restore")
     assert switch.is_bare()
+
+
+@needs_root
+@needs_openvswitch
+def test_two_trials_at_once_are_one(site):
+    daemon, switch = site
+    begin_watching(daemon, switch)
+    command = [BUILD + "/duopolyctl", "--socket", daemon.socket, "switch", "sw1", "apply", "--confirm", "60s"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = "".join(one.communicate(timeout=30)[1] for one in both)
+    assert sorted(one.returncode for one in both) == [0, 1], said
+    assert "waits for a confirmation" in said and said.count("\n") == 1
+    wait_for("our queues", switch.is_right)
 
 
 @needs_root

@@ -57,11 +57,15 @@ static inline void redis_server_begin(struct redis_server *server, const char *i
     freeReplyObject(redisCommand(server->context, "SELECT 4"));
 }
 
+/* Nothing when it has ended. */
 static inline void redis_server_end(struct redis_server *server)
 {
+    if (!server->pid)
+        return;
     redisFree(server->context);
     kill(server->pid, SIGKILL);
     assert_int_equal(waitpid(server->pid, NULL, 0), server->pid);
+    *server = (struct redis_server){0};
 }
 
 /* A command of words without blanks, with %s, and %b for bytes and their number. */
