@@ -95,7 +95,7 @@ static void measure_transactions(void)
     switch_sonic.close(sw);
 }
 
-/* Follows what is noticed until queue 7 of the last port is ours. */
+/* Whether queue 7 of the last port is ours. */
 static bool is_right(void)
 {
     char port[SONIC_NAME];
@@ -118,41 +118,35 @@ static void follow(struct switch_state *sw)
     } while (!is_right());
 }
 
-static void measure_reloads(void)
+static void reload(struct switch_state *sw)
 {
-    double worst = 0;
-    struct switch_state *sw = open_switch();
-    bring_about(sw, false);
-    for (int i = 0; i < ROUNDS; i++) {
-        redis_do(&server, "FLUSHDB");
-        redis_load(&server, site);
-        double begin = now_ms();
-        follow(sw);
-        double took = now_ms() - begin;
-        worst = took > worst ? took : worst;
-    }
-    tell("right after FLUSHDB and reload, slowest of 20", worst, 1000);
-    restore(sw);
-    switch_sonic.close(sw);
+    (void)sw;
+    redis_do(&server, "FLUSHDB");
+    redis_load(&server, site);
 }
 
-static void measure_returns(void)
+static void return_later(struct switch_state *sw)
+{
+    struct err err;
+    redis_server_end(&server);
+    switch_sonic.notice(sw, &err);
+    redis_server_begin(&server, folder, "AKE");
+    redis_load(&server, site);
+}
+
+static void measure_after(void (*shake)(struct switch_state *sw), const char *what)
 {
     double worst = 0;
     struct switch_state *sw = open_switch();
     bring_about(sw, false);
     for (int i = 0; i < ROUNDS; i++) {
-        struct err err;
-        redis_server_end(&server);
-        switch_sonic.notice(sw, &err);
-        redis_server_begin(&server, folder, "AKE");
-        redis_load(&server, site);
+        shake(sw);
         double begin = now_ms();
         follow(sw);
         double took = now_ms() - begin;
         worst = took > worst ? took : worst;
     }
-    tell("right after the server came back, slowest of 20", worst, 1000);
+    tell(what, worst, 1000);
     restore(sw);
     switch_sonic.close(sw);
 }
@@ -198,8 +192,8 @@ int main(void)
                                     .wish = port_wish_preset,
                                     .replace = true};
     measure_transactions();
-    measure_reloads();
-    measure_returns();
+    measure_after(reload, "right after FLUSHDB and reload, slowest of 20");
+    measure_after(return_later, "right after the server came back, slowest of 20");
     measure_kills();
     redis_server_end(&server);
     json_decref(site);
