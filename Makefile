@@ -201,6 +201,7 @@ $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_co
 $(BUILD)/tests/test_fuzz_nft $(BUILD)/fuzz_nft: EXTRA = $(foreach f,sendto recvfrom,-Wl,--wrap=mnl_socket_$(f))
 # Its one large structure has a place.
 $(BUILD)/tests/test_fuzz_agents $(BUILD)/fuzz_agents: EXTRA = -Wl,--wrap=calloc,--wrap=free
+$(BUILD)/tests/test_fuzz_redis $(BUILD)/fuzz_redis: EXTRA = $(foreach f,say hear,-Wl,--wrap=redis_$(f))
 # What they hear is the fuzzer's.
 $(foreach t,ovsdb openflow,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): \
     EXTRA = $(foreach f,read write wait where,-Wl,--wrap=stream_$(f))
