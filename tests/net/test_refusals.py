@@ -1,6 +1,5 @@
 """What a switch's agent cannot work with is refused: by one sentence, an exit status that is none of success, and nothing changed."""
 
-import os
 import socket
 import subprocess
 import threading
@@ -9,6 +8,7 @@ import time
 import pytest
 
 import test_sonic
+import test_switches
 from nets import BUILD, Net, needs_root
 from test_tasks import Agent
 
@@ -68,6 +68,60 @@ def test_rows_of_another_cluster_stay(sonic):
     refused(sonic.agent("--replace", name="leaf1-of-others", state=sonic.folder + "/other"), "another agent's")
     assert sonic.snapshot() == before
     sonic.restore()
+
+
+# ---- Open vSwitch ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ovs():
+    made = test_switches.Switch("tcp://127.0.0.1:7")
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+def ofctl(ovs, *words):
+    return ovs.run("ovs-ofctl", "-O", "OpenFlow13", *words[:1], f"unix:{ovs.folder}/br0.mgmt", *words[1:])
+
+
+def rows_and_flows(ovs):
+    rows = [ovs.run("ovsdb-client", "dump", f"unix:{ovs.folder}/db.sock", "Open_vSwitch", table) for table in ("Bridge", "Port", "QoS", "Queue")]
+    return rows, ofctl(ovs, "dump-flows", "--no-stats")
+
+
+def others_rows(ovs):
+    ovs.vsctl("set", "port", "p1", "qos=@q", "--", "--id=@q", "create", "qos", "type=linux-htb", "external_ids:duopoly=of-others",
+              "external_ids:duopoly-port=p1")
+
+
+OVS_CASES = {
+    "somebody's flows": (lambda ovs: ofctl(ovs, "add-flow", "priority=9,tcp,actions=drop"), "", ["table 0 of bridge br0"]),
+    "somebody's queues": (lambda ovs: ovs.vsctl("set", "port", "p1", "qos=@q", "--", "--id=@q", "create", "qos", "type=linux-sfq"), "",
+                          ["port p1", "linux-sfq", "--replace"]),
+    "queues of another cluster": (others_rows, "", ["port p1", "another agent, of-others"]),
+    "no such bridge": (lambda ovs: None, ", bridge: br9, openflow: \"unix:{folder}/br0.mgmt\"", ["no bridge br9"]),
+    "a table that nobody jumps to": (lambda ovs: ofctl(ovs, "add-flow", "table=7,priority=0,actions=NORMAL"), ", table: 7", ["jumps to table 7"]),
+    "TLS without files": (lambda ovs: None, ", openflow: \"ssl:127.0.0.1:6653\"", ["switch.ca"]),
+    "floors that leave nothing": (lambda ovs: None, "}}\nqueues: {{floor: 10 %, unmanaged: 30 %", ["nothing is left to level 0"]),
+}
+
+
+@test_switches.needs_openvswitch
+@pytest.mark.parametrize("case", OVS_CASES)
+def test_an_open_vswitch_that_cannot_be_had_stays(ovs, case):
+    plant, more, words = OVS_CASES[case]
+    plant(ovs)
+    before = rows_and_flows(ovs)
+    with open(ovs.config, encoding="utf-8") as file:
+        text = file.read()
+    if "bridge" in more:
+        text = text.replace(", bridge: br0", "")
+    with open(ovs.config, "w", encoding="utf-8") as file:
+        file.write(text.rstrip().removesuffix("}") + more.format(folder=ovs.folder) + "}\n")
+    refused([BUILD + "/duopoly-agent", "--config", ovs.config], *words)
+    assert rows_and_flows(ovs) == before
 
 
 # ---- servers that are none ---------------------------------------------------------------------------------------------------------
