@@ -55,8 +55,8 @@ DIRS_workload  := testbed/workload
 DIRS_dataplane := dataplane
 # The literal model of the engine and its scripts; only unit tests link it.
 DIRS_model     := tests/model
-# A program's entry (main.c, *_main.c) and kernel code (*.bpf.c) stay out of the archives.
-sources = $(filter-out %/main.c %_main.c %.bpf.c,$(foreach d,$(DIRS_$(1)),$(wildcard $(d)/*.c)))
+# A program's entry (main.c, *_main.c), kernel code (*.bpf.c) and what DPDK is needed for (*_dpdk.c) stay out of the archives.
+sources = $(filter-out %/main.c %_main.c %.bpf.c %_dpdk.c,$(foreach d,$(DIRS_$(1)),$(wildcard $(d)/*.c)))
 archive = $(BUILD)/lib$(1).a
 
 # ---- programs: main source, archives in link order, libraries ----------------------------------------------------------------
@@ -89,6 +89,17 @@ $(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsy
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,tests/peer-probe,tests/net/peer_probe.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib,-lpcap -lsystemd))
+# Only where DPDK is (make deps-dpdk); `make` without it builds everything else.
+ifneq ($(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),)
+DPDK_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I --cflags-only-other libdpdk))
+DPDK_LIBS   := $(shell pkg-config --libs libdpdk)
+DPDK_OBJS   := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard dataplane/*_dpdk.c))
+$(DPDK_OBJS): CFLAGS += $(DPDK_CFLAGS)
+$(call archive,fastpath): $(DPDK_OBJS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(eval $(call program,duopoly-fastpath,dataplane/main.c,fastpath dataplane lib proto,$(DPDK_LIBS) $(WIRE_LIBS) -lyaml -pthread))
+endif
 # The agent as it would be with another layout of flows: marks are handed over from and to it.
 OTHER := $(BUILD)/obj/other-layout
 OTHER_MARKS := $(patsubst %.c,$(OTHER)/%.o,$(filter hostagent/marks/%,$(call sources,agent)))
@@ -215,6 +226,8 @@ TASKLOOP := $(call archive,taskloop)
 $(BUILD)/tests/test_task_loop: EXTRA = $(TASKLOOP)
 $(BUILD)/tests/test_task_loop: $(TASKLOOP)
 
+TEST_DPDK := test_conformance test_marking test_flows test_queues test_fuzz_frame
+
 .PHONY: unit-programs
 unit-programs: $(UNIT)
 
@@ -328,8 +341,19 @@ test-guest: deps-guest ## runs the tests marked for other kernels in guests: KER
 	@$(MAKE) -s --no-print-directory programs unit-programs
 	@for kernel in $(or $(KERNELS),uml qemu); do tests/run-guest $$kernel $(TESTS) || failed=1; done; [ -z "$$failed" ]
 
+.PHONY: deps-dpdk
+deps-dpdk: deps ## installs what the data plane in user space is built with (DPDK 22.11: 200 packages); without it the rest builds
+	@./install-packages $$(sed 's/#.*//' dataplane/packages.txt) || true
+
+.PHONY: test-dpdk
+test-dpdk: deps-dpdk ## runs the tests of the data plane in user space (root), also with the sanitizers
+	@$(MAKE) -s --no-print-directory programs $(addprefix $(BUILD)/tests/,$(TEST_DPDK))
+	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan SAN=address,undefined OPT=-O1 programs
+	@tests/run-unit $(BUILD) $(addprefix $(BUILD)/tests/,$(TEST_DPDK))
+	@for build in $(BUILD) $(BUILD)/asan; do BUILD=$$build /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_fastpath.py || exit 1; done
+
 .PHONY: test
-test: deps deps-test deps-guest ## installs what is missing, builds every variant and runs all tests
+test: deps deps-test deps-guest deps-dpdk ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run
 
 .PHONY: test-faults
@@ -361,7 +385,7 @@ soak-live: deps ## the load of make up for MINUTES (60) with a random kill every
 
 # Units name /usr; a configuration that is there stays.
 PREFIX ?= /usr
-INSTALL_sbin := duopolyd duopoly-agent duopoly-task
+INSTALL_sbin := duopolyd duopoly-agent duopoly-task $(if $(DPDK_LIBS),duopoly-fastpath)
 INSTALL_bin  := duopolyctl duopoly-sim duopoly-workload duopoly-verify duopoly-mcmf duopoly-replay
 INSTALL_lib  := replay-map replay-reduce replay-serve
 .PHONY: install

@@ -37,17 +37,15 @@ static uint64_t crc(uint64_t sum, uint64_t bytes)
 #endif
 }
 
-/* Two sums over half of the key each, so that they run beside each other. CRC is linear: the
- * multiplication keeps neighbouring ports and addresses from lining up. */
+/* A sum of either end, so that they run beside each other. CRC is linear: the multiplication keeps
+ * neighbouring ports and addresses from lining up. */
 uint64_t flows_hash(const struct flow_key *key)
 {
     uint64_t half[4];
-    uint32_t ports;
     memcpy(half, key, sizeof(half));
-    memcpy(&ports, &key->local_port, sizeof(ports));
-    const uint64_t local = crc(crc(ports, half[0]), half[1]),
-                   peer = crc(crc(~ports, half[2]), half[3]);
-    return (local << 32 | (uint32_t)peer) * 0x9e3779b97f4a7c15u;
+    const uint64_t local = crc(crc(key->local_port, half[0]), half[1]),
+                   peer = crc(crc(key->peer_port, half[2]), half[3]);
+    return ((local ^ peer) << 32 | (uint32_t)(local + peer)) * 0x9e3779b97f4a7c15u;
 }
 
 static uint32_t tag_of(uint64_t hash)

@@ -57,7 +57,7 @@ struct flows;
 int flows_create(uint32_t most, struct flows **ret_flows, struct err *err);
 void flows_destroy(struct flows *flows); /* takes NULL */
 
-/* What the other calls want; also of use to spread connections. */
+/* What the other calls want: the same for both directions of a connection. */
 uint64_t flows_hash(const struct flow_key *key);
 /* Has the memory that find will look at fetched. */
 void flows_prefetch(const struct flows *flows, uint64_t hash);

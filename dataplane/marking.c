@@ -12,7 +12,7 @@ void marking_init(struct marking *marking, const struct marking_settings *settin
         marking->level_of_dscp[settings->dscp_of_level[level] % PORT_CODE_POINTS] = level;
 }
 
-static bool in_prefix(const struct marking_prefix *prefix, const uint8_t address[16])
+static bool in_prefix(const struct mark_prefix *prefix, const uint8_t address[16])
 {
     const uint32_t whole = prefix->bits / 8, rest = prefix->bits % 8;
     if (memcmp(prefix->address, address, whole) != 0)

@@ -18,6 +18,7 @@
 
 #include "dataplane/flows.h"
 #include "dataplane/frame.h"
+#include "lib/mark_prefix.h"
 #include "lib/port/port.h"
 
 #include <stdbool.h>
@@ -26,13 +27,8 @@
 #define MARKING_MEMBERS 64
 #define MARKING_DROP    PORT_TRAFFIC /* instead of a kind of traffic */
 
-struct marking_prefix {
-    uint8_t address[16]; /* IPv4 as v4-mapped; 0 beyond the bits */
-    uint32_t bits;       /* of the 128 */
-};
-
 struct marking_settings {
-    struct marking_prefix members[MARKING_MEMBERS];
+    struct mark_prefix members[MARKING_MEMBERS];
     uint32_t members_n; /* 0: everybody is one */
     uint8_t dscp_of_level[PORT_LEVELS];
     uint16_t control_port; /* host order; 0: no control traffic here */

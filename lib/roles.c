@@ -55,6 +55,7 @@ static const uint8_t senders[] = {
     [KIND(controller_keys)] = CONTROLLER,
     [KIND(audit_page)] = CONTROLLER,
     [KIND(switch_page)] = CONTROLLER,
+    [KIND(set_flows)] = CONTROLLER,
 
     [KIND(acknowledge)] = AGENT | READ | CONTROLLER, /* says nothing but that its sender is there */
 

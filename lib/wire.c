@@ -113,6 +113,7 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(host_state);
         KIND(switch_part);
         KIND(switch_page);
+        KIND(set_flows);
 #undef KIND
     default:
         return "unknown";

@@ -5,17 +5,13 @@
 #include "hostagent/marks/mark_abi.h"
 #include "hostagent/queues/queues.h"
 #include "lib/err.h"
+#include "lib/mark_prefix.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define MARK_MEMBERS 64
 #define MARK_TASKS   4096 /* with levels at once */
-
-struct mark_prefix {
-    uint8_t address[16]; /* IPv4 as v4-mapped */
-    uint32_t bits;       /* of the 128 */
-};
 
 /* How far marks reach: nothing on any port; DSCP alone; DSCP and the class of the queues. */
 enum mark_reach { MARK_REACH_NOTHING, MARK_REACH_PACKETS, MARK_REACH_QUEUES };
@@ -64,7 +60,3 @@ struct mark_stats {
 
 /* What packets of a port get: fills the constant part from a configuration (pure). */
 void mark_settings_of(const struct mark_config *config, struct mark_settings *ret_settings);
-
-/* "10.0.0.0/8", "fd00::/16", a bare address: a prefix of v4-mapped addresses. −EINVAL with a
- * sentence. */
-int mark_prefix_parse(const char *text, struct mark_prefix *ret_prefix, struct err *err);

@@ -1,9 +1,9 @@
 #include "hostagent/marks/nudge.h"
 
-#include "hostagent/address.h"
 #include "hostagent/marks/nudge_packet.h"
 #include "hostagent/marks/promote.h"
 #include "hostagent/marks/receivers_bpf.h"
+#include "lib/address.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 #include "hostagent/marks/nudge_packet.h"
 
-#include "hostagent/address.h"
+#include "lib/address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 #include "hostagent/tasks/attempt_store.h"
 
-#include "hostagent/address.h"
+#include "lib/address.h"
 
 #include <dirent.h>
 #include <errno.h>

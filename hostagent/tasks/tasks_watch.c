@@ -1,9 +1,9 @@
 /* What becomes of an attempt whose process was ordered, as its parent's socket tells it: what the
  * command says, the start, the end. The last part finds the attempts of a former agent again, by
  * their records and their parents' sockets. */
-#include "hostagent/address.h"
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
+#include "lib/address.h"
 #include "lib/now.h"
 
 #include <errno.h>

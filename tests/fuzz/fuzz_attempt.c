@@ -1,6 +1,6 @@
 /* Fuzz target of what goes between agent, duopoly-task and commands (lib/attempt.h): orders, what a
  * command says, the line that tells an attempt's end, and a command's standard error. */
-#include "hostagent/address.h"
+#include "lib/address.h"
 #include "lib/attempt.h"
 
 #include <stdlib.h>

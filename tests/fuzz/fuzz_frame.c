@@ -19,7 +19,7 @@ static void settle(uint8_t world)
 {
     struct marking_settings settings = {.members_n = world & 1, .control_port = 7600};
     settings.members[0] =
-        (struct marking_prefix){.bits = 107, .address = {[10] = 0xff, [11] = 0xff, [12] = 10}};
+        (struct mark_prefix){.bits = 107, .address = {[10] = 0xff, [11] = 0xff, [12] = 10}};
     for (uint8_t level = 0; level < PORT_LEVELS; level++)
         settings.dscp_of_level[level] = (uint8_t)(4 * level + 3);
     flows_destroy(flows);

@@ -182,8 +182,8 @@ static void begin(const struct world *world, struct marking *marking, struct flo
     struct marking_settings settings = {.members_n = world->everybody ? 0 : 2,
                                         .control_port = CONTROL_PORT};
     settings.members[0] =
-        (struct marking_prefix){.bits = 104, .address = {[10] = 0xff, [11] = 0xff, [12] = 10}};
-    settings.members[1] = (struct marking_prefix){.bits = 16, .address = {0xfd}};
+        (struct mark_prefix){.bits = 104, .address = {[10] = 0xff, [11] = 0xff, [12] = 10}};
+    settings.members[1] = (struct mark_prefix){.bits = 16, .address = {0xfd}};
     for (uint8_t level = 0; level < PORT_LEVELS; level++)
         settings.dscp_of_level[level] = (uint8_t)(4 * level + 3);
     assert_int_equal(flows_create(1024, ret_flows, NULL), 0);

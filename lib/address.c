@@ -1,4 +1,4 @@
-#include "hostagent/address.h"
+#include "lib/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,0 +1,254 @@
+#include "dataplane/control_wire.h"
+
+#include "lib/wire.h"
+#include "lib/wire_unix.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_NS   600000000000u
+#define NS_PER_MS UINT64_C(1000000)
+#define UNMARKED  255 /* as a level on the wire */
+#define FLOWS     (sizeof(((duopoly_SetFlows *)0)->flows) / sizeof(duopoly_FlowLevels))
+#define PAGE_ROWS (sizeof(((duopoly_Page *)0)->counters) / sizeof(duopoly_CounterRow))
+
+struct fastpath_control {
+    struct wire_unix *server;
+    struct worker *worker;
+    duopoly_Envelope answer;
+    struct worker_flow flows[FLOWS];
+};
+
+static const char *const names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
+
+__attribute__((format(printf, 3, 4))) static void
+refuse(struct fastpath_control *control, duopoly_Reason reason, const char *format, ...)
+{
+    duopoly_Refused *refused =
+        &wire_begin(&control->answer, duopoly_Envelope_refused_tag)->body.refused;
+    va_list words;
+    refused->reason = reason;
+    va_start(words, format);
+    vsnprintf(refused->text, sizeof(refused->text), format, words);
+    va_end(words);
+}
+
+static void accept_it(struct fastpath_control *control)
+{
+    wire_begin(&control->answer, duopoly_Envelope_accepted_tag);
+}
+
+static void take_mode(struct fastpath_control *control, const duopoly_Mode *mode)
+{
+    if (mode->mode > 1) {
+        refuse(control, duopoly_Reason_REASON_MALFORMED,
+               "mode %" PRIu32 ": there are 0 (Coflow) and 1 (Macroflow)", mode->mode);
+        return;
+    }
+    worker_set_mode(control->worker, mode->mode);
+    accept_it(control);
+}
+
+static bool level_is_valid(uint32_t level)
+{
+    return level < PORT_LEVELS || level == UNMARKED;
+}
+
+static bool flow_take(const duopoly_FlowLevels *flow, struct worker_flow *ret_flow)
+{
+    if (!level_is_valid(flow->coflow_level) || !level_is_valid(flow->macroflow_level) ||
+        flow->local_port > UINT16_MAX || flow->peer_port > UINT16_MAX)
+        return false;
+    *ret_flow = (struct worker_flow){
+        .owner = flow->owner,
+        .levels = {(uint8_t)flow->coflow_level, (uint8_t)flow->macroflow_level},
+        .key = {.local_port = htons((uint16_t)flow->local_port),
+                .peer_port = htons((uint16_t)flow->peer_port)}};
+    memcpy(ret_flow->key.local, flow->local, sizeof(flow->local));
+    memcpy(ret_flow->key.peer, flow->peer, sizeof(flow->peer));
+    return true;
+}
+
+static void take_flows(struct fastpath_control *control, const duopoly_SetFlows *message)
+{
+    for (pb_size_t i = 0; i < message->flows_count; i++)
+        if (!flow_take(&message->flows[i], &control->flows[i])) {
+            refuse(control, duopoly_Reason_REASON_MALFORMED,
+                   "flow %u of this message: levels are 0 to 7, or 255 for none, ports at most "
+                   "65535; none of its flows was set",
+                   (unsigned)i);
+            return;
+        }
+    if (worker_set_flows(control->worker, control->flows, message->flows_count) < 0)
+        refuse(control, duopoly_Reason_REASON_LIMIT,
+               "%d flows are on their way already: say it again in a moment", WORKER_FLOWS);
+    else
+        accept_it(control);
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+struct listing {
+    duopoly_Page *page;
+    uint64_t cursor, n; /* rows before it are passed over */
+};
+
+static void row(struct listing *listing, const char *source, const char *name, uint64_t value)
+{
+    duopoly_Page *page = listing->page;
+    if (listing->n++ < listing->cursor)
+        return;
+    if (page->counters_count == PAGE_ROWS) {
+        page->cursor = listing->cursor + PAGE_ROWS;
+        return;
+    }
+    duopoly_CounterRow *to = &page->counters[page->counters_count++];
+    wire_copy(to->source, sizeof(to->source), source);
+    wire_copy(to->name, sizeof(to->name), name);
+    to->value = value;
+}
+
+static void rows_of_queue(struct listing *listing, const struct worker_side *side, int which,
+                          uint32_t q)
+{
+    char source[sizeof(((duopoly_CounterRow *)0)->source)];
+    const struct queue_counters *queue = &side->queues[q];
+    snprintf(source, sizeof(source), "%s queue %" PRIu32, names[which], q);
+    row(listing, source, "in_packets", queue->in_packets);
+    row(listing, source, "out_packets", queue->out_packets);
+    row(listing, source, "out_bytes", queue->out_bytes);
+    row(listing, source, "dropped_packets", queue->dropped_packets);
+    row(listing, source, "marked_packets", queue->marked_packets);
+    row(listing, source, "waiting", side->waiting[q]);
+}
+
+static void rows_of_marks(struct listing *listing, const struct worker_stats *stats)
+{
+    char name[sizeof(((duopoly_CounterRow *)0)->name)];
+    for (int level = 0; level < PORT_LEVELS; level++) {
+        snprintf(name, sizeof(name), "level%d_bytes", level);
+        row(listing, "marks", name, stats->marking.marked_bytes[level]);
+    }
+    row(listing, "marks", "unmarked_bytes", stats->marking.unmarked_bytes);
+    row(listing, "marks", "control_bytes", stats->marking.control_bytes);
+    row(listing, "marks", "bleached_packets", stats->marking.bleached_packets);
+    row(listing, "marks", "overtaken_packets", stats->marking.overtaken_packets);
+    row(listing, "flows", "alive", stats->flows_alive);
+    row(listing, "flows", "made", stats->flows.made);
+    row(listing, "flows", "ended", stats->flows.ended);
+    row(listing, "flows", "evictions", stats->flows.evictions);
+    row(listing, "worker", "sleeps", stats->sleeps);
+}
+
+static void list(struct fastpath_control *control, const duopoly_List *request)
+{
+    struct worker_stats stats;
+    if (request->of != duopoly_ListOf_LIST_COUNTERS) {
+        refuse(control, duopoly_Reason_REASON_UNSUPPORTED, "a data plane lists counters only");
+        return;
+    }
+    if (worker_stats(control->worker, &stats) < 0) {
+        refuse(control, duopoly_Reason_REASON_STATE, "the worker does not answer");
+        return;
+    }
+    struct listing listing = {
+        .page = &wire_begin(&control->answer, duopoly_Envelope_page_tag)->body.page,
+        .cursor = request->cursor};
+    for (int i = 0; i < SIDES; i++) {
+        row(&listing, names[i], "came_packets", stats.sides[i].came_packets);
+        row(&listing, names[i], "went_packets", stats.sides[i].went_packets);
+        row(&listing, names[i], "too_long_packets", stats.sides[i].too_long_packets);
+        for (uint32_t q = 0; q < stats.sides[i].queues_n; q++)
+            rows_of_queue(&listing, &stats.sides[i], i, q);
+    }
+    rows_of_marks(&listing, &stats);
+}
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+static bool may(struct fastpath_control *control, uint64_t client, pb_size_t kind)
+{
+    struct wire_unix_peer peer;
+    return kind == duopoly_Envelope_list_tag ||
+           (wire_unix_peer(control->server, client, &peer) == 0 && peer.standing >= UNIX_MEMBER);
+}
+
+static void handle(struct fastpath_control *control, uint64_t client,
+                   const duopoly_Envelope *request)
+{
+    if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX) {
+        refuse(control, duopoly_Reason_REASON_VERSION,
+               "this data plane speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
+               request->version);
+        return;
+    }
+    if (!may(control, client, request->which_body)) {
+        refuse(control, duopoly_Reason_REASON_PERMISSION, "you may only list counters here");
+        return;
+    }
+    switch (request->which_body) {
+    case duopoly_Envelope_lease_tag:
+        worker_set_lease(control->worker, request->body.lease.lease_ms * NS_PER_MS);
+        accept_it(control);
+        return;
+    case duopoly_Envelope_mode_tag:
+        take_mode(control, &request->body.mode);
+        return;
+    case duopoly_Envelope_set_flows_tag:
+        take_flows(control, &request->body.set_flows);
+        return;
+    case duopoly_Envelope_list_tag:
+        list(control, &request->body.list);
+        return;
+    default:
+        refuse(control, duopoly_Reason_REASON_UNSUPPORTED,
+               "a data plane takes lease, mode, set_flows and list, not %s",
+               wire_kind_name(request->which_body));
+    }
+}
+
+static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
+{
+    struct fastpath_control *control = user;
+    handle(control, client, request);
+    control->answer.version = WIRE_VERSION_MAX;
+    wire_unix_send(control->server, client, &control->answer);
+}
+
+static void on_close(void *user, uint64_t client)
+{
+    (void)user, (void)client;
+}
+
+int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settings,
+                          struct fastpath_control **ret_control, struct err *err)
+{
+    struct fastpath_control *control = calloc(1, sizeof(*control));
+    const struct wire_unix_groups groups = {settings->group, settings->readers};
+    const struct wire_unix_handler handler = {on_message, on_close, control};
+    if (!control)
+        return err_set(err, ENOMEM, "no memory for the control socket");
+    int r =
+        wire_unix_listen(loop, settings->socket, &groups, IDLE_NS, &handler, &control->server, err);
+    if (r < 0)
+        fastpath_control_close(control);
+    else
+        *ret_control = control;
+    return r;
+}
+
+void fastpath_control_begin(struct fastpath_control *control, struct worker *worker)
+{
+    control->worker = worker;
+}
+
+void fastpath_control_close(struct fastpath_control *control)
+{
+    if (control)
+        wire_unix_close(control->server);
+    free(control);
+}

@@ -1,0 +1,25 @@
+/* The socket on which an agent and duopolyctl speak to the data plane: messages of the wire
+ * (lib/wire_unix.h says who may), each answered once, Accepted or Refused.
+ *
+ *   Lease     marks are written for so long from now
+ *   Mode      0 or 1
+ *   SetFlows  levels of connections: all of one message are taken, or none
+ *   List      LIST_COUNTERS: counters of sides, queues, marks and flows, in pages
+ *
+ * Readers may only list. In the caller's loop; nothing blocks but List, for the worker's answer. */
+#pragma once
+
+#include "dataplane/settings.h"
+#include "dataplane/worker_dpdk.h"
+#include "lib/err.h"
+
+#include <systemd/sd-event.h>
+
+struct fastpath_control;
+
+/* Listens; nobody is answered before fastpath_control_begin. −EADDRINUSE: another instance listens there. */
+int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settings,
+                          struct fastpath_control **ret_control, struct err *err);
+void fastpath_control_begin(struct fastpath_control *control,
+                            struct worker *worker);            /* borrowed until close */
+void fastpath_control_close(struct fastpath_control *control); /* takes NULL */

@@ -1,0 +1,25 @@
+/* DPDK itself and its devices, for worker_dpdk.c alone. */
+#pragma once
+
+#include "dataplane/settings.h"
+
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#define DEVICES_RING       512 /* descriptors of a device, each way */
+#define DEVICES_FRAME_MORE (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN) /* than the MTU has a frame */
+
+/* Starts DPDK without hugepages, PCI and telemetry: the calling thread on any processor that it may
+ * run on, and one lcore on `cpu`, whose number is set. Once in a process. */
+int devices_begin(const struct fastpath_settings *settings, uint32_t frames, unsigned *ret_lcore,
+                  struct err *err);
+
+/* A pool of so many frames, of segments that hold the largest one whole. */
+int devices_pool(const struct fastpath_settings *settings, uint32_t frames,
+                 struct rte_mempool **ret_pool, struct err *err);
+
+/* Makes a side's device and starts it: one queue each way, promiscuous. *ret_bps: its speed, 0 where
+ * it does not say. */
+int devices_open(const struct fastpath_settings *settings, int side, struct rte_mempool *pool,
+                 uint16_t *ret_port, uint64_t *ret_bps, struct err *err);
+void devices_close(uint16_t port);

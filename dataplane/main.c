@@ -1,0 +1,110 @@
+/* duopoly-fastpath: marks and queues in user space, between a host's side and the network. See
+ * schemas/duopoly-fastpath.yaml.
+ *
+ * Order of things: the configuration is read; the control socket is taken, so that a second instance
+ * ends before it opens a device; DPDK, devices and all memory; then frames pass. At the end (SIGTERM,
+ * SIGINT) what waits is dropped, and each frame has to be accounted for. */
+#include "dataplane/control_wire.h"
+#include "dataplane/settings.h"
+#include "dataplane/worker_dpdk.h"
+#include "lib/log.h"
+#include "lib/loop.h"
+#include "lib/program.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <systemd/sd-daemon.h>
+
+const char *argp_program_version = "duopoly-fastpath " DUOPOLY_VERSION;
+
+static const struct argp_option options[] = {
+    {"config", 'c', "FILE", 0, "configuration (default /etc/duopoly/duopoly-fastpath.yaml)", 0},
+    {"check", 'k', NULL, 0, "read the configuration, say whether it is right, and open nothing", 0},
+    {0},
+};
+
+struct arguments {
+    const char *config;
+    bool check;
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'c':
+        arguments->config = value;
+        return 0;
+    case 'k':
+        arguments->check = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\" is not an option", value);
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void say_totals(struct worker *worker)
+{
+    struct worker_stats stats;
+    if (worker_stats(worker, &stats) < 0)
+        return;
+    for (int i = 0; i < SIDES; i++)
+        log_note("%s: %" PRIu64 " frames came, %" PRIu64 " went",
+                 i == SIDE_HOST ? "host" : "network", stats.sides[i].came_packets,
+                 stats.sides[i].went_packets);
+}
+
+static int serve(sd_event *loop, const struct fastpath_settings *settings, struct err *err)
+{
+    struct worker *worker = NULL;
+    struct fastpath_control *control = NULL;
+    int r = fastpath_control_open(loop, settings, &control, err);
+    if (r == 0)
+        r = worker_open(settings, &worker, err);
+    if (r == 0)
+        r = worker_start(worker, err);
+    if (r == 0) {
+        fastpath_control_begin(control, worker);
+        log_note("passing frames between %s and %s, control on %s", settings->host.device,
+                 settings->network.device, settings->socket);
+        sd_notify(0, "READY=1");
+        r = sd_event_loop(loop);
+        sd_notify(0, "STOPPING=1");
+        worker_stop(worker);
+        say_totals(worker);
+    }
+    fastpath_control_close(control);
+    const uint32_t lost = worker_close(worker);
+    return lost ? err_set(err, ENOTRECOVERABLE, "%" PRIu32 " frames are nowhere", lost) : r;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options, parse, NULL, "Marks and queues in user space, for a host.", NULL, NULL, NULL};
+    struct arguments arguments = {.config = "/etc/duopoly/duopoly-fastpath.yaml"};
+    struct fastpath_settings settings;
+    sd_event *loop = NULL;
+    struct err err;
+    program_begin();
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+        return EXIT_FAILURE;
+    log_open("duopoly-fastpath", LOG_LEVEL_NOTE);
+    int r = fastpath_settings_read(arguments.config, &settings, &err);
+    if (r == 0 && arguments.check)
+        return EXIT_SUCCESS;
+    if (r == 0)
+        r = loop_open(&loop, &err);
+    if (r == 0)
+        r = serve(loop, &settings, &err);
+    if (r < 0)
+        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
+    sd_event_unref(loop);
+    return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

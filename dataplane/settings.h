@@ -1,0 +1,48 @@
+/* The configuration of duopoly-fastpath: schemas/duopoly-fastpath.yaml is its manual, lib/conf.h its
+ * reader. Everything is inline: nothing to free. */
+#pragma once
+
+#include "dataplane/marking.h"
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SIDE_HOST, SIDE_NETWORK, SIDES };
+enum { MARKS_HERE, MARKS_KERNEL };
+
+struct fastpath_side {
+    char device[256]; /* DPDK's name, and after a comma its arguments */
+    int64_t rate_bps; /* 0: the device's own speed */
+};
+
+struct fastpath_settings {
+    char socket[108], group[64], readers[64];
+    int64_t cpu, mtu_bytes;
+    struct fastpath_side host, network;
+    struct fastpath_queues {
+        int64_t levels, leaf_packets, ecn_packets, unmanaged_joins;
+        bool ecn;
+        int64_t floor_permille, unmanaged_permille, control_permille;
+    } queues;
+    struct fastpath_marks {
+        int by;
+        struct mark_prefix members[MARKING_MEMBERS];
+        uint32_t members_n;
+        int64_t dscp[PORT_LEVELS];
+        uint32_t dscp_n;
+        int64_t control_port, flows;
+    } marks;
+};
+
+int fastpath_settings_read(const char *path, struct fastpath_settings *ret_settings,
+                           struct err *err);
+
+const struct fastpath_side *fastpath_side(const struct fastpath_settings *settings, int side);
+
+/* What a side's egress should be, of a device that says that it has this speed (0: it does not
+ * say). −EINVAL as port_want. */
+int fastpath_port(const struct fastpath_settings *settings, int side, uint64_t device_bps,
+                  struct port *ret_port, struct err *err);
+
+struct marking_settings fastpath_marking(const struct fastpath_settings *settings);

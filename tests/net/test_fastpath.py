@@ -1,0 +1,356 @@
+"""duopoly-fastpath between two namespaces, over DPDK's af_packet devices: marks, queues, the control socket, and what it refuses."""
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+import nets
+from controller import pb
+from nets import wait_for
+
+PROGRAM = os.path.join(nets.BUILD, "duopoly-fastpath")
+LEVEL0 = 3
+
+pytestmark = [nets.needs_root, pytest.mark.skipif(not os.path.exists(PROGRAM),
+                                                  reason="duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")]
+
+
+def dscp(level):
+    return 4 * level + LEVEL0
+
+
+class Fastpath:
+    """The program, and a client of its control socket. `more` replaces lines of its configuration."""
+
+    def __init__(self, site, **more):
+        self.path = os.path.join(site.dir, "fastpath.sock")
+        self.config = os.path.join(site.dir, "fastpath.yaml")
+        self.log = os.path.join(site.dir, "fastpath.log")
+        settings = {"host": '{device: "net_af_packet0,iface=in0"}', "network": '{device: "net_af_packet1,iface=out0"}',
+                    "marks": "{by: here}", "queues": "{leaf_packets: 100}"}
+        settings.update(more)
+        with open(self.config, "w") as out:
+            out.write(f"socket: {self.path}\n" + "".join(f"{key}: {value}\n" for key, value in settings.items()))
+        self.process = site.middle.popen(PROGRAM, "--config", self.config, stderr=open(self.log, "w"))
+        site.children.append(self)
+        wait_for("frames pass", lambda: self.said("passing frames") or self.process.poll() is not None, 30)
+        assert self.process.poll() is None, self.read_log()
+        self.socket = self.connect()
+
+    def read_log(self):
+        with open(self.log) as f:
+            return f.read()
+
+    def said(self, words):
+        return words in self.read_log()
+
+    def connect(self):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        client.settimeout(20)
+        client.connect(self.path)
+        return client
+
+    def ask(self, version=1, **body):
+        self.socket.send(pb.Envelope(version=version, **body).SerializeToString())
+        return pb.Envelope.FromString(self.socket.recv(1 << 17))
+
+    def do(self, **body):
+        answer = self.ask(**body)
+        assert answer.WhichOneof("body") == "accepted", answer
+
+    def refusal(self, **body):
+        answer = self.ask(**body)
+        assert answer.WhichOneof("body") == "refused", answer
+        return answer.refused.text
+
+    def lease(self, ms=60000):
+        self.do(lease=pb.Lease(lease_ms=ms))
+
+    def mode(self, mode):
+        self.do(mode=pb.Mode(mode=mode))
+
+    def levels(self, local, peer, coflow, macroflow, owner=1):
+        def mapped(address):
+            return socket.inet_pton(socket.AF_INET6, address if ":" in address else "::ffff:" + address)
+        flow = pb.FlowLevels(local=mapped(local[0]), peer=mapped(peer[0]), local_port=local[1], peer_port=peer[1], owner=owner,
+                             coflow_level=coflow, macroflow_level=macroflow)
+        self.do(set_flows=pb.SetFlows(flows=[flow]))
+
+    def counters(self):
+        rows, cursor = {}, 0
+        while True:
+            page = self.ask(list=pb.List(of=pb.LIST_COUNTERS, cursor=cursor)).page
+            rows.update({(row.source, row.name): row.value for row in page.counters})
+            cursor = page.cursor
+            if not cursor:
+                return rows
+
+    def end(self):
+        """Its exit status, after SIGTERM."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Site:
+    """A host, the network, and between them a namespace whose two interfaces are the program's. What the kernel at either end sends
+    has its checksum: nobody behind the interface completes it."""
+
+    def __init__(self, path):
+        prefix = f"dpf{os.getpid()}"
+        self.dir, self.children, self.spaces = str(path), [], []
+        try:
+            for name in "hmn":
+                self.spaces.append(nets.Namespace(prefix + name))
+            self.host, self.middle, self.network = self.spaces
+            with self.middle.inside(), open("/proc/sys/net/ipv6/conf/default/disable_ipv6", "w") as f:
+                f.write("1")
+            for i, (space, device, theirs) in enumerate(((self.host, "in0", "up0"), (self.network, "out0", "down0")), 1):
+                self.middle.ip("link", "add", device, "type", "veth", "peer", "name", theirs, "netns", space.name)
+                self.middle.ip("link", "set", device, "up")
+                space.ip("link", "set", theirs, "up")
+                space.enter("ethtool", "-K", theirs, "tx", "off")
+                space.address, space.address6 = f"10.99.0.{i}", f"fd99::{i}"
+                space.ip("addr", "add", space.address + "/24", "dev", theirs)
+                space.ip("addr", "add", space.address6 + "/64", "dev", theirs, "nodad")
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self):
+        for child in self.children:
+            child.stop()
+        for space in self.spaces:
+            space.remove()
+
+
+@pytest.fixture
+def site(tmp_path):
+    made = Site(tmp_path)
+    yield made
+    made.remove()
+
+
+def sums_hold(counters):
+    """in = out + dropped + waiting for each queue; and what came from one side came to the queues of the other."""
+    for side, other in (("host", "network"), ("network", "host")):
+        queues = {source for source, _ in counters if source.startswith(side + " queue")}
+        assert len(queues) == 10
+        total = 0
+        for queue in queues:
+            came = counters[queue, "in_packets"]
+            assert came == counters[queue, "out_packets"] + counters[queue, "dropped_packets"] + counters[queue, "waiting"]
+            total += came
+        dropped = counters[other, "too_long_packets"] + (counters["marks", "overtaken_packets"] if other == "network" else 0)
+        assert total + dropped == counters[other, "came_packets"]
+    return counters
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_levels_of_a_connection_by_mode_and_lease(site, family):
+    fastpath = Fastpath(site)
+    fastpath.lease()
+    with site.network.inside():
+        seen = nets.Capture(site.network, "down0")
+    ours, theirs, listener = nets.connection(None, site.host, site.network, family=family)
+    local, peer = ours.getsockname()[:2], ours.getpeername()[:2]
+
+    def sends():
+        """DSCPs of content from the host."""
+        seen.clear()
+        nets.pass_bytes(ours, theirs, 20000)
+        found = [p for p in seen.read() if p.protocol == 6 and p.sport == local[1]]
+        assert all(p.checksum_right for p in found)
+        return {p.dscp for p in found if p.payload}
+    assert sends() == {0}
+    fastpath.levels(local, peer, 2, 5)
+    wait_for("the levels", lambda: sends() == {dscp(2)})
+    fastpath.mode(1)
+    wait_for("the other mode", lambda: sends() == {dscp(5)})
+    assert fastpath.counters()["marks", "level5_bytes"] >= 20000
+    fastpath.lease(0)
+    wait_for("the end of the lease", lambda: sends() == {0})
+    fastpath.lease()
+    wait_for("a lease again", lambda: sends() == {dscp(5)})
+    fastpath.levels(local, peer, 0, 0, owner=0)
+    wait_for("no levels", lambda: sends() == {0})
+    for thing in (ours, theirs, listener, seen):
+        thing.close()
+    wait_for("the flow's end", lambda: fastpath.counters()["flows", "alive"] == 0)
+    assert fastpath.end() == 0, fastpath.read_log()
+
+
+def test_what_the_host_accepted_follows_what_arrives(site):
+    fastpath = Fastpath(site)
+    fastpath.lease()
+    seen = nets.Capture(site.network, "down0")
+    with site.host.inside():
+        listener = socket.create_server(("0.0.0.0", 0))
+    with site.network.inside():
+        client = socket.socket()
+    client.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp(4) << 2)
+    client.settimeout(20)
+    client.connect((site.host.address, listener.getsockname()[1]))
+    server, _ = listener.accept()
+    nets.pass_bytes(client, server, 1000)
+    nets.pass_bytes(server, client, 20000)
+    assert {p.dscp for p in seen.read() if p.protocol == 6 and p.payload} == {dscp(4)}
+    client.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp(1) << 2)
+    nets.pass_bytes(client, server, 1000)
+    seen.clear()
+    nets.pass_bytes(server, client, 20000)
+    assert {p.dscp for p in seen.read() if p.protocol == 6 and p.payload} == {dscp(1)}
+    for thing in (client, server, listener, seen):
+        thing.close()
+
+
+def echo(site, family, size):
+    """A datagram from the host to the network and back."""
+    ends = []
+    for space in (site.host, site.network):
+        with space.inside():
+            ends.append(socket.socket(family, socket.SOCK_DGRAM))
+        ends[-1].settimeout(20)
+        ends[-1].bind((space.address if family == socket.AF_INET else space.address6, 0))
+    for one, other in (ends, reversed(ends)):
+        one.sendto(b"x" * size, other.getsockname())
+        assert len(other.recv(65536)) == size
+    for end in ends:
+        end.close()
+
+
+def test_other_traffic_passes_and_nothing_is_lost_at_the_end(site):
+    fastpath = Fastpath(site)
+    for family in (socket.AF_INET, socket.AF_INET6):
+        for size in (1, 1000):
+            echo(site, family, size)
+    echo(site, socket.AF_INET6, 4000)  # fragments; those of IPv4 the kernel puts together before the device gives them to us
+    counters = sums_hold(fastpath.counters())
+    assert counters["network queue 0", "out_packets"] > 0  # ARP and neighbour discovery
+    assert counters["host", "came_packets"] > 6
+    assert fastpath.end() == 0, fastpath.read_log()
+    assert fastpath.said("frames came")
+
+
+def test_it_sleeps_when_there_is_nothing_to_do(site):
+    fastpath = Fastpath(site)
+
+    def ticks():
+        with open(f"/proc/{fastpath.process.pid}/stat") as f:
+            return sum(int(word) for word in f.read().rsplit(")", 1)[1].split()[11:13])
+    before, slept, begin = ticks(), fastpath.counters()["worker", "sleeps"], time.monotonic()
+    wait_for("sleeps", lambda: fastpath.counters()["worker", "sleeps"] > slept + 1000, 30)
+    used, took = (ticks() - before) / os.sysconf("SC_CLK_TCK"), time.monotonic() - begin
+    assert used < took / 2, (used, took)
+
+
+def test_the_control_socket_says_what_it_does_not_take(site):
+    fastpath = Fastpath(site)
+    assert "there are 0" in fastpath.refusal(mode=pb.Mode(mode=2))
+    assert "none of its flows was set" in fastpath.refusal(set_flows=pb.SetFlows(flows=[
+        pb.FlowLevels(local=bytes(16), peer=bytes(16), coflow_level=8)]))
+    assert "lists counters only" in fastpath.refusal(list=pb.List(of=pb.LIST_JOBS))
+    assert "not get_status" in fastpath.refusal(get_status=pb.GetStatus())
+    assert "speaks version 1, not 2" in fastpath.refusal(version=2, mode=pb.Mode(mode=1))
+    fastpath.mode(1)
+    listed = nets.run(os.path.join(nets.BUILD, "duopolyctl"), "--socket", fastpath.path, "counters")
+    assert re.search(r"^network queue 9 +dropped_packets +0$", listed, re.M)
+    fastpath.socket.send(b"\xff\xff")
+    assert pb.Envelope.FromString(fastpath.socket.recv(1 << 16)).refused.text
+    fastpath.socket = fastpath.connect()
+    fastpath.lease()
+    many = [pb.FlowLevels(local=bytes(16), peer=struct.pack("!QQ", 1, i), owner=1) for i in range(256)]
+    for _ in range(64):
+        answer = fastpath.ask(set_flows=pb.SetFlows(flows=many))
+        assert answer.WhichOneof("body") == "accepted" or "on their way" in answer.refused.text
+    wait_for("flows", lambda: fastpath.counters()["flows", "alive"] == 256)
+    echo(site, socket.AF_INET, 1)
+
+
+def test_what_is_longer_than_the_mtu_is_dropped_and_counted(site):
+    fastpath = Fastpath(site, mtu="1000")
+    site.host.ip("link", "set", "up0", "mtu", "1400")
+    with site.host.inside():
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.sendto(bytes(1200), (site.network.address, 9))
+    wait_for("the count", lambda: fastpath.counters()["host", "too_long_packets"] > 0)
+    echo(site, socket.AF_INET, 900)
+    sums_hold(fastpath.counters())
+    sender.close()
+
+
+def refused(site, text, *words):
+    """One sentence on standard error, and exit status 1."""
+    path = os.path.join(site.dir, "bad.yaml")
+    with open(path, "w") as out:
+        out.write(text)
+    with site.middle.inside():
+        done = subprocess.run([*words, PROGRAM, "--config", path], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1, done
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def test_bad_input_gets_one_sentence(site):
+    sock = f"socket: {site.dir}/bad.sock\n"
+    null = 'host: {device: net_null0}\nnetwork: {device: net_null1, rate: 100 Mbps}\n'
+    for text, sentence in (
+            (sock + "host: {device: eth0}\nnetwork: {device: net_null1}\n", r"bad.yaml:2:\d+: .*\"eth0\" is no virtual device"),
+            (sock + "host: {device: net_null0}\nnetwork: {device: net_null0}\n", r"net_null0 is the device of both sides"),
+            (sock + null + "queues: {floor: 10 %, unmanaged: 50 %}\n", r"nothing is left to level 0"),
+            (sock + null + "marks: {dscp: [1, 2]}\n", r"bad.yaml:4:\d+: dscp has one number for each of the 8 levels"),
+            (sock + null + "marks: {memberz: []}\n", r"bad.yaml:4:\d+: .*memberz"),
+            (sock + null + "cpu: 1000\n", r"cpu: processor 1000 is none that this process may run on"),
+            (sock + "host: {device: net_nosuch0}\nnetwork: {device: net_null1}\n", r"host: device \"net_nosuch0\" cannot be opened"),
+            (sock + 'host: {device: net_null0}\nnetwork: {device: "net_af_packet0,iface=nosuch"}\n',
+             r"network: device \"net_af_packet0,iface=nosuch\" cannot be opened"),
+            (sock + null.replace("100 Mbps", "1000 Gbps"), r"1000000000000")):
+        assert re.search(sentence, refused(site, text)), (sentence, refused(site, text))
+    assert not os.path.exists(f"{site.dir}/bad.sock")
+
+
+def test_a_second_instance_and_one_without_rights_are_refused(site):
+    fastpath = Fastpath(site)
+    with open(fastpath.config) as f:
+        text = f.read()
+    assert fastpath.path in refused(site, text)
+    os.chmod(site.dir, 0o777)
+    assert "cannot be opened" in refused(site, text.replace("fastpath.sock", "own.sock"), "setpriv", "--reuid=65534", "--regid=65534",
+                                         "--clear-groups", "--inh-caps=-all", "--bounding-set=-all")
+    fastpath.mode(1)
+    assert fastpath.end() == 0
+
+
+def test_frames_from_a_file_pass_once_and_in_order(site):
+    """One of each priority, then the file is at its end: what comes out is what came in."""
+    out_path, in_path = os.path.join(site.dir, "out.pcap"), os.path.join(site.dir, "in.pcap")
+    frames = [bytes(12) + b"\x88\xb5" + struct.pack("!I", i) + bytes(60) for i in range(400)]
+    with open(in_path, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for frame in frames:
+            f.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+    fastpath = Fastpath(site, host=f'{{device: "net_pcap0,rx_pcap={in_path},tx_pcap={site.dir}/none.pcap", rate: 1 Gbps}}',
+                        network=f'{{device: "net_pcap1,rx_pcap={in_path},tx_pcap={out_path}", rate: 1 Gbps}}',
+                        queues="{leaf_packets: 1000}")
+    wait_for("all frames", lambda: fastpath.counters()["network", "went_packets"] == len(frames))
+    sums_hold(fastpath.counters())
+    assert fastpath.end() == 0, fastpath.read_log()
+    with open(out_path, "rb") as f:
+        data = f.read()[24:]
+    got = []
+    while data:
+        length = struct.unpack("<I", data[8:12])[0]
+        got.append(data[16:16 + length])
+        data = data[16 + length:]
+    assert got == frames
