@@ -286,6 +286,11 @@ $(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model co
 bench-store: $(BUILD)/bench-store $(BUILD)/duopolyd ## what the store costs on this disk: a small job's answer, completions a second, a start with 10⁶ tasks, beside their bars
 	@folder=$$(mktemp -d $$(realpath $(BUILD))/bench-store-XXXXXX) && $(BUILD)/bench-store $(BUILD)/duopolyd $$folder; status=$$?; rm -rf $$folder; exit $$status
 
+.PHONY: bench-dataplane
+bench-dataplane: ## what the data plane in user space forwards on one processor, beside testpmd's macswap in the same run, misses marked (needs Debian's dpdk, half a minute)
+	@$(MAKE) -s --no-print-directory programs
+	@tests/bench/dataplane $(BUILD)
+
 # A part is tests/bench/switches_NAME_main.c.
 BENCH_SWITCHES := $(patsubst tests/bench/switches_%_main.c,$(BUILD)/bench-switches-%,$(wildcard tests/bench/switches_*_main.c))
 $(BUILD)/bench-switches-%: $(BUILD)/obj/tests/bench/switches_%_main.o $(foreach a,agent lib proto,$(call archive,$(a)))
