@@ -15,6 +15,9 @@ from nets import wait_for
 
 PROGRAM = os.path.join(nets.BUILD, "duopoly-fastpath")
 LEVEL0 = 3
+ECT0 = 2
+SO_RCVBUFFORCE = 33
+BPS = 20_000_000
 
 pytestmark = [nets.needs_root, pytest.mark.skipif(not os.path.exists(PROGRAM),
                                                   reason="duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")]
@@ -141,7 +144,7 @@ def site(tmp_path):
     made.remove()
 
 
-def sums_hold(counters):
+def sums_hold(counters, still=True):
     """in = out + dropped + waiting for each queue; and what came from one side came to the queues of the other."""
     for side, other in (("host", "network"), ("network", "host")):
         queues = {source for source, _ in counters if source.startswith(side + " queue")}
@@ -153,6 +156,8 @@ def sums_hold(counters):
             total += came
         dropped = counters[other, "too_long_packets"] + (counters["marks", "overtaken_packets"] if other == "network" else 0)
         assert total + dropped == counters[other, "came_packets"]
+        if still:
+            assert sum(counters[queue, "out_packets"] for queue in queues) == counters[side, "went_packets"]
     return counters
 
 
@@ -235,11 +240,84 @@ def test_other_traffic_passes_and_nothing_is_lost_at_the_end(site):
         for size in (1, 1000):
             echo(site, family, size)
     echo(site, socket.AF_INET6, 4000)  # fragments; those of IPv4 the kernel puts together before the device gives them to us
-    counters = sums_hold(fastpath.counters())
+    counters = sums_hold(fastpath.counters(), still=False)
     assert counters["network queue 0", "out_packets"] > 0  # ARP and neighbour discovery
     assert counters["host", "came_packets"] > 6
     assert fastpath.end() == 0, fastpath.read_log()
     assert fastpath.said("frames came")
+
+
+class Blast:
+    """UDP from the host at a level, as fast as it can be sent, in a process of its own: 1400 bytes, ECT(0)."""
+
+    SEND = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, int(sys.argv[3]))
+s.connect((sys.argv[1], int(sys.argv[2])))
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    for _ in range(8):
+        try: s.send(bytes(1400))
+        except OSError: pass
+    time.sleep(0.001)
+"""
+
+    def __init__(self, site, level):
+        with site.network.inside():
+            self.sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sink.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+        self.sink.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        self.sink.bind((site.network.address, 0))
+        self.sink.setblocking(False)
+        self.packets = self.congested = 0
+        self.process = site.host.popen("/usr/bin/python3", "-c", self.SEND, site.network.address, str(self.sink.getsockname()[1]),
+                                       str(dscp(level) << 2 | ECT0))
+        site.children.append(self)
+
+    def read(self):
+        """How many came since the last time."""
+        before = self.packets
+        while True:
+            try:
+                _, ancillary, _, _ = self.sink.recvmsg(2048, 64)
+            except BlockingIOError:
+                return self.packets - before
+            self.packets += 1
+            tos = ancillary[0][2][0]
+            assert tos & 3 in (ECT0, 3)
+            self.congested += tos & 3 == 3
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def test_queues_are_strict_have_floors_and_say_congestion(site):
+    fastpath = Fastpath(site, marks="{by: kernel}", network='{device: "net_af_packet1,iface=out0", rate: %d Mbps}' % (BPS // 1000000))
+    low = Blast(site, 7)
+    wait_for("traffic", lambda: low.read() >= 0 and low.packets > 50)
+    high = Blast(site, 1)
+    wait_for("urgent traffic", lambda: high.read() >= 0 and high.packets > 50)
+
+    def both(seconds=2):
+        low.read(), high.read()
+        begin = time.monotonic()
+        time.sleep(seconds)  # what is measured
+        return low.read(), high.read(), time.monotonic() - begin
+    few, many, took = both()
+    assert many > 20 * few > 0, (few, many)
+    assert (few + many) * 1442 * 8 < 1.3 * BPS * took + 100 * 1442 * 8
+    high.stop()
+    wait_for("the others again", lambda: both(0.5)[0] > 100)
+    low.stop()
+    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
+    time.sleep(0.05)
+    low.read(), high.read()
+    counters = sums_hold(fastpath.counters())
+    marked = sum(value for (source, name), value in counters.items() if source.startswith("network queue") and name == "marked_packets")
+    assert marked == low.congested + high.congested > 0
+    assert fastpath.end() == 0, fastpath.read_log()
 
 
 def test_it_sleeps_when_there_is_nothing_to_do(site):
@@ -285,7 +363,7 @@ def test_what_is_longer_than_the_mtu_is_dropped_and_counted(site):
     sender.sendto(bytes(1200), (site.network.address, 9))
     wait_for("the count", lambda: fastpath.counters()["host", "too_long_packets"] > 0)
     echo(site, socket.AF_INET, 900)
-    sums_hold(fastpath.counters())
+    sums_hold(fastpath.counters(), still=False)
     sender.close()
 
 
