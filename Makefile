@@ -370,7 +370,7 @@ PYTHON := exec /usr/bin/python3 -B
 export BUILD
 
 .PHONY: demo
-demo: deps ## replays a workload under three policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES
+demo: deps ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES TOPO RACKS SPINES OVERSUB
 	@$(MAKE) -s --no-print-directory programs
 	@$(PYTHON) -m testbed.demo.demo
 

@@ -11,13 +11,22 @@ import subprocess
 import time
 
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
 class Failure(Exception):
     """One sentence for the user; no traceback."""
 
 
+def _die_with_parent():
+    LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)
+
+
 def run(*command, text=None):
-    """Runs a command to its end; its output, or Failure with the last line of what it said."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    """Runs a command to its end; its output, or Failure with the last line of what it said.
+
+    It dies with us: what it made after our end, nobody would take away."""
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, preexec_fn=_die_with_parent)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines() or ["exit status %d" % done.returncode]
         raise Failure("%s: %s" % (" ".join(command)[:120], said[-1]))
@@ -120,7 +129,7 @@ def reap(pid):
 def end_with_parent():
     """SIGTERM to us when our parent (make) is killed, so that nothing outlives it."""
     parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM, 0, 0, 0)
+    LIBC.prctl(1, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
 

@@ -127,6 +127,16 @@ def test_a_demo_ends_with_a_table_and_a_sentence():
     assert lines[-1].startswith("duopoly's mean JCT")
 
 
+def test_a_demo_on_racks_behind_leaves_and_spines():
+    """Every port of the five switches is an agent's, and the simulator is told of racks and spines."""
+    child = start("demo", "POLICIES=joint", *SMALL, "HOSTS=4", "TOPO=leafspine", "RACKS=2", "OVERSUB=2")
+    said = child.communicate(timeout=180)[0]
+    assert child.returncode == 0, said
+    assert "2 racks of 2 behind leaves, 2 spines, 2:1 oversubscribed: 50 Mb/s from a leaf to a spine" in said
+    assert re.search(r"^joint: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
+    assert re.search(r"^mean JCT .* of the simulator on the same input", said, re.MULTILINE)
+
+
 def demo_in_its_replay(**options):
     child = start("demo", "POLICIES=fair", *SMALL, "JOBS=200", **options)
     wait_for_line(child, "policies: fair")
@@ -193,6 +203,12 @@ def test_up_stands_until_down():
     (["TRACE=/nosuch"], "cannot open the workload /nosuch"),
     (["HOSTS=0"], "HOSTS is \"0\""),
     (["JOBS=-1"], "jobs is \"-1\""),
+    (["TOPO=ring"], "unknown network \"ring\": TOPO takes star, leafspine"),
+    (["RACKS=3"], "RACKS is not of TOPO=star, but of TOPO=leafspine"),
+    (["TOPO=leafspine", "HOSTS=2", "RACKS=3"], "RACKS is 3, but 2 hosts cannot be shared out evenly"),
+    (["TOPO=leafspine", "LINK=0"], "LINK is \"0\""),
+    (["TOPO=leafspine", "SPINES=0"], "SPINES is \"0\""),
+    (["TOPO=leafspine", "OVERSUB=1000"], "OVERSUB=1000 leaves each of 2 spines 150000 bit/s of a rack of 3 hosts, less than 1M"),
 ])
 def test_wrong_words_are_one_sentence(words, sentence):
     child = start("demo", "NO_INSTALL=1", *words)

@@ -1,6 +1,7 @@
 """The testbed's networks: made, used, and gone without a trace, also when their owner was killed."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from testbed.net import instance as instances
-from testbed.net import kernel, star, system
+from testbed.net import kernel, networks, star, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -61,6 +62,89 @@ def test_a_link_has_its_rate_and_tcp_is_cubic_with_ecn(instance):
     rate = size * 8 / took
     assert 0.80 * 50e6 < rate < 1.02 * 50e6, "%.1f Mb/s" % (rate / 1e6)
     assert net.uplink_bytes()["w1"] > size
+
+
+def build(kind, one, hosts=6, bps=50_000_000):
+    """A network of the table, as it is where nothing else is said."""
+    return networks.NETWORKS[kind](one, hosts, bps, **{word.lower(): bounds[0] for word, bounds in networks.NETWORKS[kind].VARIABLES.items()})
+
+
+def reach(net, one, other):
+    """Sends 64 datagrams of 1000 bytes, each from another port; the hops that they took, by their time to live."""
+    sink = subprocess.Popen(net.enter(other, sys.executable, "-c", (
+        "import socket, struct\n"
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "s.setsockopt(socket.IPPROTO_IP, 12, 1)  # IP_RECVTTL\n"
+        "s.bind(('', 7001)); s.settimeout(10)\n"
+        "print('ready', flush=True)\n"
+        "print(*{struct.unpack('i', s.recvmsg(2000, 64)[1][0][2])[0] for i in range(64)})\n")), stdout=subprocess.PIPE, text=True)
+    assert sink.stdout.readline() == "ready\n"
+    system.run(*net.enter(one, sys.executable, "-c", (
+        "import socket\n"
+        "for port in range(64):\n"
+        "    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "    s.bind(('', 20000 + port)); s.sendto(b'x' * 1000, (%r, 7001))\n" % net.addresses[other])))
+    return [64 - int(word) for word in sink.communicate(timeout=20)[0].split()]
+
+
+@pytest.mark.parametrize("kind", networks.NETWORKS)
+def test_every_network_joins_its_members(instance, kind):
+    net = build(kind, instance)
+    net.up()
+    names = [*net.hosts, "c", *net.switches]
+    assert sorted(instance.state["namespaces"]) == sorted(instance.namespace(name) for name in names)
+    assert sorted(net.addresses) == sorted(names) and len(set(net.addresses.values())) == len(names)
+    for name in names[1:]:
+        assert reach(net, "w1", name)
+    for name in net.hosts:
+        switch, port = net.behind(name)
+        assert port in net.switches[switch].ports() and (switch, port) in net.taps()
+    said = {name: system.run(*net.enter(name, "tc", "qdisc", "show")) for name in net.switches}
+    for name, switch in net.switches.items():
+        assert all("dev %s root" % port in said[name] for port in switch.ports())
+    sent = net.uplink_bytes()
+    assert sorted(sent) == sorted(net.hosts) and sent["w1"] > (len(names) - 1) * 64_000
+
+
+def test_leaves_and_spines_route_over_every_spine(instance):
+    net = build("leafspine", instance)
+    net.up()
+    assert net.switches["l1"].core == {"p1": 12_500_000, "p2": 12_500_000}, "2 × 50 Mb/s ÷ 4, over two spines"
+    assert (net.racks["w2"], net.racks["w3"], net.racks["w6"]) == ("rack1", "rack2", "rack3")
+    assert reach(net, "w1", "w2") == [1], "the leaf alone"
+    assert reach(net, "w1", "w6") == [3], "leaf, spine, leaf"
+    lines = system.run(*net.enter("l1", "cat", "/proc/net/dev")).splitlines()
+    sent = {line.split(":")[0].strip(): int(line.split(":")[1].split()[8]) for line in lines if ":" in line}
+    assert sent["p1"] > 5_000 and sent["p2"] > 5_000, "each way has some of 64 flows"
+
+
+@pytest.mark.parametrize("kind", networks.NETWORKS)
+def test_a_network_whose_owner_is_killed_at_any_moment_is_gone_with_the_next_start(kind):
+    seed = random.randrange(10**6)
+    draw = random.Random(seed)
+    print("seed %d" % seed)
+    code = ("import sys, time\n"
+            "sys.path.insert(0, 'tests/net')\n"
+            "from testbed.net import instance\n"
+            "from test_testbed_net import build\n"
+            "one = instance.create('.')\n"
+            "print(one.number, flush=True)\n"
+            "build(%r, one).up()\n"
+            "print('up', flush=True)\n"
+            "time.sleep(1000)\n" % kind)
+    took = None
+    for _ in range(5):
+        child = subprocess.Popen([sys.executable, "-B", "-c", code], cwd=TREE, stdout=subprocess.PIPE, text=True)
+        number, began = int(child.stdout.readline()), time.monotonic()
+        if took is None:  # the first one measures
+            assert child.stdout.readline() == "up\n"
+            took = time.monotonic() - began
+        else:
+            time.sleep(draw.uniform(0, took))
+        child.kill()
+        child.wait()
+        instances.end_abandoned()
+        assert traces(number) == [], "seed %d" % seed
 
 
 def test_two_stand_beside_each_other(instance):
