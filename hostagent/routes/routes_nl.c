@@ -1,8 +1,8 @@
 #include "hostagent/routes/routes.h"
 
-#include "hostagent/address.h"
 #include "hostagent/files.h"
 #include "hostagent/nl.h"
+#include "lib/address.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
