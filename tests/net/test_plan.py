@@ -140,6 +140,28 @@ def test_where_ebpf_may_not_the_plan_is_that_of_nftables_alone(site):
     assert wheres(plan, "add", "table") and not wheres(plan, "add", "mount", "map", "program", "filter", "hook")
 
 
+def test_what_another_driver_left_is_told(site):
+    """Both ways; afterwards nothing is left to be told."""
+    agent = site.begin(marks=", driver: ebpf")
+    said = open(agent.config).read()
+    site.start()
+    for times, (before, after) in enumerate((("ebpf", "nftables"), ("nftables", "ebpf")), 2):
+        agent.kill()
+        with open(agent.config, "w") as text:
+            text.write(said.replace("driver: ebpf", "driver: " + after))
+        status, told, _ = site.run_plan("--json")  # rules count packets meanwhile: hosts are not compared
+        plan = json.loads(told)
+        assert status == CHANGES
+        gone = set(wheres(plan, "remove", "table", "map", "program", "filter", "hook", "mount", "folder", "file"))
+        pins = below(agent.state + "/bpf")
+        assert not plan["refusals"] and (gone >= {"up0", agent.cgroup, agent.state + "/bpf", *pins} and pins if before == "ebpf" else
+                                         any(where.startswith("duopoly-up0") for where in gone)), plan
+        left = {where for where in gone if where.startswith("/") and where != agent.cgroup}
+        site.start(times)
+        assert before == "nftables" or not [where for where in left if os.path.exists(where)]
+        assert site.run_plan()[0] == NOTHING
+
+
 def test_a_lower_stance_takes_away_what_is_left(site):
     agent = site.begin()
     site.start()
