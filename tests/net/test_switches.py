@@ -23,8 +23,8 @@ class Switch:
         self.run("ovsdb-tool", "create", self.folder + "/conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
         self.start("database", "/usr/sbin/ovsdb-server", self.folder + "/conf.db", f"--remote=punix:{self.folder}/db.sock",
                    f"--unixctl={self.folder}/database.ctl")
-        wait_for("the database", lambda: os.path.exists(self.folder + "/db.sock"))
-        self.vsctl("--no-wait", "init")
+        init = ["ovs-vsctl", f"--db=unix:{self.folder}/db.sock", "--no-wait", "init"]
+        wait_for("the database", lambda: subprocess.run(init, capture_output=True, timeout=30).returncode == 0)
         self.start_vswitchd()
         words = ["add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=dummy"]
         for i in range(PORTS):
