@@ -5,7 +5,7 @@ import os
 import shutil
 
 from testbed.demo import demo, inputs, latency, report
-from testbed.net import cluster, instance, network
+from testbed.net import cluster, instance
 from live_cluster import force_switches, replaying
 
 PAIRS = int(os.environ.get("PAIRS") or 3)  # of replays, half a minute each
@@ -68,7 +68,7 @@ def measure_store(table):
     slots, modes = {True: [], False: []}, {True: [], False: []}
     idle = latency.CpuIdle()
     try:
-        net = network.Network(own, asked.hosts, asked.link_bps)
+        net = asked.network(own)
         net.up()
         for i in range(2 * PAIRS):
             kept = i % 4 in (0, 3)  # each goes first in turn
