@@ -14,6 +14,8 @@ LINK = 2_000_000 if os.environ.get("GUEST") == "qemu" else 20_000_000  # what sl
 # A sender's window is two packets at least: these have more than a queue's threshold (15 packets at this rate) under way,
 # however slow they are, as long as they fill the link.
 SENDERS = 12
+# What they all have under way at first fits, also once a standstill of the machine has let windows grow.
+QUEUE_PACKETS = 1000
 
 
 @pytest.fixture
@@ -78,13 +80,13 @@ def marking_control():
     ("prio", "0"), ("auto", "1")])
 def test_a_higher_level_has_the_link(net, monkeypatch, driver, ecn):
     at_switch(net, monkeypatch, QUEUES=driver, ECN=ecn)
-    probe = net.agent(net.sw, ports="p1,p2,p3", role="switch")
+    probe = net.agent(net.sw, ports="p1,p2,p3", role="switch", leaf_packets=QUEUE_PACKETS)
     if "does not take the qdisc" in probe.opened:
         pytest.skip(probe.opened)
     probe.kill()  # its queues stay, and are found right by the next
     before = net.sw.tc("qdisc", "show")
     control = marking_control() if ecn == "1" else b"cubic"
-    b = Bottleneck(net, control=control)
+    b = Bottleneck(net, QUEUE_PACKETS, control=control)
     try:
         assert net.sw.tc("qdisc", "show") == before
         high, low = b.task("high", 0, 7), b.task("low", 4, 0)
