@@ -48,6 +48,17 @@ def cluster():
 
 
 @pytest.fixture
+def net():
+    """Three hosts and a switch between them."""
+    from nets import Net
+    made = Net(3)
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
 def begin(tmp_path):
     """Makes a kills.Site, which is gone when the test is over."""
     import kills

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from nets import Net, needs_root, wait_for
+from nets import needs_root, wait_for
 from test_queues import Bottleneck
 
 pytestmark = needs_root
@@ -16,15 +16,6 @@ LINK = 2_000_000 if os.environ.get("GUEST") == "qemu" else 20_000_000  # what sl
 SENDERS = 12
 # What they all have under way at first fits, also once a standstill of the machine has let windows grow.
 QUEUE_PACKETS = 1000
-
-
-@pytest.fixture
-def net():
-    made = Net(3)
-    try:
-        yield made
-    finally:
-        made.remove()
 
 
 def at_switch(net, monkeypatch, **settings):

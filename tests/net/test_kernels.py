@@ -6,20 +6,11 @@ import shutil
 
 import pytest
 
-from nets import BUILD, Capture, Net, connection, needs_root, pass_bytes, run, wait_for
+from nets import BUILD, Capture, connection, needs_root, pass_bytes, run, wait_for
 from test_queues import CLASSES, Pump, dscp, rose
 
 pytestmark = needs_root
 LINK = 3_000_000  # as much as passes through a guest without KVM
-
-
-@pytest.fixture
-def net():
-    made = Net(3)
-    try:
-        yield made
-    finally:
-        made.remove()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from nets import Capture, Net, connection, needs_root, pass_bytes, wait_for
+from nets import Capture, connection, needs_root, pass_bytes, wait_for
 
 pytestmark = needs_root
 LINK = 100_000_000
@@ -19,15 +19,6 @@ CONTROL, UNMANAGED, ROOT = CLASSES[0], CLASSES[-1], "d00:ff"
 
 def dscp(level):
     return 4 * level + 3
-
-
-@pytest.fixture
-def net():
-    made = Net(3)
-    try:
-        yield made
-    finally:
-        made.remove()
 
 
 def bits(text):
