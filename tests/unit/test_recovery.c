@@ -15,7 +15,7 @@
 enum { HOSTS = 4, RUNNING = 64, JOBS = 40 };
 
 static const struct store_bounds bounds = {
-    .keep_ns = INT64_C(1) << 60, .finished_max = 1000, .bytes_max = UINT64_C(1) << 32};
+    .keep_ns = INT64_MAX, .finished_max = 1000, .bytes_max = UINT64_C(1) << 32};
 
 static struct {
     struct store *store;
