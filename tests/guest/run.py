@@ -156,6 +156,11 @@ def boot(kernel, selection):
         guest.remove()
 
 
+def root_is_mount():
+    with open("/proc/self/mountinfo") as mounts:
+        return any(line.split()[4] == "/" for line in mounts)
+
+
 def outcome(kernel, names):
     """The counts of what was named."""
     try:
@@ -164,6 +169,8 @@ def outcome(kernel, names):
             raise Unknown(f"FAIL none of these tests is for the guest {kernel}: {' '.join(names)}")
         if os.geteuid() != 0:
             raise Missing("needs root")
+        if not root_is_mount():
+            raise Missing("the root is no mount that can be made read-only (a chroot)")
         KERNELS[kernel].check(BUILD)
     except Unknown as why:
         print(why)
