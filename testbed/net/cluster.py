@@ -255,7 +255,9 @@ class Cluster:
         # waits behind every other host's packets and tasks, several milliseconds at each of a round trip's eight wake-ups.
         # (The lowest nice value is not enough: it buys a larger share, not the end of who runs.)
         urgent = ["chrt", "--fifo", "10"] if program in ("duopolyd", "duopoly-agent") else []
-        booted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"',
+        # Only /proc is made private: the root may be no mount of its own (a chroot), and nothing else changes.
+        booted = ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c",
+                  'mount --make-private /proc && mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"',
                   self.boots[name]] if name in self.boots else []
         self.processes[program, name] = self.net.start(name, [*booted, *urgent, self.program(program), *arguments],
                                                        self._log(program, name))

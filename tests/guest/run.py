@@ -156,6 +156,9 @@ def boot(kernel, selection):
         guest.remove()
 
 
+NO_MOUNT = "the root is no mount that can be made read-only (a chroot)"
+
+
 def root_is_mount():
     with open("/proc/self/mountinfo") as mounts:
         return any(line.split()[4] == "/" for line in mounts)
@@ -169,9 +172,9 @@ def outcome(kernel, names):
             raise Unknown(f"FAIL none of these tests is for the guest {kernel}: {' '.join(names)}")
         if os.geteuid() != 0:
             raise Missing("needs root")
-        if not root_is_mount():
-            raise Missing("the root is no mount that can be made read-only (a chroot)")
         KERNELS[kernel].check(BUILD)
+        if not root_is_mount():
+            raise Missing(NO_MOUNT)
     except Unknown as why:
         print(why)
         return [0, 1, 0]

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from nets import TOP, needs_root, wait_for
+from tests.guest.run import NO_MOUNT, root_is_mount
 
 pytestmark = needs_root
 FEW = "tests/net/test_guest.py::test_the_machines_files_are_there_and_read_only"
@@ -50,6 +51,8 @@ class Run:
 def installed():
     if not os.path.exists("/usr/bin/linux.uml"):
         pytest.skip("no Debian package user-mode-linux ('make deps-guest')")
+    if not root_is_mount():
+        pytest.skip(NO_MOUNT)
 
 
 @pytest.mark.guest("uml", "qemu")

@@ -8,6 +8,7 @@ import pytest
 
 from controller import workload
 from nets import TOP, cgroup2_root, needs_root, wait_for
+from tests.guest.run import NO_MOUNT, root_is_mount
 
 pytestmark = needs_root
 
@@ -124,6 +125,8 @@ class Guest:
 def guest(tmp_path):
     if "overlay" not in open("/proc/filesystems").read():
         pytest.skip("no overlay file system")
+    if not root_is_mount():
+        pytest.skip(NO_MOUNT)
     for folder in [tmp_path, *tmp_path.parents]:
         if str(folder).startswith("/tmp/"):
             os.chmod(folder, os.stat(folder).st_mode | 0o055)
