@@ -67,10 +67,11 @@ class Verify:
 
     def start(self):
         net, c = self.running.net, self.running
+        taps, ports = (["%s@%s" % (port, net.namespace_file(switch)) for switch, port in where] for where in (net.taps(), net.ports()))
         command = [c.program("duopoly-verify"), "--window", str(window_ms(net.crossings)),
                    "--log", c.log_folder, "--ports", c.ports,
                    "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"),
-                   *("%s@%s" % (port, net.namespace_file(switch)) for switch, port in net.taps())]
+                   *("--hop=" + port for port in ports), *taps]
         self.child = net.start(network.CONTROLLER, command, self.path)
         system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
         if self.child.poll() is not None:
@@ -81,7 +82,7 @@ class Verify:
             return said.read()
 
     def finish(self):
-        """Its words, and whether all marks were right."""
+        """Its words, and whether all marks were right and every packet explained."""
         self.child.terminate()
         self.child.wait(STOP_SECONDS)
         return [line for line in self._said().splitlines() if "capturing" not in line], self.child.returncode == 0
@@ -173,7 +174,7 @@ def conclude(runs, words, all_good, folder):
         lines += ["", "%s: %s" % (policy, said[0])] + said[1:]
     lines += ["", report.sentence(runs)]
     if not all_good:
-        lines.append("Some packets' marks were not what they should have been (above).")
+        lines.append("Some packets were not what they should have been (above).")
     text = "\n".join(lines)
     print("\n" + text)
     with open(os.path.join(folder, "table.txt"), "w") as out:

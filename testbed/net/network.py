@@ -114,6 +114,10 @@ class Network:
         """[(switch, port)]: where each packet of a worker's comes by once, as it comes in."""
         return [self.behind(host) for host in self.hosts]
 
+    def ports(self):
+        """[(switch, port)]: all of all switches."""
+        return [(name, port) for name, switch in self.switches.items() for port in switch.ports()]
+
     def uplink_bytes(self):
         """What every worker has sent on its link so far, by name."""
         total = {}

@@ -1,29 +1,40 @@
 #include "testbed/verify/capture_pcap.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <pcap/pcap.h>
 
-/* Headers of a TCP packet with all options; a buffer for half a second of a gigabit link's full
- * packets. */
-enum { SNAP_BYTES = 14 + 60 + 60, BUFFER_BYTES = 16 << 20, BATCH_MS = 50 };
+#include "testbed/verify/netns.h"
+
+/* Headers of a TCP packet with all options; buffers that all taps share, of at most half a second of
+ * a gigabit link's full packets each. */
+enum {
+    SNAP_BYTES = 14 + 60 + 60,
+    BUFFER_BYTES = 16 << 20,
+    BUFFERS_BYTES = 256 << 20,
+    BATCH_MS = 50
+};
+/* Of an Ethernet frame of IPv4. */
+enum { TOS_AT = 14 + 1 };
 
 struct tap {
     struct capture *capture;
     pcap_t *pcap;
     sd_event_source *io;
+    bool out;
+    unsigned hop;
 };
 
 struct capture {
     struct packets *packets;
+    struct hops *hops;      /* NULL: only marks are judged */
+    int buffer_bytes;       /* of each tap */
     int64_t to_boottime_ns; /* add this to the kernel's wall-clock stamps */
     unsigned n;
     struct tap *taps;
@@ -36,22 +47,61 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static void see(struct tap *tap, int64_t time_ns, const struct packet_frame *frame)
+{
+    uint32_t flow;
+    struct capture *capture = tap->capture;
+    if (packets_flow(capture->packets, &frame->key, &flow) < 0)
+        capture->hops->lost++;
+    else
+        hops_add(capture->hops, tap->hop, tap->out, time_ns, flow, frame);
+}
+
+static void on_leaving(struct tap *tap, int64_t time_ns, const unsigned char *bytes,
+                       uint32_t captured)
+{
+    struct packet_frame frame;
+    struct hops *hops = tap->capture->hops;
+    if (!packet_decode(bytes, captured, &frame)) {
+        if (captured > TOS_AT)
+            hops_count(hops, tap->hop, bytes[TOS_AT] >> 2, false);
+        return;
+    }
+    bool bare = frame.payload_bytes == 0 && !(frame.flags & (TH_FIN | TH_RST));
+    hops_count(hops, tap->hop, frame.dscp, bare);
+    if (frame.payload_bytes)
+        see(tap, time_ns, &frame);
+}
+
+static void on_entry(struct tap *tap, int64_t time_ns, const unsigned char *bytes,
+                     uint32_t captured)
+{
+    struct packet_frame frame;
+    if (!packet_decode(bytes, captured, &frame))
+        return;
+    packets_add(tap->capture->packets, time_ns, &frame);
+    if (tap->capture->hops && frame.payload_bytes)
+        see(tap, time_ns, &frame);
+}
+
 static void on_packet(unsigned char *context, const struct pcap_pkthdr *header,
                       const unsigned char *bytes)
 {
-    struct capture *capture = (void *)context;
-    struct packet_frame frame;
+    struct tap *tap = (void *)context;
     /* With nanosecond precision tv_usec holds nanoseconds. */
     int64_t wall_ns = (int64_t)header->ts.tv_sec * 1000000000 + header->ts.tv_usec;
-    if (packet_decode(bytes, header->caplen, &frame))
-        packets_add(capture->packets, wall_ns + capture->to_boottime_ns, &frame);
+    int64_t time_ns = wall_ns + tap->capture->to_boottime_ns;
+    if (tap->out)
+        on_leaving(tap, time_ns, bytes, header->caplen);
+    else
+        on_entry(tap, time_ns, bytes, header->caplen);
 }
 
 static int tap_read(struct tap *tap)
 {
     /* The wall clock may be adjusted under way; a batch is young. */
     tap->capture->to_boottime_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_REALTIME);
-    return pcap_dispatch(tap->pcap, -1, on_packet, (unsigned char *)tap->capture);
+    return pcap_dispatch(tap->pcap, -1, on_packet, (unsigned char *)tap);
 }
 
 static int on_ready(sd_event_source *s, int fd, uint32_t events, void *context)
@@ -74,7 +124,8 @@ static int tap_configure(struct tap *tap, const char *interface, struct err *err
     pcap_set_snaplen(pcap, SNAP_BYTES);
     pcap_set_promisc(pcap, 1);
     pcap_set_timeout(pcap, BATCH_MS);
-    pcap_set_buffer_size(pcap, BUFFER_BYTES);
+    int share = tap->capture->buffer_bytes;
+    pcap_set_buffer_size(pcap, share < BUFFER_BYTES ? share : BUFFER_BYTES);
     if (pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO) != 0)
         return err_set(err, ENOTSUP, "%s has no nanosecond stamps", interface);
     int r = pcap_activate(pcap);
@@ -83,14 +134,20 @@ static int tap_configure(struct tap *tap, const char *interface, struct err *err
                        "cannot capture on %s: %s", interface, pcap_statustostr(r));
     if (pcap_datalink(pcap) != DLT_EN10MB)
         return err_set(err, ENOTSUP, "%s is no Ethernet interface", interface);
-    return pcap_setdirection(pcap, PCAP_D_IN) < 0 ? tap_fail(tap, interface, err) : 0;
+    return pcap_setdirection(pcap, tap->out ? PCAP_D_OUT : PCAP_D_IN) < 0
+               ? tap_fail(tap, interface, err)
+               : 0;
 }
 
 static int tap_filter(struct tap *tap, const char *interface, uint16_t port, struct err *err)
 {
-    char text[64], words[PCAP_ERRBUF_SIZE];
+    char text[96], words[PCAP_ERRBUF_SIZE];
     struct bpf_program program;
-    snprintf(text, sizeof(text), "tcp port %u", port);
+    /* What wakes starved senders (nudge.h) has marks, too. The direction is pcap_setdirection's alone:
+     * libpcap filters a ring's first block again in user space, where "outbound" is never true
+     * (libpcap 1.10.3, blocks_to_filter_in_userland). */
+    snprintf(text, sizeof(text),
+             tap->out ? "tcp port %u or (icmp and ip[1] & 0xfc != 0)" : "tcp port %u", port);
     if (pcap_compile(tap->pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
         return tap_fail(tap, interface, err);
     int r = pcap_setfilter(tap->pcap, &program);
@@ -102,8 +159,8 @@ static int tap_filter(struct tap *tap, const char *interface, uint16_t port, str
     return 0;
 }
 
-static int tap_open_here(sd_event *event, struct tap *tap, const char *interface, uint16_t port,
-                         struct err *err)
+static int tap_open(sd_event *event, struct tap *tap, const char *interface, uint16_t port,
+                    struct err *err)
 {
     char words[PCAP_ERRBUF_SIZE];
     tap->pcap = pcap_create(interface, words);
@@ -118,63 +175,38 @@ static int tap_open_here(sd_event *event, struct tap *tap, const char *interface
     return r < 0 ? err_sys(err, -r, "cannot wait for %s", interface) : 0;
 }
 
-static int enter(int space, const char *name, struct err *err)
+struct opening {
+    sd_event *event;
+    struct tap *tap;
+    uint16_t port;
+};
+
+static int tap_open_here(const char *interface, void *context, struct err *err)
 {
-    return setns(space, CLONE_NEWNET) < 0
-               ? err_sys(err, errno, "cannot enter the network namespace %s", name)
-               : 0;
+    const struct opening *o = context;
+    return tap_open(o->event, o->tap, interface, o->port, err);
 }
 
-/* A socket stays in the namespace that it was made in. */
-static int tap_open_in(sd_event *event, struct tap *tap, const char *interface, const char *path,
-                       uint16_t port, struct err *err)
-{
-    int r, home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC),
-           space = open(path, O_RDONLY | O_CLOEXEC);
-    if (home < 0 || space < 0)
-        r = err_sys(err, errno, "cannot open the network namespace %s", path);
-    else
-        r = enter(space, path, err);
-    if (r == 0) {
-        int opened = tap_open_here(event, tap, interface, port, err);
-        r = enter(home, "of our own", opened < 0 ? NULL : err);
-        r = opened < 0 ? opened : r;
-    }
-    if (home >= 0)
-        close(home);
-    if (space >= 0)
-        close(space);
-    return r;
-}
-
-static int tap_open(sd_event *event, struct tap *tap, const char *where, uint16_t port,
-                    struct err *err)
-{
-    const char *at = strchr(where, '@');
-    if (!at)
-        return tap_open_here(event, tap, where, port, err);
-    char *interface = strndup(where, (size_t)(at - where));
-    if (!interface)
-        return err_sys(err, ENOMEM, "cannot capture");
-    int r = tap_open_in(event, tap, interface, at + 1, port, err);
-    free(interface);
-    return r;
-}
-
-int capture_open(sd_event *event, char *const *interfaces, unsigned n, uint16_t port,
-                 struct packets *packets, struct capture **ret_capture, struct err *err)
+int capture_open(sd_event *event, const struct capture_port *ports, unsigned n, uint16_t port,
+                 struct packets *packets, struct hops *hops, struct capture **ret_capture,
+                 struct err *err)
 {
     int r = 0;
     struct capture *capture = calloc(1, sizeof(*capture));
     if (!capture)
         return err_sys(err, ENOMEM, "cannot capture");
     capture->packets = packets;
+    capture->hops = hops;
+    capture->buffer_bytes = BUFFERS_BYTES / (int)(n ? n : 1);
     capture->taps = calloc(n + 1, sizeof(*capture->taps));
     if (!capture->taps)
         r = err_sys(err, ENOMEM, "cannot capture");
     for (; r == 0 && capture->n < n; capture->n++) {
-        capture->taps[capture->n].capture = capture;
-        r = tap_open(event, &capture->taps[capture->n], interfaces[capture->n], port, err);
+        struct tap *tap = &capture->taps[capture->n];
+        *tap = (struct tap){
+            .capture = capture, .out = ports[capture->n].out, .hop = ports[capture->n].hop};
+        r = netns_do(ports[capture->n].where, tap_open_here, &(struct opening){event, tap, port},
+                     err);
     }
     if (r < 0) {
         capture_close(capture);

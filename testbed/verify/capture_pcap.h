@@ -1,26 +1,34 @@
-/* Captures what comes in on network ports through libpcap: at a switch's port, what the host behind
- * it has sent, before any queue of the switch.
+/* Captures on network ports through libpcap: what comes in at a switch's port from the host behind
+ * it, before any queue of the switch, and what leaves a port, after its queues.
  *
  * Nonblocking, in the caller's sd_event loop (a blocking read never returns on an idle link). Only
- * TCP of one port number is asked for, and of each packet only the headers. Frames that the kernel
- * dropped for want of buffer are counted. */
+ * TCP of one port number is asked for, and where packets leave also marked ICMP, and of each packet
+ * only the headers. Frames that the kernel dropped for want of buffer are counted. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <systemd/sd-event.h>
 
 #include "lib/err.h"
+#include "testbed/verify/hops.h"
 #include "testbed/verify/packets.h"
 
 struct capture;
 
-/* Starts on `n` interfaces (names borrowed for the call): NAME of this network namespace, or
- * NAME@FILE of the one that the file is (/run/netns/…), which takes CAP_SYS_ADMIN. Packets go to
- * `packets` (borrowed until closed), with times of CLOCK_BOOTTIME. −errno with a sentence: no such
- * interface or namespace, no right to capture. */
-int capture_open(sd_event *event, char *const *interfaces, unsigned n, uint16_t port,
-                 struct packets *packets, struct capture **ret_capture, struct err *err);
+struct capture_port {
+    const char *where; /* as netns_do (netns.h) takes it */
+    bool out;          /* what leaves there, else what comes in */
+    unsigned hop;      /* the port's number in `hops`; without them not used */
+};
+
+/* Starts on `n` ports (borrowed for the call). What comes in goes to `packets`, with times of
+ * CLOCK_BOOTTIME; where `hops` is not NULL both ways go there. Both are borrowed until closed.
+ * −errno with a sentence: no such interface or namespace, no right to capture. */
+int capture_open(sd_event *event, const struct capture_port *ports, unsigned n, uint16_t port,
+                 struct packets *packets, struct hops *hops, struct capture **ret_capture,
+                 struct err *err);
 
 /* Takes what is still in the kernel's buffers (blocks for 0.1 s, their batches' time), and returns
  * how many frames the kernel dropped in all. */

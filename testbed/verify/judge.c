@@ -93,7 +93,7 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
         count_wrong(verdict, key, packet, connection, expected);
 }
 
-static int add_delay(struct judge_delays *delays, int64_t delay_ns)
+int judge_add_delay(struct judge_delays *delays, int64_t delay_ns)
 {
     if (delays->n == delays->room) {
         size_t room = delays->room ? delays->room * 2 : 256;
@@ -107,12 +107,31 @@ static int add_delay(struct judge_delays *delays, int64_t delay_ns)
     return 0;
 }
 
-static int add_change(struct verdict *verdict, bool flowing, bool promoted, int64_t delay_ns)
+static int add_seen(struct verdict *verdict, const struct packet *packet, int64_t change_ns)
 {
+    if (verdict->n_seen == verdict->seen_room) {
+        size_t room = verdict->seen_room ? verdict->seen_room * 2 : 256;
+        struct judge_seen *grown = reallocarray(verdict->seen, room, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        verdict->seen = grown;
+        verdict->seen_room = room;
+    }
+    verdict->seen[verdict->n_seen++] =
+        (struct judge_seen){packet->flow, change_ns, packet->time_ns};
+    return 0;
+}
+
+static int add_change(struct verdict *verdict, bool flowing, bool promoted,
+                      const struct packet *packet, int64_t change_ns)
+{
+    int64_t delay_ns = packet->time_ns - change_ns;
     if (!flowing)
-        return add_delay(&verdict->starved, delay_ns);
-    int r = add_delay(promoted ? &verdict->promoted : &verdict->demoted, delay_ns);
-    return r < 0 ? r : add_delay(&verdict->flowing, delay_ns);
+        return judge_add_delay(&verdict->starved, delay_ns);
+    if (add_seen(verdict, packet, change_ns) < 0)
+        return -ENOMEM;
+    int r = judge_add_delay(promoted ? &verdict->promoted : &verdict->demoted, delay_ns);
+    return r < 0 ? r : judge_add_delay(&verdict->flowing, delay_ns);
 }
 
 /* A flow's packets in order of time, as a slice of an index. */
@@ -159,7 +178,7 @@ static int judge_change(const struct truth *truth, const struct slice *slice,
     for (size_t i = first; i < slice->n && slice_packet(slice, i)->time_ns < next_ns; i++)
         if (slice_packet(slice, i)->dscp == truth_dscp(new))
             return add_change(verdict, before >= JUDGE_FLOWING_PACKETS, new < old,
-                              slice_packet(slice, i)->time_ns - change->since_ns);
+                              slice_packet(slice, i), change->since_ns);
     verdict->unseen++;
     return 0;
 }
@@ -219,7 +238,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sort_delays(struct judge_delays *delays)
+void judge_sort_delays(struct judge_delays *delays)
 {
     if (delays->n)
         qsort(delays->at_ns, delays->n, sizeof(*delays->at_ns), by_value);
@@ -233,10 +252,10 @@ int judge(const struct truth *truth, const struct packets *packets, int64_t wind
         judge_packet(truth, packets, &packets->at[i], window_ns, ret_verdict);
     if (judge_flows(truth, packets, ret_verdict) < 0)
         return err_sys(err, ENOMEM, "judging the packets");
-    sort_delays(&ret_verdict->flowing);
-    sort_delays(&ret_verdict->promoted);
-    sort_delays(&ret_verdict->demoted);
-    sort_delays(&ret_verdict->starved);
+    judge_sort_delays(&ret_verdict->flowing);
+    judge_sort_delays(&ret_verdict->promoted);
+    judge_sort_delays(&ret_verdict->demoted);
+    judge_sort_delays(&ret_verdict->starved);
     return 0;
 }
 
@@ -251,5 +270,6 @@ void verdict_done(struct verdict *verdict)
     free(verdict->promoted.at_ns);
     free(verdict->demoted.at_ns);
     free(verdict->starved.at_ns);
+    free(verdict->seen);
     *verdict = (struct verdict){0};
 }

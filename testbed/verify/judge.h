@@ -52,6 +52,11 @@ struct judge_delays {
     int64_t *at_ns; /* sorted once judged */
     size_t n, room;
 };
+/* The first packet of a flowing connection under a new mark. */
+struct judge_seen {
+    uint32_t flow;
+    int64_t change_ns, time_ns;
+};
 struct verdict {
     uint64_t checked, right, in_window, wrong, unattributed, lost;
     uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, window_ns
@@ -65,7 +70,14 @@ struct verdict {
     struct judge_delays flowing, starved;
     struct judge_delays promoted, demoted; /* the flowing ones again, by which way they went */
     uint64_t unseen;
+    struct judge_seen *seen;
+    size_t n_seen, seen_room;
 };
+
+int judge_add_delay(struct judge_delays *delays, int64_t delay_ns); /* 0 or −ENOMEM */
+void judge_sort_delays(struct judge_delays *delays);
+/* What so many of sorted ones do not exceed (nearest rank), in ms; 0 of none. */
+double judge_delay_ms(const struct judge_delays *delays, unsigned permille);
 
 /* 0 or −ENOMEM. *ret_verdict borrows from `truth` until verdict_done(). The caller ends
  * *ret_verdict with verdict_done() in any case. */

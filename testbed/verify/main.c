@@ -1,8 +1,10 @@
-/* duopoly-verify: captures the replay's transfers at the switch until SIGTERM or SIGINT, then holds
- * each packet's mark against the controller's recording and the tasks' own words. Exit status 0:
- * all right; 1: wrong or unattributed packets, or none at all; 2: it could not be done. */
+/* duopoly-verify: captures the replay's transfers at switches until SIGTERM or SIGINT, then holds
+ * each packet's mark against the controller's recording and the tasks' own words, and follows it from
+ * port to port. Exit status 0: all right; 1: wrong, unattributed or unexplained packets, or none at
+ * all; 2: it could not be done. */
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,13 +12,15 @@
 #include "lib/number.h"
 #include "lib/program.h"
 #include "testbed/verify/capture_pcap.h"
+#include "testbed/verify/counters_nl.h"
+#include "testbed/verify/hops.h"
 #include "testbed/verify/judge.h"
 
-enum { LOGS_MAX = 64, INTERFACES_MAX = 1024 };
+enum { LOGS_MAX = 64, INTERFACES_MAX = 1024, SETTLE_TRIES = 50 };
 
 struct arguments {
-    char *interfaces[INTERFACES_MAX], *logs[LOGS_MAX];
-    unsigned n_interfaces, n_logs;
+    char *interfaces[INTERFACES_MAX], *hops[HOPS_PORTS], *logs[LOGS_MAX];
+    unsigned n_interfaces, n_hops, n_logs;
     const char *ports, *json;
     uint16_t port;
     int64_t window_ns;
@@ -27,6 +31,8 @@ const char *argp_program_version = "duopoly-verify " DUOPOLY_VERSION;
 static const struct argp_option option_table[] = {
     {"log", 'l', "FILE", 0, "the controller's recording: its folder, or files, oldest first", 0},
     {"ports", 'P', "DIR", 0, "where the tasks wrote their connections down", 0},
+    {"hop", 'H', "INTERFACE[@NETNS_FILE]", 0,
+     "a port whose leaving packets and queues' counters are looked at, too (may be repeated)", 0},
     {"port", 'p', "N", 0, "the replay servers' port", 0},
     {"window", 'w', "MS", 0, "how long after a change the old mark is let pass (2000)", 0},
     {"json", 'j', "FILE", 0, "write the result there too", 0},
@@ -55,6 +61,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'l':
         add_word(state, arguments->logs, &arguments->n_logs, LOGS_MAX, value);
         return 0;
+    case 'H':
+        add_word(state, arguments->hops, &arguments->n_hops, HOPS_PORTS, value);
+        return 0;
     case 'P':
         arguments->ports = value;
         return 0;
@@ -79,25 +88,109 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     }
 }
 
-static int capture_until_told(const struct arguments *arguments, struct packets *packets,
-                              struct err *err)
+/* The number of a port among the hops; where a host is behind it, that is one of both lists. */
+static bool find_hop(const struct arguments *arguments, const char *where, unsigned *ret_hop)
+{
+    for (unsigned i = 0; i < arguments->n_hops; i++)
+        if (strcmp(arguments->hops[i], where) == 0) {
+            *ret_hop = i;
+            return true;
+        }
+    return false;
+}
+
+static int list_ports(const struct arguments *arguments, struct hops *hops,
+                      struct capture_port *ports, struct err *err)
+{
+    unsigned n = arguments->n_interfaces, number;
+    for (unsigned i = 0; i < arguments->n_hops; i++) {
+        int r = hops_add_port(hops, arguments->hops[i], &number, err);
+        if (r < 0)
+            return r;
+        ports[n++] = (struct capture_port){arguments->hops[i], true, number};
+    }
+    for (unsigned i = 0; i < arguments->n_interfaces; i++) {
+        ports[i] = (struct capture_port){.where = arguments->interfaces[i]};
+        if (!arguments->n_hops)
+            continue;
+        if (!find_hop(arguments, ports[i].where, &ports[i].hop))
+            return err_set(err, EINVAL, "%s is no --hop, as every port must be where one is given",
+                           ports[i].where);
+        hops->ports[ports[i].hop].edge = true;
+    }
+    return 0;
+}
+
+static int read_before(struct hops *hops, struct err *err)
+{
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < hops->n_ports; i++)
+        r = counters_read(hops->ports[i].name, &hops->ports[i].before, err);
+    return r;
+}
+
+static int read_after(struct hops *hops, bool *ret_moved, struct err *err)
+{
+    int r = 0;
+    *ret_moved = false;
+    for (unsigned i = 0; r == 0 && i < hops->n_ports; i++) {
+        struct hops_counters now, *after = &hops->ports[i].after;
+        r = counters_read(hops->ports[i].name, &now, err);
+        *ret_moved = *ret_moved || memcmp(&now, after, sizeof(now)) != 0;
+        *after = now;
+    }
+    return r;
+}
+
+/* The last packets may still be under way: what was captured and what the queues count is one state
+ * when nothing has left meanwhile. */
+static int settle(struct capture *capture, struct hops *hops, uint64_t *ret_dropped,
+                  struct err *err)
+{
+    bool moved;
+    int r = read_after(hops, &moved, err);
+    for (unsigned try = 0; r == 0 && try < SETTLE_TRIES && (try == 0 || moved); try++) {
+        *ret_dropped = capture_drain(capture);
+        r = read_after(hops, &moved, err);
+    }
+    return r;
+}
+
+static int capture_loop(sd_event *event, const struct capture_port *ports, unsigned n,
+                        const struct arguments *arguments, struct packets *packets,
+                        struct hops *hops, struct err *err)
 {
     struct capture *capture = NULL;
-    sd_event *event = NULL;
-    int r = loop_open(&event, err);
+    uint64_t dropped = 0;
+    int r = capture_open(event, ports, n, arguments->port, packets, hops->n_ports ? hops : NULL,
+                         &capture, err);
     if (r < 0)
-        goto fail;
-    r = capture_open(event, arguments->interfaces, arguments->n_interfaces, arguments->port,
-                     packets, &capture, err);
-    if (r < 0)
-        goto fail;
-    printf("capturing on %u ports\n", arguments->n_interfaces);
-    fflush(stdout);
-    if ((r = sd_event_loop(event)) < 0)
-        err_sys(err, -r, "the event loop ended");
-    packets->lost += capture_drain(capture);
-fail:
+        return r;
+    r = read_before(hops, err);
+    if (r == 0) {
+        printf("capturing on %u ports\n", arguments->n_interfaces);
+        fflush(stdout);
+        r = sd_event_loop(event);
+        r = r < 0 ? err_sys(err, -r, "the event loop ended") : 0;
+    }
+    if (r == 0)
+        r = settle(capture, hops, &dropped, err);
+    packets->lost += dropped;
     capture_close(capture);
+    return r;
+}
+
+static int capture_until_told(const struct arguments *arguments, struct packets *packets,
+                              struct hops *hops, struct err *err)
+{
+    static struct capture_port ports[INTERFACES_MAX + HOPS_PORTS];
+    sd_event *event = NULL;
+    int r = list_ports(arguments, hops, ports, err);
+    if (r == 0)
+        r = loop_open(&event, err);
+    if (r >= 0)
+        r = capture_loop(event, ports, arguments->n_interfaces + arguments->n_hops, arguments,
+                         packets, hops, err);
     sd_event_unref(event);
     return r;
 }
@@ -120,27 +213,51 @@ static int write_json(const char *path, const struct verdict *verdict, struct er
     return fclose(out) != 0 ? err_sys(err, errno, "cannot write %s", path) : 0;
 }
 
+/* Without every sighting nothing could be said of who was where. Whether all is explained. */
+static int follow(struct hops *hops, const struct verdict *verdict, struct err *err)
+{
+    struct hops_report report;
+    if (verdict->lost + hops->lost) {
+        printf("hop by hop: not judged, %" PRIu64 " frames were lost by the capture\n",
+               verdict->lost + hops->lost);
+        return 0;
+    }
+    int r = hops_judge(hops, verdict, &report, err);
+    if (r == 0) {
+        hops_print(hops, &report, stdout);
+        r = hops_unexplained(&report) ? 1 : 0;
+    }
+    hops_report_done(&report);
+    return r;
+}
+
 static int run(const struct arguments *arguments, struct err *err)
 {
+    static struct hops hops;
     struct packets packets;
     struct truth truth;
     struct verdict verdict = {0};
+    int unexplained = 0;
     packets_init(&packets);
     truth_init(&truth);
-    int r = capture_until_told(arguments, &packets, err);
+    int r = capture_until_told(arguments, &packets, &hops, err);
     if (r >= 0)
         r = load_truth(arguments, &truth, err);
     if (r == 0)
         r = judge(&truth, &packets, arguments->window_ns, &verdict, err);
     if (r == 0)
         verdict_print(&verdict, arguments->window_ns, stdout);
+    if (r == 0 && hops.n_ports)
+        unexplained = follow(&hops, &verdict, err);
+    r = unexplained < 0 ? unexplained : r;
     if (r == 0 && arguments->json)
         r = write_json(arguments->json, &verdict, err);
     if (r == 0)
-        r = verdict_is_good(&verdict) ? 0 : 1;
+        r = verdict_is_good(&verdict) && !unexplained ? 0 : 1;
     verdict_done(&verdict);
     truth_done(&truth);
     packets_done(&packets);
+    hops_done(&hops);
     return r;
 }
 

@@ -52,6 +52,7 @@ static bool decode_tcp(const uint8_t *tcp, size_t captured, size_t size, struct 
     frame->key.from.port = get16(tcp);
     frame->key.to.port = get16(tcp + 2);
     frame->flags = tcp[13];
+    frame->sequence = (uint32_t)get16(tcp + 4) << 16 | get16(tcp + 6);
     frame->payload_bytes = (uint32_t)(size - header);
     return true;
 }
@@ -66,6 +67,8 @@ static bool decode_ipv4(const uint8_t *ip, size_t captured, struct packet_frame 
         ip[9] != PROTOCOL_TCP)
         return false;
     frame->dscp = ip[1] >> 2;
+    frame->ecn = ip[1] & 3;
+    frame->id = get16(ip + 4);
     map_ipv4(ip + 12, &frame->key.from.address);
     map_ipv4(ip + 16, &frame->key.to.address);
     return decode_tcp(ip + header, captured - header, size - header, frame);
@@ -75,6 +78,7 @@ static bool decode_ipv6(const uint8_t *ip, size_t captured, struct packet_frame 
 {
     if (captured < IPV6_SIZE || ip[6] != PROTOCOL_TCP)
         return false;
+    frame->ecn = ip[1] >> 4 & 3;
     frame->dscp = (uint8_t)((ip[0] << 4 | ip[1] >> 4) & 0xff) >> 2;
     memcpy(&frame->key.from.address, ip + 8, 16);
     memcpy(&frame->key.to.address, ip + 24, 16);
@@ -140,6 +144,15 @@ static struct packet_flow *find_flow(struct packets *packets, const struct packe
     packets->flows[packets->n_flows++] = flow;
     RB_INSERT(packet_flows, &packets->by_key, flow);
     return flow;
+}
+
+int packets_flow(struct packets *packets, const struct packet_key *key, uint32_t *ret_flow)
+{
+    const struct packet_flow *flow = find_flow(packets, key);
+    if (!flow)
+        return packets->n_flows < PACKETS_FLOWS_MAX ? -ENOMEM : -ENOSPC;
+    *ret_flow = flow->index;
+    return 0;
 }
 
 void packets_add(struct packets *packets, int64_t time_ns, const struct packet_frame *frame)

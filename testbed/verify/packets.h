@@ -25,8 +25,10 @@ struct packet_key {
 /* What packet_decode finds in a frame. */
 struct packet_frame {
     struct packet_key key;
-    uint8_t dscp;
+    uint8_t dscp, ecn;
     uint8_t flags; /* TCP's, as in its header */
+    uint16_t id;   /* IPv4's identification; 0 in IPv6 */
+    uint32_t sequence;
     uint32_t payload_bytes;
 };
 
@@ -62,6 +64,8 @@ bool packet_decode(const uint8_t *frame, size_t captured, struct packet_frame *r
 bool packet_address(const char *text, struct in6_addr *ret_address);
 
 void packets_init(struct packets *packets);
+/* The number of a frame's flow, which becomes known by this. −ENOMEM, −ENOSPC. O(log flows). */
+int packets_flow(struct packets *packets, const struct packet_key *key, uint32_t *ret_flow);
 /* Keeps one frame seen at time_ns. O(log flows). */
 void packets_add(struct packets *packets, int64_t time_ns, const struct packet_frame *frame);
 /* NULL and zeroed ones are fine. */

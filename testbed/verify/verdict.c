@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 /* The smallest value that p of 1000 do not exceed, in ms; the delays are sorted. */
-static double delay_ms(const struct judge_delays *delays, unsigned permille)
+double judge_delay_ms(const struct judge_delays *delays, unsigned permille)
 {
     size_t i = (delays->n * permille + 999) / 1000;
     return delays->n ? (double)delays->at_ns[i ? i - 1 : 0] / 1e6 : 0;
@@ -17,7 +17,8 @@ static void print_delays(const char *what, const struct judge_delays *delays, FI
         fprintf(out, "  %s connections: none\n", what);
     else
         fprintf(out, "  %s connections: %zu, median %.2f ms, p99 %.2f ms, worst %.2f ms\n", what,
-                delays->n, delay_ms(delays, 500), delay_ms(delays, 990), delay_ms(delays, 1000));
+                delays->n, judge_delay_ms(delays, 500), judge_delay_ms(delays, 990),
+                judge_delay_ms(delays, 1000));
 }
 
 static void print_end(const struct packet_end *end, FILE *out)
@@ -98,7 +99,8 @@ void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
 static void print_delays_json(const char *name, const struct judge_delays *delays, FILE *out)
 {
     fprintf(out, ", \"%s\": {\"n\": %zu, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"worst_ms\": %.3f}",
-            name, delays->n, delay_ms(delays, 500), delay_ms(delays, 990), delay_ms(delays, 1000));
+            name, delays->n, judge_delay_ms(delays, 500), judge_delay_ms(delays, 990),
+            judge_delay_ms(delays, 1000));
 }
 
 void verdict_print_json(const struct verdict *v, FILE *out)

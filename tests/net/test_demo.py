@@ -134,6 +134,7 @@ def test_a_demo_on_racks_behind_leaves_and_spines():
     assert child.returncode == 0, said
     assert "2 racks of 2 behind leaves, 2 spines, 2:1 oversubscribed: 50 Mb/s from a leaf to a spine" in said
     assert re.search(r"^joint: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
+    assert re.search(r"^hop by hop on 13 ports: .* 0 unexplained;", said, re.MULTILINE) and "out hop 3" in said
     assert re.search(r"^mean JCT .* of the simulator on the same input", said, re.MULTILINE)
 
 

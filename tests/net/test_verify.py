@@ -3,6 +3,7 @@ down is what the capture sees."""
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -79,10 +80,10 @@ def write_log(net, attempt):
 class Verify:
     """The program, capturing while the `with` block runs; then its result."""
 
-    def __init__(self, net, log):
+    def __init__(self, net, log, *more):
         self.json = net.instance.path("verify.json")
         command = [os.path.join(BUILD, "duopoly-verify"), "--log", log, "--ports", net.instance.path("ports"), "--port",
-                   str(PORT), "--json", self.json, *("%s@%s" % (port, net.namespace_file(switch)) for switch, port in net.taps())]
+                   str(PORT), "--json", self.json, *more, *("%s@%s" % (port, net.namespace_file(switch)) for switch, port in net.taps())]
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self):
@@ -142,6 +143,49 @@ def test_a_missing_interface_or_namespace_is_a_sentence(net, where, word):
     done = subprocess.run([os.path.join(BUILD, "duopoly-verify"), "--log", "x", "--ports", "y", "--port", "1", where],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 2 and word in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+# A switch's ports as an agent of ours makes them, in short: what bears level 2's mark has that level's class, without content (less
+# than 64 bytes, no FIN) that of level 0.
+QUEUES = """
+for port in w1 w2; do
+    tc qdisc replace dev $port root handle d00: htb default 0xa
+    for minor in 2 3 4 5 6 7 8 9 a; do tc class add dev $port parent d00: classid d00:$minor htb rate 50mbit; done
+    tc filter add dev $port parent d00: protocol ip prio 1 u32 match ip tos 0x2c 0xfc match u8 1 1 at 33 flowid d00:4
+    tc filter add dev $port parent d00: protocol ip prio 2 u32 match ip tos 0x2c 0xfc match u16 0 0xffc0 at 2 flowid d00:2
+    tc filter add dev $port parent d00: protocol ip prio 3 u32 match ip tos 0x2c 0xfc flowid d00:4
+done
+"""
+
+
+def hops(net):
+    system.run(*net.enter(star.SWITCH, "sh", "-ec", QUEUES))
+    return ["--hop=%s@%s" % (port, net.namespace_file(star.SWITCH)) for port in net.hosts]
+
+
+def test_every_packet_is_followed_through_the_switch(net):
+    with Verify(net, write_log(net, 9), *hops(net)) as verify:
+        transfer(net, LEVEL)
+    assert verify.status == 0, verify.said
+    assert "hop by hop on 2 ports: %(checked)d payload packets came in, %(checked)d left towards a host, 0 unexplained" % (
+        verify.result) in verify.said
+    assert re.search(r"^ +%d +%d +%d +0$" % (4 * LEVEL + 3, LEVEL, verify.result["checked"]), verify.said, re.MULTILINE)
+
+
+def test_what_waits_in_another_queue_than_its_mark_says_is_unexplained(net):
+    ports = hops(net)
+    system.run(*net.enter(star.SWITCH, "sh", "-ec", "tc filter del dev w1 parent d00:"))
+    with Verify(net, write_log(net, 9), *ports) as verify:
+        transfer(net, LEVEL)
+    assert verify.status == 1 and verify.result["wrong"] == verify.result["unattributed"] == 0, verify.said
+    assert re.search(r" are not as the queues count, most at w1@", verify.said), verify.said
+
+
+def test_a_port_without_our_queues_cannot_be_a_hop(net):
+    port = "w1@" + net.namespace_file(star.SWITCH)
+    done = subprocess.run([os.path.join(BUILD, "duopoly-verify"), "--log", "x", "--ports", "y", "--port", "1", "--hop", port, port],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "has no HTB of duopoly's" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def run_reduce(net, attempt, size):
