@@ -29,7 +29,15 @@ def snapshot(net, state):
 
 
 def differences(before, after):
-    return {what: (before[what], after[what]) for what in before if before[what] != after[what]}
+    """By name; of lists only the lines that differ, as before and after."""
+    found = {}
+    for what, was in before.items():
+        now = after[what]
+        if isinstance(was, list) and isinstance(now, list):
+            was, now = [line for line in was if line not in now], [line for line in now if line not in was]
+        if was != now:
+            found[what] = (was, now)
+    return found
 
 
 def runs(agent, times):
