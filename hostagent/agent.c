@@ -2,7 +2,7 @@
 
 #include "hostagent/fence.h"
 #include "hostagent/guard.h"
-#include "hostagent/links/links_nl.h"
+#include "hostagent/link_report.h"
 #include "hostagent/marks/tc_bpf.h"
 #include "hostagent/report.h"
 #include "hostagent/stance.h"
@@ -44,8 +44,9 @@ struct agent_parts {
     char notice[GUARD_TEXT]; /* what somebody else changed last */
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)], routes_words[100];
     struct tasks *tasks;
-    struct links_nl *links_nl;
-    struct links links;
+    struct links_nl *links_nl; /* of the ports; NULL: there are none */
+    struct links links;        /* of a host */
+    struct link_report *link_report;
     struct uplink *uplink;
     uint64_t samples;
     struct mark_stats stats;
@@ -96,9 +97,7 @@ static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
 
 static void report_load(struct agent_parts *agent)
 {
-    struct links_sample sample;
-    if (links_nl_read(agent->links_nl, &sample, NULL) < 0)
-        return;
+    const struct links_sample sample = links_nl_sum(agent->links_nl);
     struct links_use use = links_add(&agent->links, &sample);
     if (!use.crossed && agent->samples % REPORT_EVERY != 0)
         return;
@@ -107,6 +106,18 @@ static void report_load(struct agent_parts *agent)
                                .uplink_users = agent->stats.senders,
                                .downlink_users = agent->stats.receivers};
     uplink_report_load(agent->uplink, &load);
+}
+
+/* A host's load is looked at in each sample, since it decides; each link's use in some. */
+static void sample_links(struct agent_parts *agent)
+{
+    bool all = agent->samples % REPORT_EVERY == 0;
+    if (!agent->links_nl || (!is_host(agent) && !all) || links_nl_read(agent->links_nl, NULL) < 0)
+        return;
+    if (is_host(agent))
+        report_load(agent);
+    if (all)
+        link_report_add(agent->link_report, agent->links_nl, agent->uplink);
 }
 
 static void report_counters(struct agent_parts *agent)
@@ -152,6 +163,14 @@ static void tell_switch(void *user)
                     stance_trial_s(agent->stance), agent->uplink);
 }
 
+/* Its inventory is told. */
+static void on_session(void *user)
+{
+    struct agent_parts *agent = user;
+    link_report_forget(agent->link_report);
+    tell_switch(agent);
+}
+
 static void on_looked(void *user)
 {
     struct agent_parts *agent = user;
@@ -163,8 +182,7 @@ static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
     struct agent_parts *agent = arg;
     uint64_t now;
     agent->samples++;
-    if (agent->links_nl)
-        report_load(agent);
+    sample_links(agent);
     if (agent->tasks && agent->samples % REPORT_EVERY == 0) {
         tasks_tick(agent->tasks, on_bytes, agent);
         uplink_flush(agent->uplink);
@@ -323,16 +341,16 @@ static void set_marks(struct agent_parts *agent, const char *port, bool ours)
     log_note(ours ? "%s is a port of ours now" : "%s is no port of ours any more", port);
 }
 
-/* Of the ports that there are now; without any, those that were are asked in vain. */
-static void sample_links(struct agent_parts *agent)
+/* Of the ports that there are now. */
+static int open_links(struct agent_parts *agent, struct err *err)
 {
     const struct ports_found *ports = &agent->resolved->ports;
-    struct links_nl *links;
-    if (!agent->links_nl || !ports->n ||
-        links_nl_open(ports->ifindexes, ports->n, &links, NULL) < 0)
-        return;
+    link_report_close(agent->link_report);
     links_nl_close(agent->links_nl);
-    agent->links_nl = links;
+    agent->links_nl = NULL;
+    int r = link_report_open(agent->resolved, &agent->link_report, err);
+    return r < 0 || !ports->n ? r
+                              : links_nl_open(ports->ifindexes, ports->n, &agent->links_nl, err);
 }
 
 static bool has_port(const struct ports_found *ports, const struct ports_found *others, uint32_t i)
@@ -379,7 +397,8 @@ static int on_links(void *user)
     bool enforce = stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE;
     if (agent->queues)
         switches_follow(agent->queues, &now, enforce, on_refused_port, agent);
-    sample_links(agent);
+    if (open_links(agent, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
     follow_names(agent, &now, &before);
     for (uint32_t i = 0; i < before.n; i++)
         if (!has_port(&now, &before, i))
@@ -462,9 +481,7 @@ static int open_host(struct agent_parts *agent, struct err *err)
                                           .on_room = on_room,
                                           .user = agent};
     links_init(&agent->links, agent->resolved->link_bps);
-    int r = links_nl_open(agent->resolved->ports.ifindexes, agent->resolved->ports.n,
-                          &agent->links_nl, err);
-    return r < 0 ? r : tasks_open(&config, agent->event, &handler, &agent->tasks, err);
+    return tasks_open(&config, agent->event, &handler, &agent->tasks, err);
 }
 
 static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
@@ -494,7 +511,7 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     config.on_stance = on_told;
     config.on_greeting = on_greeting;
     config.on_trial = on_trial;
-    config.on_session = tell_switch;
+    config.on_session = on_session;
     config.user = agent;
     fill_hello(agent, &config.hello);
     int r = uplink_open(&config, agent->event, &agent->uplink, err);
@@ -610,6 +627,8 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = open_stance(agent, err);
     if (r >= 0)
         r = open_guard(agent, err);
+    if (r >= 0)
+        r = open_links(agent, err);
     if (r >= 0 && is_host(agent))
         r = open_host(agent, err);
     if (r >= 0)
@@ -623,6 +642,7 @@ static void close_parts(struct agent_parts *agent)
     tasks_close(agent->tasks);
     guard_close(agent->guard);
     stance_close(agent->stance);
+    link_report_close(agent->link_report);
     links_nl_close(agent->links_nl);
     marks_close(agent->marks);
     switches_close(agent->queues);

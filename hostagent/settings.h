@@ -99,6 +99,10 @@ struct settings_resolved {
 int settings_find_ports(const struct agent_settings *settings, bool all,
                         struct ports_found *ret_found, struct err *err);
 
+/* How fast the link of a port is, by the configuration or its own word; 0: neither says. `sock` as in
+ * hostagent/queues/link_speed.h. */
+uint64_t settings_port_bps(const struct settings_resolved *resolved, uint32_t port, int sock);
+
 /* Finds ports, user, cgroup root and program; changes nothing. `settings`, `ret_resolved` and
  * `file`, where the settings were read, must stay where they are while marks are open. */
 int settings_resolve(const struct agent_settings *settings, const char *file,

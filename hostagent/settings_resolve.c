@@ -52,7 +52,7 @@ static void resolve_wish(const struct agent_settings *settings, struct port_wish
         wish->dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
 }
 
-static uint64_t rate_of(const struct settings_resolved *resolved, uint32_t port, int sock)
+uint64_t settings_port_bps(const struct settings_resolved *resolved, uint32_t port, int sock)
 {
     uint64_t bps = port_rate(&resolved->wish, resolved->ports.names[port]);
     return bps ? bps : link_speed_bps(sock, resolved->ports.names[port]);
@@ -72,7 +72,7 @@ static int resolve_rate(const struct agent_settings *settings, struct settings_r
         return err_sys(err, errno, "asking about the host's links");
     for (uint32_t i = 0; r >= 0 && i < resolved->ports.n; i++) {
         const char *name = resolved->ports.names[i];
-        uint64_t bps = rate_of(resolved, i, sock);
+        uint64_t bps = settings_port_bps(resolved, i, sock);
         resolved->link_bps += bps;
         if (!bps && link_is_up(sock, name))
             r = err_set(err, EINVAL, "%s does not say how fast it is: give it a rate (link.rate)",

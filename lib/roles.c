@@ -34,6 +34,7 @@ static const uint8_t senders[] = {
     [KIND(host_room)] = AGENT,
     [KIND(host_state)] = AGENT,
     [KIND(switch_part)] = AGENT,
+    [KIND(links_part)] = AGENT,
 
     [KIND(welcome)] = CONTROLLER,
     [KIND(refused)] = CONTROLLER,
@@ -55,6 +56,7 @@ static const uint8_t senders[] = {
     [KIND(controller_keys)] = CONTROLLER,
     [KIND(audit_page)] = CONTROLLER,
     [KIND(switch_page)] = CONTROLLER,
+    [KIND(link_page)] = CONTROLLER,
     [KIND(set_flows)] = CONTROLLER,
 
     [KIND(acknowledge)] = AGENT | READ | CONTROLLER, /* says nothing but that its sender is there */

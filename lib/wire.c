@@ -113,6 +113,8 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(host_state);
         KIND(switch_part);
         KIND(switch_page);
+        KIND(links_part);
+        KIND(link_page);
         KIND(set_flows);
 #undef KIND
     default:

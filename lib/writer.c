@@ -104,18 +104,18 @@ static void duration_words(int64_t ns, char *words, size_t size)
         snprintf(words, size, "%s%.1f h", sign, s / 3600);
 }
 
-static void bytes_words(uint64_t bytes, char *words, size_t size)
+static void unit_words(uint64_t number, const char *unit, char *words, size_t size)
 {
-    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-    double value = (double)bytes / 1e3;
-    size_t unit = 0;
-    if (bytes < 1000) {
-        snprintf(words, size, "%" PRIu64 " B", bytes);
+    static const char prefixes[] = "kMGTPE";
+    double value = (double)number / 1e3;
+    size_t prefix = 0;
+    if (number < 1000) {
+        snprintf(words, size, "%" PRIu64 " %s", number, unit);
         return;
     }
-    for (; value >= 999.95 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+    for (; value >= 999.95 && prefix + 1 < sizeof(prefixes) - 1; prefix++)
         value /= 1e3;
-    snprintf(words, size, "%.1f %s", value, units[unit]);
+    snprintf(words, size, "%.1f %c%s", value, prefixes[prefix], unit);
 }
 
 const char *value_words(const struct value *value, char *words, size_t size)
@@ -132,7 +132,10 @@ const char *value_words(const struct value *value, char *words, size_t size)
     case VALUE_BOOL:
         return value->number ? "yes" : "no";
     case VALUE_BYTES:
-        bytes_words(value->number, words, size);
+        unit_words(value->number, "B", words, size);
+        break;
+    case VALUE_BIT_RATE:
+        unit_words(value->number, "bit/s", words, size);
         break;
     case VALUE_DURATION:
         duration_words(value->signed_number, words, size);

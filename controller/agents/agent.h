@@ -103,6 +103,7 @@ struct agent {
     duopoly_Stance stance_told; /* in this session */
     int64_t trial_until_ns;     /* a stance that has to be confirmed by then; past: none */
     duopoly_HostState state;    /* as it said last */
+    struct agent_links links;
 };
 
 /* The index of a host that was forgotten: jobs with after < number ≤ until may mean it. */

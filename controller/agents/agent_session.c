@@ -291,6 +291,11 @@ static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
             agent->agents->hooks.switch_part(agent->agents->hooks.user, agent->name,
                                              agent->heard_ns, &envelope->body.switch_part);
         break;
+    case duopoly_Envelope_links_part_tag:
+        agent_links_take(&agent->links, agent->heard_ns,
+                         agent->is_switch ? AGENT_LINKS : AGENT_HOST_LINKS,
+                         &envelope->body.links_part);
+        break;
     case duopoly_Envelope_agent_heartbeat_tag:
     case duopoly_Envelope_acknowledge_tag:
         break;

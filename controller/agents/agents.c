@@ -276,6 +276,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .marks = agent->state.marks,
         .heard_ns = agent->heard_ns,
         .counters = &agent->counters,
+        .links = &agent->links,
     };
     memcpy(ret_view->address, agent->address, sizeof(ret_view->address));
     return 0;
@@ -370,6 +371,7 @@ static void agent_free(struct agent *agent)
     timers_disarm(agents->timers, &agent->beat);
     agent_seen_drop(agent);
     free(agent->uncommitted);
+    agent_links_done(&agent->links);
     free(agent);
 }
 

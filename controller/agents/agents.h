@@ -44,6 +44,7 @@
  * comes or goes (two arrays are kept in the order of names). */
 #pragma once
 
+#include "controller/agents/agent_links.h"
 #include "controller/agents/stances.h"
 #include "controller/engine/engine.h"
 #include "controller/timers.h"
@@ -203,6 +204,7 @@ struct agent_view {
     int64_t heard_ns;      /* when it was heard last */
     uint8_t address[16];
     const duopoly_AgentCounters *counters; /* the last that it sent */
+    const struct agent_links *links;
 };
 
 uint32_t agents_count(const struct agents *agents);

@@ -1,6 +1,7 @@
 #include "controller/cli/commands.h"
 
 #include "controller/cli/keys.h"
+#include "controller/cli/links.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/render.h"
 #include "controller/cli/stance.h"
@@ -408,6 +409,10 @@ const struct command cli_commands[] = {
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
     {"queues", "", "what makes the queues of each host's ports, why, and what they have not got", 0,
      0, "", NULL, run_queues},
+    {"links", "[HOST]",
+     "what the links of hosts' and switches' ports carry: over the last second, and in the fullest "
+     "tenth of it",
+     0, 1, "", links_check, run_links},
     {"counters", "", "what was counted at its source", 0, 0, "", NULL, run_counters},
     {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
      run_mode},

@@ -3,6 +3,7 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clients/key_requests.h"
 #include "controller/clients/listing_counters.h"
+#include "controller/clients/listing_links.h"
 #include "controller/clients/listing_switches.h"
 #include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
@@ -391,6 +392,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
     case duopoly_ListOf_LIST_SWITCH_PORTS:
     case duopoly_ListOf_LIST_SWITCH_STEPS:
         listing_switches(conductor, list, answer);
+        break;
+    case duopoly_ListOf_LIST_LINKS:
+        listing_links(conductor, list, answer);
         break;
     default:
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,

@@ -8,24 +8,26 @@
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
+
+struct numbered {
+    int ifindex;
+    uint32_t place;
+};
 
 struct links_nl {
     struct nl_sock *sock;
     struct if_stats_msg request;
-    struct links_sample sum;
+    uint64_t at_ns;
     uint32_t n, told;
-    int ifindexes[];
+    struct numbered *by_number;
+    struct link_counters counters[];
 };
 
-static bool is_ours(const struct links_nl *links, int ifindex)
+static int by_number(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < links->n; i++)
-        if (links->ifindexes[i] == ifindex)
-            return true;
-    return false;
+    const struct numbered *x = a, *y = b;
+    return (x->ifindex > y->ifindex) - (x->ifindex < y->ifindex);
 }
 
 static int add_stats(struct nl_msg *msg, void *arg)
@@ -33,24 +35,36 @@ static int add_stats(struct nl_msg *msg, void *arg)
     struct links_nl *links = arg;
     struct nlmsghdr *header = nlmsg_hdr(msg);
     struct if_stats_msg *about = nlmsg_data(header);
+    const struct numbered wanted = {.ifindex = (int)about->ifindex};
+    const struct numbered *ours =
+        bsearch(&wanted, links->by_number, links->n, sizeof(wanted), by_number);
     struct nlattr *attrs[IFLA_STATS_MAX + 1];
     struct rtnl_link_stats64 stats;
-    if (nlmsg_parse(header, sizeof(*about), attrs, IFLA_STATS_MAX, NULL) < 0 ||
-        !attrs[IFLA_STATS_LINK_64] || !is_ours(links, (int)about->ifindex))
+    if (!ours || nlmsg_parse(header, sizeof(*about), attrs, IFLA_STATS_MAX, NULL) < 0 ||
+        !attrs[IFLA_STATS_LINK_64])
         return NL_OK;
     nla_memcpy(&stats, attrs[IFLA_STATS_LINK_64], sizeof(stats));
-    links->sum.sent_bytes += stats.tx_bytes;
-    links->sum.received_bytes += stats.rx_bytes;
+    links->counters[ours->place] =
+        (struct link_counters){.sent_bytes = stats.tx_bytes,
+                               .received_bytes = stats.rx_bytes,
+                               .dropped = stats.tx_dropped + stats.rx_dropped};
     links->told++;
     return NL_OK;
 }
 
 int links_nl_open(const int *ifindexes, uint32_t n, struct links_nl **ret_links, struct err *err)
 {
-    struct links_nl *links = calloc(1, sizeof(*links) + n * sizeof(links->ifindexes[0]));
-    if (!links)
+    struct links_nl *links = calloc(1, sizeof(*links) + n * sizeof(links->counters[0]));
+    struct numbered *numbers = calloc(n, sizeof(*numbers));
+    if (!links || !numbers) {
+        free(links);
+        free(numbers);
         return err_sys(err, ENOMEM, "links");
-    memcpy(links->ifindexes, ifindexes, n * sizeof(ifindexes[0]));
+    }
+    for (uint32_t i = 0; i < n; i++)
+        numbers[i] = (struct numbered){ifindexes[i], i};
+    qsort(numbers, n, sizeof(*numbers), by_number);
+    links->by_number = numbers;
     links->n = n;
     links->request =
         (struct if_stats_msg){.family = AF_UNSPEC,
@@ -72,12 +86,13 @@ void links_nl_close(struct links_nl *links)
     if (!links)
         return;
     nl_socket_free(links->sock);
+    free(links->by_number);
     free(links);
 }
 
-int links_nl_read(struct links_nl *links, struct links_sample *ret_sample, struct err *err)
+int links_nl_read(struct links_nl *links, struct err *err)
 {
-    links->sum = (struct links_sample){.at_ns = now_ns(CLOCK_MONOTONIC)};
+    links->at_ns = now_ns(CLOCK_MONOTONIC);
     links->told = 0;
     int r = nl_send_simple(links->sock, RTM_GETSTATS, links->n == 1 ? 0 : NLM_F_DUMP,
                            &links->request, sizeof(links->request));
@@ -88,6 +103,25 @@ int links_nl_read(struct links_nl *links, struct links_sample *ret_sample, struc
     if (links->told < links->n)
         return err_set(err, ENODATA, "%u of %u links have no counters", links->n - links->told,
                        links->n);
-    *ret_sample = links->sum;
     return 0;
+}
+
+uint64_t links_nl_at_ns(const struct links_nl *links)
+{
+    return links->at_ns;
+}
+
+const struct link_counters *links_nl_counters(const struct links_nl *links)
+{
+    return links->counters;
+}
+
+struct links_sample links_nl_sum(const struct links_nl *links)
+{
+    struct links_sample sum = {.at_ns = links->at_ns};
+    for (uint32_t i = 0; i < links->n; i++) {
+        sum.sent_bytes += links->counters[i].sent_bytes;
+        sum.received_bytes += links->counters[i].received_bytes;
+    }
+    return sum;
 }

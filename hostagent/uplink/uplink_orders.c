@@ -147,6 +147,14 @@ void uplink_report_load(struct uplink *uplink, const duopoly_Load *load)
     uplink_send(uplink, WIRE_REPORT, false);
 }
 
+void uplink_report_links(struct uplink *uplink, const duopoly_LinksPart *part)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_links_part_tag)->body.links_part = *part;
+    uplink_send(uplink, WIRE_REPORT, false);
+}
+
 void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters)
 {
     if (!uplink->open)

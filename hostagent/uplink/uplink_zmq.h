@@ -75,6 +75,7 @@ void uplink_report_load(struct uplink *uplink, const duopoly_Load *load);
 void uplink_report_bytes(struct uplink *uplink, uint64_t attempt,
                          uint64_t received_bytes); /* batched */
 void uplink_flush(struct uplink *uplink);          /* sends what report_bytes has gathered */
+void uplink_report_links(struct uplink *uplink, const duopoly_LinksPart *part);
 void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters);
 
 struct uplink_counters {

@@ -110,12 +110,11 @@ static void queues_try(uint8_t what)
 
 static void links_try(void)
 {
-    struct links_sample sample;
     struct links_nl *links;
     const int ifindexes[] = {2, 3};
     if (links_nl_open(ifindexes, 2, &links, NULL) < 0)
         abort();
-    links_nl_read(links, &sample, NULL);
+    links_nl_read(links, NULL);
     links_nl_close(links);
 }
 

@@ -12,9 +12,10 @@
 #define KINDS 256 /* numbers of kinds are below it */
 
 static const char *const of_agents[] = {
-    "hello",     "inventory_part", "inventory_end", "agent_heartbeat", "load",
-    "progress",  "attempt_state",  "output_lost",   "agent_counters",  "source_state",
-    "host_room", "host_state",     "acknowledge",   "switch_part",     NULL};
+    "hello",          "inventory_part", "inventory_end", "agent_heartbeat",
+    "load",           "progress",       "attempt_state", "output_lost",
+    "agent_counters", "source_state",   "host_room",     "host_state",
+    "acknowledge",    "switch_part",    "links_part",    NULL};
 static const char *const of_readers[] = {"list",      "explain",     "get_status",
                                          "watch",     "acknowledge", "get_controller_keys",
                                          "get_audit", NULL};
@@ -26,12 +27,11 @@ static const char *const of_operators[] = {"drain_host", "set_policy", "forget_h
 static const char *const of_admins[] = {"key_set", "key_revoke", "rotate_controller", "store_care",
                                         NULL};
 static const char *const of_the_controller[] = {
-    "welcome",       "refused",   "lease",       "start",
-    "start_inputs",  "stop",      "levels",      "mode",
-    "take_stance",   "forget",    "ask_attempt", "acknowledge",
-    "submit_credit", "accepted",  "page",        "explanation",
-    "status",        "job_event", "audit_page",  "controller_keys",
-    "switch_page",   "set_flows", NULL};
+    "welcome",     "refused",     "lease",         "start",       "start_inputs",
+    "stop",        "levels",      "mode",          "take_stance", "forget",
+    "ask_attempt", "acknowledge", "submit_credit", "accepted",    "page",
+    "explanation", "status",      "job_event",     "audit_page",  "controller_keys",
+    "switch_page", "set_flows",   "link_page",     NULL};
 
 static bool stands_in(const char *const *names, const char *name)
 {

@@ -1,0 +1,8 @@
+/* `duopolyctl links`: what the links of agents' ports carry. */
+#pragma once
+
+#include "controller/cli/commands.h"
+
+int links_check(const struct request *request, struct err *err);
+int run_links(struct client *client, const struct request *request, struct writer *writer,
+              struct err *err);

@@ -1,0 +1,45 @@
+/* What each of many links carried in the last second, and which of them are to be told (pure).
+ *
+ * Ten samples make a second: their mean and the fullest one count. A link is told when it carries
+ * something else than was told last (more than LINK_TABLE_STEP apart, or more was dropped), and
+ * every LINK_TABLE_AGAIN seconds all the same, since what tells of it may be lost on the way. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+
+#define LINK_TABLE_TENTHS 10
+#define LINK_TABLE_STEP   32 /* a change by less than so many-th of it, or a kbit/s, is none */
+#define LINK_TABLE_AGAIN  30
+
+struct link_counters {
+    uint64_t sent_bytes, received_bytes; /* counters that only grow; 64 bits */
+    uint64_t dropped;                    /* packets */
+};
+
+struct link_use {
+    uint64_t sent_bps, received_bps;           /* over the last second */
+    uint64_t sent_peak_bps, received_peak_bps; /* in the fullest tenth of it */
+    uint64_t dropped;                          /* as counted */
+};
+
+struct link_table;
+
+/* Of `n` links. −ENOMEM. */
+int link_table_open(uint32_t n, struct link_table **ret_table, struct err *err);
+void link_table_close(struct link_table *table); /* takes NULL */
+
+/* A sample of all of them. True: a second is over, and link_table_next says what is to be told. A
+ * counter that fell (an interface made anew) counts as nothing; a sample not later than the last is
+ * ignored. O(n). */
+bool link_table_add(struct link_table *table, uint64_t at_ns, const struct link_counters *counters);
+
+/* The first from *place on that is to be told, as of the last second: *place is then behind it. False:
+ * there is none. It counts as told. */
+bool link_table_next(struct link_table *table, uint32_t *place, uint32_t *ret_link,
+                     struct link_use *ret_use);
+
+/* Nobody knows anything any more: after the next second all are to be told. */
+void link_table_forget(struct link_table *table);
