@@ -88,9 +88,8 @@ static int on_begin(sd_event_source *source, uint64_t usec, void *arg)
     (void)usec;
     if (nudge->connections_n)
         return 0; /* on_tick calls us again */
-    int r =
-        receivers_find(nudge->receivers, nudge->promoted, nudge->promoted_n, NUDGE_SILENT_NS,
-                       nudge->connections, NUDGE_CONNECTIONS, &nudge->connections_n, &more, NULL);
+    int r = receivers_find(nudge->receivers, nudge->promoted, nudge->promoted_n, nudge->connections,
+                           NUDGE_CONNECTIONS, &nudge->connections_n, &more, NULL);
     nudge->promoted_n = 0;
     nudge->round = nudge->next = 0;
     nudge->counters.failures += r < 0;

@@ -3,9 +3,12 @@
  * A starved sender whose segments were lost waits in retransmission back-off, for seconds, and
  * hears of a promotion only when it sends again. So when a change of levels or mode makes a task
  * more urgent (promote.h), each connection that the task opened and over which it can still
- * receive, but nothing has come for NUDGE_SILENT_NS, is nudged: one acknowledgement, which brings
- * the new mark, and NUDGE_UNREACHABLES messages "network unreachable", each of which takes back one
- * doubling of the back-off (nudge_packet.h). A sender that is not in back-off takes no notice.
+ * receive, but NUDGE_DELAY_US later nothing has come yet with the new mark, is nudged: one
+ * acknowledgement, which brings the new mark, and NUDGE_UNREACHABLES messages "network
+ * unreachable", each of which takes back one doubling of the back-off (nudge_packet.h). A sender
+ * that is not in back-off takes no notice. That something came just now means nothing: by its
+ * floor a starved sender gets a packet through every few milliseconds, and is in back-off for what
+ * was lost beside it.
  *
  * What a nudge cannot shorten is a first retransmission time-out that has not passed; that of a
  * starved sender, whose round trip is long, takes a second. Senders wait for it when a segment that
@@ -35,7 +38,6 @@
 #define NUDGE_UNREACHABLES 12 /* 200 ms doubled so often are 13 minutes: more than TCP waits */
 #define NUDGE_BURST        64
 #define NUDGE_DELAY_US     5000
-#define NUDGE_SILENT_NS    25000000ull /* what flows hears of its new mark by itself */
 
 struct nudge;
 

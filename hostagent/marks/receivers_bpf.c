@@ -1,7 +1,6 @@
 #include "hostagent/marks/receivers_bpf.h"
 
 #include "hostagent/files.h"
-#include "lib/now.h"
 
 #include "hostagent/marks/receivers.skel.h"
 
@@ -74,10 +73,9 @@ static void want_nothing(struct receivers *receivers, const struct promote_task 
         bpf_map_delete_elem(wanted, &tasks[i].cgroup);
 }
 
-/* Opened here, and silent since `before_ns`. Levels of its own that a connection has been given go
- * before the task's. */
-static bool is_sought(const struct receivers *receivers, const struct receiver *receiver,
-                      uint64_t before_ns)
+/* Opened here, and not answered under its new level yet. Levels of its own that a connection has
+ * been given go before the task's. */
+static bool is_sought(const struct receivers *receivers, const struct receiver *receiver)
 {
     struct mark_flow_key key = {.local_port = receiver->local_port,
                                 .peer_port = receiver->peer_port};
@@ -85,7 +83,8 @@ static bool is_sought(const struct receivers *receivers, const struct receiver *
     memcpy(key.local, receiver->local, sizeof(key.local));
     memcpy(key.peer, receiver->peer, sizeof(key.peer));
     return bpf_map_lookup_elem(receivers->flows, &key, &flow) == 0 &&
-           flow.role == MARK_ROLE_OPENER && flow.owner == 0 && flow.received_ns <= before_ns;
+           flow.role == MARK_ROLE_OPENER && flow.owner == 0 &&
+           !(flow.followed == receiver->level && flow.answered);
 }
 
 /* Whole records only, as the kernel hands them out in pieces. Returns how many, 0 at the end. */
@@ -103,14 +102,14 @@ static ssize_t read_some(int pass, struct receiver *some, size_t most)
     return (ssize_t)(got / sizeof(*some));
 }
 
-static int read_all(const struct receivers *receivers, int pass, uint64_t before_ns,
-                    struct receiver *found, uint32_t most, uint32_t *n, uint32_t *more)
+static int read_all(const struct receivers *receivers, int pass, struct receiver *found,
+                    uint32_t most, uint32_t *n, uint32_t *more)
 {
     struct receiver some[64];
     ssize_t got;
     while ((got = read_some(pass, some, sizeof(some) / sizeof(some[0]))) > 0) {
         for (ssize_t i = 0; i < got; i++) {
-            if (!is_sought(receivers, &some[i], before_ns))
+            if (!is_sought(receivers, &some[i]))
                 continue;
             if (*n < most)
                 found[(*n)++] = some[i];
@@ -122,15 +121,14 @@ static int read_all(const struct receivers *receivers, int pass, uint64_t before
 }
 
 int receivers_find(struct receivers *receivers, const struct promote_task *tasks, uint32_t tasks_n,
-                   uint64_t silent_ns, struct receiver *ret_found, uint32_t most, uint32_t *ret_n,
-                   uint32_t *ret_more, struct err *err)
+                   struct receiver *ret_found, uint32_t most, uint32_t *ret_n, uint32_t *ret_more,
+                   struct err *err)
 {
     uint32_t n = 0, more = 0;
-    uint64_t before_ns = now_ns(CLOCK_BOOTTIME) - silent_ns;
     int r = want(receivers, tasks, tasks_n);
     int pass = r < 0 ? -1 : bpf_iter_create(bpf_link__fd(receivers->skel->links.list));
     if (r >= 0)
-        r = pass < 0 ? -errno : read_all(receivers, pass, before_ns, ret_found, most, &n, &more);
+        r = pass < 0 ? -errno : read_all(receivers, pass, ret_found, most, &n, &more);
     if (pass >= 0)
         close(pass);
     want_nothing(receivers, tasks, tasks_n);

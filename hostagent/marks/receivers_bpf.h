@@ -21,9 +21,10 @@ struct receivers;
 int receivers_open(const char *bpffs, struct receivers **ret_receivers, struct err *err);
 void receivers_close(struct receivers *receivers); /* takes NULL */
 
-/* The connections of `tasks` (at most MARK_TASKS; the last level of a cgroup counts) over which
- * nothing has come for `silent_ns`, in no particular order, each with its task's level; *ret_more
- * counts those for which `most` left no room. */
+/* The connections of `tasks` (at most MARK_TASKS; the last level of a cgroup counts) over which no
+ * content has come with their task's level since it was first asked for (one without timestamps is
+ * always among them), in no particular order, each with that level; *ret_more counts those for
+ * which `most` left no room. */
 int receivers_find(struct receivers *receivers, const struct promote_task *tasks, uint32_t tasks_n,
-                   uint64_t silent_ns, struct receiver *ret_found, uint32_t most, uint32_t *ret_n,
-                   uint32_t *ret_more, struct err *err);
+                   struct receiver *ret_found, uint32_t most, uint32_t *ret_n, uint32_t *ret_more,
+                   struct err *err);

@@ -9,6 +9,7 @@ PROMOTIONS: how many (100); KERNELS: which (host uml qemu)."""
 
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -35,6 +36,7 @@ PACKET_BITS = 1514 * 8
 PROMOTIONS = int(os.environ.get("PROMOTIONS") or 100)
 STARVED, FIRST_WINDOW = 10, 10  # packets that a connection sends at once (RFC 6928)
 ROUND_TRIPS, WINDOW_S = 300, 4.0
+LONGEST_S = 2.0  # for which the promoted one has been starved, at random: senders are at every point of their back-off
 
 
 class Path:
@@ -151,12 +153,13 @@ def backlog(net, level):
     return int(re.search(r"parent d00:%x .*?backlog \S+ (\d+)p" % (2 + level), said, re.S)[1])
 
 
-def promote(path, first, star):
+def promote(path, first, star, starved_s):
     """Seconds until a starved transfer has 80 % of the port over 50 ms (of a slow port: over twenty packets' time)."""
     b, window = path.b, max(0.05, 20 * PACKET_BITS / LINK)
     b.here.do("mode 0")
     wait_for("the first to have the port", lambda: b.pump.rate_bps(first, 0.3) > 0.85 * LINK, 60)
     wait_for("the starved to wait", lambda: backlog(path.net, 4) > 0, 60)
+    time.sleep(starved_s)
     begin = time.monotonic()
     seen = [(begin, b.pump.got[star])]
     b.here.do("mode 1")
@@ -178,7 +181,8 @@ def promotion(table, driver, floor_permille, median_bar_s, first_after):
         opened = [b.open(rest, h2) for _ in range(STARVED)] + [b.open(b.task("star", 4, 0), h2)]
         first = b.fetch(b.task("first", 0, first_after), h1)
         star = [b.pump.add(*pair) for pair in opened][-1]
-        took = [promote(path, first, star) for _ in range(PROMOTIONS)]
+        chance = random.Random(1)
+        took = [promote(path, first, star, LONGEST_S * chance.random()) for _ in range(PROMOTIONS)]
     finally:
         path.remove()
     what = (f"{driver}, {'no floors but the nudge' if floor_permille == 0 else 'with floors'}, "
