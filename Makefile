@@ -210,8 +210,8 @@ $(BUILD)/tests/test_mqprio: | $(BUILD)/tests/netlink_spy.so
 # Its netlink sockets go nowhere.
 $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_connect
 $(BUILD)/tests/test_fuzz_nft $(BUILD)/fuzz_nft: EXTRA = $(foreach f,sendto recvfrom,-Wl,--wrap=mnl_socket_$(f))
-# Its one large structure has a place.
-$(BUILD)/tests/test_fuzz_agents $(BUILD)/fuzz_agents: EXTRA = -Wl,--wrap=calloc,--wrap=free
+# Their large structures are kept from one input to the next (tests/fuzz/kept.h).
+$(foreach t,agents requests,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): EXTRA = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
 $(BUILD)/tests/test_fuzz_redis $(BUILD)/fuzz_redis: EXTRA = $(foreach f,say hear,-Wl,--wrap=redis_$(f))
 # What they hear is the fuzzer's.
 $(foreach t,ovsdb openflow,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): \

@@ -4,6 +4,7 @@
 #include "controller/agents/agents.h"
 #include "controller/switch/inventory.h"
 #include "lib/log.h"
+#include "tests/fuzz/kept.h"
 #include "tests/fuzz/script.h"
 
 #include <errno.h>
@@ -31,30 +32,6 @@ enum {
 static struct agents *agents;
 static struct inventory switches;
 static uint64_t ticket;
-
-/* The table of agents is so large that the sanitizer would map and unmap it for each input. */
-static uint8_t table[160 * 1024] __attribute__((aligned(64)));
-static bool table_taken;
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void __real_free(void *at);
-void __wrap_free(void *at);
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    if (table_taken || n != 1 || size < sizeof(table) / 2 || size > sizeof(table))
-        return __real_calloc(n, size);
-    table_taken = true;
-    return memset(table, 0, size);
-}
-
-void __wrap_free(void *at)
-{
-    if (at == table)
-        table_taken = false;
-    else
-        __real_free(at);
-}
 
 static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
 {

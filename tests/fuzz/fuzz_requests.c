@@ -12,6 +12,7 @@
 #include "controller/store/recovery.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
+#include "tests/fuzz/kept.h"
 #include "tests/fuzz/script.h"
 
 #include <errno.h>
