@@ -1,71 +1,116 @@
 """What peers that send too much, too large, never finish, or never read cost the others: the 99th percentile of an empty round trip.
 
-One duopolyd on loopback for each attack. Quiet and attacked windows come in turn, so that whatever else changes here changes both. Who
-attacks would have a machine of its own: here it is as nice as can be."""
+Two duopolyds on loopback, each with one that measures its round trips; one of them is attacked, each in turn. The bar holds what is
+measured there against what is measured beside it at the same time, so that whatever else happens on this machine falls on both. An
+attacker would have a machine of its own: here it is as nice as can be, and who is measured or measures is scheduled before all others
+(SCHED_RR). What it costs the one that is not attacked, which gets no such message, is shown beside quiet windows."""
+import os
 import resource
 import statistics
+import time
 
 import controller
 import floods
 from testbed.net import system
 
-ROUNDS, PAIRS, WINDOW_S = 7, 4, 0.5
+ROUNDS, TURNS, WINDOW_S = 8, 4, 0.5
 EVERY_US = 1000
 SLOWER = 1.10
 
 
-def take_turns(probe, attack):
-    """{"": (quiet, attacked)} over PAIRS windows of each."""
-    for _ in range(PAIRS):
-        probe.measure(WINDOW_S, False)
-        attack.switch(True)
-        probe.measure(WINDOW_S, True)
-        attack.switch(False)
-    return {"": tuple(probe.take())}
+def schedule_first(process):
+    """All its threads before everything else here."""
+    for thread in os.listdir("/proc/%d/task" % process.pid):
+        os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
 
 
-def take_lasting(probe, attack):
+class Side:
+    """One duopolyd, who measures there, and who attacks it when told to."""
+
+    def __init__(self, kind):
+        self.daemon, self.probe, self.attack = controller.Daemon(log=None, config=kind.CONFIG), None, None
+        try:
+            self.probe = floods.Probe(self.daemon, EVERY_US)
+            self.attack = kind(self.daemon)
+            schedule_first(self.daemon.process)
+            schedule_first(self.probe.process)
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self):
+        if self.attack:
+            self.attack.end()
+        if self.probe:
+            self.probe.close()
+        self.daemon.remove()
+
+
+def window(sides, attacked, seconds, step=lambda: None):
+    """`step`, and what is left of the time."""
+    until = time.monotonic() + seconds
+    for side in sides:
+        side.probe.begin(attacked)
+    step()
+    time.sleep(max(0, until - time.monotonic()))  # what is measured
+
+
+def take(here, beside):
+    """Round trips there while it was quiet; beside the one that was attacked; there while it was attacked."""
+    quiet, under = here.probe.take()
+    return {"quiet": quiet, "beside": beside.probe.take()[1], "under": under}
+
+
+def take_turns(here, beside):
+    """{"": what was measured} over TURNS windows of each kind."""
+    for _ in range(TURNS):
+        window((here, beside), False, WINDOW_S)
+        here.attack.switch(True)
+        window((here, beside), True, WINDOW_S)
+        here.attack.switch(False)
+    return {"": take(here, beside)}
+
+
+def take_lasting(here, beside):
     """The same for one that comes, stands and goes."""
-    def during(on):
-        probe.say("1")
-        attack.switch(on)
-        return probe.take()[1]
-    probe.measure(WINDOW_S * PAIRS, False)
-    quiet = probe.take()[0]
-    coming = during(True)
-    probe.measure(WINDOW_S * PAIRS, True)
-    standing = probe.take()[1]
-    return {" that stand": (quiet, standing), " that come": (quiet, coming), " that go": (quiet, during(False))}
+    steps = {" that come": lambda: here.attack.switch(True), " that stand": lambda: None, " that go": lambda: here.attack.switch(False)}
+    window((here, beside), False, TURNS * WINDOW_S)
+    quiet, parts = take(here, beside)["quiet"], {}
+    for part, step in steps.items():
+        window((here, beside), True, TURNS * WINDOW_S, step)
+        parts[part] = dict(take(here, beside), quiet=quiet)
+    return parts
 
 
 def take_rounds(kind):
-    daemon = controller.Daemon(log=None, config=kind.CONFIG)
+    sides = []
     try:
-        probe = floods.Probe(daemon, EVERY_US)
-        attack = kind(daemon)
-        try:
-            return [(take_lasting if kind.LASTING else take_turns)(probe, attack) for _ in range(ROUNDS)]
-        finally:
-            attack.end()
-            probe.close()
+        sides += [Side(kind)]
+        sides += [Side(kind)]
+        return [(take_lasting if kind.LASTING else take_turns)(sides[i % 2], sides[1 - i % 2]) for i in range(ROUNDS)]
     finally:
-        daemon.remove()
+        for side in sides:
+            side.end()
 
 
-def median_us(rounds, which, name):
-    return statistics.median(one[which][name] for one in rounds) / 1e3
+def ratio_row(table, what, rounds, over, under, **bar):
+    ratios = [floods.ratio_of(one[under], one[over]) for one in rounds]
+    ratio = statistics.median(ratios)
+    if bar:
+        bar = {"bar": "<= × %.2f" % bar["most"], "met": ratio <= bar["most"]}
+    table.row(what, "× %.2f (%.2f to %.2f)" % (ratio, min(ratios), max(ratios)), **bar)
 
 
 def flood_rows(table, what, rounds):
-    ratios = [floods.ratio_of(*one) for one in rounds]
-    ratio = statistics.median(ratios)
-    table.row(what, "× %.2f (%.2f to %.2f)" % (ratio, min(ratios), max(ratios)), "<= × %.2f" % SLOWER, ratio <= SLOWER)
-    table.row("  p50 and p99 quiet; attacked", "%.0f, %.0f; %.0f, %.0f µs" % tuple(
-        median_us(rounds, which, name) for which in (0, 1) for name in ("p50", "p99")))
+    ratio_row(table, what, rounds, "under", "beside", most=SLOWER)
+    ratio_row(table, "  beside it, to quiet", rounds, "beside", "quiet")
+    for name in ("p50", "p99", "max"):
+        values = tuple(statistics.median(one[kind][name] for one in rounds) / 1e3 for kind in ("quiet", "beside", "under"))
+        table.row("  %s quiet, beside it, under attack" % name, "%.0f, %.0f, %.0f µs" % values)
 
 
 def measure_floods(table):
-    table.head("p99 of others' round trips beside a hostile peer to that without, median of %d rounds (smallest, largest)" % ROUNDS)
+    table.head("p99 of others' round trips at an attacked controller to that at another, median of %d rounds (smallest, largest)" % ROUNDS)
     before = floods.allow_descriptors()
     if not before:
         raise system.Failure("no more than %d files may be open here" % resource.getrlimit(resource.RLIMIT_NOFILE)[1])
