@@ -12,8 +12,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -430,8 +432,8 @@ static void config_write(const struct engine_config *engine)
     fclose(out);
 }
 
-/* Whether the daemon has said where agents reach it; other lines may stand before that one. */
-static bool daemon_said(char *ret_address, size_t size)
+/* Where the daemon has said that agents reach it; other lines may stand before that one. */
+static bool address_read(char *ret_address, size_t size)
 {
     char line[512];
     FILE *in = fopen(live.errors, "r");
@@ -447,22 +449,44 @@ static bool daemon_said(char *ret_address, size_t size)
     return said;
 }
 
+/* Where the daemon tells that it is ready (sd_notify). */
+static int notices_open(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/notices", live.folder);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(setenv("NOTIFY_SOCKET", address.sun_path, 1), 0);
+    return fd;
+}
+
+static bool ready_await(int notices)
+{
+    struct pollfd notice = {.fd = notices, .events = POLLIN};
+    char words[256] = "";
+    ssize_t n = 0;
+    while (strncmp(words, "READY=1", 7) != 0 && n >= 0 && poll(&notice, 1, 20000) == 1) {
+        n = recv(notices, words, sizeof(words) - 1, 0);
+        words[n < 0 ? 0 : n] = '\0';
+    }
+    return strncmp(words, "READY=1", 7) == 0;
+}
+
 static void daemon_start(char *ret_address, size_t size)
 {
     char program[300];
     posix_spawn_file_actions_t actions;
     snprintf(program, sizeof(program), "%s/duopolyd", programs);
     char *const words[] = {program, "--config", live.config, "--clock", live.clock, NULL};
+    int notices = notices_open();
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 2, live.errors, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(posix_spawn(&live.daemon, program, &actions, NULL, words, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
-    bool said = false;
-    for (int i = 0; i < 20000 && !said; i++) {
-        said = daemon_said(ret_address, size);
-        usleep(1000);
-    }
-    if (!said)
+    bool ready = ready_await(notices);
+    unsetenv("NOTIFY_SOCKET");
+    close(notices);
+    if (!ready || !address_read(ret_address, size))
         fail_msg("duopolyd does not say where it listens; its words are in %s", live.errors);
 }
 
