@@ -211,7 +211,11 @@ $(BUILD)/tests/test_mqprio: | $(BUILD)/tests/netlink_spy.so
 $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_connect
 $(BUILD)/tests/test_fuzz_nft $(BUILD)/fuzz_nft: EXTRA = $(foreach f,sendto recvfrom,-Wl,--wrap=mnl_socket_$(f))
 # Their large structures are kept from one input to the next (tests/fuzz/kept.h).
-$(foreach t,agents requests,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): EXTRA = -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
+KEPT := -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
+$(BUILD)/tests/test_fuzz_agents $(BUILD)/fuzz_agents: EXTRA = $(KEPT)
+NO_STORE := $(BUILD)/obj/tests/stand_ins/no_store.o
+$(BUILD)/tests/test_fuzz_requests $(BUILD)/fuzz_requests: EXTRA = $(NO_STORE) $(KEPT)
+$(BUILD)/tests/test_fuzz_requests $(BUILD)/fuzz_requests: $(NO_STORE)
 $(BUILD)/tests/test_fuzz_redis $(BUILD)/fuzz_redis: EXTRA = $(foreach f,say hear,-Wl,--wrap=redis_$(f))
 # What they hear is the fuzzer's.
 $(foreach t,ovsdb openflow,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): \
@@ -263,7 +267,7 @@ bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a
 	$(BUILD)/bench-engine $(STEPS)
 
 # The controller as it would be without its store, to be compared with.
-$(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/bench/no_store.o $(foreach a,controller engine lib proto,$(call archive,$(a)))
+$(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller engine lib proto,$(call archive,$(a)))
 	@mkdir -p $(dir $@)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread
 

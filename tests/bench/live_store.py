@@ -1,5 +1,5 @@
 """What the store adds to slot and mode latencies: the same replay under the controller and under one whose store is a disk that takes
-no time (no_store.c), by turns on one network, so that what else the machine does meanwhile falls on both."""
+no time (tests/stand_ins/no_store.c), by turns on one network, so that what else the machine does meanwhile falls on both."""
 
 import os
 import shutil

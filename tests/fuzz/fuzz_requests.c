@@ -9,11 +9,11 @@
 #include "controller/clients/remote.h"
 #include "controller/clock.h"
 #include "controller/keyring.h"
-#include "controller/store/recovery.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
 #include "tests/fuzz/kept.h"
 #include "tests/fuzz/script.h"
+#include "tests/stand_ins/no_store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,14 +46,6 @@ struct wire_unix {
 struct epoch {
     uint64_t jobs;
 };
-struct store {
-    uint64_t handed, committed;
-    bool dirty, full;
-    void (*on_moved)(void *user);
-    void *moved_user;
-    store_care_done *on_done;
-    void *done_user;
-};
 struct clock {
     int64_t now_ns, due_ns;
     void (*on_due)(void *user, int64_t now_ns);
@@ -75,7 +67,7 @@ static struct {
     struct agents_zmq door;
     struct wire_unix server;
     struct epoch epoch;
-    struct store store;
+    struct store *store;
     struct clock clock;
     struct control *control;
     struct conductor *conductor;
@@ -103,7 +95,8 @@ static void answer_check(struct asker *asker, const duopoly_Envelope *envelope)
     asker->answered++;
     must(asker->answered <= asker->asked);
     if (envelope->which_body == duopoly_Envelope_accepted_tag && envelope->body.accepted.durable)
-        must(world.store.committed >= (asker->ticket == NOW ? world.store.handed : asker->ticket));
+        must(store_settled(world.store,
+                           asker->ticket == NOW ? no_store_handed(world.store) : asker->ticket));
 }
 
 static struct asker *asker_of(uint64_t client)
@@ -290,149 +283,11 @@ uint64_t epoch_newest_job(const struct epoch *epoch)
     return epoch->jobs;
 }
 
-int64_t recovery_offset(struct store *store, bool scripted, int64_t now_ns)
+static void on_change(void *user)
 {
-    (void)store, (void)scripted, (void)now_ns;
-    return 0;
-}
-
-int recovery_run(struct store *store, const struct engine_config *config, int64_t now_ns,
-                 int64_t offset_ns, struct history *history, struct recovered *ret_recovered,
-                 struct err *err)
-{
-    (void)store, (void)now_ns, (void)offset_ns, (void)history;
-    *ret_recovered = (struct recovered){0};
-    return engine_create(config, &ret_recovered->engine, err);
-}
-
-int store_begin(struct store *store, sd_event *loop, void (*on_moved)(void *user), void *user,
-                struct err *err)
-{
-    (void)loop, (void)err;
-    store->on_moved = on_moved;
-    store->moved_user = user;
-    return 0;
-}
-
-static void store_touch(struct store *store)
-{
+    (void)user;
     must(!world.looks);
-    store->dirty = world.changed = true;
-}
-
-void store_put(struct store *store, enum store_table table, const struct row_value *values)
-{
-    must(table < STORE_TABLES && values);
-    store_touch(store);
-}
-
-void store_delete(struct store *store, enum store_table table, const struct row_value *key,
-                  unsigned columns)
-{
-    must(table < STORE_TABLES && key && columns);
-    store_touch(store);
-}
-
-const char *store_setting(const struct store *store, const char *kind, const char *name)
-{
-    (void)store, (void)kind, (void)name;
-    return NULL;
-}
-
-int store_set(struct store *store, const char *kind, const char *name, const char *value)
-{
-    must(strlen(kind) < STORE_NAME_MAX && strlen(name) < STORE_NAME_MAX);
-    must(!value || strlen(value) < STORE_VALUE_MAX);
-    store_touch(store);
-    return 0;
-}
-
-void store_settings(const struct store *store, const char *kind,
-                    void (*each)(void *context, const char *name, const char *value), void *context)
-{
-    (void)store, (void)kind, (void)each, (void)context;
-}
-
-static void must_print(const char *text)
-{
-    for (; *text; text++)
-        must((unsigned char)*text >= ' ' && *text != 127);
-}
-
-void store_audit(struct store *store, const char *who, const char *what, const char *result)
-{
-    must(*who && *what && *result);
-    must_print(who);
-    must_print(what);
-    must_print(result);
-    store->dirty = true;
-}
-
-int store_audit_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row)
-{
-    (void)store;
-    if (after >= 100)
-        return -ENOENT;
-    *ret_row = (struct store_audit_row){after + 1, SECOND, "root", "drain h1", "host h1"};
-    return 0;
-}
-
-int store_commit(struct store *store, uint64_t *ret_ticket)
-{
-    store->handed += store->dirty;
-    store->dirty = false;
-    *ret_ticket = store->handed;
-    return 0;
-}
-
-uint64_t store_committed(const struct store *store)
-{
-    return store->committed;
-}
-
-int store_failure(struct store *store, struct err *err)
-{
-    return store->full ? err_set(err, ENOSPC, "the disk is full") : 0;
-}
-
-int store_refusal(struct store *store, struct err *err)
-{
-    return store_failure(store, err);
-}
-
-int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
-               struct err *err)
-{
-    must(!to || *to == '/');
-    if (store->on_done)
-        return err_set(err, EBUSY, "the store is being looked after already");
-    store->on_done = on_done;
-    store->done_user = user;
-    return 0;
-}
-
-void store_counters(const struct store *store, struct store_writer_counters *ret_counters)
-{
-    (void)store;
-    *ret_counters = (struct store_writer_counters){.commits = 1};
-}
-
-/* All that was handed over is on it, or none is, and will not be. */
-static void disk_move(bool full)
-{
-    struct store *store = &world.store;
-    store->full = full;
-    if (!full)
-        store->committed = store->handed;
-    store->on_moved(store->moved_user);
-}
-
-static void care_end(const struct err *err)
-{
-    store_care_done *on_done = world.store.on_done;
-    world.store.on_done = NULL;
-    if (on_done)
-        on_done(world.store.done_user, err, 5);
+    world.changed = true;
 }
 
 /* ---- a controller with two hosts ---- */
@@ -479,6 +334,7 @@ static void world_end(void)
 {
     control_close(world.control);
     conductor_close(world.conductor);
+    store_close(world.store, NULL);
     keyring_destroy(world.door.keyring);
     world.control = NULL;
     world.conductor = NULL;
@@ -488,18 +344,20 @@ static void world_end(void)
 static void world_begin(void)
 {
     const struct keyring_hooks keys = {keep_key, cut_key, NULL};
+    const struct no_store_script script = {.on_change = on_change, .audits = 100};
     world.epoch = (struct epoch){0};
-    world.store = (struct store){0};
+    must(store_open("", NULL, NULL, &world.store, NULL) == 0);
+    no_store_begin_script(world.store, &script);
     must(control_open(world.loop, &world.settings, &world.control, NULL) == 0);
     const struct conductor_hooks hooks = {
         agents_zmq_send, agents_zmq_cut, control_job_ended, control_stored,
         on_epoch_seen,   &world.door,    world.control,     NULL};
-    must(conductor_open(world.loop, &world.settings, &world.epoch, &world.store, NULL, &hooks,
+    must(conductor_open(world.loop, &world.settings, &world.epoch, world.store, NULL, &hooks,
                         &world.conductor, NULL) == 0);
     must(keyring_create(&keys, &world.door.keyring) == 0);
     must(control_attach(world.control, world.conductor, &world.door) == 0);
     hosts_join();
-    disk_move(false);
+    no_store_move(world.store, false);
     world.changed = false;
 }
 
@@ -544,7 +402,7 @@ static void message_try(const struct script_step *step)
     asker->ticket = first ? NOW : 0; /* one that waits in remote.c has a ticket that nobody sees */
     client_message(place, &envelope);
     if (first)
-        asker->ticket = world.store.handed;
+        asker->ticket = no_store_handed(world.store);
     must(place >= LOCAL || asker->held == (asker->asked > asker->answered));
 }
 
@@ -577,11 +435,11 @@ static void step_do(const struct script_step *step)
         time_pass((int64_t)step->length * SECOND / 4);
         break;
     case STEP_DISK:
-        disk_move(false);
-        care_end(step->length % 2 ? &torn : &sound);
+        no_store_move(world.store, false);
+        no_store_care_end(world.store, step->length % 2 ? &torn : &sound);
         break;
     case STEP_FULL:
-        disk_move(true);
+        no_store_move(world.store, true);
         break;
     case STEP_GONE:
         client_gone((uint32_t)step->length % CLIENTS);
@@ -614,12 +472,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void clients_end(void)
 {
     const struct err sound = {0};
-    const struct store *store = &world.store;
-    for (int i = 0; i <= REMOTE_WAITING && /* each answer lets its client's next request in */
-                    (store->full || store->on_done || store->committed != store->handed);
-         i++) {
-        disk_move(false);
-        care_end(&sound);
+    /* Each answer lets its client's next request in. */
+    for (int i = 0; i <= REMOTE_WAITING && no_store_is_awaited(world.store); i++) {
+        no_store_move(world.store, false);
+        no_store_care_end(world.store, &sound);
     }
     for (uint32_t place = 0; place < CLIENTS; place++) {
         const struct asker *asker = &world.askers[place];

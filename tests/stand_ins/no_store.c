@@ -1,19 +1,78 @@
-/* In the place of the controller's store (controller/store/store.h): a disk that takes no time, keeps
- * nothing and needs no thread. What `make bench-live PARTS=store` compares the store with; never to
- * be used for anything else. */
+#include "tests/stand_ins/no_store.h"
+
 #include "controller/store/recovery.h"
-#include "controller/store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct store {
     uint64_t handed, committed;
-    bool dirty;
-    sd_event_source *moved; /* on_moved is called from the loop, as the store's */
+    bool dirty, full, scripted;
+    struct no_store_script script;
+    sd_event_source *moved; /* without a script on_moved is called from the loop, as the store's */
     void (*on_moved)(void *user);
     void *user;
+    store_care_done *on_done;
+    void *done_user;
 };
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* ---- the disk ---- */
+
+void no_store_begin_script(struct store *store, const struct no_store_script *script)
+{
+    store->script = *script;
+    store->scripted = true;
+}
+
+void no_store_move(struct store *store, bool full)
+{
+    store->full = full;
+    if (!full)
+        store->committed = store->handed;
+    store->on_moved(store->user);
+}
+
+void no_store_care_end(struct store *store, const struct err *err)
+{
+    store_care_done *on_done = store->on_done;
+    store->on_done = NULL;
+    if (on_done)
+        on_done(store->done_user, err, 5);
+}
+
+bool no_store_is_awaited(const struct store *store)
+{
+    return store->full || store->on_done || store->committed != store->handed;
+}
+
+uint64_t no_store_handed(const struct store *store)
+{
+    return store->handed;
+}
+
+static int on_turn(sd_event_source *source, void *user)
+{
+    const struct err sound = {0};
+    (void)source;
+    no_store_move(user, false);
+    no_store_care_end(user, &sound);
+    return 0;
+}
+
+static void turn_await(const struct store *store)
+{
+    if (!store->scripted)
+        sd_event_source_set_enabled(store->moved, SD_EVENT_ONESHOT);
+}
+
+/* ---- the store ---- */
 
 int store_open(const char *path, const char *vfs, const struct store_bounds *bounds,
                struct store **ret_store, struct err *err)
@@ -29,21 +88,12 @@ struct store_file *store_file(struct store *store)
     return NULL;
 }
 
-static int on_defer(sd_event_source *source, void *user)
-{
-    struct store *store = user;
-    (void)source;
-    store->committed = store->handed;
-    store->on_moved(store->user);
-    return 0;
-}
-
 int store_begin(struct store *store, sd_event *loop, void (*on_moved)(void *user), void *user,
                 struct err *err)
 {
     store->on_moved = on_moved;
     store->user = user;
-    int r = sd_event_add_defer(loop, &store->moved, on_defer, store);
+    int r = sd_event_add_defer(loop, &store->moved, on_turn, store);
     if (r >= 0)
         r = sd_event_source_set_enabled(store->moved, SD_EVENT_OFF);
     return r < 0 ? err_sys(err, -r, "the loop") : 0;
@@ -58,17 +108,24 @@ int store_close(struct store *store, struct err *err)
     return 0;
 }
 
+static void change_begin(struct store *store)
+{
+    if (store->script.on_change)
+        store->script.on_change(store->script.user);
+    store->dirty = true;
+}
+
 void store_put(struct store *store, enum store_table table, const struct row_value *values)
 {
-    (void)table, (void)values;
-    store->dirty = true;
+    must(table < STORE_TABLES && values);
+    change_begin(store);
 }
 
 void store_delete(struct store *store, enum store_table table, const struct row_value *key,
                   unsigned columns)
 {
-    (void)table, (void)key, (void)columns;
-    store->dirty = true;
+    must(table < STORE_TABLES && key && columns);
+    change_begin(store);
 }
 
 const char *store_setting(const struct store *store, const char *kind, const char *name)
@@ -79,8 +136,9 @@ const char *store_setting(const struct store *store, const char *kind, const cha
 
 int store_set(struct store *store, const char *kind, const char *name, const char *value)
 {
-    (void)kind, (void)name, (void)value;
-    store->dirty = true;
+    must(strlen(kind) < STORE_NAME_MAX && strlen(name) < STORE_NAME_MAX);
+    must(!value || strlen(value) < STORE_VALUE_MAX);
+    change_begin(store);
     return 0;
 }
 
@@ -90,16 +148,27 @@ void store_settings(const struct store *store, const char *kind,
     (void)store, (void)kind, (void)each, (void)context;
 }
 
+static void must_print(const char *text)
+{
+    must(*text);
+    for (; *text; text++)
+        must((unsigned char)*text >= ' ' && *text != 127);
+}
+
 void store_audit(struct store *store, const char *who, const char *what, const char *result)
 {
-    (void)who, (void)what, (void)result;
+    must_print(who);
+    must_print(what);
+    must_print(result);
     store->dirty = true;
 }
 
 int store_audit_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row)
 {
-    (void)store, (void)after, (void)ret_row;
-    return -ENOENT;
+    if (after >= store->script.audits)
+        return -ENOENT;
+    *ret_row = (struct store_audit_row){after + 1, 1000000000, "root", "drain h1", "host h1"};
+    return 0;
 }
 
 int store_commit(struct store *store, uint64_t *ret_ticket)
@@ -107,7 +176,7 @@ int store_commit(struct store *store, uint64_t *ret_ticket)
     if (store->dirty) {
         store->handed++;
         store->dirty = false;
-        sd_event_source_set_enabled(store->moved, SD_EVENT_ONESHOT);
+        turn_await(store);
     }
     *ret_ticket = store->handed;
     return 0;
@@ -120,28 +189,33 @@ uint64_t store_committed(const struct store *store)
 
 int store_failure(struct store *store, struct err *err)
 {
-    (void)store, (void)err;
-    return 0;
+    return store->full ? err_set(err, ENOSPC, "the disk is full") : 0;
 }
 
 int store_refusal(struct store *store, struct err *err)
 {
-    (void)store, (void)err;
-    return 0;
+    return store_failure(store, err);
 }
 
 int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
                struct err *err)
 {
-    (void)store, (void)to, (void)on_done, (void)user;
-    return err_set(err, EOPNOTSUPP, "this controller keeps nothing");
+    must(!to || *to == '/');
+    if (store->on_done)
+        return err_set(err, EBUSY, "the store is being looked after already");
+    store->on_done = on_done;
+    store->done_user = user;
+    turn_await(store);
+    return 0;
 }
 
 void store_counters(const struct store *store, struct store_writer_counters *ret_counters)
 {
     (void)store;
-    *ret_counters = (struct store_writer_counters){0};
+    *ret_counters = (struct store_writer_counters){.commits = 1};
 }
+
+/* ---- its recovery: there was nothing before ---- */
 
 int64_t recovery_offset(struct store *store, bool scripted, int64_t now_ns)
 {
