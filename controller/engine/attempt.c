@@ -1,6 +1,8 @@
 #include "controller/engine/attempt.h"
 
+#include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/framework_sizes.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
@@ -82,6 +84,10 @@ each_input(const struct attempt *attempt, void (*each)(void *, const struct engi
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct edge *edge = &stage->edges[i];
         const struct stage *parent = stage->job->stages[edge->parent];
+        if (edge->late) {
+            n += sizes_each_input(edge, task, locate, each, context);
+            continue;
+        }
         struct cells cells = cells_of(edge, parent, stage, task->index);
         struct engine_input input = {.stage = edge->parent};
         for (uint32_t m = 0; edge->bytes && m < parent->n_tasks; m++) {
@@ -107,6 +113,8 @@ int engine_inputs(const struct engine *engine, uint64_t number,
 uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt *attempt)
 {
     (void)engine;
+    if (attempt->task && attempt->task->guessed)
+        return attempt->task->bytes;
     struct remote remote = {attempt->host->index, 0};
     each_input(attempt, add_remote, &remote);
     return remote.bytes;
@@ -139,6 +147,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     struct attempt *attempt = engine_allocate(engine, 1, sizeof(*attempt));
     attempt->number = number;
     attempt->task = task;
+    attempt->foreign = task && task->stage->framework;
     attempt->host = host;
     attempt->unit = unit;
     attempt->resources = *resources;
@@ -187,6 +196,8 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
         return;
     source_release(engine, attempt);
     struct task *task = attempt->task;
+    if (attempt->allowed_until_ns)
+        task->stage->framework->allowed--;
     struct attempt **at = &task->attempts;
     while (*at != attempt)
         at = &(*at)->next_of_task;
@@ -202,6 +213,7 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     attempt_orphan(engine, attempt);
     attempt_set_receiving(engine, attempt, false);
     policy_end_attempt(engine, attempt);
+    allow_forget(engine, attempt);
     host_occupy(engine, attempt->host, attempt->unit, &attempt->resources, false);
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
     sorted_remove(&engine->attempts, &attempt->by_number);
@@ -209,23 +221,31 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     free(attempt);
 }
 
-/* Its Coflow's and its Macroflow's size, and the levels that follow. A stage's Coflow is fixed at
- * its first dispatch. */
-static void set_sizes(struct engine *engine, struct attempt *attempt)
+void attempt_measure(struct engine *engine, struct attempt *attempt)
 {
-    struct task *task = attempt->task;
-    struct stage *stage = task->stage;
-    if (!stage->coflow_fixed) {
-        stage->coflow_fixed = true;
-        stage->coflow_bytes = stage->total_bytes;
-    }
+    const struct task *task = attempt->task;
     bool block = attempt->block_host != ENGINE_NONE;
-    attempt->bytes[ORDER_COFLOW] = task->bytes ? stage->coflow_bytes
+    attempt->bytes[ORDER_COFLOW] = task->bytes ? stage_coflow_bytes(task->stage)
                                    : block     ? task->input_bytes
                                                : 0;
     attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
-    engine->network->levels(engine, stage, attempt);
     attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
+}
+
+/* Its sizes, and the levels that follow. A stage's Coflow is fixed at its first dispatch, but that of
+ * a framework's stage, whose sizes come later. */
+void attempt_set_sizes(struct engine *engine, struct attempt *attempt)
+{
+    struct stage *stage = attempt->task->stage;
+    if (!stage->coflow_fixed && !stage->framework) {
+        stage->coflow_fixed = true;
+        stage->coflow_bytes = stage->total_bytes;
+    }
+    attempt_measure(engine, attempt);
+    if (stage->framework)
+        sizes_set_levels(engine, attempt);
+    else
+        engine->network->levels(engine, stage, attempt);
 }
 
 /* WHY a loop: a surprising inventory may hold a number of this epoch that was never given. */
@@ -236,6 +256,24 @@ static uint64_t next_number(struct engine *engine)
         number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
     } while (attempt_find(engine, number));
     return number;
+}
+
+static void say_start(struct engine *engine, const struct attempt *attempt,
+                      const struct claim *claim)
+{
+    struct decision *decision =
+        engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
+    decision->start.attempt = attempt->number;
+    decision->start.job = attempt->job_number;
+    decision->start.stage = attempt->stage_index;
+    decision->start.task = attempt->task_index;
+    decision->start.host = attempt->host->index;
+    decision->start.unit = attempt->unit;
+    decision->start.resources = attempt->resources;
+    decision->start.coflow_level = attempt->level[ORDER_COFLOW];
+    decision->start.macroflow_level = attempt->level[ORDER_MACROFLOW];
+    decision->start.input_bytes = attempt->remote_bytes;
+    engine->counters.starts++;
 }
 
 struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
@@ -250,21 +288,12 @@ struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
     attempt->reason = claim->reason;
     attempt->left = claim->left;
     attempt->right = claim->right;
-    set_sizes(engine, attempt);
+    attempt_set_sizes(engine, attempt);
     attempt_set_receiving(engine, attempt, attempt->remote_bytes > 0);
-    struct decision *decision =
-        engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
-    decision->start.attempt = number;
-    decision->start.job = attempt->job_number;
-    decision->start.stage = attempt->stage_index;
-    decision->start.task = attempt->task_index;
-    decision->start.host = host->index;
-    decision->start.unit = attempt->unit;
-    decision->start.resources = *demand;
-    decision->start.coflow_level = attempt->level[ORDER_COFLOW];
-    decision->start.macroflow_level = attempt->level[ORDER_MACROFLOW];
-    decision->start.input_bytes = attempt->remote_bytes;
-    engine->counters.starts++;
+    if (attempt->foreign)
+        allow_give(engine, attempt, claim);
+    else
+        say_start(engine, attempt, claim);
     host_draw_tie(engine, host);
     host_touch(engine, host);
     hold_stage_served(engine, task->stage);
@@ -273,7 +302,9 @@ struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
 
 void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue)
 {
-    if (attempt->stopping)
+    if (attempt->allowed_until_ns)
+        allow_withdraw(engine, attempt, reason);
+    if (attempt->stopping || attempt->foreign)
         return;
     attempt->stopping = true;
     struct decision *decision = engine_decide(engine, DECISION_STOP, reason, 0, 0);
@@ -287,9 +318,9 @@ void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason re
 struct attempt *attempt_known(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_find(engine, event->attempt.attempt);
-    if (!attempt)
-        engine->counters.ignored_facts++;
-    return attempt;
+    bool runs = attempt && !attempt->allowed_until_ns;
+    engine->counters.ignored_facts += !runs;
+    return runs ? attempt : NULL;
 }
 
 void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total)
@@ -302,20 +333,19 @@ void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_
         return;
     attempt->task->stage->received_bytes += more;
     policy_received(engine, attempt, more);
+    if (attempt->task->guessed)
+        sizes_follow_received(engine, attempt);
     if (engine->turn->policy.received)
         order_change(engine, attempt->task->stage->job);
 }
 
-/* Only phases that a running attempt can have are believed. */
-static enum attempt_state seen_phase(const struct event *event)
+enum attempt_state attempt_seen_phase(uint32_t phase)
 {
-    uint32_t phase = event->attempt_seen.phase;
     return phase >= ATTEMPT_QUEUED && phase <= ATTEMPT_COMPUTING ? (enum attempt_state)phase
                                                                  : ATTEMPT_STARTED;
 }
 
-/* Its host marks as another controller said, or a framework started it and nobody said anything. */
-static void tell_levels(struct engine *engine, const struct attempt *attempt)
+void attempt_tell_levels(struct engine *engine, const struct attempt *attempt)
 {
     struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_ADOPTED,
                                               clamp_i64(attempt->bytes[ORDER_COFLOW]),
@@ -327,8 +357,7 @@ static void tell_levels(struct engine *engine, const struct attempt *attempt)
     engine->counters.level_changes++;
 }
 
-/* Whether a controller gave the number: this one, or one before it. */
-static bool is_ours(const struct engine *engine, uint64_t number)
+bool attempt_is_ours(const struct engine *engine, uint64_t number)
 {
     uint64_t epoch = number >> 32;
     return epoch > 0 && epoch <= engine->config.epoch;
@@ -339,10 +368,10 @@ static bool is_ours(const struct engine *engine, uint64_t number)
 static void stop_older(struct engine *engine, const struct task *task)
 {
     struct attempt *newest = task->attempts, *other;
-    while (newest && !is_ours(engine, newest->number))
+    while (newest && !attempt_is_ours(engine, newest->number))
         newest = newest->next_of_task;
     for (other = newest ? newest->next_of_task : NULL; other; other = other->next_of_task)
-        if (is_ours(engine, other->number))
+        if (attempt_is_ours(engine, other->number))
             attempt_stop(engine, other, REASON_REPLACED, false);
 }
 
@@ -364,15 +393,15 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     attempt->job_number = event->attempt_seen.job;
     attempt->stage_index = event->attempt_seen.stage;
     attempt->task_index = event->attempt_seen.task;
-    attempt->state = seen_phase(event);
+    attempt->state = attempt_seen_phase(event->attempt_seen.phase);
     if (!attempt->task) {
         attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
     } else {
-        set_sizes(engine, attempt);
+        attempt_set_sizes(engine, attempt);
         attempt_set_receiving(engine, attempt,
                               attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
         attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
-        tell_levels(engine, attempt);
+        attempt_tell_levels(engine, attempt);
         stop_older(engine, task);
     }
     host_touch(engine, host);
@@ -391,19 +420,30 @@ void attempt_seen(struct engine *engine, const struct event *event)
         adopt(engine, event, host);
         return;
     }
-    attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
+    if (attempt->allowed_until_ns) {
+        engine->counters.ignored_facts++;
+        return;
+    }
+    attempt_follow(engine, attempt, attempt_seen_phase(event->attempt_seen.phase),
+                   event->attempt_seen.received_bytes);
+    if (attempt->stopping) {
+        attempt->stopping = false;
+        attempt_stop(engine, attempt, REASON_REPLACED, false);
+    }
+}
+
+void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt_state phase,
+                    uint64_t received_bytes)
+{
+    attempt_count_bytes(engine, attempt, received_bytes);
     bool was_computing = attempt->state == ATTEMPT_COMPUTING;
-    if (seen_phase(event) > attempt->state)
-        attempt->state = seen_phase(event);
+    if (phase > attempt->state)
+        attempt->state = phase;
     if (attempt->state == ATTEMPT_COMPUTING && (attempt->receiving || !was_computing)) {
         if (attempt->receiving)
             source_received(engine, attempt);
         attempt_set_receiving(engine, attempt, false);
         host_touch(engine, attempt->host);
-    }
-    if (attempt->stopping) {
-        attempt->stopping = false;
-        attempt_stop(engine, attempt, REASON_REPLACED, false);
     }
 }
 

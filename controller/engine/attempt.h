@@ -35,6 +35,18 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt);
  * the host. */
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
                                struct host *host, uint32_t unit, const struct resources *resources);
+/* Its sizes of now; the levels that follow, too. O(maps). */
+void attempt_measure(struct engine *engine, struct attempt *attempt);
+void attempt_set_sizes(struct engine *engine, struct attempt *attempt);
+/* Its host marks as another controller said, or a framework started it and nobody said anything. */
+void attempt_tell_levels(struct engine *engine, const struct attempt *attempt);
+/* Whether a controller gave the number: this one, or one before it. */
+bool attempt_is_ours(const struct engine *engine, uint64_t number);
+/* Only phases that a running attempt can have are believed. */
+enum attempt_state attempt_seen_phase(uint32_t phase);
+/* It is known, and was seen again so far. */
+void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt_state phase,
+                    uint64_t received_bytes);
 /* It receives over the network from now on, or no more. */
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving);
 /* Bytes that it reads from other hosts. O(maps). */

@@ -113,4 +113,6 @@ void attempt_dump(struct dumper *d, const struct attempt *attempt)
         .reason = attempt->reason,
     };
     dump_record(d, &attempt_kinds[ATTEMPT].kind, &record);
+    if (attempt->foreign)
+        framework_dump_attempt(d, attempt);
 }

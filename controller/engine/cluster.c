@@ -187,6 +187,7 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
     shape->demand = *demand;
     copy_word(shape->constraint, sizeof(shape->constraint), constraint);
     TAILQ_INIT(&shape->moved);
+    TAILQ_INIT(&shape->waits);
     engine->shapes[engine->n_shapes++] = shape;
     for (uint32_t i = 0; i < engine->n_hosts; i++) {
         struct host *host = engine->hosts[i];

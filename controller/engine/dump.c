@@ -1,5 +1,6 @@
 #include "controller/engine/dump.h"
 
+#include "controller/engine/gate.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
 #include "controller/engine/mode.h"
@@ -68,7 +69,7 @@ static const struct record_kind kinds[RECORDS] = {
 };
 
 static const struct dump_kind *const parts[] = {cluster_kinds, job_kinds, attempt_kinds,
-                                                source_kinds};
+                                                source_kinds, framework_kinds};
 
 static void send_line(struct dumper *d, int length)
 {
@@ -115,6 +116,7 @@ int engine_dump_in(const struct engine *engine, void *room,
     d.buffer = (char *)(d.lists + lists_max(&engine->config));
     dump_record(&d, &kinds[RECORD_CONFIG], &engine->config);
     source_dump_config(&d, engine);
+    framework_dump_config(&d, engine);
     struct clock_record clock = {
         .now_ns = engine->now_ns,
         .mode_since_ns = engine->mode_since_ns,
@@ -200,9 +202,12 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
 {
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
         struct job *job = container_of(node, struct job, by_turn);
-        for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t s = 0; s < job->n_stages; s++) {
             if (job->stages[s]->held || job->stages[s]->overdue)
                 hold_restore(engine, job->stages[s]);
+            if (job->framework)
+                gate_restore(engine, job->stages[s]);
+        }
     }
     engine->congested = clock->congested;
     engine->keyed_slots = clock->keyed_slots;

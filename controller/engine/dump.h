@@ -2,7 +2,7 @@
  *
  * dump.c decides the order of records and reads them back; what is written of a thing, and how it
  * is made of its record again, stands in a file beside that thing (cluster_dump.c, job_dump.c,
- * attempt_dump.c, source_dump.c, policy_dump.c). Jobs and hosts are written as the events that made
+ * attempt_dump.c, source_dump.c, framework_dump.c, policy_dump.c). Jobs and hosts are written as the events that made
  * them, then as records of what happened to them since. Forms may only grow (field.h): dumps of
  * before are read.
  *
@@ -26,7 +26,8 @@ struct dump_kind {
     /* Makes the thing of its record; NULL in the entry that ends a table. */
     int (*load)(struct engine *engine, const void *record, struct err *err);
 };
-extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[];
+extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[],
+    framework_kinds[];
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
@@ -45,8 +46,16 @@ void cluster_dump_host(struct dumper *d, const struct host *host);
 void job_dump(struct dumper *d, const struct job *job);
 /* Only how it was submitted, and its `job` record. */
 void job_dump_given(struct dumper *d, const struct job *job);
+/* Blocks and computing of its tasks, as the events that tell them. */
+void job_dump_tasks_given(struct dumper *d, const struct stage *stage);
 void job_dump_finished(struct dumper *d, const struct finished *finished);
 void attempt_dump(struct dumper *d, const struct attempt *attempt);
+/* What a framework's job was told to be, in place of how it was submitted; then what is beside the
+ * records of its stages; an attempt of a framework, behind its record. */
+void framework_dump_config(struct dumper *d, const struct engine *engine);
+void framework_dump_given(struct dumper *d, const struct job *job);
+void framework_dump_stage(struct dumper *d, const struct stage *stage);
+void framework_dump_attempt(struct dumper *d, const struct attempt *attempt);
 void source_dump_config(struct dumper *d, const struct engine *engine);
 void source_dump_reach(struct dumper *d, const struct host *host);
 void source_dump_blind(struct dumper *d, const struct blind *blind);

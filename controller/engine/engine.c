@@ -1,8 +1,11 @@
 #include "controller/engine/engine.h"
 
-#include "controller/engine/attempt.h"
+#include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/commit/commit.h"
+#include "controller/engine/framework.h"
+#include "controller/engine/framework_sizes.h"
+#include "controller/engine/gate.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
@@ -29,6 +32,7 @@ void engine_config_default(struct engine_config *ret_config)
         .stop_grace_ns = 1000000000,
         .failures_max = 4,
         .source_lost_ns = 30000000000,
+        .allow_ns = 5000000000,
         .hosts_max = 16384,
         .units_per_host_max = 16,
         .jobs_max = 100000,
@@ -75,10 +79,11 @@ static int check_config(const struct engine_config *config, struct err *err)
         return err_set(err, EINVAL,
                        "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
     if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0 ||
-        config->even_wait_ns < 0 || config->start_wait_ns < 0 || config->source_lost_ns < 0)
+        config->even_wait_ns < 0 || config->start_wait_ns < 0 || config->source_lost_ns < 0 ||
+        config->allow_ns < (config->framework_jobs_max > 0))
         return err_set(err, EINVAL,
-                       "hold_max must be positive; dwell, grace, even_wait, start_wait and "
-                       "source_lost not negative");
+                       "hold_max must be positive, so must allow where frameworks have jobs; "
+                       "dwell, grace, even_wait, start_wait and source_lost not negative");
     if (check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;
@@ -95,6 +100,7 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
         return err_set(err, ENOMEM, "no memory for the engine");
     engine->config = *config;
     engine->now_ns = INT64_MIN;
+    engine->idle_since_ns = INT64_MAX;
     engine->mode_since_ns = INT64_MIN / 2;
     engine->hosts = calloc(config->hosts_max, sizeof(struct host *));
     engine->shapes = calloc(config->shapes_max, sizeof(struct shape *));
@@ -128,6 +134,7 @@ void engine_destroy(struct engine *engine)
         free(finished);
     }
     source_done(engine);
+    sizes_done(engine);
     cluster_done(engine);
     policy_end(engine);
     table_done(&engine->attempt_by_number);
@@ -182,6 +189,13 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_SOURCE_STALLED] = source_stalled,
     [EVENT_SOURCE_FLOWS] = source_flows,
     [EVENT_HOST_FORGET] = cluster_forget,
+    [EVENT_FRAMEWORK_JOB] = framework_job,
+    [EVENT_FRAMEWORK_STAGE] = framework_stage,
+    [EVENT_FRAMEWORK_TASKS] = framework_tasks,
+    [EVENT_FRAMEWORK_BYTES] = framework_bytes,
+    [EVENT_FRAMEWORK_STARTED] = framework_started,
+    [EVENT_FRAMEWORK_DONE] = framework_done,
+    [EVENT_FRAMEWORK_END] = framework_end,
 };
 
 void engine_apply(struct engine *engine, const struct event *event)
@@ -245,11 +259,14 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->counters.events += n;
     bool ignored = apply_all(engine, events, n);
     source_expire(engine);
+    allow_expire(engine);
     hold_expire(engine);
+    gate_expire(engine);
     mode_update(engine);
     bool proposed = place_all(engine);
     while (hold_mark(engine))
         proposed |= place_all(engine);
+    gate_mark(engine);
     policy_settle(engine);
     engine->out = NULL;
     decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
@@ -259,7 +276,11 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
 
 int64_t engine_deadline_ns(const struct engine *engine)
 {
-    int64_t hold = hold_deadline_ns(engine), mode = mode_deadline_ns(engine);
-    int64_t source = source_deadline_ns(engine), first = hold < mode ? hold : mode;
-    return first < source ? first : source;
+    const int64_t deadlines[] = {hold_deadline_ns(engine), mode_deadline_ns(engine),
+                                 source_deadline_ns(engine), allow_deadline_ns(engine),
+                                 gate_deadline_ns(engine)};
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
+        first = deadlines[i] < first ? deadlines[i] : first;
+    return first;
 }

@@ -75,6 +75,9 @@ struct engine_config {
      * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
     int64_t source_lost_ns;
     struct level_table coflow, macroflow, dclas;
+    /* Jobs of frameworks that it knows at once. 0: none, their facts are ignored and counted. */
+    uint32_t framework_jobs_max;
+    int64_t allow_ns; /* an allow whose start was not seen for so long is no more; 5 s */
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;
@@ -146,6 +149,7 @@ struct job_view {
     uint32_t stages;
     uint64_t tasks, ready, running, done;
     uint32_t held_stages;
+    bool framework; /* its framework places its tasks, and says when it is over */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
     uint64_t shuffle_bytes; /* of its edges */
     uint64_t key;           /* of its turn: smaller is sooner; for sjf the estimated ns */
@@ -158,12 +162,16 @@ struct stage_view {
     uint64_t coflow_bytes;
     bool held;
     int64_t held_until_ns;
+    bool gated;       /* a framework's: its tasks start where they are allowed only */
+    bool left;        /* a framework's: it was opened, and is its framework's to place */
+    uint32_t allowed; /* tasks that may start and have not been seen to */
 };
 struct task_view {
     uint64_t job;
     uint32_t stage, task;
     enum task_state state;
     bool network_input; /* reduce to the scheduler */
+    bool guessed;       /* nobody has told its bytes */
     uint64_t bytes;     /* network input (Macroflow) */
     uint64_t input_bytes, compute_ns, output_bytes;
     uint32_t failures;
@@ -175,7 +183,9 @@ struct attempt_view {
     uint64_t attempt, job;
     uint32_t stage, task, host, unit;
     enum attempt_state state;
-    bool orphan; /* its task is not known, or another's to do: its result counts for nothing */
+    bool orphan;  /* its task is not known, or another's to do: its result counts for nothing */
+    bool foreign; /* a framework's: it is neither started nor stopped from here */
+    bool allow;   /* it is only allowed, and has not been seen */
     uint64_t coflow_level, macroflow_level;
     uint64_t coflow_bytes, macroflow_bytes, received_bytes;
     int64_t started_ns;
@@ -232,7 +242,8 @@ struct engine_counters {
     uint64_t stalls, suspicions, sources_replaced; /* attempts × sources that gave nothing; hosts
                                                       that became suspect; attempts that run again
                                                       because of their source */
-    uint64_t visits;                               /* objects looked at */
+    uint64_t allows, allows_used, allows_unused, granted_unasked, opens; /* frameworks' */
+    uint64_t visits;                                                     /* objects looked at */
 };
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters);
 

@@ -11,9 +11,10 @@ static uint64_t saturate(wide value)
 
 uint64_t estimate_duration(const struct engine *engine, const struct job *job)
 {
-    uint64_t maps = 0;
-    wide work_ns = 0;
-    for (uint32_t s = 0; s < job->n_stages; s++)
+    const struct framework_job *sums = job->framework;
+    uint64_t maps = sums ? sums->maps : 0;
+    wide work_ns = sums ? sums->work_ns : 0;
+    for (uint32_t s = 0; !sums && s < job->n_stages; s++)
         for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++) {
             const struct task *task = &job->stages[s]->tasks[t];
             maps += !task->bytes;

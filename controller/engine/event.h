@@ -86,6 +86,15 @@ enum event_kind {
                              again while it lasts */
     EVENT_SOURCE_FLOWS,   /* now it does */
     EVENT_HOST_FORGET,    /* a request: its index may be another host's; not while it is up */
+    /* Facts of frameworks, which place tasks by themselves (framework.h): never refused; what goes
+     * beyond a bound is ignored and counted. In any order, any number of times. */
+    EVENT_FRAMEWORK_JOB,
+    EVENT_FRAMEWORK_STAGE,
+    EVENT_FRAMEWORK_TASKS, /* blocks and computing, as EVENT_JOB_TASKS; from any task on */
+    EVENT_FRAMEWORK_BYTES,
+    EVENT_FRAMEWORK_STARTED, /* a task runs; its allow, if it used one, is settled */
+    EVENT_FRAMEWORK_DONE,    /* a task is done and its output is there, seen before or not */
+    EVENT_FRAMEWORK_END,     /* the job is over, in whatever state it is */
     EVENT_KINDS
 };
 
@@ -206,11 +215,62 @@ struct event {
             uint64_t attempt; /* which attempt's output */
         } output_lost;
         struct {
+            uint64_t job;
+            const char *name; /* for people; cut at ENGINE_NAME_MAX */
+            uint32_t user;
+            int64_t priority;
+        } framework_job;
+        struct {
+            uint64_t job;
+            uint32_t stage;
+            uint32_t tasks; /* fewer than before say nothing; 0: not known yet */
+            struct resources demand;
+            struct u32s parents; /* smaller stages; more may follow, none is taken back */
+            struct u32s edges;   /* enum edge_kind, one per parent */
+            uint64_t history;    /* the same number for the same stage of the same application, run
+                                    after run; 0: none */
+            uint32_t phase;      /* enum framework_phase */
+            uint32_t ungated;    /* 1: never held (barrier stages, streams) */
+        } framework_stage;
+        struct {
+            uint64_t job;
+            uint32_t stage, parent;
+            uint32_t form; /* enum framework_form: what `first`, `at` and `bytes` are */
+            uint32_t first;
+            struct u32s at;
+            struct u64s bytes;
+        } framework_bytes;
+        struct {
+            uint64_t attempt; /* the framework's: its upper half is no controller's epoch */
+            uint64_t allow;   /* the one that it used; 0: who knows */
+            uint64_t job;
+            uint32_t stage, task, host, unit;
+            uint32_t phase; /* as attempt_seen */
+            struct resources resources;
+            uint64_t received_bytes;
+        } framework_task; /* STARTED; DONE: host is where its output is, ENGINE_NONE: unknown */
+        struct {
+            uint64_t job;
+            uint32_t outcome; /* enum job_state: DONE, FAILED or CANCELLED */
+        } framework_end;
+        struct {
             uint64_t attempt;
             uint32_t host;   /* the source */
             uint32_t others; /* STALLED: so many other sources gave it something meanwhile */
         } source;            /* SOURCE_STALLED, SOURCE_FLOWS */
     };
+};
+
+/* What a framework does with a stage: knows of it, offers its tasks (whatever its parents do), or
+ * left it out, since its outputs are there from an earlier job. */
+enum framework_phase { FRAMEWORK_KNOWN, FRAMEWORK_OFFERED, FRAMEWORK_SKIPPED };
+
+/* In which form a framework tells the bytes between two stages. */
+enum framework_form {
+    BYTES_SUMS,  /* of reduce tasks `first`, `first` + 1, … over all maps; estimates will do */
+    BYTES_ROW,   /* of map `first` for reduce tasks 0, 1, … */
+    BYTES_CELLS, /* of map `first` for the reduce tasks `at`; the others stay as they were */
+    BYTES_HOSTS, /* of reduce task `first`, all of it, from the hosts `at` */
 };
 
 enum attempt_state {
@@ -238,6 +298,8 @@ enum decision_kind {
     DECISION_JOB_FAILED,
     DECISION_REJECT,
     DECISION_FORGET,
+    DECISION_ALLOW_END, /* an allow is no more */
+    DECISION_OPEN,      /* from now on a framework's stage is left to its framework */
     DECISION_KINDS
 };
 
@@ -302,6 +364,10 @@ enum reason {
     REASON_OWN_RECEIVER,     /* a task of its own job receives there */
     REASON_EARLIER_RECEIVER, /* a task of an earlier job does */
     REASON_KEPT_SLOT,        /* enough tasks that receive for long run there */
+    /* frameworks */
+    REASON_USED,      /* the allow's start was seen; left = the attempt */
+    REASON_UNUSED,    /* no start was seen in time; left = ns since it was given */
+    REASON_ELSEWHERE, /* its task runs elsewhere; left = the attempt */
     REASONS
 };
 
@@ -342,8 +408,21 @@ struct decision {
         } hold;               /* HOLD, UNHOLD */
         struct {
             uint64_t job;
-            uint32_t stage, host, count;
+            uint32_t stage, host, count; /* count: 1 */
+            uint64_t allow;              /* its number, used once */
+            uint32_t task, unit;
+            uint64_t coflow_level, macroflow_level;
+            uint64_t input_bytes;
+            int64_t until_ns;
         } allow;
+        struct {
+            uint64_t allow, job;
+            uint32_t stage, host;
+        } allow_end;
+        struct {
+            uint64_t job;
+            uint32_t stage;
+        } open;
         struct {
             uint64_t request;
             uint32_t item;

@@ -1,5 +1,6 @@
 #include "controller/engine/hold.h"
 
+#include "controller/engine/gate.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
 
@@ -79,14 +80,23 @@ static void count_held(struct engine *engine, struct stage *stage, bool held)
     engine->held_stages += held ? 1 : (uint64_t)-1;
 }
 
+/* What its framework starts when it likes is not held: what is planned for it waits, and nobody is
+ * told. */
+static bool is_told(const struct stage *stage)
+{
+    return !stage->framework || gate_is_shut(stage);
+}
+
 static void end_hold(struct engine *engine, struct stage *stage, enum reason reason)
 {
-    struct decision *decision =
-        engine_decide(engine, DECISION_UNHOLD, reason, engine->now_ns - stage->held_since_ns, 0);
-    decision->hold.job = stage->job->number;
-    decision->hold.stage = stage->index;
-    decision->hold.host = ENGINE_NONE;
-    decision->hold.until_ns = stage->held_until_ns;
+    if (is_told(stage)) {
+        struct decision *decision = engine_decide(engine, DECISION_UNHOLD, reason,
+                                                  engine->now_ns - stage->held_since_ns, 0);
+        decision->hold.job = stage->job->number;
+        decision->hold.stage = stage->index;
+        decision->hold.host = ENGINE_NONE;
+        decision->hold.until_ns = stage->held_until_ns;
+    }
     sorted_remove(&engine->hold_timers, &stage->hold_timer);
     count_held(engine, stage, false);
 }
@@ -153,13 +163,15 @@ static void begin_hold(struct engine *engine, struct stage *stage)
     stage->hold_reason = why.reason;
     stage->hold_left = why.left;
     stage->hold_right = why.right;
-    struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason,
-                                              stage->hold_left, stage->hold_right);
-    decision->hold.job = stage->job->number;
-    decision->hold.stage = stage->index;
-    decision->hold.host = ENGINE_NONE;
-    decision->hold.until_ns = hold_end_ns(stage);
-    engine->counters.holds++;
+    if (is_told(stage)) {
+        struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason,
+                                                  stage->hold_left, stage->hold_right);
+        decision->hold.job = stage->job->number;
+        decision->hold.stage = stage->index;
+        decision->hold.host = ENGINE_NONE;
+        decision->hold.until_ns = hold_end_ns(stage);
+        engine->counters.holds++;
+    }
     count_held(engine, stage, true);
     start_timer(engine, stage);
 }

@@ -3,6 +3,7 @@
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
+#include "controller/engine/framework.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/locality.h"
@@ -67,6 +68,17 @@ static bool find_name(const struct engine *engine, const char *name, uint64_t *r
     return false;
 }
 
+struct job *job_make(struct engine *engine, uint64_t number)
+{
+    struct job *job = engine_allocate(engine, 1, sizeof(*job));
+    struct sorted_key by_number = {number, 0, 0};
+    job->number = number;
+    job->submitted_ns = engine->now_ns;
+    TAILQ_INIT(&job->waiting);
+    sorted_insert(&engine->jobs, &job->by_number, by_number, 0);
+    return job;
+}
+
 void job_begin(struct engine *engine, const struct event *event)
 {
     uint64_t number = event->job_begin.job, other, content;
@@ -95,8 +107,7 @@ void job_begin(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_TABLE_FULL, 0, engine->config.jobs_max);
         return;
     }
-    struct job *job = engine_allocate(engine, 1, sizeof(*job));
-    job->number = number;
+    struct job *job = job_make(engine, number);
     job->content = event->job_begin.content;
     memcpy(job->name, name, length);
     job->user = event->job_begin.user;
@@ -105,14 +116,11 @@ void job_begin(struct engine *engine, const struct event *event)
     job->deadline_ns = event->job_begin.deadline_ns;
     job->estimate_bytes = event->job_begin.estimate_bytes;
     job->estimate_ns = event->job_begin.estimate_ns;
-    job->submitted_ns = engine->now_ns;
-    TAILQ_INIT(&job->waiting);
-    struct sorted_key by_number = {number, 0, 0}, by_name = {job_name_hash(job->name), number, 0};
-    sorted_insert(&engine->jobs, &job->by_number, by_number, 0);
+    struct sorted_key by_name = {job_name_hash(job->name), number, 0};
     sorted_insert(&engine->names, &job->by_name, by_name, 0);
 }
 
-static struct bucket *get_bucket(struct engine *engine, struct job *job, struct shape *shape)
+struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *shape)
 {
     for (uint32_t i = 0; i < job->n_buckets; i++)
         if (job->buckets[i]->shape == shape)
@@ -192,7 +200,7 @@ void job_stage(struct engine *engine, const struct event *event)
     }
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
     stage->job = job;
-    stage->bucket = get_bucket(engine, job, shape);
+    stage->bucket = job_bucket(engine, job, shape);
     stage->index = job->n_stages;
     stage->n_tasks = event->job_stage.tasks;
     strncpy(stage->command, event->job_stage.command ? event->job_stage.command : "",
@@ -474,7 +482,9 @@ static void remember(struct engine *engine, const struct job *job)
     struct finished *record = engine_allocate(engine, 1, sizeof(*record));
     record->number = job->number;
     record->content = job->content;
-    memcpy(record->name, job->name, sizeof(record->name));
+    /* WHY: a framework's names are not submitters' names, which must differ. */
+    if (!job->framework)
+        memcpy(record->name, job->name, sizeof(record->name));
     record->user = job->user;
     record->stages = job->n_stages;
     record->tasks = job->n_tasks;
@@ -491,6 +501,7 @@ static void stage_destroy(struct engine *engine, struct stage *stage)
 {
     for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
         locality_remove(engine, &stage->tasks[t]);
+    framework_stage_destroy(engine, stage);
     for (uint32_t i = 0; stage->edges && i < stage->n_edges; i++)
         free(stage->edges[i].bytes);
     free(stage->edges);
@@ -521,13 +532,23 @@ void job_destroy(struct engine *engine, struct job *job)
         table_done(&job->buckets[i]->locals);
         free(job->buckets[i]);
     }
+    engine->framework_jobs -= job->framework != NULL;
+    free(job->framework);
     free(job->stages);
     free(job->buckets);
     free(job);
 }
 
+/* Its framework says that the job is over, so it is. */
+static void forget_attempt(struct engine *engine, struct attempt *attempt)
+{
+    struct host *host = attempt->host;
+    attempt_destroy(engine, attempt);
+    host_touch(engine, host);
+}
+
 /* Leaves the queues and the cluster: nothing of it is ready any more, live attempts become orphans
- * that are told to stop. */
+ * that are told to stop. Outputs and attempts of a framework are its own to forget. */
 static void withdraw(struct engine *engine, struct job *job, enum reason reason)
 {
     for (uint32_t s = 0; s < job->n_stages; s++) {
@@ -537,10 +558,13 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
         TAILQ_FOREACH_SAFE (attempt, &stage->attempts, of_stage, next) {
             attempt_stop(engine, attempt, reason, false);
             attempt_orphan(engine, attempt);
+            if (job->framework)
+                forget_attempt(engine, attempt);
         }
     }
     order_remove(engine, job);
-    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
+    for (struct sorted_node *node = sorted_first(&job->outputs); node && !job->framework;
+         node = sorted_next(node)) {
         struct decision *forget = engine_decide(engine, DECISION_FORGET, REASON_NONE, 0, 0);
         forget->forget.job = job->number;
         forget->forget.host = container_of(node, struct output_host, by_host)->host->index;

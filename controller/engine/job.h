@@ -16,6 +16,10 @@ void job_end(struct engine *engine, const struct event *event);
 void job_update(struct engine *engine, const struct event *event);
 void job_cancel(struct engine *engine, const struct event *event);
 
+/* An arriving job without a name; the number must be free. Its buckets, one per shape. */
+struct job *job_make(struct engine *engine, uint64_t number);
+struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *shape);
+
 struct job *job_find(const struct engine *engine, uint64_t number);
 struct finished *job_find_finished(const struct engine *engine, uint64_t number);
 /* NULL: no such task in an active or arriving job. */

@@ -95,8 +95,10 @@ static int load_task(struct engine *engine, const void *object, struct err *err)
     const struct task_record *record = object;
     struct task *task = job_find_task(engine, record->job, record->stage, record->task);
     struct host *host = cluster_host(engine, record->done_host);
+    /* A framework may not say where. */
+    bool nowhere = task && task->stage->framework && record->done_host == ENGINE_NONE;
     if (!task || task->state != TASK_BLOCKED || record->state > TASK_DONE ||
-        (record->state == TASK_DONE && !host))
+        (record->state == TASK_DONE && !host && !nowhere))
         return err_set(err, EINVAL,
                        "task %" PRIu64 "/%u/%u is not there, comes twice, or was done nowhere",
                        record->job, record->stage, record->task);
@@ -172,7 +174,7 @@ const struct dump_kind job_kinds[] = {
     {{0}, NULL},
 };
 
-static void dump_tasks_given(struct dumper *d, const struct stage *stage)
+void job_dump_tasks_given(struct dumper *d, const struct stage *stage)
 {
     uint64_t *values = d->lists;
     for (uint32_t first = 0; first < stage->tasks_given; first += DUMP_CHUNK) {
@@ -183,7 +185,7 @@ static void dump_tasks_given(struct dumper *d, const struct stage *stage)
             values[i] = stage->tasks[first + i].input_bytes;
             values[DUMP_CHUNK + i] = stage->tasks[first + i].compute_ns;
         }
-        struct event event = {.kind = EVENT_JOB_TASKS};
+        struct event event = {.kind = stage->framework ? EVENT_FRAMEWORK_TASKS : EVENT_JOB_TASKS};
         event.job_tasks.job = stage->job->number;
         event.job_tasks.stage = stage->index;
         event.job_tasks.first = first;
@@ -229,7 +231,7 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
     event.job_stage.parents = (struct u32s){lists, stage->n_edges};
     event.job_stage.edges = (struct u32s){lists + stage->n_edges, stage->n_edges};
     dump_event(d, &event);
-    dump_tasks_given(d, stage);
+    job_dump_tasks_given(d, stage);
     for (uint32_t i = 0; i < stage->n_edges; i++)
         if (stage->edges[i].given)
             dump_edge(d, stage, &stage->edges[i]);
@@ -271,13 +273,20 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         .held_until_ns = stage->held_until_ns,
         .hold_due_ns = stage->hold_due_ns,
     };
-    dump_record(d, &job_kinds[STAGE].kind, &record);
+    if (stage->n_tasks)
+        dump_record(d, &job_kinds[STAGE].kind, &record);
+    if (stage->framework)
+        framework_dump_stage(d, stage);
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         dump_task(d, &stage->tasks[t]);
 }
 
 void job_dump_given(struct dumper *d, const struct job *job)
 {
+    if (job->framework) {
+        framework_dump_given(d, job);
+        return;
+    }
     struct event begin = {.kind = EVENT_JOB_BEGIN};
     begin.job_begin.job = job->number;
     begin.job_begin.name = job->name;

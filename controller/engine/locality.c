@@ -159,6 +159,11 @@ void locality_job_init(struct engine *engine, union policy_of of, void *state)
     }
 }
 
+void locality_job_grew(struct engine *engine, struct job *job)
+{
+    locality_job_init(engine, (union policy_of){.job = job}, job->kept[QUESTION_PLACE]);
+}
+
 void locality_host_changed(struct engine *engine, struct host *host)
 {
     struct local_maps *local;

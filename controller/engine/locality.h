@@ -27,6 +27,7 @@ struct locality_job {
     uint64_t share;
 };
 policy_state_hook locality_job_init; /* O(stages), and the hosts of the job's ready maps */
+void locality_job_grew(struct engine *engine, struct job *job); /* the same anew */
 /* How many hosts must have been joined for that share; 1 where it tells nothing. */
 uint32_t locality_hosts_of_share(const struct job *job, uint64_t share);
 /* Are the job's maps kept even? */

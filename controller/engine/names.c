@@ -50,6 +50,9 @@ static const char *const reasons[REASONS] = {
     [REASON_OWN_RECEIVER] = "own-receiver",
     [REASON_EARLIER_RECEIVER] = "earlier-receiver",
     [REASON_KEPT_SLOT] = "kept-slot",
+    [REASON_USED] = "used",
+    [REASON_UNUSED] = "unused",
+    [REASON_ELSEWHERE] = "elsewhere",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

@@ -1,14 +1,12 @@
 #include "controller/engine/outcome.h"
 
-#include "controller/engine/attempt.h"
+#include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/job.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
 
-/* It is over, without result: its resources are free, its task is ready again unless another
- * attempt runs. */
-static void end_without_result(struct engine *engine, struct attempt *attempt)
+void outcome_end(struct engine *engine, struct attempt *attempt)
 {
     struct task *task = attempt->task;
     struct host *host = attempt->host;
@@ -23,19 +21,35 @@ void attempts_of_host_lost(struct engine *engine, struct host *host)
     for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt;
          attempt = TAILQ_FIRST(&host->attempts)) {
         struct task *task = attempt->task;
-        end_without_result(engine, attempt);
+        if (attempt->allowed_until_ns)
+            allow_withdraw(engine, attempt, REASON_UNKNOWN_HOST);
+        outcome_end(engine, attempt);
         if (host->lost && task && !task->attempts)
             task_lose_slot(engine, task);
     }
     job_outputs_of_host_lost(engine, host);
 }
 
+void outcome_accept(struct engine *engine, struct task *task, uint64_t number, struct host *host)
+{
+    while (task->attempts) {
+        struct attempt *other = task->attempts;
+        attempt_stop(engine, other, REASON_REPLACED, false);
+        attempt_orphan(engine, other);
+    }
+    task_accept(engine, task, number, host);
+}
+
 void attempt_done(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
-    if (!attempt)
-        return;
-    attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
+    if (attempt)
+        outcome_done(engine, attempt, event->attempt.received_bytes);
+}
+
+void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t received_bytes)
+{
+    attempt_count_bytes(engine, attempt, received_bytes);
     struct task *task = attempt->task;
     struct host *host = attempt->host;
     uint64_t number = attempt->number;
@@ -44,14 +58,8 @@ void attempt_done(struct engine *engine, const struct event *event)
         source_received(engine, attempt);
     }
     attempt_destroy(engine, attempt);
-    if (task) {
-        while (task->attempts) {
-            struct attempt *other = task->attempts;
-            attempt_stop(engine, other, REASON_REPLACED, false);
-            attempt_orphan(engine, other);
-        }
-        task_accept(engine, task, number, host);
-    }
+    if (task)
+        outcome_accept(engine, task, number, host);
     host_touch(engine, host);
 }
 
@@ -64,8 +72,9 @@ static void fail(struct engine *engine, const struct event *event)
     struct task *task = attempt->task;
     uint64_t number = attempt->number;
     bool stopping = attempt->stopping;
-    end_without_result(engine, attempt);
-    if (task && !stopping && ++task->failures >= engine->config.failures_max)
+    outcome_end(engine, attempt);
+    if (task && !task->stage->framework && !stopping &&
+        ++task->failures >= engine->config.failures_max)
         job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
 }
 
@@ -85,7 +94,7 @@ static void over(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
     if (attempt)
-        end_without_result(engine, attempt);
+        outcome_end(engine, attempt);
 }
 
 void attempt_killed(struct engine *engine, const struct event *event)

@@ -164,7 +164,8 @@ static void begin_tasks(struct engine *engine, enum question q, struct stage *st
     const struct policy_state *state = &engine->policies[q]->state[POLICY_TASK];
     if (!state->size || engine->suspended)
         return;
-    stage->kept_tasks[q] = engine_allocate(engine, stage->n_tasks, state->size);
+    uint32_t room = stage->framework ? stage->framework->room : stage->n_tasks;
+    stage->kept_tasks[q] = engine_allocate(engine, room, state->size);
     for (uint32_t t = 0; state->init && t < stage->n_tasks; t++)
         state->init(engine, (union policy_of){.task = &stage->tasks[t]},
                     policy_of_task(&stage->tasks[t], q, state->size));
@@ -202,6 +203,32 @@ void policy_begin_job(struct engine *engine, struct job *job)
 {
     for (enum question q = 0; q < QUESTIONS; q++)
         begin_job(engine, q, job);
+}
+
+void policy_begin_stage(struct engine *engine, struct stage *stage)
+{
+    for (enum question q = 0; q < QUESTIONS; q++) {
+        begin_one(engine, q, POLICY_STAGE, (union policy_of){.stage = stage});
+        begin_tasks(engine, q, stage);
+    }
+}
+
+static void grow_tasks(struct engine *engine, enum question q, struct stage *stage, uint32_t n,
+                       uint32_t room)
+{
+    const struct policy_state *state = &engine->policies[q]->state[POLICY_TASK];
+    if (!state->size || engine->suspended)
+        return;
+    char *kept = engine_allocate(engine, room, state->size);
+    memcpy(kept, stage->kept_tasks[q], n * state->size);
+    free(stage->kept_tasks[q]);
+    stage->kept_tasks[q] = kept;
+}
+
+void policy_grow_stage(struct engine *engine, struct stage *stage, uint32_t n, uint32_t room)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        grow_tasks(engine, q, stage, n, room);
 }
 
 void policy_end_job(struct engine *engine, struct job *job)
@@ -271,7 +298,7 @@ static void end_policy(struct engine *engine, enum question q)
 static void list_told(struct engine *engine)
 {
     int task_moved = 0, received = 0, outputs_moved = 0, attempt_moved = 0, turn_moved = 0,
-        settle = 0;
+        task_counts = 0, job_grew = 0, settle = 0;
     memset(&engine->told, 0, sizeof(engine->told));
     for (enum question q = 0; q < QUESTIONS && !engine->suspended; q++) {
         const struct policy *policy = engine->policies[q];
@@ -285,6 +312,10 @@ static void list_told(struct engine *engine)
             engine->told.attempt_moved[attempt_moved++] = policy->attempt_moved;
         if (policy->turn_moved)
             engine->told.turn_moved[turn_moved++] = policy->turn_moved;
+        if (policy->task_counts)
+            engine->told.task_counts[task_counts++] = policy->task_counts;
+        if (policy->job_grew)
+            engine->told.job_grew[job_grew++] = policy->job_grew;
         if (policy->settle)
             engine->told.settle[settle++] = policy->settle;
     }

@@ -81,6 +81,12 @@ struct policy {
     void (*attempt_moved)(struct engine *engine, struct task *task, struct attempt *attempt);
     /* The number of the job's turn is another; `passed`: its place among active jobs too. */
     void (*turn_moved)(struct engine *engine, struct job *job, bool passed);
+    /* A framework's job grows while it runs. Bytes and computing of a task of an active job are
+     * about to be others (`in` false), and are (true; of a new one only that). */
+    void (*task_counts)(struct engine *engine, struct task *task, bool in);
+    /* A job's stages or tasks are more, or their blocks others. O(stages), and the hosts of its
+     * ready maps. */
+    void (*job_grew)(struct engine *engine, struct job *job);
     /* The last of a step, when nothing more is started: what is decided once for all of it. */
     void (*settle)(struct engine *engine);
 };
@@ -100,6 +106,11 @@ void policy_set(struct engine *engine, const struct event *event);
 /* A thing comes into being or is about to go: the states of the policies in force do too. */
 void policy_begin_job(struct engine *engine, struct job *job);
 void policy_end_job(struct engine *engine, struct job *job);
+/* A stage more of an active job; room for `room` tasks of one, of which `n` have states: those of
+ * others are zeros until they count (task_counts), which is what a policy that keeps state with
+ * tasks makes it of. States are moved as bytes: they hold no nodes and nobody points to them. */
+void policy_begin_stage(struct engine *engine, struct stage *stage);
+void policy_grow_stage(struct engine *engine, struct stage *stage, uint32_t n, uint32_t room);
 void policy_begin_host(struct engine *engine, struct host *host);
 void policy_end_host(struct engine *engine, struct host *host);
 void policy_begin_attempt(struct engine *engine, struct attempt *attempt);
@@ -142,6 +153,18 @@ static inline void policy_turn_moved(struct engine *engine, struct job *job, boo
 {
     for (int i = 0; engine->told.turn_moved[i]; i++)
         engine->told.turn_moved[i](engine, job, passed);
+}
+
+static inline void policy_task_counts(struct engine *engine, struct task *task, bool in)
+{
+    for (int i = 0; engine->told.task_counts[i]; i++)
+        engine->told.task_counts[i](engine, task, in);
+}
+
+static inline void policy_job_grew(struct engine *engine, struct job *job)
+{
+    for (int i = 0; engine->told.job_grew[i]; i++)
+        engine->told.job_grew[i](engine, job);
 }
 
 static inline void policy_settle(struct engine *engine)

@@ -222,6 +222,11 @@ static void clear_strikes(struct engine *engine, struct host *host)
 static void read_again(struct engine *engine, struct attempt *attempt)
 {
     struct task *task = attempt->task;
+    /* A framework runs again what it wants to. */
+    if (attempt->foreign && !attempt->allowed_until_ns) {
+        source_release(engine, attempt);
+        return;
+    }
     engine->counters.sources_replaced++;
     attempt_stop(engine, attempt, REASON_SOURCE_LOST, true);
     attempt_orphan(engine, attempt);

@@ -2,6 +2,9 @@
 
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/framework.h"
+#include "controller/engine/framework_sizes.h"
+#include "controller/engine/gate.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
@@ -116,6 +119,8 @@ static void make_ready(struct engine *engine, struct task *task)
     count_ready(engine, task->stage, 1);
     bucket_update(engine, task->stage->bucket);
     hold_stage_ready(engine, task->stage);
+    if (task->stage->framework)
+        gate_ready(engine, task->stage);
 }
 
 static void leave_queue(struct engine *engine, struct task *task, enum task_state state)
@@ -136,6 +141,8 @@ static void leave_queue(struct engine *engine, struct task *task, enum task_stat
     bucket_update(engine, bucket);
     if (!stage->n_ready)
         hold_stage_empty(engine, stage);
+    if (stage->framework && !stage->n_ready)
+        gate_empty(stage);
 }
 
 static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
@@ -150,7 +157,8 @@ static bool is_due(struct stage *stage)
     stage->parents_missing = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         stage->parents_missing += !parent_is_ready(stage, &stage->edges[i]);
-    return !stage->parents_missing;
+    return stage->framework ? framework_is_due(stage, !stage->parents_missing)
+                            : !stage->parents_missing;
 }
 
 void stage_open_if_due(struct engine *engine, struct stage *stage)
@@ -158,7 +166,12 @@ void stage_open_if_due(struct engine *engine, struct stage *stage)
     if (!is_due(stage) || stage->open)
         return;
     stage->open = true;
-    for (uint32_t t = 0; t < stage->n_tasks; t++)
+    stage_reopen(engine, stage);
+}
+
+void stage_reopen(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t t = 0; stage->open && t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_BLOCKED)
             make_ready(engine, &stage->tasks[t]);
 }
@@ -186,6 +199,46 @@ static void children_wait(struct engine *engine, struct stage *stage)
     for (uint32_t i = 0; i < stage->n_children; i++)
         if (!is_due(stage->job->stages[stage->children[i]]))
             stage_close(engine, stage->job->stages[stage->children[i]]);
+}
+
+void stage_children_follow(struct engine *engine, struct stage *stage)
+{
+    children_wait(engine, stage);
+    children_look(engine, stage);
+}
+
+static void set_bytes(struct task *task, uint64_t bytes)
+{
+    task->stage->total_bytes += bytes - task->bytes;
+    task->stage->job->shuffle_bytes += bytes - task->bytes;
+    task->bytes = bytes;
+}
+
+void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
+{
+    bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
+    int64_t ready_ns = task->ready_ns;
+    if (task->bytes == bytes)
+        return;
+    struct gate_clock clock;
+    if (ready && !same_queue) {
+        clock = gate_stop(engine, task->stage);
+        leave_queue(engine, task, TASK_BLOCKED);
+    }
+    policy_task_counts(engine, task, false);
+    framework_count(task, -1);
+    set_bytes(task, bytes);
+    framework_count(task, 1);
+    policy_task_counts(engine, task, true);
+    if (ready && same_queue && bytes) {
+        struct sorted_key key = {bytes, task->index, 0};
+        sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
+    }
+    if (ready && !same_queue) {
+        make_ready(engine, task);
+        gate_go_on(engine, task->stage, clock);
+        task->ready_ns = ready_ns;
+    }
 }
 
 static void moved(struct engine *engine, struct task *task, enum task_state before)
@@ -252,6 +305,12 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
     policy_outputs_moved(engine, job);
 }
 
+/* A framework's stage may get children later. */
+static bool keeps_outputs(const struct stage *stage)
+{
+    return stage->n_children || stage->framework;
+}
+
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host)
 {
     struct stage *stage = task->stage;
@@ -267,8 +326,8 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     }
     task->state = TASK_DONE;
     task->done_attempt = attempt;
-    task->done_host = host->index;
-    if (stage->n_children)
+    task->done_host = host ? host->index : ENGINE_NONE;
+    if (host && keeps_outputs(stage))
         hold_output(engine, task, host, true);
     stage->n_done++;
     job->n_done++;
@@ -276,7 +335,9 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     if (stage->n_done < stage->n_tasks)
         return;
     job->stages_done++;
-    if (job->stages_done == job->n_stages)
+    if (stage->framework)
+        sizes_learn(engine, stage);
+    if (job->stages_done == job->n_stages && !stage->framework)
         job_finish(engine, job);
     else
         children_look(engine, stage);
@@ -296,8 +357,8 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     if (state != TASK_DONE)
         return;
     task->done_attempt = done_attempt;
-    task->done_host = done_host->index;
-    if (stage->n_children)
+    task->done_host = done_host ? done_host->index : ENGINE_NONE;
+    if (done_host && keeps_outputs(stage))
         hold_output(engine, task, done_host, true);
     job->n_done++;
     job->stages_done += ++stage->n_done == stage->n_tasks;
@@ -312,8 +373,8 @@ static bool still_needed(const struct stage *stage)
     return false;
 }
 
-/* Attempts that were still reading are stopped, but those that a lost host took with it; what was
- * not started waits for the map. */
+/* Attempts that were still reading are stopped, but those that a lost host took with it and those
+ * that are a framework's to stop; what was not started waits for the map. */
 static void stop_readers(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++) {
@@ -321,7 +382,8 @@ static void stop_readers(struct engine *engine, struct stage *stage)
         stage_close(engine, child);
         struct attempt *attempt, *next;
         TAILQ_FOREACH_SAFE (attempt, &child->attempts, of_stage, next) {
-            if (attempt->state == ATTEMPT_COMPUTING || attempt->host->lost)
+            if (attempt->state == ATTEMPT_COMPUTING || attempt->host->lost ||
+                (attempt->foreign && !attempt->allowed_until_ns))
                 continue;
             struct task *task = attempt->task;
             attempt_stop(engine, attempt, REASON_INPUT_LOST, true);
@@ -342,7 +404,7 @@ static void lose_output(struct engine *engine, struct task *task)
 {
     struct stage *stage = task->stage;
     struct host *host = cluster_host(engine, task->done_host);
-    if (host && stage->n_children)
+    if (host && keeps_outputs(stage))
         hold_output(engine, task, host, false);
     if (stage->n_done == stage->n_tasks)
         stage->job->stages_done--;
@@ -377,6 +439,9 @@ void job_outputs_of_host_lost(struct engine *engine, struct host *host)
          node = sorted_from(&host->outputs, from)) {
         struct job *job = container_of(node, struct output_host, by_job)->job;
         from.a = job->number + 1;
+        /* WHY: their executors, or a service of their own, may serve them still; they say so. */
+        if (job->framework)
+            continue;
         /* WHY: last stage first, since a stage that has to run again needs the outputs of those
          * before it. */
         for (uint32_t s = job->n_stages; s-- > 0;) {

@@ -15,9 +15,16 @@ uint64_t stage_coflow_bytes(const struct stage *stage);
 /* Its tasks are ready from now on, if its parents let it; they are blocked again. */
 void stage_open_if_due(struct engine *engine, struct stage *stage);
 void stage_close(struct engine *engine, struct stage *stage);
+/* It has more tasks: those of an open stage are ready. O(tasks). */
+void stage_reopen(struct engine *engine, struct stage *stage);
+/* It has more tasks, or is known better: who reads from it is ready, or not any more. */
+void stage_children_follow(struct engine *engine, struct stage *stage);
+/* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
+ * updates the bucket and the job's turn. */
+void task_resize(struct engine *engine, struct task *task, uint64_t bytes);
 
 /* The task starts to run; none of its attempts runs any more; one of them was accepted, which may
- * end the job and free it. */
+ * end the job and free it. `host`: where its output is; NULL: nobody knows. */
 void task_run(struct engine *engine, struct task *task);
 void task_requeue(struct engine *engine, struct task *task);
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host);

@@ -41,7 +41,10 @@ struct attempt {
     int64_t started_ns;
     uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
     bool receiving, stopping;
-    enum reason reason; /* of its start, for explain */
+    bool foreign;                   /* a framework's: never started or stopped from here */
+    int64_t allowed_until_ns;       /* it is an allow (allow.h); 0: it is not */
+    struct sorted_node allow_timer; /* engine->allow_timers */
+    enum reason reason;             /* of its start, for explain */
     int64_t left, right;
     void *kept[QUESTIONS];              /* by policies: policy.h */
     struct sorted_node by_number;       /* engine->attempts */
@@ -68,6 +71,7 @@ struct task {
     enum task_state state;
     uint32_t failures;
     uint64_t bytes; /* network input by the edges: the Macroflow; 0: a map */
+    bool guessed;   /* a framework's: nobody has told its bytes (framework_sizes.h) */
     uint64_t input_bytes, compute_ns, output_bytes;
     uint64_t done_attempt;
     uint32_t done_host;
@@ -102,6 +106,25 @@ struct edge {
     bool matrix, given;
     uint64_t *bytes; /* matrix: maps × reduces; else a sum per reduce; NULL: not given, all 0 */
     uint64_t filled;
+    struct late_edge *late; /* a framework's: what was told so far, in its place; else NULL */
+};
+
+/* What a framework's stage has beside others: framework.h, gate.h. */
+struct framework_stage {
+    struct stage *stage;
+    uint64_t history;
+    bool announced; /* else it was made by a task that was seen, or by a child, or by sizes */
+    bool offered, ungated, left;
+    uint32_t room;                 /* tasks that there is memory for */
+    uint32_t allowed;              /* tasks that are allowed and have not been seen */
+    uint32_t unused;               /* allows without a start, one after the other */
+    uint32_t guessed;              /* tasks */
+    uint64_t guess;                /* bytes of each of these, at least */
+    int64_t ready_ns;              /* since when something of it waits; of_waiting */
+    bool waits;                    /* it stands in shape->waits: nothing counts its time yet */
+    int64_t due_ns;                /* when it is opened; 0: nothing counts its time */
+    struct sorted_node gate_timer; /* engine->gate_timers */
+    TAILQ_ENTRY(framework_stage) of_waits;
 };
 
 struct stage {
@@ -125,8 +148,9 @@ struct stage {
     uint64_t received_bytes;                       /* by all its attempts that there were */
     void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
-    struct sorted ready_reduces;  /* (bytes, index) */
-    TAILQ_ENTRY(stage) of_bucket; /* bucket->reduce_stages while ready_reduces.n */
+    struct framework_stage *framework; /* NULL: it runs in slots of ours */
+    struct sorted ready_reduces;       /* (bytes, index) */
+    TAILQ_ENTRY(stage) of_bucket;      /* bucket->reduce_stages while ready_reduces.n */
     bool held, overdue;
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns; /* overdue: since it could have run */
@@ -186,10 +210,17 @@ struct job {
     uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
     uint32_t hosts;        /* that were joined when it was submitted, at least 1 */
     void *kept[QUESTIONS]; /* by policies: policy.h */
+    struct framework_job *framework; /* NULL: its slots are ours */
     struct sorted_key turn;
     TAILQ_HEAD(, stage) waiting; /* index: stages that stand in a set by turn */
     struct sorted outputs;
     struct sorted_node by_number, by_turn, by_name;
+};
+
+/* What a framework's job has beside others. */
+struct framework_job {
+    uint64_t maps;    /* tasks without network input */
+    uint64_t work_ns; /* of these; saturates */
 };
 
 struct finished {
@@ -279,6 +310,7 @@ struct shape {
     TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
     uint64_t moved_locals;      /* so many, when they moved */
     uint64_t looked;            /* at locals because of them, and not paid for by following them */
+    TAILQ_HEAD(, framework_stage) waits; /* index: gate.h */
     struct sorted unheld,
         overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
 };
@@ -304,6 +336,8 @@ struct engine {
         void (*outputs_moved[QUESTIONS + 1])(struct engine *, struct job *);
         void (*attempt_moved[QUESTIONS + 1])(struct engine *, struct task *, struct attempt *);
         void (*turn_moved[QUESTIONS + 1])(struct engine *, struct job *, bool);
+        void (*task_counts[QUESTIONS + 1])(struct engine *, struct task *, bool);
+        void (*job_grew[QUESTIONS + 1])(struct engine *, struct job *);
         void (*settle[QUESTIONS + 1])(struct engine *);
     } told;
     int64_t now_ns;
@@ -335,7 +369,12 @@ struct engine {
     struct table attempt_by_number; /* index: attempts */
     struct sorted jobs, active, names, finished, finished_age, attempts, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
-    struct stage *late; /* between hold_mark and the start that it is for; else NULL */
+    struct stage *late;      /* between hold_mark and the start that it is for; else NULL */
+    uint32_t framework_jobs; /* index */
+    struct sorted allow_timers, gate_timers; /* index */
+    int64_t idle_since_ns; /* in a step: when the first allow was given of those that were not used;
+                              INT64_MAX: none */
+    struct sizes *sizes;   /* what stages had (framework_sizes.h); NULL: nothing yet */
     struct engine_counters counters;
 };
 

@@ -1,6 +1,7 @@
 /* Copies of state for those who look. */
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/gate.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
 #include "controller/engine/mode.h"
@@ -69,6 +70,7 @@ static void view_job(const struct engine *engine, const struct job *job, struct 
         .running = job->n_running,
         .done = job->n_done,
         .held_stages = job->held_stages,
+        .framework = job->framework,
         .submitted_ns = job->submitted_ns,
         .finished_ns = job->finished_ns,
         .slot_wait_ns = job->slot_wait_ns,
@@ -170,8 +172,11 @@ int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
         .command = stage->command,
         .constraint = stage->bucket->shape->constraint,
         .coflow_bytes = stage_coflow_bytes(stage),
-        .held = stage->held,
+        .held = stage->held && (!stage->framework || gate_is_shut(stage)),
         .held_until_ns = hold_end_ns(stage),
+        .gated = gate_is_shut(stage),
+        .left = stage->framework && stage->framework->left,
+        .allowed = stage->framework ? stage->framework->allowed : 0,
     };
     return 0;
 }
@@ -188,6 +193,7 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
         .task = index,
         .state = task->state,
         .network_input = task->bytes > 0,
+        .guessed = task->guessed,
         .bytes = task->bytes,
         .input_bytes = task->input_bytes,
         .compute_ns = task->compute_ns,
@@ -214,6 +220,8 @@ static void view_attempt(const struct attempt *attempt, struct attempt_view *ret
         .unit = attempt->unit,
         .state = attempt->state,
         .orphan = !attempt->task,
+        .foreign = attempt->foreign,
+        .allow = attempt->allowed_until_ns,
         .coflow_level = attempt->level[ORDER_COFLOW],
         .macroflow_level = attempt->level[ORDER_MACROFLOW],
         .coflow_bytes = attempt->bytes[ORDER_COFLOW],

@@ -158,7 +158,8 @@ const struct place_policy place_greedy = {
     .policy = {.name = "greedy",
                .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
                                      .init = locality_job_init},
-               .reasons = reasons},
+               .reasons = reasons,
+               .job_grew = locality_job_grew},
     .pick = greedy_pick,
     .even = true,
 };

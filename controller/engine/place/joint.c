@@ -55,7 +55,7 @@ struct joint_engine {
 };
 struct joint_job {
     struct locality_job even;
-    uint64_t small_bytes; /* its shuffle, or SMALL_BLOCKS times its largest block */
+    uint64_t blocks_bytes; /* SMALL_BLOCKS times its largest block */
     uint64_t map_moves;
 };
 /* How long a task receives: rules tell no more of its bytes. The longer, the more of them. */
@@ -502,25 +502,40 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
 
 /* ---- state and facts ---- */
 
+static void count_block(struct joint_job *kept, const struct task *task)
+{
+    uint64_t block = task->input_bytes;
+    uint64_t bytes = block < UINT64_MAX / SMALL_BLOCKS ? block * SMALL_BLOCKS : UINT64_MAX;
+    if (bytes > kept->blocks_bytes)
+        kept->blocks_bytes = bytes;
+}
+
+static void task_counts(struct engine *engine, struct task *task, bool in)
+{
+    (void)engine;
+    if (in)
+        count_block(task->stage->job->kept[QUESTION_PLACE], task);
+}
+
+/* Its shuffle, or so much as its largest block stands for. */
+static uint64_t small_bytes(const struct job *job, const struct joint_job *kept)
+{
+    return kept->blocks_bytes > job->shuffle_bytes ? kept->blocks_bytes : job->shuffle_bytes;
+}
+
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
-    struct joint_job *kept = state;
     const struct job *job = of.job;
-    kept->small_bytes = job->shuffle_bytes;
     for (uint32_t s = 0; s < job->n_stages; s++)
-        for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++) {
-            uint64_t block = job->stages[s]->tasks[t].input_bytes;
-            uint64_t bytes = block < UINT64_MAX / SMALL_BLOCKS ? block * SMALL_BLOCKS : UINT64_MAX;
-            if (bytes > kept->small_bytes)
-                kept->small_bytes = bytes;
-        }
+        for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++)
+            count_block(state, &job->stages[s]->tasks[t]);
     locality_job_init(engine, of, state);
 }
 
 static uint64_t map_value(const struct bucket *bucket)
 {
     const struct joint_job *kept = bucket->job->kept[QUESTION_PLACE];
-    return kept ? kept->small_bytes : UINT64_MAX;
+    return kept ? small_bytes(bucket->job, kept) : UINT64_MAX;
 }
 
 /* The shortest of its stages' largest ready reduce tasks. */
@@ -587,6 +602,8 @@ const struct place_policy place_joint = {
                          [POLICY_STAGE] = {.size = sizeof(struct joint_stage)}},
                .reasons = reasons,
                .task_moved = task_moved,
+               .task_counts = task_counts,
+               .job_grew = locality_job_grew,
                .attempt_moved = attempt_moved,
                .turn_moved = turn_moved},
     .pick = joint_pick,

@@ -256,7 +256,11 @@ static const struct policy_reason reasons[] = {
     {0}};
 
 const struct place_policy place_neat = {
-    .policy = {.name = "neat", .state = STATE, .reasons = reasons, .outputs_moved = outputs_moved},
+    .policy = {.name = "neat",
+               .state = STATE,
+               .reasons = reasons,
+               .outputs_moved = outputs_moved,
+               .job_grew = locality_job_grew},
     .pick = neat_pick,
     .even = true,
     .held = place_held_map,
@@ -265,7 +269,8 @@ const struct place_policy place_neat_fair = {
     .policy = {.name = "neat-fair",
                .state = STATE,
                .reasons = reasons,
-               .outputs_moved = outputs_moved},
+               .outputs_moved = outputs_moved,
+               .job_grew = locality_job_grew},
     .pick = neat_fair_pick,
     .even = true,
     .held = place_held_map,

@@ -74,6 +74,19 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
     look(task, policy_of_task(task, QUESTION_TURN, sizeof(struct srpt_task)));
 }
 
+static void task_counts(struct engine *engine, struct task *task, bool in)
+{
+    struct srpt_task *kept = policy_of_task(task, QUESTION_TURN, sizeof(struct srpt_task));
+    (void)engine;
+    if (in) {
+        kept->past = false;
+        count(task->stage->job->kept[QUESTION_TURN], task, false);
+        look(task, kept);
+    } else if (!kept->past) {
+        count(task->stage->job->kept[QUESTION_TURN], task, true);
+    }
+}
+
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
 {
     (void)attempt;
@@ -126,6 +139,7 @@ static void explain(const struct engine *engine, const struct job *job,
                              [POLICY_TASK] = {.size = sizeof(struct srpt_task),                    \
                                               .init = init_task}},                                 \
                    .task_moved = task_moved,                                                       \
+                   .task_counts = task_counts,                                                     \
                    .attempt_moved = attempt_moved},                                                \
         .number = number, .explain = explain                                                       \
     }

@@ -1,0 +1,490 @@
+#include "controller/engine/framework.h"
+
+#include "controller/engine/allow.h"
+#include "controller/engine/cluster.h"
+#include "controller/engine/estimate.h"
+#include "controller/engine/framework_sizes.h"
+#include "controller/engine/gate.h"
+#include "controller/engine/ground.h"
+#include "controller/engine/job.h"
+#include "controller/engine/locality.h"
+#include "controller/engine/order.h"
+#include "controller/engine/outcome.h"
+#include "controller/engine/policy.h"
+#include "controller/engine/source.h"
+#include "controller/engine/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct resources one_slot = {{1}};
+
+static void *ignored(struct engine *engine)
+{
+    engine->counters.ignored_facts++;
+    return NULL;
+}
+
+/* ---- jobs ---- */
+
+struct job *framework_find_job(struct engine *engine, uint64_t number)
+{
+    struct job *job = job_find(engine, number);
+    if (job)
+        return job->framework ? job : ignored(engine);
+    if (!number || engine->framework_jobs >= engine->config.framework_jobs_max ||
+        engine->jobs.n >= engine->config.jobs_max || job_find_finished(engine, number))
+        return ignored(engine);
+    job = job_make(engine, number);
+    job->framework = engine_allocate(engine, 1, sizeof(*job->framework));
+    job->estimate_bytes = job->estimate_ns = -1;
+    job->hosts = engine->joined ? engine->joined : 1;
+    engine->framework_jobs++;
+    estimate_submitted(engine, job);
+    job_activate(engine, job);
+    return job;
+}
+
+void framework_job(struct engine *engine, const struct event *event)
+{
+    struct job *job = framework_find_job(engine, event->framework_job.job);
+    if (!job)
+        return;
+    const char *name = event->framework_job.name ? event->framework_job.name : "";
+    size_t length = strnlen(name, sizeof(job->name) - 1);
+    memset(job->name, 0, sizeof(job->name));
+    memcpy(job->name, name, length);
+    job->user = event->framework_job.user;
+    job->priority = event->framework_job.priority;
+    order_change(engine, job);
+}
+
+void framework_follow(struct engine *engine, struct job *job)
+{
+    /* WHY not while it is loaded: then it has the one that it had. */
+    if (engine->suspended)
+        return;
+    job->estimate_key = estimate_duration(engine, job);
+    order_change(engine, job);
+}
+
+/* ---- stages ---- */
+
+static struct stage *make_stage(struct engine *engine, struct job *job)
+{
+    struct shape *shape = cluster_shape(engine, &one_slot, "");
+    if (!shape)
+        return ignored(engine);
+    struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
+    stage->job = job;
+    stage->bucket = job_bucket(engine, job, shape);
+    stage->index = job->n_stages;
+    stage->tasks = engine_allocate(engine, 0, sizeof(*stage->tasks));
+    stage->edges = engine_allocate(engine, 1, sizeof(*stage->edges));
+    stage->children = engine_allocate(engine, 1, sizeof(*stage->children));
+    TAILQ_INIT(&stage->attempts);
+    stage->framework = engine_allocate(engine, 1, sizeof(*stage->framework));
+    stage->framework->stage = stage;
+    job->stages = engine_grow(engine, job->stages, job->n_stages);
+    job->stages[job->n_stages++] = stage;
+    policy_begin_stage(engine, stage);
+    return stage;
+}
+
+struct stage *framework_find_stage(struct engine *engine, struct job *job, uint32_t index)
+{
+    if (!job)
+        return NULL;
+    if (index >= engine->config.stages_per_job_max)
+        return ignored(engine);
+    while (job->n_stages <= index)
+        if (!make_stage(engine, job))
+            return NULL;
+    return job->stages[index];
+}
+
+void framework_stage_destroy(struct engine *engine, struct stage *stage)
+{
+    if (!stage->framework)
+        return;
+    gate_forget(engine, stage);
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        sizes_edge_done(&stage->edges[i]);
+    free(stage->framework);
+}
+
+bool framework_is_due(const struct stage *stage, bool parents)
+{
+    const struct framework_stage *own = stage->framework;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        parents = parents && stage->job->stages[stage->edges[i].parent]->framework->announced;
+    return !own->left && (own->offered || (own->announced && parents));
+}
+
+struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
+                                 enum edge_kind kind)
+{
+    for (uint32_t i = 0; stage && i < stage->n_edges; i++)
+        if (stage->edges[i].parent == parent)
+            return &stage->edges[i];
+    if (!stage || parent >= stage->index)
+        return ignored(engine);
+    struct edge *edges = reallocarray(stage->edges, stage->n_edges + 2, sizeof(*edges));
+    if (!edges)
+        longjmp(engine->no_memory, 1);
+    stage->edges = edges;
+    struct edge *edge = &stage->edges[stage->n_edges++];
+    *edge = (struct edge){.parent = parent, .kind = kind, .late = sizes_edge_make(engine)};
+    struct stage *from = stage->job->stages[parent];
+    uint32_t *children =
+        reallocarray(from->children, from->n_children + 1, sizeof(*from->children));
+    if (!children)
+        longjmp(engine->no_memory, 1);
+    from->children = children;
+    from->children[from->n_children++] = stage->index;
+    return edge;
+}
+
+/* ---- tasks ---- */
+
+void framework_count(struct task *task, int by)
+{
+    struct framework_job *sums = task->stage->job->framework;
+    if (task->bytes)
+        return;
+    sums->maps += (uint64_t)(int64_t)by;
+    if (by < 0)
+        sums->work_ns -= task->compute_ns;
+    else if (__builtin_add_overflow(sums->work_ns, task->compute_ns, &sums->work_ns))
+        sums->work_ns = UINT64_MAX;
+}
+
+/* Memory for more tasks. Those that are there are moved; ready ones leave their queues meanwhile. */
+static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
+{
+    struct framework_stage *own = stage->framework;
+    bool open = stage->open;
+    struct gate_clock clock = gate_stop(engine, stage);
+    stage_close(engine, stage);
+    struct task *tasks = engine_allocate(engine, room, sizeof(*tasks));
+    memcpy(tasks, stage->tasks, stage->n_tasks * sizeof(*tasks));
+    struct attempt *attempt;
+    TAILQ_FOREACH (attempt, &stage->attempts, of_stage)
+        attempt->task = &tasks[attempt->task_index];
+    free(stage->tasks);
+    stage->tasks = tasks;
+    uint32_t per = stage->replicas_per_task;
+    if (per) {
+        uint32_t *replicas = engine_allocate(engine, (size_t)room * per, sizeof(*replicas));
+        memset(replicas, 0xff, (size_t)room * per * sizeof(*replicas));
+        memcpy(replicas, stage->replicas, (size_t)own->room * per * sizeof(*replicas));
+        free(stage->replicas);
+        stage->replicas = replicas;
+    }
+    policy_grow_stage(engine, stage, stage->n_tasks, room);
+    own->room = room;
+    if (open)
+        stage_open_if_due(engine, stage);
+    gate_go_on(engine, stage, clock);
+}
+
+static bool grow(struct engine *engine, struct stage *stage, uint32_t n)
+{
+    struct job *job = stage->job;
+    uint32_t before = stage->n_tasks, more = n - before, room = stage->framework->room;
+    if (n > FRAMEWORK_TASKS_MAX || engine->n_tasks + more > engine->config.tasks_max)
+        return ignored(engine);
+    if (n > room)
+        move_tasks(engine, stage, n > 2 * room ? n : 2 * room);
+    if (before && stage->n_done == before)
+        job->stages_done--;
+    job->n_tasks += more;
+    engine->n_tasks += more;
+    stage->n_tasks = n;
+    for (uint32_t i = before; i < n; i++) {
+        struct task *task = &stage->tasks[i];
+        task->stage = stage;
+        task->index = i;
+        task->done_host = ENGINE_NONE;
+        framework_count(task, 1);
+        policy_task_counts(engine, task, true);
+    }
+    sizes_follow_tasks(engine, stage, before);
+    if (engine->suspended)
+        return true;
+    stage_reopen(engine, stage);
+    stage_children_follow(engine, stage);
+    return true;
+}
+
+struct task *framework_find_task(struct engine *engine, struct stage *stage, uint32_t index)
+{
+    if (!stage || index == UINT32_MAX)
+        return NULL;
+    if (index >= stage->n_tasks && !grow(engine, stage, index + 1))
+        return NULL;
+    return &stage->tasks[index];
+}
+
+/* What its maps run on is another kind of slot. */
+static void set_demand(struct engine *engine, struct stage *stage, const struct resources *demand)
+{
+    struct shape *shape = cluster_shape(engine, demand, "");
+    if (!shape || shape == stage->bucket->shape)
+        return;
+    struct gate_clock clock = gate_stop(engine, stage);
+    bool open = stage->open;
+    stage_close(engine, stage);
+    stage->bucket = job_bucket(engine, stage->job, shape);
+    if (open)
+        stage_open_if_due(engine, stage);
+    gate_go_on(engine, stage, clock);
+}
+
+static bool is_valid(const struct event *event)
+{
+    bool valid = event->framework_stage.parents.n == event->framework_stage.edges.n &&
+                 event->framework_stage.phase <= FRAMEWORK_SKIPPED;
+    for (uint32_t i = 0; valid && i < event->framework_stage.parents.n; i++)
+        valid = event->framework_stage.parents.at[i] < event->framework_stage.stage;
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        valid = valid && event->framework_stage.demand.amount[r] >= 0;
+    return valid;
+}
+
+/* Whatever it makes is made before anything of it is looked at. */
+static void announce(struct engine *engine, struct stage *stage, const struct event *event)
+{
+    struct framework_stage *own = stage->framework;
+    uint32_t edges = stage->n_edges;
+    for (uint32_t i = 0; i < event->framework_stage.parents.n; i++)
+        framework_find_edge(engine, stage, event->framework_stage.parents.at[i],
+                            event->framework_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED
+                                                                                 : EDGE_BARRIER);
+    if (event->framework_stage.history)
+        own->history = event->framework_stage.history;
+    own->ungated = event->framework_stage.ungated;
+    own->offered = event->framework_stage.phase == FRAMEWORK_OFFERED;
+    if (event->framework_stage.tasks > stage->n_tasks)
+        grow(engine, stage, event->framework_stage.tasks);
+    own->announced |= event->framework_stage.tasks > 0;
+    set_demand(engine, stage, &event->framework_stage.demand);
+    sizes_follow_parents(engine, stage);
+    for (uint32_t i = 0; i < stage->n_children; i++)
+        sizes_follow_parents(engine, stage->job->stages[stage->children[i]]);
+    if (stage->n_edges != edges || !stage->n_edges)
+        policy_job_grew(engine, stage->job);
+}
+
+/* Its outputs are there from before, nobody says where. */
+static void skip(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t t = 0; t < stage->n_tasks; t++)
+        if (stage->tasks[t].state != TASK_DONE)
+            outcome_accept(engine, &stage->tasks[t], 0, NULL);
+    gate_seen(engine, stage);
+}
+
+/* Its stage and those behind it, which may be ready now, or not any more. */
+static void look(struct engine *engine, struct stage *stage)
+{
+    if (engine->suspended)
+        return;
+    stage_open_if_due(engine, stage);
+    stage_children_follow(engine, stage);
+}
+
+void framework_stage(struct engine *engine, const struct event *event)
+{
+    if (!is_valid(event)) {
+        ignored(engine);
+        return;
+    }
+    struct job *job = framework_find_job(engine, event->framework_stage.job);
+    struct stage *stage = framework_find_stage(engine, job, event->framework_stage.stage);
+    if (!stage)
+        return;
+    announce(engine, stage, event);
+    if (event->framework_stage.phase == FRAMEWORK_SKIPPED)
+        skip(engine, stage);
+    look(engine, stage);
+    framework_follow(engine, job);
+}
+
+static void set_task(struct engine *engine, struct task *task, const struct event *event,
+                     uint32_t i)
+{
+    uint32_t per = event->job_tasks.replicas_per_task;
+    struct stage *stage = task->stage;
+    policy_task_counts(engine, task, false);
+    framework_count(task, -1);
+    task->input_bytes = event->job_tasks.input_bytes.at[i];
+    task->compute_ns = event->job_tasks.compute_ns.at[i];
+    if (per)
+        memcpy(stage->replicas + (size_t)task->index * per,
+               event->job_tasks.replicas.at + (size_t)i * per, per * sizeof(uint32_t));
+    framework_count(task, 1);
+    policy_task_counts(engine, task, true);
+}
+
+void framework_tasks(struct engine *engine, const struct event *event)
+{
+    uint32_t n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task,
+             first = event->job_tasks.first;
+    struct job *job = framework_find_job(engine, event->job_tasks.job);
+    struct stage *stage = framework_find_stage(engine, job, event->job_tasks.stage);
+    if (!stage || !n)
+        return;
+    if (event->job_tasks.input_bytes.n != n || per > ENGINE_REPLICAS_MAX ||
+        event->job_tasks.replicas.n != (uint64_t)n * per || n > FRAMEWORK_TASKS_MAX ||
+        first > FRAMEWORK_TASKS_MAX || (stage->replicas && per != stage->replicas_per_task) ||
+        !framework_find_task(engine, stage, first + n - 1)) {
+        ignored(engine);
+        return;
+    }
+    struct gate_clock clock = gate_stop(engine, stage);
+    bool open = stage->open;
+    stage_close(engine, stage);
+    if (per && !stage->replicas) {
+        size_t bytes = (size_t)stage->framework->room * per * sizeof(uint32_t);
+        stage->replicas = engine_allocate(engine, 1, bytes);
+        memset(stage->replicas, 0xff, bytes);
+        stage->replicas_per_task = per;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        set_task(engine, &stage->tasks[first + i], event, i);
+    stage->tasks_given = stage->n_tasks;
+    if (open)
+        stage_open_if_due(engine, stage);
+    gate_go_on(engine, stage, clock);
+    policy_job_grew(engine, job);
+    framework_follow(engine, job);
+}
+
+/* ---- tasks that start ---- */
+
+/* The task's own allows but the one that is settled are for a start that will not come. */
+static void withdraw_others(struct engine *engine, struct task *task, const struct attempt *used)
+{
+    for (struct attempt *other = task->attempts; other; other = other->next_of_task)
+        if (other->allowed_until_ns && other != used)
+            allow_withdraw(engine, other, REASON_ELSEWHERE);
+}
+
+/* It is as the allow said, but that it runs. */
+static void inherit(struct engine *engine, struct attempt *attempt, const struct attempt *used)
+{
+    attempt->reason = used->reason;
+    attempt->left = used->left;
+    attempt->right = used->right;
+    if (used->task == attempt->task && used->host == attempt->host)
+        source_set_block(engine, attempt, used->block_host);
+}
+
+static bool same_levels(const struct attempt *a, const struct attempt *b)
+{
+    return a->level[ORDER_COFLOW] == b->level[ORDER_COFLOW] &&
+           a->level[ORDER_MACROFLOW] == b->level[ORDER_MACROFLOW];
+}
+
+/* WHY the attempt is there before the allow goes: policies that count what receives see no gap. */
+static void join(struct engine *engine, struct attempt *attempt, struct attempt *used,
+                 uint64_t received_bytes)
+{
+    struct stage *stage = attempt->task->stage;
+    if (used)
+        inherit(engine, attempt, used);
+    attempt_set_sizes(engine, attempt);
+    attempt_set_receiving(engine, attempt,
+                          attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
+    if (!used || !same_levels(attempt, used))
+        attempt_tell_levels(engine, attempt);
+    withdraw_others(engine, attempt->task, used);
+    if (used) {
+        struct host *host = used->host;
+        allow_settle(engine, used, attempt);
+        host_touch(engine, host);
+    } else {
+        engine->counters.granted_unasked++;
+    }
+    attempt_count_bytes(engine, attempt, received_bytes);
+    gate_seen(engine, stage);
+}
+
+static void adopt(struct engine *engine, const struct event *event, struct host *host)
+{
+    struct job *job = framework_find_job(engine, event->framework_task.job);
+    struct stage *stage = framework_find_stage(engine, job, event->framework_task.stage);
+    struct task *task = framework_find_task(engine, stage, event->framework_task.task);
+    bool over = task && task->state == TASK_DONE;
+    struct attempt *used =
+        allow_used_by(engine, over ? NULL : task, host, event->framework_task.allow);
+    struct resources resources = event->framework_task.resources;
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        resources.amount[r] = resources.amount[r] > 0 ? resources.amount[r] : 0;
+    if (task && !over)
+        task_run(engine, task);
+    struct attempt *attempt =
+        attempt_create(engine, event->framework_task.attempt, over ? NULL : task, host,
+                       event->framework_task.unit, &resources);
+    attempt->foreign = true;
+    attempt->job_number = event->framework_task.job;
+    attempt->stage_index = event->framework_task.stage;
+    attempt->task_index = event->framework_task.task;
+    attempt->state = attempt_seen_phase(event->framework_task.phase);
+    if (attempt->task)
+        join(engine, attempt, used, event->framework_task.received_bytes);
+    host_touch(engine, host);
+}
+
+void framework_started(struct engine *engine, const struct event *event)
+{
+    uint64_t number = event->framework_task.attempt;
+    bool known = number && engine->config.framework_jobs_max && !attempt_is_ours(engine, number);
+    struct attempt *attempt = known ? attempt_find(engine, number) : NULL;
+    struct host *host =
+        known && !attempt ? cluster_adopt(engine, event->framework_task.host) : NULL;
+    if (!known)
+        ignored(engine);
+    else if (attempt)
+        attempt_follow(engine, attempt, attempt_seen_phase(event->framework_task.phase),
+                       event->framework_task.received_bytes);
+    else if (host)
+        adopt(engine, event, host);
+}
+
+/* ---- tasks that end ---- */
+
+void framework_done(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_find(engine, event->framework_task.attempt);
+    if (attempt && attempt->foreign && !attempt->allowed_until_ns) {
+        outcome_done(engine, attempt, event->framework_task.received_bytes);
+        return;
+    }
+    uint32_t index = event->framework_task.host;
+    struct job *job = framework_find_job(engine, event->framework_task.job);
+    struct stage *stage = framework_find_stage(engine, job, event->framework_task.stage);
+    struct task *task = framework_find_task(engine, stage, event->framework_task.task);
+    struct host *host = task && index != ENGINE_NONE ? cluster_adopt(engine, index) : NULL;
+    if (!task || task->state == TASK_DONE)
+        return;
+    outcome_accept(engine, task, event->framework_task.attempt, host);
+    gate_seen(engine, stage);
+}
+
+void framework_end(struct engine *engine, const struct event *event)
+{
+    struct job *job = job_find(engine, event->framework_end.job);
+    if (!job || !job->framework) {
+        ignored(engine);
+        return;
+    }
+    if (event->framework_end.outcome == JOB_DONE)
+        job_finish(engine, job);
+    else
+        job_fail(engine, job,
+                 event->framework_end.outcome == JOB_CANCELLED ? REASON_CANCELLED
+                                                               : REASON_JOB_FAILED,
+                 NULL, 0, 0);
+}
