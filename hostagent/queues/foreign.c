@@ -87,6 +87,12 @@ static const struct kind *kind_of(const struct foreign_part *part)
     return find(part->what == FOREIGN_FILTER ? filters : qdiscs, part->kind);
 }
 
+bool foreign_has_attributes(const struct foreign_part *part)
+{
+    const struct kind *kind = kind_of(part);
+    return part->what == FOREIGN_QDISC && kind && kind->nested;
+}
+
 bool foreign_has_classes(const char *kind)
 {
     const struct kind *found = find(qdiscs, kind);

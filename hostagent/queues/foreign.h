@@ -50,6 +50,10 @@ void foreign_done(struct foreign *foreign);
  * left out. −EOPNOTSUPP with what it is and why it could not be put back; −E2BIG: too many. */
 int foreign_add(struct foreign *foreign, const struct foreign_part *part, struct err *err);
 
+/* Whether the part's options are attributes and must say so when they are put (NLA_F_NESTED; the
+ * kernel tells of them without): ets refuses them else (Linux 5.6). */
+bool foreign_has_attributes(const struct foreign_part *part);
+
 /* Whether classes of this kind of qdisc are somebody's work, with filters of their own. */
 bool foreign_has_classes(const char *kind);
 

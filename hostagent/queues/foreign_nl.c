@@ -146,7 +146,8 @@ static int send_part(struct nl_sock *sock, int type, int flags, int ifindex,
     if (r >= 0 && part->chain)
         r = nla_put_u32(msg, TCA_CHAIN, part->chain);
     if (r >= 0 && (part->options_bytes || part->what != FOREIGN_QDISC))
-        r = nla_put(msg, TCA_OPTIONS, (int)part->options_bytes, part->options);
+        r = nla_put(msg, TCA_OPTIONS | (foreign_has_attributes(part) ? NLA_F_NESTED : 0),
+                    (int)part->options_bytes, part->options);
     if (r < 0) {
         nlmsg_free(msg);
         return r;

@@ -7,14 +7,14 @@ import time
 import pytest
 
 import foreign
-from nets import BUILD, needs_root
+from nets import BUILD, PATIENCE, needs_root
 
 pytestmark = needs_root
 
 
 def running(agent):
     """As far as it has its queues, or has ended."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 20 * PATIENCE
     while time.monotonic() < end and agent.process.poll() is None and "manages" not in open(agent.log).read():
         time.sleep(0.005)
 
@@ -71,6 +71,26 @@ def test_a_shaped_link_of_mininet_comes_back(site):
     running(agent)
     assert any("htb d00:" in line for line in foreign.snapshot(net.sw, "p1")["qdiscs"]), open(agent.log).read()
     agent.kill()
+    agent.restore()
+    assert foreign.snapshot(net.sw, "p1") == before
+
+
+@pytest.mark.guest("qemu")
+def test_a_foreign_ets_comes_back(site):
+    """With leaves, filters, and a table of priorities; the agent is killed, and so is a restore."""
+    net, begin = site
+    for words in ("qdisc add dev p1 root handle 7: ets bands 4 strict 2 quanta 3000 4500 priomap 3 2 1 0",
+                  "qdisc add dev p1 parent 7:3 handle 8: pfifo limit 7",
+                  "qdisc add dev p1 parent 7:1 handle 9: tbf rate 30mbit burst 20kb limit 50kb",
+                  "filter add dev p1 parent 7: protocol ip prio 5 u32 match ip dport 80 0xffff flowid 7:2"):
+        net.sw.tc(*words.split())
+    before = foreign.snapshot(net.sw, "p1")
+    assert any(line.startswith("qdisc ets 7: root") for line in before["qdiscs"])
+    agent = begin(flags=["--replace"])
+    running(agent)
+    assert not any("ets 7:" in line for line in foreign.snapshot(net.sw, "p1")["qdiscs"]), open(agent.log).read()
+    agent.kill()
+    restore_killed(agent, 0.1)
     agent.restore()
     assert foreign.snapshot(net.sw, "p1") == before
 
