@@ -2,8 +2,10 @@
 """What many ports cost the agent of a Linux switch: CPU time of a fresh start, a second one, and a restore, by their number (root; a minute).
 
 The kernel itself keeps a list of all filter blocks on interfaces without hardware (flow_indr_dev_setup_offload, Linux 5.8 and later) and walks it
-for each class of an HTB: with veth that is most of a fresh start, and grows with the square of the ports. So what the same queues cost by
-`tc -batch` stands beside: nobody who makes them can have it for less."""
+for each class of an HTB (tcf_block_get): with veth that is most of a fresh start (84.5 % of the agent's samples at 2 000 ports, Linux 6.18, by
+perf), and grows with the square of the ports. All else together, system calls and libnl in it, is .4 s for each 1 000 ports, so that several messages in
+one system call would not bring the whole near its bar. So what the same queues cost by `tc -batch` stands beside: nobody who makes them can have it for
+less."""
 
 import os
 import re
