@@ -447,6 +447,7 @@ static int dump(struct nft *nft, const struct nlmsghdr *request, mnl_cb_t each,
 static struct nlmsghdr *ask(struct nft *nft, char *buffer, uint16_t type, uint32_t family,
                             uint16_t flags)
 {
+    memset(buffer, 0, REQUEST); /* libmnl 1.0.4 leaves what is between attributes as it was */
     return nftnl_nlmsg_build_hdr(buffer, type, (uint16_t)family, flags, nft->sequence++);
 }
 

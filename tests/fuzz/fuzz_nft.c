@@ -164,12 +164,27 @@ static void put(struct nlmsghdr *message, struct script_step *step)
         put_number(message, asked == NFT_MSG_GETRULE ? NFTA_RULE_HANDLE : NFTA_TABLE_HANDLE, step);
 }
 
+/* Between attributes stands nothing that was in memory before. */
+static void gaps_check(const struct nlmsghdr *request)
+{
+    const char *end = mnl_nlmsg_get_payload_tail(request);
+    const struct nlattr *attribute = mnl_nlmsg_get_payload_offset(request, sizeof(struct nfgenmsg));
+    for (; mnl_attr_ok(attribute, (int)(end - (const char *)attribute));
+         attribute = mnl_attr_next(attribute))
+        for (int i = attribute->nla_len; i < MNL_ALIGN(attribute->nla_len); i++)
+            if (((const uint8_t *)attribute)[i])
+                abort();
+}
+
 /* In the place of libmnl's (the linker's --wrap). */
 ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *sock, const void *bytes, size_t n);
 ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *sock, const void *bytes, size_t n)
 {
+    const struct nlmsghdr *request = bytes;
     (void)sock;
-    asked = NFNL_MSG_TYPE(((const struct nlmsghdr *)bytes)->nlmsg_type);
+    asked = NFNL_MSG_TYPE(request->nlmsg_type);
+    if (asked != NFNL_MSG_BATCH_BEGIN)
+        gaps_check(request);
     return (ssize_t)n;
 }
 
