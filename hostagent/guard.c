@@ -62,7 +62,7 @@ static void touch(struct guard *guard, int ifindex)
         guard->touched[guard->touched_n++] = ifindex;
 }
 
-/* 1 with `what` when something is not as it should be. */
+/* An enum switches_verdict, with `what` when something is not as it should be. */
 static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
 {
     const struct guard_config *config = &guard->config;
@@ -109,6 +109,12 @@ static void look_at_ports(struct guard *guard)
         return;
     if (r < 0) {
         tell(guard, err.text);
+        return;
+    }
+    if (r == SWITCHES_FOLLOW) {
+        log_note("%s", what);
+        if (repair(guard, &err) < 0)
+            tell(guard, err.text);
         return;
     }
     if (back || may_repair(guard)) {

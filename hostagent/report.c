@@ -67,12 +67,15 @@ void report_tell(struct report *report, struct switches *switches, const struct 
     struct switch_ports *ports = NULL;
     struct switch_plan *plan = NULL;
     struct err err = {0};
+    char text[sizeof(((duopoly_SwitchPart *)0)->text)];
     uint64_t now = now_ns(CLOCK_MONOTONIC);
     duopoly_SwitchPart part = duopoly_SwitchPart_init_zero;
     part.confirm_s = confirm_s;
     wire_copy(part.driver, sizeof(part.driver), switches_driver(switches));
     if (switches_look(switches, &ports, &plan, &err) < 0)
         wire_copy(part.text, sizeof(part.text), err.text);
+    else if (switches_lack(switches, ports, text, sizeof(text)))
+        wire_copy(part.text, sizeof(part.text), text);
     part.ports = ports ? ports->n : 0;
     part.steps = plan ? plan->steps_n : 0;
     report->differs_ns = !part.steps && plan ? 0 : report->differs_ns ? report->differs_ns : now;

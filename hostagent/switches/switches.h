@@ -25,7 +25,14 @@ void switches_free_plan(const struct switches *switches, struct switch_plan *pla
 /* Puts back what stood there before and forgets it; nothing where that is so already. */
 int switches_restore(struct switches *switches, struct err *err);
 
-/* 1, with a sentence in `what`, when it is not as switches_apply left it; else 0. */
+enum switches_verdict {
+    SWITCHES_RIGHT,   /* it is as switches_apply left it */
+    SWITCHES_DIFFERS, /* somebody changed it */
+    SWITCHES_FOLLOW   /* ports came, went, or have another MTU, speed or lossless queues: nobody
+                         changed what is ours, and switches_repair makes it right */
+};
+
+/* The verdict, with a sentence in `what` unless it is right. O(steps · ports) when it is not. */
 int switches_compare(struct switches *switches, char *what, size_t size, struct err *err);
 
 /* Makes it so again, whatever stands there now; what stood there before us stays kept. */
@@ -34,13 +41,16 @@ int switches_repair(struct switches *switches, struct err *err);
 int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err);
 
 /* In words for people: what makes the ports' queues and why, and what they have not got as wished;
- * once for ports in a row that are alike. Returns `text`. */
+ * once for ports in a row that are alike. Returns `text`. Warns of what switches_lack finds. */
 const char *switches_say(struct switches *switches, char *text, size_t size);
 
 /* What there is and what would have to be done, for those who look. The caller frees the ports, and
  * the plan by switches_free_plan. */
 int switches_look(struct switches *switches, struct switch_ports **ret_ports,
                   struct switch_plan **ret_plan, struct err *err);
+/* Whether some of the settings' patterns match none of its ports: `text` then says which. */
+bool switches_lack(struct switches *switches, const struct switch_ports *ports, char *text,
+                   size_t size);
 const char *switches_driver(const struct switches *switches);
 
 /* The driver's own, as in switch.h. */

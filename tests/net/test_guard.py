@@ -129,3 +129,17 @@ def test_a_link_that_flaps_is_told(site):
     site.host.ip("link", "set", "up0", "up")
     wait_for("up", lambda: site.lines("up0 was down and is up again"), 1)
     assert site.ports() == site.right
+
+
+@pytest.mark.parametrize("on_change", ["repair", "yield"])
+def test_queues_follow_the_mtu_and_no_repair_is_spent(site, on_change):
+    site.begin(lines=[f"queues: {{on_change: {on_change}}}"])
+    seen = [site.right]
+    for mtu in (9000, 1500) * 4:
+        site.host.ip("link", "set", "up0", "mtu", str(mtu))
+        wait_for("queues for it", lambda: site.ports() != seen[-1], 5)
+        wait_for("the word", lambda: len(site.lines("queues follow")) == len(seen), 5)
+        seen.append(site.ports())
+    assert seen[::2] == [site.right] * 5 and seen[1] != site.right and not site.lines("somebody") and not site.told()
+    site.host.tc(*DISTURBED["root replaced"])
+    wait_for("what somebody does is noticed all the same", lambda: site.lines("somebody"), 5)

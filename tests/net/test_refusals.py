@@ -45,6 +45,7 @@ SONIC_CASES = {
     "too many lossless queues": (["HSET", "PORT_QOS_MAP|Ethernet0", "pfc_enable", "0,1,2,3,4,5,6"], {}, ["Ethernet0", "7 are lossless"]),
     "lossless queues that are none": (["HSET", "PORT_QOS_MAP|Ethernet0", "pfc_enable", "3,x"], {}, ["Ethernet0", "pfc_enable"]),
     "floors that leave nothing": (["PING"], {"queues": {"floor": "10 %", "unmanaged": "30 %"}}, ["nothing is left to level 0"]),
+    "a port's alias": (["PING"], {"switch": {"driver": "sonic", "ports": ["Ethernet*", "Eth1/*"]}}, ["Eth1/*", "switch.ports", "aliases"]),
     "a rate above the link": (["PING"], {"link": {"rate": "400 Gbps"}}, ["Ethernet0", "above the link's own"]),
 }
 

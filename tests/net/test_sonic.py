@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -178,3 +179,20 @@ def test_redis_comes_back(switch):
     wait_for("Redis", lambda: switch.do("PING") == "PONG")
     switch.load(fixture())
     wait_for("ours again", lambda: switch.snapshot() == ours)
+
+
+def test_ports_that_are_not_there_yet_are_named_and_get_queues_when_they_come(switch):
+    """Whatever is done about changes: a port that comes is nobody's change of ours."""
+    settings = {"driver": "sonic", "at": "unix:" + switch.socket, "ports": ["Ethernet0", "Ethernet[1000-1003]", "Ethernet2*x"]}
+    switch.start(switch.agent("--replace", switch=settings, queues={"on_change": "yield"}))
+    wait_for("the agent to run", lambda: "manages" in switch.log())
+    said = [line for line in switch.log().splitlines() if "no port yet" in line]
+    assert len(said) == 1 and "Ethernet[1000-1003], Ethernet2*x" in said[0] and "Ethernet0" not in said[0]
+    for port in ("Ethernet1000", "Ethernet1001"):
+        begin = time.monotonic()
+        switch.do("HSET", "PORT|" + port, "speed", "100000", "mtu", "9100", "lanes", port[-1])
+        wait_for("its queues", lambda: switch.do("HGET", f"QUEUE|{port}|7", "scheduler").startswith("duopoly-"))
+        print(f"\n{port}: {time.monotonic() - begin:.2f} s")
+    assert "somebody" not in switch.log()
+    switch.do("HSET", "QUEUE|Ethernet1000|7", "scheduler", "scheduler.0")
+    wait_for("what somebody does is noticed all the same", lambda: "somebody" in switch.log())

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -180,3 +181,24 @@ def test_words_that_make_no_sense_are_refused(site):
     for words in (("a/b",), ("sw1", "dance"), ("sw1", "plan", "--confirm", "60 s"), ("sw1", "apply", "--confirm", "soon"),
                   ("sw1", "apply", "--confirm", "2 h"), ("sw1", "apply", "--undo"), ("sw1", "render"), ("sw1", "render", "--as", "ios", "--from", "x")):
         daemon.ctl("switch", *words, expect=2)
+
+
+@needs_root
+@needs_openvswitch
+def test_ports_that_are_not_there_yet_are_named_and_get_queues_when_they_come(site):
+    daemon, switch = site
+    with open(switch.config, encoding="utf-8") as file:
+        text = file.read()
+    with open(switch.config, "w", encoding="utf-8") as file:
+        file.write(text.replace("bridge: br0", 'ports: ["px*"], bridge: br0') + "queues: {on_change: yield}\n")
+    switch.start_agent()
+    wait_for("the word", lambda: shown(daemon) and "no port yet" in shown(daemon)["text"])
+    assert "px*" in shown(daemon)["text"] and shown(daemon)["ports"] == 0 and switch.rows() == 0
+    for i in (1, 2):
+        begin = time.monotonic()
+        switch.vsctl("add-port", "br0", f"px{i}", "--", "set", "interface", f"px{i}", "type=dummy")
+        wait_for("its queues", lambda: switch.rows() == i)
+        print(f"\npx{i}: {time.monotonic() - begin:.2f} s")
+    wait_for("no more to say", lambda: shown(daemon)["ports"] == 2 and not shown(daemon)["text"])
+    with open(switch.folder + "/agent.log", encoding="utf-8") as log:
+        assert "somebody" not in log.read()

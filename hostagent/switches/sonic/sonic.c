@@ -41,11 +41,30 @@ struct sonic_plan {
     uint32_t n;
 };
 
+/* All of SONiC's ports are called so (its orchagent and its commands know no others). */
+static int check_name(const char *glob, struct err *err)
+{
+    static const char begin[] = "Ethernet";
+    size_t plain = strcspn(glob, "*?[");
+    bool open = glob[plain] && plain < strlen(begin);
+    if (strncmp(glob, begin, open ? plain : strlen(begin)) == 0)
+        return 0;
+    return err_set(err, EINVAL,
+                   "no port of a SONiC is ever called %s (switch.ports): they are Ethernet0, "
+                   "Ethernet4 and so on, and no aliases",
+                   glob);
+}
+
 static int sonic_settings_check(const struct switch_settings *settings, struct err *err)
 {
     if (settings->bridge[0] || settings->openflow[0] || settings->table || settings->ca[0] ||
         settings->certificate[0] || settings->private_key[0])
         return err_set(err, EINVAL, "the driver sonic has at and ports, and nothing else");
+    for (uint32_t i = 0; i < settings->ports_n; i++) {
+        int r = check_name(settings->ports[i].glob, err);
+        if (r < 0)
+            return r;
+    }
     return settings->at[0] ? redis_check(settings->at, err) : 0;
 }
 
