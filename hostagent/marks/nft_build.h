@@ -1,4 +1,4 @@
-/* What nft_nl.c and nft_rule.c share: a socket, and the transaction that is being written. */
+/* What nft_nl.c, nft_rule.c and nft_read.c share: a socket, and the transaction that is being written. */
 #pragma once
 
 #include "hostagent/marks/nft_nl.h"
@@ -7,6 +7,8 @@ struct mnl_socket;
 struct nftnl_batch;
 struct nftnl_rule;
 struct nlmsghdr;
+
+#define NFT_BASIS 14695981039346656037u /* what nft_mixed begins with */
 
 struct nft {
     struct mnl_socket *sock;
@@ -23,3 +25,9 @@ struct nft {
 struct nlmsghdr *nft_message(struct nft *nft, uint16_t type, uint32_t family, uint16_t flags);
 void nft_message_done(struct nft *nft);
 void nft_rule_done(struct nft *nft);
+
+uint64_t nft_mixed(uint64_t sum, uint64_t value);
+
+/* −errno or 0. The kernel has answered before sendmsg returns: with nothing but what failed, of which there may be
+ * more than the socket has room for. */
+int nft_first_failure(struct nft *nft);
