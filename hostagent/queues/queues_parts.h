@@ -1,0 +1,42 @@
+/* What queues.c, queues_records.c and queues_follow.c share; queues.h says what it is for. A port is
+ * named by its interface, or by its place among `ports`. */
+#pragma once
+
+#include "hostagent/files.h"
+#include "hostagent/queues/queues.h"
+
+struct queues {
+    struct queues_config config;
+    struct qdisc *qdisc;
+    char state_dir[FILES_PATH];
+    uint32_t n, refused_n;
+    struct queues_port {
+        int ifindex;
+        bool waits; /* for its link: it has no queues yet */
+        char name[PORT_NAME];
+    } ports[QUEUES_PORTS];
+    const int *touched; /* NULL: all */
+    uint32_t touched_n;
+    int refused[QUEUES_PORTS]; /* that have come, and could not be given queues */
+    char *written;             /* the record that was written last, and where */
+    char written_path[FILES_PATH];
+};
+
+/* The file of what stood on a port before us. */
+void queues_record_path(const struct queues *queues, const char *port, char path[FILES_PATH]);
+bool queues_has_record(const struct queues *queues, const char *port);
+
+/* Writes it, unless the plan finds ours there. */
+int queues_keep(struct queues *queues, const char *port, const struct qdisc_plan *plan,
+                struct err *err);
+
+/* Puts it back; queues_check_restored then forgets it, or says that it did not come back. */
+int queues_restore_port(struct queues *queues, const char *port, struct err *err);
+int queues_check_restored(struct queues *queues, const char *port, struct err *err);
+
+/* Whether an agent before us ended while it put back what stood on a port. */
+bool queues_was_putting(const struct queues *queues, uint32_t port);
+
+/* What has to be done on one port; NULL (0) for a link that is down and does not say how fast it is. */
+int queues_plan_port(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
+                     struct err *err);
