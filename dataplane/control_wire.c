@@ -21,6 +21,7 @@ struct fastpath_control {
     struct worker *worker;
     duopoly_Envelope answer;
     struct worker_flow flows[FLOWS];
+    struct worker_stats stats; /* of the listing that began last */
 };
 
 static const char *const names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
@@ -146,12 +147,12 @@ static void rows_of_marks(struct listing *listing, const struct worker_stats *st
 
 static void list(struct fastpath_control *control, const duopoly_List *request)
 {
-    struct worker_stats stats;
+    const struct worker_stats *stats = &control->stats;
     if (request->of != duopoly_ListOf_LIST_COUNTERS) {
         refuse(control, duopoly_Reason_REASON_UNSUPPORTED, "a data plane lists counters only");
         return;
     }
-    if (worker_stats(control->worker, &stats) < 0) {
+    if (request->cursor == 0 && worker_stats(control->worker, &control->stats) < 0) {
         refuse(control, duopoly_Reason_REASON_STATE, "the worker does not answer");
         return;
     }
@@ -159,13 +160,13 @@ static void list(struct fastpath_control *control, const duopoly_List *request)
         .page = &wire_begin(&control->answer, duopoly_Envelope_page_tag)->body.page,
         .cursor = request->cursor};
     for (int i = 0; i < SIDES; i++) {
-        row(&listing, names[i], "came_packets", stats.sides[i].came_packets);
-        row(&listing, names[i], "went_packets", stats.sides[i].went_packets);
-        row(&listing, names[i], "too_long_packets", stats.sides[i].too_long_packets);
-        for (uint32_t q = 0; q < stats.sides[i].queues_n; q++)
-            rows_of_queue(&listing, &stats.sides[i], i, q);
+        row(&listing, names[i], "came_packets", stats->sides[i].came_packets);
+        row(&listing, names[i], "went_packets", stats->sides[i].went_packets);
+        row(&listing, names[i], "too_long_packets", stats->sides[i].too_long_packets);
+        for (uint32_t q = 0; q < stats->sides[i].queues_n; q++)
+            rows_of_queue(&listing, &stats->sides[i], i, q);
     }
-    rows_of_marks(&listing, &stats);
+    rows_of_marks(&listing, stats);
 }
 
 /* ---- clients --------------------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  *   Lease     marks are written for so long from now
  *   Mode      0 or 1
  *   SetFlows  levels of connections: all of one message are taken, or none
- *   List      LIST_COUNTERS: counters of sides, queues, marks and flows, in pages
+ *   List      LIST_COUNTERS: counters of sides, queues, marks and flows, in pages. All are of the
+ *             moment of the first page, unless another client has begun to list meanwhile
  *
  * Readers may only list. In the caller's loop; nothing blocks but List, for the worker's answer. */
 #pragma once

@@ -1,0 +1,119 @@
+/* Fuzz target of the data plane's control socket (dataplane/control_wire.c), of which only socket and
+ * worker are scripted. An input is the client's standing, what the worker can do, and one message.
+ *
+ * Whatever decodes is answered once, by a message that encodes; what is refused, and what is asked by
+ * who may only look, changes nothing; what reaches the worker is in its ranges. */
+#include "dataplane/control_wire.h"
+#include "lib/wire.h"
+#include "lib/wire_unix.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WORKER_FULL = 1, WORKER_HANGS = 2, CLIENT = 7 };
+
+struct wire_unix {
+    struct wire_unix_handler handler;
+    enum wire_unix_standing standing;
+    unsigned answers;
+    pb_size_t answer; /* its kind */
+};
+static struct wire_unix server;
+static unsigned changes, worker_state;
+
+int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
+                     uint64_t idle_ns, const struct wire_unix_handler *handler,
+                     struct wire_unix **ret_server, struct err *err)
+{
+    (void)loop, (void)path, (void)groups, (void)idle_ns, (void)err;
+    server.handler = *handler;
+    *ret_server = &server;
+    return 0;
+}
+
+int wire_unix_peer(const struct wire_unix *unix_server, uint64_t client,
+                   struct wire_unix_peer *ret_peer)
+{
+    if (client != CLIENT)
+        abort();
+    *ret_peer = (struct wire_unix_peer){.standing = unix_server->standing};
+    return 0;
+}
+
+int wire_unix_send(struct wire_unix *unix_server, uint64_t client, const duopoly_Envelope *envelope)
+{
+    static uint8_t bytes[WIRE_MAX_BYTES];
+    size_t length;
+    if (client != CLIENT || wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) < 0)
+        abort();
+    unix_server->answers++;
+    unix_server->answer = envelope->which_body;
+    return 0;
+}
+
+void wire_unix_close(struct wire_unix *unix_server)
+{
+    (void)unix_server;
+}
+
+void worker_set_mode(struct worker *worker, uint32_t mode)
+{
+    (void)worker;
+    if (mode > 1)
+        abort();
+    changes++;
+}
+
+void worker_set_lease(struct worker *worker, uint64_t lease_ns)
+{
+    (void)worker, (void)lease_ns;
+    changes++;
+}
+
+int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uint32_t n)
+{
+    (void)worker;
+    for (uint32_t i = 0; i < n; i++)
+        for (int mode = 0; mode < 2; mode++)
+            if (flows[i].levels[mode] >= PORT_LEVELS && flows[i].levels[mode] != FLOW_UNMARKED)
+                abort();
+    if (worker_state & WORKER_FULL)
+        return -ENOBUFS;
+    changes++;
+    return 0;
+}
+
+int worker_stats(struct worker *worker, struct worker_stats *ret_stats)
+{
+    (void)worker;
+    if (worker_state & WORKER_HANGS)
+        return -ETIMEDOUT;
+    memset(ret_stats, 0, sizeof(*ret_stats));
+    for (int i = 0; i < SIDES; i++)
+        ret_stats->sides[i].queues_n = PORT_TRAFFIC;
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static duopoly_Envelope envelope;
+    static const struct fastpath_settings settings;
+    struct fastpath_control *control;
+    if (size < 2 || wire_decode(data + 2, size - 2, &envelope, NULL) < 0)
+        return 0;
+    server = (struct wire_unix){.standing = (enum wire_unix_standing)(data[0] % (UNIX_ROOT + 1))};
+    worker_state = data[1];
+    changes = 0;
+    if (fastpath_control_open(NULL, &settings, &control, NULL) < 0)
+        return 0;
+    fastpath_control_begin(control, NULL);
+    server.handler.on_message(server.handler.user, CLIENT, &envelope);
+    if (server.answers != 1 || changes != (server.answer == duopoly_Envelope_accepted_tag) ||
+        (changes && server.standing < UNIX_MEMBER))
+        abort();
+    fastpath_control_close(control);
+    return 0;
+}
