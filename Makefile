@@ -99,6 +99,8 @@ $(call archive,fastpath): $(DPDK_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(eval $(call program,duopoly-fastpath,dataplane/main.c,fastpath dataplane lib proto,$(DPDK_LIBS) $(WIRE_LIBS) -lyaml -pthread))
+else
+LEFT_OUT := duopoly-fastpath
 endif
 # The agent as it would be with another layout of flows: marks are handed over from and to it.
 OTHER := $(BUILD)/obj/other-layout
@@ -111,6 +113,7 @@ $(BUILD)/tests/other-agent: $(BUILD)/obj/hostagent/main.o $(OTHER_MARKS) $(forea
 
 .PHONY: all
 all: programs
+	@[ -z "$(LEFT_OUT)" ] || echo "left out, because DPDK is not installed: $(LEFT_OUT), its tests and its benchmark (make deps-dpdk brings it)"
 .PHONY: programs
 programs: $(PROGRAMS)
 
@@ -230,7 +233,7 @@ TASKLOOP := $(call archive,taskloop)
 $(BUILD)/tests/test_task_loop: EXTRA = $(TASKLOOP)
 $(BUILD)/tests/test_task_loop: $(TASKLOOP)
 
-TEST_DPDK := test_conformance test_marking test_flows test_queues test_fuzz_frame
+TEST_DPDK := test_conformance test_marking test_flows test_queues test_fuzz_frame test_fuzz_fastpath
 
 .PHONY: unit-programs
 unit-programs: $(UNIT)
@@ -361,6 +364,10 @@ test-dpdk: deps-dpdk ## runs the tests of the data plane in user space (root), a
 	@tests/run-unit $(BUILD) $(addprefix $(BUILD)/tests/,$(TEST_DPDK))
 	@for build in $(BUILD) $(BUILD)/asan; do BUILD=$$build /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_fastpath.py || exit 1; done
 
+.PHONY: soak-dataplane
+soak-dataplane: programs ## PACKETS= (10⁹) through the data plane while flows, modes and leases change: none is lost or made up (root, some minutes)
+	@PACKETS=$(or $(PACKETS),1000000000) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/net/test_fastpath.py -k nothing_is_lost
+
 .PHONY: test
 test: deps deps-test deps-guest deps-dpdk ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run
@@ -394,21 +401,23 @@ soak-live: deps ## the load of make up for MINUTES (60) with a random kill every
 
 # Units name /usr; a configuration that is there stays.
 PREFIX ?= /usr
-INSTALL_sbin := duopolyd duopoly-agent duopoly-task $(if $(DPDK_LIBS),duopoly-fastpath)
+INSTALL_sbin := $(filter-out $(LEFT_OUT),duopolyd duopoly-agent duopoly-task duopoly-fastpath)
 INSTALL_bin  := duopolyctl duopoly-sim duopoly-workload duopoly-verify duopoly-mcmf duopoly-replay
 INSTALL_lib  := replay-map replay-reduce replay-serve
+INSTALL_units := $(filter-out $(LEFT_OUT:%=packaging/%.service),$(wildcard packaging/*.service packaging/*.socket))
+INSTALL_conf := $(filter-out $(LEFT_OUT:%=schemas/%.yaml),schemas/duopolyd.yaml packaging/duopoly-agent.yaml schemas/duopoly-fastpath.yaml)
 .PHONY: install
 install: programs ## puts programs, units, users, and configurations where there are none below DESTDIR= and PREFIX= (/usr)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,sbin bin lib/duopoly lib/systemd/system lib/sysusers.d lib/tmpfiles.d share/doc/duopoly) $(DESTDIR)/etc/duopoly
 	install $(addprefix $(BUILD)/,$(INSTALL_sbin)) $(DESTDIR)$(PREFIX)/sbin
 	install $(addprefix $(BUILD)/,$(INSTALL_bin)) $(DESTDIR)$(PREFIX)/bin
 	install $(addprefix $(BUILD)/,$(INSTALL_lib)) $(DESTDIR)$(PREFIX)/lib/duopoly
-	for unit in packaging/*.service packaging/*.socket; do \
+	for unit in $(INSTALL_units); do \
 	    sed 's|/usr/|$(PREFIX)/|' $$unit >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/} || exit 1; done
 	install -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/duopoly.conf
 	install -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/duopoly.conf
 	install -m 644 README.md LICENSE schemas/*.yaml schemas/*.md $(DESTDIR)$(PREFIX)/share/doc/duopoly
-	for file in schemas/duopolyd.yaml packaging/duopoly-agent.yaml; do \
+	for file in $(INSTALL_conf); do \
 	    [ -e $(DESTDIR)/etc/duopoly/$${file##*/} ] || sed 's|/usr/|$(PREFIX)/|' $$file >$(DESTDIR)/etc/duopoly/$${file##*/} || exit 1; done
 
 .PHONY: format

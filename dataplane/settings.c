@@ -104,7 +104,7 @@ static const struct conf_section marks_section = {marks_fields, sizeof(struct fa
                                                   marks_check};
 
 static const struct conf_field fields[] = {
-    WORD(fastpath_settings, socket, "/run/duopoly/fastpath.sock", conf_check_path),
+    WORD(fastpath_settings, socket, "/run/duopoly-fastpath/fastpath.sock", conf_check_path),
     WORD(fastpath_settings, group, "duopoly", NULL),
     WORD(fastpath_settings, readers, "duopoly-readers", NULL),
     VALUE(fastpath_settings, cpu, "cpu", CONF_INT, "0", 0, CPU_SETSIZE - 1),

@@ -1,15 +1,18 @@
 """duopoly-fastpath between two namespaces, over DPDK's af_packet devices: marks, queues, the control socket, and what it refuses."""
 import os
 import re
+import select
 import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 
 import pytest
 
 import nets
+import test_rights
 from controller import pb
 from nets import wait_for
 
@@ -30,7 +33,7 @@ def dscp(level):
 class Fastpath:
     """The program, and a client of its control socket. `more` replaces lines of its configuration."""
 
-    def __init__(self, site, **more):
+    def __init__(self, site, rights=(), **more):
         self.path = os.path.join(site.dir, "fastpath.sock")
         self.config = os.path.join(site.dir, "fastpath.yaml")
         self.log = os.path.join(site.dir, "fastpath.log")
@@ -39,7 +42,7 @@ class Fastpath:
         settings.update(more)
         with open(self.config, "w") as out:
             out.write(f"socket: {self.path}\n" + "".join(f"{key}: {value}\n" for key, value in settings.items()))
-        self.process = site.middle.popen(PROGRAM, "--config", self.config, stderr=open(self.log, "w"))
+        self.process = site.middle.popen(*rights, PROGRAM, "--config", self.config, stderr=open(self.log, "w"))
         site.children.append(self)
         wait_for("frames pass", lambda: self.said("passing frames") or self.process.poll() is not None, 30)
         assert self.process.poll() is None, self.read_log()
@@ -138,10 +141,11 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path):
-    made = Site(tmp_path)
-    yield made
-    made.remove()
+def site():
+    with tempfile.TemporaryDirectory(prefix="duopoly-") as path:  # one that other users get at
+        made = Site(path)
+        yield made
+        made.remove()
 
 
 def sums_hold(counters, still=True):
@@ -216,6 +220,44 @@ def test_what_the_host_accepted_follows_what_arrives(site):
     nets.pass_bytes(server, client, 20000)
     assert {p.dscp for p in seen.read() if p.protocol == 6 and p.payload} == {dscp(1)}
     for thing in (client, server, listener, seen):
+        thing.close()
+
+
+def bridge(site):
+    """The kernel's path in the place of ours, as schemas/duopoly-fastpath.yaml has it."""
+    site.middle.ip("link", "add", "br0", "type", "bridge")
+    for device in ("br0", "in0", "out0"):
+        site.middle.ip("link", "set", device, "up", *(("master", "br0") if device != "br0" else ()))
+
+
+def test_a_connection_outlives_a_kill_and_goes_back_to_the_kernel(site):
+    """With the rights that its unit gives it, and not as root."""
+    os.chmod(site.dir, 0o777)
+    rights = test_rights.under(test_rights.capabilities("duopoly-fastpath.service"))
+    fastpath = Fastpath(site, rights)
+    fastpath.lease()
+    seen = nets.Capture(site.network, "down0")
+    ours, theirs, listener = nets.connection(None, site.host, site.network)
+    local, peer = ours.getsockname()[:2], ours.getpeername()[:2]
+
+    def sends():
+        seen.clear()
+        nets.pass_bytes(ours, theirs, 20000)
+        return {p.dscp for p in seen.read() if p.protocol == 6 and p.sport == local[1] and p.payload}
+    fastpath.levels(local, peer, 2, 5)
+    wait_for("the level", lambda: sends() == {dscp(2)})
+    fastpath.stop()
+    ours.send(b"x" * 1000)
+    again = Fastpath(site, rights)
+    wait_for("what was sent meanwhile", lambda: select.select([theirs], [], [], 0)[0])
+    assert sends() == {0}
+    again.lease()
+    again.levels(local, peer, 2, 5)
+    wait_for("the level again", lambda: sends() == {dscp(2)})
+    assert again.end() == 0, again.read_log()
+    bridge(site)
+    assert sends() == {0}
+    for thing in (ours, theirs, listener, seen):
         thing.close()
 
 
@@ -417,14 +459,67 @@ def test_a_second_instance_and_one_without_rights_are_refused(site):
     assert fastpath.end() == 0
 
 
+def write_pcap(path, frames):
+    with open(path, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for frame in frames:
+            f.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+
+
+def test_nothing_is_lost_while_flows_modes_and_leases_change(site):
+    """PACKETS of them, of files in memory, faster than the network takes them. in = out + dropped + waiting of each queue, and at the
+    end no frame is nowhere: its exit status says so."""
+    packets, flows, rounds = int(os.environ.get("PACKETS", 2_000_000)), 1024, 0
+    mapped = bytes(10) + b"\xff\xff"
+
+    def segment(ends):
+        ip = struct.pack("!BBHHHBBH", 0x45, ECT0, 46, 0, 0, 64, 6, 0) + b"".join(address for address, _ in ends)
+        return bytes(12) + b"\x08\x00" + ip + struct.pack("!HHIIBBHHH", *(port for _, port in ends), 0, 0, 0x50, 0x10, 0, 0, 0) + b"x" * 6
+    ends = [((struct.pack("!BBH", 10, 99, n), 5000), (bytes((10, 98, 0, 1)), 80)) for n in range(flows)]
+    write_pcap(site.dir + "/0.pcap", [segment(both) for both in ends])
+    write_pcap(site.dir + "/1.pcap", [segment(both[::-1]) for both in ends])
+    host, network = (f'{{device: "net_pcap{i},rx_pcap={site.dir}/{i}.pcap,infinite_rx=1", rate: {rate}}}'
+                     for i, rate in enumerate(("10 Gbps", "1 Gbps")))
+    fastpath = Fastpath(site, host=host, network=network, queues="{leaf_packets: 1000, ecn: yes}", marks="{flows: 512}")
+
+    def change():
+        """Levels of a part of the flows, or none; then mode and lease."""
+        nonlocal rounds
+        some = [ends[(97 * rounds + i) % flows] for i in range(64)]
+        answer = fastpath.ask(set_flows=pb.SetFlows(flows=[
+            pb.FlowLevels(local=mapped + ours[0], peer=mapped + theirs[0], local_port=ours[1], peer_port=theirs[1],
+                          owner=(rounds + i) % 5, coflow_level=(rounds + i) % 8, macroflow_level=i % 8)
+            for i, (ours, theirs) in enumerate(some)]))
+        assert answer.WhichOneof("body") == "accepted" or "on their way" in answer.refused.text
+        fastpath.mode(rounds % 2)
+        fastpath.lease(0 if rounds % 7 == 0 else 60000)
+        rounds += 1
+
+    def came():
+        change()
+        counters = sums_hold(fastpath.counters(), still=False)
+        return sum(counters[side, "came_packets"] for side in ("host", "network"))
+    end, last = time.monotonic() + 60 * nets.PATIENCE, 0
+    while last < packets or rounds < 40:
+        now = came()
+        end = time.monotonic() + 60 * nets.PATIENCE if now > last else end
+        assert time.monotonic() < end, f"nothing passes after {now} packets"
+        last = now
+    counters = sums_hold(fastpath.counters(), still=False)
+
+    def total(name):
+        return sum(value for (source, said), value in counters.items() if "queue" in source and said == name)
+    assert counters["flows", "evictions"] > 0
+    assert sum(counters["marks", f"level{level}_bytes"] > 0 for level in range(8)) > 1
+    assert fastpath.end() == 0, fastpath.read_log()
+    print(f"{last} packets came, {total('dropped_packets')} dropped, {total('marked_packets')} marked, {rounds} changes")
+
+
 def test_frames_from_a_file_pass_once_and_in_order(site):
     """One of each priority, then the file is at its end: what comes out is what came in."""
     out_path, in_path = os.path.join(site.dir, "out.pcap"), os.path.join(site.dir, "in.pcap")
     frames = [bytes(12) + b"\x88\xb5" + struct.pack("!I", i) + bytes(60) for i in range(400)]
-    with open(in_path, "wb") as f:
-        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-        for frame in frames:
-            f.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+    write_pcap(in_path, frames)
     fastpath = Fastpath(site, host=f'{{device: "net_pcap0,rx_pcap={in_path},tx_pcap={site.dir}/none.pcap", rate: 1 Gbps}}',
                         network=f'{{device: "net_pcap1,rx_pcap={in_path},tx_pcap={out_path}", rate: 1 Gbps}}',
                         queues="{leaf_packets: 1000}")
