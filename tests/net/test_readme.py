@@ -22,6 +22,19 @@ def test_a_build_without_its_packages_says_what_to_do(tmp_path):
     assert not (tmp_path / "build").exists()
 
 
+def test_a_build_without_dpdk_says_what_it_leaves_out(tmp_path):
+    """As where DPDK was never installed; neither does it install what would start that program."""
+    def make(*words):
+        return subprocess.run(["make", "-s", "BUILD=" + BUILD, *words], capture_output=True, text=True, check=True,
+                              env=dict(os.environ, PKG_CONFIG_LIBDIR=str(tmp_path))).stdout
+    said = [line for line in make("all").splitlines() if "left out" in line]
+    assert len(said) == 1 and "DPDK is not installed: duopoly-fastpath" in said[0] and "make deps-dpdk" in said[0]
+    make("install", "DESTDIR=%s/root" % tmp_path)
+    installed = [name for _, _, names in os.walk(tmp_path / "root") for name in names]
+    assert "duopoly-agent.service" in installed and "duopoly-fastpath.service" not in installed
+    assert "duopoly-fastpath" not in installed
+
+
 def test_the_table_of_policies_is_the_daemons():
     with open("README.md", encoding="utf-8") as readme:
         table = readme.read().split("| policy | jobs | tasks | wire |\n", 1)[1].split("\n\n", 1)[0]
