@@ -386,7 +386,7 @@ PYTHON := exec /usr/bin/python3 -B
 export BUILD
 
 .PHONY: demo
-demo: deps ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES TOPO RACKS SPINES OVERSUB
+demo: deps ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES NET TOPO RACKS SPINES OVERSUB
 	@$(MAKE) -s --no-print-directory programs
 	@$(PYTHON) -m testbed.demo.demo
 

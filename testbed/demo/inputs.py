@@ -50,16 +50,28 @@ class Inputs:
             raise system.Failure("SPEED and CAP are of a trace: say which by TRACE=FILE")
 
     def _read_network(self, environment):
-        name = environment.get("TOPO") or "star"
-        if name not in networks.NETWORKS:
-            raise system.Failure("unknown network \"%s\": TOPO takes %s" % (name, ", ".join(networks.NETWORKS)))
-        self.kind = networks.NETWORKS[name]
+        asked = tuple(self._choice(environment, place, word, default) for place, (word, default) in enumerate((("NET", "netns"), ("TOPO", "star"))))
+        if asked not in networks.NETWORKS:
+            raise system.Failure("NET=%s has no TOPO=%s, but %s" % (*asked, ", ".join(topo for net, topo in networks.NETWORKS if net == asked[0])))
+        self.kind = networks.NETWORKS[asked]
         self.network_words = {word.lower(): number(environment, word, bounds) for word, bounds in self.kind.VARIABLES.items()}
         for other, kind in networks.NETWORKS.items():
             for word in kind.VARIABLES:
                 if environment.get(word) and word not in self.kind.VARIABLES:
-                    raise system.Failure("%s is not of TOPO=%s, but of TOPO=%s" % (word, name, other))
+                    raise system.Failure("%s is not of TOPO=%s, but of TOPO=%s" % (word, asked[1], other[1]))
         self.network(None)
+
+    @staticmethod
+    def _choice(environment, place, word, default):
+        name, known = environment.get(word) or default, list(dict.fromkeys(names[place] for names in networks.NETWORKS))
+        if name not in known:
+            raise system.Failure("unknown network \"%s\": %s takes %s" % (name, word, ", ".join(known)))
+        return name
+
+    def check_lasting(self):
+        """Failure where the network ends with who made it."""
+        if not self.kind.lasting:
+            raise system.Failure("this NET ends with the process that made it: it is for make demo alone")
 
     def network(self, instance):
         """What was asked for, in that instance; it is not made yet."""

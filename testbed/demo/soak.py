@@ -304,6 +304,7 @@ def soak(environment):
     every = whole_number(environment, "KILL_EVERY", 20, 3600)
     seed = whole_number(environment, "SEED", int(time.time()), 2**53)
     asked = demo.prepare(dict(environment, SEED="", POLICIES=environment.get("POLICIES") or "joint"))
+    asked.check_lasting()
     if len(asked.policies) != 1 or asked.hosts < 2:
         raise system.Failure("a soak has one policy and at least two hosts")
     with demo.own_folder(asked.build, "soak") as folder:

@@ -20,6 +20,7 @@ def up(environment):
     asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "joint"))
     if len(asked.policies) != 1:
         raise system.Failure("one policy at a time can stand, such as POLICIES=%s" % asked.policies[0])
+    asked.check_lasting()
     instance.end_abandoned()
     if ours():
         raise system.Failure("a testbed of this checkout stands already: make down ends it")

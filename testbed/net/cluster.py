@@ -91,6 +91,8 @@ class Cluster:
         self._make_keys(",".join([*self.net.switches, *self.net.hosts]), "agent", self._key_folder())
         for switch in self.net.switches:
             self.start("duopoly-agent", switch)
+            if self.net.shared:
+                system.wait_for(lambda name=switch: self.check_alive() or self._is_managed(name), READY_SECONDS, "%s's queues" % switch)
         for host in self.net.hosts:
             self.begin_host(host)
         system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
@@ -273,10 +275,9 @@ class Cluster:
         return self.ask("status")["hosts_up"] >= len(self.net.hosts) and all(map(self._is_managed, self.net.switches))
 
     def _is_managed(self, switch):
-        """Whether every port of a switch has the agent's queues in the place of the link's token bucket."""
+        """Whether every port of a switch has the agent's queues, known by their handle, in the place of what the link had."""
         said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))
-        return all(any(" dev %s root" % port in line and "tbf" not in line for line in said.splitlines())
-                   for port in self.net.switches[switch].ports())
+        return all(" d00: dev %s root " % port in said for port in self.net.switches[switch].ports())
 
     # ---- configurations ----
 
@@ -299,7 +300,7 @@ class Cluster:
 
     def _agent_yaml(self, name):
         switch = self.net.switches.get(name)
-        link = switch.agent_link if switch else ["uplink: " + self.net.uplink(name), "rate: %d bps" % self.net.link_bps]
+        link = switch.agent_link if switch else ["uplink: " + self.net.uplink(name), "rate: %d bps" % self.net.rate(name)]
         lines = ["name: %s" % name,
                  "role: %s" % ("switch" if switch else "host"),
                  *(["rack: " + self.net.racks[name]] if name in self.net.racks else []),

@@ -130,12 +130,13 @@ class Instance:
                 os.rmdir(HOME)
 
     def _end_namespaces(self):
-        for name in self.state["namespaces"]:
-            if not os.path.exists(os.path.join(NETNS, name)):
-                continue
+        names = [name for name in self.state["namespaces"] if os.path.exists(os.path.join(NETNS, name))]
+        pids = []
+        for name in names:
             with contextlib.suppress(system.Failure):
-                pids = [int(pid) for pid in system.run("ip", "netns", "pids", name).split()]
-                system.stop([system.identify(pid) for pid in pids], 1.0)
+                pids += [int(pid) for pid in system.run("ip", "netns", "pids", name).split()]
+        system.stop([system.identify(pid) for pid in pids], 1.0)
+        for name in names:
             with contextlib.suppress(system.Failure):
                 system.run("ip", "netns", "del", name)
 

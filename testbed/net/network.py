@@ -56,6 +56,10 @@ class Network:
 
     # Variables of `make demo` that are its own, by name: default, smallest, largest; __init__ takes them in small letters.
     VARIABLES = {}
+    # Whether its members are namespaces of the instance, which outlive who made them and can each be ended and begun again.
+    lasting = True
+    # Whether switches share a namespace. Their agents then begin one after the other: each tries out its queues on an interface of one name.
+    shared = False
     racks, simulated = {}, {}
 
     def __init__(self, instance):
@@ -65,12 +69,7 @@ class Network:
 
     def up(self):
         names = [*self.hosts, CONTROLLER, *self.switches]
-        with instances.locked():
-            self.instance.save()
-            kernel.borrow(instances.HOME)
-            self.instance.add_namespaces(names)
-            for name in names:
-                system.run("ip", "netns", "add", self.instance.namespace(name))
+        self._make(names)
         for name in names:
             self._set(name, SYSCTLS)
             self.ip(name, "link set lo up")
@@ -105,6 +104,10 @@ class Network:
         """The interface of a worker's or controller's that leads to its switch."""
         return "eth0"
 
+    def rate(self, _host):
+        """Of that interface, in bit/s."""
+        return self.link_bps
+
     def behind(self, host):
         """(switch, port): the other end of a worker's link."""
         return next((name, port) for name, switch in self.switches.items() for port, member in switch.hosts.items()
@@ -128,6 +131,15 @@ class Network:
         return total
 
     # ---- for those that derive from it ----
+
+    def _make(self, names):
+        """Namespaces, the first of what is made."""
+        with instances.locked():
+            self.instance.save()
+            kernel.borrow(instances.HOME)
+            self.instance.add_namespaces(names)
+            for name in names:
+                system.run("ip", "netns", "add", self.instance.namespace(name))
 
     def _join(self):
         """Makes switches and links; the namespaces stand."""

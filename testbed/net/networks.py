@@ -1,8 +1,10 @@
-"""The networks that a testbed can have, by the names that TOPO takes."""
+"""The networks that a testbed can have, by the names that NET and TOPO take."""
 
-from testbed.net import leafspine, star
+from testbed.net import leafspine, mininets, star
 
 NETWORKS = {
-    "star": star.Star,
-    "leafspine": leafspine.LeafSpine,
+    ("netns", "star"): star.Star,
+    ("netns", "leafspine"): leafspine.LeafSpine,
+    ("mininet", "star"): mininets.Star,
+    ("mininet", "leafspine"): mininets.LeafSpine,
 }

@@ -1,7 +1,9 @@
 """make demo, up and down as a user runs them, small: what they print, and that nothing of them is left on the machine."""
 
+import importlib.util
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -199,12 +201,29 @@ def test_up_stands_until_down():
         assert start("down").wait(60) == 0
 
 
+def test_a_demo_in_mininet():
+    if not importlib.util.find_spec("mininet") or not shutil.which("brctl"):
+        pytest.skip("mininet or bridge-utils is not installed")
+    child = start("demo", "POLICIES=joint", *SMALL, "NET=mininet")
+    said = child.communicate(timeout=240)[0]
+    assert child.returncode == 0, said
+    assert "one Linux bridge of Mininet's" in said
+    assert re.search(r"^joint: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
+    assert re.search(r"^hop by hop on .* 0 unexplained;", said, re.MULTILINE)
+
+
+def test_what_ends_with_its_maker_cannot_be_left_standing():
+    said = start("up", "NET=mininet", "NO_INSTALL=1").communicate(timeout=60)[0]
+    assert "for make demo alone" in said or "apt-get install" in said, said
+
+
 @pytest.mark.parametrize("words, sentence", [
     (["POLICIES=best"], "unknown policy \"best\""),
     (["TRACE=/nosuch"], "cannot open the workload /nosuch"),
     (["HOSTS=0"], "HOSTS is \"0\""),
     (["JOBS=-1"], "jobs is \"-1\""),
     (["TOPO=ring"], "unknown network \"ring\": TOPO takes star, leafspine"),
+    (["NET=carrier"], "unknown network \"carrier\": NET takes netns, mininet"),
     (["RACKS=3"], "RACKS is not of TOPO=star, but of TOPO=leafspine"),
     (["TOPO=leafspine", "HOSTS=2", "RACKS=3"], "RACKS is 3, but 2 hosts cannot be shared out evenly"),
     (["TOPO=leafspine", "LINK=0"], "LINK is \"0\""),

@@ -1,0 +1,113 @@
+"""duopoly on a Mininet that stands already: its daemons on every host and switch of it, and a replay.
+
+    from testbed.mininet import Duopoly
+    net.start()
+    with Duopoly(net) as d:
+        d.replay("jobs.jsonl")
+    net.stop()
+
+This tree must be in sys.path (PYTHONPATH), the programs be built (make), and the interpreter be /usr/bin/python3, which is the
+one that has Debian's mininet. What it finds in the network, and what it leaves alone, is printed (testbed/net/attached.py says
+how). At the end all of duopoly is gone and the network is as it was; it is stopped by who started it. What cannot be done
+ends the script with one sentence."""
+
+import os
+import re
+
+from testbed.demo import demo, inputs, report
+from testbed.net import attached, cluster, instance, system
+
+
+def _bps(text):
+    return inputs.rate({"rate": text}, "rate", text)
+
+
+class Duopoly:
+    """net: a Mininet that was started; policy: a name that `duopolyd --presets` lists; slots: of each host; rate: of links
+    without bw=, such as "100M"; seed: of the policy's choices; logs: where the daemons' words and the results are put."""
+
+    def __init__(self, net, policy="joint", slots=4, rate="100M", seed=1, logs="duopoly-logs"):
+        self.net, self.policy, self.slots, self.rate, self.seed = net, policy, slots, rate, seed
+        self.logs = os.path.abspath(logs)
+        self.instance = self.network = self.running = None
+
+    def __enter__(self):
+        try:
+            self._up()
+        except system.Failure as failure:
+            self._down()
+            raise SystemExit("duopoly: %s" % failure) from None
+        except BaseException:
+            self._down()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._down()
+
+    def _up(self):
+        if os.geteuid() != 0:
+            raise system.Failure("queues, marks and cgroups need root, as Mininet does")
+        if not self.net.built or not self.net.hosts:
+            raise system.Failure("this Mininet was not started: call net.start() first")
+        cluster.check_policies(demo.build_folder(), [self.policy])
+        instance.end_abandoned()
+        self.instance = instance.create(demo.TREE)
+        self.network = attached.Attached(self.instance, self.net, _bps(self.rate))
+        for line in self.network.summary():
+            print("duopoly: " + line)
+        self.network.up()
+        self._start(scale=1)
+
+    def _start(self, scale):
+        """Thresholds in bytes follow the workload's scale, so that daemons are of one."""
+        self.running = cluster.Cluster(self.network, demo.build_folder(), self.policy, self.slots, scale, self.seed,
+                                       os.path.join(self.logs, self.policy))
+        self.running.up()
+
+    def _down(self):
+        if self.running:
+            self.running.down()
+        if self.network:
+            self.network.leave()
+        if self.instance:
+            self.instance.down()
+        self.instance = self.network = self.running = None
+
+    def ask(self, *words):
+        """What `duopolyctl -j WORDS…` says, as Python has it."""
+        return self.running.ask(*words)
+
+    def replay(self, path, jobs=None):
+        """Replays a workload file (schemas/workload.md), at most `jobs` of it; prints its figures and whether all marks and
+        queues were right at every hop. Whether they were, and all jobs ended."""
+        try:
+            figures, said, good = self._replay(os.path.abspath(path), jobs)
+        except system.Failure as failure:
+            raise SystemExit("duopoly: %s" % failure) from None
+        print("\n".join([*report.table([figures]), report.LEGEND, "", *said]))
+        return good and not figures["unfinished"]
+
+    def _replay(self, path, jobs):
+        if not os.path.exists(path):
+            raise system.Failure("there is no workload file %s" % path)
+        scale = inputs.scale_of(path)
+        if scale != self.running.scale:
+            self.running.down()
+            self._start(scale)
+        results = os.path.join(self.running.logs, "results.jsonl")
+        verify = demo.Verify(self.running, self.running.logs)
+        verify.start()
+        try:
+            demo.replay(self.running, path, str(jobs or 10**6), results)
+        finally:
+            said, good = verify.finish()
+        return report.load(self.policy, self.running.log_files(), results), said, good
+
+
+def test(net):
+    """mn --custom testbed/mininet/custom.py --test duopoly"""
+    words = dict(re.findall(r"(\w+)=(\S+)", os.environ.get("DUOPOLY", "")))
+    with Duopoly(net, **{word: value for word, value in words.items() if word in ("policy", "rate", "logs")}) as d:
+        if not d.replay(words.get("jobs") or os.path.join(demo.TREE, inputs.DEFAULT_INPUT)):
+            raise SystemExit("duopoly: the replay was not as it should be (above)")

@@ -1,0 +1,103 @@
+"""The testbed's own networks in Mininet: the same star and the same racks as elsewhere, made by Mininet in a network namespace of
+the instance's, then taken over as anybody's is (attached.py). So their names collide with nobody's, and the namespace's end is
+theirs; `mn -c` is never needed. The star's switch is a Linux bridge: Open vSwitch outside the kernel loses packets that no queue
+counts.
+
+Debian's mininet is of /usr/bin/python3 alone."""
+
+import contextlib
+import ctypes
+import importlib
+import os
+import shutil
+import sys
+
+from testbed.net import attached, leafspine, network, system
+from testbed.net import instance as instances
+
+SPACE = "mn"
+CLONE_NEWNET = 0x40000000
+
+
+def load(name):
+    """A module of Mininet's; Failure where there is none for this interpreter."""
+    try:
+        return importlib.import_module("mininet." + name)
+    except ImportError:
+        raise system.Failure("%s has no mininet: apt-get install mininet, whose module is /usr/bin/python3's" % sys.executable) from None
+
+
+@contextlib.contextmanager
+def inside(path):
+    """What this thread starts meanwhile, starts in that network namespace."""
+    home, there = (os.open(name, os.O_RDONLY) for name in ("/proc/thread-self/ns/net", path))
+    try:
+        if system.LIBC.setns(there, CLONE_NEWNET) != 0:
+            raise system.Failure("cannot enter %s: %s" % (path, os.strerror(ctypes.get_errno())))
+        yield
+    finally:
+        system.LIBC.setns(home, CLONE_NEWNET)
+        os.close(there)
+        os.close(home)
+
+
+class Own(attached.Attached):
+    """What derives from it sets hosts, link_bps, crossings and simulated at once, and makes a Topo in `_topo`."""
+
+    def __init__(self, instance):
+        network.Network.__init__(self, instance)
+        load("net")
+        if not shutil.which("brctl"):
+            raise system.Failure("Mininet's Linux bridges need brctl: apt-get install bridge-utils")
+
+    def _topo(self):
+        raise NotImplementedError
+
+    def _make(self, names):
+        super()._make([*names, SPACE])
+        self.ip(SPACE, "link set lo up")
+        with inside(self.namespace_file(SPACE)):
+            self.net = load("net").Mininet(topo=self._topo(), controller=None, build=False)
+            self.net.build()
+            self.net.start()
+        # Mininet's namespaces have no names, which what ends them goes by.
+        own = [node for node in self.net.values() if node.inNamespace]
+        self.instance.add_namespaces([*names, SPACE, *(node.name for node in own)])
+        for node in own:
+            system.run("ip", "netns", "attach", self.instance.namespace(node.name), str(node.pid))
+        crossings, simulated = self.crossings, self.simulated
+        self.find(self.net)
+        self.crossings, self.simulated = crossings, simulated
+
+
+class Star(Own):
+    def __init__(self, instance, hosts, link_bps):
+        super().__init__(instance)
+        self.hosts, self.link_bps, self.crossings = network.host_names(hosts), link_bps, [link_bps] * 3
+
+    def describe(self):
+        return "one Linux bridge of Mininet's"
+
+    def _topo(self):
+        from testbed.net import topos
+        return topos.Star(hosts=len(self.hosts), bps=self.link_bps)
+
+
+class LeafSpine(Own):
+    """The plan is the other one's, so that both refuse the same."""
+
+    VARIABLES = leafspine.LeafSpine.VARIABLES
+
+    def __init__(self, instance, hosts, link_bps, **words):
+        super().__init__(instance)
+        self.plan = leafspine.LeafSpine(instance, hosts, link_bps, **words)
+        self.hosts, self.link_bps, self.racks = self.plan.hosts, link_bps, self.plan.racks
+        self.crossings, self.simulated = self.plan.crossings, self.plan.simulated
+
+    def describe(self):
+        return self.plan.describe() + ", routers of Mininet's"
+
+    def _topo(self):
+        from testbed.net import topos
+        return topos.LeafSpine(racks=len(self.plan.leaves), of_rack=self.plan.of_rack, spines=len(self.plan.spines),
+                               bps=self.link_bps, core_bps=self.plan.core_bps)
