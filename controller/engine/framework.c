@@ -141,6 +141,8 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
     if (!children)
         longjmp(engine->no_memory, 1);
     from->children = children;
+    if (!from->n_children)
+        stage_keep_outputs(engine, from);
     from->children[from->n_children++] = stage->index;
     return edge;
 }

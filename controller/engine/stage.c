@@ -305,10 +305,13 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
     policy_outputs_moved(engine, job);
 }
 
-/* A framework's stage may get children later. */
-static bool keeps_outputs(const struct stage *stage)
+void stage_keep_outputs(struct engine *engine, struct stage *stage)
 {
-    return stage->n_children || stage->framework;
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        struct host *host = cluster_host(engine, stage->tasks[t].done_host);
+        if (stage->tasks[t].state == TASK_DONE && host)
+            hold_output(engine, &stage->tasks[t], host, true);
+    }
 }
 
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host)
@@ -327,7 +330,7 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     task->state = TASK_DONE;
     task->done_attempt = attempt;
     task->done_host = host ? host->index : ENGINE_NONE;
-    if (host && keeps_outputs(stage))
+    if (host && stage->n_children)
         hold_output(engine, task, host, true);
     stage->n_done++;
     job->n_done++;
@@ -358,7 +361,7 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
         return;
     task->done_attempt = done_attempt;
     task->done_host = done_host ? done_host->index : ENGINE_NONE;
-    if (done_host && keeps_outputs(stage))
+    if (done_host && stage->n_children)
         hold_output(engine, task, done_host, true);
     job->n_done++;
     job->stages_done += ++stage->n_done == stage->n_tasks;
@@ -404,7 +407,7 @@ static void lose_output(struct engine *engine, struct task *task)
 {
     struct stage *stage = task->stage;
     struct host *host = cluster_host(engine, task->done_host);
-    if (host && keeps_outputs(stage))
+    if (host && stage->n_children)
         hold_output(engine, task, host, false);
     if (stage->n_done == stage->n_tasks)
         stage->job->stages_done--;

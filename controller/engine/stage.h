@@ -19,6 +19,8 @@ void stage_close(struct engine *engine, struct stage *stage);
 void stage_reopen(struct engine *engine, struct stage *stage);
 /* It has more tasks, or is known better: who reads from it is ready, or not any more. */
 void stage_children_follow(struct engine *engine, struct stage *stage);
+/* It has got its first child: outputs that are there are wanted. O(tasks). */
+void stage_keep_outputs(struct engine *engine, struct stage *stage);
 /* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
  * updates the bucket and the job's turn. */
 void task_resize(struct engine *engine, struct task *task, uint64_t bytes);

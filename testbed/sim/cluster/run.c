@@ -45,7 +45,7 @@ static int take_computing(struct run *run)
         struct run_attempt *a = run->attempts[heap_pop(&run->computing, run->computing_where).id];
         run_watch(run, RUN_DONE, a, a->host);
         if (run_report_attempt(run, EVENT_ATTEMPT_DONE, a->number, (uint64_t)a->remote_bytes) ||
-            run_attempt_drop(run, a))
+            framework_task_done(run, a) || run_attempt_drop(run, a))
             return -ENOMEM;
     }
     return 0;
@@ -59,6 +59,8 @@ static int take_arrivals(struct run *run)
         int r = submission_make(&run->submission, &run->jobs[run->arrived], run->config->hosts);
         if (!r && run->config->told)
             r = submission_tell(&run->submission, run->config->told[run->arrived]);
+        if (!r && run->config->framework)
+            r = submission_as_facts(&run->submission);
         if (r)
             return run_out_of_memory(run);
         r = run_step(run, run->submission.events, run->submission.n);
@@ -203,6 +205,19 @@ static int check_racks(const struct run_config *c, struct err *err)
                : 0;
 }
 
+static int check_framework(const struct run_config *c, struct err *err)
+{
+    if (!c->framework)
+        return 0;
+    if (c->report_delay_ns || c->decision_delay_ns || c->copy_after > 0 ||
+        faults_hosts_fail(&c->faults))
+        return err_set(err, EINVAL,
+                       "a framework is simulated without delays, failing hosts and copies");
+    return c->engine.framework_jobs_max
+               ? 0
+               : err_set(err, EINVAL, "the engine is to know 0 jobs of frameworks, at least 1");
+}
+
 static int check(const struct run_config *config, struct err *err)
 {
     const struct engine_config *c = &config->engine;
@@ -212,7 +227,8 @@ static int check(const struct run_config *config, struct err *err)
                        "never for D-CLAS");
     if (config->report_delay_ns < 0 || config->decision_delay_ns < 0)
         return err_set(err, EINVAL, "delays are not negative");
-    return check_racks(config, err);
+    int r = check_framework(config, err);
+    return r ? r : check_racks(config, err);
 }
 
 static bool any_pipelined(const struct workload_job *jobs, size_t n)
@@ -299,6 +315,7 @@ static int open_run(struct run *run)
     r = r ? r : run_topology(c, &run->topology, run->err);
     r = r ? r : hosts_open(run);
     r = r ? r : open_coflows(run);
+    r = r ? r : framework_open(run);
     if (r)
         return r;
     struct fluid_config network = {.topology = &run->topology,
@@ -336,6 +353,7 @@ static void close_run(struct run *run)
     free(run->coflows);
     free(run->coflow_s);
     free(run->first_coflow);
+    framework_close(run);
     submission_done(&run->submission);
     free(run->events);
     free(run->host_bytes);

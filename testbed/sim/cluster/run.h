@@ -91,6 +91,8 @@ struct run_config {
                       */
     int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */
     struct faults_config faults;
+    bool framework;    /* its jobs are a framework's, which places them by itself (run_framework.c):
+                          without delays, faults, pipelined edges or copies */
     double copy_after; /* ≥ 1; 0: no copies */
     FILE *recording;   /* gets the run in the controller's format; NULL: nobody */
     void (*progress)(void *user, double part);

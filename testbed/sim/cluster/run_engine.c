@@ -135,6 +135,8 @@ static int take_decision(struct run *run, const struct decision *d)
     switch (d->kind) {
     case DECISION_START:
         return send_start(run, d);
+    case DECISION_ALLOW:
+        return framework_allow(run, d);
     case DECISION_JOB_DONE:
         return job_done(run, d);
     case DECISION_JOB_FAILED:
@@ -198,7 +200,8 @@ int run_step(struct run *run, const struct event *events, size_t n)
     run->result->steps++;
     for (size_t i = 0; !r && i < run->decisions.n; i++)
         r = take_decision(run, &run->decisions.at[i]);
-    return r ? r : send_outputs(run);
+    r = r ? r : send_outputs(run);
+    return r ? r : framework_start(run);
 }
 
 int run_take_delayed(struct run *run)

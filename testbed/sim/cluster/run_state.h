@@ -106,6 +106,14 @@ struct reports {
     size_t n_due, due_room;
 };
 
+/* Jobs that a framework places: run_framework.c. */
+struct run_framework {
+    uint64_t *tasks_left;     /* per job; NULL: there is none */
+    struct decision *allowed; /* in this step */
+    size_t n, room;
+    uint64_t started;
+};
+
 struct run_host {
     char name[16];
     bool down;
@@ -175,6 +183,7 @@ struct run {
     uint32_t *suspects_where;
     struct delay_line wanted; /* numbers of attempts that are to be copied */
     uint32_t copies;
+    struct run_framework framework;
 };
 
 /* In run_state.c. */
@@ -270,6 +279,16 @@ int hosts_report_foreign(struct run *run, uint32_t h);
 /* The share of a link that others take. */
 double run_foreign_share(const struct run_config *config, uint32_t link);
 bool hosts_any_down(const struct run *run);
+
+/* In run_framework.c. */
+
+int framework_open(struct run *run);
+void framework_close(struct run *run);
+/* A task of it ended, and its engine was told so: with its last one its job is over. */
+int framework_task_done(struct run *run, const struct run_attempt *a);
+/* It may start this; what it may start since starts now, which is a step of the engine. */
+int framework_allow(struct run *run, const struct decision *d);
+int framework_start(struct run *run);
 
 /* In run_copies.c. */
 

@@ -36,7 +36,7 @@ static struct event *event(struct submission *s, enum event_kind kind, uint64_t 
     return e;
 }
 
-static struct resources demand_of(const struct workload_demand *d)
+struct resources submission_demand(const struct workload_demand *d)
 {
     return (struct resources){
         {d->slots, d->cpu_milli, d->mem_bytes, d->gpu_milli, d->gpu_mem_bytes, d->io_bytes_s}};
@@ -77,7 +77,7 @@ static int add_stage(struct submission *s, const struct workload_job *job, uint3
     e->job_stage.job = job->id;
     e->job_stage.stage = index;
     e->job_stage.tasks = stage->tasks;
-    e->job_stage.demand = demand_of(&stage->demand);
+    e->job_stage.demand = submission_demand(&stage->demand);
     e->job_stage.command = stage->command;
     e->job_stage.constraint = stage->constraint;
     e->job_stage.parents = (struct u32s){parents, stage->n_parents};
@@ -176,6 +176,69 @@ int submission_tell(struct submission *s, double factor)
         bytes->at = told;
     }
     return 0;
+}
+
+static int rows_of(struct submission *s, const struct event *told, uint32_t reduces)
+{
+    uint32_t maps = reduces ? told->job_bytes.bytes.n / reduces : 0;
+    for (uint32_t m = 0; m < (told->job_bytes.matrix ? maps : 1); m++) {
+        struct event *e = event(s, EVENT_FRAMEWORK_BYTES, 0);
+        if (!e)
+            return -ENOMEM;
+        e->framework_bytes.job = told->job_bytes.job;
+        e->framework_bytes.stage = told->job_bytes.stage;
+        e->framework_bytes.parent = told->job_bytes.parent;
+        e->framework_bytes.form = told->job_bytes.matrix ? BYTES_ROW : BYTES_SUMS;
+        e->framework_bytes.first = m;
+        e->framework_bytes.bytes =
+            (struct u64s){told->job_bytes.bytes.at + (size_t)m * reduces, reduces};
+    }
+    return 0;
+}
+
+static int as_fact(struct submission *s, const struct event *told, uint32_t *reduces)
+{
+    if (told->kind == EVENT_JOB_END)
+        return 0;
+    if (told->kind == EVENT_JOB_BYTES)
+        return rows_of(s, told, *reduces);
+    struct event *e = event(s, told->kind, 0);
+    if (!e)
+        return -ENOMEM;
+    *e = *told;
+    e->request = 0;
+    if (told->kind == EVENT_JOB_BEGIN) {
+        *e = (struct event){.kind = EVENT_FRAMEWORK_JOB};
+        e->framework_job.job = told->job_begin.job;
+        e->framework_job.name = told->job_begin.name;
+        e->framework_job.user = told->job_begin.user;
+        e->framework_job.priority = told->job_begin.priority;
+    } else if (told->kind == EVENT_JOB_STAGE) {
+        *reduces = told->job_stage.tasks;
+        *e = (struct event){.kind = EVENT_FRAMEWORK_STAGE};
+        e->framework_stage.job = told->job_stage.job;
+        e->framework_stage.stage = told->job_stage.stage;
+        e->framework_stage.tasks = told->job_stage.tasks;
+        e->framework_stage.demand = told->job_stage.demand;
+        e->framework_stage.parents = told->job_stage.parents;
+        e->framework_stage.edges = told->job_stage.edges;
+    } else if (told->kind == EVENT_JOB_TASKS) {
+        e->kind = EVENT_FRAMEWORK_TASKS;
+    }
+    return 0;
+}
+
+int submission_as_facts(struct submission *s)
+{
+    struct submission told = *s;
+    uint32_t reduces = 0;
+    int r = 0;
+    s->events = NULL;
+    s->n = s->room = 0;
+    for (size_t i = 0; !r && i < told.n; i++)
+        r = as_fact(s, &told.events[i], &reduces);
+    free(told.events);
+    return r;
 }
 
 void submission_done(struct submission *s)

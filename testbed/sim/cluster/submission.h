@@ -23,5 +23,10 @@ int submission_make(struct submission *s, const struct workload_job *job, uint32
  * or −ENOMEM. */
 int submission_tell(struct submission *s, double factor);
 
+/* The same as a framework tells it, by facts: matrices in rows. 0 or −ENOMEM. */
+int submission_as_facts(struct submission *s);
+
+struct resources submission_demand(const struct workload_demand *d);
+
 /* Frees what it owns and zeroes it. */
 void submission_done(struct submission *s);
