@@ -25,7 +25,7 @@ const char run_setup_usage[] =
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
-    "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]]";
+    "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework prompt|none]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
@@ -275,6 +275,14 @@ static int set_copies(struct run_setup *s, const char *value, struct err *err)
     return read_real(&s->copy_after, "copies", value, 1, 1000, err);
 }
 
+static int set_framework(struct run_setup *s, const char *value, struct err *err)
+{
+    s->framework = strcmp(value, "prompt") == 0;
+    if (s->framework || strcmp(value, "none") == 0)
+        return 0;
+    return err_set(err, EINVAL, "--framework is prompt or none, not '%s'", value);
+}
+
 static int (*const setters[])(struct run_setup *, const char *,
                               struct err *) = {set_path,           set_path,
                                                set_policy,         set_turn,
@@ -290,23 +298,39 @@ static int (*const setters[])(struct run_setup *, const char *,
                                                set_spines,         set_report_delay,
                                                set_decision_delay, set_failures,
                                                set_stragglers,     set_copies,
-                                               set_foreign};
+                                               set_foreign,        set_framework};
 
-const char *const run_setup_options[] = {"trace",          "workload",
-                                         "policy",         "turn",
-                                         "place",          "network",
-                                         "servers",        "slots",
-                                         "racks",          "levels",
-                                         "link",           "map-mb",
-                                         "compute",        "load",
-                                         "jobs",           "seed",
-                                         "local",          "hold-max",
-                                         "congested",      "maps",
-                                         "estimate-error", "oversubscription",
-                                         "spines",         "report-delay",
-                                         "decision-delay", "failures",
-                                         "stragglers",     "copies",
-                                         "foreign",        NULL};
+const char *const run_setup_options[] = {"trace",
+                                         "workload",
+                                         "policy",
+                                         "turn",
+                                         "place",
+                                         "network",
+                                         "servers",
+                                         "slots",
+                                         "racks",
+                                         "levels",
+                                         "link",
+                                         "map-mb",
+                                         "compute",
+                                         "load",
+                                         "jobs",
+                                         "seed",
+                                         "local",
+                                         "hold-max",
+                                         "congested",
+                                         "maps",
+                                         "estimate-error",
+                                         "oversubscription",
+                                         "spines",
+                                         "report-delay",
+                                         "decision-delay",
+                                         "failures",
+                                         "stragglers",
+                                         "copies",
+                                         "foreign",
+                                         "framework",
+                                         NULL};
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
@@ -594,6 +618,8 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     config.faults.seed = convert.seed;
     config.copy_after = s->copy_after;
     config.foreign = s->foreign;
+    config.framework = s->framework;
+    engine->framework_jobs_max = s->framework ? engine->jobs_max : 0;
     engine->seed = convert.seed;
     engine->epoch = 1;
     engine->mode_dwell_ns = 0;

@@ -33,6 +33,7 @@ struct run_setup {
     int64_t report_delay_ns, decision_delay_ns;
     struct faults_config faults; /* its seed is convert.seed */
     struct run_foreign foreign;
+    bool framework;    /* its jobs are a framework's */
     double copy_after; /* 0: no copies */
     bool local_network;
 };

@@ -70,12 +70,14 @@ static void same_plan(const char *policy)
     setup.policy = preset_find(policy);
     if (run_inputs_read(&setup, &in, &err))
         fail_msg("%s", err.text);
+    if (run_setup_set(&setup, "framework", "prompt", &err))
+        fail_msg("%s", err.text);
     run_setup_configure(&setup, &in, &config);
     config.engine.hold_max_ns = 1000000000000; /* nothing is opened */
-    config.engine.framework_jobs_max = 1000;
     double *jct_s = calloc(2 * in.n, sizeof(*jct_s));
     for (int framework = 0; framework < 2; framework++) {
         config.framework = framework;
+        config.engine.framework_jobs_max = framework ? config.engine.jobs_max : 0;
         config.recording = tmpfile();
         simulate(&config, in.jobs, in.n, jct_s + (size_t)framework * in.n);
         plans[framework] = plan_of(config.recording, framework ? "allow " : "start ");

@@ -1,0 +1,295 @@
+/* What a framework tells, late, in pieces and in any order: sizes and guesses, levels that follow,
+ * jobs that nobody announced, bounds; and what a fact costs. */
+#include "tests/model/script.h"
+
+#define NUMBER(n) ((UINT64_C(1) << 63) + (n))
+enum { MEGABYTE = 1000000 };
+
+static void begin(struct script *s, uint32_t hosts, uint64_t slots)
+{
+    struct engine_config config = script_config();
+    config.framework_jobs_max = 1000;
+    strcpy(config.place, "greedy");
+    script_begin(s, &config);
+    s->reload = true;
+    for (uint32_t h = 0; h < hosts; h++)
+        script_host(s, h, slots);
+}
+
+static struct event stage_event(uint64_t job, uint32_t stage, uint32_t tasks, uint64_t history)
+{
+    static const uint32_t parent[] = {0}, edge[] = {EDGE_BARRIER};
+    struct event e = {.kind = EVENT_FRAMEWORK_STAGE};
+    e.framework_stage.job = job;
+    e.framework_stage.stage = stage;
+    e.framework_stage.tasks = tasks;
+    e.framework_stage.demand.amount[RES_SLOTS] = 1;
+    e.framework_stage.parents = (struct u32s){parent, stage > 0};
+    e.framework_stage.edges = (struct u32s){edge, stage > 0};
+    e.framework_stage.history = history;
+    return e;
+}
+
+static void two_stages(struct script *s, uint64_t job, uint32_t maps, uint32_t reduces,
+                       uint64_t history)
+{
+    script_event(s, stage_event(job, 0, maps, 0));
+    script_event(s, stage_event(job, 1, reduces, history));
+}
+
+static void tell(struct script *s, uint64_t job, enum framework_form form, uint32_t first,
+                 const uint64_t *bytes, uint32_t n, const uint32_t *at)
+{
+    struct event e = {.kind = EVENT_FRAMEWORK_BYTES};
+    e.framework_bytes.job = job;
+    e.framework_bytes.stage = 1;
+    e.framework_bytes.form = form;
+    e.framework_bytes.first = first;
+    e.framework_bytes.bytes = (struct u64s){bytes, n};
+    e.framework_bytes.at = (struct u32s){at, at ? n : 0};
+    script_event(s, e);
+}
+
+static void started(struct script *s, uint64_t number, uint64_t job, uint32_t stage, uint32_t task,
+                    uint32_t host)
+{
+    struct event e = {.kind = EVENT_FRAMEWORK_STARTED};
+    e.framework_task.attempt = number;
+    e.framework_task.job = job;
+    e.framework_task.stage = stage;
+    e.framework_task.task = task;
+    e.framework_task.host = host;
+    e.framework_task.phase = ATTEMPT_STARTED;
+    e.framework_task.resources.amount[RES_SLOTS] = 1;
+    script_event(s, e);
+}
+
+static void done(struct script *s, uint64_t number, uint64_t job, uint32_t stage, uint32_t task,
+                 uint32_t host)
+{
+    struct event e = {.kind = EVENT_FRAMEWORK_DONE};
+    e.framework_task.attempt = number;
+    e.framework_task.job = job;
+    e.framework_task.stage = stage;
+    e.framework_task.task = task;
+    e.framework_task.host = host;
+    script_event(s, e);
+}
+
+static void end(struct script *s, uint64_t job)
+{
+    struct event e = {.kind = EVENT_FRAMEWORK_END};
+    e.framework_end.job = job;
+    e.framework_end.outcome = JOB_DONE;
+    script_event(s, e);
+}
+
+static struct task_view view(const struct script *s, uint64_t job, uint32_t stage, uint32_t task)
+{
+    struct task_view v;
+    assert_int_equal(engine_task(s->engine, job, stage, task, &v), 0);
+    return v;
+}
+
+static void test_cells_sums_and_hosts_in_any_order(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint64_t sums[] = {50, 60}, row0[] = {1, 2}, row1[] = {10, 20}, hosts[] = {7, 8},
+                   cell[] = {5};
+    const uint32_t at[] = {0, 1}, one[] = {1};
+    begin(&s, 2, 2);
+    tell(&s, 1, BYTES_SUMS, 0, sums, 2, NULL); /* before the job, its stages or tasks */
+    assert_int_equal(view(&s, 1, 1, 1).bytes, 60);
+    assert_false(view(&s, 1, 1, 1).guessed);
+    two_stages(&s, 1, 2, 3, 0);
+    assert_true(view(&s, 1, 1, 2).guessed && view(&s, 1, 1, 2).network_input);
+    tell(&s, 1, BYTES_HOSTS, 0, hosts, 2, at);
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 15);
+    tell(&s, 1, BYTES_ROW, 1, row1, 2, NULL);
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 15); /* one row of two: the sum stands */
+    tell(&s, 1, BYTES_ROW, 0, row0, 2, NULL);
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 11);
+    assert_int_equal(view(&s, 1, 1, 1).bytes, 22);
+    assert_int_equal(view(&s, 1, 1, 2).bytes, 0);
+    tell(&s, 1, BYTES_CELLS, 0, cell, 1, one); /* a correction */
+    assert_int_equal(view(&s, 1, 1, 1).bytes, 25);
+    tell(&s, 1, BYTES_ROW, 1, row0, 1, NULL); /* what a shorter row does not name is 0 */
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 2);
+    assert_int_equal(view(&s, 1, 1, 1).bytes, 5);
+    struct job_view job;
+    engine_job(s.engine, 1, &job);
+    assert_int_equal(job.shuffle_bytes, 7);
+    script_end(&s);
+}
+
+static void run_stage(struct script *s, uint64_t job, uint32_t stage, uint32_t tasks)
+{
+    for (uint32_t t = 0; t < tasks; t++)
+        done(s, NUMBER(job * 1000 + stage * 100 + t), job, stage, t, t % 2);
+}
+
+/* History, else the ratio to the input, else the median, else the first threshold. */
+static void test_guesses(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint64_t sums[] = {4 * MEGABYTE, 6 * MEGABYTE}, input[] = {100 * MEGABYTE}, none[] = {0};
+    begin(&s, 2, 2);
+    two_stages(&s, 1, 1, 2, 77);
+    assert_int_equal(view(&s, 1, 1, 0).bytes, MEGABYTE);
+    tell(&s, 1, BYTES_SUMS, 0, sums, 2, NULL);
+    run_stage(&s, 1, 0, 1);
+    run_stage(&s, 1, 1, 2);
+    end(&s, 1);
+    two_stages(&s, 2, 1, 4, 0);
+    assert_int_equal(view(&s, 2, 1, 3).bytes, 5 * MEGABYTE); /* the median */
+    two_stages(&s, 3, 1, 4, 77);
+    assert_int_equal(view(&s, 3, 1, 3).bytes, 5 * MEGABYTE); /* its history */
+    struct event e = {.kind = EVENT_FRAMEWORK_TASKS};
+    e.job_tasks.job = 4;
+    e.job_tasks.input_bytes = (struct u64s){input, 1};
+    e.job_tasks.compute_ns = (struct u64s){none, 1};
+    script_event(&s, e);
+    two_stages(&s, 4, 1, 2, 0);
+    tell(&s, 4, BYTES_SUMS, 0, sums, 2, NULL);
+    run_stage(&s, 4, 0, 1);
+    run_stage(&s, 4, 1, 2);
+    end(&s, 4);
+    e.job_tasks.job = 5;
+    script_event(&s, e);
+    two_stages(&s, 5, 1, 4, 0); /* 10 MB of 100 were shuffled: 10 MB over 4 tasks */
+    assert_int_equal(view(&s, 5, 1, 0).bytes, 10 * MEGABYTE / 4);
+    script_end(&s);
+}
+
+/* Marked by bytes received until its size is known, then by that. */
+static void test_level_follows(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint64_t small[] = {3 * MEGABYTE};
+    begin(&s, 2, 2);
+    two_stages(&s, 1, 1, 1, 0);
+    run_stage(&s, 1, 0, 1);
+    const struct decision *d = script_decision(&s, DECISION_ALLOW, 0);
+    assert_non_null(d);
+    assert_int_equal(d->allow.coflow_level, 0);
+    started(&s, NUMBER(1), 1, 1, 0, d->allow.host);
+    assert_int_equal(script_count(&s, DECISION_ALLOW_END), 1);
+    assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
+    script_attempt(&s, EVENT_ATTEMPT_PROGRESS, NUMBER(1), 100 * MEGABYTE);
+    d = script_decision(&s, DECISION_LEVEL, 0);
+    assert_true(d && d->reason == REASON_RECEIVED && d->level.attempt == NUMBER(1));
+    assert_true(d->level.coflow_level > 0 && d->level.macroflow_level > 1);
+    tell(&s, 1, BYTES_SUMS, 0, small, 1, NULL);
+    d = script_decision(&s, DECISION_LEVEL, 0);
+    assert_true(d && d->reason == REASON_SIZE);
+    assert_int_equal(d->level.coflow_level, 0);
+    assert_int_equal(d->level.macroflow_level, 1);
+    script_end(&s);
+}
+
+/* Whatever starts is adopted, nothing is stopped, and what beyond bounds is told makes nothing. */
+static void test_nothing_announced(void **state)
+{
+    (void)state;
+    struct script s;
+    struct job_view job;
+    struct engine_counters before, after;
+    begin(&s, 2, 2);
+    started(&s, NUMBER(1), 9, 3, 5, 1);
+    assert_int_equal(engine_job(s.engine, 9, &job), 0);
+    assert_true(job.framework && job.stages == 4 && job.running == 1);
+    started(&s, NUMBER(2), 9, 3, 5, 0); /* a copy */
+    done(&s, NUMBER(1), 9, 3, 5, 1);
+    assert_int_equal(script_count(&s, DECISION_STOP), 0);
+    done(&s, NUMBER(7), 9, 3, 4, 1); /* never seen */
+    assert_int_equal(script_task_state(&s, 9, 3, 4), TASK_DONE);
+    script_attempt(&s, EVENT_ATTEMPT_KILLED, NUMBER(2), 0);
+    end(&s, 9);
+    assert_int_equal(engine_job(s.engine, 9, &job), 0);
+    assert_int_equal(job.state, JOB_DONE);
+    engine_counters(s.engine, &before);
+    s.reload = false;
+    started(&s, NUMBER(3), 8, 1 << 30, 0,
+            0); /* no such stage can be: its room is taken all the same */
+    started(&s, NUMBER(4), 8, 0, UINT32_MAX - 1, 0);
+    started(&s, UINT64_C(1) << 32 | 5, 8, 0, 0, 0); /* a number of ours */
+    done(&s, NUMBER(5), 9, 3, 4, 1);                /* a job that is over */
+    engine_counters(s.engine, &after);
+    assert_true(after.ignored_facts >= before.ignored_facts + 4);
+    struct host_view host;
+    engine_host(s.engine, 0, &host);
+    assert_int_equal(host.running, 2);
+    script_end(&s);
+}
+
+static void test_skipped_stages(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, 2, 2);
+    script_event(&s, stage_event(1, 1, 2, 0));
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 0);
+    struct event e = stage_event(1, 0, 3, 0);
+    e.framework_stage.phase = FRAMEWORK_SKIPPED;
+    script_event(&s, e);
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 2);
+    script_end(&s);
+}
+
+/* Objects looked at by one map's row, one correction, one start and one end, of one job among
+ * `jobs` of `maps` × 20 on `hosts`. */
+static uint64_t cost(uint32_t jobs, uint32_t maps, uint32_t hosts)
+{
+    struct script s;
+    struct engine_counters before, after;
+    uint64_t row[20];
+    const uint32_t at[] = {3};
+    begin(&s, hosts, 1);
+    s.reload = false;
+    for (int i = 0; i < 20; i++)
+        row[i] = MEGABYTE;
+    for (uint64_t j = 1; j <= jobs; j++) {
+        two_stages(&s, j, maps, 20, 0);
+        for (uint32_t m = 0; m + 1 < maps; m++)
+            tell(&s, j, BYTES_ROW, m, row, 20, NULL);
+    }
+    engine_counters(s.engine, &before);
+    for (uint64_t j = 1; j <= 8; j++) {
+        tell(&s, j, BYTES_ROW, maps - 1, row, 20, NULL);
+        row[3] += MEGABYTE;
+        tell(&s, j, BYTES_CELLS, 2, &row[3], 1, at);
+        started(&s, NUMBER(j), j, 0, 0, (uint32_t)j);
+        script_attempt(&s, EVENT_ATTEMPT_DONE, NUMBER(j), 0);
+    }
+    engine_counters(s.engine, &after);
+    script_end(&s);
+    return after.visits - before.visits;
+}
+
+static void test_facts_cost_what_they_change(void **state)
+{
+    (void)state;
+    uint64_t small = cost(10, 10, 20), jobs = cost(100, 10, 20), maps = cost(10, 100, 20),
+             hosts = cost(10, 10, 200), all = cost(100, 100, 200);
+    print_message("%llu visits, 10 x jobs %llu, maps %llu, hosts %llu, all %llu\n",
+                  (unsigned long long)small, (unsigned long long)jobs, (unsigned long long)maps,
+                  (unsigned long long)hosts, (unsigned long long)all);
+    assert_true(2 * jobs <= 3 * small && 2 * maps <= 3 * small && 2 * hosts <= 3 * small &&
+                2 * all <= 3 * small);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cells_sums_and_hosts_in_any_order),
+        cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_level_follows),
+        cmocka_unit_test(test_nothing_announced),
+        cmocka_unit_test(test_skipped_stages),
+        cmocka_unit_test(test_facts_cost_what_they_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
