@@ -351,7 +351,7 @@ deps-test: deps ## installs the foreign programs that tests work with
 
 .PHONY: deps-guest
 deps-guest: deps ## installs what tests in guests need (90 MB to fetch, 330 MB on disk): packages, and a kernel unpacked below build/guest
-	@./install-packages $$(sed 's/#.*//' tests/guest/packages.txt) && { [ -n "$(NO_INSTALL)" ] || tests/guest/fetch-kernel $(BUILD)/guest/kernel; } || true
+	@./install-packages $$(sed 's/#.*//' testbed/guest/packages.txt) && { [ -n "$(NO_INSTALL)" ] || testbed/guest/fetch-kernel $(BUILD)/guest/kernel; } || true
 
 .PHONY: test-guest
 test-guest: deps-guest ## runs the tests marked for other kernels in guests: KERNELS= (uml qemu), TESTS= (files of tests/net, their ids, unit tests' programs)

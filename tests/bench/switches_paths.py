@@ -25,7 +25,7 @@ from table import Table  # noqa: E402
 from test_kernels import OpenVSwitch, begin_switch_agent  # noqa: E402
 from test_queues import Bottleneck  # noqa: E402
 from tests.guest import run as guests  # noqa: E402
-from tests.guest.kernels import KERNELS, Missing  # noqa: E402
+from testbed.guest.kernels import KERNELS, Missing  # noqa: E402
 
 KERNEL = os.environ.get("GUEST", "host")
 LINK = {"host": 100_000_000, "uml": 20_000_000, "qemu": 2_000_000}[KERNEL]

@@ -1,6 +1,5 @@
 """tests/run-guest KERNEL [TEST...]: boots a guest, has it run the tests, and tells what it answered."""
 
-import json
 import os
 import re
 import shutil
@@ -10,18 +9,15 @@ import sys
 import tempfile
 import time
 
-from tests.guest import enclosure
-from tests.guest.kernels import KERNELS, Missing
+from testbed.guest import guest
+from testbed.guest.guest import Dead
+from testbed.guest.kernels import KERNELS, Missing, check
 from tests.junit_counts import counts as junit_counts
 
 PYTEST = ["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider"]
 NONE_COLLECTED = 5
 TIMEOUT_S = float(os.environ.get("GUEST_TIMEOUT", 480))
 BUILD = os.environ.get("BUILD", "build")
-
-
-class Dead(Exception):
-    """The guest ended, or had to be ended, before it answered."""
 
 
 def marked_units(kernel):
@@ -66,49 +62,12 @@ class Selection:
         return units + ids
 
 
-class Guest:
-    """One boot; `remove` ends what is left of it."""
+class Guest(guest.Guest):
+    """One that runs a selection of tests, in a folder of its own; `remove` ends what is left of it."""
 
     def __init__(self, kernel, selection):
-        self.kernel, self.began = kernel, time.monotonic()
-        self.home = tempfile.mkdtemp(prefix="duopoly-guest-")
-        self.told = 0
-        with open(self.path("request.json"), "w") as request:
-            json.dump({"build": BUILD, "run": selection.commands(self.home)}, request)
-        with open(self.path("console"), "w") as console:
-            # A session of its own: Ctrl-C reaches this program, which ends the guest.
-            self.process = subprocess.Popen(enclosure.command(kernel, self.home), stdin=subprocess.DEVNULL, stdout=console,
-                                            stderr=subprocess.STDOUT, start_new_session=True)
-
-    def path(self, name):
-        return os.path.join(self.home, name)
-
-    def read(self, name):
-        try:
-            with open(self.path(name), errors="replace") as file:
-                return file.read()
-        except FileNotFoundError:
-            return ""
-
-    def tell(self):
-        """Prints what the tests have printed since the last time."""
-        output = self.read("output")
-        sys.stdout.write(output[self.told:])
-        sys.stdout.flush()
-        self.told = len(output)
-
-    def wait(self):
-        """The exit statuses of what was run."""
-        while self.process.poll() is None:
-            self.tell()
-            if time.monotonic() > self.began + TIMEOUT_S:
-                raise Dead(f"did not answer within {TIMEOUT_S:.0f} s (GUEST_TIMEOUT)")
-            time.sleep(0.1)
-        self.tell()
-        status = self.read("status")
-        if not status:
-            raise Dead(f"ended after {time.monotonic() - self.began:.0f} s without an answer")
-        return json.loads(status)
+        home = tempfile.mkdtemp(prefix="duopoly-guest-")
+        super().__init__(kernel, BUILD, selection.commands(home), home, TIMEOUT_S)
 
     def counts(self):
         """Passed, failed, skipped."""
@@ -117,13 +76,10 @@ class Guest:
         return [a + b for a, b in zip(units, files)]
 
     def last_words(self):
-        lines = [line for line in self.read("console").splitlines() if line.strip()]
-        return "\n".join("    " + line for line in lines[-12:])
+        return "\n".join("    " + line for line in self.console())
 
     def remove(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        self.end()
         # What it started ends a moment after it.
         end = time.monotonic() + 10
         while os.path.exists(self.home) and time.monotonic() < end:
@@ -141,27 +97,19 @@ def report(kernel, counted, began):
 
 def boot(kernel, selection):
     """Runs them; returns the counts. A guest that dies is one failure."""
-    guest = Guest(kernel, selection)
+    one = Guest(kernel, selection)
     try:
-        statuses = guest.wait()
-        counted = guest.counts()
+        statuses = one.wait()
+        counted = one.counts()
         if any(statuses) and not counted[1]:
             raise Dead(f"could not run the tests (exit status {max(statuses)}; what they said stands above)")
         return counted
     except Dead as why:
-        running = guest.read("output").strip().splitlines()[-1:] or ["none"]
-        print(f"\nFAIL the guest {kernel} {why}; last line of its tests: {running[0]}; last lines of its console:\n{guest.last_words()}")
+        running = one.read("output").strip().splitlines()[-1:] or ["none"]
+        print(f"\nFAIL the guest {kernel} {why}; last line of its tests: {running[0]}; last lines of its console:\n{one.last_words()}")
         return [0, 1, 0]
     finally:
-        guest.remove()
-
-
-NO_MOUNT = "the root is no mount that can be made read-only (a chroot)"
-
-
-def root_is_mount():
-    with open("/proc/self/mountinfo") as mounts:
-        return any(line.split()[4] == "/" for line in mounts)
+        one.remove()
 
 
 def outcome(kernel, names):
@@ -170,11 +118,7 @@ def outcome(kernel, names):
         selection = Selection(kernel, names)
         if not selection.names():
             raise Unknown(f"FAIL none of these tests is for the guest {kernel}: {' '.join(names)}")
-        if os.geteuid() != 0:
-            raise Missing("needs root")
-        KERNELS[kernel].check(BUILD)
-        if not root_is_mount():
-            raise Missing(NO_MOUNT)
+        check(kernel, BUILD)
     except Unknown as why:
         print(why)
         return [0, 1, 0]

@@ -8,7 +8,7 @@ import pytest
 
 from controller import workload
 from nets import TOP, cgroup2_root, needs_root, wait_for
-from tests.guest.run import NO_MOUNT, root_is_mount
+from testbed.guest.kernels import NO_MOUNT, root_is_mount
 
 pytestmark = needs_root
 

@@ -1,4 +1,4 @@
-"""The kernels that tests can run on besides the machine's own, and how each is booted with the machine's files.
+"""The kernels that tests and testbeds can run on besides the machine's own, and how each is booted with the machine's files.
 
 Both get the machine's / as theirs, which `enclosure` has made read-only, and start the program `init` of this folder with
 `settings` in its environment (the kernel hands on what it does not know)."""
@@ -35,7 +35,7 @@ class Uml:
     def boot(cls, _build, home, settings):
         """Returns when the guest is gone; its console is standard output."""
         subprocess.call([cls.program, "mem=" + MEMORY, "root=/dev/root", "rootfstype=hostfs", "rw", "init=" + INIT,
-                         "con=null", "con0=null,fd:1", "quiet", "uml_dir=" + home, "GUEST_MODULES=/usr/lib/uml/modules",
+                         "con=null", "con0=null,fd:1", "quiet", "uml_dir=/dev/shm", "GUEST_MODULES=/usr/lib/uml/modules",
                          *words(settings)], stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR="/dev/shm"))
 
 
@@ -72,3 +72,20 @@ class Qemu:
 
 
 KERNELS = {"uml": Uml, "qemu": Qemu}
+
+
+NO_MOUNT = "the root is no mount that can be made read-only (a chroot)"
+
+
+def root_is_mount():
+    with open("/proc/self/mountinfo") as mounts:
+        return any(line.split()[4] == "/" for line in mounts)
+
+
+def check(kernel, build):
+    """Missing where such a guest cannot be booted."""
+    if os.geteuid() != 0:
+        raise Missing("needs root")
+    KERNELS[kernel].check(build)
+    if not root_is_mount():
+        raise Missing(NO_MOUNT)

@@ -1,4 +1,4 @@
-"""Boots a guest where the machine's files are read-only and from which nothing escapes: tests.guest.enclosure KERNEL HOME.
+"""Boots a guest where the machine's files are read-only and from which nothing escapes: testbed.guest.enclosure KERNEL HOME.
 
 Runs as the first process of a PID namespace of its own (`command`): whatever it started ends with it. Only the folder HOME
 can be written."""
@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from tests.guest.kernels import KERNELS
+from testbed.guest.kernels import KERNELS
 
 MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, RDONLY = 442, -100, 0x8000, 1
 
@@ -17,7 +17,7 @@ MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, RDONLY = 442, -100, 0x8000, 1
 def command(kernel, home):
     """What starts one; killing it, or the end of who starts it, ends everything inside."""
     return ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-            sys.executable, "-B", "-m", "tests.guest.enclosure", kernel, home]
+            sys.executable, "-B", "-m", "testbed.guest.enclosure", kernel, home]
 
 
 def read_only_but(home):
