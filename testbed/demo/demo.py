@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import gap, inputs, latency, ports, report
+from testbed.demo import gap, inputs, latency, places, ports, report
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -109,7 +109,7 @@ def replay(running, path, jobs, results, rounds=1):
 def run_policy(net, asked, policy, path, folder):
     """Figures of one policy, words about its marks and latencies, and whether all marks were right."""
     logs = os.path.join(folder, policy)
-    running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs)
+    running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs, queues=asked.queue_lines)
     results = os.path.join(logs, "results.jsonl")
     try:
         running.up()
@@ -144,6 +144,9 @@ def print_mapping(asked, path):
 
 
 def demo(environment):
+    elsewhere = places.elsewhere(environment)
+    if elsewhere:
+        return elsewhere(environment)
     asked = prepare(environment)
     with own_folder(asked.build) as folder:
         return replay_all(asked, folder)
@@ -165,11 +168,11 @@ def replay_all(asked, folder):
             all_good = all_good and good
     finally:
         own.down()
-    return conclude(runs, words, all_good, folder)
+    return conclude(runs, words, all_good, folder, asked.note)
 
 
-def conclude(runs, words, all_good, folder):
-    lines = report.table(runs) + [report.LEGEND]
+def conclude(runs, words, all_good, folder, note=None):
+    lines = report.table(runs) + [report.LEGEND] + ([note] if note else [])
     for policy, said in words:
         lines += ["", "%s: %s" % (policy, said[0])] + said[1:]
     lines += ["", report.sentence(runs)]

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 
+from testbed.demo import places
 from testbed.net import cluster, network, networks, system
 
 DEFAULT_INPUT = os.path.join("testbed", "workloads", "demo.jsonl")
@@ -39,6 +40,7 @@ class Inputs:
         self.slots = number(environment, "SLOTS")
         self.seed = number(environment, "SEED")
         self.link_bps = rate(environment, "LINK", "100M")
+        self.congestion, self.queue_lines, self.note = "cubic", [], None  # the note stands below the table
         self._read_network(environment)
         self.policies = (environment.get("POLICIES") or "fair aalo duopoly joint").replace(",", " ").split()
         cluster.check_policies(build, self.policies)
@@ -50,6 +52,8 @@ class Inputs:
             raise system.Failure("SPEED and CAP are of a trace: say which by TRACE=FILE")
 
     def _read_network(self, environment):
+        if environment.get("NET") in places.PLACES:
+            raise system.Failure("NET=%s is for make demo alone" % environment["NET"])
         asked = tuple(self._choice(environment, place, word, default) for place, (word, default) in enumerate((("NET", "netns"), ("TOPO", "star"))))
         if asked not in networks.NETWORKS:
             raise system.Failure("NET=%s has no TOPO=%s, but %s" % (*asked, ", ".join(topo for net, topo in networks.NETWORKS if net == asked[0])))
@@ -65,6 +69,7 @@ class Inputs:
     def _choice(environment, place, word, default):
         name, known = environment.get(word) or default, list(dict.fromkeys(names[place] for names in networks.NETWORKS))
         if name not in known:
+            known += places.PLACES if word == "NET" else []
             raise system.Failure("unknown network \"%s\": %s takes %s" % (name, word, ", ".join(known)))
         return name
 
@@ -75,7 +80,13 @@ class Inputs:
 
     def network(self, instance):
         """What was asked for, in that instance; it is not made yet."""
-        return self.kind(instance, self.hosts, self.link_bps, **self.network_words)
+        net = self.kind(instance, self.hosts, self.link_bps, **self.network_words)
+        net.congestion = self.congestion
+        return net
+
+    def use_strict_bands(self):
+        """The source's data path: eight strict bands without floors, each marks (RED, ECN), and DCTCP on every host."""
+        self.congestion, self.queue_lines = "dctcp", ["driver: prio", "ecn: yes"]
 
     def options(self):
         """As duopoly-workload and duopoly-replay take them, NAME=VALUE."""

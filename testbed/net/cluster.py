@@ -64,11 +64,13 @@ def remove_cgroup(top):
 class Cluster:
     """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a
     directory for what the daemons write; quick: what the daemons' timers are divided by; ports: whether each task writes down its
-    connections, a file that stays (not for a load without end)."""
+    connections, a file that stays (not for a load without end); queues: further lines of the agents' section `queues`."""
 
-    def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True):
+    def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True,
+                 queues=()):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
         self.scale, self.seed, self.logs, self.quick = scale, seed, logs, quick
+        self.queue_lines = queues
         # What knows one level has one queue, as long as the eight together.
         self.queue_levels = 1 if policies(build)[policy] == "none" else 8
         self.directory = os.path.join(net.instance.memory(), policy)
@@ -277,7 +279,7 @@ class Cluster:
     def _is_managed(self, switch):
         """Whether every port of a switch has the agent's queues, known by their handle, in the place of what the link had."""
         said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))
-        return all(" d00: dev %s root " % port in said for port in self.net.switches[switch].ports())
+        return all(" d00: dev %s " % port in said for port in self.net.switches[switch].ports())
 
     # ---- configurations ----
 
@@ -313,6 +315,7 @@ class Cluster:
                  *("  " + line for line in link),
                  "queues:",
                  "  levels: %d" % self.queue_levels,
+                 *("  " + line for line in self.queue_lines),
                  "marks:",
                  "  members: [%s]" % self.net.members,
                  "  lease: %d ms" % (1000 * MARKS_LEASE / self.quick),

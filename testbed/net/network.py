@@ -3,7 +3,7 @@
 A network is one file that derives from Network and one line in networks.py. Its members are workers, one controller and one or
 more switches, each a network namespace of its own; nobody else knows how they are joined. It makes its links by `_link`: a
 token bucket on both ends gives each its rate in both directions without any help of ours. TSO, GSO and GRO are off, so that
-queues and captures count packets of the wire. TCP is cubic with ECN in every namespace: BBR, which some machines have as their
+queues and captures count packets of the wire. TCP is cubic with ECN in every namespace, where no other is asked for: BBR, which some machines have as their
 default, ignores priorities. What the whole machine lends is in kernel.py; how all goes away again is the instance's affair."""
 
 import os
@@ -18,7 +18,6 @@ LINK_BPS_MIN = 10**6
 BURST_BYTES = 16000
 QUEUE_BYTES = 300000
 SYSCTLS = {
-    "net/ipv4/tcp_congestion_control": "cubic",
     "net/ipv4/tcp_ecn": "1",
     # What one policy's run taught the kernel about a peer must not help the next one's.
     "net/ipv4/tcp_no_metrics_save": "1",
@@ -52,7 +51,9 @@ class Network:
      - addresses: {worker, CONTROLLER or switch: IPv4 address}; members: the prefix of all of them
      - switches: {name: Switch}; link_bps: of a worker's link
      - simulated: what duopoly-sim is told so that it plans for this network, {option: value}
-     - crossings: rates of the queues that a segment and then its acknowledgement's mark go through at worst, in bit/s"""
+     - crossings: rates of the queues that a segment and then its acknowledgement's mark go through at worst, in bit/s
+
+    congestion: TCP's congestion control in every namespace, which the machine must allow."""
 
     # Variables of `make demo` that are its own, by name: default, smallest, largest; __init__ takes them in small letters.
     VARIABLES = {}
@@ -60,7 +61,7 @@ class Network:
     lasting = True
     # Whether switches share a namespace. Their agents then begin one after the other: each tries out its queues on an interface of one name.
     shared = False
-    racks, simulated = {}, {}
+    racks, simulated, congestion = {}, {}, "cubic"
 
     def __init__(self, instance):
         self.instance = instance
@@ -71,7 +72,7 @@ class Network:
         names = [*self.hosts, CONTROLLER, *self.switches]
         self._make(names)
         for name in names:
-            self._set(name, SYSCTLS)
+            self._set(name, {**SYSCTLS, "net/ipv4/tcp_congestion_control": self.congestion})
             self.ip(name, "link set lo up")
         self._join()
 

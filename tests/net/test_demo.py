@@ -223,7 +223,7 @@ def test_what_ends_with_its_maker_cannot_be_left_standing():
     (["HOSTS=0"], "HOSTS is \"0\""),
     (["JOBS=-1"], "jobs is \"-1\""),
     (["TOPO=ring"], "unknown network \"ring\": TOPO takes star, leafspine"),
-    (["NET=carrier"], "unknown network \"carrier\": NET takes netns, mininet"),
+    (["NET=carrier"], "unknown network \"carrier\": NET takes netns, mininet, guest"),
     (["RACKS=3"], "RACKS is not of TOPO=star, but of TOPO=leafspine"),
     (["TOPO=leafspine", "HOSTS=2", "RACKS=3"], "RACKS is 3, but 2 hosts cannot be shared out evenly"),
     (["TOPO=leafspine", "LINK=0"], "LINK is \"0\""),
