@@ -165,7 +165,10 @@ int nft_commit(struct nft *nft, const char *what, struct err *err)
     if (r == -EPERM)
         return err_sys(err, EPERM, "%s in nftables (root, or CAP_NET_ADMIN)", what);
     if (r == -EOPNOTSUPP)
-        return err_sys(err, -r, "%s in nftables (it needs inet, ct and socket of Linux 5.13)",
+        return err_sys(err, -r,
+                       "%s in nftables (the kernel needs CONFIG_NF_TABLES_INET and _ARP on a host, "
+                       "CONFIG_NF_TABLES_NETDEV on a switch, and NFT_CT and NFT_SOCKET of Linux "
+                       "5.13)",
                        what);
     return r < 0 ? err_sys(err, -r, "%s in nftables", what) : 0;
 }
