@@ -355,7 +355,8 @@ void framework_tasks(struct engine *engine, const struct event *event)
     }
     for (uint32_t i = 0; i < n; i++)
         set_task(engine, &stage->tasks[first + i], event, i);
-    stage->tasks_given = stage->n_tasks;
+    if (stage->tasks_given < first + n)
+        stage->tasks_given = first + n;
     if (open)
         stage_open_if_due(engine, stage);
     gate_go_on(engine, stage, clock);

@@ -184,6 +184,8 @@ void stage_close(struct engine *engine, struct stage *stage)
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_READY)
             leave_queue(engine, &stage->tasks[t], TASK_BLOCKED);
+    if (stage->framework)
+        gate_rest(engine, stage);
 }
 
 static void children_look(struct engine *engine, struct stage *stage)
