@@ -67,18 +67,21 @@ def test_mn_runs_it_as_a_test_of_any_topology(tmp_path, jobs):
     assert done.returncode == 0 and "0 unexplained;" in done.stdout, done.stdout + done.stderr
 
 
-def test_an_open_vswitch_outside_the_kernel(tmp_path, jobs):
+@pytest.mark.parametrize("kind, words, rule", [("OVSBridge", "", ""), ("OVSSwitch", ", failMode='secure'", "net['s1'].dpctl('add-flow', 'actions=normal')")],
+                         ids=["bridge", "told-by-another"])
+def test_an_open_vswitch_outside_the_kernel(tmp_path, jobs, kind, words, rule):
     """It loses some packets between its port and its queue, uncounted: those alone may be unexplained."""
     done = script(tmp_path, """
-from mininet.node import OVSBridge
+from mininet.node import OVSBridge, OVSSwitch
 from mininet.topo import SingleSwitchTopo
-net = Mininet(topo=SingleSwitchTopo(3), switch=lambda name, **words: OVSBridge(name, datapath="user", **words), controller=None)
+net = Mininet(topo=SingleSwitchTopo(3), switch=lambda name, **words: %s(name, datapath="user"%s, **words), controller=None)
 net.start()
+%s
 with Duopoly(net, rate="50M") as d:
     d.replay(%r)
 net.stop()
-""" % jobs)
-    assert done.returncode == 0 and "s1 (OVSBridge): 3 ports, 50 Mb/s, hosts h1 h2 h3" in done.stdout, done.stdout + done.stderr
+""" % (kind, words, rule, jobs))
+    assert done.returncode == 0 and "s1 (%s): 3 ports, 50 Mb/s, hosts h1 h2 h3" % kind in done.stdout, done.stdout + done.stderr
     assert re.search(r"^[1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", done.stdout, re.MULTILINE), done.stdout
     assert re.search(r"^hop by hop .* (0 unexplained;|unexplained \(0 came in nowhere, 0 changed their mark, [0-9]+ vanished, 0 are not)", done.stdout, re.MULTILINE), done.stdout
 
@@ -94,6 +97,7 @@ before = state()
 with Duopoly(net) as d:
     assert d.ask("status")["hosts_up"] == 2
     assert "htb" in net["s1"].cmd("tc qdisc show")
+    assert "cubic" in net["w1"].cmd("sysctl net.ipv4.tcp_congestion_control")
 assert state() == before, (before, state())
 print("as it was")
 net.stop()

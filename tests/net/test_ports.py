@@ -1,11 +1,13 @@
 """Ports by patterns, several uplinks, ports that come, go and are renamed, rates of their own: on the real agent."""
 
 import ctypes
+import errno
 import fcntl
 import os
 import re
 import socket
 import struct
+import subprocess
 import time
 
 import pytest
@@ -129,6 +131,66 @@ def test_a_host_has_several_uplinks(site):
         assert "130000000" in str(hello) and agent.process.poll() is None
     finally:
         controller.stop()
+
+
+def enter(host, *words):
+    return subprocess.run(["nsenter", "--net=/run/netns/" + host.name, *words], capture_output=True, text=True)
+
+
+def bond(host, mode):
+    """bond0 of two links to the same bridge, with the host's address."""
+    made = enter(host, "ip", "link", "add", "bond0", "type", "bond", "mode", mode, "miimon", "20")
+    if made.returncode:
+        pytest.skip("this kernel has no bonding: " + made.stderr)
+    for dev in ("up0", "up1"):
+        host.ip("addr", "flush", "dev", dev)
+        host.ip("link", "set", dev, "down")
+        host.ip("link", "set", dev, "master", "bond0")
+    host.ip("link", "set", "bond0", "up")
+    host.ip("addr", "add", host.address + "/24", "dev", "bond0")
+
+
+def sent(host, dev):
+    """Packets that left by our queues."""
+    return sum(int(n) for n in re.findall(r"class htb d00:\S+ parent (?:.*\n)\s*Sent \d+ bytes (\d+) pkt", host.tc("-s", "class", "show", "dev", dev)))
+
+
+def answers(host, address):
+    """Nobody listens there, and says so."""
+    with host.inside(), socket.socket() as sock:
+        sock.settimeout(1)
+        return sock.connect_ex((address, 9)) == errno.ECONNREFUSED
+
+
+@pytest.mark.guest("host", "uml")
+def test_a_bond_has_its_queues_on_its_links_and_keeps_them_when_one_fails(site):
+    net, begin = site
+    host = net.hosts[0]
+    net.sw.ip("link", "add", "p1b", "type", "veth", "peer", "name", "up1", "netns", host.name)
+    net.sw.ip("link", "set", "p1b", "master", "br0", "up")
+    bond(host, "active-backup")
+    agent = begin(link="{ports: [bond0], rate: 3 Mbps}", host=host, name="b1")
+    wait_for("queues", lambda: "manages 2 ports" in open(agent.log).read(), 60)
+    wait_for("marks", lambda: ours(host, "up0") and ours(host, "up1"), 60)
+    assert (rate(host, "up0"), rate(host, "up1"), rate(host, "bond0")) == (3, 3, None)
+
+    for failed, left in (("up0", "up1"), ("up1", "up0")):
+        host.ip("link", "set", left, "up")
+        host.ip("link", "set", failed, "down")
+        wait_for("the other link", lambda: f"Active Slave: {left}" in host.enter("cat", "/proc/net/bonding/bond0"), 30)
+        before = sent(host, left)
+        wait_for("an answer by it", lambda: answers(host, net.hosts[1].address), 30)
+        wait_for("packets in its queues", lambda: sent(host, left) > before, 10)
+        assert ours(host, "up0") and ours(host, "up1")
+    host.ip("link", "set", "up1", "up")
+    host.ip("link", "set", "up1", "nomaster")
+    wait_for("a link that left the bond", lambda: not ours(host, "up1"), 30)
+    host.ip("link", "set", "up1", "down")
+    host.ip("link", "set", "up1", "master", "bond0")
+    wait_for("a link that joined it", lambda: ours(host, "up1"), 30)
+    assert "somebody" not in open(agent.log).read()
+    agent.terminate()
+    assert "htb" not in host.tc("qdisc", "show") and "clsact" not in host.tc("qdisc", "show")
 
 
 def test_bad_ports_are_refused_in_a_sentence(site):
