@@ -199,7 +199,7 @@ class Attached(network.Network):
                 self._tune(name, one.name)
         for host in self.hosts:
             self._remember_sysctls(host)
-            self._set(host, network.SYSCTLS)
+            self._set(host, self.sysctls())
 
     def leave(self):
         """Puts back what was tuned; what is gone already stays so."""
@@ -221,8 +221,8 @@ class Attached(network.Network):
         system.run(*self.enter(name, "ethtool", "-K", device, *(word for short in OFFLOADS for word in (short, "off"))))
 
     def _remember_sysctls(self, host):
-        values = system.run(*self.enter(host, "cat", *("/proc/sys/" + key for key in network.SYSCTLS))).splitlines()
-        self.before[host, None] = dict(zip(network.SYSCTLS, values))
+        values = system.run(*self.enter(host, "cat", *("/proc/sys/" + key for key in self.sysctls()))).splitlines()
+        self.before[host, None] = dict(zip(self.sysctls(), values))
 
     def _make_control(self):
         subnet = ipaddress.ip_network((int(CONTROL.network_address) + (self.instance.number << CONTROL_BITS), 32 - CONTROL_BITS))

@@ -72,13 +72,17 @@ class Network:
         names = [*self.hosts, CONTROLLER, *self.switches]
         self._make(names)
         for name in names:
-            self._set(name, {**SYSCTLS, "net/ipv4/tcp_congestion_control": self.congestion})
+            self._set(name, self.sysctls())
             self.ip(name, "link set lo up")
         self._join()
 
     def describe(self):
         """In words, after "links of 100 Mb/s"."""
         raise NotImplementedError
+
+    def sysctls(self):
+        """Of every namespace, {name: value}."""
+        return {**SYSCTLS, "net/ipv4/tcp_congestion_control": self.congestion}
 
     def namespace_file(self, name):
         return os.path.join(instances.NETNS, self.instance.namespace(name))
