@@ -20,10 +20,10 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#define REPORT_EVERY   (100 / LINKS_SAMPLE_MS) /* samples */
-#define COUNTERS_EVERY (2000 / LINKS_SAMPLE_MS)
-#define SWITCH_EVERY                                                                               \
-    (500 / LINKS_SAMPLE_MS) /* all its ports are looked at: not after each change */
+/* Of what is done in samples. */
+#define REPORT_MS   100
+#define COUNTERS_MS 2000
+#define SWITCH_MS   500 /* all its ports are looked at: not after each change */
 
 struct agent_parts {
     const struct agent_settings *settings;
@@ -95,11 +95,22 @@ static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
     uplink_report_bytes(agent->uplink, attempt, bytes);
 }
 
+/* A host's load is looked at often, since it decides; each link's use now and then. */
+static uint32_t sample_ms(const struct agent_parts *agent)
+{
+    return is_host(agent) ? LINKS_SAMPLE_MS : REPORT_MS;
+}
+
+static bool is_due(const struct agent_parts *agent, uint32_t every_ms)
+{
+    return agent->samples % (every_ms / sample_ms(agent)) == 0;
+}
+
 static void report_load(struct agent_parts *agent)
 {
     const struct links_sample sample = links_nl_sum(agent->links_nl);
     struct links_use use = links_add(&agent->links, &sample);
-    if (!use.crossed && agent->samples % REPORT_EVERY != 0)
+    if (!use.crossed && !is_due(agent, REPORT_MS))
         return;
     const duopoly_Load load = {.uplink_permille = use.up_permille,
                                .downlink_permille = use.down_permille,
@@ -108,11 +119,10 @@ static void report_load(struct agent_parts *agent)
     uplink_report_load(agent->uplink, &load);
 }
 
-/* A host's load is looked at in each sample, since it decides; each link's use in some. */
 static void sample_links(struct agent_parts *agent)
 {
-    bool all = agent->samples % REPORT_EVERY == 0;
-    if (!agent->links_nl || (!is_host(agent) && !all) || links_nl_read(agent->links_nl, NULL) < 0)
+    bool all = is_due(agent, REPORT_MS);
+    if (!agent->links_nl || links_nl_read(agent->links_nl, NULL) < 0)
         return;
     if (is_host(agent))
         report_load(agent);
@@ -183,17 +193,17 @@ static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
     uint64_t now;
     agent->samples++;
     sample_links(agent);
-    if (agent->tasks && agent->samples % REPORT_EVERY == 0) {
+    if (agent->tasks && is_due(agent, REPORT_MS)) {
         tasks_tick(agent->tasks, on_bytes, agent);
         uplink_flush(agent->uplink);
     }
-    if (agent->samples % COUNTERS_EVERY == 0)
+    if (is_due(agent, COUNTERS_MS))
         report_counters(agent);
-    if (agent->looked && agent->samples % SWITCH_EVERY == 0)
+    if (agent->looked && is_due(agent, SWITCH_MS))
         tell_switch(agent);
     sd_event_now(agent->event, CLOCK_MONOTONIC, &now);
-    uint64_t next = usec + LINKS_SAMPLE_MS * 1000;
-    sd_event_source_set_time(source, next > now ? next : now + LINKS_SAMPLE_MS * 1000);
+    uint64_t period = sample_ms(agent) * UINT64_C(1000), next = usec + period;
+    sd_event_source_set_time(source, next > now ? next : now + period);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
@@ -242,7 +252,7 @@ static int open_loop(struct agent_parts *agent, struct err *err)
     if (r < 0)
         return r;
     r = sd_event_add_time_relative(agent->event, &agent->sampler, CLOCK_MONOTONIC,
-                                   LINKS_SAMPLE_MS * 1000, 1000, on_sample, agent);
+                                   sample_ms(agent) * UINT64_C(1000), 1000, on_sample, agent);
     return r < 0 ? err_sys(err, -r, "the event loop") : 0;
 }
 

@@ -216,14 +216,15 @@ static void add_stats(struct qdisc_queue_stats *sum, const struct qdisc_queue_st
 int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err)
 {
     struct qdisc_stats sum = {0};
-    for (uint32_t i = 0; i < queues->n; i++) {
-        struct qdisc_stats stats;
-        int r = queues->config.driver->stats(queues->qdisc, queues->ports[i].name, &stats, err);
+    for (uint32_t i = 0; i < queues->n && i < QUEUES_STATS_PORTS; i++) {
+        struct queues_port *port = &queues->ports[queues->stats_next++ % queues->n];
+        int r = queues->config.driver->stats(queues->qdisc, port->name, &port->stats, err);
         if (r < 0)
             return r;
-        for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
-            add_stats(&sum.queues[traffic], &stats.queues[traffic]);
     }
+    for (uint32_t i = 0; i < queues->n; i++)
+        for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
+            add_stats(&sum.queues[traffic], &queues->ports[i].stats.queues[traffic]);
     *ret_stats = sum;
     return 0;
 }

@@ -15,7 +15,8 @@
 
 #include <stddef.h>
 
-#define QUEUES_PORTS 4096
+#define QUEUES_PORTS       4096
+#define QUEUES_STATS_PORTS 64 /* whose counters are read at a time */
 
 struct queues_config {
     const struct qdisc_driver *driver;
@@ -86,7 +87,8 @@ int queues_restore(struct queues *queues, struct err *err);
 void queues_touch(struct queues *queues, const int *ifindexes, uint32_t n);
 bool queues_is_touched(const struct queues *queues, uint32_t port);
 
-/* The sum over all ports. */
+/* The sum over all ports. At most QUEUES_STATS_PORTS of them are read anew, in turn: of more ports a
+ * count is as old as the calls that a turn takes. A port not read yet counts as nothing. */
 int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err);
 
 /* Of the port of this number: what it is, and what stands there; changes nothing. The caller owns the

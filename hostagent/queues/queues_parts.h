@@ -10,10 +10,12 @@ struct queues {
     struct qdisc *qdisc;
     char state_dir[FILES_PATH];
     uint32_t n, refused_n;
+    uint32_t stats_next; /* port to read */
     struct queues_port {
         int ifindex;
         bool waits; /* for its link: it has no queues yet */
         char name[PORT_NAME];
+        struct qdisc_stats stats; /* when they were read last */
     } ports[QUEUES_PORTS];
     const int *touched; /* NULL: all */
     uint32_t touched_n;

@@ -192,6 +192,28 @@ static void test_a_foreign_qdisc_is_refused_or_replaced(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
+/* The recorder counts one packet a port. */
+static void test_counters_of_many_ports_are_read_in_turn(void **state)
+{
+    (void)state;
+    enum { PORTS = 2 * QUEUES_STATS_PORTS + 1 };
+    static char names[PORTS][PORT_NAME];
+    const struct queues_config config = {
+        .driver = &qdisc_recorder, .state_dir = "/nonexistent", .wish = port_wish_preset};
+    struct queues *queues;
+    struct err err = {0};
+    for (int i = 0; i < PORTS; i++)
+        snprintf(names[i], PORT_NAME, "port%d", i);
+    assert_int_equal(queues_open(&config, names, PORTS, &queues, &err), 0);
+    const uint64_t read[] = {QUEUES_STATS_PORTS, 2 * QUEUES_STATS_PORTS, PORTS, PORTS};
+    for (int i = 0; i < 4; i++) {
+        struct qdisc_stats stats;
+        assert_int_equal(queues_stats(queues, &stats, &err), 0);
+        assert_int_equal(stats.queues[0].packets, read[i]);
+    }
+    queues_close(queues);
+}
+
 static void test_a_missing_interface_is_said(void **state)
 {
     (void)state;
@@ -213,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_every_driver_keeps_the_contract),
         cmocka_unit_test(test_the_recorder_says_what_it_was_told),
         cmocka_unit_test(test_a_foreign_qdisc_is_refused_or_replaced),
+        cmocka_unit_test(test_counters_of_many_ports_are_read_in_turn),
         cmocka_unit_test(test_a_missing_interface_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
