@@ -14,6 +14,8 @@ static void fill_port(const struct switch_port *port, const struct port_wish *wi
     struct err err = {0};
     char text[PORT_TEXT];
     wire_copy(row->name, sizeof(row->name), port->name);
+    row->mtu_bytes = port->facts.mtu_bytes;
+    row->lossless = port->facts.lossless != 0;
     if (port_want(wish, &port->facts, &want, &err) < 0) {
         wire_copy(row->text, sizeof(row->text), err.text);
         return;
@@ -21,6 +23,21 @@ static void fill_port(const struct switch_port *port, const struct port_wish *wi
     row->rate_bps = want.link_bps;
     row->queues = want.queues_n;
     wire_copy(row->text, sizeof(row->text), port_compromises(&want, text, sizeof(text)));
+}
+
+static void fill_wish(const struct port_wish *wish, duopoly_SwitchWish *said)
+{
+    *said = (duopoly_SwitchWish){.levels = wish->levels,
+                                 .queue_packets = wish->queue_packets,
+                                 .floor_permille = wish->floor_permille,
+                                 .unmanaged_permille = wish->unmanaged_permille,
+                                 .control_permille = wish->control_permille,
+                                 .unmanaged_joins = wish->unmanaged_joins,
+                                 .ecn = wish->ecn,
+                                 .ecn_packets = wish->ecn_packets,
+                                 .dscp_of_level_count = PORT_LEVELS};
+    for (uint32_t level = 0; level < PORT_LEVELS; level++)
+        said->dscp_of_level[level] = wish->dscp_of_level[level];
 }
 
 static void fill_step(const struct switch_step *step, duopoly_SwitchStep *row)
@@ -52,7 +69,9 @@ static void tell_parts(duopoly_SwitchPart *part, const struct switch_ports *port
                        const struct switch_plan *plan, const struct port_wish *wish,
                        struct uplink *uplink)
 {
+    fill_wish(wish, &part->wish);
     do {
+        part->has_wish = part->part == 0;
         fill_rows(part, ports, plan, wish);
         if (part->part == 0 || part->port_rows_count || part->step_rows_count)
             uplink_tell_switch(uplink, part);

@@ -427,10 +427,10 @@ const struct command cli_commands[] = {
     {"switches", "", "the switches, and what differs from what should be", 0, 0, "", NULL,
      run_switches},
     {"switch",
-     "NAME [plan | apply [--confirm TIME] | restore | render --as FORMAT --from FILE [--undo]]",
+     "NAME [plan | apply [--confirm TIME] | restore | render --as FORMAT [--from FILE] [--undo]]",
      "its ports; what would be done; does it, for so long only unless it is applied again without "
      "a time; takes it back; what a switch that a person configures is to be told, as eos, nvue, "
-     "openconfig or sonic-patch, from its description",
+     "openconfig or sonic-patch, from what its agent says or from a description",
      1, 2, "cru", switch_check, run_switch},
     {"store", "check | backup FILE",
      "checks every row of the store, or copies it to a new file: a name in the controller's state "

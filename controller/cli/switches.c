@@ -35,7 +35,7 @@ static int confirm_seconds(const struct request *request, uint32_t *ret_s, struc
 
 bool switch_alone(const struct request *request)
 {
-    return is_verb(request, "render");
+    return is_verb(request, "render") && request->from;
 }
 
 int switch_check(const struct request *request, struct err *err)
@@ -165,7 +165,7 @@ int run_switch(struct client *client, const struct request *request, struct writ
         {"verb", "DO"}, {"port", "PORT"}, {"text", "WHAT"}, {NULL, NULL}};
     const char *name = request->words[0];
     if (is_verb(request, "render"))
-        return run_render(request, writer, err);
+        return run_render(client, request, writer, err);
     if (is_verb(request, "apply") || is_verb(request, "restore"))
         return set_stance(client, request, writer, err);
     int r = list_switches(client, name, writer, err);

@@ -50,6 +50,8 @@ static void switches_page(const struct conductor *conductor, const duopoly_List 
 static void ports_page(const struct inventory_switch *one, uint64_t cursor,
                        duopoly_SwitchPage *page)
 {
+    page->has_wish = one->head.has_wish;
+    page->wish = one->head.wish;
     for (uint64_t i = cursor; i < one->ports_n; i++) {
         if (page->ports_count == MOST(page->ports)) {
             page->cursor = i;

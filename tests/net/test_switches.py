@@ -179,8 +179,28 @@ def test_words_that_make_no_sense_are_refused(site):
     daemon, _ = site
     assert "there is no switch nobody" in daemon.ctl("switch", "nobody", expect=1)
     for words in (("a/b",), ("sw1", "dance"), ("sw1", "plan", "--confirm", "60 s"), ("sw1", "apply", "--confirm", "soon"),
-                  ("sw1", "apply", "--confirm", "2 h"), ("sw1", "apply", "--undo"), ("sw1", "render"), ("sw1", "render", "--as", "ios", "--from", "x")):
+                  ("sw1", "apply", "--confirm", "2 h"), ("sw1", "apply", "--undo"), ("sw1", "render"), ("sw1", "render", "--as", "ios"), ("sw1", "render", "--as", "ios", "--from", "x")):
         daemon.ctl("switch", *words, expect=2)
+
+
+@needs_root
+@needs_openvswitch
+def test_what_its_agent_says_is_rendered_as_a_description_is(site, tmp_path):
+    daemon, switch = site
+    assert "there is no switch sw1" in daemon.ctl("switch", "sw1", "render", "--as", "eos", expect=1)
+    with open(switch.config, "a", encoding="utf-8") as file:
+        file.write("queues: {floor: 2 %, unmanaged: 5 %, ecn_packets: 30}\n")
+    begin_watching(daemon, switch)
+    description = tmp_path / "sw1.yaml"
+    description.write_text(f"ports: [{', '.join(f'p{i}' for i in range(PORTS))}]\nrate: 100 Mbps\nfloor: 2 %\nunmanaged: 5 %\necn_packets: 30\n")
+    for words in ([form, *undo] for form in ("eos", "nvue", "openconfig") for undo in ([], ["--undo"])):
+        asked = daemon.ctl("switch", "sw1", "render", "--as", *words)
+        assert asked == daemon.ctl("switch", "sw1", "render", "--as", *words, "--from", description)
+        assert "p0" in str(asked) and "p2" in str(asked)
+    assert "site" in daemon.ctl("switch", "sw1", "render", "--as", "sonic-patch", expect=1)
+    switch.vsctl("add-port", "br0", "p0;reload", "--", "set", "interface", "p0;reload", "type=dummy")
+    wait_for("the fourth port", lambda: shown(daemon)["ports"] == PORTS + 1)
+    assert "'p0;reload' is no name" in daemon.ctl("switch", "sw1", "render", "--as", "eos", expect=1)
 
 
 @needs_root

@@ -108,7 +108,7 @@ static const char *written(const struct request *request, int want)
     struct err err = {0};
     struct writer *writer = writer_new(&writer_form_text);
     FILE *out = fmemopen(text, sizeof(text), "w");
-    int r = run_render(request, writer, &err);
+    int r = run_render(NULL, request, writer, &err);
     if (r != want)
         fail_msg("%d: %s", r, err.text);
     if (r < 0) {
@@ -139,8 +139,9 @@ static void test_render_needs_what_its_format_needs(void **state)
     request.as = "eos";
     request.from = "no-such-file.yaml";
     written(&request, -ENOENT);
-    request.from = NULL;
+    request.as = NULL;
     assert_int_equal(render_check(&request, &err), -EINVAL);
+    request.as = "eos";
     request.from = "schemas/switch.yaml";
     request.words[0] = "leaf1;reload";
     assert_int_equal(render_check(&request, &err), -EINVAL);
