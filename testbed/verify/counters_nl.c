@@ -23,6 +23,7 @@ static void take_class(struct rtnl_class *class, struct hops_counters *counters)
     counters->served[level] = true;
     counters->packets[level] = rtnl_tc_get_stat(TC_CAST(class), RTNL_TC_PACKETS);
     counters->drops[level] = rtnl_tc_get_stat(TC_CAST(class), RTNL_TC_DROPS);
+    counters->waiting += rtnl_tc_get_stat(TC_CAST(class), RTNL_TC_QLEN);
 }
 
 static int read_here(const char *port, void *context, struct err *err)

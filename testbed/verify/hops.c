@@ -59,9 +59,16 @@ static unsigned served_by(const struct hops_counters *counters, unsigned level)
     return level;
 }
 
-static int by_packet_and_time(const void *a, const void *b)
+static bool is_exit(const struct hops *hops, const struct hops_sighting *s)
+{
+    return s->out && hops->ports[s->port].edge;
+}
+
+/* A packet's entry first, its exit last, whatever the clock says: it may be set back meanwhile. */
+static int by_packet_and_time(const void *a, const void *b, void *hops)
 {
     const struct hops_sighting *x = a, *y = b;
+    bool x_exit = is_exit(hops, x);
     if (x->flow != y->flow)
         return x->flow < y->flow ? -1 : 1;
     if (x->sequence != y->sequence)
@@ -69,7 +76,9 @@ static int by_packet_and_time(const void *a, const void *b)
     if (x->id != y->id)
         return x->id < y->id ? -1 : 1;
     if (x->out != y->out)
-        return x->out ? 1 : -1; /* the entry first */
+        return x->out ? 1 : -1;
+    if (x_exit != is_exit(hops, y))
+        return x_exit ? 1 : -1;
     return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
@@ -94,7 +103,7 @@ static void judge_packet(const struct hops *hops, const struct hops_sighting *at
         if (hop + 1 > report->longest)
             report->longest = hop + 1;
     }
-    report->arrived += n > 1 && hops->ports[at[n - 1].port].edge;
+    report->arrived += is_exit(hops, &at[n - 1]);
 }
 
 static void judge_port(const struct hops_port *port, uint64_t *worst, struct hops_report *report)
@@ -107,6 +116,7 @@ static void judge_port(const struct hops_port *port, uint64_t *worst, struct hop
         off += counted > asked[level] ? counted - asked[level] : asked[level] - counted;
         report->dropped += port->after.drops[level] - port->before.drops[level];
     }
+    report->waiting += port->after.waiting;
     report->miscounted += off;
     if (off > *worst) {
         *worst = off;
@@ -149,7 +159,7 @@ int hops_judge(struct hops *hops, const struct verdict *verdict, struct hops_rep
     uint64_t worst = 0;
     *ret_report = (struct hops_report){0};
     if (hops->n)
-        qsort(hops->at, hops->n, sizeof(*hops->at), by_packet_and_time);
+        qsort_r(hops->at, hops->n, sizeof(*hops->at), by_packet_and_time, hops);
     for (size_t first = 0, end; first < hops->n; first = end) {
         for (end = first + 1; end < hops->n && same_packet(&hops->at[first], &hops->at[end]);)
             end++;
@@ -158,7 +168,8 @@ int hops_judge(struct hops *hops, const struct verdict *verdict, struct hops_rep
     for (unsigned i = 0; i < hops->n_ports; i++)
         judge_port(&hops->ports[i], &worst, ret_report);
     uint64_t missing = ret_report->entered - ret_report->arrived;
-    ret_report->vanished = missing > ret_report->dropped ? missing - ret_report->dropped : 0;
+    uint64_t known = ret_report->dropped + ret_report->waiting;
+    ret_report->vanished = missing > known ? missing - known : 0;
     for (size_t i = 0; i < verdict->n_seen; i++)
         if (follow_change(hops, &verdict->seen[i], ret_report) < 0)
             return err_sys(err, ENOMEM, "cannot judge %zu sightings", hops->n);
@@ -204,7 +215,7 @@ void hops_print(const struct hops *hops, const struct hops_report *r, FILE *out)
                 " (%" PRIu64 " came in nowhere, %" PRIu64 " changed their mark, %" PRIu64
                 " vanished, %" PRIu64 " are not as the queues count, most at %s)",
                 r->strange, r->changed, r->vanished, r->miscounted, r->worst ? r->worst : "none");
-    fprintf(out, "; the queues dropped %" PRIu64 "\n", r->dropped);
+    fprintf(out, "; the queues dropped %" PRIu64 " and hold %" PRIu64 "\n", r->dropped, r->waiting);
     fprintf(out, "  DSCP      queue");
     for (unsigned hop = 0; hop < r->longest; hop++)
         fprintf(out, "  out hop %u  with CE", hop + 1);

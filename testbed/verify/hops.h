@@ -7,7 +7,7 @@
  * sender numbers what it sends again anew). Unexplained is
  *   strange    a packet that went out of a port and came in nowhere;
  *   changed    one whose mark is not that of its entry;
- *   vanished   one that never went out towards a host, beyond what the ports' queues dropped;
+ *   vanished   one that never went out towards a host, beyond what the ports' queues dropped and hold;
  *   miscounted a packet more or less in one of a port's queues than marks that were seen to leave
  *              there ask for (packets without content ask for that of level 0).
  *
@@ -30,6 +30,7 @@ enum { HOPS_MAX = 32 << 20, HOPS_PORTS = 1024, HOPS_ON_WAY = 8, HOPS_LEVELS = 8,
 struct hops_counters {
     bool served[HOPS_LEVELS];
     uint64_t packets[HOPS_LEVELS], drops[HOPS_LEVELS];
+    uint64_t waiting; /* in all of them */
 };
 
 struct hops_sighting {
@@ -57,7 +58,7 @@ struct hops_cell {
     uint64_t packets, ce;
 };
 struct hops_report {
-    uint64_t entered, arrived, dropped;
+    uint64_t entered, arrived, dropped, waiting;
     uint64_t strange, changed, vanished, miscounted;
     struct hops_cell cells[HOPS_DSCPS][HOPS_ON_WAY];
     unsigned longest;                        /* the most hops of a way */

@@ -80,6 +80,20 @@ static void test_what_travels_as_it_came_is_explained(void **state)
     end(&s);
 }
 
+static void test_a_clock_that_is_set_back_loses_no_packet(void **state)
+{
+    (void)state;
+    struct scene s;
+    begin(&s);
+    see(&s, ENTRY, false, 5, 1, 0, 0);
+    see(&s, CORE, true, 6, 1, 0, 0);
+    see(&s, EXIT, true, 2, 1, 0, 0);
+    judge_scene(&s);
+    assert_int_equal(s.report.arrived, 1);
+    assert_int_equal(hops_unexplained(&s.report), 0);
+    end(&s);
+}
+
 static void test_what_came_from_nowhere_or_changed_is_not(void **state)
 {
     (void)state;
@@ -108,6 +122,9 @@ static void test_what_vanished_must_have_been_dropped(void **state)
         judge_scene(&s);
         assert_int_equal(s.report.arrived, 0);
         assert_int_equal(s.report.vanished, drops < 2 ? 2 - drops : 0);
+        s.hops->ports[CORE].after.waiting = 1; /* in the port's queues */
+        judge_scene(&s);
+        assert_int_equal(s.report.vanished, drops < 1 ? 1 : 0);
         end(&s);
     }
 }
@@ -191,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_travels_as_it_came_is_explained),
+        cmocka_unit_test(test_a_clock_that_is_set_back_loses_no_packet),
         cmocka_unit_test(test_what_came_from_nowhere_or_changed_is_not),
         cmocka_unit_test(test_what_vanished_must_have_been_dropped),
         cmocka_unit_test(test_the_ports_counters_must_agree),
