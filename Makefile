@@ -316,6 +316,10 @@ $(BENCH_SWITCHES_PYTHON): $(BUILD)/bench-switches-%: tests/bench/switches_%.py |
 bench-switches: $(BENCH_SWITCHES) $(BENCH_SWITCHES_PYTHON) ## what switch drivers take for a whole switch, after reloads and kills, beside their bars, misses marked (PARTS= names some)
 	@exec tests/bench/switches $(BUILD) $(PARTS)
 
+.PHONY: bench-testbed
+bench-testbed: programs ## how long networks take to be made, and what policies gain on each of them over seeds, beside their bars (PARTS= names some; NETWORKS SEEDS POLICIES JOBS; an hour)
+	@exec tests/bench/testbed $(BUILD) $(PARTS)
+
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, format, one owner per symbol, hardened programs
 	tests/lint/includes

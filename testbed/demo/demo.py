@@ -124,7 +124,7 @@ def run_policy(net, asked, policy, path, folder):
     connections = ports.read(running.saved_ports)
     said += latency.lines(running.measurement_files(), running.log_files(), connections, idle_percent)
     said.append(compare_with_simulator(running, asked, path, results, connections))
-    return report.load(policy, running.log_files(), results), said, good
+    return dict(report.load(policy, running.log_files(), results), cpu_idle=idle_percent), said, good
 
 
 def compare_with_simulator(running, asked, path, results, connections):

@@ -1,0 +1,80 @@
+"""What policies gain on each network: JCTs of replays beside those of the first policy on the same input."""
+import math
+import os
+import statistics
+import sys
+import tempfile
+
+from testbed.demo import demo, report
+from testbed.net import instance, system
+
+NETWORKS = (os.environ.get("NETWORKS") or "netns-star netns-leafspine mininet-star").split()
+SEEDS = int(os.environ.get("SEEDS") or 5)
+JOBS = os.environ.get("JOBS") or "40"
+FIRST = "joint"
+T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)  # Student's, two-sided, from one degree of freedom on; then 2
+PLANNED_S = 75  # a replay of 40 jobs, its start and its end
+
+
+def interval(values):
+    """Half of the 95 % confidence interval of the mean; None of one value."""
+    if len(values) < 2:
+        return None
+    t = T_95[len(values) - 2] if len(values) - 2 < len(T_95) else 2.0
+    return t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def words(values, form):
+    half = interval(values)
+    return form % statistics.mean(values) + (" ± " + (form % half).strip() if half is not None else "")
+
+
+def replay(network, seed):
+    """[figures of each policy]"""
+    net, _, topo = network.partition("-")
+    environment = {**os.environ, "NET": net, "TOPO": topo, "SEED": str(seed)}
+    if not environment.get("TRACE"):
+        environment["JOBS"] = JOBS
+    asked = demo.prepare(environment)
+    with tempfile.TemporaryDirectory(prefix="duopoly-bench-") as folder:
+        path = asked.workload(folder)
+        own, runs = instance.create(demo.TREE), []
+        try:
+            net = asked.network(own)
+            net.up()
+            for policy in asked.policies:
+                figures, said, good = demo.run_policy(net, asked, policy, path, folder)
+                if not good:
+                    raise system.Failure("%s, seed %d, %s: marks were wrong: %s" % (network, seed, policy, "; ".join(said)))
+                runs.append(figures)
+        finally:
+            own.down()
+    return runs
+
+
+def show(table, network, seeds):
+    table.head("%s: %d seeds, 95 %% confidence of the mean" % (network, len(seeds)))
+    means = {}
+    for place, run in enumerate(seeds[0]):
+        of_policy = [runs[place] for runs in seeds]
+        ratios = [figures["mean"] / runs[0]["mean"] for figures, runs in zip(of_policy, seeds)]
+        means[run["label"]] = statistics.mean(figures["mean"] for figures in of_policy)
+        table.row("%s: mean JCT" % run["label"], words([f["mean"] for f in of_policy], "%.2f") + " s")
+        table.row("  p95", words([f["p95"] for f in of_policy], "%.2f") + " s")
+        table.row("  mean, of %s's" % seeds[0][0]["label"], words(ratios, "%.2f"))
+        table.row("  each job's, of its own there", words([report.mean_ratio(f, runs[0]) for f, runs in zip(of_policy, seeds)], "%.2f"))
+        table.row("  CPU idle, least", "%.0f %%" % min(f["cpu_idle"] for f in of_policy))
+        table.row("  unfinished jobs", "%d" % sum(f["unfinished"] for f in of_policy), "0", not any(f["unfinished"] for f in of_policy))
+    if FIRST in means and len(means) > 1:
+        best = min((name for name in means if name != FIRST), key=means.get)
+        table.row("%s's mean beside the best other's, %s" % (FIRST, best), "%+.0f %%" % (100 * (means[FIRST] / means[best] - 1)), "the least",
+                  means[FIRST] < means[best])
+
+
+def measure(table):
+    instance.end_abandoned()
+    policies = len(demo.prepare({**os.environ}).policies)
+    print("about %d minutes: %d networks, %d seeds, %d policies" % (
+        len(NETWORKS) * SEEDS * policies * PLANNED_S / 60, len(NETWORKS), SEEDS, policies), file=sys.stderr)
+    for network in NETWORKS:
+        show(table, network, [replay(network, seed) for seed in range(1, SEEDS + 1)])
