@@ -42,11 +42,14 @@ class Selection:
     def __init__(self, kernel, names):
         self.kernel = kernel
         self.units = [name for name in names if ".py" not in name] if names else marked_units(kernel)
-        files = [name for name in names if ".py" in name] if names else ["tests/net"]
-        self.ids = self.collect(files, "not faults" if names else "guest and not faults") if files else []
+        files = [name for name in names if ".py" in name and "::" not in name] if names else ["tests/net"]
+        self.ids = self.collect(files, "not faults" if names else "guest and not faults")
+        self.ids += self.collect([name for name in names if "::" in name], "")
 
     def collect(self, files, marks):
-        """Here, because a guest takes long to read every file."""
+        """Here, because a guest takes long to read every file. Without files: none."""
+        if not files:
+            return []
         listed = subprocess.run([*PYTEST, "-q", "--collect-only", "-m", marks, *files], capture_output=True, text=True,
                                 env=dict(os.environ, GUEST=self.kernel))
         if listed.returncode not in (0, NONE_COLLECTED):

@@ -25,9 +25,11 @@ def restore_killed(agent, after_s):
         restore.kill()
 
 
-@pytest.mark.parametrize("schedules", [pytest.param(10, marks=pytest.mark.guest("host")), pytest.param(2, marks=pytest.mark.guest("uml")),
-                                       pytest.param(200, marks=[pytest.mark.faults, pytest.mark.guest("host", "uml", "qemu")])])
-def test_random_trees_come_back_byte_for_byte(site, schedules):
+@pytest.mark.parametrize("driver,schedules", [
+    pytest.param("htb", 10, marks=pytest.mark.guest("host")), pytest.param("prio", 2, marks=pytest.mark.guest("uml")),
+    *(pytest.param(driver, 200, marks=[pytest.mark.faults, pytest.mark.guest(*kernels)])
+      for driver, kernels in (("htb", ["host", "uml", "qemu"]), ("prio", ["uml", "qemu"]), ("ets", ["qemu"])))])
+def test_random_trees_come_back_byte_for_byte(site, driver, schedules):
     net, begin = site
     seed = int(os.environ.get("TEST_SEED", 79446))
     kinds = foreign.kinds_of(net.sw, "br0")
@@ -38,7 +40,7 @@ def test_random_trees_come_back_byte_for_byte(site, schedules):
         trees = [foreign.Tree(net.sw, port, rng, *kinds) for port in ("p1", "p2")]
         before = [foreign.snapshot(net.sw, tree.dev) for tree in trees]
         what = "\n".join([f"schedule {n} of seed {seed}", *trees[0].made, *trees[1].made])
-        agent = agent or begin(flags=["--replace"])
+        agent = agent or begin(flags=["--replace"], lines=[f"queues: {{driver: {driver}}}"])
         for _ in range(rng.randrange(1, 3)):
             if agent.process.poll() is not None:
                 open(agent.log, "w").close()
