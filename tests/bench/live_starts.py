@@ -6,7 +6,7 @@ The agent's state is on a tmpfs, as its manual asks for."""
 import os
 
 from nets import BUILD, Net, run, wait_for
-from test_tasks import DONE, FIRST, Site
+from scripted import DONE, FIRST, Site
 
 ATTEMPTS = 200
 REPEATS = 6  # the best one counts: what else the machine does only ever adds

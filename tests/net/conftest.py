@@ -76,7 +76,7 @@ def begin(tmp_path):
 def site():
     """Two hosts and a switch, and what begins an agent on the switch, or on h1 in role host; what agents leave is taken back."""
     from nets import BUILD, Net
-    from test_tasks import Agent
+    from scripted import Agent
     net = Net(2)
     made = []
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from nets import Net, needs_root, wait_for
-from test_tasks import Agent, Controller
+from scripted import Agent, Controller
 
 pytestmark = needs_root
 

@@ -9,7 +9,7 @@ import pytest
 from nets import BUILD, Net, needs_root
 from test_marks import WITHOUT_BPF
 from test_restore import differences, runs, snapshot
-from test_tasks import Agent
+from scripted import Agent
 
 pytestmark = needs_root
 NOTHING, REFUSED, CHANGES = 0, 1, 3

@@ -14,7 +14,7 @@ import pytest
 
 from foreign import snapshot
 from nets import needs_root, wait_for
-from test_tasks import Controller
+from scripted import Controller
 
 pytestmark = needs_root
 

@@ -10,7 +10,7 @@ import pytest
 import test_sonic
 import test_switches
 from nets import BUILD, Net, needs_root
-from test_tasks import Agent
+from scripted import Agent
 
 pytestmark = needs_root
 needs_redis = test_sonic.pytestmark

@@ -1,5 +1,5 @@
 """The daemons under exactly the rights that their units give them: users of their own, no new privileges, few capabilities or none.
-What they are for works, what they are not for fails. The tests of attempts and marks are test_tasks's own, under these rights."""
+What they are for works, what they are not for fails. The tests of attempts and marks are those of a scripted controller, under these rights."""
 
 import os
 import re
@@ -11,13 +11,13 @@ import subprocess
 import pytest
 
 from nets import BUILD, TOP, Net, cgroup2_root, needs_root, run, wait_for
-from test_tasks import (DONE, FIRST, KILLED, REFUSED, STARTED, Agent, Site,  # noqa: F401: these run here too
-                        test_an_attempt_from_start_to_result,
+from scripted import DONE, FIRST, KILLED, REFUSED, STARTED, Agent, Site
+from test_agent import test_marks_follow_levels_and_end_with_the_attempt  # noqa: F401: these run here too
+from test_starters import test_what_starts_attempts_may_die_and_attempts_live_on  # noqa: F401
+from test_tasks import (test_an_attempt_from_start_to_result,  # noqa: F401
                         test_failures_carry_status_and_last_line,
-                        test_marks_follow_levels_and_end_with_the_attempt,
                         test_stop_sends_term_then_kills_everything_after_the_grace,
-                        test_what_a_command_leaves_behind_dies_with_it,
-                        test_what_starts_attempts_may_die_and_attempts_live_on)
+                        test_what_a_command_leaves_behind_dies_with_it)
 
 pytestmark = needs_root
 AGENT = 64010  # a user that is nobody else's

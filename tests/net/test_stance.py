@@ -13,7 +13,7 @@ from controller import Agent as Fake, Daemon, pb
 import kills
 from nets import BUILD, Capture, Net, connection, needs_root, pass_bytes, run, wait_for
 from testbed.net import system
-from test_tasks import Agent, FIRST, STARTED, Controller
+from scripted import Agent, FIRST, STARTED, Controller
 
 OBSERVE, MARK, ENFORCE = 1, 2, 3
 

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from nets import BUILD, Net, needs_root, wait_for
-from test_tasks import FIRST, STARTED, Agent, Controller
+from scripted import FIRST, STARTED, Agent, Controller
 
 pytestmark = needs_root
 LEVEL, PORT = 2, 4600
