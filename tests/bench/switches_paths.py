@@ -214,35 +214,35 @@ def measure_here(table):
         promotion(table, "htb", 0, 0.25, 2)
 
 
-class Myself:
+class Program:
     """What a guest is to run."""
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def __init__(self, kernel, path):
+        self.kernel, self.path = kernel, path
 
     def commands(self, _home):
-        return [["/usr/bin/python3", "-B", os.path.relpath(__file__)]]
+        return [["/usr/bin/python3", "-B", os.path.relpath(self.path)]]
 
 
-def measure_guest(table, kernel):
+def measure_guest(table, kernel, path):
     try:
         KERNELS[kernel].check(guests.BUILD)
     except Missing as why:
         table.row(f"guest {kernel}", "skipped", str(why))
         return
-    guest = guests.Guest(kernel, Myself(kernel))
+    guest = guests.Guest(kernel, Program(kernel, path))
     try:
         table.missed += any(guest.wait())
     finally:
         guest.remove()
 
 
-def main():
+def main(measure, path):
     table, kernels = Table(), [KERNEL] if KERNEL != "host" else (os.environ.get("KERNELS") or "host uml qemu").split()
     for kernel in kernels:
-        measure_here(table) if kernel == KERNEL else measure_guest(table, kernel)
+        measure(table) if kernel == KERNEL else measure_guest(table, kernel, path)
     sys.exit(1 if table.missed else 0)
 
 
 if __name__ == "__main__":
-    main()
+    main(measure_here, __file__)
