@@ -24,8 +24,6 @@ struct fastpath_control {
     struct worker_stats stats; /* of the listing that began last */
 };
 
-static const char *const names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
-
 __attribute__((format(printf, 3, 4))) static void
 refuse(struct fastpath_control *control, duopoly_Reason reason, const char *format, ...)
 {
@@ -118,7 +116,7 @@ static void rows_of_queue(struct listing *listing, const struct worker_side *sid
 {
     char source[sizeof(((duopoly_CounterRow *)0)->source)];
     const struct queue_counters *queue = &side->queues[q];
-    snprintf(source, sizeof(source), "%s queue %" PRIu32, names[which], q);
+    snprintf(source, sizeof(source), "%s queue %" PRIu32, fastpath_side_names[which], q);
     row(listing, source, "in_packets", queue->in_packets);
     row(listing, source, "out_packets", queue->out_packets);
     row(listing, source, "out_bytes", queue->out_bytes);
@@ -143,6 +141,7 @@ static void rows_of_marks(struct listing *listing, const struct worker_stats *st
     row(listing, "flows", "ended", stats->flows.ended);
     row(listing, "flows", "evictions", stats->flows.evictions);
     row(listing, "worker", "sleeps", stats->sleeps);
+    row(listing, "worker", "busy_cycles", stats->busy_cycles);
 }
 
 static void list(struct fastpath_control *control, const duopoly_List *request)
@@ -160,9 +159,9 @@ static void list(struct fastpath_control *control, const duopoly_List *request)
         .page = &wire_begin(&control->answer, duopoly_Envelope_page_tag)->body.page,
         .cursor = request->cursor};
     for (int i = 0; i < SIDES; i++) {
-        row(&listing, names[i], "came_packets", stats->sides[i].came_packets);
-        row(&listing, names[i], "went_packets", stats->sides[i].went_packets);
-        row(&listing, names[i], "too_long_packets", stats->sides[i].too_long_packets);
+        row(&listing, fastpath_side_names[i], "came_packets", stats->sides[i].came_packets);
+        row(&listing, fastpath_side_names[i], "went_packets", stats->sides[i].went_packets);
+        row(&listing, fastpath_side_names[i], "too_long_packets", stats->sides[i].too_long_packets);
         for (uint32_t q = 0; q < stats->sides[i].queues_n; q++)
             rows_of_queue(&listing, &stats->sides[i], i, q);
     }

@@ -16,8 +16,6 @@
 #define PAGE_BYTES    4096 /* without hugepages a frame lies in pages of its own */
 #define OWN_MEGABYTES 48   /* of DPDK, and the rings */
 
-static const char *const names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
-
 static uint32_t segment_bytes(const struct fastpath_settings *settings)
 {
     const uint32_t most = (uint32_t)settings->mtu_bytes + DEVICES_FRAME_MORE;
@@ -47,8 +45,8 @@ int devices_begin(const struct fastpath_settings *settings, uint32_t frames, uns
 {
     static char lcores[8 * CPU_SETSIZE], megabytes[16];
     static char *arguments[] = {
-        "duopoly-fastpath",     "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",
-        "--log-level=critical", "--lcores",  lcores,     "-m",          megabytes};
+        "duopoly-fastpath", "--no-huge", "--no-pci", "--no-shconf", "--log-level=critical",
+        "--lcores",         lcores,      "-m",       megabytes};
     const uint64_t bytes =
         (uint64_t)frames * RTE_ALIGN_CEIL(segment_bytes(settings) + SEGMENT_MORE, PAGE_BYTES);
     int r = lcores_text(settings->cpu, lcores, sizeof(lcores), err);
@@ -77,7 +75,7 @@ int devices_pool(const struct fastpath_settings *settings, uint32_t frames,
 static int fail(int r, int side, const struct fastpath_settings *settings, const char *what,
                 struct err *err)
 {
-    return err_sys(err, r < 0 ? -r : EIO, "%s: device \"%s\" %s", names[side],
+    return err_sys(err, r < 0 ? -r : EIO, "%s: device \"%s\" %s", fastpath_side_names[side],
                    fastpath_side(settings, side)->device, what);
 }
 

@@ -9,7 +9,7 @@
 #define DEVICES_RING       512 /* descriptors of a device, each way */
 #define DEVICES_FRAME_MORE (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN) /* than the MTU has a frame */
 
-/* Starts DPDK without hugepages, PCI and telemetry: the calling thread on any processor that it may
+/* Starts DPDK without hugepages and PCI, with its telemetry socket: the calling thread on any processor that it may
  * run on, and one lcore on `cpu`, whose number is set. Once in a process. */
 int devices_begin(const struct fastpath_settings *settings, uint32_t frames, unsigned *ret_lcore,
                   struct err *err);

@@ -6,6 +6,7 @@
  * SIGINT) what waits is dropped, and each frame has to be accounted for. */
 #include "dataplane/control_wire.h"
 #include "dataplane/settings.h"
+#include "dataplane/telemetry_dpdk.h"
 #include "dataplane/worker_dpdk.h"
 #include "lib/log.h"
 #include "lib/loop.h"
@@ -55,9 +56,8 @@ static void say_totals(struct worker *worker)
     if (worker_stats(worker, &stats) < 0)
         return;
     for (int i = 0; i < SIDES; i++)
-        log_note("%s: %" PRIu64 " frames came, %" PRIu64 " went",
-                 i == SIDE_HOST ? "host" : "network", stats.sides[i].came_packets,
-                 stats.sides[i].went_packets);
+        log_note("%s: %" PRIu64 " frames came, %" PRIu64 " went", fastpath_side_names[i],
+                 stats.sides[i].came_packets, stats.sides[i].went_packets);
 }
 
 static int serve(sd_event *loop, const struct fastpath_settings *settings, struct err *err)
@@ -69,6 +69,8 @@ static int serve(sd_event *loop, const struct fastpath_settings *settings, struc
         r = worker_open(settings, &worker, err);
     if (r == 0)
         r = worker_start(worker, err);
+    if (r == 0)
+        r = telemetry_begin(worker, err);
     if (r == 0) {
         fastpath_control_begin(control, worker);
         log_note("passing frames between %s and %s, control on %s", settings->host.device,
@@ -76,6 +78,7 @@ static int serve(sd_event *loop, const struct fastpath_settings *settings, struc
         sd_notify(0, "READY=1");
         r = sd_event_loop(loop);
         sd_notify(0, "STOPPING=1");
+        telemetry_end();
         worker_stop(worker);
         say_totals(worker);
     }

@@ -36,6 +36,8 @@
         .name = NULL                                                                               \
     }
 
+const char *const fastpath_side_names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
+
 static const char *const bys[] = {"here", "kernel", NULL};
 
 static size_t name_length(const char *device)

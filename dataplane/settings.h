@@ -11,6 +11,8 @@
 enum { SIDE_HOST, SIDE_NETWORK, SIDES };
 enum { MARKS_HERE, MARKS_KERNEL };
 
+extern const char *const fastpath_side_names[SIDES];
+
 struct fastpath_side {
     char device[256]; /* DPDK's name, and after a comma its arguments */
     int64_t rate_bps; /* 0: the device's own speed */

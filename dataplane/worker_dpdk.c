@@ -4,6 +4,8 @@
 #include "lib/now.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -44,7 +46,8 @@ struct worker {
     int sides_n; /* that are open */
     bool running;
     uint32_t idle_polls;
-    uint64_t sleep_ns, sleeps, expire_ns;
+    uint64_t sleep_ns, sleeps, expire_ns, busy_cycles;
+    pthread_mutex_t asking; /* one at a time */
     /* Written by the other thread. */
     _Atomic uint32_t mode, asked;
     _Atomic uint64_t expiry_ns;
@@ -166,6 +169,7 @@ static void stats_copy(const struct worker *worker, struct worker_stats *ret_sta
     ret_stats->flows = *flows_counters(worker->flows);
     ret_stats->flows_alive = flows_alive(worker->flows);
     ret_stats->sleeps = worker->sleeps;
+    ret_stats->busy_cycles = worker->busy_cycles;
     for (int i = 0; i < SIDES; i++) {
         const struct side *side = &worker->sides[i];
         struct worker_side *out = &ret_stats->sides[i];
@@ -219,6 +223,7 @@ static void rest(struct worker *worker, uint64_t now_ns)
 
 static void turn(struct worker *worker)
 {
+    const uint64_t begin = rte_rdtsc();
     const uint64_t now = now_ns(CLOCK_BOOTTIME);
     uint32_t n = 0;
     obey(worker, now);
@@ -236,6 +241,7 @@ static void turn(struct worker *worker)
     } else {
         worker->idle_polls = 0;
         worker->sleep_ns = 0;
+        worker->busy_cycles += rte_rdtsc() - begin;
     }
 }
 
@@ -301,6 +307,7 @@ int worker_open(const struct fastpath_settings *settings, struct worker **ret_wo
     if (!worker)
         return err_set(err, ENOMEM, "no memory");
     worker->settings = *settings;
+    pthread_mutex_init(&worker->asking, NULL);
     worker->most_bytes = (uint32_t)settings->mtu_bytes + DEVICES_FRAME_MORE;
     int r = devices_begin(settings, frames_needed(settings), &worker->lcore, err);
     if (r < 0) {
@@ -353,21 +360,28 @@ int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uin
                : -ENOBUFS;
 }
 
+/* Has the worker write its stats once more. */
+static int stats_renew(struct worker *worker)
+{
+    const struct timespec pause = {.tv_nsec = 100000};
+    const uint32_t asked = atomic_fetch_add_explicit(&worker->asked, 1, memory_order_release) + 1;
+    for (int tries = 0; atomic_load_explicit(&worker->answered, memory_order_acquire) != asked;
+         tries++) {
+        if (tries == TRIES)
+            return -ETIMEDOUT;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 int worker_stats(struct worker *worker, struct worker_stats *ret_stats)
 {
-    if (worker->running) {
-        const struct timespec pause = {.tv_nsec = 100000};
-        const uint32_t asked =
-            atomic_fetch_add_explicit(&worker->asked, 1, memory_order_release) + 1;
-        for (int tries = 0; atomic_load_explicit(&worker->answered, memory_order_acquire) != asked;
-             tries++) {
-            if (tries == TRIES)
-                return -ETIMEDOUT;
-            nanosleep(&pause, NULL);
-        }
-    }
-    *ret_stats = worker->stats;
-    return 0;
+    pthread_mutex_lock(&worker->asking);
+    const int r = worker->running ? stats_renew(worker) : 0;
+    if (r == 0)
+        *ret_stats = worker->stats;
+    pthread_mutex_unlock(&worker->asking);
+    return r;
 }
 
 uint32_t worker_close(struct worker *worker)
@@ -386,6 +400,7 @@ uint32_t worker_close(struct worker *worker)
         lost = rte_mempool_in_use_count(worker->pool);
     rte_mempool_free(worker->pool);
     rte_eal_cleanup();
+    pthread_mutex_destroy(&worker->asking);
     free(worker);
     return lost;
 }

@@ -29,6 +29,7 @@ struct worker_stats {
     struct flows_counters flows;
     uint32_t flows_alive;
     uint64_t sleeps;
+    uint64_t busy_cycles; /* of the processor's time stamp counter, while frames came or went */
     struct worker_side {
         uint64_t came_packets;     /* from the device */
         uint64_t went_packets;     /* to it; what it took it may still drop */
@@ -55,7 +56,8 @@ void worker_set_lease(struct worker *worker, uint64_t lease_ns);
 /* Takes all of them or none. −ENOBUFS: so many are on their way that there is no room. */
 int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uint32_t n);
 
-/* Waits for the worker, some microseconds, or a sleep's length. −ETIMEDOUT: it hangs. */
+/* Waits for the worker, some microseconds, or a sleep's length. −ETIMEDOUT: it hangs. Any thread
+ * while the worker runs, then its owner. */
 int worker_stats(struct worker *worker, struct worker_stats *ret_stats);
 
 /* Stops and closes everything; the frames that are nowhere then are returned (0: none is lost).

@@ -1,4 +1,5 @@
 """duopoly-fastpath between two namespaces, over DPDK's af_packet devices: marks, queues, the control socket, and what it refuses."""
+import json
 import os
 import re
 import select
@@ -42,7 +43,7 @@ class Fastpath:
         settings.update(more)
         with open(self.config, "w") as out:
             out.write(f"socket: {self.path}\n" + "".join(f"{key}: {value}\n" for key, value in settings.items()))
-        self.process = site.middle.popen(*rights, PROGRAM, "--config", self.config, stderr=open(self.log, "w"))
+        self.process = site.middle.popen(*rights, "env", f"RUNTIME_DIRECTORY={site.dir}", PROGRAM, "--config", self.config, stderr=open(self.log, "w"))
         site.children.append(self)
         wait_for("frames pass", lambda: self.said("passing frames") or self.process.poll() is not None, 30)
         assert self.process.poll() is None, self.read_log()
@@ -402,6 +403,49 @@ def test_the_control_socket_says_what_it_does_not_take(site):
         assert answer.WhichOneof("body") == "accepted" or "on their way" in answer.refused.text
     wait_for("flows", lambda: fastpath.counters()["flows", "alive"] == 256)
     echo(site, socket.AF_INET, 1)
+
+
+class Telemetry:
+    """A client of DPDK's own telemetry socket, which lies where the unit's RuntimeDirectory is."""
+
+    def __init__(self, site):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(20)
+        self.socket.connect(os.path.join(site.dir, "dpdk", "rte", "dpdk_telemetry.v2"))
+        self.most = json.loads(self.socket.recv(1 << 16))["max_output_len"]
+
+    def ask(self, command):
+        self.socket.send(command.encode())
+        (said, value), = json.loads(self.socket.recv(self.most)).items()
+        assert said == command.split(",")[0]
+        return value
+
+
+def test_dpdks_telemetry_tells_what_the_control_socket_tells(site):
+    fastpath = Fastpath(site)
+    telemetry = Telemetry(site)
+    for _ in range(5):
+        echo(site, socket.AF_INET, 1000)
+    assert telemetry.ask("/duopoly/ports") == ["host", "network"]
+
+    def same():
+        """Counters do not stand still while the kernel looks for neighbours."""
+        before = fastpath.counters()
+        told = {}
+        for side in ("host", "network"):
+            port = telemetry.ask(f"/duopoly/port,{side}")
+            queues = telemetry.ask(f"/duopoly/queues,{side}")
+            assert all(len(values) == port["queues"] for values in queues.values())
+            told.update({(side, name): value for name, value in port.items() if name != "queues"})
+            told.update({(f"{side} queue {q}", name): value for name, values in queues.items() for q, value in enumerate(values)})
+        told.update({("flows", name): value for name, value in telemetry.ask("/duopoly/flows").items()})
+        return told == {key: before[key] for key in told} and before["host", "came_packets"] >= 5
+    wait_for("the same counters", same, 30)
+    worker = telemetry.ask("/duopoly/worker")
+    assert worker["busy_cycles"] > worker["cycles_a_packet"] > 0 and worker["sleeps"] > 0
+    for command in ("/duopoly/queues,nosuch", "/duopoly/port"):
+        assert telemetry.ask(command) is None
+    assert fastpath.end() == 0, fastpath.read_log()
 
 
 def test_what_is_longer_than_the_mtu_is_dropped_and_counted(site):
