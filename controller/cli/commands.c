@@ -1,5 +1,6 @@
 #include "controller/cli/commands.h"
 
+#include "controller/cli/fastpath.h"
 #include "controller/cli/keys.h"
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
@@ -414,6 +415,8 @@ const struct command cli_commands[] = {
      "tenth of it",
      0, 1, "", links_check, run_links},
     {"counters", "", "what was counted at its source", 0, 0, "", NULL, run_counters},
+    {"fastpath", "", "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath", 0,
+     0, "", NULL, run_fastpath},
     {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
      run_mode},
     {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id, or none", 1,
@@ -489,4 +492,9 @@ bool command_alone(const struct command *command, const struct request *request)
 {
     return (command->run == run_switch && switch_alone(request)) ||
            (command->run == run_keys && keys_alone(request));
+}
+
+bool command_of_fastpath(const struct command *command)
+{
+    return command->run == run_fastpath;
 }

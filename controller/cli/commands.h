@@ -58,3 +58,6 @@ int command_check(const struct command *command, const struct request *request, 
 
 /* Whether it needs no controller: `run` is given no client then. */
 bool command_alone(const struct command *command, const struct request *request);
+
+/* Whether it asks the data plane of this machine instead of a controller. */
+bool command_of_fastpath(const struct command *command);

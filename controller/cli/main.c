@@ -1,5 +1,6 @@
 /* duopolyctl: what the controller does, and what it should do. */
 #include "controller/cli/commands.h"
+#include "controller/cli/fastpath.h"
 #include "lib/conf_check.h"
 #include "lib/program.h"
 
@@ -25,7 +26,7 @@ enum {
 };
 
 struct arguments {
-    const char *socket, *controller, *key;
+    const char *socket, *controller, *key; /* NULL: not given */
     const struct writer_form *form;
     const char *command;
     struct request request;
@@ -34,7 +35,10 @@ struct arguments {
 const char *argp_program_version = "duopolyctl " DUOPOLY_VERSION;
 
 static const struct argp_option options[] = {
-    {"socket", 's', "PATH", 0, "the controller's socket (" CLIENT_SOCKET ")", 0},
+    {"socket", 's', "PATH", 0,
+     "the controller's socket (" CLIENT_SOCKET
+     "), or of fastpath the data plane's (" FASTPATH_SOCKET ")",
+     0},
     {"controller", KEY_CONTROLLER, "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
     {"key", KEY_KEY, "FILE", 0, "the key to show there (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units", 0},
@@ -162,12 +166,20 @@ static int controller_check(const struct arguments *arguments, struct err *err)
     return arguments->controller ? conf_check_connect(arguments->controller, err) : 0;
 }
 
-static int controller_reach(const struct arguments *arguments, struct client **ret_client,
-                            struct err *err)
+static int local_reach(const struct command *command, const char *socket,
+                       struct client **ret_client, struct err *err)
+{
+    return command_of_fastpath(command)
+               ? fastpath_open(socket ? socket : FASTPATH_SOCKET, ret_client, err)
+               : client_open(socket ? socket : CLIENT_SOCKET, ret_client, err);
+}
+
+static int somebody_reach(const struct command *command, const struct arguments *arguments,
+                          struct client **ret_client, struct err *err)
 {
     return arguments->controller
                ? client_open_remote(arguments->controller, arguments->key, ret_client, err)
-               : client_open(arguments->socket, ret_client, err);
+               : local_reach(command, arguments->socket, ret_client, err);
 }
 
 static int command_run(const struct command *command, const struct arguments *arguments,
@@ -175,7 +187,7 @@ static int command_run(const struct command *command, const struct arguments *ar
 {
     struct client *client = NULL;
     bool alone = command_alone(command, &arguments->request);
-    int r = alone ? 0 : controller_reach(arguments, &client, err);
+    int r = alone ? 0 : somebody_reach(command, arguments, &client, err);
     if (r < 0)
         return r;
     struct writer *writer = writer_new(arguments->form);
@@ -201,7 +213,7 @@ int main(int argc, char **argv)
         NULL,
         commands_help,
         NULL};
-    struct arguments arguments = {.socket = CLIENT_SOCKET, .form = &writer_form_text};
+    struct arguments arguments = {.form = &writer_form_text};
     const struct command *command;
     struct err err;
     program_begin();

@@ -18,6 +18,7 @@ from controller import pb
 from nets import wait_for
 
 PROGRAM = os.path.join(nets.BUILD, "duopoly-fastpath")
+CTL = os.path.join(nets.BUILD, "duopolyctl")
 LEVEL0 = 3
 ECT0 = 2
 SO_RCVBUFFORCE = 33
@@ -391,7 +392,7 @@ def test_the_control_socket_says_what_it_does_not_take(site):
     assert "not get_status" in fastpath.refusal(get_status=pb.GetStatus())
     assert "speaks version 1, not 2" in fastpath.refusal(version=2, mode=pb.Mode(mode=1))
     fastpath.mode(1)
-    listed = nets.run(os.path.join(nets.BUILD, "duopolyctl"), "--socket", fastpath.path, "counters")
+    listed = nets.run(CTL, "--socket", fastpath.path, "counters")
     assert re.search(r"^network queue 9 +dropped_packets +0$", listed, re.M)
     fastpath.socket.send(b"\xff\xff")
     assert pb.Envelope.FromString(fastpath.socket.recv(1 << 16)).refused.text
@@ -403,6 +404,32 @@ def test_the_control_socket_says_what_it_does_not_take(site):
         assert answer.WhichOneof("body") == "accepted" or "on their way" in answer.refused.text
     wait_for("flows", lambda: fastpath.counters()["flows", "alive"] == 256)
     echo(site, socket.AF_INET, 1)
+
+
+def test_duopolyctl_shows_ports_queues_flows_and_cycles(site):
+    fastpath = Fastpath(site)
+    for _ in range(5):
+        echo(site, socket.AF_INET, 1000)
+
+    def same():
+        told, counters = json.loads(nets.run(CTL, "-j", "--socket", fastpath.path, "fastpath")), fastpath.counters()
+        rows = {}
+        for port in told["ports"]:
+            rows.update({(port["port"], name): value for name, value in port.items() if name != "port"})
+        for queue in told["queues"]:
+            rows.update({(f"{queue['port']} queue {queue['queue']}", name): value for name, value in queue.items()
+                         if name not in ("port", "queue")})
+        rows.update({("flows", name): told["flows_" + name] for name in ("alive", "made", "ended")})
+        assert len(told["ports"]) == 2 and len(told["queues"]) == 20 and told["cycles_a_packet"] > 0
+        assert told["dropped_packets"] == sum(queue["dropped_packets"] for queue in told["queues"])
+        return rows == {key: counters[key] for key in rows} and rows["host", "came_packets"] >= 5
+    wait_for("the same counters", same, 30)
+    shown = nets.run(CTL, "--socket", fastpath.path, "fastpath")
+    assert re.search(r"^PORT +QUEUE +IN +OUT +BYTES OUT +DROPPED +CE +WAITING$", shown, re.M)
+    assert re.search(r"^network +9 ", shown, re.M) and re.search(r"^cycles a packet +\d+$", shown, re.M)
+    assert fastpath.end() == 0
+    done = subprocess.run([CTL, "--socket", fastpath.path, "fastpath"], stderr=subprocess.PIPE, text=True, timeout=20)
+    assert done.returncode == 1 and f"no data plane listens on {fastpath.path}" in done.stderr
 
 
 class Telemetry:

@@ -1,0 +1,178 @@
+#include "controller/cli/fastpath.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_ROWS (sizeof(((duopoly_Page *)0)->counters) / sizeof(duopoly_CounterRow))
+#define MOST_ROWS (64 * PAGE_ROWS) /* no data plane has so many */
+#define QUEUE     " queue "        /* between a port's name and the queue's number */
+
+struct rows {
+    duopoly_CounterRow *row;
+    size_t n;
+};
+
+static const struct column port_columns[] = {
+    {"port", "PORT"},
+    {"came_packets", "CAME"},
+    {"went_packets", "WENT"},
+    {"too_long_packets", "TOO LONG"},
+    {NULL, NULL},
+};
+
+static const struct column queue_columns[] = {
+    {"port", "PORT"},         {"queue", "QUEUE"},         {"in_packets", "IN"},
+    {"out_packets", "OUT"},   {"out_bytes", "BYTES OUT"}, {"dropped_packets", "DROPPED"},
+    {"marked_packets", "CE"}, {"waiting", "WAITING"},     {NULL, NULL},
+};
+
+static const duopoly_CounterRow *row_find(const struct rows *rows, const char *source,
+                                          const char *name)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (strcmp(rows->row[i].source, source) == 0 && strcmp(rows->row[i].name, name) == 0)
+            return &rows->row[i];
+    return NULL;
+}
+
+static struct value value_of(const struct rows *rows, const char *source, const char *name)
+{
+    const duopoly_CounterRow *row = row_find(rows, source, name);
+    return row ? value_number(row->value) : value_absent();
+}
+
+/* Cells of one row: what that source has counted under each column's key. */
+static void counters_write(const struct rows *rows, const char *source,
+                           const struct column *counters, struct writer *writer)
+{
+    for (; counters->key; counters++)
+        writer_cell(writer, value_of(rows, source, counters->key));
+}
+
+static void ports_write(const struct rows *rows, struct writer *writer)
+{
+    writer_table(writer, "ports", port_columns);
+    for (size_t i = 0; i < rows->n; i++) {
+        const duopoly_CounterRow *row = &rows->row[i];
+        if (strcmp(row->name, port_columns[1].key) != 0)
+            continue;
+        writer_cell(writer, value_text(row->source));
+        counters_write(rows, row->source, port_columns + 1, writer);
+    }
+    writer_table_end(writer);
+}
+
+static void queues_write(const struct rows *rows, struct writer *writer)
+{
+    writer_table(writer, "queues", queue_columns);
+    for (size_t i = 0; i < rows->n; i++) {
+        const duopoly_CounterRow *row = &rows->row[i];
+        char port[sizeof(row->source)];
+        const char *at = strstr(row->source, QUEUE);
+        if (!at || strcmp(row->name, queue_columns[2].key) != 0)
+            continue;
+        wire_copy(port, sizeof(port), row->source);
+        port[at - row->source] = '\0';
+        writer_cell(writer, value_text(port));
+        writer_cell(writer, value_number(strtoull(at + strlen(QUEUE), NULL, 10)));
+        counters_write(rows, row->source, queue_columns + 2, writer);
+    }
+    writer_table_end(writer);
+}
+
+/* Drops of all queues, and cycles for each packet that came. */
+static void sums_write(const struct rows *rows, uint64_t busy_cycles, struct writer *writer)
+{
+    uint64_t came = 0, dropped = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        came += strcmp(rows->row[i].name, "came_packets") == 0 ? rows->row[i].value : 0;
+        dropped += strcmp(rows->row[i].name, "dropped_packets") == 0 ? rows->row[i].value : 0;
+    }
+    writer_field(writer, "dropped_packets", "dropped by queues", value_number(dropped));
+    writer_field(writer, "cycles_a_packet", "cycles a packet",
+                 came ? value_number(busy_cycles / came) : value_absent());
+}
+
+static void rest_write(const struct rows *rows, struct writer *writer)
+{
+    static const struct {
+        const char *source, *name, *key, *heading;
+    } fields[] = {
+        {"flows", "alive", "flows_alive", "flows"},
+        {"flows", "made", "flows_made", "flows made"},
+        {"flows", "ended", "flows_ended", "flows ended"},
+        {"flows", "evictions", "flows_evicted", "flows evicted"},
+        {"marks", "bleached_packets", "bleached_packets", "bleached"},
+        {"marks", "overtaken_packets", "overtaken_packets", "overtaken"},
+        {"worker", "sleeps", "sleeps", "sleeps"},
+    };
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        writer_field(writer, fields[i].key, fields[i].heading,
+                     value_of(rows, fields[i].source, fields[i].name));
+}
+
+static int page_add(struct rows *rows, const duopoly_Page *page, struct err *err)
+{
+    const size_t n = rows->n + page->counters_count;
+    if (n > MOST_ROWS)
+        return err_set(err, EPROTO, "more than %zu counters: no data plane has so many", MOST_ROWS);
+    if (page->counters_count == 0)
+        return 0;
+    duopoly_CounterRow *row = realloc(rows->row, n * sizeof(*row));
+    if (!row)
+        return err_set(err, ENOMEM, "no memory for %zu counters", n);
+    memcpy(row + rows->n, page->counters, page->counters_count * sizeof(*row));
+    *rows = (struct rows){row, n};
+    return 0;
+}
+
+static int rows_get(struct client *client, struct rows *rows, struct err *err)
+{
+    duopoly_List list = {.of = duopoly_ListOf_LIST_COUNTERS};
+    do {
+        const duopoly_Envelope *answer;
+        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
+        int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
+        if (r == 0)
+            r = page_add(rows, &answer->body.page, err);
+        if (r < 0)
+            return r;
+        if (answer->body.page.cursor && answer->body.page.counters_count == 0)
+            return err_set(err, EPROTO, "the data plane sends empty pages");
+        list.cursor = answer->body.page.cursor;
+    } while (list.cursor);
+    return 0;
+}
+
+int run_fastpath(struct client *client, const struct request *request, struct writer *writer,
+                 struct err *err)
+{
+    struct rows rows = {0};
+    const duopoly_CounterRow *busy = NULL;
+    (void)request;
+    int r = rows_get(client, &rows, err);
+    if (r == 0 && !(busy = row_find(&rows, "worker", "busy_cycles")))
+        r = err_set(err, EPROTO,
+                    "who answers is no duopoly-fastpath: give its socket with --socket, and no "
+                    "--controller");
+    if (r == 0) {
+        ports_write(&rows, writer);
+        queues_write(&rows, writer);
+        sums_write(&rows, busy->value, writer);
+        rest_write(&rows, writer);
+    }
+    free(rows.row);
+    return r;
+}
+
+int fastpath_open(const char *path, struct client **ret_client, struct err *err)
+{
+    int r = client_open(path, ret_client, err);
+    return r == -ENOENT || r == -ECONNREFUSED
+               ? err_set(err, -r,
+                         "no data plane listens on %s; is duopoly-fastpath running, and is this "
+                         "its socket?",
+                         path)
+               : r;
+}
