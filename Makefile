@@ -40,7 +40,7 @@ DIRS_engine    := controller/engine controller/engine/turn controller/engine/pla
 DIRS_mincost   := controller/engine/mincost
 DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
-DIRS_controller := controller controller/agents controller/clients controller/recording controller/store \
+DIRS_controller := controller controller/agents controller/clients controller/frameworks controller/recording controller/store \
                    controller/switch
 DIRS_render    := controller/switch/render
 DIRS_cli       := controller/cli

@@ -37,7 +37,8 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
     door->refusals.forbidden++;
     refused->reason = duopoly_Reason_REASON_PERMISSION;
     refused->sequence = envelope->sequence;
-    snprintf(refused->text, sizeof(refused->text), "an agent may not send '%s'",
+    snprintf(refused->text, sizeof(refused->text), "%s may not send '%s'",
+             who->role == ROLE_AGENT ? "an agent" : "a framework",
              wire_kind_name(envelope->which_body));
     log_warning(LOG_FAULT_PEER, "key of %s: %s: refused, %s", who->name,
                 wire_kind_name(envelope->which_body), refused->text);
@@ -47,15 +48,36 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
     wire_zmq_send(door->endpoint, peer, WIRE_RESULT, &door->answer);
 }
 
+static void framework_take(struct agents_zmq *door, uint64_t peer, const struct key_holder *who,
+                           const duopoly_Envelope *envelope)
+{
+    if (envelope->which_body && !role_may_send(ROLE_FRAMEWORK, envelope->which_body))
+        forbidden_refuse(door, peer, who, envelope);
+    else
+        conductor_framework(door->conductor, peer, who->name, envelope);
+}
+
+/* Where everybody may enter: who said HELLO as a framework is one. */
+static bool is_framework(const struct agents_zmq *door, uint64_t peer,
+                         const duopoly_Envelope *envelope)
+{
+    return envelope->which_body == duopoly_Envelope_framework_hello_tag ||
+           conductor_has_framework(door->conductor, peer);
+}
+
 static void on_message(void *user, uint64_t peer, const char *identity,
                        const duopoly_Envelope *envelope)
 {
     struct agents_zmq *door = user;
     struct key_holder who;
-    if (!identity)
+    if (!identity && is_framework(door, peer, envelope))
+        conductor_framework(door->conductor, peer, NULL, envelope);
+    else if (!identity)
         conductor_message(door->conductor, peer, NULL, envelope);
     else if (keyring_holder(door->keyring, now_s(), identity, &who) < 0)
         door->refusals.late++;
+    else if (who.role == ROLE_FRAMEWORK)
+        framework_take(door, peer, &who, envelope);
     else if (who.role != ROLE_AGENT)
         door->clients.message(door->clients.user, peer, &who, envelope);
     else if (envelope->which_body && !role_may_send(ROLE_AGENT, envelope->which_body))
@@ -81,6 +103,7 @@ static void on_gone(void *user, uint64_t peer, bool cut)
     const struct agents_zmq *door = user;
     if (cut)
         conductor_cut(door->conductor, peer);
+    conductor_framework_gone(door->conductor, peer);
     door->clients.gone(door->clients.user, peer);
 }
 

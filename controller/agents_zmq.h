@@ -1,10 +1,10 @@
-/* The way in over TCP: a ZeroMQ ROUTER with a gate. Agents' messages go to the conductor, those of
+/* The way in over TCP: a ZeroMQ ROUTER with a gate. Agents' and frameworks' messages go to the conductor, those of
  * clients to whom agents_zmq_attach names, and to their connections is sent.
  *
  * The gate: where the controller has a key of its own (own_key.h), whoever connects shows one that
  * stands in the keyring (keyring.h), and each message goes on with the name and role of its key;
  * one of a key that is over meanwhile is dropped. What a role may say is judged here for agents
- * (roles.h), and by clients/control.h for all others. Without a key of its own it listens on
+ * and frameworks (roles.h), and by clients/control.h for all others. Without a key of its own it listens on
  * loopback only, or where `trust` says so in words; then everybody is an agent, by the name in his
  * HELLO, and nobody a client.
  *
@@ -59,7 +59,7 @@ struct agents_zmq_refusals {
     uint64_t unknown_keys; /* or such that are over */
     uint64_t unasked;      /* no key was shown: plain text, or not for this controller */
     uint64_t late;         /* messages of keys that were over when they came */
-    uint64_t forbidden;    /* messages that an agent may not send */
+    uint64_t forbidden;    /* messages that an agent or framework may not send */
 };
 const struct agents_zmq_refusals *agents_zmq_refusals(const struct agents_zmq *door);
 

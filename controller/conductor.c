@@ -35,6 +35,7 @@ struct conductor {
     struct timer deadline; /* the engine's */
     struct engine *engine;
     struct agents *agents;
+    struct frameworks *frameworks;
     struct inventory switches;
     struct recording *recording; /* NULL: none */
     struct event *queue;         /* facts that wait for the next step */
@@ -193,7 +194,9 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
             orphan_note(conductor, decision->stop.attempt);
         /* fallthrough */
     default:
-        dispatch_decision(conductor->engine, conductor->agents, now_ns, decision, &conductor->room);
+        if (!frameworks_decision(conductor->frameworks, now_ns, decision))
+            dispatch_decision(conductor->engine, conductor->agents, now_ns, decision,
+                              &conductor->room);
     }
 }
 
@@ -272,6 +275,7 @@ static void run(struct conductor *conductor, bool wake)
             break;
         agents_levels_flush(conductor->agents, clock_now_ns(conductor->clock));
         agents_settle(conductor->agents, commit(conductor));
+        frameworks_settle(conductor->frameworks, clock_now_ns(conductor->clock));
         /* What could not be sent ended a session. */
     } while (conductor->queued && !conductor->broken);
     conductor->running = false;
@@ -305,6 +309,30 @@ void conductor_message(struct conductor *conductor, uint64_t peer, const char *i
 {
     agents_message(conductor->agents, clock_now_ns(conductor->clock), peer, identity, envelope);
     run_all(conductor, false);
+}
+
+void conductor_framework(struct conductor *conductor, uint64_t peer, const char *identity,
+                         const duopoly_Envelope *envelope)
+{
+    frameworks_message(conductor->frameworks, clock_now_ns(conductor->clock), peer, identity,
+                       envelope);
+    run_all(conductor, false);
+}
+
+void conductor_framework_gone(struct conductor *conductor, uint64_t peer)
+{
+    frameworks_gone(conductor->frameworks, peer);
+    rearm(conductor);
+}
+
+const struct frameworks_counters *conductor_frameworks(const struct conductor *conductor)
+{
+    return frameworks_counters(conductor->frameworks);
+}
+
+bool conductor_has_framework(const struct conductor *conductor, uint64_t peer)
+{
+    return frameworks_knows(conductor->frameworks, peer);
 }
 
 void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why)
@@ -660,6 +688,36 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
     return 0;
 }
 
+static uint32_t on_framework_host(void *user, const char *name)
+{
+    const struct conductor *conductor = user;
+    struct agent_view agent;
+    return agents_named(conductor->agents, name, &agent) == 0 ? agent.host : ENGINE_NONE;
+}
+
+static const char *on_framework_host_name(void *user, uint32_t host)
+{
+    const struct conductor *conductor = user;
+    struct agent_view agent;
+    return agents_of_host(conductor->agents, host, &agent) == 0 ? agent.name : "";
+}
+
+static int frameworks_begin(struct conductor *conductor)
+{
+    const struct settings_timers *timers = &conductor->settings.timers;
+    const int64_t most_ns = FRAMEWORK_VALID_MS * INT64_C(1000000) / 2;
+    const struct frameworks_config config = {
+        .epoch = epoch_number(conductor->epoch),
+        .heartbeat_ns = timers->heartbeat_ns < most_ns ? timers->heartbeat_ns : most_ns,
+        .silent_ns = timers->silent_ns,
+        .forget_ns = timers->forget_ns,
+    };
+    const struct frameworks_hooks hooks = {
+        on_send, on_cut, on_event, on_framework_host, on_framework_host_name, conductor};
+    return frameworks_create(&config, &hooks, conductor->engine, &conductor->timers,
+                             &conductor->frameworks);
+}
+
 static void recovered_say(const struct recovered *recovered)
 {
     if (recovered->jobs || recovered->n_hosts)
@@ -711,6 +769,8 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
         goto end;
     if ((r = agents_begin(conductor, &recovered)) < 0)
         r = err_sys(err, -r, "the table of agents");
+    else if ((r = frameworks_begin(conductor)) < 0)
+        r = err_sys(err, -r, "the table of frameworks");
     else if ((r = sd_event_add_post(conductor->loop, &conductor->after, on_after, conductor)) < 0)
         r = err_sys(err, -r, "the loop");
     else
@@ -748,6 +808,7 @@ void conductor_close(struct conductor *conductor)
     if (!conductor)
         return;
     sd_event_source_disable_unref(conductor->after);
+    frameworks_destroy(conductor->frameworks);
     agents_destroy(conductor->agents);
     inventory_done(&conductor->switches);
     history_destroy(conductor->history);

@@ -18,6 +18,7 @@
 #include "controller/agents/agents.h"
 #include "controller/engine/engine.h"
 #include "controller/epoch.h"
+#include "controller/frameworks/frameworks.h"
 #include "controller/history.h"
 #include "controller/recording/recording.h"
 #include "controller/settings.h"
@@ -55,6 +56,14 @@ void conductor_message(struct conductor *conductor, uint64_t peer, const char *i
                        const duopoly_Envelope *envelope);
 void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why);
 void conductor_flood(struct conductor *conductor, uint64_t peer);
+
+/* From a framework's connection, likewise; and the connection is gone. */
+void conductor_framework(struct conductor *conductor, uint64_t peer, const char *identity,
+                         const duopoly_Envelope *envelope);
+void conductor_framework_gone(struct conductor *conductor, uint64_t peer);
+const struct frameworks_counters *conductor_frameworks(const struct conductor *conductor);
+/* Whether a framework's session is on this connection. */
+bool conductor_has_framework(const struct conductor *conductor, uint64_t peer);
 
 /* Who has this connection may not have it any more. */
 void conductor_cut(struct conductor *conductor, uint64_t peer);

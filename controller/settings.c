@@ -369,7 +369,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     levels_fill(&settings->levels.dclas, &ret_config->dclas);
     ret_config->hosts_max = (uint32_t)bounds->hosts;
     ret_config->units_per_host_max = (uint32_t)bounds->units_per_host;
-    ret_config->jobs_max = (uint32_t)bounds->jobs;
+    ret_config->jobs_max = ret_config->framework_jobs_max = (uint32_t)bounds->jobs;
     ret_config->stages_per_job_max = (uint32_t)bounds->stages_per_job;
     ret_config->tasks_max = (uint64_t)bounds->tasks;
     ret_config->cells_per_job_max = (uint64_t)bounds->cells_per_job;

@@ -6,11 +6,12 @@
 #include <string.h>
 
 static const char *const names[ROLES] = {
-    "nobody", "agent", "scheduler", "read-only", "operator", "admin", "controller",
+    "nobody", "agent", "scheduler", "framework", "read-only", "operator", "admin", "controller",
 };
 
 #define BIT(role)  (1u << (role))
 #define AGENT      BIT(ROLE_AGENT)
+#define FRAMEWORK  BIT(ROLE_FRAMEWORK)
 #define ADMIN      BIT(ROLE_ADMIN)
 #define CONTROLLER BIT(ROLE_CONTROLLER)
 #define OPERATE    (BIT(ROLE_OPERATOR) | ADMIN)
@@ -36,6 +37,15 @@ static const uint8_t senders[] = {
     [KIND(switch_part)] = AGENT,
     [KIND(links_part)] = AGENT,
 
+    [KIND(framework_hello)] = FRAMEWORK,
+    [KIND(framework_job)] = FRAMEWORK,
+    [KIND(framework_stage)] = FRAMEWORK,
+    [KIND(framework_tasks)] = FRAMEWORK,
+    [KIND(framework_bytes)] = FRAMEWORK,
+    [KIND(framework_task)] = FRAMEWORK,
+    [KIND(framework_end)] = FRAMEWORK,
+    [KIND(framework_replayed)] = FRAMEWORK,
+
     [KIND(welcome)] = CONTROLLER,
     [KIND(refused)] = CONTROLLER,
     [KIND(lease)] = CONTROLLER,
@@ -58,8 +68,10 @@ static const uint8_t senders[] = {
     [KIND(switch_page)] = CONTROLLER,
     [KIND(link_page)] = CONTROLLER,
     [KIND(set_flows)] = CONTROLLER,
+    [KIND(snapshot)] = CONTROLLER,
 
-    [KIND(acknowledge)] = AGENT | READ | CONTROLLER, /* says nothing but that its sender is there */
+    /* Says nothing but that its sender is there. */
+    [KIND(acknowledge)] = AGENT | FRAMEWORK | READ | CONTROLLER,
 
     [KIND(list)] = READ,
     [KIND(explain)] = READ,
@@ -101,8 +113,8 @@ int role_parse(const char *text, enum role *ret_role, struct err *err)
             return 0;
         }
     return err_set(err, EINVAL,
-                   "there is no role '%s'; there are: agent, scheduler, read-only, operator, "
-                   "admin, controller",
+                   "there is no role '%s'; there are: agent, scheduler, framework, "
+                   "read-only, operator, admin, controller",
                    text);
 }
 

@@ -15,6 +15,7 @@ enum role {
     ROLE_NOBODY,
     ROLE_AGENT,      /* a host or a switch: what happens there */
     ROLE_SCHEDULER,  /* a program that submits jobs, watches and cancels them */
+    ROLE_FRAMEWORK,  /* an application that places its tasks by itself: what it does */
     ROLE_READER,     /* looks at everything and changes nothing */
     ROLE_OPERATOR,   /* changes what runs */
     ROLE_ADMIN,      /* and who may */
@@ -22,7 +23,7 @@ enum role {
     ROLES
 };
 
-/* As in key files and on command lines: "agent", "scheduler", "read-only", "operator", "admin",
+/* As in key files and on command lines: "agent", "scheduler", "framework", "read-only", "operator", "admin",
  * "controller"; "nobody" for others. */
 const char *role_name(enum role role);
 

@@ -116,6 +116,15 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(links_part);
         KIND(link_page);
         KIND(set_flows);
+        KIND(framework_hello);
+        KIND(framework_job);
+        KIND(framework_stage);
+        KIND(framework_tasks);
+        KIND(framework_bytes);
+        KIND(framework_task);
+        KIND(framework_end);
+        KIND(framework_replayed);
+        KIND(snapshot);
 #undef KIND
     default:
         return "unknown";

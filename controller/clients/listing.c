@@ -17,8 +17,10 @@
 
 /* A cursor of jobs: in its two highest bits which of three lists; then the last one's number, and
  * of active ones above it the place in turn, to go on from when that job has ended. */
-enum job_list { JOBS_IN_TURN, JOBS_ARRIVING, JOBS_FINISHED, JOBS_END };
-enum { LIST_SHIFT = 62, PLACE_SHIFT = 38 };
+/* AFTER_FRAMEWORKS: in turn, too; where it stands is told by the job alone, whose number needs all the
+ * room. If that is over meanwhile the list begins again. */
+enum job_list { JOBS_IN_TURN, JOBS_ARRIVING, JOBS_FINISHED, JOBS_END, JOBS_AFTER_FRAMEWORKS };
+enum { LIST_SHIFT = 61, PLACE_SHIFT = 37 };
 #define CURSOR_MASK ((UINT64_C(1) << LIST_SHIFT) - 1)
 #define NUMBER_MASK ((UINT64_C(1) << PLACE_SHIFT) - 1)
 
@@ -79,11 +81,17 @@ static uint64_t cursor_of(enum job_list list, uint64_t number, uint64_t place)
     return (uint64_t)list << LIST_SHIFT | place << PLACE_SHIFT | number;
 }
 
-/* The active jobs in turn, from a cursor on. */
-static uint64_t jobs_in_turn(const struct conductor *conductor, uint64_t cursor, duopoly_Page *page)
+static uint64_t cursor_in_turn(uint64_t number, uint64_t place)
+{
+    return number > NUMBER_MASK ? cursor_of(JOBS_AFTER_FRAMEWORKS, number, 0)
+                                : cursor_of(JOBS_IN_TURN, number, place);
+}
+
+/* The active jobs in turn, behind the `place`-th, which is `after`. */
+static uint64_t jobs_in_turn(const struct conductor *conductor, uint64_t after, uint64_t place,
+                             duopoly_Page *page)
 {
     const struct engine *engine = conductor_engine(conductor);
-    uint64_t after = cursor & NUMBER_MASK, place = cursor >> PLACE_SHIFT;
     struct job_view job;
     int r = engine_job_in_turn(engine, after, &job);
     if (r == -ESRCH) {
@@ -93,7 +101,7 @@ static uint64_t jobs_in_turn(const struct conductor *conductor, uint64_t cursor,
     }
     for (; r == 0; r = engine_job_in_turn(engine, after, &job)) {
         if (page->jobs_count == MOST(page->jobs))
-            return cursor_of(JOBS_IN_TURN, after, place);
+            return cursor_in_turn(after, place);
         after = job.job;
         job_row(conductor, &job, ++place, &page->jobs[page->jobs_count++]);
     }
@@ -122,6 +130,7 @@ static uint64_t jobs_by_number(const struct conductor *conductor, enum job_list 
 static void jobs_page(const struct conductor *conductor, const duopoly_List *list,
                       duopoly_Page *page)
 {
+    const struct engine *engine = conductor_engine(conductor);
     uint64_t cursor = list->cursor;
     enum job_list of = (enum job_list)(cursor >> LIST_SHIFT), before, end = JOBS_END;
     if (list->job) {
@@ -133,11 +142,15 @@ static void jobs_page(const struct conductor *conductor, const duopoly_List *lis
     do {
         before = of;
         cursor &= CURSOR_MASK;
-        cursor = of == JOBS_IN_TURN ? jobs_in_turn(conductor, cursor, page)
-                                    : jobs_by_number(conductor, of, cursor, page);
+        if (of == JOBS_IN_TURN)
+            cursor = jobs_in_turn(conductor, cursor & NUMBER_MASK, cursor >> PLACE_SHIFT, page);
+        else if (of == JOBS_AFTER_FRAMEWORKS)
+            cursor = jobs_in_turn(conductor, cursor, engine_job_place(engine, cursor), page);
+        else
+            cursor = jobs_by_number(conductor, of, cursor, page);
         of = (enum job_list)(cursor >> LIST_SHIFT);
     } while (of != before && of < end);
-    page->cursor = of < end ? cursor : 0;
+    page->cursor = of < end || of == JOBS_AFTER_FRAMEWORKS ? cursor : 0;
 }
 
 static void attempt_fill(const struct conductor *conductor, const struct attempt_view *attempt,

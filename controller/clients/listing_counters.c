@@ -64,6 +64,11 @@ static void engine_tell(struct telling *telling, const struct engine *engine)
     tell(telling, "engine.stalls", c.stalls);
     tell(telling, "engine.suspicions", c.suspicions);
     tell(telling, "engine.sources_replaced", c.sources_replaced);
+    tell(telling, "engine.allows", c.allows);
+    tell(telling, "engine.allows_used", c.allows_used);
+    tell(telling, "engine.allows_unused", c.allows_unused);
+    tell(telling, "engine.granted_unasked", c.granted_unasked);
+    tell(telling, "engine.opens", c.opens);
     tell(telling, "engine.visits", c.visits);
 }
 
@@ -91,12 +96,24 @@ static void sessions_tell(struct telling *telling, const struct agents_counters 
     tell_kinds(telling, "refused", c->refused);
 }
 
+static void frameworks_tell(struct telling *telling, const struct frameworks_counters *c)
+{
+    tell(telling, "frameworks.sessions", c->sessions);
+    tell(telling, "frameworks.replaced", c->replaced);
+    tell(telling, "frameworks.ended", c->ended);
+    tell(telling, "frameworks.forgotten", c->forgotten);
+    tell(telling, "frameworks.snapshots", c->snapshots);
+    tell(telling, "frameworks.refused", c->refused);
+    tell(telling, "frameworks.unknown_hosts", c->unknown_hosts);
+}
+
 static void controller_tell(struct telling *telling, const struct listing_sources *sources)
 {
     const struct recording *recording = conductor_recording(sources->conductor);
     const struct wire_zmq_counters *agents = agents_zmq_counters(sources->door);
     engine_tell(telling, conductor_engine(sources->conductor));
     sessions_tell(telling, agents_counters(conductor_agents(sources->conductor)));
+    frameworks_tell(telling, conductor_frameworks(sources->conductor));
     tell_kinds(telling, "refused", sources->refused_requests);
     tell(telling, "agents.received", agents->received);
     tell(telling, "agents.sent", agents->sent);

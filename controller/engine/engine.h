@@ -185,7 +185,8 @@ struct attempt_view {
     enum attempt_state state;
     bool orphan;  /* its task is not known, or another's to do: its result counts for nothing */
     bool foreign; /* a framework's: it is neither started nor stopped from here */
-    bool allow;   /* it is only allowed, and has not been seen */
+    bool allow;   /* it is only allowed, and has not been seen, */
+    int64_t allow_until_ns; /* until then */
     uint64_t coflow_level, macroflow_level;
     uint64_t coflow_bytes, macroflow_bytes, received_bytes;
     int64_t started_ns;

@@ -216,7 +216,7 @@ struct event {
         } output_lost;
         struct {
             uint64_t job;
-            const char *name; /* for people; cut at ENGINE_NAME_MAX */
+            const char *name; /* for people, and never a submitter's; cut at ENGINE_NAME_MAX */
             uint32_t user;
             int64_t priority;
         } framework_job;

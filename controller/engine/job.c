@@ -482,9 +482,7 @@ static void remember(struct engine *engine, const struct job *job)
     struct finished *record = engine_allocate(engine, 1, sizeof(*record));
     record->number = job->number;
     record->content = job->content;
-    /* WHY: a framework's names are not submitters' names, which must differ. */
-    if (!job->framework)
-        memcpy(record->name, job->name, sizeof(record->name));
+    memcpy(record->name, job->name, sizeof(record->name));
     record->user = job->user;
     record->stages = job->n_stages;
     record->tasks = job->n_tasks;

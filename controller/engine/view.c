@@ -222,6 +222,7 @@ static void view_attempt(const struct attempt *attempt, struct attempt_view *ret
         .orphan = !attempt->task,
         .foreign = attempt->foreign,
         .allow = attempt->allowed_until_ns,
+        .allow_until_ns = attempt->allowed_until_ns,
         .coflow_level = attempt->level[ORDER_COFLOW],
         .macroflow_level = attempt->level[ORDER_MACROFLOW],
         .coflow_bytes = attempt->bytes[ORDER_COFLOW],

@@ -1,6 +1,7 @@
 #include "controller/store/ledger.h"
 
 #include "controller/endings.h"
+#include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
 
 #include <errno.h>
@@ -73,6 +74,12 @@ static struct note *note_add(struct ledger *ledger)
     return memset(&ledger->notes[ledger->n++], 0, sizeof(struct note));
 }
 
+/* Its framework tells all of it again: nothing is kept. */
+static bool is_frameworks(uint64_t job)
+{
+    return job & FRAMEWORK_JOB_BIT;
+}
+
 static void end_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
                      const struct event *event)
 {
@@ -80,6 +87,7 @@ static void end_note(struct ledger *ledger, int64_t now_ns, const struct event *
     struct task_view task;
     struct note *note;
     if (endings_attempt(ledger->engine, before, event, &attempt) < 0 ||
+        is_frameworks(attempt.job) ||
         engine_task(ledger->engine, attempt.job, attempt.stage, attempt.task, &task) < 0 ||
         !(note = note_add(ledger)))
         return;
@@ -106,6 +114,8 @@ static void job_note(struct ledger *ledger, uint64_t job, enum event_kind kind)
 
 static void output_note(struct ledger *ledger, const struct event *event)
 {
+    if (is_frameworks(event->output_lost.job))
+        return;
     struct note *note = note_add(ledger);
     if (note)
         *note = (struct note){.kind = event->kind,
@@ -218,6 +228,8 @@ static int finished_read(void *context, const char *line, size_t length)
 int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending)
 {
     struct job_view job;
+    if (is_frameworks(ending->job))
+        return 0;
     const struct row_value number = ROW_NUMBER(ending->job);
     int r = engine_dump_job(ledger->engine, ending->job, ledger->room, finished_read, ledger);
     if (r < 0 || engine_job(ledger->engine, ending->job, &job) < 0)

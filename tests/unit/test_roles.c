@@ -16,6 +16,9 @@ static const char *const of_agents[] = {
     "load",           "progress",       "attempt_state", "output_lost",
     "agent_counters", "source_state",   "host_room",     "host_state",
     "acknowledge",    "switch_part",    "links_part",    NULL};
+static const char *const of_frameworks[] = {
+    "framework_hello", "framework_job", "framework_stage",    "framework_tasks", "framework_bytes",
+    "framework_task",  "framework_end", "framework_replayed", "acknowledge",     NULL};
 static const char *const of_readers[] = {"list",      "explain",     "get_status",
                                          "watch",     "acknowledge", "get_controller_keys",
                                          "get_audit", NULL};
@@ -31,7 +34,7 @@ static const char *const of_the_controller[] = {
     "stop",        "levels",      "mode",          "take_stance", "forget",
     "ask_attempt", "acknowledge", "submit_credit", "accepted",    "page",
     "explanation", "status",      "job_event",     "audit_page",  "controller_keys",
-    "switch_page", "set_flows",   "link_page",     NULL};
+    "switch_page", "set_flows",   "link_page",     "snapshot",    NULL};
 
 static bool stands_in(const char *const *names, const char *name)
 {
@@ -47,6 +50,8 @@ static bool expected(enum role role, const char *kind)
     switch (role) {
     case ROLE_AGENT:
         return stands_in(of_agents, kind);
+    case ROLE_FRAMEWORK:
+        return stands_in(of_frameworks, kind);
     case ROLE_CONTROLLER:
         return stands_in(of_the_controller, kind);
     case ROLE_ADMIN:

@@ -1,0 +1,70 @@
+/* An application and its session. Private to controller/frameworks. */
+#pragma once
+
+#include "controller/frameworks/frameworks.h"
+
+struct numbers {
+    uint64_t *at;
+    size_t n, size;
+};
+
+struct application {
+    struct frameworks *frameworks;
+    char name[64], owner[64];
+    uint64_t bits; /* framework_numbers.h */
+    uint64_t boot, hello_sequence;
+    uint64_t peer; /* 0: no session */
+    struct wire_session session;
+    int64_t heard_ns, spoke_ns;
+    struct timer beat;    /* with a session: a heartbeat; without: forgets it */
+    struct numbers named; /* jobs and attempts of the replay that is under way */
+    bool replaying;
+    bool full;             /* it named too many, or memory was short */
+    uint64_t taken;        /* a message of this number waits to be acknowledged */
+    uint64_t told;         /* digest of the order that it knows */
+    bool stale;            /* its jobs' order may have changed */
+    duopoly_Snapshot next; /* what has been decided since the last one */
+};
+
+struct frameworks {
+    struct frameworks_config config;
+    struct frameworks_hooks hooks;
+    const struct engine *engine;
+    struct timers *timers;
+    struct application *applications[FRAMEWORKS_MAX];
+    struct frameworks_counters counters;
+    int64_t refusals_ns; /* the second in which these were answered: */
+    uint32_t refusals;
+    duopoly_Envelope out;
+    struct {
+        char name[ENGINE_NAME_MAX];
+        uint32_t hosts[128 * ENGINE_REPLICAS_MAX], parents[16], edges[16];
+        uint64_t input_bytes[128], compute_ns[128];
+    } event; /* what the one that is on its way points to */
+};
+
+/* application_fact.c: a message's fact; −EINVAL with a sentence: it is none. */
+int application_fact(struct application *application, const duopoly_Envelope *envelope,
+                     struct err *err);
+/* All has been told: what was not named is over. */
+void application_replayed(struct application *application);
+/* Its jobs are cancelled, and its attempts lost. */
+void application_forget(struct application *application);
+
+/* application_snapshot.c */
+void application_tell_whole(struct application *application, int64_t now_ns);
+void application_allow(struct application *application, int64_t now_ns,
+                       const struct decision *decision);
+void application_end_allow(struct application *application, const struct decision *decision);
+void application_open(struct application *application, uint64_t job, uint32_t stage);
+void application_level(struct application *application, uint64_t attempt, uint64_t coflow_level,
+                       uint64_t macroflow_level);
+/* Sends what there is; `beat`: also if there is nothing. */
+void application_flush(struct application *application, int64_t now_ns, bool beat);
+/* The order of its jobs, if it is another one. */
+void application_order(struct application *application);
+
+/* frameworks.c: its session is over. */
+void application_end(struct application *application, int64_t now_ns);
+/* Sends frameworks->out in its session; false: it ended meanwhile. */
+bool application_send(struct application *application, bool changes_state);

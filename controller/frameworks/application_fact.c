@@ -1,0 +1,334 @@
+#include "controller/frameworks/application.h"
+#include "controller/frameworks/framework_numbers.h"
+#include "controller/resources_wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- what a replay named ---- */
+
+static void name(struct application *application, uint64_t number)
+{
+    struct numbers *named = &application->named;
+    if (!application->replaying || application->full)
+        return;
+    if (named->n == named->size) {
+        size_t size = named->size ? 2 * named->size : 64;
+        uint64_t *at =
+            size > FRAMEWORK_NAMED_MAX ? NULL : reallocarray(named->at, size, sizeof(*at));
+        if (!at) {
+            application->full = true;
+            return;
+        }
+        named->at = at;
+        named->size = size;
+    }
+    named->at[named->n++] = number;
+}
+
+static int number_compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_named(const struct numbers *named, uint64_t number)
+{
+    return named->n && bsearch(&number, named->at, named->n, sizeof(*named->at), number_compare);
+}
+
+static void emit(const struct application *application, const struct event *event)
+{
+    const struct frameworks *frameworks = application->frameworks;
+    frameworks->hooks.event(frameworks->hooks.user, event);
+}
+
+static void attempts_end(const struct application *application, const struct numbers *named)
+{
+    struct attempt_view attempt = {.attempt = framework_attempt_number(application->bits, 0) - 1};
+    while (engine_attempt_after(application->frameworks->engine, attempt.attempt, &attempt) == 0 &&
+           framework_owns_attempt(application->bits, attempt.attempt)) {
+        struct event event = {.kind = EVENT_ATTEMPT_LOST};
+        event.attempt.attempt = attempt.attempt;
+        if (!is_named(named, attempt.attempt))
+            emit(application, &event);
+    }
+}
+
+static void jobs_end(const struct application *application, const struct numbers *named)
+{
+    struct job_view job = {.job = framework_job_number(application->bits, 0) - 1};
+    while (engine_job_after(application->frameworks->engine, job.job, &job) == 0 &&
+           framework_owns_job(application->bits, job.job)) {
+        struct event event = {.kind = EVENT_FRAMEWORK_END};
+        event.framework_end.job = job.job;
+        event.framework_end.outcome = JOB_CANCELLED;
+        if (!is_named(named, job.job))
+            emit(application, &event);
+    }
+}
+
+void application_replayed(struct application *application)
+{
+    struct numbers *named = &application->named;
+    if (!application->replaying)
+        return;
+    application->replaying = false;
+    if (!application->full) {
+        if (named->n)
+            qsort(named->at, named->n, sizeof(*named->at), number_compare);
+        attempts_end(application, named);
+        jobs_end(application, named);
+    }
+    free(named->at);
+    *named = (struct numbers){0};
+}
+
+void application_forget(struct application *application)
+{
+    const struct numbers nothing = {0};
+    attempts_end(application, &nothing);
+    jobs_end(application, &nothing);
+}
+
+/* ---- facts ---- */
+
+static uint64_t job_named(struct application *application, uint32_t job)
+{
+    uint64_t number = framework_job_number(application->bits, job & FRAMEWORK_JOB_MAX);
+    name(application, number);
+    return number;
+}
+
+static uint32_t host_named(struct application *application, const char *text)
+{
+    struct frameworks *frameworks = application->frameworks;
+    uint32_t host = *text ? frameworks->hooks.host(frameworks->hooks.user, text) : ENGINE_NONE;
+    if (*text && host == ENGINE_NONE)
+        frameworks->counters.unknown_hosts++;
+    return host;
+}
+
+static int job_take(struct application *application, const duopoly_FrameworkJob *job,
+                    struct err *err)
+{
+    /* An application's own name does not grow with what its jobs are called. */
+    char *text = application->frameworks->event.name;
+    struct event event = {.kind = EVENT_FRAMEWORK_JOB};
+    (void)err;
+    snprintf(text, ENGINE_NAME_MAX, "%.31s/%.31s", application->name, job->name);
+    event.framework_job.job = job_named(application, job->job);
+    event.framework_job.name = text;
+    event.framework_job.user = job->user;
+    event.framework_job.priority = job->priority;
+    emit(application, &event);
+    return 0;
+}
+
+static int stage_take(struct application *application, const duopoly_FrameworkStage *stage,
+                      struct err *err)
+{
+    uint32_t *parents = application->frameworks->event.parents;
+    uint32_t *edges = application->frameworks->event.edges;
+    struct event event = {.kind = EVENT_FRAMEWORK_STAGE};
+    for (pb_size_t i = 0; i < stage->parents_count; i++) {
+        if (stage->parents[i].parent >= stage->stage)
+            return err_set(err, EINVAL, "stage %u has parent %u; parents have smaller numbers",
+                           stage->stage, stage->parents[i].parent);
+        parents[i] = stage->parents[i].parent;
+        edges[i] = stage->parents[i].kind == duopoly_EdgeKind_EDGE_PIPELINED ? EDGE_PIPELINED
+                                                                             : EDGE_BARRIER;
+    }
+    event.framework_stage.demand = stage->has_demand ? resources_from_wire(&stage->demand)
+                                                     : (struct resources){{[RES_SLOTS] = 1}};
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        if (event.framework_stage.demand.amount[r] < 0)
+            return err_set(err, EINVAL, "stage %u demands less than nothing", stage->stage);
+    event.framework_stage.job = job_named(application, stage->job);
+    event.framework_stage.stage = stage->stage;
+    event.framework_stage.tasks = stage->tasks;
+    event.framework_stage.parents = (struct u32s){parents, stage->parents_count};
+    event.framework_stage.edges = (struct u32s){edges, stage->parents_count};
+    event.framework_stage.history = stage->history;
+    event.framework_stage.phase =
+        stage->phase == duopoly_FrameworkPhase_PHASE_OFFERED   ? FRAMEWORK_OFFERED
+        : stage->phase == duopoly_FrameworkPhase_PHASE_SKIPPED ? FRAMEWORK_SKIPPED
+                                                               : FRAMEWORK_KNOWN;
+    event.framework_stage.ungated = stage->ungated;
+    emit(application, &event);
+    return 0;
+}
+
+static uint32_t replica(struct application *application, const duopoly_FrameworkTasks *tasks,
+                        pb_size_t task, uint32_t n)
+{
+    const duopoly_FrameworkTaskInput *input = &tasks->tasks[task];
+    if (n >= input->replicas_count || input->replicas[n] >= tasks->hosts_count)
+        return ENGINE_NONE;
+    return host_named(application, tasks->hosts[input->replicas[n]]);
+}
+
+static int tasks_take(struct application *application, const duopoly_FrameworkTasks *tasks,
+                      struct err *err)
+{
+    uint32_t *replicas = application->frameworks->event.hosts;
+    uint64_t *input_bytes = application->frameworks->event.input_bytes;
+    uint64_t *compute_ns = application->frameworks->event.compute_ns;
+    struct event event = {.kind = EVENT_FRAMEWORK_TASKS};
+    const uint32_t n = tasks->tasks_count;
+    (void)err;
+    for (pb_size_t t = 0; t < n; t++) {
+        input_bytes[t] = tasks->tasks[t].input_bytes;
+        compute_ns[t] = tasks->tasks[t].compute_ns;
+        for (uint32_t r = 0; r < ENGINE_REPLICAS_MAX; r++)
+            replicas[t * ENGINE_REPLICAS_MAX + r] = replica(application, tasks, t, r);
+    }
+    event.job_tasks.job = job_named(application, tasks->job);
+    event.job_tasks.stage = tasks->stage;
+    event.job_tasks.first = tasks->first;
+    event.job_tasks.replicas_per_task = ENGINE_REPLICAS_MAX;
+    event.job_tasks.replicas = (struct u32s){replicas, n * ENGINE_REPLICAS_MAX};
+    event.job_tasks.input_bytes = (struct u64s){input_bytes, n};
+    event.job_tasks.compute_ns = (struct u64s){compute_ns, n};
+    emit(application, &event);
+    return 0;
+}
+
+static int places_find(struct application *application, const duopoly_FrameworkBytes *bytes,
+                       struct u32s *ret_at, struct err *err)
+{
+    const bool hosts = bytes->form == duopoly_BytesForm_FORM_HOSTS;
+    const bool cells = bytes->form == duopoly_BytesForm_FORM_CELLS;
+    if (bytes->hosts_count != (hosts ? bytes->bytes_count : 0) ||
+        bytes->at_count != (cells ? bytes->bytes_count : 0))
+        return err_set(err, EINVAL, "stage %u: bytes of %u places, %u are named", bytes->stage,
+                       (unsigned)bytes->bytes_count,
+                       (unsigned)(hosts ? bytes->hosts_count : bytes->at_count));
+    for (pb_size_t i = 0; i < bytes->hosts_count; i++)
+        application->frameworks->event.hosts[i] = host_named(application, bytes->hosts[i]);
+    *ret_at = hosts ? (struct u32s){application->frameworks->event.hosts, bytes->hosts_count}
+                    : (struct u32s){bytes->at, bytes->at_count};
+    return 0;
+}
+
+static int bytes_take(struct application *application, const duopoly_FrameworkBytes *bytes,
+                      struct err *err)
+{
+    static const enum framework_form forms[] = {[duopoly_BytesForm_FORM_SUMS] = BYTES_SUMS,
+                                                [duopoly_BytesForm_FORM_ROW] = BYTES_ROW,
+                                                [duopoly_BytesForm_FORM_CELLS] = BYTES_CELLS,
+                                                [duopoly_BytesForm_FORM_HOSTS] = BYTES_HOSTS};
+    struct event event = {.kind = EVENT_FRAMEWORK_BYTES};
+    if ((unsigned)bytes->form >= sizeof(forms) / sizeof(forms[0]))
+        return err_set(err, EINVAL, "stage %u: bytes in form %u, which is none", bytes->stage,
+                       (unsigned)bytes->form);
+    if (bytes->parent >= bytes->stage)
+        return err_set(err, EINVAL, "stage %u has parent %u; parents have smaller numbers",
+                       bytes->stage, bytes->parent);
+    int r = places_find(application, bytes, &event.framework_bytes.at, err);
+    if (r < 0)
+        return r;
+    event.framework_bytes.job = job_named(application, bytes->job);
+    event.framework_bytes.stage = bytes->stage;
+    event.framework_bytes.parent = bytes->parent;
+    event.framework_bytes.form = forms[bytes->form];
+    event.framework_bytes.first = bytes->first;
+    event.framework_bytes.bytes = (struct u64s){bytes->bytes, bytes->bytes_count};
+    emit(application, &event);
+    return 0;
+}
+
+/* Started, or done and where its output is. */
+static void task_tell(struct application *application, const duopoly_FrameworkTask *task,
+                      enum event_kind kind)
+{
+    struct event event = {.kind = kind};
+    event.framework_task.attempt = framework_attempt_number(application->bits, task->attempt);
+    event.framework_task.allow = task->allow;
+    event.framework_task.job = job_named(application, task->job);
+    event.framework_task.stage = task->stage;
+    event.framework_task.task = task->task;
+    event.framework_task.host = host_named(application, task->host);
+    event.framework_task.phase = ATTEMPT_STARTED;
+    event.framework_task.resources.amount[RES_SLOTS] = 1;
+    event.framework_task.received_bytes = task->received_bytes;
+    if (kind == EVENT_FRAMEWORK_STARTED)
+        name(application, event.framework_task.attempt);
+    if (kind == EVENT_FRAMEWORK_DONE || event.framework_task.host != ENGINE_NONE)
+        emit(application, &event);
+}
+
+static int task_take(struct application *application, const duopoly_FrameworkTask *task,
+                     struct err *err)
+{
+    struct event event = {.kind = EVENT_ATTEMPT_FAILED};
+    event.attempt.attempt = framework_attempt_number(application->bits, task->attempt);
+    switch (task->state) {
+    case duopoly_FrameworkTaskState_TASK_STARTED:
+        task_tell(application, task, EVENT_FRAMEWORK_STARTED);
+        return 0;
+    case duopoly_FrameworkTaskState_TASK_DONE:
+        task_tell(application, task, EVENT_FRAMEWORK_DONE);
+        return 0;
+    case duopoly_FrameworkTaskState_TASK_KILLED:
+        event.kind = EVENT_ATTEMPT_KILLED;
+        break;
+    case duopoly_FrameworkTaskState_TASK_FAILED:
+        break;
+    case duopoly_FrameworkTaskState_TASK_OUTPUT_LOST:
+        event = (struct event){.kind = EVENT_OUTPUT_LOST};
+        event.output_lost.job = job_named(application, task->job);
+        event.output_lost.stage = task->stage;
+        event.output_lost.task = task->task;
+        event.output_lost.attempt = framework_attempt_number(application->bits, task->attempt);
+        break;
+    default:
+        return err_set(err, EINVAL, "task attempt %u is in state %u, which is none", task->attempt,
+                       (unsigned)task->state);
+    }
+    emit(application, &event);
+    return 0;
+}
+
+static int end_take(struct application *application, const duopoly_FrameworkEnd *end,
+                    struct err *err)
+{
+    struct event event = {.kind = EVENT_FRAMEWORK_END};
+    (void)err;
+    event.framework_end.job = job_named(application, end->job);
+    event.framework_end.outcome = end->outcome == duopoly_JobOutcome_OUTCOME_DONE ? JOB_DONE
+                                  : end->outcome == duopoly_JobOutcome_OUTCOME_FAILED
+                                      ? JOB_FAILED
+                                      : JOB_CANCELLED;
+    emit(application, &event);
+    return 0;
+}
+
+static int job_check(uint32_t job, struct err *err)
+{
+    return job <= FRAMEWORK_JOB_MAX ? 0
+                                    : err_set(err, EINVAL, "job %u: numbers of jobs are at most %d",
+                                              job, FRAMEWORK_JOB_MAX);
+}
+
+int application_fact(struct application *application, const duopoly_Envelope *envelope,
+                     struct err *err)
+{
+    int r;
+    switch (envelope->which_body) {
+#define FACT(kind)                                                                                 \
+    case duopoly_Envelope_framework_##kind##_tag:                                                  \
+        r = job_check(envelope->body.framework_##kind.job, err);                                   \
+        return r < 0 ? r : kind##_take(application, &envelope->body.framework_##kind, err)
+        FACT(job);
+        FACT(stage);
+        FACT(tasks);
+        FACT(bytes);
+        FACT(task);
+        FACT(end);
+#undef FACT
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,378 @@
+#include "controller/frameworks/frameworks.h"
+
+#include "controller/frameworks/application.h"
+#include "controller/frameworks/framework_numbers.h"
+#include "lib/container_of.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000
+
+int frameworks_create(const struct frameworks_config *config, const struct frameworks_hooks *hooks,
+                      const struct engine *engine, struct timers *timers,
+                      struct frameworks **ret_frameworks)
+{
+    struct frameworks *frameworks = calloc(1, sizeof(*frameworks));
+    if (!frameworks)
+        return -ENOMEM;
+    frameworks->config = *config;
+    frameworks->hooks = *hooks;
+    frameworks->engine = engine;
+    frameworks->timers = timers;
+    *ret_frameworks = frameworks;
+    return 0;
+}
+
+static void application_free(struct application *application)
+{
+    timers_disarm(application->frameworks->timers, &application->beat);
+    free(application->named.at);
+    free(application);
+}
+
+void frameworks_destroy(struct frameworks *frameworks)
+{
+    if (!frameworks)
+        return;
+    for (int i = 0; i < FRAMEWORKS_MAX; i++)
+        if (frameworks->applications[i])
+            application_free(frameworks->applications[i]);
+    free(frameworks);
+}
+
+/* ---- who is who ---- */
+
+static struct application *application_of_peer(const struct frameworks *frameworks, uint64_t peer)
+{
+    for (int i = 0; i < FRAMEWORKS_MAX; i++)
+        if (frameworks->applications[i] && frameworks->applications[i]->peer == peer)
+            return frameworks->applications[i];
+    return NULL;
+}
+
+static struct application *application_of_bits(const struct frameworks *frameworks, uint64_t bits)
+{
+    for (int i = 0; i < FRAMEWORKS_MAX; i++)
+        if (frameworks->applications[i] && frameworks->applications[i]->bits == bits)
+            return frameworks->applications[i];
+    return NULL;
+}
+
+static struct application *application_of_job(const struct frameworks *frameworks, uint64_t job)
+{
+    return job & FRAMEWORK_JOB_BIT
+               ? application_of_bits(frameworks, job >> FRAMEWORK_BITS & FRAMEWORK_JOB_MAX)
+               : NULL;
+}
+
+bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer)
+{
+    return peer && application_of_peer(frameworks, peer);
+}
+
+/* ---- sessions ---- */
+
+static void refuse(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
+                   duopoly_Reason reason, uint64_t sequence, const char *text)
+{
+    frameworks->counters.refused++;
+    if (now_ns - frameworks->refusals_ns >= SECOND_NS) {
+        frameworks->refusals_ns = now_ns;
+        frameworks->refusals = 0;
+    }
+    if (frameworks->refusals++ >= FRAMEWORK_REFUSALS)
+        return;
+    duopoly_Refused *refused =
+        &wire_begin(&frameworks->out, duopoly_Envelope_refused_tag)->body.refused;
+    frameworks->out.epoch = frameworks->config.epoch;
+    refused->reason = reason;
+    refused->sequence = sequence;
+    wire_copy(refused->text, sizeof(refused->text), text);
+    frameworks->hooks.send(frameworks->hooks.user, peer, &frameworks->out);
+}
+
+void application_end(struct application *application, int64_t now_ns)
+{
+    struct frameworks *frameworks = application->frameworks;
+    application->peer = 0;
+    application->replaying = false;
+    free(application->named.at);
+    application->named = (struct numbers){0};
+    memset(&application->next, 0, sizeof(application->next));
+    frameworks->counters.ended++;
+    timers_arm(frameworks->timers, &application->beat, now_ns + frameworks->config.forget_ns);
+}
+
+bool application_send(struct application *application, bool changes_state)
+{
+    const struct frameworks *frameworks = application->frameworks;
+    const uint64_t peer = application->peer;
+    if (!peer)
+        return false;
+    int r = wire_session_stamp(&application->session, &application->frameworks->out, changes_state);
+    if (r == 0)
+        r = frameworks->hooks.send(frameworks->hooks.user, peer, &frameworks->out);
+    if (r < 0) {
+        application_end(application, application->heard_ns);
+        frameworks->hooks.cut(frameworks->hooks.user, peer);
+    }
+    return r >= 0;
+}
+
+static void forget(struct application *application)
+{
+    struct frameworks *frameworks = application->frameworks;
+    application_forget(application);
+    frameworks->counters.forgotten++;
+    for (int i = 0; i < FRAMEWORKS_MAX; i++)
+        if (frameworks->applications[i] == application)
+            frameworks->applications[i] = NULL;
+    application_free(application);
+}
+
+static void on_beat(struct timer *timer, int64_t now_ns)
+{
+    struct application *application = container_of(timer, struct application, beat);
+    const struct frameworks *frameworks = application->frameworks;
+    const uint64_t peer = application->peer;
+    if (!peer) {
+        forget(application);
+        return;
+    }
+    if (now_ns - application->heard_ns > frameworks->config.silent_ns) {
+        application_end(application, now_ns);
+        frameworks->hooks.cut(frameworks->hooks.user, peer);
+        return;
+    }
+    timers_arm(frameworks->timers, timer, now_ns + frameworks->config.heartbeat_ns);
+    application->stale = true;
+    application_flush(application, now_ns, true);
+}
+
+/* NULL: all places are taken. */
+static struct application *application_add(struct frameworks *frameworks, const char *name,
+                                           const char *owner)
+{
+    for (int i = 0; i < FRAMEWORKS_MAX; i++) {
+        struct application *application =
+            frameworks->applications[i] ? NULL : calloc(1, sizeof(*application));
+        if (!application)
+            continue;
+        application->frameworks = frameworks;
+        application->bits = framework_bits(name);
+        application->beat.fire = on_beat;
+        wire_copy(application->name, sizeof(application->name), name);
+        wire_copy(application->owner, sizeof(application->owner), owner);
+        return frameworks->applications[i] = application;
+    }
+    return NULL;
+}
+
+/* NULL: it may have no session. */
+static const char *hello_obstacle(const struct application *application,
+                                  const duopoly_FrameworkHello *hello, const char *owner,
+                                  duopoly_Reason *ret_reason)
+{
+    *ret_reason = duopoly_Reason_REASON_IDENTITY;
+    if (!application)
+        return NULL;
+    if (strcmp(application->owner, owner) != 0)
+        return "this application is another key's; give it another name";
+    if (strcmp(application->name, hello->name) != 0)
+        return "another application's name gives the same numbers; give it another name";
+    if (application->peer && hello->boot == application->boot &&
+        hello->hello_sequence <= application->hello_sequence)
+        return "a newer session of this application stands";
+    return NULL;
+}
+
+static void welcome(struct application *application, int64_t now_ns, uint32_t version)
+{
+    struct frameworks *frameworks = application->frameworks;
+    duopoly_Welcome *body =
+        &wire_begin(&frameworks->out, duopoly_Envelope_welcome_tag)->body.welcome;
+    wire_session_init(&application->session, version, frameworks->config.epoch);
+    body->version = version;
+    body->epoch = frameworks->config.epoch;
+    body->heartbeat_ms = (uint32_t)(frameworks->config.heartbeat_ns / 1000000);
+    body->silent_ms = (uint32_t)(frameworks->config.silent_ns / 1000000);
+    application->heard_ns = now_ns;
+    application->replaying = true;
+    application->full = false;
+    application->taken = 0;
+    frameworks->counters.sessions++;
+    timers_arm(frameworks->timers, &application->beat, now_ns + frameworks->config.heartbeat_ns);
+    if (application_send(application, false))
+        application_tell_whole(application, now_ns);
+}
+
+static void peer_leave(struct frameworks *frameworks, int64_t now_ns, uint64_t peer)
+{
+    struct application *before = application_of_peer(frameworks, peer);
+    if (before)
+        application_end(before, now_ns);
+}
+
+static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
+                       const char *identity, const duopoly_FrameworkHello *hello)
+{
+    const uint32_t version = wire_version_agree(hello->version_min, hello->version_max);
+    const char *owner = identity ? identity : "";
+    struct application *application;
+    duopoly_Reason reason = duopoly_Reason_REASON_MALFORMED;
+    const char *obstacle = NULL;
+    if (!version) {
+        reason = duopoly_Reason_REASON_VERSION;
+        obstacle = "no version of the protocol is spoken by both";
+    } else if (!wire_name_valid(hello->name)) {
+        obstacle = "an application's name is 1 to 63 printable characters without spaces, slashes "
+                   "and quotes";
+    }
+    if (obstacle) {
+        refuse(frameworks, now_ns, peer, reason, 0, obstacle);
+        return;
+    }
+    application = application_of_bits(frameworks, framework_bits(hello->name));
+    obstacle = hello_obstacle(application, hello, owner, &reason);
+    if (!obstacle && !application &&
+        !(application = application_add(frameworks, hello->name, owner))) {
+        reason = duopoly_Reason_REASON_LIMIT;
+        obstacle = "as many applications as are allowed are known";
+    }
+    if (obstacle) {
+        refuse(frameworks, now_ns, peer, reason, 0, obstacle);
+        return;
+    }
+    peer_leave(frameworks, now_ns, peer);
+    if (application->peer) {
+        refuse(frameworks, now_ns, application->peer, duopoly_Reason_REASON_IDENTITY, 0,
+               "a newer session of this application has begun");
+        frameworks->counters.replaced++;
+        application_end(application, now_ns);
+    }
+    application->peer = peer;
+    application->boot = hello->boot;
+    application->hello_sequence = hello->hello_sequence;
+    welcome(application, now_ns, version);
+}
+
+/* ---- messages ---- */
+
+static void fact_take(struct application *application, int64_t now_ns,
+                      const duopoly_Envelope *envelope)
+{
+    struct err err;
+    if (envelope->which_body == duopoly_Envelope_framework_replayed_tag)
+        application_replayed(application);
+    else if (application_fact(application, envelope, &err) < 0)
+        refuse(application->frameworks, now_ns, application->peer, duopoly_Reason_REASON_MALFORMED,
+               envelope->sequence, err.text);
+    application->stale = true;
+    application->taken = envelope->sequence;
+}
+
+static void verdict_end(struct application *application, int64_t now_ns, uint64_t sequence,
+                        enum wire_verdict verdict)
+{
+    struct frameworks *frameworks = application->frameworks;
+    const uint64_t peer = application->peer;
+    const bool epoch = verdict == WIRE_EPOCH;
+    refuse(frameworks, now_ns, peer,
+           epoch ? duopoly_Reason_REASON_EPOCH : duopoly_Reason_REASON_MALFORMED, sequence,
+           epoch                 ? "from an older controller's time; say HELLO"
+           : verdict == WIRE_GAP ? "a message before this one is missing; say HELLO"
+                                 : "this belongs to no session; say HELLO");
+    if (!epoch)
+        application_end(application, now_ns);
+}
+
+void frameworks_message(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
+                        const char *identity, const duopoly_Envelope *envelope)
+{
+    struct application *application = application_of_peer(frameworks, peer);
+    if (envelope->which_body == duopoly_Envelope_framework_hello_tag) {
+        hello_take(frameworks, now_ns, peer, identity, &envelope->body.framework_hello);
+        return;
+    }
+    if (!application) {
+        refuse(frameworks, now_ns, peer, duopoly_Reason_REASON_STATE, envelope->sequence,
+               "a framework's session begins with HELLO");
+        return;
+    }
+    application->heard_ns = now_ns;
+    enum wire_verdict verdict = wire_session_accept(&application->session, envelope);
+    if (verdict == WIRE_TAKE)
+        fact_take(application, now_ns, envelope);
+    else if (verdict != WIRE_DUPLICATE)
+        verdict_end(application, now_ns, envelope->sequence, verdict);
+}
+
+void frameworks_gone(struct frameworks *frameworks, uint64_t peer)
+{
+    struct application *application = application_of_peer(frameworks, peer);
+    if (peer && application)
+        application_end(application, application->heard_ns);
+}
+
+/* ---- what goes out ---- */
+
+static bool level_take(struct frameworks *frameworks, const struct decision *decision)
+{
+    const uint64_t attempt = decision->level.attempt;
+    if (!(attempt & FRAMEWORK_ATTEMPT_BIT))
+        return false;
+    struct application *application =
+        application_of_bits(frameworks, attempt >> 32 & FRAMEWORK_JOB_MAX);
+    if (application && application->peer)
+        application_level(application, attempt, decision->level.coflow_level,
+                          decision->level.macroflow_level);
+    return true;
+}
+
+bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
+                         const struct decision *decision)
+{
+    struct application *application;
+    switch (decision->kind) {
+    case DECISION_ALLOW:
+        application = application_of_job(frameworks, decision->allow.job);
+        if (application && application->peer)
+            application_allow(application, now_ns, decision);
+        return true;
+    case DECISION_ALLOW_END:
+        application = application_of_job(frameworks, decision->allow_end.job);
+        if (application && application->peer)
+            application_end_allow(application, decision);
+        return true;
+    case DECISION_OPEN:
+        application = application_of_job(frameworks, decision->open.job);
+        if (application && application->peer)
+            application_open(application, decision->open.job, decision->open.stage);
+        return true;
+    case DECISION_LEVEL:
+        return level_take(frameworks, decision);
+    default:
+        return false;
+    }
+}
+
+void frameworks_settle(struct frameworks *frameworks, int64_t now_ns)
+{
+    for (int i = 0; i < FRAMEWORKS_MAX; i++) {
+        struct application *application = frameworks->applications[i];
+        if (!application || !application->peer)
+            continue;
+        wire_session_effected(&application->session, application->taken);
+        application->taken = 0;
+        application_flush(application, now_ns, false);
+    }
+}
+
+const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks)
+{
+    return &frameworks->counters;
+}

@@ -1,0 +1,83 @@
+/* Applications that place their tasks by themselves (Spark, YARN's), and the session of each: what
+ * they tell becomes facts of the engine (framework.h there), and what it allows goes out as snapshots.
+ *
+ * Who calls whom: the conductor brings what came in, which becomes facts by the hook `event`; when
+ * the engine has taken those it hands over each decision (frameworks_decision) and then calls
+ * frameworks_settle, which sends and acknowledges. Nothing of it is kept in the store: a framework
+ * tells all again in each session, and until it says that it has, nothing is concluded from silence.
+ *
+ * A name is one application until it is forgotten: `forget` after its last session ended its jobs
+ * are cancelled. It belongs to the identity whose HELLO named it first. The newest HELLO of a name
+ * has the session, the other is told; a session that says nothing for `silent` is over. Its end
+ * ends no job and no allow. With FrameworkReplayed, jobs and attempts that the session has not named
+ * are over.
+ *
+ * Hosts are those whose agents have a name; what runs elsewhere is counted and otherwise unknown.
+ *
+ * Bounds: FRAMEWORKS_MAX applications, FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
+ * WIRE_WINDOW unanswered snapshots; beyond, the session is refused or ends. Strangers are refused
+ * FRAMEWORK_REFUSALS times a second.
+ *
+ * Pure but for the hooks; one thread. A message: O(log n) and what it says, plus O(FRAMEWORKS_MAX).
+ * A session's begin: O(attempts), its replay's end O(n log n) of what is the application's. A
+ * heartbeat: O(FRAMEWORK_ORDER) for the order of jobs. */
+#pragma once
+
+#include "controller/engine/engine.h"
+#include "controller/timers.h"
+#include "lib/wire.h"
+
+#define FRAMEWORKS_MAX      64
+#define FRAMEWORK_NAMED_MAX 131072
+#define FRAMEWORK_ORDER     1024 /* jobs in turn that are looked at; the others come after them */
+#define FRAMEWORK_VALID_MS  2000
+#define FRAMEWORK_REFUSALS  100
+
+struct frameworks_config {
+    uint32_t epoch;
+    int64_t heartbeat_ns, silent_ns, forget_ns; /* heartbeat: below FRAMEWORK_VALID_MS */
+};
+
+struct frameworks_hooks {
+    /* As agents_hooks'. What an event points to stays good until the next message. */
+    int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
+    void (*cut)(void *user, uint64_t peer);
+    void (*event)(void *user, const struct event *event);
+    /* The index of the host with this name; ENGINE_NONE: there is none. */
+    uint32_t (*host)(void *user, const char *name);
+    /* Its name; "" where it has none. Borrowed until the next call. */
+    const char *(*host_name)(void *user, uint32_t host);
+    void *user;
+};
+
+struct frameworks;
+
+/* `engine` is borrowed; only looked at. 0 or −ENOMEM. */
+int frameworks_create(const struct frameworks_config *config, const struct frameworks_hooks *hooks,
+                      const struct engine *engine, struct timers *timers,
+                      struct frameworks **ret_frameworks);
+/* NULL is fine. */
+void frameworks_destroy(struct frameworks *frameworks);
+
+/* A message on connection `peer`; `identity` as agents_message has it. The facts that it brought are
+ * to be stepped before it returns to its sender. */
+void frameworks_message(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
+                        const char *identity, const duopoly_Envelope *envelope);
+/* Whether this connection has a session. */
+bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer);
+/* The connection is no more. */
+void frameworks_gone(struct frameworks *frameworks, uint64_t peer);
+
+/* Takes DECISION_ALLOW, ALLOW_END, OPEN, and LEVEL of a framework's attempt; false: another's. */
+bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
+                         const struct decision *decision);
+/* The engine has taken the facts: sends what it decided, and acknowledges. */
+void frameworks_settle(struct frameworks *frameworks, int64_t now_ns);
+
+struct frameworks_counters {
+    uint64_t sessions, replaced, ended, forgotten;
+    uint64_t snapshots;
+    uint64_t refused;       /* messages, answered or not */
+    uint64_t unknown_hosts; /* words on hosts that have no agent */
+};
+const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks);

@@ -1,0 +1,273 @@
+"""Applications that place their tasks by themselves, over real connections to the real controller: facts up, snapshots down.
+
+The peer is written from the schema alone, with the official protobuf library. Its hosts are agents that start nothing."""
+import pytest
+from controller import Agent, pb
+
+PATIENT = "timers: {silent: 60 s, host_lost: 120 s}\n"
+SLOTS = 2
+
+
+class Framework(Agent):
+    """Keeps what it was told as a framework has to: allows in force, opened stages, order, levels."""
+
+    def __init__(self, daemon, name="app-1", key=None, boot=1):
+        super().__init__(daemon, name, key=key, boot=boot)
+
+    def begin(self):
+        self.sent = self.effected = self.epoch = 0
+        self.allows, self.opened, self.order, self.levels, self.refusals = {}, set(), [], {}, []
+        self.answered, self.number, self.filling = 0, 0, False
+        self.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name=self.name, boot=self.boot,
+                                                    hello_sequence=self.hello_sequence))
+        envelope = self.receive()
+        assert envelope.HasField("welcome"), envelope
+        self.epoch = envelope.epoch
+        while not self.take().snapshot.last:
+            pass
+        return self
+
+    def take(self):
+        """The next message, gone by."""
+        envelope = self.receive()
+        self.answered = max(self.answered, envelope.acknowledged)
+        if envelope.HasField("refused"):
+            self.refusals.append(envelope.refused)
+        if envelope.HasField("snapshot"):
+            snapshot = envelope.snapshot
+            assert snapshot.number == self.number + 1 and snapshot.valid_ms == 2000
+            assert snapshot.whole == (self.number == 0 or self.filling)
+            self.filling = snapshot.whole and not snapshot.last
+            self.number = snapshot.number
+            for allow in snapshot.allows:
+                self.allows[allow.allow] = allow
+            for ended in snapshot.ended:
+                self.allows.pop(ended, None)
+            self.opened |= {(o.job, o.stage) for o in snapshot.opened}
+            self.levels.update({l.attempt: (l.coflow_level, l.macroflow_level) for l in snapshot.levels})
+            if snapshot.ordered:
+                self.order = list(snapshot.order)
+            self.send()  # acknowledges it
+        return envelope
+
+    def send(self, numbered=False, **body):
+        return super().send(numbered, **(body or {"acknowledge": pb.Acknowledge()}))
+
+    def tell(self, **body):
+        return self.send(numbered=True, **{f"framework_{kind}": value for kind, value in body.items()})
+
+    def settle(self):
+        while self.answered < self.sent:
+            self.take()
+
+    def until(self, condition, what):
+        while not condition():
+            self.take()
+
+    def stage(self, job, stage, tasks, parents=(), phase=pb.PHASE_KNOWN, **more):
+        self.tell(stage=pb.FrameworkStage(job=job, stage=stage, tasks=tasks, phase=phase,
+                                          parents=[pb.Edge(parent=p) for p in parents], **more))
+
+    def two_stages(self, job, maps, reduces, each=50_000_000):
+        self.tell(job=pb.FrameworkJob(job=job, name=f"query-{job}"))
+        self.stage(job, 0, maps, phase=pb.PHASE_OFFERED)
+        self.stage(job, 1, reduces, parents=[0])
+        self.tell(bytes=pb.FrameworkBytes(job=job, stage=1, parent=0, form=pb.FORM_SUMS, bytes=[each] * reduces))
+
+    def task(self, state, attempt, job, stage, task, host="", allow=0):
+        self.tell(task=pb.FrameworkTask(attempt=attempt, job=job, stage=stage, task=task, host=host, allow=allow, state=state))
+
+    def start(self, allow, attempt):
+        self.task(pb.TASK_STARTED, attempt, allow.job, allow.stage, allow.task, allow.host, allow.allow)
+        return allow
+
+    def of(self, job, stage):
+        return [a for a in self.allows.values() if (a.job, a.stage) == (job, stage)]
+
+    def run(self, job, stage, tasks, first):
+        """Runs a whole stage as it is allowed; host of each task."""
+        hosts = {}
+        while len(hosts) < tasks:
+            self.until(lambda: self.of(job, stage), "an allow")
+            allow = self.of(job, stage)[0]
+            attempt = first + allow.task
+            self.start(allow, attempt)
+            self.until(lambda: allow.allow not in self.allows, "it is used")
+            self.task(pb.TASK_DONE, attempt, job, stage, allow.task, allow.host)
+            hosts[allow.task] = allow.host
+        return hosts
+
+
+@pytest.fixture
+def site(cluster):
+    """A controller, agents of two hosts, and what makes frameworks."""
+    def make(**arguments):
+        daemon = cluster.daemon(config=PATIENT, **arguments)
+        keys = [daemon.key(f"h{n}") if arguments.get("keys") else None for n in (1, 2)]
+        agents = [Agent(daemon, f"h{n}", slots=SLOTS, host=n, key=keys[n - 1]) for n in (1, 2)]
+        made.extend(agents)
+        for agent in agents:
+            agent.join()
+
+        def framework(name="app-1", **more):
+            made.append(Framework(daemon, name, **more))
+            return made[-1]
+        return daemon, agents, framework
+    made = []
+    yield make
+    for thing in made:
+        thing.close()
+
+
+def rows(daemon, *words):
+    return {row["name"]: row for row in daemon.ctl("jobs", *words)["jobs"]}
+
+
+def test_a_job_runs_as_it_is_allowed(site):
+    daemon, agents, framework = site()
+    app = framework().begin()
+    app.two_stages(7, maps=6, reduces=3)
+    app.tell(replayed=pb.FrameworkReplayed())
+    hosts = app.run(7, 0, 6, first=100)
+    assert set(hosts.values()) == {"h1", "h2"}
+    app.settle()
+    row = rows(daemon)["app-1/query-7"]
+    assert (row["task_count"], row["done"]) == (9, 6)
+    app.until(lambda: app.of(7, 1), "reduce tasks are allowed")
+    assert all(a.host in ("h1", "h2") and a.until_ms <= 5000 and a.coflow_level <= 7 for a in app.of(7, 1))
+    app.run(7, 1, 3, first=200)
+    app.tell(end=pb.FrameworkEnd(job=7, outcome=pb.OUTCOME_DONE))
+    app.settle()
+    assert rows(daemon, "--all")["app-1/query-7"]["state"] == "done"
+    assert not app.refusals and not app.allows
+    for agent in agents:  # nothing of it is theirs to run
+        assert not agent.running
+
+
+def test_the_order_of_jobs_comes_down(site):
+    daemon, _agents, framework = site()
+    app = framework().begin()
+    app.two_stages(1, maps=4, reduces=4, each=900_000_000)
+    app.two_stages(2, maps=1, reduces=1, each=1000)
+    for job in range(3, 60):
+        app.tell(job=pb.FrameworkJob(job=job, name=f"query-{job}"))
+        app.stage(job, 0, 1, phase=pb.PHASE_OFFERED)
+    app.until(lambda: len(app.order) == 59, "all have a place")
+    turn = [row["name"] for row in sorted(daemon.ctl("jobs")["jobs"], key=lambda row: row["place"])]
+    assert [f"app-1/query-{job}" for job in app.order] == turn
+
+
+def test_a_killed_controller_is_told_all_again(site):
+    daemon, agents, framework = site()
+    app = framework().begin()
+    app.two_stages(7, maps=4, reduces=2)
+    hosts = app.run(7, 0, 4, first=100)
+    app.until(lambda: app.of(7, 1), "a reduce task is allowed")
+    allow = app.start(app.of(7, 1)[0], 200)
+    app.until(lambda: allow.allow not in app.allows, "it is used")
+    before = rows(daemon)["app-1/query-7"]
+    daemon.kill()
+    daemon.start()
+    for agent in agents:
+        agent.connect()
+        agent.hello_sequence += 1
+        agent.join()
+    app.connect()
+    app.hello_sequence += 1
+    app.begin()
+    assert not app.allows
+    for task, host in hosts.items():  # before anybody said that there is such a job
+        app.task(pb.TASK_DONE, 100 + task, 7, 0, task, host)
+    app.task(pb.TASK_STARTED, 200, 7, 1, allow.task, allow.host)
+    app.two_stages(7, maps=4, reduces=2)
+    app.tell(replayed=pb.FrameworkReplayed())
+    app.settle()
+    after = rows(daemon)["app-1/query-7"]
+    assert after["job"] == before["job"]
+    assert (after["done"], after["running"]) == (4, 2)  # one runs, and one may
+    assert [a.task for a in app.of(7, 1)] == [1 - allow.task]
+    app.task(pb.TASK_DONE, 200, 7, 1, allow.task, allow.host)
+    other = app.start(app.of(7, 1)[0], 201)
+    assert other.task == 1 - allow.task
+    app.task(pb.TASK_DONE, 201, 7, 1, other.task, other.host)
+    app.tell(end=pb.FrameworkEnd(job=7, outcome=pb.OUTCOME_DONE))
+    app.settle()
+    assert rows(daemon, "--all")["app-1/query-7"]["state"] == "done"
+
+
+def test_a_session_ends_no_job_and_a_replay_those_it_leaves_out(site):
+    daemon, _agents, framework = site()
+    app = framework().begin()
+    for job in (1, 2):
+        app.two_stages(job, maps=1, reduces=1)
+    app.until(lambda: app.of(1, 0) and app.of(2, 0), "both are allowed")
+    app.start(app.of(1, 0)[0], 10)
+    app.settle()
+    app.socket.close()
+    assert len(rows(daemon)) == 2
+    app.connect()
+    app.hello_sequence += 1
+    app.begin()
+    assert app.of(2, 0) and not app.of(1, 0)  # the whole says what is in force
+    app.tell(job=pb.FrameworkJob(job=1, name="query-1"))
+    app.settle()
+    assert len(rows(daemon)) == 2 and rows(daemon)["app-1/query-1"]["running"] == 1
+    app.tell(replayed=pb.FrameworkReplayed())
+    app.settle()
+    assert set(rows(daemon)) == {"app-1/query-1"}
+    app.until(lambda: app.of(1, 0), "its task was not named either: it may start again")
+
+
+def test_the_newest_session_of_an_application_counts(site):
+    _daemon, _agents, framework = site()
+    app = framework().begin()
+    other = framework(boot=2).begin()
+    while not app.refusals:
+        app.take()
+    assert app.refusals[0].reason == pb.REASON_IDENTITY
+    app.tell(job=pb.FrameworkJob(job=1, name="late"))
+    app.until(lambda: len(app.refusals) > 1, "it is told so")
+    other.two_stages(1, maps=1, reduces=1)
+    other.until(lambda: other.of(1, 0), "the newer one is served")
+
+
+def test_what_is_wrong_is_refused_and_harms_nobody(site):
+    daemon, _agents, framework = site()
+    app = framework().begin()
+    wrong = [dict(stage=pb.FrameworkStage(job=1, stage=1, tasks=1, parents=[pb.Edge(parent=1)])),
+             dict(stage=pb.FrameworkStage(job=1, stage=0, tasks=1, demand=pb.Resources(slots=-1))),
+             dict(job=pb.FrameworkJob(job=2**30, name="x")),
+             dict(bytes=pb.FrameworkBytes(job=1, stage=1, parent=0, form=pb.FORM_HOSTS, bytes=[1, 2], hosts=["h1"])),
+             dict(bytes=pb.FrameworkBytes(job=1, stage=1, parent=0, form=77, bytes=[1])),
+             dict(task=pb.FrameworkTask(attempt=1, job=1, state=99))]
+    for body in wrong:
+        sequence = app.tell(**body)
+        app.until(lambda: app.refusals and app.refusals[-1].sequence == sequence, "it is refused")
+        assert app.refusals[-1].text
+    absurd = [dict(stage=pb.FrameworkStage(job=1, stage=2**32 - 1, tasks=1)),
+              dict(stage=pb.FrameworkStage(job=1, stage=0, tasks=2**32 - 1)),
+              dict(task=pb.FrameworkTask(attempt=1, job=1, stage=0, task=2**32 - 1, host="h1")),
+              dict(task=pb.FrameworkTask(attempt=2, job=1, stage=0, task=0, host="nowhere"))]
+    for body in absurd:
+        app.tell(**body)
+    app.settle()
+    assert len(app.refusals) == len(wrong)
+    assert daemon.counters()["frameworks.unknown_hosts"] == 1
+    app.two_stages(5, maps=1, reduces=1)
+    app.until(lambda: app.of(5, 0), "the session goes on")
+
+
+def test_a_key_says_who_is_a_framework(site):
+    daemon, _agents, framework = site(keys=True)
+    app = framework(key=daemon.key("spark", role="framework")).begin()
+    app.send(hello=pb.Hello(version_min=1, version_max=1, name="h9"))
+    app.until(lambda: app.refusals, "it is no agent")
+    assert app.refusals[0].reason == pb.REASON_PERMISSION and "framework" in app.refusals[0].text
+    thief = framework(key=daemon.key("yarn", role="framework"))
+    thief.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name="app-1", boot=9))
+    assert thief.receive().refused.reason == pb.REASON_IDENTITY
+    host = framework("h3", key=daemon.key("h3"))
+    host.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name="app-2", boot=9))
+    assert host.receive().refused.reason == pb.REASON_PERMISSION
+    app.two_stages(1, maps=1, reduces=1)
+    app.until(lambda: app.of(1, 0), "the application's own key is served")
