@@ -215,7 +215,7 @@ $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_co
 $(BUILD)/tests/test_fuzz_nft $(BUILD)/fuzz_nft: EXTRA = $(foreach f,sendto recvfrom,-Wl,--wrap=mnl_socket_$(f))
 # Their large structures are kept from one input to the next (tests/fuzz/kept.h).
 KEPT := -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
-$(BUILD)/tests/test_fuzz_agents $(BUILD)/fuzz_agents: EXTRA = $(KEPT)
+$(foreach t,agents frameworks,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): EXTRA = $(KEPT)
 NO_STORE := $(BUILD)/obj/tests/stand_ins/no_store.o
 $(BUILD)/tests/test_fuzz_requests $(BUILD)/fuzz_requests: EXTRA = $(NO_STORE) $(KEPT)
 $(BUILD)/tests/test_fuzz_requests $(BUILD)/fuzz_requests: $(NO_STORE)

@@ -1,0 +1,153 @@
+/* Fuzz target of frameworks' sessions at the controller (controller/frameworks), with the engine
+ * behind them: three connections and time. All that goes out must be a message, the engine takes all
+ * that becomes a fact, what it allows is for a host that is there, and at the end nothing may be left
+ * armed. */
+#include "controller/frameworks/frameworks.h"
+#include "tests/fuzz/kept.h"
+#include "tests/fuzz/script.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define SECOND INT64_C(1000000000)
+
+enum { PEERS = 3, HOSTS = 2, STEP_TIME = 16, STEP_GONE, FACTS = 4096 };
+
+static struct world {
+    struct engine *engine;
+    struct frameworks *frameworks;
+    struct timers timers;
+    struct decisions decisions;
+    struct event facts[FACTS];
+    size_t n_facts;
+    int64_t now_ns;
+} world;
+
+static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
+{
+    static uint8_t bytes[WIRE_MAX_BYTES];
+    size_t length;
+    (void)user;
+    if (!peer || peer > PEERS || wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) < 0)
+        abort();
+    for (pb_size_t i = 0; envelope->which_body == duopoly_Envelope_snapshot_tag &&
+                          i < envelope->body.snapshot.allows_count;
+         i++)
+        if (!*envelope->body.snapshot.allows[i].host)
+            abort();
+    return length % 251 ? 0 : -ENOBUFS; /* now and then a peer does not read */
+}
+
+static void on_cut(void *user, uint64_t peer)
+{
+    (void)user;
+    if (frameworks_knows(world.frameworks, peer))
+        abort();
+}
+
+static void on_event(void *user, const struct event *event)
+{
+    (void)user;
+    if (world.n_facts < FACTS)
+        world.facts[world.n_facts++] = *event;
+}
+
+static uint32_t on_host(void *user, const char *name)
+{
+    (void)user;
+    return name[0] == 'h' && name[1] >= '1' && name[1] < '1' + HOSTS && !name[2]
+               ? (uint32_t)(name[1] - '1')
+               : ENGINE_NONE;
+}
+
+static const char *on_host_name(void *user, uint32_t host)
+{
+    static const char *const names[HOSTS] = {"h1", "h2"};
+    (void)user;
+    return host < HOSTS ? names[host] : "";
+}
+
+static void step(void)
+{
+    if (engine_step(world.engine, world.now_ns, world.facts, world.n_facts, &world.decisions) < 0)
+        abort();
+    world.n_facts = 0;
+    for (size_t i = 0; i < world.decisions.n; i++)
+        frameworks_decision(world.frameworks, world.now_ns, &world.decisions.at[i]);
+    frameworks_settle(world.frameworks, world.now_ns);
+}
+
+static void hosts_join(void)
+{
+    static const uint64_t units[ENGINE_RESOURCES] = {[RES_SLOTS] = 2};
+    for (uint32_t host = 0; host < HOSTS; host++) {
+        struct event *event = &world.facts[world.n_facts++];
+        *event = (struct event){.kind = EVENT_HOST_JOIN};
+        event->host_join.host = host;
+        event->host_join.generation = 1;
+        event->host_join.name = on_host_name(NULL, host);
+        event->host_join.rack = event->host_join.labels = "";
+        event->host_join.uplink_bps = event->host_join.downlink_bps = 1000000000;
+        event->host_join.units = (struct u64s){units, ENGINE_RESOURCES};
+    }
+    step();
+}
+
+static void world_begin(void)
+{
+    const struct frameworks_config config = {
+        .epoch = 1, .heartbeat_ns = SECOND, .silent_ns = 3 * SECOND, .forget_ns = 60 * SECOND};
+    const struct frameworks_hooks hooks = {on_send, on_cut, on_event, on_host, on_host_name, NULL};
+    struct engine_config engine;
+    memset(&world, 0, sizeof(world));
+    timers_init(&world.timers);
+    engine_config_default(&engine);
+    engine.epoch = 1;
+    engine.framework_jobs_max = engine.jobs_max = 16;
+    engine.tasks_max = 512;
+    engine.cells_per_job_max = 4096;
+    if (engine_create(&engine, &world.engine, NULL) < 0 ||
+        frameworks_create(&config, &hooks, world.engine, &world.timers, &world.frameworks) < 0)
+        abort();
+    hosts_join();
+}
+
+static void message_try(const struct script_step *one)
+{
+    static duopoly_Envelope envelope;
+    if (wire_decode(one->bytes, one->length, &envelope, NULL) == 0)
+        frameworks_message(world.frameworks, world.now_ns, 1 + one->what % PEERS,
+                           one->what & 8 ? "key" : NULL, &envelope);
+}
+
+static void step_take(const struct script_step *one)
+{
+    if (one->what == STEP_TIME) {
+        world.now_ns += (int64_t)(one->length ? one->bytes[0] : 1) * SECOND / 4;
+        timers_run(&world.timers, world.now_ns);
+    } else if (one->what == STEP_GONE) {
+        frameworks_gone(world.frameworks, 1 + one->length % PEERS);
+    } else {
+        message_try(one);
+    }
+    step();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct script script = {data, size};
+    struct script_step one;
+    world_begin();
+    while (script_next(&script, &one))
+        step_take(&one);
+    frameworks_destroy(world.frameworks);
+    if (timers_next_ns(&world.timers) != INT64_MAX)
+        abort();
+    engine_destroy(world.engine);
+    decisions_done(&world.decisions);
+    return 0;
+}
