@@ -271,3 +271,30 @@ def test_a_key_says_who_is_a_framework(site):
     assert host.receive().refused.reason == pb.REASON_PERMISSION
     app.two_stages(1, maps=1, reduces=1)
     app.until(lambda: app.of(1, 0), "the application's own key is served")
+
+
+def test_who_does_not_follow_is_adopted(site):
+    """Unasked, elsewhere, in two copies, failed and started again: all of it is taken for what it is."""
+    daemon, _agents, framework = site()
+    app = framework().begin()
+    app.two_stages(1, maps=2, reduces=2)
+    app.until(lambda: len(app.of(1, 0)) == 2, "both maps are allowed")
+    for task in (0, 1):
+        app.task(pb.TASK_STARTED, 10 + task, 1, 0, task, "h1")
+    app.until(lambda: not app.of(1, 0), "what was allowed elsewhere is settled too")
+    app.task(pb.TASK_STARTED, 20, 1, 0, 1, "h2")  # a copy
+    app.task(pb.TASK_DONE, 20, 1, 0, 1, "h2")
+    app.task(pb.TASK_KILLED, 11, 1, 0, 1)
+    app.task(pb.TASK_FAILED, 10, 1, 0, 0)
+    app.until(lambda: app.of(1, 0), "the failed one may start again")
+    allow = app.start(app.of(1, 0)[0], 30)
+    assert allow.task == 0
+    app.task(pb.TASK_DONE, 30, 1, 0, 0, allow.host)
+    for task in (0, 1):  # reduce tasks that nobody allowed
+        app.task(pb.TASK_STARTED, 40 + task, 1, 1, task, "h2")
+    app.settle()
+    row = rows(daemon)["app-1/query-1"]
+    assert (row["done"], row["running"], row["ready"]) == (2, 2, 0)
+    app.task(pb.TASK_OUTPUT_LOST, 20, 1, 0, 1)
+    app.settle()
+    assert rows(daemon)["app-1/query-1"]["done"] == 1
