@@ -1,14 +1,14 @@
 #include "lib/wire_unix.h"
 
+#include "lib/unix_listen.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -39,11 +39,10 @@ struct wire_unix {
     sd_event *loop;
     struct wire_unix_handler handler;
     struct wire_unix_counters counters;
-    struct sockaddr_un address;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
     uid_t owner;
     gid_t members, readers; /* (gid_t)-1: none */
     int fd;
-    bool bound;
     sd_event_source *io, *tick;
     uint64_t idle_usec, tick_usec;
     struct client *clients[UNIX_CLIENTS];
@@ -366,58 +365,6 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
     return sd_event_source_set_time_relative(source, server->tick_usec);
 }
 
-/* Removes what a dead listener left; −EADDRINUSE if it is alive, or no socket. */
-static int leftover_remove(const struct sockaddr_un *address, struct err *err)
-{
-    struct stat status;
-    if (lstat(address->sun_path, &status) < 0)
-        return 0;
-    if (!S_ISSOCK(status.st_mode))
-        return err_set(err, EADDRINUSE, "%s exists and is not a socket", address->sun_path);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_sys(err, errno, "no socket");
-    int r = connect(fd, (const struct sockaddr *)address, sizeof(*address));
-    int code = errno;
-    close(fd);
-    if (r == 0 || code != ECONNREFUSED)
-        return err_set(err, EADDRINUSE, "another program listens on %s", address->sun_path);
-    if (unlink(address->sun_path) < 0)
-        return err_sys(err, errno, "%s cannot be removed", address->sun_path);
-    return 0;
-}
-
-/* Not where it is so already: a service manager may allow no change of owners. */
-static int group_give(const char *path, gid_t group)
-{
-    struct stat st;
-    if (group == (gid_t)-1 || (stat(path, &st) == 0 && st.st_gid == group))
-        return 0;
-    return chown(path, (uid_t)-1, group);
-}
-
-static int socket_bind(struct wire_unix *server, struct err *err)
-{
-    const char *path = server->address.sun_path;
-    server->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->fd < 0)
-        return err_sys(err, errno, "no socket");
-    mode_t mask = umask(0177);
-    int r = bind(server->fd, (const struct sockaddr *)&server->address, sizeof(server->address));
-    int code = errno;
-    umask(mask);
-    if (r < 0)
-        return err_sys(err, code, "cannot listen on %s", path);
-    server->bound = true;
-    const mode_t mode = server->readers != (gid_t)-1   ? 0666
-                        : server->members != (gid_t)-1 ? 0660
-                                                       : 0600;
-    if (group_give(path, server->members) < 0 || chmod(path, mode) < 0 ||
-        listen(server->fd, 64) < 0)
-        return err_sys(err, errno, "cannot listen on %s", path);
-    return 0;
-}
-
 static int loop_join(struct wire_unix *server)
 {
     int r = sd_event_add_io(server->loop, &server->io, server->fd, EPOLLIN, on_connection, server);
@@ -425,12 +372,6 @@ static int loop_join(struct wire_unix *server)
         r = sd_event_add_time_relative(server->loop, &server->tick, CLOCK_MONOTONIC,
                                        server->tick_usec, 0, on_tick, server);
     return r < 0 ? r : sd_event_source_set_enabled(server->tick, SD_EVENT_ON);
-}
-
-static gid_t group_of(const char *name)
-{
-    const struct group *entry = getgrnam(name);
-    return entry ? entry->gr_gid : (gid_t)-1;
 }
 
 int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
@@ -443,21 +384,18 @@ int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_gr
     server->loop = sd_event_ref(loop);
     server->handler = *handler;
     server->owner = geteuid();
-    server->members = group_of(groups->members);
-    server->readers = group_of(groups->readers);
+    server->members = unix_group(groups->members);
+    server->readers = unix_group(groups->readers);
     server->idle_usec = idle_ns / 1000;
     server->tick_usec = server->idle_usec / 4 < TICK_USEC ? server->idle_usec / 4 : TICK_USEC;
     server->fd = -1;
-    server->address.sun_family = AF_UNIX;
-    int r = 0;
-    if (strlen(path) >= sizeof(server->address.sun_path))
-        r = err_set(err, ENAMETOOLONG, "%s: a socket's path has at most %zu bytes", path,
-                    sizeof(server->address.sun_path) - 1);
-    else
-        strcpy(server->address.sun_path, path);
-    if (r < 0 || (r = leftover_remove(&server->address, err)) < 0 ||
-        (r = socket_bind(server, err)) < 0)
+    const mode_t mode = server->readers != (gid_t)-1   ? 0666
+                        : server->members != (gid_t)-1 ? 0660
+                                                       : 0600;
+    int r = unix_listen(path, SOCK_SEQPACKET, server->members, mode, &server->fd, err);
+    if (r < 0)
         goto fail;
+    strcpy(server->path, path);
     r = loop_join(server);
     if (r < 0) {
         err_sys(err, -r, "cannot listen on %s", path);
@@ -484,10 +422,10 @@ void wire_unix_close(struct wire_unix *server)
             client_free(server->clients[i]);
     sd_event_source_disable_unref(server->io);
     sd_event_source_disable_unref(server->tick);
-    if (server->fd >= 0)
+    if (server->fd >= 0) {
         close(server->fd);
-    if (server->bound)
-        unlink(server->address.sun_path);
+        unlink(server->path);
+    }
     sd_event_unref(server->loop);
     free(server);
 }

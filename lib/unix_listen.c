@@ -1,0 +1,75 @@
+#include "lib/unix_listen.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Removes what a dead listener left; −EADDRINUSE if it is alive, or no socket. */
+static int leftover_remove(const struct sockaddr_un *address, int type, struct err *err)
+{
+    struct stat status;
+    if (lstat(address->sun_path, &status) < 0)
+        return 0;
+    if (!S_ISSOCK(status.st_mode))
+        return err_set(err, EADDRINUSE, "%s exists and is not a socket", address->sun_path);
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_sys(err, errno, "no socket");
+    int r = connect(fd, (const struct sockaddr *)address, sizeof(*address));
+    int code = errno;
+    close(fd);
+    if (r == 0 || code != ECONNREFUSED)
+        return err_set(err, EADDRINUSE, "another program listens on %s", address->sun_path);
+    if (unlink(address->sun_path) < 0)
+        return err_sys(err, errno, "%s cannot be removed", address->sun_path);
+    return 0;
+}
+
+/* Not where it is so already: a service manager may allow no change of owners. */
+static int group_give(const char *path, gid_t group)
+{
+    struct stat st;
+    if (group == (gid_t)-1 || (stat(path, &st) == 0 && st.st_gid == group))
+        return 0;
+    return chown(path, (uid_t)-1, group);
+}
+
+int unix_listen(const char *path, int type, gid_t group, mode_t mode, int *ret_fd, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(address.sun_path))
+        return err_set(err, ENAMETOOLONG, "%s: a socket's path has at most %zu bytes", path,
+                       sizeof(address.sun_path) - 1);
+    strcpy(address.sun_path, path);
+    int r = leftover_remove(&address, type, err);
+    if (r < 0)
+        return r;
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_sys(err, errno, "no socket");
+    mode_t mask = umask(0177);
+    r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
+    int code = errno;
+    umask(mask);
+    if (r < 0) {
+        close(fd);
+        return err_sys(err, code, "cannot listen on %s", path);
+    }
+    if (group_give(path, group) < 0 || chmod(path, mode) < 0 || listen(fd, 64) < 0) {
+        code = errno;
+        close(fd);
+        unlink(path);
+        return err_sys(err, code, "cannot listen on %s", path);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+gid_t unix_group(const char *name)
+{
+    const struct group *entry = getgrnam(name);
+    return entry ? entry->gr_gid : (gid_t)-1;
+}
