@@ -1,6 +1,7 @@
 #include "hostagent/agent.h"
 
 #include "hostagent/fence.h"
+#include "hostagent/frameworks/frameworks_relay.h"
 #include "hostagent/guard.h"
 #include "hostagent/link_report.h"
 #include "hostagent/marks/tc_bpf.h"
@@ -48,6 +49,7 @@ struct agent_parts {
     struct links links;        /* of a host */
     struct link_report *link_report;
     struct uplink *uplink;
+    struct frameworks_relay *frameworks; /* NULL: drivers are not served here */
     uint64_t samples;
     struct mark_stats stats;
 };
@@ -532,6 +534,18 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     return r;
 }
 
+static int open_frameworks(struct agent_parts *agent, struct err *err)
+{
+    const struct settings_frameworks *settings = &agent->settings->frameworks;
+    const struct frameworks_relay_config config = {.socket = settings->socket,
+                                                   .group = agent->resolved->frameworks_gid,
+                                                   .controller = agent->settings->controller,
+                                                   .key_path = settings->key};
+    return settings->socket[0]
+               ? frameworks_relay_open(&config, agent->event, &agent->frameworks, err)
+               : 0;
+}
+
 static void cgroup_note(const struct agent_parts *agent, char path[FILES_PATH])
 {
     files_path(path, AGENT_CGROUP, agent->settings->state);
@@ -643,11 +657,14 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = open_host(agent, err);
     if (r >= 0)
         r = open_uplink(agent, err);
+    if (r >= 0)
+        r = open_frameworks(agent, err);
     return r < 0 ? r : fence_agent_calls(err);
 }
 
 static void close_parts(struct agent_parts *agent)
 {
+    frameworks_relay_close(agent->frameworks);
     uplink_close(agent->uplink);
     tasks_close(agent->tasks);
     guard_close(agent->guard);

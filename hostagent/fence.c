@@ -10,18 +10,23 @@ int fence_agent_files(const struct agent_settings *settings,
                       const struct settings_resolved *resolved, struct err *err)
 {
     char measurements[FILES_PATH], key[FILES_PATH];
+    char socket[FILES_PATH], framework_key[FILES_PATH];
     if (geteuid() == 0) {
         log_note("nothing is fenced off: this agent runs as root");
         return 0;
     }
     files_path(measurements, "%s", settings->measurements);
     files_path(key, "%s", settings->key);
+    files_path(socket, "%s", settings->frameworks.socket);
+    files_path(framework_key, "%s", settings->frameworks.key);
     const struct confine_path paths[] = {
         {settings->state, true},
         {resolved->bpffs, true},
         {resolved->cgroup[0] ? resolved->cgroup : settings->state, true},
         {measurements[0] ? dirname(measurements) : settings->state, true},
-        {key[0] ? dirname(key) : settings->state, true}};
+        {key[0] ? dirname(key) : settings->state, true},
+        {socket[0] ? dirname(socket) : settings->state, true},
+        {framework_key[0] ? dirname(framework_key) : settings->state, true}};
     return confine_or_say(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 

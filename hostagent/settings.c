@@ -2,6 +2,7 @@
 
 #include "lib/conf.h"
 #include "lib/conf_check.h"
+#include "lib/unix_listen.h"
 #include "lib/wire.h"
 #include "schemas/duopoly.pb.h"
 
@@ -231,6 +232,21 @@ static const struct conf_field tasks_fields[] = {
 static const struct conf_section tasks_section = {tasks_fields, sizeof(struct settings_tasks),
                                                   NULL};
 
+static int group_check(const char *text, struct err *err)
+{
+    return !*text || unix_group(text) != (gid_t)-1
+               ? 0
+               : err_set(err, EINVAL, "there is no group '%s' on this host", text);
+}
+static const struct conf_field frameworks_fields[] = {
+    CHECKED(settings_frameworks, socket, "", conf_check_file),
+    CHECKED(settings_frameworks, group, "", group_check),
+    CHECKED(settings_frameworks, key, "", conf_check_file),
+    END,
+};
+static const struct conf_section frameworks_section = {frameworks_fields,
+                                                       sizeof(struct settings_frameworks), NULL};
+
 static const char *const roles[] = {"host", "switch", NULL};
 static const char *const exits[] = {"restore", "keep", NULL};
 static const struct conf_field label_item = {.type = CONF_STRING, .size = 32};
@@ -266,6 +282,7 @@ static const struct conf_field settings_fields[] = {
     SECTION(agent_settings, queues, &queues_section),
     SECTION(agent_settings, marks, &marks_section),
     SECTION(agent_settings, tasks, &tasks_section),
+    SECTION(agent_settings, frameworks, &frameworks_section),
     END,
 };
 
@@ -274,6 +291,8 @@ static int role_switch_check(const struct agent_settings *settings, struct err *
     bool is_linux = switch_find(settings->switch_settings.driver) == &switch_linux;
     if (settings->link.uplink[0] || settings->units_n)
         return err_set(err, EINVAL, "a switch has neither link.uplink nor units");
+    if (settings->frameworks.socket[0])
+        return err_set(err, EINVAL, "a switch runs no framework: frameworks.socket is for hosts");
     if (settings->queues.dctcp)
         return err_set(err, EINVAL, "a switch has no connections: queues.dctcp is for hosts");
     if (is_linux != (settings->link.bridge[0] || settings->link.ports_n))

@@ -52,6 +52,10 @@ struct settings_tasks {
     uint32_t commands_n;
 };
 
+struct settings_frameworks {
+    char socket[108], group[64], key[256];
+};
+
 struct settings_unit {
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
 };
@@ -72,6 +76,7 @@ struct agent_settings {
     struct settings_queues queues;
     struct settings_marks marks;
     struct settings_tasks tasks;
+    struct settings_frameworks frameworks;
 };
 
 enum { SETTINGS_CHANGE_REPAIR, SETTINGS_CHANGE_YIELD };
@@ -88,6 +93,7 @@ struct settings_resolved {
     struct ports_found ports; /* now */
     uint64_t link_bps;        /* of a host's uplinks together; 0: a switch at its links' speeds */
     uint32_t gid;             /* of the commands' user */
+    uint32_t frameworks_gid;  /* of those who may use the frameworks' socket */
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
     uint16_t control_port;
     struct port_wish wish;

@@ -2,6 +2,7 @@
 #include "hostagent/settings.h"
 #include "hostagent/tasks/cgroup.h"
 #include "lib/number.h"
+#include "lib/unix_listen.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -93,6 +94,8 @@ static int resolve_user(const struct agent_settings *settings, struct settings_r
     if (!user)
         return err_set(err, ENOENT, "there is no user %s (tasks.user)", settings->tasks.user);
     resolved->gid = user->pw_gid;
+    resolved->frameworks_gid =
+        settings->frameworks.group[0] ? unix_group(settings->frameworks.group) : resolved->gid;
     return 0;
 }
 

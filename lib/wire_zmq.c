@@ -575,6 +575,11 @@ void wire_zmq_set_keys(struct wire_zmq *endpoint, const struct key_file *keys)
     endpoint->believed = 0;
 }
 
+size_t wire_zmq_waiting(const struct wire_zmq *endpoint)
+{
+    return endpoint->queue.reports + endpoint->queue.results;
+}
+
 const char *wire_zmq_address(const struct wire_zmq *endpoint)
 {
     return endpoint->address;

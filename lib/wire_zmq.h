@@ -135,6 +135,9 @@ int wire_zmq_reconnect(struct wire_zmq *endpoint, struct err *err);
 int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class class,
                   const duopoly_Envelope *envelope);
 
+/* DEALER: messages that wait because neither the controller nor ZeroMQ has room for them. */
+size_t wire_zmq_waiting(const struct wire_zmq *endpoint);
+
 /* The address that is listened on or connected to, with the real port. Borrowed until close. */
 const char *wire_zmq_address(const struct wire_zmq *endpoint);
 

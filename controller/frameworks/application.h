@@ -11,6 +11,7 @@ struct numbers {
 struct application {
     struct frameworks *frameworks;
     char name[64], owner[64];
+    int64_t user;  /* −1: nobody says */
     uint64_t bits; /* framework_numbers.h */
     uint64_t boot, hello_sequence;
     uint64_t peer; /* 0: no session */

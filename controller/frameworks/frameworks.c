@@ -153,9 +153,14 @@ static void on_beat(struct timer *timer, int64_t now_ns)
     application_flush(application, now_ns, true);
 }
 
+static int64_t hello_user(const duopoly_FrameworkHello *hello)
+{
+    return hello->has_user ? (int64_t)hello->user : -1;
+}
+
 /* NULL: all places are taken. */
-static struct application *application_add(struct frameworks *frameworks, const char *name,
-                                           const char *owner)
+static struct application *application_add(struct frameworks *frameworks,
+                                           const duopoly_FrameworkHello *hello, const char *owner)
 {
     for (int i = 0; i < FRAMEWORKS_MAX; i++) {
         struct application *application =
@@ -163,10 +168,11 @@ static struct application *application_add(struct frameworks *frameworks, const 
         if (!application)
             continue;
         application->frameworks = frameworks;
-        application->bits = framework_bits(name);
+        application->bits = framework_bits(hello->name);
         application->beat.fire = on_beat;
-        wire_copy(application->name, sizeof(application->name), name);
+        wire_copy(application->name, sizeof(application->name), hello->name);
         wire_copy(application->owner, sizeof(application->owner), owner);
+        application->user = hello_user(hello);
         return frameworks->applications[i] = application;
     }
     return NULL;
@@ -182,6 +188,8 @@ static const char *hello_obstacle(const struct application *application,
         return NULL;
     if (strcmp(application->owner, owner) != 0)
         return "this application is another key's; give it another name";
+    if (application->user != hello_user(hello))
+        return "this application is another user's; give it another name";
     if (strcmp(application->name, hello->name) != 0)
         return "another application's name gives the same numbers; give it another name";
     if (application->peer && hello->boot == application->boot &&
@@ -238,8 +246,7 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     }
     application = application_of_bits(frameworks, framework_bits(hello->name));
     obstacle = hello_obstacle(application, hello, owner, &reason);
-    if (!obstacle && !application &&
-        !(application = application_add(frameworks, hello->name, owner))) {
+    if (!obstacle && !application && !(application = application_add(frameworks, hello, owner))) {
         reason = duopoly_Reason_REASON_LIMIT;
         obstacle = "as many applications as are allowed are known";
     }

@@ -7,7 +7,8 @@
  * tells all again in each session, and until it says that it has, nothing is concluded from silence.
  *
  * A name is one application until it is forgotten: `forget` after its last session ended its jobs
- * are cancelled. It belongs to the identity whose HELLO named it first. The newest HELLO of a name
+ * are cancelled. It belongs to the identity, and where an agent relays
+ * to its host's user, whose HELLO named it first. The newest HELLO of a name
  * has the session, the other is told; a session that says nothing for `silent` is over. Its end
  * ends no job and no allow. With FrameworkReplayed, jobs and attempts that the session has not named
  * are over.

@@ -1,18 +1,117 @@
 """Applications that place their tasks by themselves, over real connections to the real controller: facts up, snapshots down.
 
-The peer is written from the schema alone, with the official protobuf library. Its hosts are agents that start nothing."""
+The peer is written from the schema alone, with the official protobuf library. Its hosts are agents that start nothing. It connects to the
+controller itself, or to the Unix stream socket of a real duopoly-agent that relays."""
+import grp
+import os
+import socket
+import stat
+import struct
+import subprocess
+import time
+
 import pytest
-from controller import Agent, pb
+from controller import BUILD, DEADLINE, Agent, pb
 
 PATIENT = "timers: {silent: 60 s, host_lost: 120 s}\n"
 SLOTS = 2
 
 
-class Framework(Agent):
-    """Keeps what it was told as a framework has to: allows in force, opened stages, order, levels."""
+class Stream:
+    """Envelopes over a Unix stream socket: what of ZeroMQ's socket the peer uses."""
 
-    def __init__(self, daemon, name="app-1", key=None, boot=1):
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.connect(path)
+        self.had = b""
+
+    def send(self, message):
+        self.socket.sendall(struct.pack(">I", len(message)) + message)
+
+    def whole(self):
+        return len(self.had) >= 4 and len(self.had) - 4 >= struct.unpack(">I", self.had[:4])[0]
+
+    def poll(self, timeout_ms):
+        deadline = time.monotonic() + timeout_ms / 1000
+        while not self.whole():
+            self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
+            try:
+                more = self.socket.recv(65536)
+            except TimeoutError:
+                return False
+            if not more:
+                raise EOFError
+            self.had += more
+        return True
+
+    def recv(self):
+        end = 4 + struct.unpack(">I", self.had[:4])[0]
+        message, self.had = self.had[4:end], self.had[end:]
+        return message
+
+    def close(self):
+        self.socket.close()
+
+
+class Relay:
+    """A duopoly-agent that touches nothing, has no slots, and relays: no queues, marks only remembered."""
+
+    def __init__(self, daemon, key="", agent_key="", group=""):
+        self.folder = daemon.folder / "relay"
+        self.folder.mkdir()
+        self.socket = str(self.folder / "frameworks")
+        self.config = self.folder / "agent.yaml"
+        self.daemon, self.key, self.agent_key, self.group = daemon, key, agent_key, group
+        self.start()
+
+    def start(self):
+        self.controller = self.daemon.address
+        self.config.write_text(
+            f"name: relay\ncontroller: {self.controller}\nkey: \"{self.agent_key}\"\nstate: {self.folder}/state\nunits: [{{io_bytes_s: 1}}]\n"
+            f"link: {{uplink: lo, rate: 100 Mbps}}\nqueues: {{driver: none}}\nmarks: {{driver: recorder}}\n"
+            f"tasks: {{cgroup: duopoly-test-{os.getpid()}-relay}}\nframeworks: {{socket: {self.socket}, key: \"{self.key}\", group: \"{self.group}\"}}\n")
+        with open(self.folder / "stderr", "ab") as words:
+            self.process = subprocess.Popen([BUILD / "duopoly-agent", "--config", self.config], stderr=words)
+        deadline = time.monotonic() + DEADLINE
+        while not os.path.exists(self.socket):
+            assert self.process.poll() is None and time.monotonic() < deadline, self.said()
+            time.sleep(0.01)
+
+    def follow(self):
+        """A controller that begins anew has another address."""
+        if self.controller != self.daemon.address:
+            self.close()
+            self.start()
+
+    def said(self):
+        return (self.folder / "stderr").read_text()
+
+    def until_said(self, words, times):
+        deadline = time.monotonic() + DEADLINE
+        while self.said().count(words) < times:
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.01)
+        assert self.said().count(words) == times
+
+    def close(self):
+        self.process.terminate()
+        assert self.process.wait(timeout=DEADLINE) == 0, self.said()
+        assert not os.path.exists(self.socket)
+
+
+class Framework(Agent):
+    """Keeps what it was told as a framework has to: allows in force, opened stages, order, levels. `relay`: whose socket it uses."""
+
+    def __init__(self, daemon, name="app-1", key=None, boot=1, relay=None):
+        self.relay = relay
         super().__init__(daemon, name, key=key, boot=boot)
+
+    def connect(self):
+        super().connect()
+        if self.relay:
+            self.relay.follow()
+            self.socket.close()
+            self.socket = Stream(self.relay.socket)
 
     def begin(self):
         self.sent = self.effected = self.epoch = 0
@@ -98,8 +197,11 @@ class Framework(Agent):
         return hosts
 
 
-@pytest.fixture
-def site(cluster):
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="an agent needs root")
+
+
+@pytest.fixture(params=["direct", pytest.param("relayed", marks=needs_root)])
+def site(cluster, request):
     """A controller, agents of two hosts, and what makes frameworks."""
     def make(**arguments):
         daemon = cluster.daemon(config=PATIENT, **arguments)
@@ -108,15 +210,27 @@ def site(cluster):
         made.extend(agents)
         for agent in agents:
             agent.join()
+        if request.param == "relayed":
+            made.append(Relay(daemon, **relay_keys(daemon, arguments)))
+        relay = made[-1] if request.param == "relayed" else None
 
         def framework(name="app-1", **more):
-            made.append(Framework(daemon, name, **more))
+            made.append(Framework(daemon, name, relay=relay, **more))
             return made[-1]
+        framework.relay = relay
         return daemon, agents, framework
     made = []
     yield make
-    for thing in made:
+    for thing in reversed(made):
         thing.close()
+
+
+def relay_keys(daemon, arguments):
+    return dict(key=daemon.key("relays", role="framework"), agent_key=daemon.key("relay")) if arguments.get("keys") else {}
+
+
+relayed = pytest.mark.parametrize("site", ["relayed"], indirect=True)
+direct = pytest.mark.parametrize("site", ["direct"], indirect=True)
 
 
 def rows(daemon, *words):
@@ -257,6 +371,7 @@ def test_what_is_wrong_is_refused_and_harms_nobody(site):
     app.until(lambda: app.of(5, 0), "the session goes on")
 
 
+@direct
 def test_a_key_says_who_is_a_framework(site):
     daemon, _agents, framework = site(keys=True)
     app = framework(key=daemon.key("spark", role="framework")).begin()
@@ -298,3 +413,106 @@ def test_who_does_not_follow_is_adopted(site):
     app.task(pb.TASK_OUTPUT_LOST, 20, 1, 0, 1)
     app.settle()
     assert rows(daemon)["app-1/query-1"]["done"] == 1
+
+
+def ended(stream):
+    """Whether the other side ends it; what still comes before that goes by."""
+    try:
+        while stream.poll(DEADLINE * 1000):
+            stream.recv()
+    except (EOFError, ConnectionError):
+        return True
+    return False
+
+
+def as_user(uid, do):
+    """What a process of this user finds: 0 or its errno."""
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            os._exit(do() or 0)
+        except OSError as error:
+            os._exit(error.errno)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@needs_root
+@relayed
+def test_an_agent_relays_under_its_frameworks_key(site):
+    daemon, _agents, framework = site(keys=True)
+    app = framework().begin()
+    app.two_stages(1, maps=1, reduces=1)
+    app.until(lambda: app.of(1, 0), "it is served")
+    app.send(hello=pb.Hello(version_min=1, version_max=1, name="h9"))
+    app.until(lambda: app.refusals, "the relay's key makes nobody an agent")
+    assert app.refusals[0].reason == pb.REASON_PERMISSION
+    assert daemon.ctl("keys", "revoke", "relays") is not None
+    assert ended(app.socket)
+
+
+@needs_root
+@relayed
+def test_an_application_is_its_users(site):
+    """Who the kernel says is connected counts, not what the message says."""
+    daemon, _agents, framework = site()
+    relay = framework.relay
+    framework().begin()
+    os.chmod(daemon.folder, 0o755)
+    os.chmod(relay.folder, 0o755)
+    status = os.stat(relay.socket)
+    assert stat.S_IMODE(status.st_mode) == 0o660 and status.st_gid == grp.getgrnam("nogroup").gr_gid
+    hello = pb.Envelope(version=1, framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name="app-1", boot=7, user=0))
+
+    def steal():
+        stream = Stream(relay.socket)
+        stream.send(hello.SerializeToString())
+        stream.poll(DEADLINE * 1000)
+        refused = pb.Envelope.FromString(stream.recv()).refused
+        return 0 if refused.reason == pb.REASON_IDENTITY and "user" in refused.text else 99
+    assert as_user(65534, steal) == 0
+    assert as_user(65533, steal) == 13  # not of the group
+
+
+@needs_root
+@relayed
+def test_the_end_of_either_side_ends_the_other(site):
+    daemon, _agents, framework = site()
+    app, other = framework().begin(), framework("app-2").begin()
+    app.socket.close()
+    app.connect()
+    app.hello_sequence += 1
+    app.begin()
+    sessions = daemon.counters()["frameworks.sessions"]
+    assert sessions == 3 and daemon.counters()["frameworks.ended"] >= 1
+    daemon.kill()
+    assert ended(app.socket) and ended(other.socket)
+    waiting = Stream(framework.relay.socket)  # read once there is a controller
+    waiting.send(pb.Envelope(version=1).SerializeToString())
+    framework.relay.until_said("the connection to the controller broke", 2)
+    daemon.start()
+    app.connect()
+    assert ended(waiting)
+    app.hello_sequence += 1
+    app.begin()
+
+
+@needs_root
+@relayed
+def test_wrong_streams_are_cut_and_harm_nobody(site):
+    _daemon, _agents, framework = site()
+    app = framework().begin()
+    for wrong in (b"\0\1\0\1", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\3\xff\xff\xff"):
+        stream = Stream(framework.relay.socket)
+        stream.socket.sendall(wrong)
+        assert ended(stream)
+    framework.relay.until_said("is cut", 4)
+    streams = [Stream(framework.relay.socket) for _ in range(7)]
+    further = Stream(framework.relay.socket)
+    assert ended(further) and "turned away" in framework.relay.said()
+    for stream in streams:
+        stream.close()
+    app.two_stages(5, maps=1, reduces=1)
+    app.until(lambda: app.of(5, 0), "the session goes on")

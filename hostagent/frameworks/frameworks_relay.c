@@ -1,0 +1,283 @@
+#include "hostagent/frameworks/frameworks_relay.h"
+
+#include "lib/keys.h"
+#include "lib/log.h"
+#include "lib/unix_listen.h"
+#include "lib/wire_stream.h"
+#include "lib/wire_zmq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LOOK_AGAIN_USEC 10000
+#define PAUSE_USEC      1000000
+
+struct driver {
+    struct frameworks_relay *relay;
+    struct ucred peer;
+    struct wire_stream *stream;
+    struct wire_zmq *controller;
+    sd_event_source *again; /* whether the controller has taken what waits */
+};
+
+struct frameworks_relay {
+    struct frameworks_relay_config config;
+    sd_event *event;
+    int fd;
+    sd_event_source *io, *pause;
+    struct driver *drivers[RELAYS_MAX];
+};
+
+static void driver_free(struct driver *driver)
+{
+    struct frameworks_relay *relay = driver->relay;
+    for (int i = 0; i < RELAYS_MAX; i++)
+        if (relay->drivers[i] == driver)
+            relay->drivers[i] = NULL;
+    sd_event_source_disable_unref(driver->again);
+    wire_zmq_close(driver->controller);
+    wire_stream_close(driver->stream);
+    free(driver);
+}
+
+static void on_driver_end(void *user, const char *why)
+{
+    struct driver *driver = user;
+    if (*why)
+        log_warning(LOG_FAULT_PEER, "the framework of user %u, process %d, is cut: %s",
+                    driver->peer.uid, driver->peer.pid, why);
+    driver_free(driver);
+}
+
+/* The rest waits at the driver. */
+static void look_again(struct driver *driver)
+{
+    const bool full = wire_zmq_waiting(driver->controller) >= RELAY_WAITING;
+    if (full) {
+        sd_event_source_set_time_relative(driver->again, LOOK_AGAIN_USEC);
+        sd_event_source_set_enabled(driver->again, SD_EVENT_ONESHOT);
+    }
+    wire_stream_hold(driver->stream, full);
+}
+
+static int on_again(sd_event_source *source, uint64_t usec, void *user)
+{
+    (void)source, (void)usec;
+    look_again(user);
+    return 0;
+}
+
+static void on_driver_message(void *user, duopoly_Envelope *envelope)
+{
+    struct driver *driver = user;
+    if (envelope->which_body == duopoly_Envelope_framework_hello_tag) {
+        envelope->body.framework_hello.has_user = true;
+        envelope->body.framework_hello.user = driver->peer.uid;
+    }
+    int r = wire_zmq_send(driver->controller, 0, WIRE_RESULT, envelope);
+    if (r < 0)
+        wire_stream_end(driver->stream, "the controller does not take its messages in");
+    else if (wire_zmq_waiting(driver->controller) >= RELAY_WAITING)
+        look_again(driver);
+}
+
+static void on_controller_message(void *user, uint64_t peer, const char *identity,
+                                  const duopoly_Envelope *envelope)
+{
+    const struct driver *driver = user;
+    (void)peer, (void)identity;
+    wire_stream_send(driver->stream, envelope);
+}
+
+static void on_controller_malformed(void *user, uint64_t peer, const struct err *err)
+{
+    const struct driver *driver = user;
+    (void)peer;
+    wire_stream_end(driver->stream, err->text);
+}
+
+static void on_up(void *user)
+{
+    look_again(user);
+}
+
+static void on_down(void *user)
+{
+    const struct driver *driver = user;
+    wire_stream_end(driver->stream, "the connection to the controller broke");
+}
+
+static void on_refused(void *user)
+{
+    const struct driver *driver = user;
+    wire_stream_end(driver->stream, "the controller does not take the frameworks' key");
+}
+
+static int key_read(const char *path, struct key_file *ret_key, struct err *err)
+{
+    int r = key_file_read(path, ret_key, err);
+    if (r < 0)
+        return r;
+    if (ret_key->role != ROLE_FRAMEWORK)
+        r = err_set(err, EINVAL, "%s is the key of %s (%s), not of a framework", path,
+                    ret_key->name, role_name(ret_key->role));
+    else if (!*ret_key->controllers[0])
+        r = err_set(err, EINVAL, "%s does not say whose controller is to be believed: `controller`",
+                    path);
+    if (r < 0)
+        key_file_wipe(ret_key);
+    return r;
+}
+
+static int controller_connect(struct driver *driver, struct err *err)
+{
+    const struct frameworks_relay_config *config = &driver->relay->config;
+    const struct wire_zmq_handler handler = {.on_message = on_controller_message,
+                                             .on_malformed = on_controller_malformed,
+                                             .on_up = on_up,
+                                             .on_down = on_down,
+                                             .on_refused = on_refused,
+                                             .user = driver};
+    const bool keyed = *config->key_path;
+    struct key_file key;
+    int r = keyed ? key_read(config->key_path, &key, err) : 0;
+    if (r >= 0)
+        r = wire_zmq_connect(driver->relay->event, config->controller, keyed ? &key : NULL,
+                             &handler, &driver->controller, err);
+    if (keyed)
+        key_file_wipe(&key);
+    return r;
+}
+
+/* A place for it; NULL: there is none, which the log says. */
+static struct driver **place_find(struct frameworks_relay *relay, uid_t uid)
+{
+    struct driver **place = NULL;
+    int others = 0;
+    for (int i = 0; i < RELAYS_MAX; i++) {
+        if (!relay->drivers[i])
+            place = &relay->drivers[i];
+        else
+            others += relay->drivers[i]->peer.uid == uid;
+    }
+    if (place && others < RELAYS_OF_USER)
+        return place;
+    log_warning(LOG_FAULT_PEER,
+                "another framework of user %u is turned away: %d are served, of all %d at most",
+                uid, others, RELAYS_MAX);
+    return NULL;
+}
+
+static void driver_add(struct frameworks_relay *relay, int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    struct err err = {0};
+    struct driver **place = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+                                ? place_find(relay, peer.uid)
+                                : NULL;
+    struct driver *driver = place ? calloc(1, sizeof(*driver)) : NULL;
+    if (!driver) {
+        close(fd);
+        return;
+    }
+    const struct wire_stream_handler handler = {on_driver_message, on_driver_end, driver};
+    driver->relay = relay;
+    driver->peer = peer;
+    *place = driver;
+    int r = wire_stream_open(relay->event, fd, &handler, &driver->stream, &err);
+    if (r >= 0) {
+        r = sd_event_add_time_relative(relay->event, &driver->again, CLOCK_MONOTONIC, 0, 1000,
+                                       on_again, driver);
+        r = r < 0 ? err_sys(&err, -r, "a timer")
+                  : sd_event_source_set_enabled(driver->again, SD_EVENT_OFF);
+    }
+    if (r >= 0)
+        r = controller_connect(driver, &err);
+    if (r >= 0)
+        return;
+    log_error(LOG_FAULT_CONFIGURATION, "a framework cannot be served: %s", err.text);
+    driver_free(driver);
+}
+
+static int on_pause(sd_event_source *source, uint64_t usec, void *user)
+{
+    const struct frameworks_relay *relay = user;
+    (void)source, (void)usec;
+    return sd_event_source_set_enabled(relay->io, SD_EVENT_ON);
+}
+
+/* Asked again at once, a listener without descriptors would take the whole processor. */
+static void listening_pause(struct frameworks_relay *relay)
+{
+    sd_event_source_set_enabled(relay->io, SD_EVENT_OFF);
+    sd_event_source_set_time_relative(relay->pause, PAUSE_USEC);
+    sd_event_source_set_enabled(relay->pause, SD_EVENT_ONESHOT);
+}
+
+static int on_connection(sd_event_source *source, int listener, uint32_t revents, void *user)
+{
+    struct frameworks_relay *relay = user;
+    (void)source, (void)revents;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        driver_add(relay, fd);
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        listening_pause(relay);
+    return 0;
+}
+
+static int loop_join(struct frameworks_relay *relay, struct err *err)
+{
+    int r = sd_event_add_io(relay->event, &relay->io, relay->fd, EPOLLIN, on_connection, relay);
+    if (r >= 0)
+        r = sd_event_add_time_relative(relay->event, &relay->pause, CLOCK_MONOTONIC, 0, 0, on_pause,
+                                       relay);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(relay->pause, SD_EVENT_OFF);
+    return r < 0 ? err_sys(err, -r, "the frameworks' socket") : 0;
+}
+
+int frameworks_relay_open(const struct frameworks_relay_config *config, sd_event *event,
+                          struct frameworks_relay **ret_relay, struct err *err)
+{
+    struct frameworks_relay *relay = calloc(1, sizeof(*relay));
+    struct key_file key;
+    if (!relay)
+        return err_sys(err, ENOMEM, "the frameworks' socket");
+    relay->config = *config;
+    relay->event = event;
+    relay->fd = -1;
+    int r = *config->key_path ? key_read(config->key_path, &key, err) : 0;
+    if (*config->key_path)
+        key_file_wipe(&key);
+    if (r >= 0)
+        r = unix_listen(config->socket, SOCK_STREAM, config->group, 0660, &relay->fd, err);
+    if (r >= 0)
+        r = loop_join(relay, err);
+    if (r < 0) {
+        frameworks_relay_close(relay);
+        return r;
+    }
+    *ret_relay = relay;
+    return 0;
+}
+
+void frameworks_relay_close(struct frameworks_relay *relay)
+{
+    if (!relay)
+        return;
+    for (int i = 0; i < RELAYS_MAX; i++)
+        if (relay->drivers[i])
+            driver_free(relay->drivers[i]);
+    sd_event_source_disable_unref(relay->io);
+    sd_event_source_disable_unref(relay->pause);
+    if (relay->fd >= 0) {
+        close(relay->fd);
+        unlink(relay->config.socket);
+    }
+    free(relay);
+}
