@@ -351,7 +351,7 @@ int main(void)
         cmocka_unit_test(many_timers_fire_once_each),
         CASE(epochs_grow_and_numbers_are_not_reused),
         CASE(epochs_are_raised_and_numbers_leap),
-        cmocka_unit_test(a_folder_has_one_controller),
+        CASE(a_folder_has_one_controller),
         CASE(broken_state_is_not_overwritten),
         cmocka_unit_test(the_manual_is_the_default),
         cmocka_unit_test(the_manual_is_complete),
