@@ -72,6 +72,7 @@ class Transfer:
         """The sender has something to send and its tries are lost, the last just now; then the path is whole again."""
         self.feed()
         wait_for("all data", lambda: self.take() + 1 and not tcp_queued(self.accepted))
+        self.take()  # what came between the two looks
         self.cut(True)
         self.feed()
         wait_for("the sender to back off", lambda: until in self.sender(), 20)
