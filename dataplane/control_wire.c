@@ -21,6 +21,7 @@ struct fastpath_control {
     struct worker *worker;
     duopoly_Envelope answer;
     struct worker_flow flows[FLOWS];
+    uint8_t dscp_of_level[PORT_LEVELS];
     struct worker_stats stats; /* of the listing that began last */
 };
 
@@ -87,6 +88,36 @@ static void take_flows(struct fastpath_control *control, const duopoly_SetFlows 
                "%d flows are on their way already: say it again in a moment", WORKER_FLOWS);
     else
         accept_it(control);
+}
+
+/* ---- ports ----------------------------------------------------------------------------------- */
+
+static duopoly_Reason reason_of(int r)
+{
+    return r == -E2BIG    ? duopoly_Reason_REASON_LIMIT
+           : r == -EINVAL ? duopoly_Reason_REASON_MALFORMED
+                          : duopoly_Reason_REASON_STATE;
+}
+
+static void take_ports(struct fastpath_control *control, const duopoly_SetPlanePorts *message)
+{
+    struct egress egress;
+    struct err err = {0};
+    int r = egress_read(worker_egress(control->worker), message, &egress, &err);
+    if (r == 0)
+        r = worker_set_egress(control->worker, &egress, &err);
+    if (r < 0)
+        refuse(control, reason_of(r), "%s", err.text);
+    else
+        accept_it(control);
+}
+
+static void tell_ports(struct fastpath_control *control)
+{
+    duopoly_PlanePorts *message =
+        &wire_begin(&control->answer, duopoly_Envelope_plane_ports_tag)->body.plane_ports;
+    egress_write(worker_egress(control->worker), message);
+    memcpy(message->dscp_of_level, control->dscp_of_level, sizeof(control->dscp_of_level));
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -173,7 +204,7 @@ static void list(struct fastpath_control *control, const duopoly_List *request)
 static bool may(struct fastpath_control *control, uint64_t client, pb_size_t kind)
 {
     struct wire_unix_peer peer;
-    return kind == duopoly_Envelope_list_tag ||
+    return kind == duopoly_Envelope_list_tag || kind == duopoly_Envelope_get_plane_ports_tag ||
            (wire_unix_peer(control->server, client, &peer) == 0 && peer.standing >= UNIX_MEMBER);
 }
 
@@ -187,7 +218,8 @@ static void handle(struct fastpath_control *control, uint64_t client,
         return;
     }
     if (!may(control, client, request->which_body)) {
-        refuse(control, duopoly_Reason_REASON_PERMISSION, "you may only list counters here");
+        refuse(control, duopoly_Reason_REASON_PERMISSION,
+               "you may only list counters and ports here");
         return;
     }
     switch (request->which_body) {
@@ -201,12 +233,18 @@ static void handle(struct fastpath_control *control, uint64_t client,
     case duopoly_Envelope_set_flows_tag:
         take_flows(control, &request->body.set_flows);
         return;
+    case duopoly_Envelope_set_plane_ports_tag:
+        take_ports(control, &request->body.set_plane_ports);
+        return;
+    case duopoly_Envelope_get_plane_ports_tag:
+        tell_ports(control);
+        return;
     case duopoly_Envelope_list_tag:
         list(control, &request->body.list);
         return;
     default:
         refuse(control, duopoly_Reason_REASON_UNSUPPORTED,
-               "a data plane takes lease, mode, set_flows and list, not %s",
+               "a data plane takes lease, mode, set_flows, ports and list, not %s",
                wire_kind_name(request->which_body));
     }
 }
@@ -228,10 +266,12 @@ int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settin
                           struct fastpath_control **ret_control, struct err *err)
 {
     struct fastpath_control *control = calloc(1, sizeof(*control));
+    const struct marking_settings marking = fastpath_marking(settings);
     const struct wire_unix_groups groups = {settings->group, settings->readers};
     const struct wire_unix_handler handler = {on_message, on_close, control};
     if (!control)
         return err_set(err, ENOMEM, "no memory for the control socket");
+    memcpy(control->dscp_of_level, marking.dscp_of_level, sizeof(control->dscp_of_level));
     int r =
         wire_unix_listen(loop, settings->socket, &groups, IDLE_NS, &handler, &control->server, err);
     if (r < 0)

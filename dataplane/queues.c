@@ -11,6 +11,7 @@ struct queue {
     struct queued *ring; /* room for a power of 2 */
     uint32_t mask, head, waiting;
     uint32_t packets, ecn_packets; /* as in port.h */
+    enum port_traffic first;
     uint64_t floor_bps;
     int64_t credit, credit_most; /* of the floor; < 0: it had more */
     struct queue_counters counters;
@@ -51,11 +52,12 @@ static int64_t grown(int64_t credit, uint64_t rate_bps, uint64_t ns, int64_t mos
 }
 
 static void queue_init(struct queue *queue, const struct port_queue *wanted, uint32_t mtu_bytes,
-                       struct queued *ring)
+                       uint32_t room, struct queued *ring)
 {
     *queue = (struct queue){
         .ring = ring,
-        .mask = room_for(wanted->packets) - 1,
+        .mask = room - 1,
+        .first = wanted->first,
         .packets = wanted->packets,
         .ecn_packets = wanted->ecn_packets,
         .floor_bps = wanted->floor_bps,
@@ -63,13 +65,14 @@ static void queue_init(struct queue *queue, const struct port_queue *wanted, uin
     };
 }
 
-int queues_create(const struct port *port, uint64_t now_ns, struct queues **ret_queues,
-                  struct err *err)
+/* `rooms`: of each queue's ring. */
+static int create(const struct port *port, const uint32_t rooms[PORT_TRAFFIC], uint64_t now_ns,
+                  struct queues **ret_queues, struct err *err)
 {
     size_t room = 0;
     struct queues *queues = calloc(1, sizeof(*queues));
     for (uint32_t q = 0; q < port->queues_n; q++)
-        room += room_for(port->queues[q].packets);
+        room += rooms[q];
     if (queues)
         queues->memory = calloc(room, sizeof(struct queued));
     if (!queues || !queues->memory) {
@@ -84,12 +87,34 @@ int queues_create(const struct port *port, uint64_t now_ns, struct queues **ret_
         queues->queue_of[kind] = port->queue_of[kind];
     struct queued *ring = queues->memory;
     for (uint32_t q = 0; q < queues->n; q++) {
-        queue_init(&queues->queues[q], &port->queues[q], port->mtu_bytes, ring);
-        ring += queues->queues[q].mask + 1;
+        queue_init(&queues->queues[q], &port->queues[q], port->mtu_bytes, rooms[q], ring);
+        ring += rooms[q];
         queues->floors |= (uint32_t)(port->queues[q].floor_bps != 0) << q;
     }
     *ret_queues = queues;
     return 0;
+}
+
+int queues_create(const struct port *port, uint64_t now_ns, struct queues **ret_queues,
+                  struct err *err)
+{
+    uint32_t rooms[PORT_TRAFFIC];
+    for (uint32_t q = 0; q < port->queues_n; q++)
+        rooms[q] = room_for(port->queues[q].packets);
+    return create(port, rooms, now_ns, ret_queues, err);
+}
+
+int queues_create_after(const struct port *port, const struct queues *before,
+                        const uint32_t *waiting, struct queues **ret_queues, struct err *err)
+{
+    uint32_t rooms[PORT_TRAFFIC], come[PORT_TRAFFIC] = {0};
+    for (uint32_t q = 0; q < before->n; q++) {
+        const uint32_t takes = before->queues[q].packets;
+        come[port->queue_of[before->queues[q].first]] += takes > waiting[q] ? takes : waiting[q];
+    }
+    for (uint32_t q = 0; q < port->queues_n; q++)
+        rooms[q] = room_for(come[q] > port->queues[q].packets ? come[q] : port->queues[q].packets);
+    return create(port, rooms, 0, ret_queues, err);
 }
 
 void queues_destroy(struct queues *queues)
@@ -97,6 +122,13 @@ void queues_destroy(struct queues *queues)
     if (queues)
         free(queues->memory);
     free(queues);
+}
+
+static void push(struct queues *queues, uint32_t q, struct queued item)
+{
+    struct queue *queue = &queues->queues[q];
+    queue->ring[(queue->head + queue->waiting++) & queue->mask] = item;
+    queues->backlog |= 1u << q;
 }
 
 enum queues_answer queues_put(struct queues *queues, uint32_t kind, struct queued item)
@@ -111,8 +143,7 @@ enum queues_answer queues_put(struct queues *queues, uint32_t kind, struct queue
         return QUEUES_FULL;
     }
     const bool is_long = queue->ecn_packets && queue->waiting >= queue->ecn_packets;
-    queue->ring[(queue->head + queue->waiting++) & queue->mask] = item;
-    queues->backlog |= 1u << q;
+    push(queues, q, item);
     return is_long ? QUEUES_TAKEN_LONG : QUEUES_TAKEN;
 }
 
@@ -130,6 +161,29 @@ static struct queued pop(struct queues *queues, uint32_t q)
         queues->due &= ~(1u << q);
     }
     return item;
+}
+
+static void add_counters(struct queue_counters *to, const struct queue_counters *from)
+{
+    to->in_packets += from->in_packets;
+    to->in_bytes += from->in_bytes;
+    to->out_packets += from->out_packets;
+    to->out_bytes += from->out_bytes;
+    to->dropped_packets += from->dropped_packets;
+    to->dropped_bytes += from->dropped_bytes;
+    to->marked_packets += from->marked_packets;
+}
+
+void queues_move(struct queues *from, struct queues *to)
+{
+    to->refilled_ns = from->refilled_ns;
+    to->credit = from->credit < to->credit_most ? from->credit : to->credit_most;
+    for (uint32_t q = 0; q < from->n; q++) {
+        const uint32_t target = to->queue_of[from->queues[q].first];
+        add_counters(&to->queues[target].counters, &from->queues[q].counters);
+        while (from->queues[q].waiting)
+            push(to, target, pop(from, q));
+    }
 }
 
 /* An empty queue saves no credit, but still owes what it took. */

@@ -47,6 +47,14 @@ struct queues;
 /* `port` is copied; where it is held it has a rate, of at most 10¹² bit/s. −ENOMEM. */
 int queues_create(const struct port *port, uint64_t now_ns, struct queues **ret_queues,
                   struct err *err);
+/* The same for what is to take the place of `before`, whose owner may go on using it meanwhile: there
+ * is room for all that waits in it, `waiting` in each queue now, and for as much more as it takes. */
+int queues_create_after(const struct port *port, const struct queues *before,
+                        const uint32_t *waiting, struct queues **ret_queues, struct err *err);
+/* What waits in `from`, its counters and its rate's credit go to `to`, that was made after it and is
+ * fresh: all of a queue to the one that serves the most urgent of its kinds, where they may be more
+ * than that one takes. `from` is empty then. */
+void queues_move(struct queues *from, struct queues *to);
 /* What waits is the caller's: see queues_take. Takes NULL. */
 void queues_destroy(struct queues *queues);
 

@@ -123,15 +123,21 @@ const struct fastpath_side *fastpath_side(const struct fastpath_settings *settin
     return side == SIDE_HOST ? &settings->host : &settings->network;
 }
 
-int fastpath_port(const struct fastpath_settings *settings, int side, uint64_t device_bps,
-                  struct port *ret_port, struct err *err)
+void fastpath_facts(const struct fastpath_settings *settings, int side, uint64_t device_bps,
+                    struct port_facts *ret_facts)
 {
-    const struct fastpath_queues *queues = &settings->queues;
-    struct port_wish wish = port_wish_preset;
-    const struct port_facts facts = {.link_bps = device_bps,
+    *ret_facts = (struct port_facts){.link_bps = device_bps,
                                      .mtu_bytes = (uint32_t)settings->mtu_bytes,
                                      .queues_n = PORT_TRAFFIC,
                                      .abilities = {.strict = true, .floors = true, .ecn = true}};
+    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", fastpath_side_names[side]);
+}
+
+int fastpath_port(const struct fastpath_settings *settings, int side,
+                  const struct port_facts *facts, struct port *ret_port, struct err *err)
+{
+    const struct fastpath_queues *queues = &settings->queues;
+    struct port_wish wish = port_wish_preset;
     wish.link_bps = (uint64_t)fastpath_side(settings, side)->rate_bps;
     wish.levels = (uint32_t)queues->levels;
     wish.queue_packets = (uint32_t)queues->leaf_packets;
@@ -143,7 +149,7 @@ int fastpath_port(const struct fastpath_settings *settings, int side, uint64_t d
     wish.ecn_packets = (uint32_t)queues->ecn_packets;
     for (uint32_t level = 0; level < settings->marks.dscp_n; level++)
         wish.dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
-    return port_want(&wish, &facts, ret_port, err);
+    return port_want(&wish, facts, ret_port, err);
 }
 
 struct marking_settings fastpath_marking(const struct fastpath_settings *settings)
@@ -163,6 +169,7 @@ struct marking_settings fastpath_marking(const struct fastpath_settings *setting
 static int check(const void *structure, struct err *err)
 {
     const struct fastpath_settings *settings = structure;
+    struct port_facts facts;
     struct port port;
     const size_t length = name_length(settings->host.device);
     if (length == name_length(settings->network.device) &&
@@ -171,7 +178,8 @@ static int check(const void *structure, struct err *err)
                        settings->host.device);
     for (int side = 0; side < SIDES; side++) {
         const int64_t rate = fastpath_side(settings, side)->rate_bps;
-        int r = fastpath_port(settings, side, rate ? (uint64_t)rate : 1000000000, &port, err);
+        fastpath_facts(settings, side, rate ? (uint64_t)rate : 1000000000, &facts);
+        int r = fastpath_port(settings, side, &facts, &port, err);
         if (r < 0)
             return r;
     }

@@ -42,9 +42,11 @@ int fastpath_settings_read(const char *path, struct fastpath_settings *ret_setti
 
 const struct fastpath_side *fastpath_side(const struct fastpath_settings *settings, int side);
 
-/* What a side's egress should be, of a device that says that it has this speed (0: it does not
- * say). −EINVAL as port_want. */
-int fastpath_port(const struct fastpath_settings *settings, int side, uint64_t device_bps,
-                  struct port *ret_port, struct err *err);
+/* What a side is, whose device says that it has this speed (0: it does not say). */
+void fastpath_facts(const struct fastpath_settings *settings, int side, uint64_t device_bps,
+                    struct port_facts *ret_facts);
+/* What a side's egress should be. −EINVAL as port_want. */
+int fastpath_port(const struct fastpath_settings *settings, int side,
+                  const struct port_facts *facts, struct port *ret_port, struct err *err);
 
 struct marking_settings fastpath_marking(const struct fastpath_settings *settings);

@@ -29,6 +29,8 @@
 struct side {
     uint16_t port;
     struct queues *queues;
+    struct queues *next;         /* what the other thread wants instead, while it asks */
+    struct queues *spent;        /* what stood there before, for it to free */
     struct queued unsent[BURST]; /* left their queues, and the device did not take them */
     uint32_t unsent_n, unsent_at;
     uint64_t came_packets, went_packets, too_long_packets;
@@ -44,6 +46,7 @@ struct worker {
     struct marking marking;
     struct side sides[SIDES];
     int sides_n; /* that are open */
+    struct egress egress;
     bool running;
     uint32_t idle_polls;
     uint64_t sleep_ns, sleeps, expire_ns, busy_cycles;
@@ -184,11 +187,23 @@ static void stats_copy(const struct worker *worker, struct worker_stats *ret_sta
     }
 }
 
+static void exchange_queues(struct side *side)
+{
+    if (!side->next)
+        return;
+    queues_move(side->queues, side->next);
+    side->spent = side->queues;
+    side->queues = side->next;
+    side->next = NULL;
+}
+
 static void answer(struct worker *worker)
 {
     const uint32_t asked = atomic_load_explicit(&worker->asked, memory_order_acquire);
     if (asked == atomic_load_explicit(&worker->answered, memory_order_relaxed))
         return;
+    for (int i = 0; i < SIDES; i++)
+        exchange_queues(&worker->sides[i]);
     stats_copy(worker, &worker->stats);
     atomic_store_explicit(&worker->answered, asked, memory_order_release);
 }
@@ -261,21 +276,24 @@ static int work(void *argument)
 
 static uint32_t frames_needed(const struct fastpath_settings *settings)
 {
+    /* Twice: what waits in queues that were longer stays, and others may fill up beside it. */
     const uint32_t queues = (uint32_t)settings->queues.leaf_packets * PORT_TRAFFIC;
-    return SIDES * (queues + 2 * DEVICES_RING + 2 * BURST) + POOL_CACHES;
+    return SIDES * (2 * queues + 2 * DEVICES_RING + 2 * BURST) + POOL_CACHES;
 }
 
 static int side_open(struct worker *worker, int i, struct err *err)
 {
     struct side *side = &worker->sides[i];
-    struct port port;
+    struct egress_port *entry = &worker->egress.ports[i];
     uint64_t device_bps;
     int r = devices_open(&worker->settings, i, worker->pool, &side->port, &device_bps, err);
     if (r < 0)
         return r;
-    r = fastpath_port(&worker->settings, i, device_bps, &port, err);
+    fastpath_facts(&worker->settings, i, device_bps, &entry->facts);
+    r = fastpath_port(&worker->settings, i, &entry->facts, &entry->configured, err);
+    entry->now = entry->configured;
     if (r == 0)
-        r = queues_create(&port, now_ns(CLOCK_BOOTTIME), &side->queues, err);
+        r = queues_create(&entry->now, now_ns(CLOCK_BOOTTIME), &side->queues, err);
     if (r < 0)
         devices_close(side->port);
     else
@@ -307,6 +325,8 @@ int worker_open(const struct fastpath_settings *settings, struct worker **ret_wo
     if (!worker)
         return err_set(err, ENOMEM, "no memory");
     worker->settings = *settings;
+    worker->egress.n = SIDES;
+    worker->egress.packets_most = (uint32_t)settings->queues.leaf_packets * PORT_TRAFFIC;
     pthread_mutex_init(&worker->asking, NULL);
     worker->most_bytes = (uint32_t)settings->mtu_bytes + DEVICES_FRAME_MORE;
     int r = devices_begin(settings, frames_needed(settings), &worker->lcore, err);
@@ -374,6 +394,65 @@ static int stats_renew(struct worker *worker)
     return 0;
 }
 
+/* What an exchange has left. */
+static void queues_clear(struct worker *worker)
+{
+    for (int i = 0; i < SIDES; i++) {
+        queues_destroy(worker->sides[i].spent);
+        worker->sides[i].spent = NULL;
+    }
+}
+
+static int next_create(struct worker *worker, const struct egress *egress,
+                       struct queues *next[SIDES], struct err *err)
+{
+    for (int i = 0; i < SIDES; i++) {
+        if (!egress_differs(egress, &worker->egress, (uint32_t)i))
+            continue;
+        int r = queues_create_after(&egress->ports[i].now, worker->sides[i].queues,
+                                    worker->stats.sides[i].waiting, &next[i], err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Asked first, so that what waits is known, and an exchange that was not waited for is over. */
+static int ports_exchange(struct worker *worker, const struct egress *egress, struct err *err)
+{
+    struct queues *next[SIDES] = {0};
+    int r = stats_renew(worker);
+    if (r < 0)
+        return err_set(err, ETIMEDOUT, "the worker does not answer");
+    queues_clear(worker);
+    r = next_create(worker, egress, next, err);
+    if (r < 0) {
+        for (int i = 0; i < SIDES; i++)
+            queues_destroy(next[i]);
+        return r;
+    }
+    for (int i = 0; i < SIDES; i++)
+        worker->sides[i].next = next[i];
+    worker->egress = *egress;
+    if (stats_renew(worker) < 0)
+        return err_set(err, ETIMEDOUT, "the worker does not answer");
+    queues_clear(worker);
+    return 0;
+}
+
+const struct egress *worker_egress(const struct worker *worker)
+{
+    return &worker->egress;
+}
+
+int worker_set_egress(struct worker *worker, const struct egress *egress, struct err *err)
+{
+    pthread_mutex_lock(&worker->asking);
+    const int r = ports_exchange(worker, egress, err);
+    pthread_mutex_unlock(&worker->asking);
+    return r;
+}
+
 int worker_stats(struct worker *worker, struct worker_stats *ret_stats)
 {
     pthread_mutex_lock(&worker->asking);
@@ -393,6 +472,8 @@ uint32_t worker_close(struct worker *worker)
     for (int i = 0; i < worker->sides_n; i++) {
         devices_close(worker->sides[i].port);
         queues_destroy(worker->sides[i].queues);
+        queues_destroy(worker->sides[i].next);
+        queues_destroy(worker->sides[i].spent);
     }
     flows_destroy(worker->flows);
     rte_ring_free(worker->commands);

@@ -3,13 +3,14 @@
  * It alone touches frames, queues and the table of flows. The other thread, which owns this object,
  * tells it mode and lease by one write each, and levels of flows through a ring, which it takes from
  * between two bursts: traffic never waits for the agent. Counters are copied out by the worker itself
- * when it is asked. Everything is allocated by worker_open; nothing later.
+ * when it is asked. It allocates nothing: worker_open does, and worker_set_egress.
  *
  * It polls while there are frames, then sleeps, up to WORKER_SLEEP_NS at a time: the first frame
  * after a silence may wait for so long. Frames that a device does not take stay where they are, in
  * their order. */
 #pragma once
 
+#include "dataplane/egress.h"
 #include "dataplane/queues.h"
 #include "dataplane/settings.h"
 
@@ -55,6 +56,13 @@ void worker_set_mode(struct worker *worker, uint32_t mode); /* 0 or 1 */
 void worker_set_lease(struct worker *worker, uint64_t lease_ns);
 /* Takes all of them or none. −ENOBUFS: so many are on their way that there is no room. */
 int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uint32_t n);
+
+/* The ports as they are now. */
+const struct egress *worker_egress(const struct worker *worker);
+/* Each port whose queues are others than now gets them between two bursts: none of the frames that
+ * wait is lost. The owner's thread; waits as worker_stats. −ENOMEM: nothing is changed. −ETIMEDOUT: the
+ * worker hangs, and does it when it goes on. */
+int worker_set_egress(struct worker *worker, const struct egress *ports, struct err *err);
 
 /* Waits for the worker, some microseconds, or a sleep's length. −ETIMEDOUT: it hangs. Any thread
  * while the worker runs, then its owner. */

@@ -68,6 +68,9 @@ static const uint8_t senders[] = {
     [KIND(switch_page)] = CONTROLLER,
     [KIND(link_page)] = CONTROLLER,
     [KIND(set_flows)] = CONTROLLER,
+    [KIND(set_plane_ports)] = CONTROLLER,
+    [KIND(get_plane_ports)] = CONTROLLER,
+    [KIND(plane_ports)] = CONTROLLER,
     [KIND(snapshot)] = CONTROLLER,
 
     /* Says nothing but that its sender is there. */

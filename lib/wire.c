@@ -116,6 +116,9 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(links_part);
         KIND(link_page);
         KIND(set_flows);
+        KIND(set_plane_ports);
+        KIND(get_plane_ports);
+        KIND(plane_ports);
         KIND(framework_hello);
         KIND(framework_job);
         KIND(framework_stage);

@@ -23,6 +23,7 @@ struct wire_unix {
 };
 static struct wire_unix server;
 static unsigned changes, worker_state;
+static struct egress egress;
 
 int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
                      uint64_t idle_ns, const struct wire_unix_handler *handler,
@@ -97,16 +98,61 @@ int worker_stats(struct worker *worker, struct worker_stats *ret_stats)
     return 0;
 }
 
+const struct egress *worker_egress(const struct worker *worker)
+{
+    (void)worker;
+    return &egress;
+}
+
+int worker_set_egress(struct worker *worker, const struct egress *wanted, struct err *err)
+{
+    (void)worker;
+    for (uint32_t i = 0; i < wanted->n; i++) {
+        const struct port *port = &wanted->ports[i].now;
+        struct queues *queues;
+        if (port->link_bps == 0 || port->queues_n == 0 || port->queues_n > PORT_TRAFFIC ||
+            queues_create(port, 0, &queues, NULL) < 0)
+            abort();
+        for (uint32_t kind = 0; kind < PORT_TRAFFIC; kind++)
+            if (port->queue_of[kind] >= port->queues_n)
+                abort();
+        queues_destroy(queues);
+    }
+    if (worker_state & WORKER_HANGS)
+        return err_set(err, ETIMEDOUT, "the worker does not answer");
+    changes++;
+    return 0;
+}
+
+static void ports_begin(const struct fastpath_settings *settings)
+{
+    egress = (struct egress){.n = SIDES, .packets_most = 1000};
+    for (int i = 0; i < SIDES; i++) {
+        struct egress_port *entry = &egress.ports[i];
+        fastpath_facts(settings, i, 1000000000, &entry->facts);
+        if (fastpath_port(settings, i, &entry->facts, &entry->configured, NULL) < 0)
+            abort();
+        entry->now = entry->configured;
+    }
+    strcpy(egress.ports[SIDE_NETWORK].owner, "somebody");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static duopoly_Envelope envelope;
-    static const struct fastpath_settings settings;
+    static const struct fastpath_settings settings = {.mtu_bytes = 1500,
+                                                      .queues = {.levels = 8,
+                                                                 .leaf_packets = 100,
+                                                                 .floor_permille = 10,
+                                                                 .unmanaged_permille = 100,
+                                                                 .control_permille = 10}};
     struct fastpath_control *control;
     if (size < 2 || wire_decode(data + 2, size - 2, &envelope, NULL) < 0)
         return 0;
     server = (struct wire_unix){.standing = (enum wire_unix_standing)(data[0] % (UNIX_ROOT + 1))};
     worker_state = data[1];
     changes = 0;
+    ports_begin(&settings);
     if (fastpath_control_open(NULL, &settings, &control, NULL) < 0)
         return 0;
     fastpath_control_begin(control, NULL);

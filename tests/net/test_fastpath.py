@@ -371,6 +371,39 @@ def test_queues_are_strict_have_floors_and_say_congestion(site):
     assert fastpath.end() == 0, fastpath.read_log()
 
 
+def plane_port(fastpath, name):
+    return next(port for port in fastpath.ask(get_plane_ports=pb.GetPlanePorts()).plane_ports.ports if port.port == name)
+
+
+def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
+    fastpath = Fastpath(site, marks="{by: kernel}", network='{device: "net_af_packet1,iface=out0", rate: %d Mbps}' % (BPS // 1000000))
+    configured = plane_port(fastpath, "network")
+    assert (configured.owner, configured.rate_bps, len(configured.queues), configured.queues[9].serves) == ("", BPS, 10, 1 << 9)
+    blast = Blast(site, 3)
+    wait_for("traffic", lambda: blast.read() >= 0 and blast.packets > 50)
+    few = pb.PlanePort(port="network", rate_bps=2 * BPS, queues=[pb.PlaneQueue(serves=0x3, packets=20), pb.PlaneQueue(serves=0x3fc, packets=30)])
+    for _ in range(100):
+        fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
+        fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[pb.PlanePort(port="network")]))
+    fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
+    now = plane_port(fastpath, "network")
+    assert (now.owner, now.rate_bps, [(q.serves, q.packets) for q in now.queues]) == ("sw1", 2 * BPS, [(3, 20), (0x3fc, 30)])
+    blast.stop()
+    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
+    counters = fastpath.counters()
+    sums = {name: sum(value for (source, known), value in counters.items() if source.startswith("network queue") and known == name)
+            for name in ("in_packets", "out_packets", "dropped_packets")}
+    assert ("network queue 2", "in_packets") not in counters
+    assert sums["in_packets"] == sums["out_packets"] + sums["dropped_packets"] == counters["host", "came_packets"]
+    assert sums["out_packets"] == counters["network", "went_packets"]
+    wait_for("all that went", lambda: blast.read() >= 0 and blast.packets >= sums["out_packets"] - 20)  # the rest: ARP, neighbour discovery
+    refused = fastpath.refusal(set_plane_ports=pb.SetPlanePorts(owner="other", ports=[few]))
+    assert refused == "network: sw1 has set its queues"
+    few.queues[1].packets = 2000
+    assert "has memory for 1000" in fastpath.refusal(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
+    assert fastpath.end() == 0, fastpath.read_log()
+
+
 def test_it_sleeps_when_there_is_nothing_to_do(site):
     fastpath = Fastpath(site)
 

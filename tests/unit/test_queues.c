@@ -11,6 +11,8 @@
 #define ROUNDS     60
 #define STEPS      3000
 #define BATCH      32
+#define ROOM       100   /* packets of a queue that may be exchanged */
+#define MOST       20000 /* that may wait then */
 #define MTU        1500
 #define MOST_BYTES 1518
 
@@ -91,7 +93,7 @@ static enum queues_answer put(struct world *world, uint32_t kind, uint32_t bytes
     const struct queued item = {(void *)(uintptr_t)++world->next, bytes};
     const uint32_t before = world->waiting[q];
     const enum queues_answer answer = queues_put(world->queues, kind, item);
-    assert_int_equal(answer == QUEUES_FULL, before == queue->packets);
+    assert_int_equal(answer == QUEUES_FULL, before >= queue->packets);
     if (answer == QUEUES_FULL)
         return answer;
     assert_int_equal(answer == QUEUES_TAKEN_LONG,
@@ -299,6 +301,76 @@ static void test_without_a_rate_everything_goes_at_once(void **state)
     end(&world);
 }
 
+/* What waited comes out all, in the order of its old queue, and the sums go on. */
+static void exchange(struct world *world, const struct port *port, uint64_t *stream)
+{
+    struct world next = {.port = *port, .now_ns = world->now_ns, .out_bytes = world->out_bytes};
+    uint64_t in = 0, waiting = 0;
+    uint32_t waits[PORT_TRAFFIC];
+    for (uint32_t q = 0; q < world->port.queues_n; q++)
+        waits[q] = queues_waiting(world->queues, q);
+    assert_int_equal(queues_create_after(port, world->queues, waits, &next.queues, NULL), 0);
+    for (int i = (int)(test_random(stream) % 200); i > 0; i--) /* meanwhile */
+        put(world, (uint32_t)(test_random(stream) % PORT_TRAFFIC), 100);
+    next.next = world->next;
+    queues_move(world->queues, next.queues);
+    for (uint32_t q = 0; q < port->queues_n; q++) {
+        in += queues_counters(next.queues, q)->in_packets;
+        next.expected[q] = calloc(MOST, sizeof(uint64_t));
+        assert_non_null(next.expected[q]);
+    }
+    for (uint32_t q = 0; q < world->port.queues_n; q++) {
+        const uint32_t to = port->queue_of[world->port.queues[q].first];
+        for (uint32_t i = 0; i < world->waiting[q]; i++)
+            next.expected[to][next.waiting[to]++] = world->expected[q][i];
+        assert_int_equal(queues_waiting(world->queues, q), 0);
+        waiting += world->waiting[q];
+        free(world->expected[q]);
+    }
+    assert_true(in >= waiting);
+    queues_destroy(world->queues);
+    *world = next;
+    check_sums(world);
+}
+
+static void test_queues_are_exchanged_for_others_without_a_loss(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    for (int round = 0; round < ROUNDS; round++) {
+        struct port port = want(PORT_TRAFFIC, 100000000, 10, ROOM);
+        struct world world = begin(&port);
+        for (int step = 0; step < 20; step++) {
+            for (int i = (int)(test_random(&stream) % 500); i > 0; i--)
+                put(&world, (uint32_t)(test_random(&stream) % PORT_TRAFFIC), 1000);
+            port = want(2 + (uint32_t)(test_random(&stream) % 9), 100000000, 10,
+                        2 + (uint32_t)(test_random(&stream) % (ROOM - 1)));
+            exchange(&world, &port, &stream);
+            world.now_ns += test_random(&stream) % 5000000;
+            get(&world, false);
+        }
+        end(&world);
+    }
+}
+
+static void test_queues_in_the_place_of_others_grant_no_second_burst(void **state)
+{
+    (void)state;
+    const struct port port = want(PORT_TRAFFIC, 100000000, 10, ROOM);
+    struct world world = begin(&port);
+    uint64_t stream = test_seed();
+    for (int step = 0; step < 1000; step++) {
+        while (put(&world, TRAFFIC_LEVEL0, 1000) != QUEUES_FULL)
+            ;
+        exchange(&world, &port, &stream);
+        world.now_ns += 100000;
+        while (get(&world, false) == BATCH)
+            ;
+        check_rate(&world);
+    }
+    end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +379,8 @@ int main(void)
         cmocka_unit_test(test_what_comes_seldom_saves_nothing),
         cmocka_unit_test(test_an_empty_queue_saves_no_floor),
         cmocka_unit_test(test_marks_are_counted_where_the_packet_is),
+        cmocka_unit_test(test_queues_are_exchanged_for_others_without_a_loss),
+        cmocka_unit_test(test_queues_in_the_place_of_others_grant_no_second_burst),
         cmocka_unit_test(test_without_a_rate_everything_goes_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,12 +29,34 @@ static const char *const of_operators[] = {"drain_host", "set_policy", "forget_h
                                            NULL};
 static const char *const of_admins[] = {"key_set", "key_revoke", "rotate_controller", "store_care",
                                         NULL};
-static const char *const of_the_controller[] = {
-    "welcome",     "refused",     "lease",         "start",       "start_inputs",
-    "stop",        "levels",      "mode",          "take_stance", "forget",
-    "ask_attempt", "acknowledge", "submit_credit", "accepted",    "page",
-    "explanation", "status",      "job_event",     "audit_page",  "controller_keys",
-    "switch_page", "set_flows",   "link_page",     "snapshot",    NULL};
+static const char *const of_the_controller[] = {"welcome",
+                                                "refused",
+                                                "lease",
+                                                "start",
+                                                "start_inputs",
+                                                "stop",
+                                                "levels",
+                                                "mode",
+                                                "take_stance",
+                                                "forget",
+                                                "ask_attempt",
+                                                "acknowledge",
+                                                "submit_credit",
+                                                "accepted",
+                                                "page",
+                                                "explanation",
+                                                "status",
+                                                "job_event",
+                                                "audit_page",
+                                                "controller_keys",
+                                                "switch_page",
+                                                "set_flows",
+                                                "link_page",
+                                                "snapshot",
+                                                "set_plane_ports",
+                                                "get_plane_ports",
+                                                "plane_ports",
+                                                NULL};
 
 static bool stands_in(const char *const *names, const char *name)
 {

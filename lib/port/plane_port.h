@@ -1,0 +1,21 @@
+/* A data plane's egress port on the wire: struct port (lib/port/port.h) to PlanePort and back, for the
+ * data plane and for the agent that sets it (pure). */
+#pragma once
+
+#include "lib/err.h"
+#include "lib/port/port.h"
+#include "lib/wire.h"
+
+#define PLANE_PORTS (sizeof(((duopoly_PlanePorts *)0)->ports) / sizeof(duopoly_PlanePort))
+
+/* Rate and queues; nothing else of the message is touched. */
+void plane_port_write(const struct port *port, duopoly_PlanePort *message);
+
+/* −EINVAL, with a sentence that begins with the port's name, for what is no port: a kind of traffic
+ * without a queue or with two, lengths and thresholds out of their ranges, floors that leave nothing,
+ * a rate that is above the device's or not known. Speed and MTU are `facts`'s. */
+int plane_port_read(const duopoly_PlanePort *message, const struct port_facts *facts,
+                    struct port *ret_port, struct err *err);
+
+/* Whether rate and queues are the same. */
+bool plane_port_equal(const duopoly_PlanePort *a, const duopoly_PlanePort *b);
