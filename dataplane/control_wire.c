@@ -112,11 +112,32 @@ static void take_ports(struct fastpath_control *control, const duopoly_SetPlaneP
         accept_it(control);
 }
 
+static void fill_counters(const struct worker_side *side, duopoly_PlanePort *port)
+{
+    port->came_bytes = side->came_bytes;
+    port->went_bytes = side->went_bytes;
+    for (pb_size_t q = 0; q < port->queues_count; q++) {
+        const struct queue_counters *counters = &side->queues[q];
+        port->queues[q].out_bytes = counters->out_bytes;
+        port->queues[q].out_packets = counters->out_packets;
+        port->queues[q].dropped_packets = counters->dropped_packets;
+        port->queues[q].marked_packets = counters->marked_packets;
+        port->queues[q].waiting = side->waiting[q];
+    }
+}
+
 static void tell_ports(struct fastpath_control *control)
 {
+    struct worker_stats stats;
+    if (worker_stats(control->worker, &stats) < 0) {
+        refuse(control, duopoly_Reason_REASON_STATE, "the worker does not answer");
+        return;
+    }
     duopoly_PlanePorts *message =
         &wire_begin(&control->answer, duopoly_Envelope_plane_ports_tag)->body.plane_ports;
     egress_write(worker_egress(control->worker), message);
+    for (pb_size_t i = 0; i < message->ports_count; i++)
+        fill_counters(&stats.sides[i], &message->ports[i]);
     memcpy(message->dscp_of_level, control->dscp_of_level, sizeof(control->dscp_of_level));
 }
 

@@ -33,7 +33,7 @@ struct side {
     struct queues *spent;        /* what stood there before, for it to free */
     struct queued unsent[BURST]; /* left their queues, and the device did not take them */
     uint32_t unsent_n, unsent_at;
-    uint64_t came_packets, went_packets, too_long_packets;
+    uint64_t came_packets, went_packets, came_bytes, went_bytes, too_long_packets;
 };
 
 struct worker {
@@ -109,6 +109,7 @@ static uint32_t take(struct worker *worker, int from, uint64_t now_ns)
     }
     for (uint16_t i = 0; i < n; i++) {
         const struct frame_bytes bytes = bytes_of(packets[i]);
+        side->came_bytes += bytes.length;
         if (bytes.length > worker->most_bytes) {
             side->too_long_packets++;
             rte_pktmbuf_free(packets[i]);
@@ -136,7 +137,8 @@ static uint32_t give(struct side *side, uint64_t now_ns)
     for (uint16_t i = 0; i < n; i++)
         packets[i] = side->unsent[side->unsent_at + i].packet;
     const uint16_t went = rte_eth_tx_burst(side->port, 0, packets, n);
-    side->unsent_at += went;
+    for (uint16_t i = 0; i < went; i++)
+        side->went_bytes += side->unsent[side->unsent_at++].bytes;
     side->went_packets += went;
     return went;
 }
@@ -178,6 +180,8 @@ static void stats_copy(const struct worker *worker, struct worker_stats *ret_sta
         struct worker_side *out = &ret_stats->sides[i];
         out->came_packets = side->came_packets;
         out->went_packets = side->went_packets;
+        out->came_bytes = side->came_bytes;
+        out->went_bytes = side->went_bytes;
         out->too_long_packets = side->too_long_packets;
         out->queues_n = queues_n(side->queues);
         for (uint32_t q = 0; q < out->queues_n; q++) {

@@ -32,8 +32,9 @@ struct worker_stats {
     uint64_t sleeps;
     uint64_t busy_cycles; /* of the processor's time stamp counter, while frames came or went */
     struct worker_side {
-        uint64_t came_packets;     /* from the device */
-        uint64_t went_packets;     /* to it; what it took it may still drop */
+        uint64_t came_packets; /* from the device */
+        uint64_t went_packets; /* to it; what it took it may still drop */
+        uint64_t came_bytes, went_bytes;
         uint64_t too_long_packets; /* came, and are longer than the MTU: dropped */
         uint32_t queues_n;
         struct queue_counters queues[PORT_TRAFFIC]; /* of its egress, most urgent first */

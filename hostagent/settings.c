@@ -140,7 +140,8 @@ static int switch_check(const void *structure, struct err *err)
     const struct switch_settings *settings = structure;
     const struct switch_driver *driver = switch_find(settings->driver);
     return driver ? driver->check(settings, err)
-                  : err_set(err, EINVAL, "there is no switch driver \"%s\" (linux, ovs, sonic)",
+                  : err_set(err, EINVAL,
+                            "there is no switch driver \"%s\" (linux, ovs, sonic, fastpath)",
                             settings->driver);
 }
 static const struct conf_section switch_section = {switch_fields, sizeof(struct switch_settings),

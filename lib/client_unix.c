@@ -48,6 +48,8 @@ static int connect_fail(int code, const char *path, struct err *err)
     if (code == EACCES)
         return err_set(err, code, "%s may be used by root and the members of its groups only",
                        path);
+    if (code == EAGAIN)
+        return err_set(err, ETIMEDOUT, "too many wait for whom listens on %s: does it hang?", path);
     return err_sys(err, code, "cannot connect to %s", path);
 }
 
@@ -58,7 +60,8 @@ int client_unix_open(const char *path, struct client_transport *ret_transport, s
         return err_set(err, ENAMETOOLONG, "%s: a socket's path has at most %zu bytes", path,
                        sizeof(address.sun_path) - 1);
     strcpy(address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    /* One that is full of others who wait is not waited for. */
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
         int r = connect_fail(errno, path, err);
         if (fd >= 0)

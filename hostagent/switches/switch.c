@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct switch_driver *const switch_all[] = {&switch_linux, &switch_ovs, &switch_sonic, NULL};
+const struct switch_driver *const switch_all[] = {&switch_linux, &switch_ovs, &switch_sonic,
+                                                  &switch_fastpath, NULL};
 
 const struct switch_driver *switch_find(const char *name)
 {

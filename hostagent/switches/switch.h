@@ -148,6 +148,7 @@ struct switch_driver {
 extern const struct switch_driver switch_linux;        /* ports of this machine, by qdisc.h */
 extern const struct switch_driver switch_ovs;          /* OVSDB and OpenFlow 1.3 */
 extern const struct switch_driver switch_sonic;        /* CONFIG_DB, by Redis */
+extern const struct switch_driver switch_fastpath;     /* duopoly-fastpath, by its control socket */
 extern const struct switch_driver *const switch_all[]; /* ends with NULL */
 
 /* The entry of that name, NULL if there is none. */

@@ -14,7 +14,7 @@ import pytest
 
 import nets
 import test_rights
-from controller import pb
+from controller import Daemon, pb
 from nets import wait_for
 
 PROGRAM = os.path.join(nets.BUILD, "duopoly-fastpath")
@@ -402,6 +402,71 @@ def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
     few.queues[1].packets = 2000
     assert "has memory for 1000" in fastpath.refusal(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
     assert fastpath.end() == 0, fastpath.read_log()
+
+
+class Agent:
+    """A switch's agent that drives the data plane of `site`, in this machine's network."""
+
+    def __init__(self, site, controller, more=""):
+        self.state, self.config, self.log = (os.path.join(site.dir, name) for name in ("state", "agent.yaml", "agent.log"))
+        with open(self.config, "w") as out:
+            out.write(f"name: sw1\nrole: switch\ncontroller: {controller}\nstate: {self.state}\nlink: {{rate: 20 Mbps}}\n"
+                      f'switch: {{driver: fastpath, at: "unix:{site.dir}/fastpath.sock"}}\n{more}')
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen([nets.BUILD + "/duopoly-agent", "--config", self.config], stderr=log)
+        site.children.append(self)
+
+    def last_line(self):
+        with open(self.log) as log:
+            return log.read().splitlines()[-1]
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def test_a_switchs_agent_sets_the_ports_and_sets_them_again(site):
+    daemon = Daemon()
+    try:
+        fastpath = Fastpath(site, marks="{by: kernel}")
+        before = [(q.serves, q.packets, q.floor_bps) for q in plane_port(fastpath, "network").queues]
+        agent = Agent(site, daemon.address)
+
+        def owned():
+            port = plane_port(fastpath, "network")
+            return (port.owner, port.rate_bps) == ("sw1", 20_000_000)
+        wait_for("the agent's queues", owned)
+        wait_for("the switch", lambda: [(row["driver"], row["ports"], row["steps"]) for row in daemon.ctl("switches")["switches"]]
+                 == [("fastpath", 2, 0)])
+        fastpath.stop()
+        fastpath = Fastpath(site, marks="{by: kernel}")
+        wait_for("the agent's queues again", owned, 20)
+        daemon.ctl("switch", "sw1", "restore")
+        wait_for("what was there", lambda: not plane_port(fastpath, "network").owner)
+        assert [(q.serves, q.packets, q.floor_bps) for q in plane_port(fastpath, "network").queues] == before
+        daemon.ctl("switch", "sw1", "apply", "--confirm", "60 s")
+        wait_for("the agent's queues", owned)
+        agent.process.send_signal(signal.SIGTERM)
+        assert agent.process.wait(20) == 0
+        assert plane_port(fastpath, "network").owner == ""
+    finally:
+        daemon.remove()
+
+
+def test_what_an_agent_cannot_drive_is_one_sentence(site):
+    def sentence(**more):
+        agent = Agent(site, "tcp://127.0.0.1:7", **more)
+        assert agent.process.wait(20) == 1
+        return agent.last_line()
+    assert f"no data plane listens on {site.dir}/fastpath.sock" in sentence()
+    fastpath = Fastpath(site)
+    assert "marks.dscp is to be the same" in sentence(more="marks: {dscp: [1, 2, 3, 4, 5, 6, 7, 8]}\n")
+    assert "has memory for 1000" in sentence(more="queues: {leaf_packets: 101}\n")
+    few = [pb.PlaneQueue(serves=0x3ff, packets=20)]
+    fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw9", ports=[pb.PlanePort(port="host", rate_bps=BPS, queues=few)]))
+    assert "host: sw9 has set its queues" in sentence()
+    assert plane_port(fastpath, "network").owner == ""
 
 
 def test_it_sleeps_when_there_is_nothing_to_do(site):

@@ -1,5 +1,6 @@
 /* Holds every switch driver to the contract of hostagent/switches/switch.h, each on a real switch of
  * this test's own; a driver whose switch cannot stand here is skipped, by name. */
+#include "tests/unit/fastpath_world.h"
 #include "tests/unit/folder.h"
 #include "tests/unit/kill_schedule.h"
 #include "tests/unit/ovs_world.h"
@@ -7,9 +8,12 @@
 #include "tests/unit/sonic_site.h"
 #include "tests/unit/test.h"
 
+#include "hostagent/plane_link.h"
 #include "hostagent/switches/switches.h"
+#include "lib/port/plane_port.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -20,6 +24,7 @@
 /* Where a driver is tried: something that a plan has to find stands there besides. */
 struct bench {
     const char *driver;
+    uint32_t ports;
     struct switch_settings settings;
     struct switch_config config;
     /* 0: it stands; else why it cannot. */
@@ -156,18 +161,117 @@ static void sonic_end(void)
     redis_server_end(&redis);
 }
 
+/* ---- fastpath: the program itself, on devices that are none ---------------------------------------- */
+
+static struct fastpath_world plane;
+
+static const char *fastpath_begin(struct bench *bench)
+{
+    if (!fastpath_world_possible(&plane))
+        return "duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)";
+    snprintf(bench->settings.at, sizeof(bench->settings.at), "unix:%s/fastpath.sock", folder);
+    assert_int_equal(switch_find("fastpath")->check(&bench->settings, NULL), 0);
+    return fastpath_world_begin(&plane, folder) ? NULL : "duopoly-fastpath does not start";
+}
+
+static void set_network(bool replace, pb_size_t queues_n)
+{
+    struct plane_link *link;
+    const duopoly_Envelope *answer;
+    struct err err = {0};
+    if (plane_link_open(plane.socket, 5000, &link, &err) < 0)
+        fail_msg("%s", err.text);
+    plane_link_request(link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports =
+        (duopoly_SetPlanePorts){.owner = "somebody",
+                                .replace = replace,
+                                .ports_count = 1,
+                                .ports = {{.port = "network",
+                                           .rate_bps = 5000000,
+                                           .queues_count = queues_n,
+                                           .queues = {{.serves = 3, .packets = 20},
+                                                      {.serves = 0x3fc, .packets = 30}}}}};
+    if (plane_link_call(link, duopoly_Envelope_accepted_tag, &answer, &err) < 0)
+        fail_msg("%s", err.text);
+    plane_link_close(link);
+}
+
+static void fastpath_plant(void)
+{
+    set_network(false, 2);
+}
+
+static void fastpath_uproot(void)
+{
+    set_network(false, 0);
+}
+
+static void fastpath_end(void)
+{
+    fastpath_world_end(&plane);
+}
+
+/* It forgets all when it ends, and who set its queues hears of it. */
+static void test_a_data_plane_that_died_is_told_again(void **state)
+{
+    struct bench bench = {.driver = "fastpath", .config = {.owner = "tester", .state_dir = folder}};
+    char what[256];
+    struct switches *switches;
+    struct err err = {0};
+    (void)state;
+    bench.config.settings = &bench.settings;
+    bench.config.wish = wish_of(100000000, 8);
+    memcpy(bench.config.dscp_of_level, bench.config.wish.dscp_of_level, PORT_LEVELS);
+    if (fastpath_begin(&bench))
+        skip();
+    assert_int_equal(switches_open(&switch_fastpath, &bench.config, &switches, &err), 0);
+    if (switches_apply(switches, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(switches_compare(switches, what, sizeof(what), &err), SWITCHES_RIGHT);
+    assert_int_equal(switches_notice(switches, &err), SWITCH_QUIET);
+    kill(plane.pid, SIGKILL);
+    waitpid(plane.pid, NULL, 0);
+    struct pollfd look = {switches_fd(switches), POLLIN, 0};
+    assert_int_equal(poll(&look, 1, 20000), 1);
+    assert_int_equal(switches_notice(switches, &err), -ECONNRESET);
+    assert_non_null(strstr(err.text, "has ended"));
+    assert_int_equal(switches_compare(switches, what, sizeof(what), &err), -ECONNREFUSED);
+    fastpath_world_start(&plane);
+    do {
+        assert_int_equal(poll(&look, 1, 20000), 1);
+    } while (switches_notice(switches, &err) == SWITCH_QUIET);
+    assert_int_equal(switches_compare(switches, what, sizeof(what), &err), SWITCHES_DIFFERS);
+    assert_int_equal(switches_repair(switches, &err), 0);
+    assert_int_equal(switches_compare(switches, what, sizeof(what), &err), SWITCHES_RIGHT);
+    assert_int_equal(switches_restore(switches, &err), 0);
+    switches_close(switches);
+    fastpath_world_end(&plane);
+}
+
 static struct bench benches[] = {
     {.driver = "linux",
+     .ports = PORTS,
      .begin = linux_begin,
      .plant = linux_plant,
      .uproot = linux_uproot,
      .end = linux_end},
-    {.driver = "ovs", .begin = ovs_begin, .plant = ovs_plant, .uproot = ovs_uproot, .end = ovs_end},
+    {.driver = "ovs",
+     .ports = PORTS,
+     .begin = ovs_begin,
+     .plant = ovs_plant,
+     .uproot = ovs_uproot,
+     .end = ovs_end},
     {.driver = "sonic",
+     .ports = PORTS,
      .begin = sonic_begin,
      .plant = sonic_plant,
      .uproot = sonic_uproot,
      .end = sonic_end},
+    {.driver = "fastpath",
+     .ports = 2,
+     .begin = fastpath_begin,
+     .plant = fastpath_plant,
+     .uproot = fastpath_uproot,
+     .end = fastpath_end},
 };
 
 /* ---- the contract ----------------------------------------------------------------------------- */
@@ -227,7 +331,7 @@ static void check_ports(const struct bench *bench, struct switch_state *sw)
     struct switch_ports *ports = NULL;
     struct err err = {0};
     assert_int_equal(switch_find(bench->driver)->ports(sw, &ports, &err), 0);
-    assert_int_equal(ports->n, PORTS);
+    assert_int_equal(ports->n, bench->ports);
     for (uint32_t i = 0; i < ports->n; i++) {
         struct port want;
         assert_int_equal(port_want(&bench->config.wish, &ports->ports[i].facts, &want, &err), 0);
@@ -315,6 +419,7 @@ static void try_bench(struct bench *bench)
         bench->config.owner = "tester";
         bench->config.state_dir = folder;
         bench->config.wish = wish_of(100000000, 8);
+        memcpy(bench->config.dscp_of_level, bench->config.wish.dscp_of_level, PORT_LEVELS);
         const char *why_not = bench->begin(bench);
         if (!why_not) {
             hold_to_contract(bench);
@@ -389,6 +494,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_driver_keeps_the_contract),
+        cmocka_unit_test(test_a_data_plane_that_died_is_told_again),
         cmocka_unit_test(test_patterns_select_ports),
         cmocka_unit_test(test_what_stood_there_is_kept_and_forgotten),
         cmocka_unit_test(test_a_plan_is_bounded),

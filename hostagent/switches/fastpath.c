@@ -1,0 +1,397 @@
+/* duopoly-fastpath: ports of a data plane in user space, by its control socket. What its own
+ * configuration says of a port's queues makes room and comes back by itself; what another agent has set
+ * is kept. It knows its setters by name only, and forgets them all when it ends. It tells nobody what
+ * others set: who takes our ports with --replace is seen when somebody looks. */
+#include "hostagent/plane_link.h"
+#include "hostagent/switches/switch.h"
+#include "lib/port/plane_port.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIX "unix:"
+
+struct switch_state {
+    struct switch_config config;
+    struct plane_link *link;
+};
+
+struct fastpath_plan {
+    struct switch_plan plan;   /* first: the others know this part */
+    duopoly_PlanePorts there;  /* as they were */
+    duopoly_SetPlanePorts set; /* what is to be */
+    bool takes_others;         /* somebody else's are to make room */
+};
+
+static int fastpath_check(const struct switch_settings *settings, struct err *err)
+{
+    if (settings->bridge[0] || settings->openflow[0] || settings->table || settings->ca[0] ||
+        settings->certificate[0] || settings->private_key[0])
+        return err_set(err, EINVAL, "the driver fastpath has at and ports, and nothing else");
+    if (settings->at[0] && strncmp(settings->at, UNIX "/", strlen(UNIX "/")) != 0)
+        return err_set(err, EINVAL,
+                       "'%s' is no place of a data plane: unix:/PATH of its control socket",
+                       settings->at);
+    return 0;
+}
+
+static void fastpath_close(struct switch_state *sw)
+{
+    if (!sw)
+        return;
+    plane_link_close(sw->link);
+    free(sw);
+}
+
+static int fastpath_open(const struct switch_config *config, struct switch_state **ret_switch,
+                         struct err *err)
+{
+    const char *at = config->settings->at;
+    struct switch_state *sw = calloc(1, sizeof(*sw));
+    if (!sw)
+        return err_sys(err, ENOMEM, "the switch");
+    sw->config = *config;
+    int r =
+        plane_link_open(at[0] ? at + strlen(UNIX) : PLANE_SOCKET, SWITCH_WAIT_MS, &sw->link, err);
+    if (r < 0)
+        fastpath_close(sw);
+    else
+        *ret_switch = sw;
+    return r;
+}
+
+/* Those that are selected, in order of their names. */
+static int compare_ports(const void *a, const void *b)
+{
+    return strcmp(((const duopoly_PlanePort *)a)->port, ((const duopoly_PlanePort *)b)->port);
+}
+
+static int read_ports(struct switch_state *sw, duopoly_PlanePorts *ret_ports, struct err *err)
+{
+    const duopoly_Envelope *answer;
+    plane_link_request(sw->link, duopoly_Envelope_get_plane_ports_tag);
+    int r = plane_link_call(sw->link, duopoly_Envelope_plane_ports_tag, &answer, err);
+    if (r < 0)
+        return r;
+    *ret_ports = answer->body.plane_ports;
+    pb_size_t n = 0;
+    for (pb_size_t i = 0; i < ret_ports->ports_count; i++)
+        if (switch_selects(sw->config.settings, ret_ports->ports[i].port))
+            ret_ports->ports[n++] = ret_ports->ports[i];
+    ret_ports->ports_count = n;
+    qsort(ret_ports->ports, n, sizeof(ret_ports->ports[0]), compare_ports);
+    return 0;
+}
+
+static void facts_of(const duopoly_PlanePort *port, struct port_facts *ret_facts)
+{
+    *ret_facts = (struct port_facts){.link_bps = port->device_bps,
+                                     .mtu_bytes = port->mtu_bytes,
+                                     .queues_n = PORT_TRAFFIC,
+                                     .abilities = {.strict = true, .floors = true, .ecn = true}};
+    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", port->port);
+}
+
+static int fastpath_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
+{
+    duopoly_PlanePorts there;
+    int r = read_ports(sw, &there, err);
+    if (r < 0)
+        return r;
+    struct switch_ports *ports =
+        calloc(1, sizeof(*ports) + there.ports_count * sizeof(ports->ports[0]));
+    if (!ports)
+        return err_sys(err, ENOMEM, "%u ports", there.ports_count);
+    for (pb_size_t i = 0; i < there.ports_count; i++) {
+        struct switch_port *port = &ports->ports[ports->n++];
+        snprintf(port->name, sizeof(port->name), "%s", there.ports[i].port);
+        facts_of(&there.ports[i], &port->facts);
+    }
+    *ret_ports = ports;
+    return 0;
+}
+
+/* ---- what another has set ---------------------------------------------------------------------- */
+
+static bool is_ours(const struct switch_state *sw, const duopoly_PlanePort *port)
+{
+    return strcmp(port->owner, sw->config.owner) == 0;
+}
+
+static bool is_others(const struct switch_state *sw, const duopoly_PlanePort *port)
+{
+    return port->owner[0] && !is_ours(sw, port);
+}
+
+static json_t *port_json(const duopoly_PlanePort *port)
+{
+    json_t *queues = json_array();
+    for (pb_size_t q = 0; q < port->queues_count; q++) {
+        const duopoly_PlaneQueue *queue = &port->queues[q];
+        json_array_append_new(
+            queues, json_pack("[I,I,I,I]", (json_int_t)queue->serves, (json_int_t)queue->floor_bps,
+                              (json_int_t)queue->packets, (json_int_t)queue->ecn_packets));
+    }
+    return json_pack("{s:s,s:I,s:o}", "owner", port->owner, "rate_bps", (json_int_t)port->rate_bps,
+                     "queues", queues);
+}
+
+static int port_of_json(const char *name, json_t *json, duopoly_PlanePort *ret_port,
+                        const char **ret_owner)
+{
+    json_t *queues, *queue;
+    json_int_t rate_bps, serves, floor_bps, packets, ecn_packets;
+    size_t q;
+    *ret_port = (duopoly_PlanePort){0};
+    if (json_unpack(json, "{s:s,s:I,s:o}", "owner", ret_owner, "rate_bps", &rate_bps, "queues",
+                    &queues) < 0)
+        return -EBADMSG;
+    wire_copy(ret_port->port, sizeof(ret_port->port), name);
+    ret_port->rate_bps = (uint64_t)rate_bps;
+    json_array_foreach(queues, q, queue)
+    {
+        if (q == PORT_TRAFFIC ||
+            json_unpack(queue, "[I,I,I,I]", &serves, &floor_bps, &packets, &ecn_packets) < 0)
+            return -EBADMSG;
+        ret_port->queues[ret_port->queues_count++] =
+            (duopoly_PlaneQueue){.serves = (uint32_t)serves,
+                                 .floor_bps = (uint64_t)floor_bps,
+                                 .packets = (uint32_t)packets,
+                                 .ecn_packets = (uint32_t)ecn_packets};
+    }
+    return 0;
+}
+
+/* An object of ports by their names; empty where nothing is kept. */
+static int load_kept(const struct switch_state *sw, json_t **ret_kept, struct err *err)
+{
+    char *text;
+    json_error_t why;
+    int r = switch_kept(sw->config.state_dir, &text, err);
+    if (r < 0)
+        return r;
+    *ret_kept = text ? json_loads(text, 0, &why) : json_object();
+    free(text);
+    if (json_is_object(*ret_kept))
+        return 0;
+    json_decref(*ret_kept);
+    return err_set(err, EBADMSG, SWITCH_KEPT_FILE ": not what was written there",
+                   sw->config.state_dir);
+}
+
+static int save_kept(const struct switch_state *sw, json_t *kept, struct err *err)
+{
+    char *text = json_dumps(kept, JSON_SORT_KEYS);
+    int r = text ? switch_keep(sw->config.state_dir, text, err) : err_sys(err, ENOMEM, "a record");
+    free(text);
+    return r;
+}
+
+/* Those that are to make room, beside what is kept of them already. */
+static int keep_others(const struct switch_state *sw, const struct fastpath_plan *plan,
+                       struct err *err)
+{
+    json_t *kept;
+    int r = load_kept(sw, &kept, err);
+    if (r < 0)
+        return r;
+    for (pb_size_t i = 0; i < plan->there.ports_count; i++)
+        if (is_others(sw, &plan->there.ports[i]))
+            json_object_set_new(kept, plan->there.ports[i].port, port_json(&plan->there.ports[i]));
+    r = save_kept(sw, kept, err);
+    json_decref(kept);
+    return r;
+}
+
+static int fastpath_record(struct switch_state *sw, char **ret_text, struct err *err)
+{
+    duopoly_PlanePorts there;
+    json_t *kept, *all;
+    int r = read_ports(sw, &there, err);
+    if (r >= 0)
+        r = load_kept(sw, &kept, err);
+    if (r < 0)
+        return r;
+    all = json_object();
+    for (pb_size_t i = 0; i < there.ports_count; i++) {
+        const duopoly_PlanePort *port = &there.ports[i];
+        json_t *before = is_ours(sw, port) ? json_object_get(kept, port->port) : NULL;
+        json_object_set_new(all, port->port,
+                            before                ? json_incref(before)
+                            : is_others(sw, port) ? port_json(port)
+                                                  : json_null());
+    }
+    *ret_text = json_dumps(all, JSON_SORT_KEYS);
+    json_decref(kept);
+    json_decref(all);
+    return *ret_text ? 0 : err_sys(err, ENOMEM, "a record");
+}
+
+/* ---- plan and apply ---------------------------------------------------------------------------- */
+
+static void fastpath_free_plan(struct switch_plan *plan)
+{
+    if (plan)
+        free(plan->steps);
+    free(plan);
+}
+
+static int check_dscp(const struct switch_state *sw, const duopoly_PlanePorts *there,
+                      struct err *err)
+{
+    if (memcmp(there->dscp_of_level, sw->config.dscp_of_level, PORT_LEVELS) == 0)
+        return 0;
+    return err_set(err, EINVAL,
+                   "the data plane tells levels by other code points than this agent: marks.dscp "
+                   "is to be the same in both configurations");
+}
+
+static int plan_port(const struct switch_state *sw, struct fastpath_plan *plan,
+                     const duopoly_PlanePort *there, bool may_replace, struct err *err)
+{
+    duopoly_PlanePort *want = &plan->set.ports[plan->set.ports_count];
+    struct port_facts facts;
+    struct port port;
+    facts_of(there, &facts);
+    int r = port_want(&sw->config.wish, &facts, &port, err);
+    if (r < 0)
+        return r;
+    *want = (duopoly_PlanePort){0};
+    wire_copy(want->port, sizeof(want->port), there->port);
+    plane_port_write(&port, want);
+    if (is_ours(sw, there) && plane_port_equal(want, there))
+        return 0;
+    if (is_others(sw, there) && !may_replace)
+        return err_set(err, EBUSY,
+                       "%s: %s has set its queues; --replace lets them make room until we leave",
+                       there->port, there->owner);
+    plan->takes_others |= is_others(sw, there);
+    plan->set.ports_count++;
+    return switch_step_add(&plan->plan, is_ours(sw, there) ? SWITCH_CHANGE : SWITCH_ADD,
+                           there->port, err, "%u queues at %" PRIu64 " b/s", want->queues_count,
+                           port.link_bps);
+}
+
+static int fastpath_plan(struct switch_state *sw, bool again, struct switch_plan **ret_plan,
+                         struct err *err)
+{
+    struct fastpath_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan)
+        return err_sys(err, ENOMEM, "a plan");
+    int r = read_ports(sw, &plan->there, err);
+    if (r >= 0)
+        r = check_dscp(sw, &plan->there, err);
+    for (pb_size_t i = 0; r >= 0 && i < plan->there.ports_count; i++)
+        r = plan_port(sw, plan, &plan->there.ports[i], again || sw->config.replace, err);
+    wire_copy(plan->set.owner, sizeof(plan->set.owner), sw->config.owner);
+    plan->set.replace = plan->takes_others;
+    if (r < 0)
+        fastpath_free_plan(&plan->plan);
+    else
+        *ret_plan = &plan->plan;
+    return r;
+}
+
+/* −EAGAIN: somebody else has set one of them meanwhile. */
+static int set_ports(struct switch_state *sw, const duopoly_SetPlanePorts *set, struct err *err)
+{
+    const duopoly_Envelope *answer;
+    plane_link_request(sw->link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports = *set;
+    int r = plane_link_call(sw->link, duopoly_Envelope_accepted_tag, &answer, err);
+    if (r == -EREMOTEIO && plane_link_refusal(sw->link) == duopoly_Reason_REASON_STATE)
+        return -EAGAIN;
+    return r;
+}
+
+static int fastpath_apply(struct switch_state *sw, const struct switch_plan *switch_plan,
+                          struct err *err)
+{
+    const struct fastpath_plan *plan = (const struct fastpath_plan *)switch_plan;
+    int r = 0;
+    if (!plan->set.ports_count)
+        return 0;
+    if (plan->takes_others)
+        r = keep_others(sw, plan, err);
+    return r < 0 ? r : set_ports(sw, &plan->set, err);
+}
+
+/* As somebody had it, or as the data plane's configuration has it. */
+static int restore_port(struct switch_state *sw, const char *name, json_t *kept, struct err *err)
+{
+    const char *owner = sw->config.owner;
+    duopoly_SetPlanePorts set = {.replace = true, .ports_count = 1};
+    wire_copy(set.ports[0].port, sizeof(set.ports[0].port), name);
+    if (kept && port_of_json(name, kept, &set.ports[0], &owner) < 0)
+        return err_set(err, EBADMSG, SWITCH_KEPT_FILE ": %s is not as it was written there",
+                       sw->config.state_dir, name);
+    wire_copy(set.owner, sizeof(set.owner), owner);
+    return set_ports(sw, &set, err);
+}
+
+static int fastpath_restore(struct switch_state *sw, struct err *err)
+{
+    duopoly_PlanePorts there;
+    json_t *kept;
+    int r = read_ports(sw, &there, err);
+    if (r >= 0)
+        r = load_kept(sw, &kept, err);
+    if (r < 0)
+        return r;
+    for (pb_size_t i = 0; r >= 0 && i < there.ports_count; i++)
+        if (is_ours(sw, &there.ports[i]))
+            r = restore_port(sw, there.ports[i].port, json_object_get(kept, there.ports[i].port),
+                             err);
+    json_decref(kept);
+    return r < 0 ? r : switch_forget(sw->config.state_dir, err);
+}
+
+/* ---- what it counts and tells ------------------------------------------------------------------- */
+
+static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err)
+{
+    duopoly_PlanePorts there;
+    int r = read_ports(sw, &there, err);
+    if (r < 0)
+        return r;
+    *ret_stats = (struct switch_stats){0};
+    for (pb_size_t i = 0; i < there.ports_count; i++)
+        for (pb_size_t q = 0; q < there.ports[i].queues_count; q++) {
+            const duopoly_PlaneQueue *queue = &there.ports[i].queues[q];
+            struct switch_queue_stats *to = &ret_stats->traffic[__builtin_ctz(queue->serves)];
+            to->bytes += queue->out_bytes;
+            to->packets += queue->out_packets;
+            to->drops += queue->dropped_packets;
+        }
+    return 0;
+}
+
+static int fastpath_fd(const struct switch_state *sw)
+{
+    return plane_link_fd(sw->link);
+}
+
+static int fastpath_notice(struct switch_state *sw, struct err *err)
+{
+    int r = plane_link_notice(sw->link, err);
+    return r > 0 ? SWITCH_BACK : r < 0 ? r : SWITCH_QUIET;
+}
+
+const struct switch_driver switch_fastpath = {
+    .name = "fastpath",
+    .check = fastpath_check,
+    .open = fastpath_open,
+    .close = fastpath_close,
+    .ports = fastpath_ports,
+    .record = fastpath_record,
+    .plan = fastpath_plan,
+    .free_plan = fastpath_free_plan,
+    .apply = fastpath_apply,
+    .restore = fastpath_restore,
+    .stats = fastpath_stats,
+    .fd = fastpath_fd,
+    .notice = fastpath_notice,
+};
