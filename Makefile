@@ -233,7 +233,7 @@ TASKLOOP := $(call archive,taskloop)
 $(BUILD)/tests/test_task_loop: EXTRA = $(TASKLOOP)
 $(BUILD)/tests/test_task_loop: $(TASKLOOP)
 
-TEST_DPDK := test_conformance test_marking test_flows test_queues test_plane_ports test_fuzz_frame test_fuzz_fastpath
+TEST_DPDK := test_conformance test_marking test_flows test_queues test_plane_ports test_switching test_fuzz_frame test_fuzz_fastpath
 
 .PHONY: unit-programs
 unit-programs: $(UNIT)
@@ -371,11 +371,11 @@ test-dpdk: deps-dpdk ## runs the tests of the data plane in user space (root), a
 	@$(MAKE) -s --no-print-directory programs $(addprefix $(BUILD)/tests/,$(TEST_DPDK))
 	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan SAN=address,undefined OPT=-O1 programs
 	@tests/run-unit $(BUILD) $(addprefix $(BUILD)/tests/,$(TEST_DPDK))
-	@for build in $(BUILD) $(BUILD)/asan; do BUILD=$$build /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_fastpath.py || exit 1; done
+	@for build in $(BUILD) $(BUILD)/asan; do BUILD=$$build /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_fastpath.py tests/net/test_fastpath_switch.py || exit 1; done
 
 .PHONY: soak-dataplane
 soak-dataplane: programs ## PACKETS= (10⁹) through the data plane while flows, modes and leases change: none is lost or made up (root, some minutes)
-	@PACKETS=$(or $(PACKETS),1000000000) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/net/test_fastpath.py -k nothing_is_lost
+	@PACKETS=$(or $(PACKETS),1000000000) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/net/test_fastpath.py tests/net/test_fastpath_switch.py -k nothing_is_lost
 
 .PHONY: test
 test: deps deps-test deps-guest deps-dpdk ## installs what is missing, builds every variant and runs all tests

@@ -1,5 +1,6 @@
 #include "dataplane/control_wire.h"
 
+#include "lib/now.h"
 #include "lib/wire.h"
 #include "lib/wire_unix.h"
 
@@ -21,6 +22,7 @@ struct fastpath_control {
     struct worker *worker;
     duopoly_Envelope answer;
     struct worker_flow flows[FLOWS];
+    bool is_switch;
     uint8_t dscp_of_level[PORT_LEVELS];
     struct worker_stats stats; /* of the listing that began last */
 };
@@ -112,17 +114,17 @@ static void take_ports(struct fastpath_control *control, const duopoly_SetPlaneP
         accept_it(control);
 }
 
-static void fill_counters(const struct worker_side *side, duopoly_PlanePort *port)
+static void fill_counters(const struct worker_port *from, duopoly_PlanePort *port)
 {
-    port->came_bytes = side->came_bytes;
-    port->went_bytes = side->went_bytes;
+    port->came_bytes = from->came_bytes;
+    port->went_bytes = from->went_bytes;
     for (pb_size_t q = 0; q < port->queues_count; q++) {
-        const struct queue_counters *counters = &side->queues[q];
+        const struct queue_counters *counters = &from->queues[q];
         port->queues[q].out_bytes = counters->out_bytes;
         port->queues[q].out_packets = counters->out_packets;
         port->queues[q].dropped_packets = counters->dropped_packets;
         port->queues[q].marked_packets = counters->marked_packets;
-        port->queues[q].waiting = side->waiting[q];
+        port->queues[q].waiting = from->waiting[q];
     }
 }
 
@@ -137,7 +139,7 @@ static void tell_ports(struct fastpath_control *control)
         &wire_begin(&control->answer, duopoly_Envelope_plane_ports_tag)->body.plane_ports;
     egress_write(worker_egress(control->worker), message);
     for (pb_size_t i = 0; i < message->ports_count; i++)
-        fill_counters(&stats.sides[i], &message->ports[i]);
+        fill_counters(&stats.ports[i], &message->ports[i]);
     memcpy(message->dscp_of_level, control->dscp_of_level, sizeof(control->dscp_of_level));
 }
 
@@ -163,18 +165,51 @@ static void row(struct listing *listing, const char *source, const char *name, u
     to->value = value;
 }
 
-static void rows_of_queue(struct listing *listing, const struct worker_side *side, int which,
+static void rows_of_queue(struct listing *listing, const struct worker_port *port, const char *name,
                           uint32_t q)
 {
     char source[sizeof(((duopoly_CounterRow *)0)->source)];
-    const struct queue_counters *queue = &side->queues[q];
-    snprintf(source, sizeof(source), "%s queue %" PRIu32, fastpath_side_names[which], q);
+    const struct queue_counters *queue = &port->queues[q];
+    snprintf(source, sizeof(source), "%s queue %" PRIu32, name, q);
     row(listing, source, "in_packets", queue->in_packets);
     row(listing, source, "out_packets", queue->out_packets);
     row(listing, source, "out_bytes", queue->out_bytes);
     row(listing, source, "dropped_packets", queue->dropped_packets);
     row(listing, source, "marked_packets", queue->marked_packets);
-    row(listing, source, "waiting", side->waiting[q]);
+    row(listing, source, "waiting", port->waiting[q]);
+}
+
+static void rows_of_switching(struct listing *listing, const char *name,
+                              const struct worker_port *port)
+{
+    const struct switching_counters *counters = &port->switching.counters;
+    const uint64_t now = now_ns(CLOCK_BOOTTIME), until = port->switching.shut_until_ns;
+    row(listing, name, "copied_packets", port->copied_packets);
+    row(listing, name, "flooded_packets", counters->flooded_packets);
+    row(listing, name, "over_limit_packets", counters->over_limit_packets);
+    row(listing, name, "filtered_packets", counters->filtered_packets);
+    row(listing, name, "shut_packets", counters->shut_packets);
+    row(listing, name, "shuts", counters->shuts);
+    row(listing, name, "shut_ms", until > now ? (until - now) / NS_PER_MS + 1 : 0);
+}
+
+static void rows_of_port(struct listing *listing, const struct worker_port *port, const char *name,
+                         bool is_switch)
+{
+    row(listing, name, "came_packets", port->came_packets);
+    row(listing, name, "went_packets", port->went_packets);
+    row(listing, name, "too_long_packets", port->too_long_packets);
+    if (is_switch)
+        rows_of_switching(listing, name, port);
+    for (uint32_t q = 0; q < port->queues_n; q++)
+        rows_of_queue(listing, port, name, q);
+}
+
+static void rows_of_macs(struct listing *listing, const struct worker_macs *macs)
+{
+    row(listing, "macs", "alive", macs->alive);
+    row(listing, "macs", "moved", macs->moved);
+    row(listing, "macs", "full", macs->full);
 }
 
 static void rows_of_marks(struct listing *listing, const struct worker_stats *stats)
@@ -210,13 +245,11 @@ static void list(struct fastpath_control *control, const duopoly_List *request)
     struct listing listing = {
         .page = &wire_begin(&control->answer, duopoly_Envelope_page_tag)->body.page,
         .cursor = request->cursor};
-    for (int i = 0; i < SIDES; i++) {
-        row(&listing, fastpath_side_names[i], "came_packets", stats->sides[i].came_packets);
-        row(&listing, fastpath_side_names[i], "went_packets", stats->sides[i].went_packets);
-        row(&listing, fastpath_side_names[i], "too_long_packets", stats->sides[i].too_long_packets);
-        for (uint32_t q = 0; q < stats->sides[i].queues_n; q++)
-            rows_of_queue(&listing, &stats->sides[i], i, q);
-    }
+    for (uint32_t i = 0; i < stats->ports_n; i++)
+        rows_of_port(&listing, &stats->ports[i],
+                     worker_egress(control->worker)->ports[i].facts.name, control->is_switch);
+    if (control->is_switch)
+        rows_of_macs(&listing, &stats->macs);
     rows_of_marks(&listing, stats);
 }
 
@@ -292,6 +325,7 @@ int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settin
     const struct wire_unix_handler handler = {on_message, on_close, control};
     if (!control)
         return err_set(err, ENOMEM, "no memory for the control socket");
+    control->is_switch = settings->role == ROLE_OF_SWITCH;
     memcpy(control->dscp_of_level, marking.dscp_of_level, sizeof(control->dscp_of_level));
     int r =
         wire_unix_listen(loop, settings->socket, &groups, IDLE_NS, &handler, &control->server, err);

@@ -72,11 +72,12 @@ int devices_pool(const struct fastpath_settings *settings, uint32_t frames,
                                segment_bytes(settings));
 }
 
-static int fail(int r, int side, const struct fastpath_settings *settings, const char *what,
+static int fail(int r, uint32_t place, const struct fastpath_settings *settings, const char *what,
                 struct err *err)
 {
-    return err_sys(err, r < 0 ? -r : EIO, "%s: device \"%s\" %s", fastpath_side_names[side],
-                   fastpath_side(settings, side)->device, what);
+    return err_sys(err, r < 0 ? -r : EIO, "%s: device \"%s\" %s",
+                   fastpath_side(settings, place)->name, fastpath_side(settings, place)->device,
+                   what);
 }
 
 /* What the device calls too large an MTU is not refused here: several do not let it be set. */
@@ -105,24 +106,24 @@ static uint64_t speed_of(uint16_t port)
     return (uint64_t)link.link_speed * 1000000;
 }
 
-int devices_open(const struct fastpath_settings *settings, int side, struct rte_mempool *pool,
+int devices_open(const struct fastpath_settings *settings, uint32_t place, struct rte_mempool *pool,
                  uint16_t *ret_port, uint64_t *ret_bps, struct err *err)
 {
     char name[64];
-    const char *device = fastpath_side(settings, side)->device;
+    const char *device = fastpath_side(settings, place)->device;
     const size_t length = strcspn(device, ",");
     uint16_t port;
     snprintf(name, sizeof(name), "%.*s", (int)length, device);
     int r = rte_eal_hotplug_add("vdev", name, device[length] ? device + length + 1 : "");
     if (r < 0)
-        return fail(r, side, settings, "cannot be opened", err);
+        return fail(r, place, settings, "cannot be opened", err);
     r = rte_eth_dev_get_port_by_name(name, &port);
     if (r < 0)
-        return fail(r, side, settings, "is no port", err);
+        return fail(r, place, settings, "is no port", err);
     r = start(port, pool, (uint16_t)settings->mtu_bytes);
     if (r < 0) {
         rte_eth_dev_close(port);
-        return fail(r, side, settings, "cannot be started", err);
+        return fail(r, place, settings, "cannot be started", err);
     }
     rte_eth_promiscuous_enable(port); /* where there is such a thing */
     *ret_port = port;

@@ -18,8 +18,8 @@ int devices_begin(const struct fastpath_settings *settings, uint32_t frames, uns
 int devices_pool(const struct fastpath_settings *settings, uint32_t frames,
                  struct rte_mempool **ret_pool, struct err *err);
 
-/* Makes a side's device and starts it: one queue each way, promiscuous. *ret_bps: its speed, 0 where
+/* Makes a port's device and starts it: one queue each way, promiscuous. *ret_bps: its speed, 0 where
  * it does not say. */
-int devices_open(const struct fastpath_settings *settings, int side, struct rte_mempool *pool,
+int devices_open(const struct fastpath_settings *settings, uint32_t place, struct rte_mempool *pool,
                  uint16_t *ret_port, uint64_t *ret_bps, struct err *err);
 void devices_close(uint16_t port);

@@ -16,7 +16,7 @@ struct egress {
     uint32_t n;
     uint32_t
         packets_most; /* of all queues of a port together: there is memory for no more frames */
-    struct egress_port ports[SIDES];
+    struct egress_port ports[FASTPATH_PORTS];
 };
 
 /* Whether rate or queues of its place `i` are others. */

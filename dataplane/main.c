@@ -1,4 +1,5 @@
-/* duopoly-fastpath: marks and queues in user space, between a host's side and the network. See
+/* duopoly-fastpath: marks and queues in user space, between a host's side and the network, or a
+ * switch of several ports. See
  * schemas/duopoly-fastpath.yaml.
  *
  * Order of things: the configuration is read; the control socket is taken, so that a second instance
@@ -10,6 +11,7 @@
 #include "dataplane/worker_dpdk.h"
 #include "lib/log.h"
 #include "lib/loop.h"
+#include "lib/now.h"
 #include "lib/program.h"
 
 #include <argp.h>
@@ -17,6 +19,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <systemd/sd-daemon.h>
 
 const char *argp_program_version = "duopoly-fastpath " DUOPOLY_VERSION;
@@ -50,20 +54,58 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
+/* A switch's ports that are shut are named. */
+struct shutting {
+    struct worker *worker;
+    uint64_t told[FASTPATH_PORTS];
+};
+
 static void say_totals(struct worker *worker)
 {
     struct worker_stats stats;
     if (worker_stats(worker, &stats) < 0)
         return;
-    for (int i = 0; i < SIDES; i++)
-        log_note("%s: %" PRIu64 " frames came, %" PRIu64 " went", fastpath_side_names[i],
-                 stats.sides[i].came_packets, stats.sides[i].went_packets);
+    for (uint32_t i = 0; i < stats.ports_n; i++)
+        log_note("%s: %" PRIu64 " frames came, %" PRIu64 " went",
+                 worker_egress(worker)->ports[i].facts.name, stats.ports[i].came_packets,
+                 stats.ports[i].went_packets);
+}
+
+static void say_shut(const struct egress *egress, uint32_t place, const struct switching_port *port,
+                     uint64_t left_ns)
+{
+    const uint8_t *mac = port->mac;
+    log_warning(
+        LOG_FAULT_PEER,
+        "%s is shut for %.0f s: %02x:%02x:%02x:%02x:%02x:%02x moves to and fro between it and "
+        "%s: is there a loop?",
+        egress->ports[place].facts.name, (double)left_ns / 1e9, mac[0], mac[1], mac[2], mac[3],
+        mac[4], mac[5], egress->ports[port->other].facts.name);
+}
+
+static int on_shut(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+    struct shutting *shutting = user;
+    const uint64_t now = now_ns(CLOCK_BOOTTIME);
+    struct worker_stats stats;
+    eventfd_t times;
+    (void)source, (void)events;
+    if (eventfd_read(fd, &times) < 0 || worker_stats(shutting->worker, &stats) < 0)
+        return 0;
+    for (uint32_t i = 0; i < stats.ports_n; i++) {
+        const struct switching_port *port = &stats.ports[i].switching;
+        if (port->counters.shuts != shutting->told[i] && port->shut_until_ns > now)
+            say_shut(worker_egress(shutting->worker), i, port, port->shut_until_ns - now);
+        shutting->told[i] = port->counters.shuts;
+    }
+    return 0;
 }
 
 static int serve(sd_event *loop, const struct fastpath_settings *settings, struct err *err)
 {
     struct worker *worker = NULL;
     struct fastpath_control *control = NULL;
+    struct shutting shutting = {0};
     int r = fastpath_control_open(loop, settings, &control, err);
     if (r == 0)
         r = worker_open(settings, &worker, err);
@@ -71,10 +113,13 @@ static int serve(sd_event *loop, const struct fastpath_settings *settings, struc
         r = worker_start(worker, err);
     if (r == 0)
         r = telemetry_begin(worker, err);
+    shutting.worker = worker;
+    if (r == 0)
+        r = sd_event_add_io(loop, NULL, worker_event(worker), EPOLLIN, on_shut, &shutting);
     if (r == 0) {
         fastpath_control_begin(control, worker);
-        log_note("passing frames between %s and %s, control on %s", settings->host.device,
-                 settings->network.device, settings->socket);
+        log_note("passing frames between %" PRIu32 " ports, control on %s",
+                 fastpath_ports(settings), settings->socket);
         sd_notify(0, "READY=1");
         r = sd_event_loop(loop);
         sd_notify(0, "STOPPING=1");

@@ -36,8 +36,8 @@
         .name = NULL                                                                               \
     }
 
-const char *const fastpath_side_names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
-
+static const char *const side_names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
+static const char *const roles[] = {"host", "switch", NULL};
 static const char *const bys[] = {"here", "kernel", NULL};
 
 static size_t name_length(const char *device)
@@ -48,6 +48,8 @@ static size_t name_length(const char *device)
 static int device_check(const char *device, struct err *err)
 {
     const size_t length = name_length(device);
+    if (length == 0) /* a side of a switch, which has none: check_role */
+        return 0;
     if (strncmp(device, "net_", 4) != 0 || length < 6 || length > 31)
         return err_set(err, EINVAL,
                        "\"%s\" is no virtual device of DPDK, such as net_af_packet0,iface=eth0",
@@ -60,12 +62,45 @@ static int parse_prefix(const char *text, void *target, struct err *err)
     return mark_prefix_parse(text, target, err);
 }
 
+/* A port's name is a word in commands and messages. */
+static int name_check(const char *name, struct err *err)
+{
+    for (const char *c = name; *c; c++)
+        if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') && !(*c >= '0' && *c <= '9') &&
+            !strchr("._-", *c))
+            return err_set(err, EINVAL,
+                           "\"%s\" is no port's name: letters, digits, '.', '_' and '-'", name);
+    return 0;
+}
+
 static const struct conf_field side_fields[] = {
-    WORD(fastpath_side, device, NULL, device_check),
+    WORD(fastpath_side, device, "", device_check),
     VALUE(fastpath_side, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1000000000000)),
     END,
 };
 static const struct conf_section side_section = {side_fields, sizeof(struct fastpath_side), NULL};
+
+static const struct conf_field port_fields[] = {
+    WORD(fastpath_side, name, NULL, name_check),
+    WORD(fastpath_side, device, NULL, device_check),
+    VALUE(fastpath_side, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1000000000000)),
+    END,
+};
+static const struct conf_section port_section = {port_fields, sizeof(struct fastpath_side), NULL};
+static const struct conf_field port_item = {.type = CONF_SECTION, .section = &port_section};
+
+static const struct conf_field forwarding_fields[] = {
+    VALUE(fastpath_forwarding, macs, "macs", CONF_INT, "4096", 64, 65536),
+    VALUE(fastpath_forwarding, age_ns, "age", CONF_DURATION, "300 s", 1000000000,
+          INT64_C(86400000000000)),
+    VALUE(fastpath_forwarding, flood_pps, "flood", CONF_INT, "1000", 1, 1000000),
+    VALUE(fastpath_forwarding, moves, "moves", CONF_INT, "5", 1, 1000),
+    VALUE(fastpath_forwarding, shut_ns, "shut", CONF_DURATION, "10 s", 1000000000,
+          INT64_C(86400000000000)),
+    END,
+};
+static const struct conf_section forwarding_section = {forwarding_fields,
+                                                       sizeof(struct fastpath_forwarding), NULL};
 
 static const struct conf_field queues_fields[] = {
     VALUE(fastpath_queues, levels, "levels", CONF_INT, "8", 1, PORT_LEVELS),
@@ -111,34 +146,52 @@ static const struct conf_field fields[] = {
     WORD(fastpath_settings, readers, "duopoly-readers", NULL),
     VALUE(fastpath_settings, cpu, "cpu", CONF_INT, "0", 0, CPU_SETSIZE - 1),
     VALUE(fastpath_settings, mtu_bytes, "mtu", CONF_INT, "1500", 576, 9600),
-    SECTION(fastpath_settings, host, &side_section),
-    SECTION(fastpath_settings, network, &side_section),
+    {.name = "role",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct fastpath_settings, role),
+     .choices = roles,
+     .preset = "host"},
+    {.name = "host",
+     .type = CONF_SECTION,
+     .offset = offsetof(struct fastpath_settings, sides[SIDE_HOST]),
+     .section = &side_section},
+    {.name = "network",
+     .type = CONF_SECTION,
+     .offset = offsetof(struct fastpath_settings, sides[SIDE_NETWORK]),
+     .section = &side_section},
+    LIST(fastpath_settings, ports, ports_n, &port_item),
+    SECTION(fastpath_settings, forwarding, &forwarding_section),
     SECTION(fastpath_settings, queues, &queues_section),
     SECTION(fastpath_settings, marks, &marks_section),
     END,
 };
 
-const struct fastpath_side *fastpath_side(const struct fastpath_settings *settings, int side)
+uint32_t fastpath_ports(const struct fastpath_settings *settings)
 {
-    return side == SIDE_HOST ? &settings->host : &settings->network;
+    return settings->role == ROLE_OF_SWITCH ? settings->ports_n : SIDES;
 }
 
-void fastpath_facts(const struct fastpath_settings *settings, int side, uint64_t device_bps,
+const struct fastpath_side *fastpath_side(const struct fastpath_settings *settings, uint32_t place)
+{
+    return settings->role == ROLE_OF_SWITCH ? &settings->ports[place] : &settings->sides[place];
+}
+
+void fastpath_facts(const struct fastpath_settings *settings, uint32_t place, uint64_t device_bps,
                     struct port_facts *ret_facts)
 {
     *ret_facts = (struct port_facts){.link_bps = device_bps,
                                      .mtu_bytes = (uint32_t)settings->mtu_bytes,
                                      .queues_n = PORT_TRAFFIC,
                                      .abilities = {.strict = true, .floors = true, .ecn = true}};
-    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", fastpath_side_names[side]);
+    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", fastpath_side(settings, place)->name);
 }
 
-int fastpath_port(const struct fastpath_settings *settings, int side,
+int fastpath_port(const struct fastpath_settings *settings, uint32_t place,
                   const struct port_facts *facts, struct port *ret_port, struct err *err)
 {
     const struct fastpath_queues *queues = &settings->queues;
     struct port_wish wish = port_wish_preset;
-    wish.link_bps = (uint64_t)fastpath_side(settings, side)->rate_bps;
+    wish.link_bps = (uint64_t)fastpath_side(settings, place)->rate_bps;
     wish.levels = (uint32_t)queues->levels;
     wish.queue_packets = (uint32_t)queues->leaf_packets;
     wish.floor_permille = (uint32_t)queues->floor_permille;
@@ -164,6 +217,41 @@ struct marking_settings fastpath_marking(const struct fastpath_settings *setting
     return marking;
 }
 
+static int check_role(const struct fastpath_settings *settings, struct err *err)
+{
+    const bool sides =
+                   settings->sides[SIDE_HOST].device[0] && settings->sides[SIDE_NETWORK].device[0],
+               side =
+                   settings->sides[SIDE_HOST].device[0] || settings->sides[SIDE_NETWORK].device[0];
+    if (settings->role == ROLE_OF_HOST && (!sides || settings->ports_n))
+        return err_set(err, EINVAL,
+                       "a host (role) has the sides host and network, a device each, and no ports");
+    if (settings->role == ROLE_OF_SWITCH && (side || settings->ports_n < 2))
+        return err_set(err, EINVAL,
+                       "a switch (role) has two ports at least, and no sides host and network");
+    return 0;
+}
+
+static bool same_device(const char *a, const char *b)
+{
+    return name_length(a) == name_length(b) && strncmp(a, b, name_length(a)) == 0;
+}
+
+static int check_twice(const struct fastpath_settings *settings, struct err *err)
+{
+    for (uint32_t i = 1; i < fastpath_ports(settings); i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const struct fastpath_side *a = fastpath_side(settings, i),
+                                       *b = fastpath_side(settings, j);
+            if (same_device(a->device, b->device))
+                return err_set(err, EINVAL, "%.*s is the device of two ports",
+                               (int)name_length(a->device), a->device);
+            if (strcmp(a->name, b->name) == 0 && a->name[0])
+                return err_set(err, EINVAL, "two ports are called %s", a->name);
+        }
+    return 0;
+}
+
 /* What its keys say one by one can still be no port: shares that leave nothing, two equal code
  * points. A device may say its speed later; here it has any. */
 static int check(const void *structure, struct err *err)
@@ -171,19 +259,15 @@ static int check(const void *structure, struct err *err)
     const struct fastpath_settings *settings = structure;
     struct port_facts facts;
     struct port port;
-    const size_t length = name_length(settings->host.device);
-    if (length == name_length(settings->network.device) &&
-        strncmp(settings->host.device, settings->network.device, length) == 0)
-        return err_set(err, EINVAL, "%.*s is the device of both sides", (int)length,
-                       settings->host.device);
-    for (int side = 0; side < SIDES; side++) {
-        const int64_t rate = fastpath_side(settings, side)->rate_bps;
-        fastpath_facts(settings, side, rate ? (uint64_t)rate : 1000000000, &facts);
-        int r = fastpath_port(settings, side, &facts, &port, err);
-        if (r < 0)
-            return r;
+    int r = check_role(settings, err);
+    if (r == 0)
+        r = check_twice(settings, err);
+    for (uint32_t i = 0; i < fastpath_ports(settings) && r == 0; i++) {
+        const int64_t rate = fastpath_side(settings, i)->rate_bps;
+        fastpath_facts(settings, i, rate ? (uint64_t)rate : 1000000000, &facts);
+        r = fastpath_port(settings, i, &facts, &port, err);
     }
-    return 0;
+    return r;
 }
 
 static const struct conf_section section = {fields, sizeof(struct fastpath_settings), check};
@@ -191,5 +275,8 @@ static const struct conf_section section = {fields, sizeof(struct fastpath_setti
 int fastpath_settings_read(const char *path, struct fastpath_settings *ret_settings,
                            struct err *err)
 {
-    return conf_read(path, &section, ret_settings, err);
+    int r = conf_read(path, &section, ret_settings, err);
+    for (int i = 0; i < SIDES && r == 0; i++)
+        strcpy(ret_settings->sides[i].name, side_names[i]);
+    return r;
 }

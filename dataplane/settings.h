@@ -4,16 +4,19 @@
 
 #include "dataplane/marking.h"
 #include "lib/err.h"
+#include "lib/port/plane_port.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIDE_HOST, SIDE_NETWORK, SIDES };
+#define FASTPATH_PORTS PLANE_PORTS
+
+enum { ROLE_OF_HOST, ROLE_OF_SWITCH };
+enum { SIDE_HOST, SIDE_NETWORK, SIDES }; /* of a host, its ports' places */
 enum { MARKS_HERE, MARKS_KERNEL };
 
-extern const char *const fastpath_side_names[SIDES];
-
 struct fastpath_side {
+    char name[PORT_LONG_NAME];
     char device[256]; /* DPDK's name, and after a comma its arguments */
     int64_t rate_bps; /* 0: the device's own speed */
 };
@@ -21,7 +24,13 @@ struct fastpath_side {
 struct fastpath_settings {
     char socket[108], group[64], readers[64];
     int64_t cpu, mtu_bytes;
-    struct fastpath_side host, network;
+    int role;
+    struct fastpath_side sides[SIDES]; /* of a host */
+    struct fastpath_side ports[FASTPATH_PORTS];
+    uint32_t ports_n; /* of a switch */
+    struct fastpath_forwarding {
+        int64_t macs, age_ns, flood_pps, moves, shut_ns;
+    } forwarding;
     struct fastpath_queues {
         int64_t levels, leaf_packets, ecn_packets, unmanaged_joins;
         bool ecn;
@@ -40,13 +49,15 @@ struct fastpath_settings {
 int fastpath_settings_read(const char *path, struct fastpath_settings *ret_settings,
                            struct err *err);
 
-const struct fastpath_side *fastpath_side(const struct fastpath_settings *settings, int side);
+/* Its ports, whatever its role. */
+uint32_t fastpath_ports(const struct fastpath_settings *settings);
+const struct fastpath_side *fastpath_side(const struct fastpath_settings *settings, uint32_t place);
 
-/* What a side is, whose device says that it has this speed (0: it does not say). */
-void fastpath_facts(const struct fastpath_settings *settings, int side, uint64_t device_bps,
+/* What a port is, whose device says that it has this speed (0: it does not say). */
+void fastpath_facts(const struct fastpath_settings *settings, uint32_t place, uint64_t device_bps,
                     struct port_facts *ret_facts);
-/* What a side's egress should be. −EINVAL as port_want. */
-int fastpath_port(const struct fastpath_settings *settings, int side,
+/* What a port's egress should be. −EINVAL as port_want. */
+int fastpath_port(const struct fastpath_settings *settings, uint32_t place,
                   const struct port_facts *facts, struct port *ret_port, struct err *err);
 
 struct marking_settings fastpath_marking(const struct fastpath_settings *settings);

@@ -19,12 +19,23 @@ static int stats_get(struct worker_stats *ret_stats)
     return r;
 }
 
-static int side_get(const char *name, struct worker_stats *stats,
-                    const struct worker_side **ret_side)
+/* Names do not change while a worker is there. */
+static const struct egress *names(void)
 {
-    for (int i = 0; i < SIDES; i++)
-        if (name && strcmp(name, fastpath_side_names[i]) == 0) {
-            *ret_side = &stats->sides[i];
+    static const struct egress none;
+    pthread_mutex_lock(&lock);
+    const struct egress *egress = asked ? worker_egress(asked) : &none;
+    pthread_mutex_unlock(&lock);
+    return egress;
+}
+
+static int port_get(const char *name, struct worker_stats *stats,
+                    const struct worker_port **ret_port)
+{
+    const struct egress *egress = names();
+    for (uint32_t i = 0; i < egress->n; i++)
+        if (name && strcmp(name, egress->ports[i].facts.name) == 0) {
+            *ret_port = &stats->ports[i];
             return stats_get(stats);
         }
     return -ENOENT;
@@ -34,8 +45,9 @@ static int on_ports(const char *command, const char *parameters, struct rte_tel_
 {
     (void)command, (void)parameters;
     int r = rte_tel_data_start_array(data, RTE_TEL_STRING_VAL);
-    for (int i = 0; i < SIDES && r == 0; i++)
-        r = rte_tel_data_add_array_string(data, fastpath_side_names[i]);
+    const struct egress *egress = names();
+    for (uint32_t i = 0; i < egress->n && r == 0; i++)
+        r = rte_tel_data_add_array_string(data, egress->ports[i].facts.name);
     return r;
 }
 
@@ -52,18 +64,18 @@ static int numbers(struct rte_tel_data *data, const struct number *list, size_t 
     return r;
 }
 
-static int on_port(const char *command, const char *side_name, struct rte_tel_data *data)
+static int on_port(const char *command, const char *port_name, struct rte_tel_data *data)
 {
     struct worker_stats stats;
-    const struct worker_side *side;
+    const struct worker_port *port;
     (void)command;
-    int r = side_get(side_name, &stats, &side);
+    int r = port_get(port_name, &stats, &port);
     if (r < 0)
         return r;
-    const struct number list[] = {{"came_packets", side->came_packets},
-                                  {"went_packets", side->went_packets},
-                                  {"too_long_packets", side->too_long_packets},
-                                  {"queues", side->queues_n}};
+    const struct number list[] = {{"came_packets", port->came_packets},
+                                  {"went_packets", port->went_packets},
+                                  {"too_long_packets", port->too_long_packets},
+                                  {"queues", port->queues_n}};
     return numbers(data, list, RTE_DIM(list));
 }
 
@@ -83,7 +95,7 @@ static int add_queues(struct rte_tel_data *data, const char *name, const uint64_
     return r;
 }
 
-static int on_queues(const char *command, const char *side_name, struct rte_tel_data *data)
+static int on_queues(const char *command, const char *port_name, struct rte_tel_data *data)
 {
     static const struct {
         const char *name;
@@ -96,23 +108,23 @@ static int on_queues(const char *command, const char *side_name, struct rte_tel_
         {"marked_packets", offsetof(struct queue_counters, marked_packets)},
     };
     struct worker_stats stats;
-    const struct worker_side *side;
+    const struct worker_port *port;
     uint64_t values[PORT_TRAFFIC];
     (void)command;
-    int r = side_get(side_name, &stats, &side);
+    int r = port_get(port_name, &stats, &port);
     if (r == 0)
         r = rte_tel_data_start_dict(data);
     for (size_t i = 0; i < RTE_DIM(counters) && r == 0; i++) {
-        for (uint32_t q = 0; q < side->queues_n; q++)
-            memcpy(&values[q], (const char *)&side->queues[q] + counters[i].offset,
+        for (uint32_t q = 0; q < port->queues_n; q++)
+            memcpy(&values[q], (const char *)&port->queues[q] + counters[i].offset,
                    sizeof(values[q]));
-        r = add_queues(data, counters[i].name, values, side->queues_n);
+        r = add_queues(data, counters[i].name, values, port->queues_n);
     }
     if (r < 0)
         return r;
-    for (uint32_t q = 0; q < side->queues_n; q++)
-        values[q] = side->waiting[q];
-    return add_queues(data, "waiting", values, side->queues_n);
+    for (uint32_t q = 0; q < port->queues_n; q++)
+        values[q] = port->waiting[q];
+    return add_queues(data, "waiting", values, port->queues_n);
 }
 
 static int on_flows(const char *command, const char *parameters, struct rte_tel_data *data)
@@ -137,8 +149,8 @@ static int on_worker(const char *command, const char *parameters, struct rte_tel
     int r = stats_get(&stats);
     if (r < 0)
         return r;
-    for (int i = 0; i < SIDES; i++)
-        packets += stats.sides[i].came_packets;
+    for (uint32_t i = 0; i < stats.ports_n; i++)
+        packets += stats.ports[i].came_packets;
     const struct number list[] = {{"sleeps", stats.sleeps},
                                   {"busy_cycles", stats.busy_cycles},
                                   {"cycles_a_packet", packets ? stats.busy_cycles / packets : 0}};
@@ -151,9 +163,9 @@ int telemetry_begin(struct worker *worker, struct err *err)
         const char *command, *help;
         telemetry_cb answer;
     } commands[] = {
-        {"/duopoly/ports", "Names of the sides. No parameter.", on_ports},
-        {"/duopoly/port", "Frames of a side. Parameter: host or network.", on_port},
-        {"/duopoly/queues", "Counters of a side's queues. Parameter: host or network.", on_queues},
+        {"/duopoly/ports", "Names of the ports. No parameter.", on_ports},
+        {"/duopoly/port", "Frames of a port. Parameter: its name.", on_port},
+        {"/duopoly/queues", "Counters of a port's queues. Parameter: its name.", on_queues},
         {"/duopoly/flows", "The table of connections. No parameter.", on_flows},
         {"/duopoly/worker", "Sleeps and cycles. No parameter.", on_worker},
     };

@@ -1,8 +1,8 @@
 /* What the data plane counts, for DPDK's own telemetry (dpdk-telemetry.py):
  *
  *   /duopoly/ports          the sides' names
- *   /duopoly/port,SIDE      frames that came, went and were too long
- *   /duopoly/queues,SIDE    an array for each counter, of the egress's queues, most urgent first
+ *   /duopoly/port,PORT      frames that came, went and were too long
+ *   /duopoly/queues,PORT    an array for each counter, of the egress's queues, most urgent first
  *   /duopoly/flows          connections known, and what became of others
  *   /duopoly/worker         sleeps, busy cycles, and cycles a packet that came
  *

@@ -1,6 +1,7 @@
 #include "dataplane/worker_dpdk.h"
 
 #include "dataplane/devices_dpdk.h"
+#include "dataplane/forward_dpdk.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -15,10 +16,12 @@
 #include <rte_ring_elem.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
-#define BURST          32
+#define BURST          32 /* of commands */
 #define POOL_CACHES    1024
 #define IDLE_POLLS     1000  /* without a frame, and then it sleeps */
 #define LEAST_SLEEP_NS 20000 /* less is polled away */
@@ -26,27 +29,15 @@
 #define EXPIRE_NS      100000
 #define TRIES          20000 /* to get stats, of 100 µs */
 
-struct side {
-    uint16_t port;
-    struct queues *queues;
-    struct queues *next;         /* what the other thread wants instead, while it asks */
-    struct queues *spent;        /* what stood there before, for it to free */
-    struct queued unsent[BURST]; /* left their queues, and the device did not take them */
-    uint32_t unsent_n, unsent_at;
-    uint64_t came_packets, went_packets, came_bytes, went_bytes, too_long_packets;
-};
-
 struct worker {
     struct fastpath_settings settings;
     unsigned lcore;
-    uint32_t most_bytes; /* of a frame */
-    struct rte_mempool *pool;
     struct rte_ring *commands; /* of struct worker_flow */
     struct flows *flows;
-    struct marking marking;
-    struct side sides[SIDES];
-    int sides_n; /* that are open */
+    struct forward forward;
     struct egress egress;
+    int event; /* eventfd: a port was shut */
+    uint64_t shuts_told;
     bool running;
     uint32_t idle_polls;
     uint64_t sleep_ns, sleeps, expire_ns, busy_cycles;
@@ -60,101 +51,6 @@ struct worker {
     struct worker_stats stats;
 };
 
-/* ---- frames ---------------------------------------------------------------------------------- */
-
-static struct frame_bytes bytes_of(struct rte_mbuf *packet)
-{
-    return (struct frame_bytes){.bytes = rte_pktmbuf_mtod(packet, uint8_t *),
-                                .there = rte_pktmbuf_data_len(packet),
-                                .length = rte_pktmbuf_pkt_len(packet)};
-}
-
-static int kind_of(struct worker *worker, int from, const struct frame_bytes *bytes,
-                   struct frame *frame, uint64_t now_ns)
-{
-    if (worker->settings.marks.by == MARKS_KERNEL)
-        return marking_classify(&worker->marking, bytes, frame);
-    return from == SIDE_HOST ? marking_mark(&worker->marking, bytes, frame, now_ns)
-                             : marking_follow(&worker->marking, bytes, frame, now_ns);
-}
-
-static void enqueue(struct side *to, uint32_t kind, struct rte_mbuf *packet,
-                    const struct frame_bytes *bytes, struct frame *frame)
-{
-    switch (queues_put(to->queues, kind, (struct queued){packet, bytes->length})) {
-    case QUEUES_FULL:
-        rte_pktmbuf_free(packet);
-        return;
-    case QUEUES_TAKEN_LONG:
-        if (frame_write_ce(bytes, frame))
-            queues_marked(to->queues, kind);
-        return;
-    case QUEUES_TAKEN:
-        return;
-    }
-}
-
-static uint32_t take(struct worker *worker, int from, uint64_t now_ns)
-{
-    struct side *side = &worker->sides[from], *to = &worker->sides[!from];
-    struct rte_mbuf *packets[BURST];
-    struct frame frames[BURST];
-    const uint16_t n = rte_eth_rx_burst(side->port, 0, packets, BURST);
-    side->came_packets += n;
-    for (uint16_t i = 0; i < n; i++) {
-        const struct frame_bytes bytes = bytes_of(packets[i]);
-        frame_parse(&bytes, &frames[i]);
-        if (frames[i].has_ports)
-            flows_prefetch(worker->flows, flows_hash(&frames[i].key));
-    }
-    for (uint16_t i = 0; i < n; i++) {
-        const struct frame_bytes bytes = bytes_of(packets[i]);
-        side->came_bytes += bytes.length;
-        if (bytes.length > worker->most_bytes) {
-            side->too_long_packets++;
-            rte_pktmbuf_free(packets[i]);
-            continue;
-        }
-        const int kind = kind_of(worker, from, &bytes, &frames[i], now_ns);
-        if (kind == MARKING_DROP)
-            rte_pktmbuf_free(packets[i]);
-        else
-            enqueue(to, (uint32_t)kind, packets[i], &bytes, &frames[i]);
-    }
-    return n;
-}
-
-static uint32_t give(struct side *side, uint64_t now_ns)
-{
-    struct rte_mbuf *packets[BURST];
-    if (side->unsent_at == side->unsent_n) {
-        side->unsent_at = 0;
-        side->unsent_n = queues_get(side->queues, now_ns, side->unsent, BURST);
-    }
-    const uint16_t n = (uint16_t)(side->unsent_n - side->unsent_at);
-    if (n == 0)
-        return 0;
-    for (uint16_t i = 0; i < n; i++)
-        packets[i] = side->unsent[side->unsent_at + i].packet;
-    const uint16_t went = rte_eth_tx_burst(side->port, 0, packets, n);
-    for (uint16_t i = 0; i < went; i++)
-        side->went_bytes += side->unsent[side->unsent_at++].bytes;
-    side->went_packets += went;
-    return went;
-}
-
-/* What the device did not take has left its queue already: it is lost, but not in the pool. */
-static void drop_all(struct side *side)
-{
-    struct queued items[BURST];
-    uint32_t n;
-    while (side->unsent_at < side->unsent_n)
-        rte_pktmbuf_free(side->unsent[side->unsent_at++].packet);
-    while ((n = queues_take(side->queues, items, BURST)) > 0)
-        for (uint32_t i = 0; i < n; i++)
-            rte_pktmbuf_free(items[i].packet);
-}
-
 /* ---- the worker ------------------------------------------------------------------------------ */
 
 static void obey(struct worker *worker, uint64_t now_ns)
@@ -163,42 +59,54 @@ static void obey(struct worker *worker, uint64_t now_ns)
     const uint32_t n =
         rte_ring_sc_dequeue_burst_elem(worker->commands, flows, sizeof(flows[0]), BURST, NULL);
     for (uint32_t i = 0; i < n; i++)
-        marking_set(&worker->marking, &flows[i].key, flows[i].owner, flows[i].levels, now_ns);
-    worker->marking.mode = atomic_load_explicit(&worker->mode, memory_order_relaxed);
-    worker->marking.expiry_ns = atomic_load_explicit(&worker->expiry_ns, memory_order_relaxed);
+        marking_set(&worker->forward.marking, &flows[i].key, flows[i].owner, flows[i].levels,
+                    now_ns);
+    worker->forward.marking.mode = atomic_load_explicit(&worker->mode, memory_order_relaxed);
+    worker->forward.marking.expiry_ns =
+        atomic_load_explicit(&worker->expiry_ns, memory_order_relaxed);
+}
+
+static void port_copy(const struct worker *worker, uint32_t i, struct worker_port *ret_port)
+{
+    const struct forward_port *port = &worker->forward.ports[i];
+    *ret_port = (struct worker_port){.came_packets = port->came_packets,
+                                     .went_packets = port->went_packets,
+                                     .came_bytes = port->came_bytes,
+                                     .went_bytes = port->went_bytes,
+                                     .too_long_packets = port->too_long_packets,
+                                     .copied_packets = port->copied_packets,
+                                     .switching = worker->forward.switching.ports[i],
+                                     .queues_n = queues_n(port->queues)};
+    for (uint32_t q = 0; q < ret_port->queues_n; q++) {
+        ret_port->queues[q] = *queues_counters(port->queues, q);
+        ret_port->waiting[q] = queues_waiting(port->queues, q);
+    }
 }
 
 static void stats_copy(const struct worker *worker, struct worker_stats *ret_stats)
 {
-    ret_stats->marking = worker->marking.counters;
+    ret_stats->marking = worker->forward.marking.counters;
     ret_stats->flows = *flows_counters(worker->flows);
     ret_stats->flows_alive = flows_alive(worker->flows);
     ret_stats->sleeps = worker->sleeps;
     ret_stats->busy_cycles = worker->busy_cycles;
-    for (int i = 0; i < SIDES; i++) {
-        const struct side *side = &worker->sides[i];
-        struct worker_side *out = &ret_stats->sides[i];
-        out->came_packets = side->came_packets;
-        out->went_packets = side->went_packets;
-        out->came_bytes = side->came_bytes;
-        out->went_bytes = side->went_bytes;
-        out->too_long_packets = side->too_long_packets;
-        out->queues_n = queues_n(side->queues);
-        for (uint32_t q = 0; q < out->queues_n; q++) {
-            out->queues[q] = *queues_counters(side->queues, q);
-            out->waiting[q] = queues_waiting(side->queues, q);
-        }
-    }
+    if (worker->forward.switching.macs)
+        ret_stats->macs = (struct worker_macs){.alive = macs_alive(worker->forward.switching.macs),
+                                               .moved = worker->forward.switching.moved,
+                                               .full = worker->forward.switching.full};
+    ret_stats->ports_n = worker->forward.ports_n;
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++)
+        port_copy(worker, i, &ret_stats->ports[i]);
 }
 
-static void exchange_queues(struct side *side)
+static void exchange_queues(struct forward_port *port)
 {
-    if (!side->next)
+    if (!port->next)
         return;
-    queues_move(side->queues, side->next);
-    side->spent = side->queues;
-    side->queues = side->next;
-    side->next = NULL;
+    queues_move(port->queues, port->next);
+    port->spent = port->queues;
+    port->queues = port->next;
+    port->next = NULL;
 }
 
 static void answer(struct worker *worker)
@@ -206,8 +114,8 @@ static void answer(struct worker *worker)
     const uint32_t asked = atomic_load_explicit(&worker->asked, memory_order_acquire);
     if (asked == atomic_load_explicit(&worker->answered, memory_order_relaxed))
         return;
-    for (int i = 0; i < SIDES; i++)
-        exchange_queues(&worker->sides[i]);
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++)
+        exchange_queues(&worker->forward.ports[i]);
     stats_copy(worker, &worker->stats);
     atomic_store_explicit(&worker->answered, asked, memory_order_release);
 }
@@ -215,12 +123,8 @@ static void answer(struct worker *worker)
 static uint64_t due_in(const struct worker *worker, uint64_t now_ns)
 {
     uint64_t least = UINT64_MAX;
-    for (int i = 0; i < SIDES; i++) {
-        const struct side *side = &worker->sides[i];
-        const uint64_t next =
-            side->unsent_at < side->unsent_n ? 0 : queues_next_ns(side->queues, now_ns);
-        least = next < least ? next : least;
-    }
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++)
+        least = RTE_MIN(least, forward_next_ns(&worker->forward.ports[i], now_ns));
     return least > now_ns ? least - now_ns : 0;
 }
 
@@ -240,20 +144,38 @@ static void rest(struct worker *worker, uint64_t now_ns)
     worker->sleeps++;
 }
 
+/* What has been silent for too long, some at a time. */
+static void expire(struct worker *worker, uint64_t now_ns)
+{
+    if (now_ns < worker->expire_ns)
+        return;
+    flows_expire(worker->flows, now_ns, LOOKED_AT);
+    if (worker->forward.switching.macs)
+        macs_expire(worker->forward.switching.macs, now_ns, LOOKED_AT);
+    worker->expire_ns = now_ns + EXPIRE_NS;
+}
+
+static void tell_shuts(struct worker *worker)
+{
+    if (worker->shuts_told == worker->forward.switching.shuts)
+        return;
+    worker->shuts_told = worker->forward.switching.shuts;
+    eventfd_write(worker->event, 1);
+}
+
 static void turn(struct worker *worker)
 {
     const uint64_t begin = rte_rdtsc();
     const uint64_t now = now_ns(CLOCK_BOOTTIME);
+    struct forward *forward = &worker->forward;
     uint32_t n = 0;
     obey(worker, now);
-    for (int i = 0; i < SIDES; i++)
-        n += take(worker, i, now);
-    for (int i = 0; i < SIDES; i++)
-        n += give(&worker->sides[i], now);
-    if (now >= worker->expire_ns) {
-        flows_expire(worker->flows, now, LOOKED_AT);
-        worker->expire_ns = now + EXPIRE_NS;
-    }
+    for (uint32_t i = 0; i < forward->ports_n; i++)
+        n += forward_take(forward, i, now);
+    for (uint32_t i = 0; i < forward->ports_n; i++)
+        n += forward_give(&forward->ports[i], now);
+    expire(worker, now);
+    tell_shuts(worker);
     answer(worker);
     if (n == 0) {
         rest(worker, now);
@@ -270,8 +192,8 @@ static int work(void *argument)
     prctl(PR_SET_TIMERSLACK, 1UL);
     while (!atomic_load_explicit(&worker->stop, memory_order_acquire))
         turn(worker);
-    for (int i = 0; i < SIDES; i++)
-        drop_all(&worker->sides[i]);
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++)
+        forward_drop(&worker->forward.ports[i]);
     stats_copy(worker, &worker->stats);
     return 0;
 }
@@ -280,35 +202,48 @@ static int work(void *argument)
 
 static uint32_t frames_needed(const struct fastpath_settings *settings)
 {
-    /* Twice: what waits in queues that were longer stays, and others may fill up beside it. */
     const uint32_t queues = (uint32_t)settings->queues.leaf_packets * PORT_TRAFFIC;
-    return SIDES * (2 * queues + 2 * DEVICES_RING + 2 * BURST) + POOL_CACHES;
+    return fastpath_ports(settings) * (queues + 2 * DEVICES_RING + 2 * FORWARD_BURST) + POOL_CACHES;
 }
 
-static int side_open(struct worker *worker, int i, struct err *err)
+static int port_open(struct worker *worker, uint32_t i, struct err *err)
 {
-    struct side *side = &worker->sides[i];
+    struct forward_port *port = &worker->forward.ports[i];
     struct egress_port *entry = &worker->egress.ports[i];
     uint64_t device_bps;
-    int r = devices_open(&worker->settings, i, worker->pool, &side->port, &device_bps, err);
+    int r =
+        devices_open(&worker->settings, i, worker->forward.pool, &port->device, &device_bps, err);
     if (r < 0)
         return r;
     fastpath_facts(&worker->settings, i, device_bps, &entry->facts);
     r = fastpath_port(&worker->settings, i, &entry->facts, &entry->configured, err);
     entry->now = entry->configured;
     if (r == 0)
-        r = queues_create(&entry->now, now_ns(CLOCK_BOOTTIME), &side->queues, err);
+        r = queues_create(&entry->now, now_ns(CLOCK_BOOTTIME), &port->queues, err);
     if (r < 0)
-        devices_close(side->port);
+        devices_close(port->device);
     else
-        worker->sides_n++;
+        worker->forward.ports_n++;
     return r;
+}
+
+static int switching_begin(struct worker *worker, struct err *err)
+{
+    const struct fastpath_forwarding *wanted = &worker->settings.forwarding;
+    const struct switching_settings settings = {.ports = worker->settings.ports_n,
+                                                .macs = (uint32_t)wanted->macs,
+                                                .age_ns = (uint64_t)wanted->age_ns,
+                                                .moves = (uint32_t)wanted->moves,
+                                                .shut_ns = (uint64_t)wanted->shut_ns,
+                                                .flood_pps = (uint32_t)wanted->flood_pps};
+    return switching_open(&worker->forward.switching, &settings, err);
 }
 
 static int memory_open(struct worker *worker, struct err *err)
 {
     const struct marking_settings marking = fastpath_marking(&worker->settings);
-    int r = devices_pool(&worker->settings, frames_needed(&worker->settings), &worker->pool, err);
+    int r = devices_pool(&worker->settings, frames_needed(&worker->settings), &worker->forward.pool,
+                         err);
     if (r < 0)
         return r;
     worker->commands =
@@ -318,8 +253,8 @@ static int memory_open(struct worker *worker, struct err *err)
         return err_sys(err, rte_errno, "a ring for %d flows", WORKER_FLOWS);
     r = flows_create((uint32_t)worker->settings.marks.flows, &worker->flows, err);
     if (r == 0)
-        marking_init(&worker->marking, &marking, worker->flows);
-    return r;
+        marking_init(&worker->forward.marking, &marking, worker->flows);
+    return r == 0 && worker->settings.role == ROLE_OF_SWITCH ? switching_begin(worker, err) : r;
 }
 
 int worker_open(const struct fastpath_settings *settings, struct worker **ret_worker,
@@ -329,18 +264,23 @@ int worker_open(const struct fastpath_settings *settings, struct worker **ret_wo
     if (!worker)
         return err_set(err, ENOMEM, "no memory");
     worker->settings = *settings;
-    worker->egress.n = SIDES;
+    worker->egress.n = fastpath_ports(settings);
     worker->egress.packets_most = (uint32_t)settings->queues.leaf_packets * PORT_TRAFFIC;
     pthread_mutex_init(&worker->asking, NULL);
-    worker->most_bytes = (uint32_t)settings->mtu_bytes + DEVICES_FRAME_MORE;
+    worker->forward.role = settings->role;
+    worker->forward.trusts_marks =
+        settings->role == ROLE_OF_SWITCH || settings->marks.by == MARKS_KERNEL;
+    worker->forward.most_bytes = (uint32_t)settings->mtu_bytes + DEVICES_FRAME_MORE;
+    worker->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = devices_begin(settings, frames_needed(settings), &worker->lcore, err);
     if (r < 0) {
+        close(worker->event);
         free(worker);
         return r;
     }
     r = memory_open(worker, err);
-    for (int i = 0; i < SIDES && r == 0; i++)
-        r = side_open(worker, i, err);
+    for (uint32_t i = 0; i < fastpath_ports(settings) && r == 0; i++)
+        r = port_open(worker, i, err);
     if (r < 0)
         worker_close(worker);
     else
@@ -355,6 +295,11 @@ int worker_start(struct worker *worker, struct err *err)
         return err_sys(err, -r, "starting the worker");
     worker->running = true;
     return 0;
+}
+
+int worker_event(const struct worker *worker)
+{
+    return worker->event;
 }
 
 void worker_stop(struct worker *worker)
@@ -401,20 +346,20 @@ static int stats_renew(struct worker *worker)
 /* What an exchange has left. */
 static void queues_clear(struct worker *worker)
 {
-    for (int i = 0; i < SIDES; i++) {
-        queues_destroy(worker->sides[i].spent);
-        worker->sides[i].spent = NULL;
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++) {
+        queues_destroy(worker->forward.ports[i].spent);
+        worker->forward.ports[i].spent = NULL;
     }
 }
 
 static int next_create(struct worker *worker, const struct egress *egress,
-                       struct queues *next[SIDES], struct err *err)
+                       struct queues *next[FASTPATH_PORTS], struct err *err)
 {
-    for (int i = 0; i < SIDES; i++) {
-        if (!egress_differs(egress, &worker->egress, (uint32_t)i))
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++) {
+        if (!egress_differs(egress, &worker->egress, i))
             continue;
-        int r = queues_create_after(&egress->ports[i].now, worker->sides[i].queues,
-                                    worker->stats.sides[i].waiting, &next[i], err);
+        int r = queues_create_after(&egress->ports[i].now, worker->forward.ports[i].queues,
+                                    worker->stats.ports[i].waiting, &next[i], err);
         if (r < 0)
             return r;
     }
@@ -424,19 +369,19 @@ static int next_create(struct worker *worker, const struct egress *egress,
 /* Asked first, so that what waits is known, and an exchange that was not waited for is over. */
 static int ports_exchange(struct worker *worker, const struct egress *egress, struct err *err)
 {
-    struct queues *next[SIDES] = {0};
+    struct queues *next[FASTPATH_PORTS] = {0};
     int r = stats_renew(worker);
     if (r < 0)
         return err_set(err, ETIMEDOUT, "the worker does not answer");
     queues_clear(worker);
     r = next_create(worker, egress, next, err);
     if (r < 0) {
-        for (int i = 0; i < SIDES; i++)
+        for (uint32_t i = 0; i < worker->forward.ports_n; i++)
             queues_destroy(next[i]);
         return r;
     }
-    for (int i = 0; i < SIDES; i++)
-        worker->sides[i].next = next[i];
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++)
+        worker->forward.ports[i].next = next[i];
     worker->egress = *egress;
     if (stats_renew(worker) < 0)
         return err_set(err, ETIMEDOUT, "the worker does not answer");
@@ -473,17 +418,19 @@ uint32_t worker_close(struct worker *worker)
     if (!worker)
         return 0;
     worker_stop(worker);
-    for (int i = 0; i < worker->sides_n; i++) {
-        devices_close(worker->sides[i].port);
-        queues_destroy(worker->sides[i].queues);
-        queues_destroy(worker->sides[i].next);
-        queues_destroy(worker->sides[i].spent);
+    for (uint32_t i = 0; i < worker->forward.ports_n; i++) {
+        devices_close(worker->forward.ports[i].device);
+        queues_destroy(worker->forward.ports[i].queues);
+        queues_destroy(worker->forward.ports[i].next);
+        queues_destroy(worker->forward.ports[i].spent);
     }
+    switching_close(&worker->forward.switching);
     flows_destroy(worker->flows);
+    close(worker->event);
     rte_ring_free(worker->commands);
-    if (worker->pool)
-        lost = rte_mempool_in_use_count(worker->pool);
-    rte_mempool_free(worker->pool);
+    if (worker->forward.pool)
+        lost = rte_mempool_in_use_count(worker->forward.pool);
+    rte_mempool_free(worker->forward.pool);
     rte_eal_cleanup();
     pthread_mutex_destroy(&worker->asking);
     free(worker);

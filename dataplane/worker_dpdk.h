@@ -1,4 +1,5 @@
-/* The thread that passes frames between the two sides of a host, on DPDK's devices.
+/* The thread that passes frames between the two sides of a host, or the ports of a switch, on DPDK's
+ * devices.
  *
  * It alone touches frames, queues and the table of flows. The other thread, which owns this object,
  * tells it mode and lease by one write each, and levels of flows through a ring, which it takes from
@@ -13,6 +14,7 @@
 #include "dataplane/egress.h"
 #include "dataplane/queues.h"
 #include "dataplane/settings.h"
+#include "dataplane/switching.h"
 
 #define WORKER_SLEEP_NS 500000u
 #define WORKER_FLOWS    4096 /* on their way to the worker at once */
@@ -31,23 +33,33 @@ struct worker_stats {
     uint32_t flows_alive;
     uint64_t sleeps;
     uint64_t busy_cycles; /* of the processor's time stamp counter, while frames came or went */
-    struct worker_side {
+    struct worker_macs {
+        uint32_t alive;
+        uint64_t moved, full; /* stations; times that one found no room */
+    } macs;                   /* of a switch */
+    uint32_t ports_n;
+    struct worker_port {
         uint64_t came_packets; /* from the device */
         uint64_t went_packets; /* to it; what it took it may still drop */
         uint64_t came_bytes, went_bytes;
-        uint64_t too_long_packets; /* came, and are longer than the MTU: dropped */
+        uint64_t copied_packets;         /* of what came, when it was flooded */
+        struct switching_port switching; /* of a switch */
+        uint64_t too_long_packets;       /* came, and are longer than the MTU: dropped */
         uint32_t queues_n;
         struct queue_counters queues[PORT_TRAFFIC]; /* of its egress, most urgent first */
         uint32_t waiting[PORT_TRAFFIC];
-    } sides[SIDES];
+    } ports[FASTPATH_PORTS];
 };
 
-/* Starts DPDK, opens both devices and takes all memory. Once in a process. −errno with a sentence
- * that names the side or the key; nothing is left open then. */
+/* Starts DPDK, opens all devices and takes all memory. Once in a process. −errno with a sentence
+ * that names the port or the key; nothing is left open then. */
 int worker_open(const struct fastpath_settings *settings, struct worker **ret_worker,
                 struct err *err);
 
 int worker_start(struct worker *worker, struct err *err);
+
+/* An eventfd that is readable when a switch's port has been shut since it was read last. */
+int worker_event(const struct worker *worker);
 
 /* Ends the thread and drops what waits, counted. The stats are final. */
 void worker_stop(struct worker *worker);

@@ -21,6 +21,18 @@ static const struct column port_columns[] = {
     {NULL, NULL},
 };
 
+static const struct column switch_columns[] = {
+    {"port", "PORT"},
+    {"flooded_packets", "FLOODED"},
+    {"copied_packets", "COPIES"},
+    {"over_limit_packets", "OVER LIMIT"},
+    {"filtered_packets", "FILTERED"},
+    {"shut_packets", "SHUT OUT"},
+    {"shuts", "TIMES SHUT"},
+    {"shut_ms", "SHUT FOR MS"},
+    {NULL, NULL},
+};
+
 static const struct column queue_columns[] = {
     {"port", "PORT"},         {"queue", "QUEUE"},         {"in_packets", "IN"},
     {"out_packets", "OUT"},   {"out_bytes", "BYTES OUT"}, {"dropped_packets", "DROPPED"},
@@ -50,15 +62,17 @@ static void counters_write(const struct rows *rows, const char *source,
         writer_cell(writer, value_of(rows, source, counters->key));
 }
 
-static void ports_write(const struct rows *rows, struct writer *writer)
+/* A row for each source that counts what the second column shows. */
+static void sources_write(const struct rows *rows, const char *key, const struct column *columns,
+                          struct writer *writer)
 {
-    writer_table(writer, "ports", port_columns);
+    writer_table(writer, key, columns);
     for (size_t i = 0; i < rows->n; i++) {
         const duopoly_CounterRow *row = &rows->row[i];
-        if (strcmp(row->name, port_columns[1].key) != 0)
+        if (strcmp(row->name, columns[1].key) != 0)
             continue;
         writer_cell(writer, value_text(row->source));
-        counters_write(rows, row->source, port_columns + 1, writer);
+        counters_write(rows, row->source, columns + 1, writer);
     }
     writer_table_end(writer);
 }
@@ -103,13 +117,17 @@ static void rest_write(const struct rows *rows, struct writer *writer)
         {"flows", "made", "flows_made", "flows made"},
         {"flows", "ended", "flows_ended", "flows ended"},
         {"flows", "evictions", "flows_evicted", "flows evicted"},
+        {"macs", "alive", "stations", "stations"},
+        {"macs", "moved", "stations_moved", "stations moved"},
+        {"macs", "full", "stations_refused", "stations without room"},
         {"marks", "bleached_packets", "bleached_packets", "bleached"},
         {"marks", "overtaken_packets", "overtaken_packets", "overtaken"},
         {"worker", "sleeps", "sleeps", "sleeps"},
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        writer_field(writer, fields[i].key, fields[i].heading,
-                     value_of(rows, fields[i].source, fields[i].name));
+        if (row_find(rows, fields[i].source, fields[i].name))
+            writer_field(writer, fields[i].key, fields[i].heading,
+                         value_of(rows, fields[i].source, fields[i].name));
 }
 
 static int page_add(struct rows *rows, const duopoly_Page *page, struct err *err)
@@ -157,7 +175,9 @@ int run_fastpath(struct client *client, const struct request *request, struct wr
                     "who answers is no duopoly-fastpath: give its socket with --socket, and no "
                     "--controller");
     if (r == 0) {
-        ports_write(&rows, writer);
+        sources_write(&rows, "ports", port_columns, writer);
+        if (row_find(&rows, "macs", "alive"))
+            sources_write(&rows, "switching", switch_columns, writer);
         queues_write(&rows, writer);
         sums_write(&rows, busy->value, writer);
         rest_write(&rows, writer);

@@ -93,8 +93,9 @@ int worker_stats(struct worker *worker, struct worker_stats *ret_stats)
     if (worker_state & WORKER_HANGS)
         return -ETIMEDOUT;
     memset(ret_stats, 0, sizeof(*ret_stats));
-    for (int i = 0; i < SIDES; i++)
-        ret_stats->sides[i].queues_n = PORT_TRAFFIC;
+    ret_stats->ports_n = SIDES;
+    for (uint32_t i = 0; i < SIDES; i++)
+        ret_stats->ports[i].queues_n = PORT_TRAFFIC;
     return 0;
 }
 
@@ -127,7 +128,7 @@ int worker_set_egress(struct worker *worker, const struct egress *wanted, struct
 static void ports_begin(const struct fastpath_settings *settings)
 {
     egress = (struct egress){.n = SIDES, .packets_most = 1000};
-    for (int i = 0; i < SIDES; i++) {
+    for (uint32_t i = 0; i < SIDES; i++) {
         struct egress_port *entry = &egress.ports[i];
         fastpath_facts(settings, i, 1000000000, &entry->facts);
         if (fastpath_port(settings, i, &entry->facts, &entry->configured, NULL) < 0)

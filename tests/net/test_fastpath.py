@@ -33,7 +33,7 @@ def dscp(level):
 
 
 class Fastpath:
-    """The program, and a client of its control socket. `more` replaces lines of its configuration."""
+    """The program, and a client of its control socket. `more` replaces lines of its configuration, an empty one takes it away."""
 
     def __init__(self, site, rights=(), **more):
         self.path = os.path.join(site.dir, "fastpath.sock")
@@ -43,7 +43,7 @@ class Fastpath:
                     "marks": "{by: here}", "queues": "{leaf_packets: 100}"}
         settings.update(more)
         with open(self.config, "w") as out:
-            out.write(f"socket: {self.path}\n" + "".join(f"{key}: {value}\n" for key, value in settings.items()))
+            out.write(f"socket: {self.path}\n" + "".join(f"{key}: {value}\n" for key, value in settings.items() if value))
         self.process = site.middle.popen(*rights, "env", f"RUNTIME_DIRECTORY={site.dir}", PROGRAM, "--config", self.config, stderr=open(self.log, "w"))
         site.children.append(self)
         wait_for("frames pass", lambda: self.said("passing frames") or self.process.poll() is not None, 30)
@@ -307,7 +307,7 @@ while time.monotonic() < end:
     time.sleep(0.001)
 """
 
-    def __init__(self, site, level):
+    def __init__(self, site, level, source=None):
         with site.network.inside():
             self.sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sink.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
@@ -315,7 +315,7 @@ while time.monotonic() < end:
         self.sink.bind((site.network.address, 0))
         self.sink.setblocking(False)
         self.packets = self.congested = 0
-        self.process = site.host.popen("/usr/bin/python3", "-c", self.SEND, site.network.address, str(self.sink.getsockname()[1]),
+        self.process = (source or site.host).popen("/usr/bin/python3", "-c", self.SEND, site.network.address, str(self.sink.getsockname()[1]),
                                        str(dscp(level) << 2 | ECT0))
         site.children.append(self)
 
@@ -591,7 +591,8 @@ def refused(site, text, *words):
     with open(path, "w") as out:
         out.write(text)
     with site.middle.inside():
-        done = subprocess.run([*words, PROGRAM, "--config", path], stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run([*words, "env", f"RUNTIME_DIRECTORY={site.dir}", PROGRAM, "--config", path], stderr=subprocess.PIPE, text=True,
+                              timeout=60)
     assert done.returncode == 1, done
     lines = [line for line in done.stderr.splitlines() if line]
     assert len(lines) == 1, lines
@@ -603,7 +604,7 @@ def test_bad_input_gets_one_sentence(site):
     null = 'host: {device: net_null0}\nnetwork: {device: net_null1, rate: 100 Mbps}\n'
     for text, sentence in (
             (sock + "host: {device: eth0}\nnetwork: {device: net_null1}\n", r"bad.yaml:2:\d+: .*\"eth0\" is no virtual device"),
-            (sock + "host: {device: net_null0}\nnetwork: {device: net_null0}\n", r"net_null0 is the device of both sides"),
+            (sock + "host: {device: net_null0}\nnetwork: {device: net_null0}\n", r"net_null0 is the device of two ports"),
             (sock + null + "queues: {floor: 10 %, unmanaged: 50 %}\n", r"nothing is left to level 0"),
             (sock + null + "marks: {dscp: [1, 2]}\n", r"bad.yaml:4:\d+: dscp has one number for each of the 8 levels"),
             (sock + null + "marks: {memberz: []}\n", r"bad.yaml:4:\d+: .*memberz"),

@@ -12,16 +12,18 @@
 
 static struct egress begin(void)
 {
-    static const struct fastpath_settings settings = {.mtu_bytes = 1500,
-                                                      .queues = {.levels = 8,
-                                                                 .leaf_packets = 100,
-                                                                 .unmanaged_joins = 7,
-                                                                 .ecn = true,
-                                                                 .floor_permille = 10,
-                                                                 .unmanaged_permille = 100,
-                                                                 .control_permille = 10}};
+    static const struct fastpath_settings settings = {
+        .mtu_bytes = 1500,
+        .sides = {{.name = "host"}, {.name = "network"}},
+        .queues = {.levels = 8,
+                   .leaf_packets = 100,
+                   .unmanaged_joins = 7,
+                   .ecn = true,
+                   .floor_permille = 10,
+                   .unmanaged_permille = 100,
+                   .control_permille = 10}};
     struct egress ports = {.n = SIDES, .packets_most = 1000};
-    for (int i = 0; i < SIDES; i++) {
+    for (uint32_t i = 0; i < SIDES; i++) {
         struct egress_port *entry = &ports.ports[i];
         fastpath_facts(&settings, i, GBPS, &entry->facts);
         assert_int_equal(fastpath_port(&settings, i, &entry->facts, &entry->configured, NULL), 0);
