@@ -71,7 +71,7 @@ class Verify:
         command = [c.program("duopoly-verify"), "--window", str(window_ms(net.crossings)),
                    "--log", c.log_folder, "--ports", c.ports,
                    "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"),
-                   *("--hop=" + port for port in ports), *taps]
+                   *("--hop=" + port for port in ports), *("--plane=" + plane for plane in c.planes()), *taps]
         self.child = net.start(network.CONTROLLER, command, self.path)
         system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
         if self.child.poll() is not None:

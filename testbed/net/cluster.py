@@ -184,8 +184,8 @@ class Cluster:
 
     def check_alive(self):
         """Failure with its last words when a daemon has ended; else false."""
-        for ended in self.ended():
-            raise system.Failure("%s on %s has ended: %s" % ended)
+        for sentence in ["%s on %s has ended: %s" % ended for ended in self.ended()] + self.net.ended():
+            raise system.Failure(sentence)
         return False
 
     def program(self, name):
@@ -200,6 +200,10 @@ class Cluster:
         ages = {name: int(name.rpartition(".")[2]) if name[-1].isdigit() else 0
                 for name in names if name.startswith("duopoly.log")}
         return [os.path.join(self.log_folder, name) for name in sorted(ages, key=ages.get, reverse=True)]
+
+    def planes(self):
+        """Control sockets of data planes in user space, each with its namespace."""
+        return ["%s@%s" % (switch.plane, self.net.namespace_file(name)) for name, switch in self.net.switches.items() if switch.plane]
 
     def measurement_files(self):
         """What the workers' agents measured."""
@@ -277,7 +281,10 @@ class Cluster:
         return self.ask("status")["hosts_up"] >= len(self.net.hosts) and all(map(self._is_managed, self.net.switches))
 
     def _is_managed(self, switch):
-        """Whether every port of a switch has the agent's queues, known by their handle, in the place of what the link had."""
+        """Whether every port of a switch has the agent's queues in the place of what the link had: known by their handle, or, of a data
+        plane in user space, as its agent tells."""
+        if self.net.switches[switch].plane:
+            return any(row["name"] == switch and row["ports"] and row["steps"] == 0 for row in self.ask("switches")["switches"])
         said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))
         return all(" d00: dev %s " % port in said for port in self.net.switches[switch].ports())
 
@@ -313,6 +320,7 @@ class Cluster:
                  "measurements: %s" % self._measurements(name),
                  "link:",
                  *("  " + line for line in link),
+                 *(['switch: {driver: fastpath, at: "unix:%s"}' % switch.plane] if switch and switch.plane else []),
                  "queues:",
                  "  levels: %d" % self.queue_levels,
                  *("  " + line for line in self.queue_lines),

@@ -35,10 +35,11 @@ def host_names(count):
 
 class Switch:
     """address: its agent's; agent_link: lines of its agent's section `link`; hosts: {port: the worker or controller behind it};
-    core: {port: bit/s} of its links to other switches."""
+    core: {port: bit/s} of its links to other switches; plane: the control socket of the duopoly-fastpath that it is, None where the
+    kernel is the switch."""
 
-    def __init__(self, address, agent_link, hosts, core=None):
-        self.address, self.agent_link, self.hosts, self.core = address, agent_link, hosts, core or {}
+    def __init__(self, address, agent_link, hosts, core=None, plane=None):
+        self.address, self.agent_link, self.hosts, self.core, self.plane = address, agent_link, hosts, core or {}, plane
 
     def ports(self):
         return [*self.hosts, *self.core]
@@ -134,6 +135,10 @@ class Network:
             line = next(line for line in said.splitlines() if line.strip().startswith(self.uplink(name) + ":"))
             total[name] = int(line.split(":")[1].split()[8])
         return total
+
+    def ended(self):
+        """Sentences about what of it has ended by itself."""
+        return []
 
     # ---- for those that derive from it ----
 

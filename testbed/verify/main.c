@@ -10,17 +10,19 @@
 
 #include "lib/loop.h"
 #include "lib/number.h"
+#include "lib/port/port.h"
 #include "lib/program.h"
 #include "testbed/verify/capture_pcap.h"
 #include "testbed/verify/counters_nl.h"
+#include "testbed/verify/counters_plane.h"
 #include "testbed/verify/hops.h"
 #include "testbed/verify/judge.h"
 
-enum { LOGS_MAX = 64, INTERFACES_MAX = 1024, SETTLE_TRIES = 50 };
+enum { LOGS_MAX = 64, INTERFACES_MAX = 1024, SETTLE_TRIES = 50, PLANES_MAX = 64 };
 
 struct arguments {
-    char *interfaces[INTERFACES_MAX], *hops[HOPS_PORTS], *logs[LOGS_MAX];
-    unsigned n_interfaces, n_hops, n_logs;
+    char *interfaces[INTERFACES_MAX], *hops[HOPS_PORTS], *logs[LOGS_MAX], *planes[PLANES_MAX];
+    unsigned n_interfaces, n_hops, n_logs, n_planes;
     const char *ports, *json;
     uint16_t port;
     int64_t window_ns;
@@ -33,6 +35,10 @@ static const struct argp_option option_table[] = {
     {"ports", 'P', "DIR", 0, "where the tasks wrote their connections down", 0},
     {"hop", 'H', "INTERFACE[@NETNS_FILE]", 0,
      "a port whose leaving packets and queues' counters are looked at, too (may be repeated)", 0},
+    {"plane", 'L', "SOCKET[@NETNS_FILE]", 0,
+     "a duopoly-fastpath whose ports, called as their interfaces, are the hops there (may be "
+     "repeated)",
+     0},
     {"port", 'p', "N", 0, "the replay servers' port", 0},
     {"window", 'w', "MS", 0, "how long after a change the old mark is let pass (2000)", 0},
     {"json", 'j', "FILE", 0, "write the result there too", 0},
@@ -63,6 +69,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case 'H':
         add_word(state, arguments->hops, &arguments->n_hops, HOPS_PORTS, value);
+        return 0;
+    case 'L':
+        add_word(state, arguments->planes, &arguments->n_planes, PLANES_MAX, value);
         return 0;
     case 'P':
         arguments->ports = value;
@@ -121,21 +130,44 @@ static int list_ports(const struct arguments *arguments, struct hops *hops,
     return 0;
 }
 
-static int read_before(struct hops *hops, struct err *err)
+/* The part behind the first @, "" where there is none. */
+static const char *space_of(const char *where)
+{
+    const char *at = strchr(where, '@');
+    return at ? at + 1 : "";
+}
+
+static int read_counters(const struct arguments *arguments, const char *where,
+                         struct hops_counters *ret_counters, struct err *err)
+{
+    char socket[108], port[PORT_LONG_NAME];
+    for (unsigned i = 0; i < arguments->n_planes; i++) {
+        const char *plane = arguments->planes[i];
+        if (strcmp(space_of(plane), space_of(where)) != 0)
+            continue;
+        snprintf(socket, sizeof(socket), "%.*s", (int)strcspn(plane, "@"), plane);
+        snprintf(port, sizeof(port), "%.*s", (int)strcspn(where, "@"), where);
+        return counters_plane_read(socket, port, ret_counters, err);
+    }
+    return counters_read(where, ret_counters, err);
+}
+
+static int read_before(const struct arguments *arguments, struct hops *hops, struct err *err)
 {
     int r = 0;
     for (unsigned i = 0; r == 0 && i < hops->n_ports; i++)
-        r = counters_read(hops->ports[i].name, &hops->ports[i].before, err);
+        r = read_counters(arguments, hops->ports[i].name, &hops->ports[i].before, err);
     return r;
 }
 
-static int read_after(struct hops *hops, bool *ret_moved, struct err *err)
+static int read_after(const struct arguments *arguments, struct hops *hops, bool *ret_moved,
+                      struct err *err)
 {
     int r = 0;
     *ret_moved = false;
     for (unsigned i = 0; r == 0 && i < hops->n_ports; i++) {
         struct hops_counters now, *after = &hops->ports[i].after;
-        r = counters_read(hops->ports[i].name, &now, err);
+        r = read_counters(arguments, hops->ports[i].name, &now, err);
         *ret_moved = *ret_moved || memcmp(&now, after, sizeof(now)) != 0;
         *after = now;
     }
@@ -144,14 +176,14 @@ static int read_after(struct hops *hops, bool *ret_moved, struct err *err)
 
 /* The last packets may still be under way: what was captured and what the queues count is one state
  * when nothing has left meanwhile. */
-static int settle(struct capture *capture, struct hops *hops, uint64_t *ret_dropped,
-                  struct err *err)
+static int settle(const struct arguments *arguments, struct capture *capture, struct hops *hops,
+                  uint64_t *ret_dropped, struct err *err)
 {
     bool moved;
-    int r = read_after(hops, &moved, err);
+    int r = read_after(arguments, hops, &moved, err);
     for (unsigned try = 0; r == 0 && try < SETTLE_TRIES && (try == 0 || moved); try++) {
         *ret_dropped = capture_drain(capture);
-        r = read_after(hops, &moved, err);
+        r = read_after(arguments, hops, &moved, err);
     }
     return r;
 }
@@ -166,7 +198,7 @@ static int capture_loop(sd_event *event, const struct capture_port *ports, unsig
                          &capture, err);
     if (r < 0)
         return r;
-    r = read_before(hops, err);
+    r = read_before(arguments, hops, err);
     if (r == 0) {
         printf("capturing on %u ports\n", arguments->n_interfaces);
         fflush(stdout);
@@ -174,7 +206,7 @@ static int capture_loop(sd_event *event, const struct capture_port *ports, unsig
         r = r < 0 ? err_sys(err, -r, "the event loop ended") : 0;
     }
     if (r == 0)
-        r = settle(capture, hops, &dropped, err);
+        r = settle(arguments, capture, hops, &dropped, err);
     packets->lost += dropped;
     capture_close(capture);
     return r;

@@ -212,6 +212,18 @@ def test_a_demo_in_mininet():
     assert re.search(r"^hop by hop on .* 0 unexplained;", said, re.MULTILINE)
 
 
+def test_a_demo_through_a_switch_in_user_space():
+    if not os.path.exists(os.path.join(TREE, os.environ.get("BUILD") or "build", "duopoly-fastpath")):
+        pytest.skip("duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")
+    child = start("demo", "POLICIES=fair joint", *SMALL, "NET=dpdk")
+    said = child.communicate(timeout=240)[0]
+    assert child.returncode == 0, said
+    assert "one switch in user space" in said
+    for policy in ("fair", "joint"):
+        assert re.search(rf"^{policy}: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
+    assert len(re.findall(r"^hop by hop on [0-9]+ ports: [1-9].* 0 unexplained;", said, re.MULTILINE)) == 2
+
+
 def test_what_ends_with_its_maker_cannot_be_left_standing():
     said = start("up", "NET=mininet", "NO_INSTALL=1").communicate(timeout=60)[0]
     assert "for make demo alone" in said or "apt-get install" in said, said
@@ -223,7 +235,9 @@ def test_what_ends_with_its_maker_cannot_be_left_standing():
     (["HOSTS=0"], "HOSTS is \"0\""),
     (["JOBS=-1"], "jobs is \"-1\""),
     (["TOPO=ring"], "unknown network \"ring\": TOPO takes star, leafspine"),
-    (["NET=carrier"], "unknown network \"carrier\": NET takes netns, mininet, guest"),
+    (["NET=dpdk", "TOPO=leafspine"], "NET=dpdk has no TOPO=leafspine, but star"),
+    (["NET=dpdk", "HOSTS=31"], "a switch in user space has 32 ports, for 30 hosts"),
+    (["NET=carrier"], "unknown network \"carrier\": NET takes netns, dpdk, mininet, guest"),
     (["RACKS=3"], "RACKS is not of TOPO=star, but of TOPO=leafspine"),
     (["TOPO=leafspine", "HOSTS=2", "RACKS=3"], "RACKS is 3, but 2 hosts cannot be shared out evenly"),
     (["TOPO=leafspine", "LINK=0"], "LINK is \"0\""),

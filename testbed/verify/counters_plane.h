@@ -1,0 +1,9 @@
+/* What the queues of a duopoly-fastpath's ports have counted, as its control socket says it. */
+#pragma once
+
+#include "lib/err.h"
+#include "testbed/verify/hops.h"
+
+/* −ENODATA: it has no port of that name; else as client.h. */
+int counters_plane_read(const char *socket, const char *port, struct hops_counters *ret_counters,
+                        struct err *err);
