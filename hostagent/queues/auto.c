@@ -122,5 +122,6 @@ const struct qdisc_driver qdisc_auto = {
     .say = auto_say,
     .apply = auto_apply,
     .restore = kernel_restore,
+    .clean = kernel_clean,
     .stats = kernel_stats,
 };

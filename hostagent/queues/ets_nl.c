@@ -89,5 +89,6 @@ const struct qdisc_driver qdisc_ets = {
     .say = bands_say,
     .apply = ets_apply,
     .restore = kernel_restore,
+    .clean = kernel_clean,
     .stats = kernel_stats,
 };

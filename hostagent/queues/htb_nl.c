@@ -260,5 +260,6 @@ const struct qdisc_driver qdisc_htb = {
     .say = htb_say,
     .apply = htb_apply,
     .restore = kernel_restore,
+    .clean = kernel_clean,
     .stats = kernel_stats,
 };

@@ -129,13 +129,17 @@ int kernel_restore(struct qdisc *qdisc, const char *port, const char *text, bool
                    struct err *err)
 {
     struct raw_list list;
-    scratch_remove(qdisc->raw.sock);
     int r = raw_read(&qdisc->raw, port, &list, err);
     if (r < 0)
         return r;
     const struct raw_qdisc *root = raw_root(&list);
     bool makes_room = begun || (root && kernel_is_ours(root));
     return makes_room ? raw_put_back(&qdisc->raw, &list, port, text, err) : 0;
+}
+
+void kernel_clean(struct qdisc *qdisc)
+{
+    scratch_remove(qdisc->raw.sock);
 }
 
 /* The traffic that a class of ours is named after; −1: none. */

@@ -55,6 +55,7 @@ bool kernel_is_own(const struct qdisc *qdisc, uint32_t port_id);
 int kernel_look(struct qdisc *qdisc, struct err *err);
 void kernel_look_away(struct qdisc *qdisc);
 int kernel_record(struct qdisc *qdisc, const char *port, char **ret_text, struct err *err);
+void kernel_clean(struct qdisc *qdisc);
 int kernel_restore(struct qdisc *qdisc, const char *port, const char *text, bool begun,
                    struct err *err);
 

@@ -232,5 +232,6 @@ const struct qdisc_driver qdisc_mqprio = {
     .say = mqprio_say,
     .apply = mqprio_apply,
     .restore = mqprio_restore,
+    .clean = kernel_clean,
     .stats = mqprio_stats,
 };

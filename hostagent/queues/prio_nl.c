@@ -59,5 +59,6 @@ const struct qdisc_driver qdisc_prio = {
     .say = bands_say,
     .apply = prio_apply,
     .restore = kernel_restore,
+    .clean = kernel_clean,
     .stats = kernel_stats,
 };

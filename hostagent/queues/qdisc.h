@@ -84,6 +84,9 @@ struct qdisc_driver {
      * put back what the text says, 0 when there was no room for it. */
     int (*restore)(struct qdisc *qdisc, const char *port, const char *text, bool begun,
                    struct err *err);
+    /* With every restore, also where no port has a record: what of no port a killed one left. NULL:
+     * there is nothing such. */
+    void (*clean)(struct qdisc *qdisc);
     int (*stats)(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
 };

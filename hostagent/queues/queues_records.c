@@ -136,6 +136,8 @@ static int each_port(struct queues *queues,
 
 int queues_restore(struct queues *queues, struct err *err)
 {
+    if (queues->config.driver->clean)
+        queues->config.driver->clean(queues->qdisc);
     int r = each_port(queues, queues_restore_port, err);
     int other = each_port(queues, queues_check_restored, r < 0 ? NULL : err);
     return r < 0 ? r : other;

@@ -78,6 +78,19 @@ def test_killed_at_any_moment_it_is_as_before(site, kills, driver):
     print(f"\n{kills} kills at random moments (seed {seed}), as before after each")
 
 
+def test_one_killed_while_it_tries_queues_out_leaves_nothing(site):
+    """Before it has noted anything of a port: the interface that it tried them on stands there alone."""
+    net, begin = site
+    state = os.path.join(net.dir, "h1")
+    agent = begin("host")
+    agent.kill()
+    agent.restore()
+    before = snapshot(net, state)
+    net.hosts[0].ip("link", "add", "duopoly-try", "type", "bridge")
+    agent.restore()
+    is_as(before, net, state)
+
+
 def test_what_was_there_before_stays(site):
     """A clsact, a bpf file system and a cgroup of somebody else's."""
     net, begin = site
