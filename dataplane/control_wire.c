@@ -316,17 +316,23 @@ static void on_close(void *user, uint64_t client)
     (void)user, (void)client;
 }
 
+void fastpath_control_change(struct fastpath_control *control,
+                             const struct fastpath_settings *settings)
+{
+    const struct marking_settings marking = fastpath_marking(settings);
+    control->is_switch = settings->role == ROLE_OF_SWITCH;
+    memcpy(control->dscp_of_level, marking.dscp_of_level, sizeof(control->dscp_of_level));
+}
+
 int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settings,
                           struct fastpath_control **ret_control, struct err *err)
 {
     struct fastpath_control *control = calloc(1, sizeof(*control));
-    const struct marking_settings marking = fastpath_marking(settings);
     const struct wire_unix_groups groups = {settings->group, settings->readers};
     const struct wire_unix_handler handler = {on_message, on_close, control};
     if (!control)
         return err_set(err, ENOMEM, "no memory for the control socket");
-    control->is_switch = settings->role == ROLE_OF_SWITCH;
-    memcpy(control->dscp_of_level, marking.dscp_of_level, sizeof(control->dscp_of_level));
+    fastpath_control_change(control, settings);
     int r =
         wire_unix_listen(loop, settings->socket, &groups, IDLE_NS, &handler, &control->server, err);
     if (r < 0)

@@ -23,5 +23,8 @@ struct fastpath_control;
 int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settings,
                           struct fastpath_control **ret_control, struct err *err);
 void fastpath_control_begin(struct fastpath_control *control,
-                            struct worker *worker);            /* borrowed until close */
+                            struct worker *worker); /* borrowed until close */
+/* The worker goes on with these settings. */
+void fastpath_control_change(struct fastpath_control *control,
+                             const struct fastpath_settings *settings);
 void fastpath_control_close(struct fastpath_control *control); /* takes NULL */

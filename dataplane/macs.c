@@ -33,10 +33,15 @@ int macs_create(uint32_t most, uint64_t age_ns, uint32_t moves, struct macs **re
     if (!macs)
         return err_set(err, ENOMEM, "no memory for the addresses of %u stations", most);
     macs->mask = buckets - 1;
-    macs->age_ns = age_ns;
-    macs->moves = moves;
+    macs_change(macs, age_ns, moves);
     *ret_macs = macs;
     return 0;
+}
+
+void macs_change(struct macs *macs, uint64_t age_ns, uint32_t moves)
+{
+    macs->age_ns = age_ns;
+    macs->moves = moves;
 }
 
 void macs_destroy(struct macs *macs)

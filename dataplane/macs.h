@@ -28,6 +28,8 @@ struct macs;
 int macs_create(uint32_t most, uint64_t age_ns, uint32_t moves, struct macs **ret_macs,
                 struct err *err);
 void macs_destroy(struct macs *macs); /* takes NULL */
+/* Other bounds from now on, for all that are known, too. */
+void macs_change(struct macs *macs, uint64_t age_ns, uint32_t moves);
 
 /* Something came from this station through this port, now; `now_ns` never falls. */
 enum macs_verdict macs_learn(struct macs *macs, const uint8_t mac[MACS_BYTES], uint32_t port,

@@ -4,7 +4,8 @@
  *
  * Order of things: the configuration is read; the control socket is taken, so that a second instance
  * ends before it opens a device; DPDK, devices and all memory; then frames pass. At the end (SIGTERM,
- * SIGINT) what waits is dropped, and each frame has to be accounted for. */
+ * SIGINT) what waits is dropped, and each frame has to be accounted for. SIGHUP has the configuration
+ * read again. */
 #include "dataplane/control_wire.h"
 #include "dataplane/settings.h"
 #include "dataplane/telemetry_dpdk.h"
@@ -17,6 +18,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -54,10 +56,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-/* A switch's ports that are shut are named. */
-struct shutting {
+struct plane {
+    const char *config;
     struct worker *worker;
-    uint64_t told[FASTPATH_PORTS];
+    struct fastpath_control *control;
+    uint64_t shuts_told[FASTPATH_PORTS];
 };
 
 static void say_totals(struct worker *worker)
@@ -83,52 +86,82 @@ static void say_shut(const struct egress *egress, uint32_t place, const struct s
         mac[4], mac[5], egress->ports[port->other].facts.name);
 }
 
+/* A switch's ports that are shut are named. */
 static int on_shut(sd_event_source *source, int fd, uint32_t events, void *user)
 {
-    struct shutting *shutting = user;
+    struct plane *plane = user;
     const uint64_t now = now_ns(CLOCK_BOOTTIME);
     struct worker_stats stats;
     eventfd_t times;
     (void)source, (void)events;
-    if (eventfd_read(fd, &times) < 0 || worker_stats(shutting->worker, &stats) < 0)
+    if (eventfd_read(fd, &times) < 0 || worker_stats(plane->worker, &stats) < 0)
         return 0;
     for (uint32_t i = 0; i < stats.ports_n; i++) {
         const struct switching_port *port = &stats.ports[i].switching;
-        if (port->counters.shuts != shutting->told[i] && port->shut_until_ns > now)
-            say_shut(worker_egress(shutting->worker), i, port, port->shut_until_ns - now);
-        shutting->told[i] = port->counters.shuts;
+        if (port->counters.shuts != plane->shuts_told[i] && port->shut_until_ns > now)
+            say_shut(worker_egress(plane->worker), i, port, port->shut_until_ns - now);
+        plane->shuts_told[i] = port->counters.shuts;
     }
     return 0;
 }
 
-static int serve(sd_event *loop, const struct fastpath_settings *settings, struct err *err)
+/* The configuration is taken whole, or what runs goes on as it is. */
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
 {
-    struct worker *worker = NULL;
-    struct fastpath_control *control = NULL;
-    struct shutting shutting = {0};
-    int r = fastpath_control_open(loop, settings, &control, err);
+    struct plane *plane = user;
+    struct fastpath_settings settings;
+    struct err err;
+    (void)source, (void)info;
+    if (!plane->worker)
+        return 0;
+    sd_notify(0, "RELOADING=1");
+    int r = fastpath_settings_read(plane->config, &settings, &err);
     if (r == 0)
-        r = worker_open(settings, &worker, err);
-    if (r == 0)
-        r = worker_start(worker, err);
-    if (r == 0)
-        r = telemetry_begin(worker, err);
-    shutting.worker = worker;
-    if (r == 0)
-        r = sd_event_add_io(loop, NULL, worker_event(worker), EPOLLIN, on_shut, &shutting);
+        r = worker_reload(plane->worker, &settings, &err);
     if (r == 0) {
-        fastpath_control_begin(control, worker);
+        fastpath_control_change(plane->control, &settings);
+        log_note("%s is in force", plane->config);
+    } else {
+        log_error(LOG_FAULT_CONFIGURATION, "not reloaded: %s", err.text);
+    }
+    sd_notify(0, "READY=1");
+    return 0;
+}
+
+static int plane_open(struct plane *plane, sd_event *loop, const struct fastpath_settings *settings,
+                      struct err *err)
+{
+    int r = fastpath_control_open(loop, settings, &plane->control, err);
+    if (r == 0)
+        r = worker_open(settings, &plane->worker, err);
+    if (r == 0)
+        r = worker_start(plane->worker, err);
+    return r == 0 ? telemetry_begin(plane->worker, err) : r;
+}
+
+/* SIGHUP is blocked before DPDK begins threads. */
+static int serve(struct plane *plane, sd_event *loop, const struct fastpath_settings *settings,
+                 struct err *err)
+{
+    sd_event_source *shut = NULL;
+    int r = sd_event_add_signal(loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_reload, plane);
+    r = r < 0 ? err_sys(err, -r, "the event loop") : plane_open(plane, loop, settings, err);
+    if (r == 0)
+        r = sd_event_add_io(loop, &shut, worker_event(plane->worker), EPOLLIN, on_shut, plane);
+    if (r >= 0) {
+        fastpath_control_begin(plane->control, plane->worker);
         log_note("passing frames between %" PRIu32 " ports, control on %s",
                  fastpath_ports(settings), settings->socket);
         sd_notify(0, "READY=1");
         r = sd_event_loop(loop);
         sd_notify(0, "STOPPING=1");
         telemetry_end();
-        worker_stop(worker);
-        say_totals(worker);
+        worker_stop(plane->worker);
+        say_totals(plane->worker);
     }
-    fastpath_control_close(control);
-    const uint32_t lost = worker_close(worker);
+    sd_event_source_disable_unref(shut);
+    fastpath_control_close(plane->control);
+    const uint32_t lost = worker_close(plane->worker);
     return lost ? err_set(err, ENOTRECOVERABLE, "%" PRIu32 " frames are nowhere", lost) : r;
 }
 
@@ -138,19 +171,21 @@ int main(int argc, char **argv)
         options, parse, NULL, "Marks and queues in user space, for a host.", NULL, NULL, NULL};
     struct arguments arguments = {.config = "/etc/duopoly/duopoly-fastpath.yaml"};
     struct fastpath_settings settings;
+    struct plane plane = {0};
     sd_event *loop = NULL;
     struct err err;
     program_begin();
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_FAILURE;
     log_open("duopoly-fastpath", LOG_LEVEL_NOTE);
+    plane.config = arguments.config;
     int r = fastpath_settings_read(arguments.config, &settings, &err);
     if (r == 0 && arguments.check)
         return EXIT_SUCCESS;
     if (r == 0)
         r = loop_open(&loop, &err);
     if (r == 0)
-        r = serve(loop, &settings, &err);
+        r = serve(&plane, loop, &settings, &err);
     if (r < 0)
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
     sd_event_unref(loop);

@@ -6,7 +6,13 @@
 void marking_init(struct marking *marking, const struct marking_settings *settings,
                   struct flows *flows)
 {
-    *marking = (struct marking){.settings = *settings, .flows = flows};
+    *marking = (struct marking){.flows = flows};
+    marking_change(marking, settings);
+}
+
+void marking_change(struct marking *marking, const struct marking_settings *settings)
+{
+    marking->settings = *settings;
     memset(marking->level_of_dscp, FLOW_UNMARKED, sizeof(marking->level_of_dscp));
     for (uint8_t level = 0; level < PORT_LEVELS; level++)
         marking->level_of_dscp[settings->dscp_of_level[level] % PORT_CODE_POINTS] = level;

@@ -52,6 +52,9 @@ struct marking {
 void marking_init(struct marking *marking, const struct marking_settings *settings,
                   struct flows *flows);
 
+/* Other settings from now on; flows, mode, lease and counters stay. */
+void marking_change(struct marking *marking, const struct marking_settings *settings);
+
 /* Levels of one connection that our end opened; `owner` 0 takes them away. */
 void marking_set(struct marking *marking, const struct flow_key *key, uint64_t owner,
                  const uint8_t levels[2], uint64_t now_ns);

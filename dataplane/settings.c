@@ -217,6 +217,17 @@ struct marking_settings fastpath_marking(const struct fastpath_settings *setting
     return marking;
 }
 
+struct switching_settings fastpath_switching(const struct fastpath_settings *settings)
+{
+    const struct fastpath_forwarding *wanted = &settings->forwarding;
+    return (struct switching_settings){.ports = settings->ports_n,
+                                       .macs = (uint32_t)wanted->macs,
+                                       .age_ns = (uint64_t)wanted->age_ns,
+                                       .moves = (uint32_t)wanted->moves,
+                                       .shut_ns = (uint64_t)wanted->shut_ns,
+                                       .flood_pps = (uint32_t)wanted->flood_pps};
+}
+
 static int check_role(const struct fastpath_settings *settings, struct err *err)
 {
     const bool sides =

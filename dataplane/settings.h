@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dataplane/marking.h"
+#include "dataplane/switching.h"
 #include "lib/err.h"
 #include "lib/port/plane_port.h"
 
@@ -60,4 +61,11 @@ void fastpath_facts(const struct fastpath_settings *settings, uint32_t place, ui
 int fastpath_port(const struct fastpath_settings *settings, uint32_t place,
                   const struct port_facts *facts, struct port *ret_port, struct err *err);
 
+/* Whether what runs with `now` can go on with `next`. −EINVAL, naming the key that it takes a restart
+ * for. */
+int fastpath_may_change(const struct fastpath_settings *now, const struct fastpath_settings *next,
+                        struct err *err);
+
 struct marking_settings fastpath_marking(const struct fastpath_settings *settings);
+/* Of a switch. */
+struct switching_settings fastpath_switching(const struct fastpath_settings *settings);

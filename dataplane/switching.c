@@ -13,6 +13,12 @@ int switching_open(struct switching *switching, const struct switching_settings 
     return macs_create(settings->macs, settings->age_ns, settings->moves, &switching->macs, err);
 }
 
+void switching_change(struct switching *switching, const struct switching_settings *settings)
+{
+    switching->settings = *settings;
+    macs_change(switching->macs, settings->age_ns, settings->moves);
+}
+
 void switching_close(struct switching *switching)
 {
     macs_destroy(switching->macs);

@@ -52,6 +52,8 @@ struct switching {
 
 int switching_open(struct switching *switching, const struct switching_settings *settings,
                    struct err *err);
+/* Other times and limits from now on; ports and macs are as many as they were. */
+void switching_change(struct switching *switching, const struct switching_settings *settings);
 void switching_close(struct switching *switching); /* of zeros, too */
 
 /* The egress of a frame whose first bytes are these, so many: a port, SWITCHING_FLOOD, or SWITCHING_DROP,

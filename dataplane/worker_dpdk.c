@@ -5,6 +5,7 @@
 #include "lib/now.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -16,6 +17,7 @@
 #include <rte_ring_elem.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -36,6 +38,11 @@ struct worker {
     struct flows *flows;
     struct forward forward;
     struct egress egress;
+    struct worker_change {
+        bool wanted; /* by the other thread, while it asks */
+        struct marking_settings marking;
+        struct switching_settings switching;
+    } change;
     int event; /* eventfd: a port was shut */
     uint64_t shuts_told;
     bool running;
@@ -109,6 +116,16 @@ static void exchange_queues(struct forward_port *port)
     port->next = NULL;
 }
 
+static void change_settings(struct worker *worker)
+{
+    if (!worker->change.wanted)
+        return;
+    marking_change(&worker->forward.marking, &worker->change.marking);
+    if (worker->forward.role == ROLE_OF_SWITCH)
+        switching_change(&worker->forward.switching, &worker->change.switching);
+    worker->change.wanted = false;
+}
+
 static void answer(struct worker *worker)
 {
     const uint32_t asked = atomic_load_explicit(&worker->asked, memory_order_acquire);
@@ -116,6 +133,7 @@ static void answer(struct worker *worker)
         return;
     for (uint32_t i = 0; i < worker->forward.ports_n; i++)
         exchange_queues(&worker->forward.ports[i]);
+    change_settings(worker);
     stats_copy(worker, &worker->stats);
     atomic_store_explicit(&worker->answered, asked, memory_order_release);
 }
@@ -229,13 +247,7 @@ static int port_open(struct worker *worker, uint32_t i, struct err *err)
 
 static int switching_begin(struct worker *worker, struct err *err)
 {
-    const struct fastpath_forwarding *wanted = &worker->settings.forwarding;
-    const struct switching_settings settings = {.ports = worker->settings.ports_n,
-                                                .macs = (uint32_t)wanted->macs,
-                                                .age_ns = (uint64_t)wanted->age_ns,
-                                                .moves = (uint32_t)wanted->moves,
-                                                .shut_ns = (uint64_t)wanted->shut_ns,
-                                                .flood_pps = (uint32_t)wanted->flood_pps};
+    const struct switching_settings settings = fastpath_switching(&worker->settings);
     return switching_open(&worker->forward.switching, &settings, err);
 }
 
@@ -366,8 +378,19 @@ static int next_create(struct worker *worker, const struct egress *egress,
     return 0;
 }
 
+/* All but facts, which others read meanwhile and which stay. */
+static void egress_take(struct egress *egress, const struct egress *next)
+{
+    for (uint32_t i = 0; i < egress->n; i++) {
+        egress->ports[i].configured = next->ports[i].configured;
+        egress->ports[i].now = next->ports[i].now;
+        memcpy(egress->ports[i].owner, next->ports[i].owner, sizeof(egress->ports[i].owner));
+    }
+}
+
 /* Asked first, so that what waits is known, and an exchange that was not waited for is over. */
-static int ports_exchange(struct worker *worker, const struct egress *egress, struct err *err)
+static int exchange(struct worker *worker, const struct egress *egress,
+                    const struct worker_change *change, struct err *err)
 {
     struct queues *next[FASTPATH_PORTS] = {0};
     int r = stats_renew(worker);
@@ -382,7 +405,8 @@ static int ports_exchange(struct worker *worker, const struct egress *egress, st
     }
     for (uint32_t i = 0; i < worker->forward.ports_n; i++)
         worker->forward.ports[i].next = next[i];
-    worker->egress = *egress;
+    egress_take(&worker->egress, egress);
+    worker->change = *change;
     if (stats_renew(worker) < 0)
         return err_set(err, ETIMEDOUT, "the worker does not answer");
     queues_clear(worker);
@@ -396,9 +420,49 @@ const struct egress *worker_egress(const struct worker *worker)
 
 int worker_set_egress(struct worker *worker, const struct egress *egress, struct err *err)
 {
+    static const struct worker_change none;
     pthread_mutex_lock(&worker->asking);
-    const int r = ports_exchange(worker, egress, err);
+    const int r = exchange(worker, egress, &none, err);
     pthread_mutex_unlock(&worker->asking);
+    return r;
+}
+
+/* Of ports that somebody has set, what it would be without. */
+static int egress_configure(const struct fastpath_settings *settings, struct egress *egress,
+                            struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; i < egress->n && r == 0; i++) {
+        struct egress_port *port = &egress->ports[i];
+        r = fastpath_port(settings, i, &port->facts, &port->configured, err);
+        if (!port->owner[0])
+            port->now = port->configured;
+    }
+    return r;
+}
+
+int worker_reload(struct worker *worker, const struct fastpath_settings *settings, struct err *err)
+{
+    const struct worker_change change = {.wanted = true,
+                                         .marking = fastpath_marking(settings),
+                                         .switching = fastpath_switching(settings)};
+    struct egress egress = worker->egress;
+    int r = fastpath_may_change(&worker->settings, settings, err);
+    const uint32_t most = egress.packets_most / PORT_TRAFFIC;
+    if (r == 0 && settings->queues.leaf_packets > most)
+        r = err_set(err, EINVAL,
+                    "queues.leaf_packets: there is memory for %" PRIu32 ", and for more by a "
+                    "restart alone",
+                    most);
+    if (r == 0)
+        r = egress_configure(settings, &egress, err);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&worker->asking);
+    r = exchange(worker, &egress, &change, err);
+    pthread_mutex_unlock(&worker->asking);
+    if (r == 0)
+        worker->settings = *settings;
     return r;
 }
 

@@ -77,6 +77,10 @@ const struct egress *worker_egress(const struct worker *worker);
  * worker hangs, and does it when it goes on. */
 int worker_set_egress(struct worker *worker, const struct egress *ports, struct err *err);
 
+/* Goes on with these settings, all of them from one moment on, and without a loss; ports that somebody
+ * has set stay so. −EINVAL: as fastpath_may_change and fastpath_port; else as worker_set_egress. */
+int worker_reload(struct worker *worker, const struct fastpath_settings *settings, struct err *err);
+
 /* Waits for the worker, some microseconds, or a sleep's length. −ETIMEDOUT: it hangs. Any thread
  * while the worker runs, then its owner. */
 int worker_stats(struct worker *worker, struct worker_stats *ret_stats);

@@ -404,6 +404,81 @@ def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
     assert fastpath.end() == 0, fastpath.read_log()
 
 
+class Reloads:
+    """A configuration that is written again, and the signal."""
+
+    def __init__(self, fastpath):
+        self.fastpath = fastpath
+        with open(fastpath.config) as f:
+            self.text = f.read()
+
+    def __call__(self, *replacements, answer="is in force"):
+        """What the program said of it."""
+        text = self.text
+        for old, new in replacements:
+            assert old in text
+            text = text.replace(old, new)
+        with open(self.fastpath.config, "w") as f:
+            f.write(text)
+        before = len(self.fastpath.read_log().splitlines())
+        self.fastpath.process.send_signal(signal.SIGHUP)
+        wait_for(answer, lambda: len(self.fastpath.read_log().splitlines()) > before)
+        said = self.fastpath.read_log().splitlines()[-1]
+        assert answer in said
+        return said
+
+
+def test_a_reload_loses_nothing_and_a_wrong_one_changes_nothing(site):
+    fastpath = Fastpath(site, marks="{by: kernel, members: [10.0.0.0/8]}", network='{device: "net_af_packet1,iface=out0", rate: 20 Mbps}')
+    blast = Blast(site, 3)
+    wait_for("traffic", lambda: blast.read() >= 0 and blast.packets > 50)
+    reload = Reloads(fastpath)
+    fewer = ("leaf_packets: 100", "leaf_packets: 20, levels: 2, floor: 2 %")
+    for _ in range(3):  # ten lines of a kind are logged in a minute
+        reload(("20 Mbps", "40 Mbps"), fewer)
+        reload()
+    reload(("20 Mbps", "40 Mbps"), fewer)
+    port = plane_port(fastpath, "network")
+    assert (port.rate_bps, len(port.queues)) == (40_000_000, 4)
+    for wrong, sentence in (
+            (("20 Mbps", "fast"), "fastpath.yaml:"),
+            (("{by: kernel", "{by: here"), "marks.by stays as it is until a restart"),
+            (("iface=out0", "iface=in0"), "port network: name and device stay as they are until a restart"),
+            (("leaf_packets: 100", "leaf_packets: 101"), "there is memory for 100"),
+            (("leaf_packets: 100", "floor: 10 %, unmanaged: 50 %"), "nothing is left to level 0")):
+        assert sentence in reload(wrong, answer="not reloaded")
+        assert (plane_port(fastpath, "network").rate_bps, plane_port(fastpath, "network").queues[0].packets) == (40_000_000, 20)
+    blast.stop()
+    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
+    counters = fastpath.counters()
+    sums = {name: sum(value for (source, known), value in counters.items() if source.startswith("network queue") and known == name)
+            for name in ("in_packets", "out_packets", "dropped_packets")}
+    assert sums["in_packets"] == sums["out_packets"] + sums["dropped_packets"] == counters["host", "came_packets"]
+    assert sums["out_packets"] == counters["network", "went_packets"]
+    assert fastpath.end() == 0, fastpath.read_log()
+
+
+def test_what_a_reload_says_of_members_counts(site):
+    fastpath = Fastpath(site, marks="{by: kernel, members: [10.0.0.0/8]}")
+    seen, blast = nets.Capture(site.network, "down0"), Blast(site, 3)
+    wait_for("marks", lambda: [p for p in seen.read() if p.protocol == 17 and p.dscp == dscp(3)])
+    reload = Reloads(fastpath)
+    reload(("10.0.0.0/8", "192.168.0.0/16"))
+
+    def bleached():
+        seen.clear()
+        return {p.dscp for p in seen.read() if p.protocol == 17} == {0}
+    wait_for("no marks for who is no member any more", bleached)
+    fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[pb.PlanePort(
+        port="network", rate_bps=BPS, queues=[pb.PlaneQueue(serves=0x3ff, packets=20)])]))
+    reload()
+    assert plane_port(fastpath, "network").owner == "sw1", "what an agent has set stays"
+    wait_for("marks again", lambda: [p for p in seen.read() if p.protocol == 17 and p.dscp == dscp(3)])
+    blast.stop()
+    seen.close()
+    assert fastpath.end() == 0, fastpath.read_log()
+
+
 class Agent:
     """A switch's agent that drives the data plane of `site`, in this machine's network."""
 

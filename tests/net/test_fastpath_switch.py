@@ -180,6 +180,11 @@ def test_floods_have_a_limit(site):
         return fastpath.counters()["p0", "over_limit_packets"] > 20
     wait_for("drops", over)
     sums_hold(fastpath.counters())
+    test_fastpath.Reloads(fastpath)(("flood: 1", "flood: 1000000"))
+    flooded = fastpath.counters()["p0", "flooded_packets"]
+    for _ in range(10):
+        end.send(frame)
+    wait_for("what another limit lets through", lambda: fastpath.counters()["p0", "flooded_packets"] >= flooded + 10)
     end.close()
     assert fastpath.end() == 0, fastpath.read_log()
 
