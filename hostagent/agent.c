@@ -4,9 +4,11 @@
 #include "hostagent/frameworks/frameworks_relay.h"
 #include "hostagent/guard.h"
 #include "hostagent/link_report.h"
+#include "hostagent/links/links_nl.h"
 #include "hostagent/marks/tc_bpf.h"
 #include "hostagent/report.h"
 #include "hostagent/stance.h"
+#include "hostagent/switch_links.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
 #include "lib/loop.h"
@@ -48,6 +50,7 @@ struct agent_parts {
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */
     struct link_report *link_report;
+    struct switch_links *switch_links; /* NULL: its driver does not count */
     struct uplink *uplink;
     struct frameworks_relay *frameworks; /* NULL: drivers are not served here */
     uint64_t samples;
@@ -124,12 +127,15 @@ static void report_load(struct agent_parts *agent)
 static void sample_links(struct agent_parts *agent)
 {
     bool all = is_due(agent, REPORT_MS);
+    if (all)
+        switch_links_sample(agent->switch_links, agent->uplink);
     if (!agent->links_nl || links_nl_read(agent->links_nl, NULL) < 0)
         return;
     if (is_host(agent))
         report_load(agent);
     if (all)
-        link_report_add(agent->link_report, agent->links_nl, agent->uplink);
+        link_report_add(agent->link_report, links_nl_at_ns(agent->links_nl),
+                        links_nl_counters(agent->links_nl), agent->uplink);
 }
 
 static void report_counters(struct agent_parts *agent)
@@ -180,6 +186,7 @@ static void on_session(void *user)
 {
     struct agent_parts *agent = user;
     link_report_forget(agent->link_report);
+    switch_links_forget(agent->switch_links);
     tell_switch(agent);
 }
 
@@ -360,7 +367,7 @@ static int open_links(struct agent_parts *agent, struct err *err)
     link_report_close(agent->link_report);
     links_nl_close(agent->links_nl);
     agent->links_nl = NULL;
-    int r = link_report_open(agent->resolved, &agent->link_report, err);
+    int r = link_report_open_resolved(agent->resolved, &agent->link_report, err);
     return r < 0 || !ports->n ? r
                               : links_nl_open(ports->ifindexes, ports->n, &agent->links_nl, err);
 }
@@ -653,6 +660,8 @@ static int open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = open_guard(agent, err);
     if (r >= 0)
         r = open_links(agent, err);
+    if (r >= 0 && agent->queues)
+        r = switch_links_open(agent->queues, &agent->switch_links, err);
     if (r >= 0 && is_host(agent))
         r = open_host(agent, err);
     if (r >= 0)
@@ -670,6 +679,7 @@ static void close_parts(struct agent_parts *agent)
     guard_close(agent->guard);
     stance_close(agent->stance);
     link_report_close(agent->link_report);
+    switch_links_close(agent->switch_links);
     links_nl_close(agent->links_nl);
     marks_close(agent->marks);
     switches_close(agent->queues);

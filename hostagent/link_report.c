@@ -5,41 +5,58 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define MOST ((pb_size_t)(sizeof(((duopoly_LinksPart *)0)->links) / sizeof(duopoly_Link)))
 
 struct link_report {
-    const struct ports_found *ports;
     struct link_table *table;
     duopoly_LinksPart part;
-    uint64_t rates_bps[];
+    uint32_t n;
+    struct named_link {
+        char port[sizeof(((duopoly_Link *)0)->port)];
+        uint64_t rate_bps;
+    } links[];
 };
 
-int link_report_open(const struct settings_resolved *resolved, struct link_report **ret_report,
-                     struct err *err)
+int link_report_open(uint32_t n, struct link_report **ret_report, struct err *err)
 {
-    uint32_t n = resolved->ports.n;
-    *ret_report = NULL;
-    if (!n)
-        return 0;
-    struct link_report *report = calloc(1, sizeof(*report) + n * sizeof(report->rates_bps[0]));
-    int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int r = sock < 0  ? err_sys(err, errno, "asking about the links")
-            : !report ? err_sys(err, ENOMEM, "links")
-                      : link_table_open(n, &report->table, err);
-    for (uint32_t i = 0; r >= 0 && i < n; i++)
-        report->rates_bps[i] = settings_port_bps(resolved, i, sock);
-    if (sock >= 0)
-        close(sock);
+    struct link_report *report = calloc(1, sizeof(*report) + n * sizeof(report->links[0]));
+    int r = report ? link_table_open(n, &report->table, err) : err_sys(err, ENOMEM, "links");
     if (r < 0) {
         free(report);
         return r;
     }
-    report->ports = &resolved->ports;
+    report->n = n;
     *ret_report = report;
     return 0;
+}
+
+void link_report_name(struct link_report *report, uint32_t place, const char *port,
+                      uint64_t rate_bps)
+{
+    struct named_link *link = &report->links[place];
+    wire_copy(link->port, sizeof(link->port), port);
+    link->rate_bps = rate_bps;
+}
+
+int link_report_open_resolved(const struct settings_resolved *resolved,
+                              struct link_report **ret_report, struct err *err)
+{
+    const struct ports_found *ports = &resolved->ports;
+    *ret_report = NULL;
+    if (!ports->n)
+        return 0;
+    int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int r = sock < 0 ? err_sys(err, errno, "asking about the links")
+                     : link_report_open(ports->n, ret_report, err);
+    for (uint32_t i = 0; r >= 0 && i < ports->n; i++)
+        link_report_name(*ret_report, i, ports->names[i], settings_port_bps(resolved, i, sock));
+    if (sock >= 0)
+        close(sock);
+    return r;
 }
 
 void link_report_close(struct link_report *report)
@@ -60,23 +77,23 @@ static void fill(const struct link_report *report, uint32_t place, const struct 
                  duopoly_Link *row)
 {
     *row = (duopoly_Link){.place = place,
-                          .rate_bps = report->rates_bps[place],
+                          .rate_bps = report->links[place].rate_bps,
                           .sent_bps = use->sent_bps,
                           .received_bps = use->received_bps,
                           .sent_peak_bps = use->sent_peak_bps,
                           .received_peak_bps = use->received_peak_bps,
                           .dropped = use->dropped};
-    wire_copy(row->port, sizeof(row->port), report->ports->names[place]);
+    memcpy(row->port, report->links[place].port, sizeof(row->port));
 }
 
-void link_report_add(struct link_report *report, const struct links_nl *links,
-                     struct uplink *uplink)
+void link_report_add(struct link_report *report, uint64_t at_ns,
+                     const struct link_counters *counters, struct uplink *uplink)
 {
     struct link_use use;
     uint32_t next = 0, place;
-    if (!link_table_add(report->table, links_nl_at_ns(links), links_nl_counters(links)))
+    if (!link_table_add(report->table, at_ns, counters))
         return;
-    report->part.ports = report->ports->n;
+    report->part.ports = report->n;
     report->part.links_count = 0;
     while (link_table_next(report->table, &next, &place, &use)) {
         fill(report, place, &use, &report->part.links[report->part.links_count++]);

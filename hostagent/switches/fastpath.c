@@ -369,6 +369,31 @@ static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stat
     return 0;
 }
 
+static int fastpath_counters(struct switch_state *sw, struct switch_counters **ret_counters,
+                             struct err *err)
+{
+    duopoly_PlanePorts there;
+    int r = read_ports(sw, &there, err);
+    if (r < 0)
+        return r;
+    struct switch_counters *counters =
+        calloc(1, sizeof(*counters) + there.ports_count * sizeof(counters->ports[0]));
+    if (!counters)
+        return err_sys(err, ENOMEM, "%u ports", there.ports_count);
+    for (pb_size_t i = 0; i < there.ports_count; i++) {
+        const duopoly_PlanePort *from = &there.ports[i];
+        struct switch_port_counters *to = &counters->ports[counters->n++];
+        wire_copy(to->name, sizeof(to->name), from->port);
+        to->rate_bps = from->rate_bps ? from->rate_bps : from->device_bps;
+        to->sent_bytes = from->went_bytes;
+        to->received_bytes = from->came_bytes;
+        for (pb_size_t q = 0; q < from->queues_count; q++)
+            to->dropped += from->queues[q].dropped_packets;
+    }
+    *ret_counters = counters;
+    return 0;
+}
+
 static int fastpath_fd(const struct switch_state *sw)
 {
     return plane_link_fd(sw->link);
@@ -392,6 +417,7 @@ const struct switch_driver switch_fastpath = {
     .apply = fastpath_apply,
     .restore = fastpath_restore,
     .stats = fastpath_stats,
+    .counters = fastpath_counters,
     .fd = fastpath_fd,
     .notice = fastpath_notice,
 };

@@ -97,6 +97,17 @@ struct switch_stats { /* over all ports, since their queues were made; 0 where n
     } traffic[PORT_TRAFFIC]; /* where several kinds share a queue, under the most urgent */
 };
 
+/* What the links of its ports have carried, in the order of the ports' names. */
+struct switch_counters {
+    uint32_t n;
+    struct switch_port_counters {
+        char name[SWITCH_PORT_NAME];
+        uint64_t rate_bps; /* 0: nobody knows */
+        uint64_t sent_bytes, received_bytes;
+        uint64_t dropped; /* packets */
+    } ports[];
+};
+
 enum switch_notice {
     SWITCH_QUIET,
     SWITCH_CHANGED, /* somebody, perhaps we, changed what a plan looks at: compare */
@@ -132,6 +143,9 @@ struct switch_driver {
     /* Puts back what is kept, removes what is ours, and forgets. What nobody kept is not ours. */
     int (*restore)(struct switch_state *sw, struct err *err);
     int (*stats)(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err);
+    /* The caller frees. NULL: its ports are this machine's interfaces, or nobody counts. */
+    int (*counters)(struct switch_state *sw, struct switch_counters **ret_counters,
+                    struct err *err);
     /* Readable (poll, epoll) when `notice` has something to say; the same until close. −1: it never
      * has. */
     int (*fd)(const struct switch_state *sw);

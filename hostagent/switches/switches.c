@@ -185,6 +185,17 @@ int switches_compare(struct switches *switches, char *what, size_t size, struct 
     return r;
 }
 
+bool switches_counts(const struct switches *switches)
+{
+    return switches->driver->counters != NULL;
+}
+
+int switches_counters(struct switches *switches, struct switch_counters **ret_counters,
+                      struct err *err)
+{
+    return switches->driver->counters(switches->sw, ret_counters, err);
+}
+
 int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err)
 {
     return switches->driver->stats(switches->sw, ret_stats, err);

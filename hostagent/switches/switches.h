@@ -38,6 +38,10 @@ int switches_compare(struct switches *switches, char *what, size_t size, struct 
 /* Makes it so again, whatever stands there now; what stood there before us stays kept. */
 int switches_repair(struct switches *switches, struct err *err);
 
+/* Whether its driver counts what links carry; only then switches_counters. */
+bool switches_counts(const struct switches *switches);
+int switches_counters(struct switches *switches, struct switch_counters **ret_counters,
+                      struct err *err);
 int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err);
 
 /* In words for people: what makes the ports' queues and why, and what they have not got as wished;

@@ -514,6 +514,14 @@ def test_a_switchs_agent_sets_the_ports_and_sets_them_again(site):
         wait_for("the agent's queues", owned)
         wait_for("the switch", lambda: [(row["driver"], row["ports"], row["steps"]) for row in daemon.ctl("switches")["switches"]]
                  == [("fastpath", 2, 0)])
+        blast = Blast(site, 3)
+
+        def carries():
+            rows = {row["port"]: row for row in daemon.ctl("links")["links"] if row["host"] == "sw1"}
+            blast.read()
+            return sorted(rows) == ["host", "network"] and rows["network"]["rate_bps"] == 20_000_000 and rows["network"]["sent_permille"] > 500
+        wait_for("what the links carry", carries, 20)
+        blast.stop()
         fastpath.stop()
         fastpath = Fastpath(site, marks="{by: kernel}")
         wait_for("the agent's queues again", owned, 20)
