@@ -362,6 +362,16 @@ test-guest: deps-guest ## runs the tests marked for other kernels in guests: KER
 	@$(MAKE) -s --no-print-directory programs unit-programs
 	@for kernel in $(or $(KERNELS),uml qemu); do tests/run-guest $$kernel $(TESTS) || failed=1; done; [ -z "$$failed" ]
 
+.PHONY: deps-virtual
+deps-virtual: deps ## installs what the kernel for virtual time is built with, and builds it once (140 MB to fetch, some minutes, 2 GB on disk meanwhile)
+	@./install-packages $$(sed 's/#.*//' testbed/guest/virtual/packages.txt) && { [ -n "$(NO_INSTALL)" ] || exec /usr/bin/python3 -B -m testbed.guest.virtual.kernel; }
+
+.PHONY: test-virtual
+test-virtual: deps-virtual ## runs the tests in virtual time (root, under 45 minutes): networks whose clock moves when all wait
+	@$(MAKE) -s --no-print-directory programs unit-programs
+	@tests/run-guest virtual $(TESTS)
+	@BUILD=$(BUILD) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_virtual.py
+
 .PHONY: deps-dpdk
 deps-dpdk: deps ## installs what the data plane in user space is built with (DPDK 22.11: 200 packages); without it the rest builds
 	@./install-packages $$(sed 's/#.*//' dataplane/packages.txt) || true

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 
-from testbed.guest import enclosure
+from testbed.guest import enclosure, progress
+from testbed.net import system
 
+STALL_S = float(os.environ.get("GUEST_STALL", 60))
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -24,8 +26,8 @@ class Guest:
 
     def __init__(self, kernel, build, commands, home, timeout_s=0):
         self.kernel, self.home, self.timeout_s, self.began = kernel, home, timeout_s, time.monotonic()
-        self.told = 0
-        for name in ("output", "status"):
+        self.told, self.progress = 0, progress.Progress(self.path("progress"))
+        for name in ("output", "status", "progress"):
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         with open(self.path("request.json"), "w") as request:
@@ -65,9 +67,12 @@ class Guest:
         return json.loads(status)
 
     def check(self):
-        """Dead when it takes too long."""
+        """Dead when it takes too long, or in virtual time one program does and stops all others."""
         if self.timeout_s and time.monotonic() > self.began + self.timeout_s:
             raise Dead(f"did not answer within {self.timeout_s:.0f} s (GUEST_TIMEOUT)")
+        running = self.progress.stalled(STALL_S)
+        if running:
+            raise Dead(f"got no further for {STALL_S:.0f} s (GUEST_STALL): {system.printable(running)} was running and did not let the others")
 
     def console(self):
         """The last lines that its kernel said."""

@@ -55,7 +55,7 @@ def installed():
         pytest.skip(NO_MOUNT)
 
 
-@pytest.mark.guest("uml", "qemu")
+@pytest.mark.guest("uml", "qemu", "virtual")
 def test_the_machines_files_are_there_and_read_only(tmp_path):
     with pytest.raises(OSError) as refused:
         open("/usr/duopoly-test", "w")

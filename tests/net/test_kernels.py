@@ -69,8 +69,8 @@ def begun(*agents):
         agent.do("lease_ms 600000")
 
 
-@pytest.mark.parametrize("driver", [pytest.param(driver, marks=pytest.mark.guest(kernel))
-                                    for driver, kernel in (("htb", "uml"), ("prio", "uml"), ("ets", "qemu"))])
+@pytest.mark.parametrize("driver", [pytest.param(driver, marks=pytest.mark.guest(*kernels))
+                                    for driver, kernels in (("htb", ("uml", "virtual")), ("prio", ("uml", "virtual")), ("ets", ("qemu", "virtual")))])
 def test_dctcp_hears_each_mark_and_loses_nothing(net, pump, driver):
     """Also where a higher level takes the link, which it gets.
 

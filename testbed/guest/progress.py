@@ -1,0 +1,39 @@
+"""What a guest in virtual time shows of itself while it runs (testbed/guest/virtual/kernel.patch), and whether it still gets on.
+
+There the clock moves when everybody waits. A program that never does, whether it counts or asks for the time again and again, stops
+all others: nobody inside could end it."""
+
+import struct
+import time
+
+RECORD = struct.Struct("=QQQ16s")  # ns since boot, how often everybody waited, who ran last: number and name
+
+
+class Progress:
+    """path: the file, which may come later."""
+
+    def __init__(self, path):
+        self.path, self.waits, self.changed = path, None, time.monotonic()
+
+    def read(self):
+        """(ns, waits, pid, name); None before there is one."""
+        try:
+            with open(self.path, "rb") as file:
+                found = file.read(RECORD.size)
+        except FileNotFoundError:
+            return None
+        if len(found) < RECORD.size:
+            return None
+        ns, waits, pid, name = RECORD.unpack(found)
+        return ns, waits, pid, name.rstrip(b"\0").decode(errors="replace")
+
+    def stalled(self, seconds):
+        """Who ran, when nobody has let the others go on for so long; None otherwise."""
+        found = self.read()
+        if not found:
+            return None
+        if found[1] != self.waits:
+            self.waits, self.changed = found[1], time.monotonic()
+        if time.monotonic() < self.changed + seconds:
+            return None
+        return "%s (process %d)" % (found[3], found[2])
