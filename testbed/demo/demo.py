@@ -144,9 +144,9 @@ def print_mapping(asked, path):
 
 
 def demo(environment):
-    elsewhere = places.elsewhere(environment)
-    if elsewhere:
-        return elsewhere(environment)
+    status = places.elsewhere(environment)
+    if status is not None:
+        return status
     asked = prepare(environment)
     with own_folder(asked.build) as folder:
         return replay_all(asked, folder)

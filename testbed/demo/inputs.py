@@ -84,10 +84,6 @@ class Inputs:
         net.congestion = self.congestion
         return net
 
-    def use_strict_bands(self):
-        """The source's data path: eight strict bands without floors, each marks (RED, ECN), and DCTCP on every host."""
-        self.congestion, self.queue_lines = "dctcp", ["driver: prio", "ecn: yes"]
-
     def options(self):
         """As duopoly-workload and duopoly-replay take them, NAME=VALUE."""
         words = {"jobs": "40", "hosts": str(self.hosts), "slots": str(self.slots), "link": str(self.link_bps),
@@ -122,6 +118,15 @@ class Inputs:
     def jobs_limit(self):
         """How many of a given file's jobs are replayed; made files hold just those."""
         return self.words.get("jobs", "40")
+
+    def shuffle_bytes(self, path):
+        """What the replayed jobs move between their stages."""
+        total = 0
+        with open_input(path) as lines:
+            for line in itertools.islice((line for line in lines if line.strip()), 1, 1 + int(self.jobs_limit())):
+                for edge in (edge for stage in json.loads(line)["stages"] for edge in stage.get("parents", ())):
+                    total += sum(edge.get("sums", ())) + sum(map(sum, edge.get("matrix", ())))
+        return total
 
     def replayed(self, path, folder):
         """The path of a file that holds the replayed jobs only."""
