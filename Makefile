@@ -293,14 +293,14 @@ $(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model co
 bench-store: $(BUILD)/bench-store $(BUILD)/duopolyd ## what the store costs on this disk: a small job's answer, completions a second, a start with 10⁶ tasks, beside their bars
 	@folder=$$(mktemp -d $$(realpath $(BUILD))/bench-store-XXXXXX) && $(BUILD)/bench-store $(BUILD)/duopolyd $$folder; status=$$?; rm -rf $$folder; exit $$status
 
-BENCH_QUEUES := $(if $(DPDK_LIBS),$(BUILD)/bench-queues)
-$(BUILD)/obj/tests/bench/queues_main_dpdk.o: CFLAGS += $(DPDK_CFLAGS)
-$(BUILD)/bench-queues: $(BUILD)/obj/tests/bench/queues_main_dpdk.o $(foreach a,dataplane lib,$(call archive,$(a)))
+BENCH_DPDK := $(if $(DPDK_LIBS),$(patsubst tests/bench/%_main_dpdk.c,$(BUILD)/bench-%,$(wildcard tests/bench/*_main_dpdk.c)))
+$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/bench/*_main_dpdk.c)): CFLAGS += $(DPDK_CFLAGS)
+$(BENCH_DPDK): $(BUILD)/bench-%: $(BUILD)/obj/tests/bench/%_main_dpdk.o $(foreach a,dataplane lib,$(call archive,$(a)))
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DPDK_LIBS)
 
 .PHONY: bench-dataplane
 bench-dataplane: ## what the data plane in user space forwards on one processor, beside testpmd's macswap in the same run, misses marked (needs Debian's dpdk, half a minute)
-	@$(MAKE) -s --no-print-directory programs $(BENCH_QUEUES)
+	@$(MAKE) -s --no-print-directory programs $(BENCH_DPDK)
 	@tests/bench/dataplane $(BUILD)
 
 # A part is tests/bench/switches_NAME_main.c.
