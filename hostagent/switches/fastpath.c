@@ -92,7 +92,7 @@ static void facts_of(const duopoly_PlanePort *port, struct port_facts *ret_facts
     *ret_facts = (struct port_facts){.link_bps = port->device_bps,
                                      .mtu_bytes = port->mtu_bytes,
                                      .queues_n = PORT_TRAFFIC,
-                                     .abilities = {.strict = true, .floors = true, .ecn = true}};
+                                     .abilities = plane_port_abilities};
     snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", port->port);
 }
 

@@ -8,6 +8,8 @@
 #define PACKETS_MAX 65536u
 #define RATE_MAX    1000000000000u
 
+const struct port_abilities plane_port_abilities = {.strict = true, .floors = true, .ecn = true};
+
 void plane_port_write(const struct port *port, duopoly_PlanePort *message)
 {
     message->rate_bps = port->held ? port->link_bps : 0;

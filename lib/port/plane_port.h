@@ -8,6 +8,9 @@
 
 #define PLANE_PORTS (sizeof(((duopoly_PlanePorts *)0)->ports) / sizeof(duopoly_PlanePort))
 
+/* What every such port can. */
+extern const struct port_abilities plane_port_abilities;
+
 /* Rate and queues; nothing else of the message is touched. */
 void plane_port_write(const struct port *port, duopoly_PlanePort *message);
 

@@ -4,6 +4,7 @@
 #include "hostagent/queues/qdisc.h"
 #include "hostagent/switches/ovs/ovs_rows.h"
 #include "hostagent/switches/sonic/sonic_ports.h"
+#include "lib/port/plane_port.h"
 #include "tests/unit/test.h"
 
 #include <string.h>
@@ -84,6 +85,8 @@ static void test_switch_drivers(void **state)
         json_pack("{s:{s:{s:s, s:s}}}", "PORT", "Ethernet0", "lanes", "0", "speed", "40000");
     assert_int_equal(sonic_ports_list(&settings, "redis", db, &ports, &err), 0);
     say("sonic", &ports->ports[0].facts.abilities, row);
+    find(row);
+    say("fastpath", &plane_port_abilities, row);
     find(row);
     free(ports);
     json_decref(db);
