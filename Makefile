@@ -369,7 +369,7 @@ deps-virtual: deps ## installs what the kernel for virtual time is built with, a
 .PHONY: test-virtual
 test-virtual: deps-virtual ## runs the tests in virtual time (root, under 45 minutes): networks whose clock moves when all wait
 	@$(MAKE) -s --no-print-directory programs unit-programs
-	@tests/run-guest virtual $(TESTS)
+	@GUEST_TIMEOUT=$${GUEST_TIMEOUT:-2400} tests/run-guest virtual $(TESTS)
 	@BUILD=$(BUILD) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_virtual.py
 
 .PHONY: deps-dpdk

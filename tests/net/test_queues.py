@@ -225,6 +225,9 @@ class Pump:
         """Nothing more is sent to this receiver."""
         self.poll.unregister(self.senders[stream])
 
+    def resume(self, stream):
+        self.poll.register(self.senders[stream], select.POLLOUT)
+
     def _run(self):
         data = b"x" * 16384
         while not self.stopping:
