@@ -34,7 +34,7 @@ PLACES = {
     # The source's own data path.
     "guest": Place("uml", 3, 9, 10**8, "a guest has one CPU and %s of memory" % kernels.Uml.memory, ("driver: prio", "ecn: yes"),
                    "in the guest: ports of eight strict bands without floors that mark (RED, ECN), DCTCP; no BTF, so no nudge: a starved sender learns late of its promotion"),
-    "virtual": Place("virtual", 9, 40, 10**9, "the guest has %s of memory" % kernels.Virtual.memory, ("driver: htb", "ecn: yes"),
+    "virtual": Place("virtual", 9, 40, 10**9, "the guest has %s of memory" % kernels.Virtual.memory, ("driver: htb", "ecn: yes", "leaf_packets: 1000"),
                      "in virtual time: computing takes no time, so latencies of slots and decisions are not a machine's; ports of eight bands with floors that mark (RED, ECN), DCTCP; no BTF, so no nudge",
                      bytes_per_second=8 * 10**6),
 }
