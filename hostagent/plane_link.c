@@ -1,6 +1,7 @@
 #include "hostagent/plane_link.h"
 
 #include "lib/client.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,12 +12,15 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#define NS_PER_MS UINT64_C(1000000)
+
 struct plane_link {
     char path[108];
     int wait_ms;
     struct client *client; /* NULL: it is lost */
     bool back;             /* again, and that was not told yet */
     int epoll, timer;
+    uint64_t paused_until_ns;
     duopoly_Reason refusal;
     duopoly_Envelope request;
 };
@@ -100,6 +104,12 @@ static int fail_ended(const struct plane_link *link, struct err *err)
     return err_set(err, ECONNRESET, "the data plane at %s has ended", link->path);
 }
 
+static int fail_hung(const struct plane_link *link, struct err *err)
+{
+    return err_set(err, ETIMEDOUT, "the data plane at %s did not answer within %d ms", link->path,
+                   link->wait_ms);
+}
+
 static int call(struct plane_link *link, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                 struct err *err)
 {
@@ -109,9 +119,10 @@ static int call(struct plane_link *link, pb_size_t answer_kind, const duopoly_En
         link->refusal = client_refusal(link->client);
     else if (r < 0)
         lose(link);
-    if (r == -ETIMEDOUT)
-        return err_set(err, ETIMEDOUT, "the data plane at %s did not answer within %d ms",
-                       link->path, link->wait_ms);
+    if (r == -ETIMEDOUT) {
+        link->paused_until_ns = now_ns(CLOCK_MONOTONIC) + PLANE_PAUSE_MS * NS_PER_MS;
+        return fail_hung(link, err);
+    }
     return r == -ECONNRESET ? fail_ended(link, err) : r;
 }
 
@@ -119,6 +130,8 @@ static int call(struct plane_link *link, pb_size_t answer_kind, const duopoly_En
 int plane_link_call(struct plane_link *link, pb_size_t answer_kind,
                     const duopoly_Envelope **ret_answer, struct err *err)
 {
+    if (now_ns(CLOCK_MONOTONIC) < link->paused_until_ns)
+        return fail_hung(link, err);
     if (link->client) {
         int r = call(link, answer_kind, ret_answer, err);
         if (r != -ECONNRESET)
@@ -157,7 +170,9 @@ int plane_link_notice(struct plane_link *link, struct err *err)
         lose(link);
         return fail_ended(link, err);
     }
-    if (!link->client && is_time) {
+    if (!link->client && is_time && now_ns(CLOCK_MONOTONIC) < link->paused_until_ns)
+        set_timer(link, PLANE_RETRY_MS);
+    else if (!link->client && is_time) {
         link->back = seek(link, NULL) == 0;
         if (!link->back)
             lose(link);

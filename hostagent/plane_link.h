@@ -1,6 +1,8 @@
 /* The agent's connection to a data plane in user space (duopoly-fastpath), by its control socket: one
  * request, one answer, for at most as long as it is told; a connection that is lost is sought again,
- * by the next call and every PLANE_RETRY_MS. Any number of them may be open. One thread. */
+ * by the next call and every PLANE_RETRY_MS. One that did not answer in its time is not asked for
+ * PLANE_PAUSE_MS, so that who hangs does not hold up its agent, too. Any number of them may be open. One
+ * thread. */
 #pragma once
 
 #include "lib/err.h"
@@ -8,6 +10,7 @@
 
 #define PLANE_SOCKET   "/run/duopoly-fastpath/fastpath.sock"
 #define PLANE_RETRY_MS 500
+#define PLANE_PAUSE_MS 10000
 
 struct plane_link;
 
