@@ -158,9 +158,16 @@ static int plan_tasks(struct planner *planner, struct err *err)
     return is_host(planner) ? tasks_plan(&config, planner->changes, err) : 0;
 }
 
+static int plan_frameworks(struct planner *planner, struct err *err)
+{
+    const char *path = planner->settings->frameworks.socket;
+    return path[0] ? changes_path(planner->changes, "socket", path, "frameworks' drivers", err) : 0;
+}
+
 /* As agent_run does it. */
 static int (*const parts[])(struct planner *planner, struct err *err) = {
-    plan_state, plan_queues, plan_routes, plan_cgroup, plan_marks, plan_stance, plan_tasks};
+    plan_state, plan_queues, plan_routes, plan_cgroup,
+    plan_marks, plan_stance, plan_tasks,  plan_frameworks};
 
 int plan_make(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct changes *ret_changes, struct err *err)

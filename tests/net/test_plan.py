@@ -81,12 +81,14 @@ def below(folder):
 
 
 def test_it_says_all_and_changes_nothing_and_after_the_agent_nothing_is_left(site):
-    agent = site.begin()
+    drivers = os.path.join(site.net.dir, "frameworks.sock")
+    agent = site.begin(lines=[f"frameworks: {{socket: {drivers}}}"])
     plan = site.plan(expect=CHANGES)
     assert {c["verb"] for c in plan["changes"]} == {"add"} and plan["stance"] == "enforce" and not plan["refusals"]
     site.start()
     made = [agent.state, *below(agent.state), agent.measurements]
     assert wheres(plan, "add", "file", "folder", "map", "program") == sorted(made), "every file, folder and pin, and no others"
+    assert wheres(plan, "add", "socket") == [drivers] and os.path.exists(drivers)
     assert wheres(plan, "add", "mount") == [agent.state + "/bpf"] and wheres(plan, "add", "cgroup", "hook") == 2 * [agent.cgroup]
     shown = agent.host.tc("class", "show", "dev", "up0") + agent.host.tc("qdisc", "show", "dev", "up0")
     queues = [c["what"] for c in plan["changes"] if c["kind"] == "queues"]
