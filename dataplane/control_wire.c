@@ -1,5 +1,6 @@
 #include "dataplane/control_wire.h"
 
+#include "dataplane/pcapng.h"
 #include "lib/now.h"
 #include "lib/wire.h"
 #include "lib/wire_unix.h"
@@ -23,6 +24,8 @@ struct fastpath_control {
     duopoly_Envelope answer;
     struct worker_flow flows[FLOWS];
     bool is_switch;
+    char folder[sizeof(((struct fastpath_settings *)0)->socket)]; /* of captures: the socket's */
+    char captured_path[sizeof(((duopoly_Captured *)0)->path)];
     uint8_t dscp_of_level[PORT_LEVELS];
     struct worker_stats stats; /* of the listing that began last */
 };
@@ -141,6 +144,66 @@ static void tell_ports(struct fastpath_control *control)
     for (pb_size_t i = 0; i < message->ports_count; i++)
         fill_counters(&stats.ports[i], &message->ports[i]);
     memcpy(message->dscp_of_level, control->dscp_of_level, sizeof(control->dscp_of_level));
+}
+
+/* ---- captures -------------------------------------------------------------------------------- */
+
+static void tell_captured(struct fastpath_control *control)
+{
+    const struct pcapng *capture = worker_pcapng(control->worker);
+    duopoly_Captured *captured =
+        &wire_begin(&control->answer, duopoly_Envelope_captured_tag)->body.captured;
+    wire_copy(captured->path, sizeof(captured->path), control->captured_path);
+    pcapng_count(capture, &captured->frames, &captured->lost);
+    captured->goes_on = pcapng_goes_on(capture);
+}
+
+/* CAPTURE_ALL without a name; −ENODEV. */
+static int capture_place(const struct egress *egress, const char *name, uint32_t *ret_place,
+                         struct err *err)
+{
+    *ret_place = CAPTURE_ALL;
+    for (uint32_t i = 0; i < egress->n; i++)
+        if (strcmp(egress->ports[i].facts.name, name) == 0)
+            *ret_place = i;
+    return name[0] && *ret_place == CAPTURE_ALL
+               ? err_set(err, ENODEV, "%s: this data plane has no such port", name)
+               : 0;
+}
+
+static void begin_capture(struct fastpath_control *control, const duopoly_BeginCapture *message)
+{
+    struct err err = {0};
+    uint32_t place;
+    char path[sizeof(control->captured_path)];
+    int r = message->frames == 0 || message->frames > CAPTURE_MOST
+                ? err_set(&err, EINVAL, "a capture is of 1 to %u frames", CAPTURE_MOST)
+                : capture_place(worker_egress(control->worker), message->port, &place, &err);
+    if (r == 0)
+        r = pcapng_begin(worker_pcapng(control->worker), control->folder,
+                         message->port[0] ? message->port : "all", place, message->frames, path,
+                         sizeof(path), &err);
+    if (r < 0) {
+        refuse(control, reason_of(r), "%s", err.text);
+        return;
+    }
+    memcpy(control->captured_path, path, sizeof(path));
+    tell_captured(control);
+}
+
+/* The worker has taken its last one when it has answered. */
+static void end_capture(struct fastpath_control *control)
+{
+    struct err err = {0};
+    int r = pcapng_stop(worker_pcapng(control->worker), &err);
+    if (r == 0 && worker_stats(control->worker, &control->stats) < 0)
+        r = err_set(&err, ETIMEDOUT, "the worker does not answer");
+    if (r < 0) {
+        refuse(control, duopoly_Reason_REASON_STATE, "%s", err.text);
+        return;
+    }
+    pcapng_write(worker_pcapng(control->worker));
+    tell_captured(control);
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -293,12 +356,18 @@ static void handle(struct fastpath_control *control, uint64_t client,
     case duopoly_Envelope_get_plane_ports_tag:
         tell_ports(control);
         return;
+    case duopoly_Envelope_begin_capture_tag:
+        begin_capture(control, &request->body.begin_capture);
+        return;
+    case duopoly_Envelope_end_capture_tag:
+        end_capture(control);
+        return;
     case duopoly_Envelope_list_tag:
         list(control, &request->body.list);
         return;
     default:
         refuse(control, duopoly_Reason_REASON_UNSUPPORTED,
-               "a data plane takes lease, mode, set_flows, ports and list, not %s",
+               "a data plane takes lease, mode, set_flows, ports, captures and list, not %s",
                wire_kind_name(request->which_body));
     }
 }
@@ -333,6 +402,8 @@ int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settin
     if (!control)
         return err_set(err, ENOMEM, "no memory for the control socket");
     fastpath_control_change(control, settings);
+    strcpy(control->folder, settings->socket);
+    *strrchr(control->folder, '/') = '\0'; /* it is a whole path */
     int r =
         wire_unix_listen(loop, settings->socket, &groups, IDLE_NS, &handler, &control->server, err);
     if (r < 0)

@@ -5,6 +5,7 @@
  *   Mode      0 or 1
  *   SetFlows  levels of connections: all of one message are taken, or none
  *   SetPlanePorts  queues of ports: all of one message, or none; GetPlanePorts  as they are
+ *   BeginCapture, EndCapture  frames into a file beside the socket
  *   List      LIST_COUNTERS: counters of sides, queues, marks and flows, in pages. All are of the
  *             moment of the first page, unless another client has begun to list meanwhile
  *

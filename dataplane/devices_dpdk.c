@@ -14,7 +14,7 @@
 #define WORKER_LCORE  1
 #define SEGMENT_MORE  256  /* of the pool, beside what a segment holds */
 #define PAGE_BYTES    4096 /* without hugepages a frame lies in pages of its own */
-#define OWN_MEGABYTES 48   /* of DPDK, and the rings */
+#define OWN_MEGABYTES 64   /* of DPDK, the rings, and what is captured */
 
 static uint32_t segment_bytes(const struct fastpath_settings *settings)
 {

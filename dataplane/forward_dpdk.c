@@ -96,6 +96,7 @@ uint32_t forward_take(struct forward *forward, uint32_t from, uint64_t now_ns)
     for (uint16_t i = 0; i < n; i++) {
         const struct frame_bytes bytes = bytes_of(packets[i]);
         port->came_bytes += bytes.length;
+        pcapng_take(forward->capture, from, port->device, packets[i], false);
         if (bytes.length > forward->most_bytes) {
             port->too_long_packets++;
             rte_pktmbuf_free(packets[i]);
@@ -110,13 +111,22 @@ uint32_t forward_take(struct forward *forward, uint32_t from, uint64_t now_ns)
     return n;
 }
 
-uint32_t forward_give(struct forward_port *port, uint64_t now_ns)
+/* The next ones leave their queues, as they will be sent. */
+static void refill(struct forward *forward, uint32_t to, uint64_t now_ns)
 {
+    struct forward_port *port = &forward->ports[to];
+    port->unsent_at = 0;
+    port->unsent_n = queues_get(port->queues, now_ns, port->unsent, BURST);
+    for (uint32_t i = 0; i < port->unsent_n; i++)
+        pcapng_take(forward->capture, to, port->device, port->unsent[i].packet, true);
+}
+
+uint32_t forward_give(struct forward *forward, uint32_t to, uint64_t now_ns)
+{
+    struct forward_port *port = &forward->ports[to];
     struct rte_mbuf *packets[BURST];
-    if (port->unsent_at == port->unsent_n) {
-        port->unsent_at = 0;
-        port->unsent_n = queues_get(port->queues, now_ns, port->unsent, BURST);
-    }
+    if (port->unsent_at == port->unsent_n)
+        refill(forward, to, now_ns);
     const uint16_t n = (uint16_t)(port->unsent_n - port->unsent_at);
     if (n == 0)
         return 0;

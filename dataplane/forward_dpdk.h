@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dataplane/marking.h"
+#include "dataplane/pcapng_dpdk.h"
 #include "dataplane/queues.h"
 #include "dataplane/settings.h"
 #include "dataplane/switching.h"
@@ -33,14 +34,15 @@ struct forward {
     struct rte_mempool *pool;
     struct marking marking;
     struct switching switching; /* of a switch */
-    uint32_t ports_n;           /* that are open */
+    struct pcapng *capture;
+    uint32_t ports_n; /* that are open */
     struct forward_port ports[FASTPATH_PORTS];
 };
 
 /* How many frames came. */
 uint32_t forward_take(struct forward *forward, uint32_t from, uint64_t now_ns);
 /* How many went. */
-uint32_t forward_give(struct forward_port *port, uint64_t now_ns);
+uint32_t forward_give(struct forward *forward, uint32_t to, uint64_t now_ns);
 /* What waits is dropped, counted. */
 void forward_drop(struct forward_port *port);
 /* When forward_give may have something to do: 0 now, UINT64_MAX never. */

@@ -7,6 +7,7 @@
  * SIGINT) what waits is dropped, and each frame has to be accounted for. SIGHUP has the configuration
  * read again. */
 #include "dataplane/control_wire.h"
+#include "dataplane/pcapng.h"
 #include "dataplane/settings.h"
 #include "dataplane/telemetry_dpdk.h"
 #include "dataplane/worker_dpdk.h"
@@ -105,6 +106,18 @@ static int on_shut(sd_event_source *source, int fd, uint32_t events, void *user)
     return 0;
 }
 
+static int on_captured(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+    struct plane *plane = user;
+    uint64_t written, lost;
+    (void)source, (void)fd, (void)events;
+    if (!pcapng_write(worker_pcapng(plane->worker)))
+        return 0;
+    pcapng_count(worker_pcapng(plane->worker), &written, &lost);
+    log_note("a capture has ended: %" PRIu64 " frames, %" PRIu64 " lost", written, lost);
+    return 0;
+}
+
 /* The configuration is taken whole, or what runs goes on as it is. */
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
 {
@@ -143,11 +156,14 @@ static int plane_open(struct plane *plane, sd_event *loop, const struct fastpath
 static int serve(struct plane *plane, sd_event *loop, const struct fastpath_settings *settings,
                  struct err *err)
 {
-    sd_event_source *shut = NULL;
+    sd_event_source *shut = NULL, *captured = NULL;
     int r = sd_event_add_signal(loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_reload, plane);
     r = r < 0 ? err_sys(err, -r, "the event loop") : plane_open(plane, loop, settings, err);
     if (r == 0)
         r = sd_event_add_io(loop, &shut, worker_event(plane->worker), EPOLLIN, on_shut, plane);
+    if (r >= 0)
+        r = sd_event_add_io(loop, &captured, pcapng_event(worker_pcapng(plane->worker)), EPOLLIN,
+                            on_captured, plane);
     if (r >= 0) {
         fastpath_control_begin(plane->control, plane->worker);
         log_note("passing frames between %" PRIu32 " ports, control on %s",
@@ -160,6 +176,7 @@ static int serve(struct plane *plane, sd_event *loop, const struct fastpath_sett
         say_totals(plane->worker);
     }
     sd_event_source_disable_unref(shut);
+    sd_event_source_disable_unref(captured);
     fastpath_control_close(plane->control);
     const uint32_t lost = worker_close(plane->worker);
     return lost ? err_set(err, ENOTRECOVERABLE, "%" PRIu32 " frames are nowhere", lost) : r;

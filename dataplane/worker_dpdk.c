@@ -191,7 +191,7 @@ static void turn(struct worker *worker)
     for (uint32_t i = 0; i < forward->ports_n; i++)
         n += forward_take(forward, i, now);
     for (uint32_t i = 0; i < forward->ports_n; i++)
-        n += forward_give(&forward->ports[i], now);
+        n += forward_give(forward, i, now);
     expire(worker, now);
     tell_shuts(worker);
     answer(worker);
@@ -263,7 +263,9 @@ static int memory_open(struct worker *worker, struct err *err)
                              RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
     if (!worker->commands)
         return err_sys(err, rte_errno, "a ring for %d flows", WORKER_FLOWS);
-    r = flows_create((uint32_t)worker->settings.marks.flows, &worker->flows, err);
+    r = pcapng_open(worker->forward.most_bytes, &worker->forward.capture, err);
+    if (r == 0)
+        r = flows_create((uint32_t)worker->settings.marks.flows, &worker->flows, err);
     if (r == 0)
         marking_init(&worker->forward.marking, &marking, worker->flows);
     return r == 0 && worker->settings.role == ROLE_OF_SWITCH ? switching_begin(worker, err) : r;
@@ -307,6 +309,11 @@ int worker_start(struct worker *worker, struct err *err)
         return err_sys(err, -r, "starting the worker");
     worker->running = true;
     return 0;
+}
+
+struct pcapng *worker_pcapng(struct worker *worker)
+{
+    return worker->forward.capture;
 }
 
 int worker_event(const struct worker *worker)
@@ -488,6 +495,7 @@ uint32_t worker_close(struct worker *worker)
         queues_destroy(worker->forward.ports[i].next);
         queues_destroy(worker->forward.ports[i].spent);
     }
+    pcapng_close(worker->forward.capture);
     switching_close(&worker->forward.switching);
     flows_destroy(worker->flows);
     close(worker->event);

@@ -20,6 +20,7 @@
 #define WORKER_FLOWS    4096 /* on their way to the worker at once */
 
 struct worker;
+struct pcapng;
 
 struct worker_flow {
     struct flow_key key;
@@ -57,6 +58,9 @@ int worker_open(const struct fastpath_settings *settings, struct worker **ret_wo
                 struct err *err);
 
 int worker_start(struct worker *worker, struct err *err);
+
+/* For the owner's thread. */
+struct pcapng *worker_pcapng(struct worker *worker);
 
 /* An eventfd that is readable when a switch's port has been shut since it was read last. */
 int worker_event(const struct worker *worker);

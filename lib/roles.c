@@ -71,6 +71,9 @@ static const uint8_t senders[] = {
     [KIND(set_plane_ports)] = CONTROLLER,
     [KIND(get_plane_ports)] = CONTROLLER,
     [KIND(plane_ports)] = CONTROLLER,
+    [KIND(begin_capture)] = CONTROLLER,
+    [KIND(end_capture)] = CONTROLLER,
+    [KIND(captured)] = CONTROLLER,
     [KIND(snapshot)] = CONTROLLER,
 
     /* Says nothing but that its sender is there. */

@@ -119,6 +119,9 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(set_plane_ports);
         KIND(get_plane_ports);
         KIND(plane_ports);
+        KIND(begin_capture);
+        KIND(end_capture);
+        KIND(captured);
         KIND(framework_hello);
         KIND(framework_job);
         KIND(framework_stage);

@@ -415,8 +415,11 @@ const struct command cli_commands[] = {
      "tenth of it",
      0, 1, "", links_check, run_links},
     {"counters", "", "what was counted at its source", 0, 0, "", NULL, run_counters},
-    {"fastpath", "", "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath", 0,
-     0, "", NULL, run_fastpath},
+    {"fastpath", "[capture PORT|all FRAMES | capture end]",
+     "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; so many frames of "
+     "a "
+     "port, as they come and as they leave its queues, in a file (pcapng) beside its socket",
+     0, 3, "", fastpath_check, run_fastpath},
     {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
      run_mode},
     {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id, or none", 1,

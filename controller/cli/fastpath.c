@@ -163,12 +163,58 @@ static int rows_get(struct client *client, struct rows *rows, struct err *err)
     return 0;
 }
 
+static bool ends_capture(const struct request *request)
+{
+    return request->n_words == 2 && strcmp(request->words[1], "end") == 0;
+}
+
+int fastpath_check(const struct request *request, struct err *err)
+{
+    uint64_t frames;
+    if (request->n_words == 0 ||
+        (strcmp(request->words[0], "capture") == 0 && ends_capture(request)))
+        return 0;
+    if (request->n_words != 3 || strcmp(request->words[0], "capture") != 0)
+        return err_set(err, EINVAL, "a data plane is told: capture PORT FRAMES, or capture end");
+    int r = number_parse(request->words[2], "a number of frames", &frames, err);
+    return r == 0 && frames > UINT32_MAX
+               ? err_set(err, EINVAL, "%s frames are too many", request->words[2])
+               : r;
+}
+
+static int run_capture(struct client *client, const struct request *request, struct writer *writer,
+                       struct err *err)
+{
+    const duopoly_Envelope *answer;
+    uint64_t frames = 0;
+    if (ends_capture(request)) {
+        client_request(client, duopoly_Envelope_end_capture_tag);
+    } else {
+        duopoly_BeginCapture *begin =
+            &client_request(client, duopoly_Envelope_begin_capture_tag)->body.begin_capture;
+        number_parse(request->words[2], "", &frames, NULL);
+        begin->frames = (uint32_t)frames;
+        if (strcmp(request->words[1], "all") != 0)
+            wire_copy(begin->port, sizeof(begin->port), request->words[1]);
+    }
+    int r = client_call(client, duopoly_Envelope_captured_tag, &answer, err);
+    if (r < 0)
+        return r;
+    const duopoly_Captured *captured = &answer->body.captured;
+    writer_field(writer, "path", "file", value_text(captured->path));
+    writer_field(writer, "frames", "frames", value_number(captured->frames));
+    writer_field(writer, "lost", "lost", value_number(captured->lost));
+    writer_field(writer, "goes_on", "goes on", value_text(captured->goes_on ? "yes" : "no"));
+    return 0;
+}
+
 int run_fastpath(struct client *client, const struct request *request, struct writer *writer,
                  struct err *err)
 {
     struct rows rows = {0};
     const duopoly_CounterRow *busy = NULL;
-    (void)request;
+    if (request->n_words)
+        return run_capture(client, request, writer, err);
     int r = rows_get(client, &rows, err);
     if (r == 0 && !(busy = row_find(&rows, "worker", "busy_cycles")))
         r = err_set(err, EPROTO,

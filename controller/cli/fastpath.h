@@ -9,6 +9,7 @@
 /* As client_open, and its sentence is of the data plane. */
 int fastpath_open(const char *path, struct client **ret_client, struct err *err);
 
+int fastpath_check(const struct request *request, struct err *err);
 /* −EPROTO: who answers is no data plane. */
 int run_fastpath(struct client *client, const struct request *request, struct writer *writer,
                  struct err *err);

@@ -4,10 +4,12 @@
  * Whatever decodes is answered once, by a message that encodes; what is refused, and what is asked by
  * who may only look, changes nothing; what reaches the worker is in its ranges. */
 #include "dataplane/control_wire.h"
+#include "dataplane/pcapng.h"
 #include "lib/wire.h"
 #include "lib/wire_unix.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +26,7 @@ struct wire_unix {
 static struct wire_unix server;
 static unsigned changes, worker_state;
 static struct egress egress;
+static bool captures;
 
 int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
                      uint64_t idle_ns, const struct wire_unix_handler *handler,
@@ -125,6 +128,52 @@ int worker_set_egress(struct worker *worker, const struct egress *wanted, struct
     return 0;
 }
 
+struct pcapng *worker_pcapng(struct worker *worker)
+{
+    (void)worker;
+    return NULL;
+}
+
+int pcapng_begin(struct pcapng *capture, const char *folder_of, const char *name, uint32_t port,
+                 uint32_t frames, char *path, size_t size, struct err *err)
+{
+    (void)capture;
+    if (folder_of[0] != '/' || !name[0] || (port >= egress.n && port != CAPTURE_ALL) ||
+        frames == 0 || frames > CAPTURE_MOST)
+        abort();
+    if (captures)
+        return err_set(err, EBUSY, "a capture goes on already");
+    snprintf(path, size, "%s/x", folder_of);
+    captures = true;
+    changes++;
+    return 0;
+}
+
+int pcapng_stop(struct pcapng *capture, struct err *err)
+{
+    (void)capture;
+    return captures ? 0 : err_set(err, ENOENT, "no capture goes on");
+}
+
+bool pcapng_write(struct pcapng *capture)
+{
+    (void)capture;
+    changes++;
+    return true;
+}
+
+bool pcapng_goes_on(const struct pcapng *capture)
+{
+    (void)capture;
+    return captures;
+}
+
+void pcapng_count(const struct pcapng *capture, uint64_t *ret_written, uint64_t *ret_lost)
+{
+    (void)capture;
+    *ret_written = *ret_lost = 1;
+}
+
 static void ports_begin(const struct fastpath_settings *settings)
 {
     egress = (struct egress){.n = SIDES, .packets_most = 1000};
@@ -141,7 +190,8 @@ static void ports_begin(const struct fastpath_settings *settings)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static duopoly_Envelope envelope;
-    static const struct fastpath_settings settings = {.mtu_bytes = 1500,
+    static const struct fastpath_settings settings = {.socket = "/run/plane.sock",
+                                                      .mtu_bytes = 1500,
                                                       .queues = {.levels = 8,
                                                                  .leaf_packets = 100,
                                                                  .floor_permille = 10,
@@ -153,12 +203,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     server = (struct wire_unix){.standing = (enum wire_unix_standing)(data[0] % (UNIX_ROOT + 1))};
     worker_state = data[1];
     changes = 0;
+    captures = size % 2;
     ports_begin(&settings);
     if (fastpath_control_open(NULL, &settings, &control, NULL) < 0)
         return 0;
     fastpath_control_begin(control, NULL);
     server.handler.on_message(server.handler.user, CLIENT, &envelope);
-    if (server.answers != 1 || changes != (server.answer == duopoly_Envelope_accepted_tag) ||
+    if (server.answers != 1 ||
+        changes != (server.answer == duopoly_Envelope_accepted_tag ||
+                    server.answer == duopoly_Envelope_captured_tag) ||
         (changes && server.standing < UNIX_MEMBER))
         abort();
     fastpath_control_close(control);

@@ -613,6 +613,64 @@ def test_duopolyctl_shows_ports_queues_flows_and_cycles(site):
     assert done.returncode == 1 and f"no data plane listens on {fastpath.path}" in done.stderr
 
 
+def read_pcapng(path):
+    """[(interface's number, direction: 1 in, 2 out, frame)] of a file, whose blocks are as pcapng has them."""
+    with open(path, "rb") as f:
+        data = f.read()
+    found, at = [], 0
+    assert struct.unpack_from("<II", data, 0)[0] == 0x0a0d0d0a and struct.unpack_from("<I", data, 8)[0] == 0x1a2b3c4d
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        assert struct.unpack_from("<I", data, at + length - 4)[0] == length
+        if kind == 6:
+            interface, _, _, size, whole = struct.unpack_from("<IIIII", data, at + 8)
+            options, direction = at + 28 + (size + 3) // 4 * 4, 0
+            while options < at + length - 4:
+                code, many = struct.unpack_from("<HH", data, options)
+                direction = struct.unpack_from("<I", data, options + 4)[0] & 3 if code == 2 else direction
+                options += 4 + (many + 3) // 4 * 4
+            assert size == whole
+            found.append((interface, direction, data[at + 28:at + 28 + size]))
+        at += length
+    return found
+
+
+def test_a_capture_has_frames_as_they_come_and_as_they_leave(site):
+    fastpath = Fastpath(site)
+    fastpath.lease()
+
+    def ctl(*words, status=0):
+        done = subprocess.run([CTL, "-j", "--socket", fastpath.path, "fastpath", *words], capture_output=True, text=True, timeout=30)
+        assert done.returncode == status, done
+        return json.loads(done.stdout) if status == 0 else done.stderr
+    assert "no capture goes on" in ctl("capture", "end", status=1)
+    assert "has no such port" in ctl("capture", "p7", "10", status=1)
+    assert "capture PORT FRAMES" in ctl("capture", "host", status=2)
+    ours, theirs, listener = nets.connection(None, site.host, site.network)
+    fastpath.levels(ours.getsockname()[:2], ours.getpeername()[:2], 2, 2)
+    begun = ctl("capture", "all", "10000")
+    assert begun["goes_on"] == "yes" and begun["path"] == f"{site.dir}/capture-all-1.pcapng"
+    assert "goes on already" in ctl("capture", "host", "10", status=1)
+    nets.pass_bytes(ours, theirs, 50000)
+    ended = ctl("capture", "end")
+    frames = read_pcapng(begun["path"])
+    assert (ended["frames"], ended["lost"], ended["goes_on"]) == (len(frames), 0, "no")
+    content = [(interface, direction, frame[15] >> 2) for interface, direction, frame in frames
+               if frame[12:14] == b"\x08\x00" and frame[23] == 6 and len(frame) > 1000]
+    came = [dscp_of for interface, direction, dscp_of in content if (interface, direction) == (0, 1)]
+    left = [dscp_of for interface, direction, dscp_of in content if (interface, direction) == (1, 2)]
+    assert len(came) == len(left) >= 50000 // 1500 and set(came) == {0} and dscp(2) in left, "marked on its way"
+    assert len(content) == len(came) + len(left)
+    some = ctl("capture", "host", "20")
+    nets.pass_bytes(ours, theirs, 50000)
+    wait_for("the end", lambda: fastpath.said("a capture has ended: 20 frames, 0 lost"))
+    frames = read_pcapng(some["path"])
+    assert len(frames) == 20 and {interface for interface, _, _ in frames} == {0}
+    for thing in (ours, theirs, listener):
+        thing.close()
+    assert fastpath.end() == 0, fastpath.read_log()
+
+
 class Telemetry:
     """A client of DPDK's own telemetry socket, which lies where the unit's RuntimeDirectory is."""
 

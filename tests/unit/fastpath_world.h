@@ -2,6 +2,7 @@
  * socket in a folder of its own. It ends with the process that began it. */
 #pragma once
 
+#include "hostagent/plane_link.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -10,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,21 +47,20 @@ static inline void fastpath_world_start(struct fastpath_world *world)
     _exit(1);
 }
 
-/* Whether it answers within 20 s. */
+/* Whether it answers within a minute: it listens before it has its devices. */
 static inline bool fastpath_world_answers(const struct fastpath_world *world)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    strcpy(address.sun_path, world->socket);
-    for (int i = 0; i < 4000; i++) {
-        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-        const bool answers = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
-        close(fd);
-        if (answers)
-            return true;
+    const duopoly_Envelope *answer;
+    struct plane_link *link = NULL;
+    for (int i = 0; i < 12000 && plane_link_open(world->socket, 60000, &link, NULL) < 0; i++)
         nanosleep(&moment, NULL);
-    }
-    return false;
+    if (!link)
+        return false;
+    plane_link_request(link, duopoly_Envelope_get_plane_ports_tag);
+    const int r = plane_link_call(link, duopoly_Envelope_plane_ports_tag, &answer, NULL);
+    plane_link_close(link);
+    return r == 0;
 }
 
 static inline bool fastpath_world_begin(struct fastpath_world *world, const char *folder)

@@ -56,6 +56,9 @@ static const char *const of_the_controller[] = {"welcome",
                                                 "set_plane_ports",
                                                 "get_plane_ports",
                                                 "plane_ports",
+                                                "begin_capture",
+                                                "end_capture",
+                                                "captured",
                                                 NULL};
 
 static bool stands_in(const char *const *names, const char *name)

@@ -236,6 +236,7 @@ static void test_a_data_plane_that_died_is_told_again(void **state)
     assert_non_null(strstr(err.text, "has ended"));
     assert_int_equal(switches_compare(switches, what, sizeof(what), &err), -ECONNREFUSED);
     fastpath_world_start(&plane);
+    assert_true(fastpath_world_answers(&plane));
     do {
         assert_int_equal(poll(&look, 1, 20000), 1);
     } while (switches_notice(switches, &err) == SWITCH_QUIET);
