@@ -3,13 +3,15 @@
 import io
 import os
 import re
-import subprocess
+import shutil
 import tarfile
 
 import pytest
 
 from nets import TOP, needs_root
 from test_guest_demo import Demo
+from testbed.demo import demo
+from testbed.guest import demo as guest_demo
 from testbed.guest import guest
 from testbed.guest.kernels import Missing, check
 from testbed.guest.virtual import kernel
@@ -71,26 +73,41 @@ def test_who_never_waits_is_named_and_ended(tmp_path, installed, monkeypatch, pr
 
 
 def test_the_demo_runs_in_virtual_time(installed):
-    demo = Demo("NET=virtual", "HOSTS=2", "SLOTS=2", "JOBS=2", "SCALE=4000", "LINK=1G", "POLICIES=joint", "NO_INSTALL=1")
-    said = "\n".join(demo.end())
-    assert demo.make.returncode == 0, said
+    run = Demo("NET=virtual", "HOSTS=2", "SLOTS=2", "JOBS=2", "SCALE=4000", "LINK=1G", "POLICIES=joint", "NO_INSTALL=1")
+    said = "\n".join(run.end())
+    assert run.make.returncode == 0, said
     assert re.search(r"^joint: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.M), said
     assert "computing takes no time" in said
 
 
+@pytest.mark.faults
+def test_the_same_seed_gives_the_same_answer(tmp_path, installed, monkeypatch):
+    """The controller's recording of two replays, byte for byte, with when each event came."""
+    monkeypatch.chdir(TOP)
+    monkeypatch.setenv("BUILD", "build")
+    words = {"JOBS": "12", "SCALE": "50", "LINK": "1G", "POLICIES": "joint"}
+    said, folder = [], tmp_path / "demo"
+    for _ in range(2):
+        folder.mkdir()
+        assert guest_demo.boot("virtual", demo.prepare(words), words, str(folder)) == 0
+        said.append((folder / "joint/log/duopoly.log").read_bytes())
+        shutil.rmtree(folder)
+    assert b"job_done" in said[0] and said[0] == said[1]
+
+
 @pytest.mark.parametrize("words, sentence", [(["LINK=2G"], "LINK at most 1000M"), (["HOSTS=100"], "HOSTS at most 40")])
 def test_wrong_words_are_one_sentence(words, sentence):
-    demo = Demo("NO_INSTALL=1", "NET=virtual", *words)
-    said = demo.end()
-    assert demo.make.returncode != 0
+    run = Demo("NO_INSTALL=1", "NET=virtual", *words)
+    said = run.end()
+    assert run.make.returncode != 0
     assert len(said) == 1 and sentence in said[0], said
 
 
 def test_without_its_kernel_the_demo_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    demo = Demo("NO_INSTALL=1", "NET=virtual")
-    said = demo.end()
-    assert demo.make.returncode != 0
+    run = Demo("NO_INSTALL=1", "NET=virtual")
+    said = run.end()
+    assert run.make.returncode != 0
     assert len(said) == 1 and "('make deps-virtual')" in said[0], said
 
 
@@ -142,13 +159,3 @@ def test_too_little_disk_is_said_before(source, monkeypatch):
     with pytest.raises(system.Failure, match=r"needs 1000000000.0 GB below .*, [0-9.]+ GB are free$"):
         kernel.build()
     assert left() == []
-
-
-def test_the_patch_fits_what_is_installed(tmp_path):
-    if not kernel.package_version():
-        pytest.skip("no Debian package " + kernel.PACKAGE)
-    with open(kernel.PATCH) as patch:
-        files = re.findall(r"^\+\+\+ b/(.*)$", patch.read(), re.M)
-    assert files
-    subprocess.run(["tar", "-x", "--strip-components=1", "-f", kernel.SOURCE, *(kernel.PACKAGE + "/" + file for file in files)], cwd=tmp_path, check=True)
-    subprocess.run(["patch", "-s", "-p1", "--fuzz=0", "-i", kernel.PATCH], cwd=tmp_path, check=True)
