@@ -55,7 +55,7 @@ def check_space(folder):
 
 
 def step(what, command, folder, log):
-    """Runs it with its words in the file `log`; Failure with the last of them."""
+    """Runs it with its words in the file `log`; Failure with the last of them that is not make's own."""
     child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                              env={**os.environ, **BUILDER}, start_new_session=True, preexec_fn=system.end_with_parent)
     try:
@@ -66,7 +66,7 @@ def step(what, command, folder, log):
         raise
     if status != 0:
         log.seek(0)
-        said = [line for line in log.read().splitlines() if line.strip()] or ["exit status %d" % status]
+        said = [line for line in log.read().splitlines() if line.strip() and not line.startswith("make")] or ["exit status %d" % status]
         raise system.Failure("the kernel for virtual time could not be built (%s): %s" % (what, system.printable(said[-1])))
 
 
