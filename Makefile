@@ -233,7 +233,7 @@ TASKLOOP := $(call archive,taskloop)
 $(BUILD)/tests/test_task_loop: EXTRA = $(TASKLOOP)
 $(BUILD)/tests/test_task_loop: $(TASKLOOP)
 
-TEST_DPDK := test_conformance test_marking test_flows test_queues test_plane_ports test_switching test_fuzz_frame test_fuzz_fastpath
+TEST_DPDK := test_conformance test_marking test_flows test_kept test_queues test_plane_ports test_switching test_fuzz_frame test_fuzz_fastpath
 
 .PHONY: unit-programs
 unit-programs: $(UNIT)

@@ -287,6 +287,7 @@ static void rows_of_marks(struct listing *listing, const struct worker_stats *st
     row(listing, "marks", "bleached_packets", stats->marking.bleached_packets);
     row(listing, "marks", "overtaken_packets", stats->marking.overtaken_packets);
     row(listing, "flows", "alive", stats->flows_alive);
+    row(listing, "flows", "kept", stats->flows.kept);
     row(listing, "flows", "made", stats->flows.made);
     row(listing, "flows", "ended", stats->flows.ended);
     row(listing, "flows", "evictions", stats->flows.evictions);

@@ -1,6 +1,7 @@
 #include "dataplane/flows.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,7 +22,8 @@ _Static_assert(sizeof(struct flow_key) == 36, "no padding: keys are compared as 
 struct flows {
     struct bucket *buckets;
     struct flow *flows;
-    uint32_t *free; /* places, a stack */
+    struct flow *own; /* the same, or NULL: they are lent */
+    uint32_t *free;   /* places, a stack */
     uint32_t buckets_mask, most, free_n, next_look;
     struct flows_counters counters;
 };
@@ -76,7 +78,7 @@ static void *memory_take(size_t bytes)
     return memory;
 }
 
-int flows_create(uint32_t most, struct flows **ret_flows, struct err *err)
+static int create(struct flow *places, uint32_t most, struct flows **ret_flows, struct err *err)
 {
     uint32_t buckets = 1;
     while (buckets < most / (WAYS / 2))
@@ -85,14 +87,13 @@ int flows_create(uint32_t most, struct flows **ret_flows, struct err *err)
     if (!flows)
         goto fail;
     flows->buckets_mask = buckets - 1;
-    flows->most = flows->free_n = most;
+    flows->most = most;
     flows->buckets = memory_take(buckets * sizeof(struct bucket));
-    flows->flows = memory_take(most * sizeof(struct flow));
+    flows->own = places ? NULL : memory_take(most * sizeof(struct flow));
+    flows->flows = places ? places : flows->own;
     flows->free = calloc(most, sizeof(uint32_t));
     if (!flows->buckets || !flows->flows || !flows->free)
         goto fail;
-    for (uint32_t i = 0; i < most; i++)
-        flows->free[i] = most - 1 - i;
     *ret_flows = flows;
     return 0;
 fail:
@@ -105,7 +106,7 @@ void flows_destroy(struct flows *flows)
     if (!flows)
         return;
     free(flows->buckets);
-    free(flows->flows);
+    free(flows->own);
     free(flows->free);
     free(flows);
 }
@@ -161,6 +162,7 @@ void flows_remove(struct flows *flows, struct flow *flow)
         way = way_find(&flows->buckets[other_of(flows, first, tag)], tag, place);
     *way = 0;
     flow->seen_ns = 0;
+    atomic_signal_fence(memory_order_seq_cst);
     memset(&flow->key, 0, sizeof(flow->key));
     flows->free[flows->free_n++] = place;
     flows->counters.ended++;
@@ -207,18 +209,27 @@ static struct bucket *make_room(struct flows *flows, uint64_t hash, uint64_t now
     return ways >= ways_two ? one : two;
 }
 
-struct flow *flows_make(struct flows *flows, const struct flow_key *key, uint64_t hash,
-                        uint64_t now_ns)
+/* Nobody who finds the memory after an abrupt end takes it for whole while it is half written. */
+static void write_fresh(struct flow *flow, const struct flow_key *key, uint64_t now_ns)
 {
     const struct flow fresh = {
         .key = *key,
-        .seen_ns = now_ns,
         .levels = {FLOW_UNMARKED, FLOW_UNMARKED},
         .followed = FLOW_UNMARKED,
     };
+    flow->seen_ns = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    *flow = fresh;
+    atomic_signal_fence(memory_order_seq_cst);
+    flow->seen_ns = now_ns;
+}
+
+struct flow *flows_make(struct flows *flows, const struct flow_key *key, uint64_t hash,
+                        uint64_t now_ns)
+{
     struct flow *flow = flows_find(flows, key, hash);
     if (flow) {
-        *flow = fresh;
+        write_fresh(flow, key, now_ns);
         return flow;
     }
     struct bucket *bucket = make_room(flows, hash, now_ns);
@@ -227,7 +238,7 @@ struct flow *flows_make(struct flows *flows, const struct flow_key *key, uint64_
     *way = tag_of(hash);
     bucket->places[way - bucket->tags] = place;
     flow = &flows->flows[place];
-    *flow = fresh;
+    write_fresh(flow, key, now_ns);
     flows->counters.made++;
     return flow;
 }
@@ -250,4 +261,46 @@ uint32_t flows_alive(const struct flows *flows)
 const struct flows_counters *flows_counters(const struct flows *flows)
 {
     return &flows->counters;
+}
+
+/* False: it is dead, or its buckets are full. */
+static bool keep(struct flows *flows, uint32_t place, uint64_t now_ns)
+{
+    const struct flow *flow = &flows->flows[place];
+    if (flow->seen_ns == 0 || flow->seen_ns > now_ns || !flow_is_recent(flow, now_ns))
+        return false;
+    const uint64_t hash = flows_hash(&flow->key);
+    const uint32_t tag = tag_of(hash), first = first_of(flows, hash);
+    struct bucket *one = &flows->buckets[first],
+                  *two = &flows->buckets[other_of(flows, first, tag)];
+    struct bucket *bucket = free_ways(one) >= free_ways(two) ? one : two;
+    uint32_t *way = way_find(bucket, 0, 0);
+    if (!way)
+        return false;
+    *way = tag;
+    bucket->places[way - bucket->tags] = place;
+    return true;
+}
+
+int flows_create_in(struct flow *places, uint32_t most, uint64_t now_ns, struct flows **ret_flows,
+                    struct err *err)
+{
+    int r = create(places, most, ret_flows, err);
+    if (r < 0)
+        return r;
+    struct flows *flows = *ret_flows;
+    for (uint32_t place = most; place-- > 0;) {
+        if (keep(flows, place, now_ns)) {
+            flows->counters.kept++;
+        } else {
+            flows->flows[place].seen_ns = 0;
+            flows->free[flows->free_n++] = place;
+        }
+    }
+    return 0;
+}
+
+int flows_create(uint32_t most, struct flows **ret_flows, struct err *err)
+{
+    return flows_create_in(NULL, most, 0, ret_flows, err);
 }

@@ -37,7 +37,7 @@ enum flow_role {
 struct flow {
     struct flow_key key;
     uint32_t answered_tsval; /* opener: of the first content with that level (RFC 7323) */
-    uint64_t seen_ns;        /* any packet */
+    uint64_t seen_ns;        /* any packet; 0: the place is free, and what else it says is void */
     uint64_t owner;          /* the task whose `levels` count; 0: nobody set them */
     uint8_t levels[2];       /* by mode, 0…7 or FLOW_UNMARKED */
     uint8_t role;            /* enum flow_role */
@@ -48,6 +48,7 @@ struct flow {
 
 struct flows_counters {
     uint64_t made, ended;
+    uint64_t kept;      /* by flows_create_in */
     uint64_t evictions; /* of live ones */
 };
 
@@ -55,6 +56,11 @@ struct flows;
 
 /* 1…FLOWS_MOST flows; 64 bytes each, and 20 to 36 more. −ENOMEM. */
 int flows_create(uint32_t most, struct flows **ret_flows, struct err *err);
+/* In `most` places that the caller owns and lends until destroy, on a cache line's bound: zeroed, or left there by
+ * another table, even by one that was cut off at any instruction (KILL of its process). Knows the flows
+ * that were alive there. */
+int flows_create_in(struct flow *places, uint32_t most, uint64_t now_ns, struct flows **ret_flows,
+                    struct err *err);
 void flows_destroy(struct flows *flows); /* takes NULL */
 
 /* What the other calls want: the same for both directions of a connection. */

@@ -135,6 +135,7 @@ static int on_flows(const char *command, const char *parameters, struct rte_tel_
     if (r < 0)
         return r;
     const struct number list[] = {{"alive", stats.flows_alive},
+                                  {"kept", stats.flows.kept},
                                   {"made", stats.flows.made},
                                   {"ended", stats.flows.ended},
                                   {"evictions", stats.flows.evictions}};

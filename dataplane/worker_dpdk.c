@@ -2,6 +2,7 @@
 
 #include "dataplane/devices_dpdk.h"
 #include "dataplane/forward_dpdk.h"
+#include "dataplane/kept.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct worker {
     struct fastpath_settings settings;
     unsigned lcore;
     struct rte_ring *commands; /* of struct worker_flow */
+    struct kept *kept;         /* mode and lease, which the other thread writes, and the flows */
     struct flows *flows;
     struct forward forward;
     struct egress egress;
@@ -50,8 +52,7 @@ struct worker {
     uint64_t sleep_ns, sleeps, expire_ns, busy_cycles;
     pthread_mutex_t asking; /* one at a time */
     /* Written by the other thread. */
-    _Atomic uint32_t mode, asked;
-    _Atomic uint64_t expiry_ns;
+    _Atomic uint32_t asked;
     _Atomic bool stop;
     /* The answer: `stats` are of when it was asked so often. */
     _Atomic uint32_t answered;
@@ -68,9 +69,9 @@ static void obey(struct worker *worker, uint64_t now_ns)
     for (uint32_t i = 0; i < n; i++)
         marking_set(&worker->forward.marking, &flows[i].key, flows[i].owner, flows[i].levels,
                     now_ns);
-    worker->forward.marking.mode = atomic_load_explicit(&worker->mode, memory_order_relaxed);
+    worker->forward.marking.mode = atomic_load_explicit(&worker->kept->mode, memory_order_relaxed);
     worker->forward.marking.expiry_ns =
-        atomic_load_explicit(&worker->expiry_ns, memory_order_relaxed);
+        atomic_load_explicit(&worker->kept->expiry_ns, memory_order_relaxed);
 }
 
 static void port_copy(const struct worker *worker, uint32_t i, struct worker_port *ret_port)
@@ -251,6 +252,15 @@ static int switching_begin(struct worker *worker, struct err *err)
     return switching_open(&worker->forward.switching, &settings, err);
 }
 
+static int flows_open(struct worker *worker, struct err *err)
+{
+    const uint32_t most = (uint32_t)worker->settings.marks.flows;
+    int r = kept_open(worker->settings.socket, most, &worker->kept, err);
+    return r == 0 ? flows_create_in(worker->kept->flows, most, now_ns(CLOCK_BOOTTIME),
+                                    &worker->flows, err)
+                  : r;
+}
+
 static int memory_open(struct worker *worker, struct err *err)
 {
     const struct marking_settings marking = fastpath_marking(&worker->settings);
@@ -265,7 +275,7 @@ static int memory_open(struct worker *worker, struct err *err)
         return err_sys(err, rte_errno, "a ring for %d flows", WORKER_FLOWS);
     r = pcapng_open(worker->forward.most_bytes, &worker->forward.capture, err);
     if (r == 0)
-        r = flows_create((uint32_t)worker->settings.marks.flows, &worker->flows, err);
+        r = flows_open(worker, err);
     if (r == 0)
         marking_init(&worker->forward.marking, &marking, worker->flows);
     return r == 0 && worker->settings.role == ROLE_OF_SWITCH ? switching_begin(worker, err) : r;
@@ -332,13 +342,13 @@ void worker_stop(struct worker *worker)
 
 void worker_set_mode(struct worker *worker, uint32_t mode)
 {
-    atomic_store_explicit(&worker->mode, mode, memory_order_relaxed);
+    atomic_store_explicit(&worker->kept->mode, mode, memory_order_relaxed);
 }
 
 void worker_set_lease(struct worker *worker, uint64_t lease_ns)
 {
-    atomic_store_explicit(&worker->expiry_ns, lease_ns ? now_ns(CLOCK_BOOTTIME) + lease_ns : 0,
-                          memory_order_relaxed);
+    atomic_store_explicit(&worker->kept->expiry_ns,
+                          lease_ns ? now_ns(CLOCK_BOOTTIME) + lease_ns : 0, memory_order_relaxed);
 }
 
 int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uint32_t n)
@@ -498,6 +508,7 @@ uint32_t worker_close(struct worker *worker)
     pcapng_close(worker->forward.capture);
     switching_close(&worker->forward.switching);
     flows_destroy(worker->flows);
+    kept_close(worker->kept);
     close(worker->event);
     rte_ring_free(worker->commands);
     if (worker->forward.pool)

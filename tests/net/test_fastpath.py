@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 
 import pytest
@@ -242,21 +243,24 @@ def test_a_connection_outlives_a_kill_and_goes_back_to_the_kernel(site):
     ours, theirs, listener = nets.connection(None, site.host, site.network)
     local, peer = ours.getsockname()[:2], ours.getpeername()[:2]
 
-    def sends():
+    def sends(end=ours, other=theirs):
         seen.clear()
-        nets.pass_bytes(ours, theirs, 20000)
-        return {p.dscp for p in seen.read() if p.protocol == 6 and p.sport == local[1] and p.payload}
+        nets.pass_bytes(end, other, 20000)
+        return {p.dscp for p in seen.read() if p.protocol == 6 and p.sport == end.getsockname()[1] and p.payload}
     fastpath.levels(local, peer, 2, 5)
-    wait_for("the level", lambda: sends() == {dscp(2)})
-    fastpath.stop()
-    ours.send(b"x" * 1000)
-    again = Fastpath(site, rights)
-    wait_for("what was sent meanwhile", lambda: select.select([theirs], [], [], 0)[0])
-    assert sends() == {0}
-    again.lease()
-    again.levels(local, peer, 2, 5)
-    wait_for("the level again", lambda: sends() == {dscp(2)})
-    assert again.end() == 0, again.read_log()
+    fastpath.mode(1)
+    wait_for("the level", lambda: sends() == {dscp(5)})
+    for _ in range(3):
+        passing = threading.Thread(target=nets.pass_bytes, args=(ours, theirs, 20_000_000))
+        came = fastpath.counters()["host", "came_packets"]
+        passing.start()
+        wait_for("traffic", lambda: fastpath.counters()["host", "came_packets"] > came + 100)
+        fastpath.stop()
+        fastpath = Fastpath(site, rights)
+        passing.join()
+        assert fastpath.counters()["flows", "kept"] >= 1
+        assert sends() == {dscp(5)}, "its level, the mode and the lease are those of before"
+    assert fastpath.end() == 0, fastpath.read_log()
     bridge(site)
     assert sends() == {0}
     for thing in (ours, theirs, listener, seen):

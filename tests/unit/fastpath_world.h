@@ -84,6 +84,9 @@ static inline void fastpath_world_end(struct fastpath_world *world)
 {
     kill(world->pid, SIGKILL);
     waitpid(world->pid, NULL, 0);
+    char flows[128];
+    snprintf(flows, sizeof(flows), "%s.flows", world->socket);
+    unlink(flows);
     unlink(world->config);
     unlink(world->socket);
 }

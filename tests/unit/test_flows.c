@@ -3,7 +3,12 @@
 
 #include "dataplane/flows.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define NOW       1000000000u
 #define KNOWN     64
@@ -137,6 +142,92 @@ static void test_a_table_of_one(void **state)
     flows_destroy(NULL);
 }
 
+static void test_knows_what_another_left_there(void **state)
+{
+    (void)state;
+    struct flow *places = aligned_alloc(64, CROWD * sizeof(struct flow));
+    struct flows *flows = NULL;
+    assert_non_null(places);
+    memset(places, 0, CROWD * sizeof(struct flow));
+    assert_int_equal(flows_create_in(places, CROWD, NOW, &flows, NULL), 0);
+    assert_int_equal(flows_alive(flows), 0);
+    for (uint32_t n = 0; n < CROWD / 2; n++)
+        make(flows, n, NOW + n)->owner = n + 1;
+    for (uint32_t n = 0; n < CROWD / 2; n += 3)
+        flows_remove(flows, find(flows, n));
+    flows_destroy(flows);
+    /* Of those with n ≥ 100 the last packet is in the future. */
+    assert_int_equal(flows_create_in(places, CROWD, NOW + 99, &flows, NULL), 0);
+    for (uint32_t n = 0; n < CROWD / 2; n++) {
+        const struct flow *flow = find(flows, n);
+        assert_int_equal(flow != NULL, n % 3 != 0 && n < 100);
+        if (flow)
+            assert_int_equal(flow->owner, n + 1);
+    }
+    assert_int_equal(flows_alive(flows), 66);
+    assert_int_equal(flows_counters(flows)->kept, 66);
+    for (uint32_t n = CROWD; n < 2 * CROWD - 66; n++)
+        make(flows, n, NOW + 100);
+    assert_int_equal(flows_alive(flows) + flows_counters(flows)->evictions, CROWD);
+    flows_destroy(flows);
+    assert_int_equal(flows_create_in(places, CROWD, NOW + 200 + FLOW_SILENT_NS, &flows, NULL), 0);
+    assert_int_equal(flows_alive(flows), 0);
+    flows_destroy(flows);
+    free(places);
+}
+
+struct torn {
+    _Atomic uint32_t begun;
+    struct flow places[64];
+};
+
+/* Makes and removes without an end. */
+static void churn(struct torn *torn)
+{
+    struct flows *flows = NULL;
+    uint64_t stream = 1;
+    if (flows_create_in(torn->places, 64, NOW, &flows, NULL) < 0)
+        _exit(1);
+    for (;;) {
+        const uint32_t n = (uint32_t)(test_random(&stream) % 256) << 16;
+        struct flow *flow = find(flows, n);
+        if (flow)
+            flows_remove(flows, flow);
+        else
+            make(flows, n, NOW);
+        atomic_fetch_add_explicit(&torn->begun, 1, memory_order_relaxed);
+    }
+}
+
+/* Wherever its process was killed, what is there is whole. */
+static void test_knows_no_half_of_a_flow(void **state)
+{
+    (void)state;
+    struct torn *torn =
+        mmap(NULL, sizeof(*torn), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(torn, MAP_FAILED);
+    for (int round = 0; round < 100; round++) {
+        struct flows *flows = NULL;
+        atomic_store(&torn->begun, 0);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            churn(torn);
+        while (atomic_load(&torn->begun) < 500)
+            usleep(10);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        assert_int_equal(flows_create_in(torn->places, 64, NOW, &flows, NULL), 0);
+        uint32_t found = 0;
+        for (uint32_t n = 0; n < 256; n++)
+            found += find(flows, n << 16) != NULL;
+        assert_int_equal(found, flows_alive(flows));
+        assert_int_equal(found, flows_counters(flows)->kept);
+        flows_destroy(flows);
+    }
+    munmap(torn, sizeof(*torn));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +236,8 @@ int main(void)
         cmocka_unit_test(test_the_longest_silent_make_room),
         cmocka_unit_test(test_the_dead_go_without_being_counted_as_evicted),
         cmocka_unit_test(test_a_table_of_one),
+        cmocka_unit_test(test_knows_what_another_left_there),
+        cmocka_unit_test(test_knows_no_half_of_a_flow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
