@@ -387,6 +387,22 @@ test-dpdk: deps-dpdk ## runs the tests of the data plane in user space (root), a
 soak-dataplane: programs ## PACKETS= (10⁹) through the data plane while flows, modes and leases change: none is lost or made up (root, some minutes)
 	@PACKETS=$(or $(PACKETS),1000000000) /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/net/test_fastpath.py tests/net/test_fastpath_switch.py -k nothing_is_lost
 
+SPARK := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/duopoly/pyspark
+.PHONY: deps-spark
+deps-spark: deps ## installs what the plug-in for Spark is built and tested with: Java 17, Maven, and Spark itself below ~/.cache/duopoly (455 MB to fetch)
+	@./install-packages $$(sed 's/#.*//' plugins/spark/packages.txt) && { [ -n "$(NO_INSTALL)" ] || [ -d $(SPARK) ] || \
+		{ echo "installing Spark below $(SPARK)"; rm -rf $(SPARK).part; /usr/bin/python3 -m pip install -q --root-user-action=ignore --no-deps --no-cache-dir --require-hashes --target $(SPARK).part -r plugins/spark/requirements.txt && \
+		mv $(SPARK).part $(SPARK); }; } || true
+
+.PHONY: spark-plugin
+spark-plugin: ## build/duopoly-spark.jar, for Spark 3.5 to 4.2 (Scala 2.13), where Java and Maven are; else says why not
+	@/usr/bin/python3 -B -m plugins.spark.build $(BUILD)/duopoly-spark.jar
+
+.PHONY: test-spark
+test-spark: deps-spark ## runs the tests of the plug-in in a real Spark (root)
+	@$(MAKE) -s --no-print-directory programs spark-plugin
+	@BUILD=$(BUILD) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_spark.py
+
 .PHONY: test
 test: deps deps-test deps-guest deps-dpdk ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run

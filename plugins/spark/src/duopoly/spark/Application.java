@@ -1,0 +1,29 @@
+package duopoly.spark;
+
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+
+/** An application's facts and their session: from here on they run by themselves. */
+public final class Application implements AutoCloseable {
+    private static final String SOCKET = "spark.duopoly.socket";
+
+    private final Session session;
+
+    public Application(SparkContext context, String name) {
+        String socket = context.conf().get(SOCKET, "");
+        if (socket.isEmpty())
+            throw new IllegalArgumentException(SOCKET + " is not set: the path of the agent's socket for frameworks");
+        Shuffles shuffles = new Shuffles((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker(), context.dagScheduler());
+        Facts facts = new Facts(context.appName(), shuffles);
+        session = new Session(socket, name, context.startTime(), facts);
+        facts.toldTo(session);
+        context.addSparkListener(facts);
+        session.start();
+    }
+
+    @Override
+    public void close() {
+        session.close();
+    }
+}

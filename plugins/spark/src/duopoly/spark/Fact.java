@@ -1,0 +1,19 @@
+package duopoly.spark;
+
+import java.io.IOException;
+
+/** Something to be told: made on Spark's threads, told on the session's, where it may take its time. */
+interface Fact {
+    /* Fields of Envelope in schemas/duopoly.proto. */
+    int HELLO = 90, JOB = 91, STAGE = 92, BYTES = 94, TASK = 95, END = 96, REPLAYED = 97;
+
+    interface Teller {
+        void tell(int kind, Message body) throws IOException;
+    }
+
+    void tell(Teller teller) throws IOException;
+
+    static Fact of(int kind, Message body) {
+        return teller -> teller.tell(kind, body);
+    }
+}

@@ -1,0 +1,270 @@
+package duopoly.spark;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Properties;
+import org.apache.spark.Resubmitted$;
+import org.apache.spark.scheduler.JobSucceeded$;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.SparkListenerTaskStart;
+import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.scheduler.TaskInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * What Spark's events say of the jobs that are not over yet: kept, so that a new session can be told all of it, and said as it comes.
+ * Spark's threads only change what is kept and queue a fact: no input or output, no exception. Of an ended job nothing is kept.
+ */
+final class Facts extends SparkListener implements Session.Source {
+    private static final Logger LOG = LoggerFactory.getLogger(Facts.class);
+    private static final String EXECUTION = "spark.sql.execution.id";
+    private static final String DESCRIPTION = "spark.job.description";
+    private static final String STREAM = "sql.streaming.queryId";
+    private static final String EXECUTION_END = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd"; /* not of Spark's core */
+
+    private final String application;
+    private final Shuffles shuffles;
+    private Session session;
+    private boolean failed; /* which the log has said */
+
+    /* All below: under the monitor. */
+    private final Map<Integer, Job> jobs = new LinkedHashMap<>();         /* by Spark's jobs: several may be one */
+    private final Map<Long, Job> executions = new HashMap<>();
+    private final Map<Integer, Job.Stage> stages = new HashMap<>();       /* by Spark's stages: whose job runs each */
+    private final Map<Long, Job.Attempt> attempts = new LinkedHashMap<>(); /* that run, by Spark's task ids */
+
+    Facts(String application, Shuffles shuffles) {
+        this.application = application;
+        this.shuffles = shuffles;
+    }
+
+    void toldTo(Session session) {
+        this.session = session;
+    }
+
+    private void say(Fact fact) {
+        session.say(fact);
+    }
+
+    /* Spark's listener bus would log the trace of each, and go on. */
+    private synchronized void quietly(Runnable change) {
+        try {
+            change.run();
+        } catch (RuntimeException | LinkageError e) {
+            if (!failed)
+                LOG.warn("duopoly could not read one of Spark's events, what it knows of a job is not whole", e);
+            failed = true;
+        }
+    }
+
+    @Override
+    public synchronized List<Fact> whole(Runnable begin) {
+        List<Fact> all = new ArrayList<>();
+        for (Job job : current()) {
+            all.add(job.fact());
+            job.stages.values().forEach(stage -> all.add(stage.fact()));
+            for (Job.Stage stage : job.stages.values()) {
+                for (Job.Attempt attempt : stage.done)
+                    if (attempt != null)
+                        all.add(attempt.fact(Job.TASK_DONE, 0));
+                if (stage.offered())
+                    stage.sizes(shuffles, all::add);
+            }
+        }
+        attempts.values().forEach(attempt -> all.add(attempt.fact(Job.TASK_STARTED, 0)));
+        begin.run();
+        return all;
+    }
+
+    private Collection<Job> current() {
+        List<Job> current = new ArrayList<>(executions.values());
+        for (Job job : jobs.values())
+            if (job.execution < 0)
+                current.add(job);
+        current.sort(Comparator.comparingInt(job -> job.number));
+        return current;
+    }
+
+    // ---- jobs ----
+
+    @Override
+    public void onJobStart(SparkListenerJobStart event) {
+        quietly(() -> jobStart(event));
+    }
+
+    private void jobStart(SparkListenerJobStart event) {
+        Properties properties = event.properties() != null ? event.properties() : new Properties();
+        List<StageInfo> infos = new ArrayList<>(CollectionConverters.asJava(event.stageInfos()));
+        infos.sort(Comparator.comparingInt(StageInfo::stageId)); /* parents have smaller ids */
+        Job job = job(event.jobId(), properties, infos);
+        job.running++;
+        jobs.put(event.jobId(), job);
+        for (StageInfo info : infos)
+            if (!job.stages.containsKey(info.stageId()))
+                stageAdd(job, info, properties.getProperty(STREAM) != null);
+    }
+
+    private Job job(int number, Properties properties, List<StageInfo> infos) {
+        String execution = properties.getProperty(EXECUTION);
+        long id = execution == null ? -1 : Long.parseLong(execution);
+        Job known = executions.get(id);
+        if (known != null)
+            return known;
+        String called = infos.isEmpty() ? "" : infos.get(infos.size() - 1).name();
+        Job job = new Job(number, printable(properties.getProperty(DESCRIPTION, called), number), id);
+        if (id >= 0)
+            executions.put(id, job);
+        say(job.fact());
+        return job;
+    }
+
+    /* What duopoly takes as a name, never twice the same. */
+    private static String printable(String text, int number) {
+        String clean = text.trim().replaceAll("[^!-~]+|[/\"'`\\\\]+", "-");
+        return number + "-" + clean.substring(0, Math.min(clean.length(), 24));
+    }
+
+    private void stageAdd(Job job, StageInfo info, boolean stream) {
+        Job.Stage[] parents = CollectionConverters.asJava(info.parentIds()).stream().map(id -> job.stages.get(((Number) id).intValue()))
+                                  .filter(Objects::nonNull).toArray(Job.Stage[]::new);
+        boolean barrier = CollectionConverters.asJava(info.rddInfos()).stream().anyMatch(rdd -> rdd.isBarrier());
+        boolean partial = info.rddInfos().nonEmpty() && info.rddInfos().head().numPartitions() != info.numTasks();
+        Option<Object> shuffle = info.shuffleDepId();
+        Job.Stage stage = new Job.Stage(job, info.numTasks(), parents, shuffle.isEmpty() ? -1 : ((Number) shuffle.get()).intValue(),
+                                        barrier || stream, partial, history(job, info));
+        job.stages.put(info.stageId(), stage);
+        stages.putIfAbsent(info.stageId(), stage);
+        say(stage.fact());
+    }
+
+    /* FNV-1a; job names carry a number of this run. */
+    private long history(Job job, StageInfo info) {
+        String text = application + '\n' + job.name.substring(job.name.indexOf('-')) + '\n' + job.stages.size() + '\n' + info.name();
+        long hash = 0xcbf29ce484222325L;
+        for (int i = 0; i < text.length(); i++)
+            hash = (hash ^ text.charAt(i)) * 0x100000001b3L;
+        return hash == 0 ? 1 : hash;
+    }
+
+    @Override
+    public void onJobEnd(SparkListenerJobEnd event) {
+        quietly(() -> {
+            Job job = jobs.remove(event.jobId());
+            if (job == null)
+                return;
+            job.running--;
+            if (job.execution < 0)
+                jobEnd(job, event.jobResult() == JobSucceeded$.MODULE$ ? Job.DONE : Job.FAILED);
+            else if (!executions.containsKey(job.execution))
+                jobForget(job);
+        });
+    }
+
+    @Override
+    public void onOtherEvent(SparkListenerEvent event) {
+        if (event.getClass().getName().equals(EXECUTION_END))
+            quietly(() -> executionEnd(event));
+    }
+
+    private void executionEnd(SparkListenerEvent event) {
+        try {
+            Job job = executions.remove((Long) event.getClass().getMethod("executionId").invoke(event));
+            Option<?> error = (Option<?>) event.getClass().getMethod("errorMessage").invoke(event);
+            if (job != null)
+                jobEnd(job, error.isEmpty() || error.get().toString().isEmpty() ? Job.DONE : Job.FAILED);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void jobEnd(Job job, int outcome) {
+        say(job.end(outcome));
+        if (job.running == 0)
+            jobForget(job);
+    }
+
+    private void jobForget(Job job) {
+        stages.values().removeIf(stage -> stage.job == job);
+        attempts.values().removeIf(attempt -> attempt.stage.job == job);
+    }
+
+    // ---- stages and tasks ----
+
+    @Override
+    public void onStageSubmitted(SparkListenerStageSubmitted event) {
+        quietly(() -> {
+            Job.Stage stage = stages.get(event.stageInfo().stageId());
+            if (stage == null)
+                return;
+            if (event.stageInfo().attemptNumber() > 0)
+                outputsLost(stage);
+            stage.offer(this::say);
+            stage.sizes(shuffles, this::say);
+        });
+    }
+
+    /* A stage runs again for what is missing of it. */
+    private void outputsLost(Job.Stage stage) {
+        MapStatus[] there = stage.shuffle < 0 ? new MapStatus[0] : shuffles.outputs(stage.shuffle);
+        for (int task = 0; task < there.length && task < stage.tasks; task++)
+            if (there[task] == null)
+                outputLost(stage, task);
+    }
+
+    private void outputLost(Job.Stage stage, int task) {
+        if (stage.done[task] != null)
+            say(stage.done[task].fact(Job.TASK_OUTPUT_LOST, 0));
+        stage.done[task] = null;
+    }
+
+    @Override
+    public void onTaskStart(SparkListenerTaskStart event) {
+        quietly(() -> {
+            TaskInfo info = event.taskInfo();
+            Job.Stage stage = stages.get(event.stageId());
+            int task = stage == null ? -1 : stage.task(info.partitionId());
+            if (task < 0)
+                return;
+            Job.Attempt attempt = new Job.Attempt(stage, task, info.taskId(), info.host());
+            attempts.put(info.taskId(), attempt);
+            say(attempt.fact(Job.TASK_STARTED, 0));
+        });
+    }
+
+    @Override
+    public void onTaskEnd(SparkListenerTaskEnd event) {
+        quietly(() -> {
+            if (event.taskInfo() != null)
+                taskEnd(event, event.taskInfo());
+        });
+    }
+
+    private void taskEnd(SparkListenerTaskEnd event, TaskInfo info) {
+        Job.Stage stage = stages.get(event.stageId());
+        if (event.reason() == Resubmitted$.MODULE$ && stage != null && stage.task(info.partitionId()) >= 0)
+            outputLost(stage, stage.task(info.partitionId()));
+        Job.Attempt attempt = attempts.remove(info.taskId());
+        if (attempt == null)
+            return;
+        long received = event.taskMetrics() == null ? 0 : event.taskMetrics().shuffleReadMetrics().remoteBytesRead();
+        int state = info.successful() ? Job.TASK_DONE : info.killed() ? Job.TASK_KILLED : Job.TASK_FAILED;
+        if (state == Job.TASK_DONE)
+            attempt.stage.done[attempt.task] = attempt;
+        say(attempt.fact(state, received));
+    }
+}

@@ -1,0 +1,126 @@
+package duopoly.spark;
+
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/**
+ * A job as duopoly sees it: one of Spark's, or all those of one SQL execution. Its number is that of its first one in Spark. Stages are
+ * numbered in the order in which they were announced, parents first; tasks by their partitions. No locks: its owner has one.
+ */
+final class Job {
+    static final int DONE = 0, FAILED = 1;
+    /* Phases of a stage and states of a task attempt in schemas/duopoly.proto. */
+    private static final int KNOWN = 0, OFFERED = 1, SKIPPED = 2;
+    static final int TASK_STARTED = 0, TASK_DONE = 1, TASK_FAILED = 2, TASK_KILLED = 3, TASK_OUTPUT_LOST = 4;
+    private static final int PARENTS_MOST = 16;
+    private static final int NAME_MOST = 63;
+
+    final int number;
+    final String name;
+    final long execution; /* of Spark's SQL; −1: none */
+    final Map<Integer, Stage> stages = new LinkedHashMap<>();
+    int running; /* of Spark's jobs */
+
+    Job(int number, String name, long execution) {
+        this.number = number;
+        this.name = name;
+        this.execution = execution;
+    }
+
+    Fact fact() {
+        return Fact.of(Fact.JOB, new Message().number(1, number).text(2, name, NAME_MOST));
+    }
+
+    Fact end(int outcome) {
+        return Fact.of(Fact.END, new Message().number(1, number).number(2, outcome));
+    }
+
+    static final class Stage {
+        final Job job;
+        final int number;
+        final int tasks;
+        final Stage[] parents;
+        final int shuffle; /* that it writes; −1: none */
+        final boolean ungated;
+        final long history;
+        /* Of a stage that computes some partitions of its data only: task numbers in the order of their starts. */
+        private final Map<Integer, Integer> partial;
+        final Attempt[] done;
+        private int phase = KNOWN;
+
+        Stage(Job job, int tasks, Stage[] parents, int shuffle, boolean ungated, boolean partial, long history) {
+            this.job = job;
+            this.number = job.stages.size();
+            this.tasks = tasks;
+            this.parents = parents;
+            this.shuffle = shuffle;
+            this.ungated = ungated;
+            this.partial = partial ? new HashMap<>() : null;
+            this.history = history;
+            this.done = new Attempt[tasks];
+        }
+
+        boolean offered() {
+            return phase == OFFERED;
+        }
+
+        /** It begins; those that it needs and that never did are there from an earlier job. */
+        void offer(Consumer<Fact> say) {
+            for (Stage parent : parents)
+                parent.skip(say);
+            phase = OFFERED;
+            say.accept(fact());
+        }
+
+        private void skip(Consumer<Fact> say) {
+            if (phase != KNOWN)
+                return;
+            for (Stage parent : parents)
+                parent.skip(say);
+            phase = SKIPPED;
+            say.accept(fact());
+        }
+
+        /** The task of a partition; −1: none that was announced. */
+        int task(int partition) {
+            int task = partial == null ? partition : partial.computeIfAbsent(partition, p -> partial.size());
+            return task < tasks ? task : -1;
+        }
+
+        Fact fact() {
+            Message body = new Message().number(1, job.number).number(2, number).number(3, tasks);
+            for (int i = 0; i < parents.length && i < PARENTS_MOST; i++)
+                body.part(5, new Message().number(1, parents[i].number));
+            return Fact.of(Fact.STAGE, body.number(6, history).number(7, phase).flag(8, ungated));
+        }
+
+        /** What its tasks receive, where that can be said of each. */
+        void sizes(Shuffles shuffles, Consumer<Fact> say) {
+            for (Stage parent : parents)
+                if (partial == null && parent.shuffle >= 0)
+                    say.accept(shuffles.received(job.number, number, tasks, parent.number, parent.shuffle, parent.phase == OFFERED));
+        }
+    }
+
+    /** One try of a task, which is where it is. */
+    static final class Attempt {
+        final Stage stage;
+        final int task;
+        final long number;
+        final String host;
+
+        Attempt(Stage stage, int task, long number, String host) {
+            this.stage = stage;
+            this.task = task;
+            this.number = number;
+            this.host = host;
+        }
+
+        Fact fact(int state, long received) {
+            return Fact.of(Fact.TASK, new Message().number(1, number & 0xffffffffL).number(3, stage.job.number).number(4, stage.number)
+                                          .number(5, task).text(6, host, NAME_MOST).number(7, state).number(8, received));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package duopoly.spark;
+
+import java.util.Collections;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.api.plugin.SparkPlugin;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What spark.plugins names. Spark ends a driver whose plug-in throws while it starts, so this class is bytecode of Java 8, needs nothing
+ * but Spark, and loads the rest by name under a catch: where that does not run Spark goes on as without it, and its log has one sentence.
+ */
+public final class Plugin implements SparkPlugin {
+    private static final Logger LOG = LoggerFactory.getLogger(Plugin.class);
+
+    @Override
+    public DriverPlugin driverPlugin() {
+        return new Driver();
+    }
+
+    @Override
+    public ExecutorPlugin executorPlugin() {
+        return null;
+    }
+
+    private static final class Driver implements DriverPlugin {
+        private SparkContext context;
+        private AutoCloseable application;
+
+        @Override
+        public Map<String, String> init(SparkContext context, PluginContext plugin) {
+            this.context = context;
+            return Collections.emptyMap();
+        }
+
+        /* The application has no name before. */
+        @Override
+        public void registerMetrics(String name, PluginContext plugin) {
+            try {
+                application = (AutoCloseable) Class.forName("duopoly.spark.Application")
+                                  .getConstructor(SparkContext.class, String.class)
+                                  .newInstance(context, name);
+            } catch (Throwable e) {
+                Throwable cause = e.getCause() != null ? e.getCause() : e;
+                LOG.warn("duopoly is left out, Spark goes on without it: {} (it needs Java 16 or newer, Spark 3.5 or newer with Scala 2.13)",
+                         cause.toString());
+            }
+        }
+
+        @Override
+        public void shutdown() {
+            try {
+                if (application != null)
+                    application.close();
+            } catch (Throwable e) {
+                LOG.warn("duopoly could not be ended in good order: {}", e.toString());
+            }
+        }
+    }
+}

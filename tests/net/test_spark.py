@@ -1,0 +1,172 @@
+"""The plug-in in a real, unmodified Apache Spark, whose driver and executors run on loopback: what a real duopolyd learns from it.
+
+Needs the plug-in (make spark-plugin) and Spark (SPARK_HOME, or where make deps-spark keeps it); skipped where one is missing."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+import pytest
+from controller import BUILD, TOP, Agent, wait_until
+from test_frameworks import PATIENT, Relay, needs_root
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "duopoly" / "pyspark" / "pyspark"
+SPARK = pathlib.Path(os.environ.get("SPARK_HOME") or CACHE)
+JAR = BUILD / "duopoly-spark.jar"
+HOST = "localhost"  # as Spark calls the host of all executors here, so as its agent is called
+MAPS, REDUCES, BYTES = 4, 3, 600_000
+SETTINGS = {"spark.plugins": "duopoly.spark.Plugin", "spark.ui.enabled": "false", "spark.executor.memory": "512m", "spark.driver.memory": "512m",
+            "spark.shuffle.compress": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+
+pytestmark = [needs_root, pytest.mark.skipif(not JAR.exists(), reason="the plug-in is not built: make spark-plugin"),
+              pytest.mark.skipif(not (SPARK / "bin" / "spark-submit").exists(), reason="there is no Spark: SPARK_HOME, or make deps-spark"),
+              pytest.mark.skipif(not shutil.which("javac"), reason="there is no Java: make deps-spark")]
+
+
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory):
+    """A jar of the workload."""
+    folder = tmp_path_factory.mktemp("workload")
+    subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", f"{SPARK}/jars/*", "-d", folder / "classes", TOP / "tests/net/spark/Workload.java"],
+                   check=True, capture_output=True)
+    subprocess.run(["jar", "--create", "--file", folder / "workload.jar", "-C", folder / "classes", "."], check=True)
+    return folder / "workload.jar"
+
+
+class Application:
+    """Spark's driver with two executors of one core, all in a session of their own, which is ended as a whole."""
+
+    def __init__(self, folder, workload, socket_path, **settings):
+        self.gate, self.out, self.err = folder / "gate", folder / "out", folder / "err"
+        settings = {**SETTINGS, "spark.duopoly.socket": socket_path, "spark.local.dir": folder / "local",
+                    "spark.sql.warehouse.dir": folder / "warehouse", **{key.replace("_", "."): value for key, value in settings.items()}}
+        words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.process = subprocess.Popen(
+                [SPARK / "bin" / "spark-submit", "--master", "local-cluster[2,1,512]", "--jars", JAR, "--driver-class-path", JAR, *words,
+                 "--class", "Workload", workload, self.gate, str(MAPS), str(REDUCES), str(BYTES)], stdout=out, stderr=err, cwd=folder,
+                start_new_session=True, env={**os.environ, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": HOST})
+
+    def said(self):
+        return self.err.read_text(errors="replace")
+
+    def open_gate(self):
+        self.gate.touch()
+
+    def ended_well(self):
+        self.open_gate()
+        assert self.process.wait(timeout=120) == 0, self.said()
+        assert self.out.read_text().split() == ["chunks", str(MAPS * BYTES // 1000), "rows", "7"]
+
+    def close(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+
+def patiently(condition, what, spark):
+    """What takes Spark a while."""
+    for _ in range(6):
+        try:
+            return wait_until(condition, what, every=0.05)
+        except AssertionError:
+            assert spark.process.poll() is None, spark.said()
+    raise AssertionError(f"{what}: {spark.said()}")
+
+
+def jobs(daemon, *words):
+    return sorted(daemon.ctl("jobs", *words)["jobs"], key=lambda row: row["job"])
+
+
+@pytest.fixture
+def site(cluster, tmp_path, workload):
+    """A controller, the agent of the executors' host, and what makes relays and applications."""
+    class Site:
+        daemon = cluster.daemon(config=PATIENT)
+        socket = str(daemon.folder / "relay" / "frameworks")
+
+        def relay(self):
+            made.append(Relay(self.daemon))
+            return made[-1]
+
+        def application(self, **settings):
+            made.append(Application(tmp_path, workload, self.socket, **settings))
+            return made[-1]
+
+        def agent(self):
+            made.append(Agent(self.daemon, HOST, slots=2))
+            made[-1].join()
+            return made[-1]
+
+        def two_started(self):
+            """Of the first job, after its maps; what duopoly allows is not started yet."""
+            row = next(iter(jobs(self.daemon)), None)
+            if not row or row["done"] != MAPS:
+                return None
+            tasks = [task for task in self.daemon.ctl("tasks", row["job"])["tasks"] if task["state"] == "started"]
+            return tasks if len(tasks) == 2 else None
+
+        def check_reduces_run(self, spark):
+            """The first job's maps are done, two of its reduce tasks run, and each one's size is what the maps wrote for it."""
+            started = patiently(self.two_started, "two reduce tasks run", spark)
+            row = jobs(self.daemon)[0]
+            assert (row["task_count"], row["done"]) == (MAPS + REDUCES, MAPS) and row["name"].endswith("/0-two-stages")
+            assert [(task["task"], task["host"]) for task in started] == [(0, HOST), (1, HOST)]
+            for task in started:  # serialisation adds some, Spark's sizes are at most 10 % high
+                share = MAPS * BYTES * (task["task"] + 1) // 6
+                assert share <= task["bytes"] <= share * 1.25, task
+            return row["job"]
+
+    made = []
+    yield Site()
+    for thing in reversed(made):
+        thing.close()
+
+
+def test_jobs_stages_tasks_and_sizes_are_known(site):
+    site.agent(), site.relay()
+    spark = site.application()
+    site.check_reduces_run(spark)
+    spark.ended_well()
+    done = jobs(site.daemon, "--all")
+    assert [(row["state"], row["done"]) for row in done] == [("done", MAPS + REDUCES), ("done", done[1]["task_count"])], done
+    assert done[1]["name"].endswith("-a-query")  # all jobs of one execution are one
+
+
+def test_all_is_told_to_who_comes_later(site):
+    agent = site.agent()
+    spark = site.application()
+    patiently(lambda: "duopoly has no session" in spark.said(), "the log says that there is no agent", spark)
+    relay = site.relay()
+    job = site.check_reduces_run(spark)
+    site.daemon.kill()
+    site.daemon.start()
+    agent.connect()
+    agent.hello_sequence += 1
+    agent.join()
+    relay.follow()
+    assert site.check_reduces_run(spark) == job
+    spark.ended_well()
+    assert [row["state"] for row in jobs(site.daemon, "--all")] == ["done", "done"]
+    assert spark.said().count("duopoly has no session") <= 2
+
+
+def test_a_stopped_agent_stops_no_spark(site):
+    site.agent()
+    relay, spark = site.relay(), site.application()
+    site.check_reduces_run(spark)
+    relay.process.send_signal(signal.SIGSTOP)
+    try:
+        spark.ended_well()
+    finally:
+        relay.process.send_signal(signal.SIGCONT)
+
+
+def test_without_its_setting_spark_runs_as_without_it(site):
+    spark = site.application(spark_duopoly_socket="")
+    spark.ended_well()
+    assert spark.said().count("duopoly is left out") == 1 and "spark.duopoly.socket is not set" in spark.said()
