@@ -110,6 +110,7 @@ def main(arguments):
     if len(arguments) != 2:
         print("usage: python3 -m plugins.spark.build JAR", file=sys.stderr)
         return 2
+    pathlib.Path(arguments[1]).unlink(missing_ok=True)  # nobody takes an old one for this source's
     missing = [program for program in ("javac", "jar", "mvn") if not shutil.which(program)]
     try:
         if missing:

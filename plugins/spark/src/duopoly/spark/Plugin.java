@@ -46,7 +46,7 @@ public final class Plugin implements SparkPlugin {
                                   .newInstance(context, name);
             } catch (Throwable e) {
                 Throwable cause = e.getCause() != null ? e.getCause() : e;
-                LOG.warn("duopoly is left out, Spark goes on without it: {} (it needs Java 16 or newer, Spark 3.5 or newer with Scala 2.13)",
+                LOG.warn("duopoly is left out, Spark goes on without it: {} (it needs Java 17 or newer, Spark 3.5 or newer with Scala 2.13)",
                          cause.toString());
             }
         }
