@@ -56,8 +56,8 @@ static void job_row(const struct conductor *conductor, const struct job_view *jo
     ret_row->user = job->user;
     wire_copy(ret_row->state, sizeof(ret_row->state), job_state_name(job->state));
     ret_row->tasks = (uint32_t)job->tasks;
-    ret_row->ready = (uint32_t)job->ready;
-    ret_row->running = (uint32_t)job->running;
+    ret_row->ready = (uint32_t)(job->ready + job->allowed);
+    ret_row->running = (uint32_t)(job->running - job->allowed);
     ret_row->done = (uint32_t)job->done;
     ret_row->held = job->held_stages;
     ret_row->age_ns =

@@ -15,8 +15,10 @@ static void set_timer(struct engine *engine, struct attempt *attempt, int64_t un
 void allow_restore(struct engine *engine, struct attempt *attempt, int64_t until_ns)
 {
     attempt->allowed_until_ns = until_ns;
-    if (attempt->task)
+    if (attempt->task) {
         attempt->task->stage->framework->allowed++;
+        attempt->task->stage->job->n_allowed++;
+    }
     set_timer(engine, attempt, attempt->stopping ? 0 : until_ns);
 }
 

@@ -196,8 +196,10 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
         return;
     source_release(engine, attempt);
     struct task *task = attempt->task;
-    if (attempt->allowed_until_ns)
+    if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;
+        task->stage->job->n_allowed--;
+    }
     struct attempt **at = &task->attempts;
     while (*at != attempt)
         at = &(*at)->next_of_task;

@@ -148,6 +148,7 @@ struct job_view {
     enum job_state state;
     uint32_t stages;
     uint64_t tasks, ready, running, done;
+    uint64_t allowed; /* of those running: they may start, and have not been seen to */
     uint32_t held_stages;
     bool framework; /* its framework places its tasks, and says when it is over */
     int64_t submitted_ns, finished_ns, slot_wait_ns;

@@ -204,6 +204,7 @@ struct job {
     struct bucket **buckets;
     uint32_t n_buckets;
     uint64_t n_tasks, n_ready, n_running, n_done;
+    uint64_t n_allowed; /* of a framework's: may start, have not been seen to; running, too */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
     int64_t submitted_ns, finished_ns, slot_wait_ns;

@@ -68,6 +68,7 @@ static void view_job(const struct engine *engine, const struct job *job, struct 
         .tasks = job->n_tasks,
         .ready = job->n_ready,
         .running = job->n_running,
+        .allowed = job->n_allowed,
         .done = job->n_done,
         .held_stages = job->held_stages,
         .framework = job->framework,

@@ -444,6 +444,22 @@ static void check_room(struct world *w)
     }
 }
 
+/* Of a job's running tasks those that may start and were not seen are told apart. */
+static void check_allowed(struct world *w)
+{
+    uint64_t allowed[JOBS] = {0};
+    for (size_t i = 0; i < w->n_allows; i++)
+        if (w->allow[i].live)
+            allowed[w->allow[i].job - 1]++;
+    for (uint32_t j = 0; j < JOBS; j++) {
+        struct job_view view;
+        if (engine_job(w->s.engine, j + 1, &view) < 0)
+            continue;
+        assert_int_equal(view.allowed, allowed[j]);
+        assert_true(view.running >= view.allowed);
+    }
+}
+
 static void tick(struct world *w)
 {
     w->s.now_ns += TICK;
@@ -461,6 +477,7 @@ static void tick(struct world *w)
     }
     step(w);
     check_room(w);
+    check_allowed(w);
     bool spare = spare_room(w);
     for (uint32_t j = 0; j < JOBS; j++)
         for (uint32_t s = 0; w->job[j].here && !w->job[j].over && s < w->job[j].stages; s++)
