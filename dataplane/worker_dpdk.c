@@ -61,7 +61,8 @@ struct worker {
 
 /* ---- the worker ------------------------------------------------------------------------------ */
 
-static void obey(struct worker *worker, uint64_t now_ns)
+/* How many flows it was told. */
+static uint32_t obey(struct worker *worker, uint64_t now_ns)
 {
     struct worker_flow flows[BURST];
     const uint32_t n =
@@ -72,6 +73,7 @@ static void obey(struct worker *worker, uint64_t now_ns)
     worker->forward.marking.mode = atomic_load_explicit(&worker->kept->mode, memory_order_relaxed);
     worker->forward.marking.expiry_ns =
         atomic_load_explicit(&worker->kept->expiry_ns, memory_order_relaxed);
+    return n;
 }
 
 static void port_copy(const struct worker *worker, uint32_t i, struct worker_port *ret_port)
@@ -188,7 +190,7 @@ static void turn(struct worker *worker)
     const uint64_t now = now_ns(CLOCK_BOOTTIME);
     struct forward *forward = &worker->forward;
     uint32_t n = 0;
-    obey(worker, now);
+    const uint32_t told = obey(worker, now);
     for (uint32_t i = 0; i < forward->ports_n; i++)
         n += forward_take(forward, i, now);
     for (uint32_t i = 0; i < forward->ports_n; i++)
@@ -196,13 +198,14 @@ static void turn(struct worker *worker)
     expire(worker, now);
     tell_shuts(worker);
     answer(worker);
-    if (n == 0) {
+    if (n + told == 0) {
         rest(worker, now);
-    } else {
-        worker->idle_polls = 0;
-        worker->sleep_ns = 0;
-        worker->busy_cycles += rte_rdtsc() - begin;
+        return;
     }
+    worker->idle_polls = 0;
+    worker->sleep_ns = 0;
+    if (n)
+        worker->busy_cycles += rte_rdtsc() - begin;
 }
 
 static int work(void *argument)
