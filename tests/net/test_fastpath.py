@@ -627,7 +627,8 @@ def read_pcapng(path):
         kind, length = struct.unpack_from("<II", data, at)
         assert struct.unpack_from("<I", data, at + length - 4)[0] == length
         if kind == 6:
-            interface, _, _, size, whole = struct.unpack_from("<IIIII", data, at + 8)
+            interface, high, low, size, whole = struct.unpack_from("<IIIII", data, at + 8)
+            assert abs((high << 32 | low) / 1e9 - time.time()) < 300
             options, direction = at + 28 + (size + 3) // 4 * 4, 0
             while options < at + length - 4:
                 code, many = struct.unpack_from("<HH", data, options)
