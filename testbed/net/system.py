@@ -49,8 +49,8 @@ def start_time(pid):
 
 
 def is_alive(process):
-    """process: [pid, start time]."""
-    return process is not None and start_time(process[0]) == process[1]
+    """process: [pid, start time]; without a time it had ended when it was identified."""
+    return process is not None and process[1] is not None and start_time(process[0]) == process[1]
 
 
 def peak_memory_kb(pid):

@@ -270,3 +270,10 @@ def test_the_last_puts_back_what_the_first_changed_in_the_kernel(instance, name)
     while kernel.read(path) != before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert kernel.read(path) == before
+
+
+def test_who_had_ended_when_it_was_identified_is_not_alive():
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert not system.is_alive(system.identify(child.pid))
+    assert system.is_alive(system.identify(os.getpid()))
