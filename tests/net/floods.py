@@ -173,7 +173,12 @@ class Messages(Repeated):
 
 
 class HalfOpen:
-    """Connections that never say a word; who is turned away tries again, as TCP does."""
+    """Connections that never say a word.
+
+    No more come at once than the controller's queue of them holds: past that Linux answers by SYN cookie, and who then finds the queue full
+    believes to be connected, is forgotten and, without a word to say, never notices."""
+
+    AT_ONCE = 512
 
     WHAT = "%d half-open connections" % HALF_OPEN
     CONFIG, LASTING = "timers: {host_lost: 600 s}", True  # LASTING: it comes, stands and goes
@@ -182,16 +187,18 @@ class HalfOpen:
         self.daemon, self.opened = daemon, []
 
     def switch(self, on):
-        """Returns when all are on their way; when the controller knows of their end."""
+        """Returns when all are accepted; when the controller knows of their end."""
         Attacker(self.come if on else self.go).finish()
 
     def come(self):
         host, _, port = self.daemon.address.partition("//")[2].rpartition(":")
         while len(self.opened) < HALF_OPEN:
-            one = socket.socket()
-            self.opened.append(one)
-            one.setblocking(False)
-            one.connect_ex((host, int(port)))
+            for _ in range(min(self.AT_ONCE, HALF_OPEN - len(self.opened))):
+                one = socket.socket()
+                self.opened.append(one)
+                one.setblocking(False)
+                one.connect_ex((host, int(port)))
+            wait_until(lambda: self.connections() >= len(self.opened), "all are accepted", 0.05)
 
     def go(self):
         self.end()
