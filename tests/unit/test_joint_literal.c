@@ -9,7 +9,7 @@ __extension__ typedef unsigned __int128 wide;
 
 enum rule { OWN, EARLIER, KEPT, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
-    last_left, last_taken;
+    last_left, last_taken, own_waits;
 
 static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
 {
@@ -203,6 +203,43 @@ static bool is_uneven(const struct m_job *j, struct m_demand d)
     return false;
 }
 
+static bool any_unlocated(const struct m_job *j, struct m_demand d)
+{
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            if (m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
+                m_same_demand(j->stage[s].demand, d) &&
+                !has_block(&j->stage[s], &j->stage[s].task[t]))
+                return true;
+    return false;
+}
+
+/* Of the stage with the first ready map of that demand something runs. */
+static bool runs_already(const struct m_job *j, struct m_demand d)
+{
+    for (uint32_t s = 0; s < j->n_stages; s++) {
+        bool ready = false, running = false;
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            ready |= m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
+                     m_same_demand(j->stage[s].demand, d);
+            running |= j->stage[s].task[t].state == M_RUNNING;
+        }
+        if (ready)
+            return running;
+    }
+    return false;
+}
+
+/* On the last slots: more than small, some of it runs, and all slots next to its blocks are taken. */
+static bool waits_for_own_slots(const struct model *m, const struct m_job *j, struct m_demand d)
+{
+    bool waits = !is_small(m, j, 1000) && runs_already(j, d) && !any_unlocated(j, d) &&
+                 (!is_kept_even(j) || any_local(m, j, d, false, false)) &&
+                 !any_local(m, j, d, true, false);
+    own_waits += waits;
+    return waits;
+}
+
 /* Where this ready map may run: the best of these that any of its job's has. */
 enum place { EVENLY, FREELY, NEXT_TO_BLOCK, ANYWHERE, NOWHERE };
 
@@ -215,7 +252,9 @@ static enum place place_of(const struct model *m, const struct m_job *j, uint32_
     if (m_times_host(m, host, stage->demand) <= 0 || (last && !is_small(m, j, 10000)))
         return NOWHERE;
     if (last)
-        return has_it_here(stage, task, host) || !any_local(m, j, stage->demand, true, false)
+        return !waits_for_own_slots(m, j, stage->demand) &&
+                       (has_it_here(stage, task, host) ||
+                        !any_local(m, j, stage->demand, true, false))
                    ? ANYWHERE
                    : NOWHERE;
     if (is_even_place(m, j, s, t, host))
@@ -485,6 +524,7 @@ static const char *unneeded(void)
     return long_starts < 5      ? "long transfers"
            : last_left < 20     ? "the last slots are left"
            : last_taken < 20    ? "the last slots are taken"
+           : own_waits < 20     ? "maps wait for slots next to their blocks"
            : levels_shared < 20 ? "the last level is shared"
            : relabelled < 100   ? "labels anew"
            : unchanged < 100    ? "labels that hold"

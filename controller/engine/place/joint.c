@@ -20,7 +20,8 @@
  * bytes are bytes by the mean rate of the links of hosts that are up.
  * - The last free slots of the cluster, one of LAST_SHARE, are for reduces that receive for at most
  * SHORT_MS and for maps of jobs with a shuffle and blocks of ten times what is small, which then go
- * anywhere. For all others the cluster is full. WHY: where slots are short, because computing is slow
+ * anywhere; those that are more than small only when nothing of their stage runs, else next to their
+ * blocks. For all others the cluster is full. WHY: where slots are short, because computing is slow
  * or hosts have few, each is taken as it falls free by the first job in turn, and the next that comes
  * finds none although it would need it for a moment. So few cost the others nothing to be measured.
  *
@@ -408,21 +409,52 @@ static struct bucket *first_uneven(struct engine *engine, const struct shape *sh
     return NULL;
 }
 
+/* While others of its stage run, maps next to none of whose blocks there is a slot wait for theirs.
+ * WHY: slots fall free one by one, so that each is among the last; far from its block the map that
+ * ends a stage takes longer than all before it. */
+static bool waits_for_own_slots(struct engine *engine, const struct bucket *bucket)
+{
+    const struct task *map = container_of(sorted_first(&bucket->ready_maps), struct task, ready);
+    return map->stage->n_running && !locality_anywhere(engine, bucket) &&
+           !has_local_room(engine, map->stage);
+}
+
+/* Of the last slots. */
+static struct map_choice choose_last(struct engine *engine, const struct shape *shape)
+{
+    const uint64_t limit = link_bytes(engine, LAST_MS) + 1,
+                   small = link_bytes(engine, SMALL_MS) + 1;
+    for (struct sorted_node *node = sorted_first_below(&shape->maps, limit); node;
+         node = sorted_next_below(node, limit)) {
+        struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
+        engine->counters.visits++;
+        if (node->value < small || !waits_for_own_slots(engine, bucket))
+            return (struct map_choice){bucket, ANYWHERE};
+    }
+    return (struct map_choice){0};
+}
+
+static struct map_choice choose_small(const struct engine *engine, const struct shape *shape)
+{
+    struct sorted_node *node = sorted_first_below(&shape->maps, link_bytes(engine, SMALL_MS) + 1);
+    return (struct map_choice){node ? container_of(node, struct bucket, by_turn_maps) : NULL,
+                               ANYWHERE};
+}
+
 static struct map_choice choose_map(struct engine *engine)
 {
     struct map_choice choice = {0};
     bool last = only_short(engine);
-    uint64_t small = link_bytes(engine, last ? LAST_MS : SMALL_MS) + 1;
     if (!last)
         sooner(&choice, place_first_local(engine), EVENLY);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
-        struct sorted_node *node = sorted_first_below(&shape->maps, small);
         if (shape->times <= 0)
             continue;
         if (!last)
             sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
-        sooner(&choice, node ? container_of(node, struct bucket, by_turn_maps) : NULL, ANYWHERE);
+        struct map_choice other = last ? choose_last(engine, shape) : choose_small(engine, shape);
+        sooner(&choice, other.bucket, other.place);
     }
     return choice;
 }
