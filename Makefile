@@ -45,7 +45,7 @@ DIRS_controller := controller controller/agents controller/clients controller/fr
 DIRS_render    := controller/switch/render
 DIRS_cli       := controller/cli
 DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links hostagent/routes \
-                   hostagent/frameworks hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
+                   hostagent/frameworks hostagent/guests hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
 DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster
 DIRS_replay    := testbed/replay
@@ -85,7 +85,7 @@ $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib pro
 $(eval $(call program,replay-map,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
-$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib,-lsystemd -ljansson -lhiredis -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl))
+$(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib proto,$(WIRE_LIBS) -ljansson -lhiredis -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl))
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,tests/peer-probe,tests/net/peer_probe.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib proto,$(WIRE_LIBS) -lpcap -lnl-route-3 -lnl-3))
@@ -95,6 +95,10 @@ DPDK_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I --cf
 DPDK_LIBS   := $(shell pkg-config --libs libdpdk)
 DPDK_OBJS   := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard dataplane/*_dpdk.c))
 $(DPDK_OBJS): CFLAGS += $(DPDK_CFLAGS)
+# All that a packet passes is inlined from file to file, in the programs that forward; so it is all made for the processor that DPDK is.
+LTO := $(if $(SAN)$(filter clang%,$(notdir $(CC))),,-flto)
+$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard dataplane/*.c)): CFLAGS += $(filter -m%,$(DPDK_CFLAGS)) $(LTO:%=% -ffat-lto-objects)
+$(BUILD)/duopoly-fastpath: LDFLAGS += $(LTO:%=% $(OPT))
 $(call archive,fastpath): $(DPDK_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -157,8 +161,8 @@ $(OTHER)/%.o: %.c Makefile $(OTHER)/hostagent/marks/mark_abi.h | $(GENERATED) $(
 # ---- objects and archives ----------------------------------------------------------------------------------------------------
 # Vectors wider than the processor's are passed between inlined functions only.
 $(patsubst %,$(BUILD)/obj/testbed/sim/network/%.o,dense dense_fill dense_avx2): CFLAGS += -Wno-psabi
-# CRC32C is an instruction there.
-$(BUILD)/obj/dataplane/flows.o: CFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-msse4.2)
+# rte_red shifts by −1 when a queue has rested for less than some hundred packets, and takes what is right of it.
+$(BUILD)/obj/dataplane/queues_red_dpdk.o: CFLAGS += $(if $(findstring undefined,$(SAN)),-fno-sanitize=shift)
 # Its flags stand here.
 $(BUILD)/obj/%.o: %.c Makefile | $(DEPS_FOUND) $(GENERATED)
 	@mkdir -p $(dir $@)
@@ -173,7 +177,7 @@ $(foreach a,$(ARCHIVES),$(eval $(call archive_rule,$(a))))
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
 
 # ---- tests -------------------------------------------------------------------------------------------------------------------
-UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c)) \
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter-out $(if $(DPDK_LIBS),,%_dpdk.c),$(wildcard tests/unit/test_*.c))) \
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_ARCHIVES := $(foreach a,model controller cli render agent task sim replay verify workload dataplane engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
@@ -233,7 +237,12 @@ TASKLOOP := $(call archive,taskloop)
 $(BUILD)/tests/test_task_loop: EXTRA = $(TASKLOOP)
 $(BUILD)/tests/test_task_loop: $(TASKLOOP)
 
-TEST_DPDK := test_conformance test_marking test_flows test_kept test_queues test_plane_ports test_switching test_fuzz_frame test_fuzz_fastpath
+# With DPDK itself.
+$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/test_*_dpdk.c)): CFLAGS += $(DPDK_CFLAGS)
+$(BUILD)/tests/test_queues_red_dpdk: EXTRA = $(call archive,fastpath) $(DPDK_LIBS)
+$(BUILD)/tests/test_queues_red_dpdk: $(call archive,fastpath)
+
+TEST_DPDK := test_conformance test_marking test_flows test_kept test_queues test_queues_red_dpdk test_plane_ports test_switching test_fuzz_frame test_fuzz_fastpath
 
 .PHONY: unit-programs
 unit-programs: $(UNIT)
@@ -294,14 +303,15 @@ bench-store: $(BUILD)/bench-store $(BUILD)/duopolyd ## what the store costs on t
 	@folder=$$(mktemp -d $$(realpath $(BUILD))/bench-store-XXXXXX) && $(BUILD)/bench-store $(BUILD)/duopolyd $$folder; status=$$?; rm -rf $$folder; exit $$status
 
 BENCH_DPDK := $(if $(DPDK_LIBS),$(patsubst tests/bench/%_main_dpdk.c,$(BUILD)/bench-%,$(wildcard tests/bench/*_main_dpdk.c)))
-$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/bench/*_main_dpdk.c)): CFLAGS += $(DPDK_CFLAGS)
-$(BENCH_DPDK): $(BUILD)/bench-%: $(BUILD)/obj/tests/bench/%_main_dpdk.o $(foreach a,dataplane lib,$(call archive,$(a)))
-	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DPDK_LIBS)
+$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/bench/*_main_dpdk.c)): CFLAGS += $(DPDK_CFLAGS) $(LTO)
+$(BENCH_DPDK): LDFLAGS += $(LTO:%=% $(OPT))
+$(BENCH_DPDK): $(BUILD)/bench-%: $(BUILD)/obj/tests/bench/%_main_dpdk.o $(foreach a,fastpath dataplane lib proto,$(call archive,$(a)))
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DPDK_LIBS) $(WIRE_LIBS) -lyaml -pthread
 
 .PHONY: bench-dataplane
-bench-dataplane: ## what the data plane in user space forwards on one processor, beside testpmd's macswap in the same run, misses marked (needs Debian's dpdk, half a minute)
+bench-dataplane: ## what the data plane in user space forwards on one processor, beside testpmd's macswap in the same run, misses marked (needs Debian's dpdk, some minutes; PARTS='full cold': those alone)
 	@$(MAKE) -s --no-print-directory programs $(BENCH_DPDK)
-	@tests/bench/dataplane $(BUILD)
+	@tests/bench/dataplane $(BUILD) $(PARTS)
 
 # A part is tests/bench/switches_NAME_main.c.
 BENCH_SWITCHES := $(patsubst tests/bench/switches_%_main.c,$(BUILD)/bench-switches-%,$(wildcard tests/bench/switches_*_main.c))
@@ -319,6 +329,10 @@ bench-switches: $(BENCH_SWITCHES) $(BENCH_SWITCHES_PYTHON) ## what switch driver
 .PHONY: bench-testbed
 bench-testbed: programs ## how long networks take to be made, and what policies gain on each of them over seeds, beside their bars (PARTS= names some; NETWORKS SEEDS POLICIES JOBS; an hour)
 	@exec tests/bench/testbed $(BUILD) $(PARTS)
+
+.PHONY: bench-testbed-virtual
+bench-testbed-virtual: programs deps-virtual ## how far replays in virtual time at 1 Gb/s are from the simulator's, policy by policy, beside the source's bars, misses marked (root; NETWORKS POLICIES SEEDS JOBS; 4 minutes a policy and network)
+	@exec tests/bench/testbed $(BUILD) simulation
 
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, format, one owner per symbol, hardened programs
@@ -416,8 +430,8 @@ PYTHON := exec /usr/bin/python3 -B
 export BUILD
 
 .PHONY: demo
-demo: deps ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES NET TOPO RACKS SPINES OVERSUB
-	@$(MAKE) -s --no-print-directory programs
+demo: deps $(if $(filter spark,$(NET)),deps-spark) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES NET TOPO RACKS SPINES OVERSUB
+	@$(MAKE) -s --no-print-directory programs $(if $(filter spark,$(NET)),spark-plugin)
 	@$(PYTHON) -m testbed.demo.demo
 
 .PHONY: up

@@ -325,6 +325,18 @@ void conductor_framework_gone(struct conductor *conductor, uint64_t peer)
     rearm(conductor);
 }
 
+bool conductor_words(const struct conductor *conductor, uint64_t job, uint32_t stage, uint32_t task,
+                     uint64_t attempt, char *ret_text, size_t size)
+{
+    return frameworks_words(conductor->frameworks, job, stage, task, attempt, ret_text, size);
+}
+
+bool conductor_gate(const struct conductor *conductor, const char *name, bool *ret_holds,
+                    const char **ret_why_not)
+{
+    return frameworks_gate(conductor->frameworks, name, ret_holds, ret_why_not);
+}
+
 const struct frameworks_counters *conductor_frameworks(const struct conductor *conductor)
 {
     return frameworks_counters(conductor->frameworks);
@@ -652,9 +664,17 @@ static void on_switch_part(void *user, const char *name, int64_t now_ns,
     inventory_take(&conductor->switches, name, now_ns, part);
 }
 
+static int64_t on_framework_user(void *user, const char *name)
+{
+    const struct conductor *conductor = user;
+    return frameworks_user(conductor->frameworks, name);
+}
+
 static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
 {
     const struct settings *settings = &conductor->settings;
+    struct engine_config engine;
+    settings_engine(settings, epoch_number(conductor->epoch), &engine);
     const struct agents_config config = {
         .epoch = epoch_number(conductor->epoch),
         .hosts_max = (uint32_t)settings->bounds.hosts,
@@ -669,11 +689,12 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .unanswered_bytes = (uint64_t)settings->bounds.unanswered_bytes,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
+        .guests = engine.dclas,
     };
     const struct agents_hooks hooks = {
-        on_send,         on_cut,         on_event,      on_failed,     on_levels,
-        on_job_wanted,   on_end_wanted,  on_host_moved, on_newest_job, on_epoch_seen,
-        on_jobs_between, on_switch_part, conductor};
+        on_send,         on_cut,         on_event,          on_failed,     on_levels,
+        on_job_wanted,   on_end_wanted,  on_host_moved,     on_newest_job, on_epoch_seen,
+        on_jobs_between, on_switch_part, on_framework_user, conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
     if (r == 0)
@@ -702,6 +723,12 @@ static const char *on_framework_host_name(void *user, uint32_t host)
     return agents_of_host(conductor->agents, host, &agent) == 0 ? agent.name : "";
 }
 
+static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
+{
+    const struct conductor *conductor = user;
+    agents_tell_guests(conductor->agents, host, said);
+}
+
 static int frameworks_begin(struct conductor *conductor)
 {
     const struct settings_timers *timers = &conductor->settings.timers;
@@ -713,7 +740,7 @@ static int frameworks_begin(struct conductor *conductor)
         .forget_ns = timers->forget_ns,
     };
     const struct frameworks_hooks hooks = {
-        on_send, on_cut, on_event, on_framework_host, on_framework_host_name, conductor};
+        on_send, on_cut, on_event, on_framework_host, on_framework_host_name, on_guests, conductor};
     return frameworks_create(&config, &hooks, conductor->engine, &conductor->timers,
                              &conductor->frameworks);
 }

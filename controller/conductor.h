@@ -62,6 +62,12 @@ void conductor_framework(struct conductor *conductor, uint64_t peer, const char 
                          const duopoly_Envelope *envelope);
 void conductor_framework_gone(struct conductor *conductor, uint64_t peer);
 const struct frameworks_counters *conductor_frameworks(const struct conductor *conductor);
+/* As frameworks_words. */
+bool conductor_words(const struct conductor *conductor, uint64_t job, uint32_t stage, uint32_t task,
+                     uint64_t attempt, char *ret_text, size_t size);
+/* As frameworks_gate. */
+bool conductor_gate(const struct conductor *conductor, const char *name, bool *ret_holds,
+                    const char **ret_why_not);
 /* Whether a framework's session is on this connection. */
 bool conductor_has_framework(const struct conductor *conductor, uint64_t peer);
 

@@ -20,14 +20,14 @@
 
 struct fastpath_control {
     struct wire_unix *server;
-    struct worker *worker;
+    struct workers *workers;
     duopoly_Envelope answer;
-    struct worker_flow flows[FLOWS];
+    struct workers_flow flows[FLOWS];
     bool is_switch;
     char folder[sizeof(((struct fastpath_settings *)0)->socket)]; /* of captures: the socket's */
     char captured_path[sizeof(((duopoly_Captured *)0)->path)];
     uint8_t dscp_of_level[PORT_LEVELS];
-    struct worker_stats stats; /* of the listing that began last */
+    struct workers_stats stats; /* of the listing that began last */
 };
 
 __attribute__((format(printf, 3, 4))) static void
@@ -54,7 +54,7 @@ static void take_mode(struct fastpath_control *control, const duopoly_Mode *mode
                "mode %" PRIu32 ": there are 0 (Coflow) and 1 (Macroflow)", mode->mode);
         return;
     }
-    worker_set_mode(control->worker, mode->mode);
+    workers_set_mode(control->workers, mode->mode);
     accept_it(control);
 }
 
@@ -63,12 +63,12 @@ static bool level_is_valid(uint32_t level)
     return level < PORT_LEVELS || level == UNMARKED;
 }
 
-static bool flow_take(const duopoly_FlowLevels *flow, struct worker_flow *ret_flow)
+static bool flow_take(const duopoly_FlowLevels *flow, struct workers_flow *ret_flow)
 {
     if (!level_is_valid(flow->coflow_level) || !level_is_valid(flow->macroflow_level) ||
         flow->local_port > UINT16_MAX || flow->peer_port > UINT16_MAX)
         return false;
-    *ret_flow = (struct worker_flow){
+    *ret_flow = (struct workers_flow){
         .owner = flow->owner,
         .levels = {(uint8_t)flow->coflow_level, (uint8_t)flow->macroflow_level},
         .key = {.local_port = htons((uint16_t)flow->local_port),
@@ -88,9 +88,9 @@ static void take_flows(struct fastpath_control *control, const duopoly_SetFlows 
                    (unsigned)i);
             return;
         }
-    if (worker_set_flows(control->worker, control->flows, message->flows_count) < 0)
+    if (workers_set_flows(control->workers, control->flows, message->flows_count) < 0)
         refuse(control, duopoly_Reason_REASON_LIMIT,
-               "%d flows are on their way already: say it again in a moment", WORKER_FLOWS);
+               "%d flows are on their way already: say it again in a moment", WORKERS_FLOWS);
     else
         accept_it(control);
 }
@@ -108,16 +108,16 @@ static void take_ports(struct fastpath_control *control, const duopoly_SetPlaneP
 {
     struct egress egress;
     struct err err = {0};
-    int r = egress_read(worker_egress(control->worker), message, &egress, &err);
+    int r = egress_read(workers_egress(control->workers), message, &egress, &err);
     if (r == 0)
-        r = worker_set_egress(control->worker, &egress, &err);
+        r = workers_set_egress(control->workers, &egress, &err);
     if (r < 0)
         refuse(control, reason_of(r), "%s", err.text);
     else
         accept_it(control);
 }
 
-static void fill_counters(const struct worker_port *from, duopoly_PlanePort *port)
+static void fill_counters(const struct workers_port *from, duopoly_PlanePort *port)
 {
     port->came_bytes = from->came_bytes;
     port->went_bytes = from->went_bytes;
@@ -133,14 +133,14 @@ static void fill_counters(const struct worker_port *from, duopoly_PlanePort *por
 
 static void tell_ports(struct fastpath_control *control)
 {
-    struct worker_stats stats;
-    if (worker_stats(control->worker, &stats) < 0) {
-        refuse(control, duopoly_Reason_REASON_STATE, "the worker does not answer");
+    struct workers_stats stats;
+    if (workers_stats(control->workers, &stats) < 0) {
+        refuse(control, duopoly_Reason_REASON_STATE, "a worker does not answer");
         return;
     }
     duopoly_PlanePorts *message =
         &wire_begin(&control->answer, duopoly_Envelope_plane_ports_tag)->body.plane_ports;
-    egress_write(worker_egress(control->worker), message);
+    egress_write(workers_egress(control->workers), message);
     for (pb_size_t i = 0; i < message->ports_count; i++)
         fill_counters(&stats.ports[i], &message->ports[i]);
     memcpy(message->dscp_of_level, control->dscp_of_level, sizeof(control->dscp_of_level));
@@ -150,7 +150,7 @@ static void tell_ports(struct fastpath_control *control)
 
 static void tell_captured(struct fastpath_control *control)
 {
-    const struct pcapng *capture = worker_pcapng(control->worker);
+    const struct pcapng *capture = workers_pcapng(control->workers);
     duopoly_Captured *captured =
         &wire_begin(&control->answer, duopoly_Envelope_captured_tag)->body.captured;
     wire_copy(captured->path, sizeof(captured->path), control->captured_path);
@@ -178,9 +178,9 @@ static void begin_capture(struct fastpath_control *control, const duopoly_BeginC
     char path[sizeof(control->captured_path)];
     int r = message->frames == 0 || message->frames > CAPTURE_MOST
                 ? err_set(&err, EINVAL, "a capture is of 1 to %u frames", CAPTURE_MOST)
-                : capture_place(worker_egress(control->worker), message->port, &place, &err);
+                : capture_place(workers_egress(control->workers), message->port, &place, &err);
     if (r == 0)
-        r = pcapng_begin(worker_pcapng(control->worker), control->folder,
+        r = pcapng_begin(workers_pcapng(control->workers), control->folder,
                          message->port[0] ? message->port : "all", place, message->frames, path,
                          sizeof(path), &err);
     if (r < 0) {
@@ -195,14 +195,14 @@ static void begin_capture(struct fastpath_control *control, const duopoly_BeginC
 static void end_capture(struct fastpath_control *control)
 {
     struct err err = {0};
-    int r = pcapng_stop(worker_pcapng(control->worker), &err);
-    if (r == 0 && worker_stats(control->worker, &control->stats) < 0)
-        r = err_set(&err, ETIMEDOUT, "the worker does not answer");
+    int r = pcapng_stop(workers_pcapng(control->workers), &err);
+    if (r == 0 && workers_stats(control->workers, &control->stats) < 0)
+        r = err_set(&err, ETIMEDOUT, "a worker does not answer");
     if (r < 0) {
         refuse(control, duopoly_Reason_REASON_STATE, "%s", err.text);
         return;
     }
-    pcapng_write(worker_pcapng(control->worker));
+    pcapng_write(workers_pcapng(control->workers));
     tell_captured(control);
 }
 
@@ -228,8 +228,8 @@ static void row(struct listing *listing, const char *source, const char *name, u
     to->value = value;
 }
 
-static void rows_of_queue(struct listing *listing, const struct worker_port *port, const char *name,
-                          uint32_t q)
+static void rows_of_queue(struct listing *listing, const struct workers_port *port,
+                          const char *name, uint32_t q)
 {
     char source[sizeof(((duopoly_CounterRow *)0)->source)];
     const struct queue_counters *queue = &port->queues[q];
@@ -243,7 +243,7 @@ static void rows_of_queue(struct listing *listing, const struct worker_port *por
 }
 
 static void rows_of_switching(struct listing *listing, const char *name,
-                              const struct worker_port *port)
+                              const struct workers_port *port)
 {
     const struct switching_counters *counters = &port->switching.counters;
     const uint64_t now = now_ns(CLOCK_BOOTTIME), until = port->switching.shut_until_ns;
@@ -256,7 +256,7 @@ static void rows_of_switching(struct listing *listing, const char *name,
     row(listing, name, "shut_ms", until > now ? (until - now) / NS_PER_MS + 1 : 0);
 }
 
-static void rows_of_port(struct listing *listing, const struct worker_port *port, const char *name,
+static void rows_of_port(struct listing *listing, const struct workers_port *port, const char *name,
                          bool is_switch)
 {
     row(listing, name, "came_packets", port->came_packets);
@@ -268,14 +268,14 @@ static void rows_of_port(struct listing *listing, const struct worker_port *port
         rows_of_queue(listing, port, name, q);
 }
 
-static void rows_of_macs(struct listing *listing, const struct worker_macs *macs)
+static void rows_of_macs(struct listing *listing, const struct workers_macs *macs)
 {
     row(listing, "macs", "alive", macs->alive);
     row(listing, "macs", "moved", macs->moved);
     row(listing, "macs", "full", macs->full);
 }
 
-static void rows_of_marks(struct listing *listing, const struct worker_stats *stats)
+static void rows_of_marks(struct listing *listing, const struct workers_stats *stats)
 {
     char name[sizeof(((duopoly_CounterRow *)0)->name)];
     for (int level = 0; level < PORT_LEVELS; level++) {
@@ -297,13 +297,13 @@ static void rows_of_marks(struct listing *listing, const struct worker_stats *st
 
 static void list(struct fastpath_control *control, const duopoly_List *request)
 {
-    const struct worker_stats *stats = &control->stats;
+    const struct workers_stats *stats = &control->stats;
     if (request->of != duopoly_ListOf_LIST_COUNTERS) {
         refuse(control, duopoly_Reason_REASON_UNSUPPORTED, "a data plane lists counters only");
         return;
     }
-    if (request->cursor == 0 && worker_stats(control->worker, &control->stats) < 0) {
-        refuse(control, duopoly_Reason_REASON_STATE, "the worker does not answer");
+    if (request->cursor == 0 && workers_stats(control->workers, &control->stats) < 0) {
+        refuse(control, duopoly_Reason_REASON_STATE, "a worker does not answer");
         return;
     }
     struct listing listing = {
@@ -311,7 +311,7 @@ static void list(struct fastpath_control *control, const duopoly_List *request)
         .cursor = request->cursor};
     for (uint32_t i = 0; i < stats->ports_n; i++)
         rows_of_port(&listing, &stats->ports[i],
-                     worker_egress(control->worker)->ports[i].facts.name, control->is_switch);
+                     workers_egress(control->workers)->ports[i].facts.name, control->is_switch);
     if (control->is_switch)
         rows_of_macs(&listing, &stats->macs);
     rows_of_marks(&listing, stats);
@@ -342,7 +342,7 @@ static void handle(struct fastpath_control *control, uint64_t client,
     }
     switch (request->which_body) {
     case duopoly_Envelope_lease_tag:
-        worker_set_lease(control->worker, request->body.lease.lease_ms * NS_PER_MS);
+        workers_set_lease(control->workers, request->body.lease.lease_ms * NS_PER_MS);
         accept_it(control);
         return;
     case duopoly_Envelope_mode_tag:
@@ -414,9 +414,9 @@ int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settin
     return r;
 }
 
-void fastpath_control_begin(struct fastpath_control *control, struct worker *worker)
+void fastpath_control_begin(struct fastpath_control *control, struct workers *workers)
 {
-    control->worker = worker;
+    control->workers = workers;
 }
 
 void fastpath_control_close(struct fastpath_control *control)

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "dataplane/settings.h"
-#include "dataplane/worker_dpdk.h"
+#include "dataplane/workers_dpdk.h"
 #include "lib/err.h"
 
 #include <systemd/sd-event.h>
@@ -24,7 +24,7 @@ struct fastpath_control;
 int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settings,
                           struct fastpath_control **ret_control, struct err *err);
 void fastpath_control_begin(struct fastpath_control *control,
-                            struct worker *worker); /* borrowed until close */
+                            struct workers *workers); /* borrowed until close */
 /* The worker goes on with these settings. */
 void fastpath_control_change(struct fastpath_control *control,
                              const struct fastpath_settings *settings);

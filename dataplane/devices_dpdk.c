@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORKER_LCORE  1
 #define SEGMENT_MORE  256  /* of the pool, beside what a segment holds */
 #define PAGE_BYTES    4096 /* without hugepages a frame lies in pages of its own */
 #define OWN_MEGABYTES 64   /* of DPDK, the rings, and what is captured */
@@ -22,26 +21,30 @@ static uint32_t segment_bytes(const struct fastpath_settings *settings)
     return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(RTE_MAX(most, 2048u), 64);
 }
 
-/* "0@(0,1),1@CPU": the lcore numbers are ours, the processors those that we may use. */
-static int lcores_text(int64_t cpu, char *text, size_t size, struct err *err)
+/* The numbers of lcores are ours, the processors those that we may use: "0@(0,1),1@0,2@1". */
+static int lcores_text(const struct fastpath_settings *settings, char *text, size_t size,
+                       struct err *err)
 {
     cpu_set_t may;
     size_t at = (size_t)snprintf(text, size, "0@(");
     if (sched_getaffinity(0, sizeof(may), &may) < 0)
         return err_sys(err, errno, "asking for our processors");
-    if (!CPU_ISSET((size_t)cpu, &may))
-        return err_set(err, EINVAL, "cpu: processor %lld is none that this process may run on",
-                       (long long)cpu);
     for (size_t i = 0, n = 0; i < CPU_SETSIZE && at < size; i++)
         if (CPU_ISSET(i, &may))
             at += (size_t)snprintf(text + at, size - at, "%s%zu", n++ ? "," : "", i);
     if (at < size)
-        at += (size_t)snprintf(text + at, size - at, "),%d@%lld", WORKER_LCORE, (long long)cpu);
+        at += (size_t)snprintf(text + at, size - at, ")");
+    for (uint32_t i = 0; i < settings->cpus_n && at < size; i++) {
+        if (!CPU_ISSET((size_t)settings->cpus[i], &may))
+            return err_set(err, EINVAL, "cpus: processor %lld is none that this process may run on",
+                           (long long)settings->cpus[i]);
+        at += (size_t)snprintf(text + at, size - at, ",%u@%lld", DEVICES_LCORE + i,
+                               (long long)settings->cpus[i]);
+    }
     return at < size ? 0 : err_set(err, E2BIG, "too many processors to name them to DPDK");
 }
 
-int devices_begin(const struct fastpath_settings *settings, uint32_t frames, unsigned *ret_lcore,
-                  struct err *err)
+int devices_begin(const struct fastpath_settings *settings, uint32_t frames, struct err *err)
 {
     static char lcores[8 * CPU_SETSIZE], megabytes[16];
     static char *arguments[] = {
@@ -49,7 +52,7 @@ int devices_begin(const struct fastpath_settings *settings, uint32_t frames, uns
         "--lcores",         lcores,      "-m",       megabytes};
     const uint64_t bytes =
         (uint64_t)frames * RTE_ALIGN_CEIL(segment_bytes(settings) + SEGMENT_MORE, PAGE_BYTES);
-    int r = lcores_text(settings->cpu, lcores, sizeof(lcores), err);
+    int r = lcores_text(settings, lcores, sizeof(lcores), err);
     if (r < 0)
         return r;
     snprintf(megabytes, sizeof(megabytes), "%llu",
@@ -58,7 +61,6 @@ int devices_begin(const struct fastpath_settings *settings, uint32_t frames, uns
     if (rte_eal_init(RTE_DIM(arguments), arguments) < 0)
         return err_sys(err, rte_errno, "starting DPDK with %s MB of memory for %u frames",
                        megabytes, frames);
-    *ret_lcore = WORKER_LCORE;
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* DPDK itself and its devices, for worker_dpdk.c alone. */
+/* DPDK itself and its devices, for workers_dpdk.c alone. */
 #pragma once
 
 #include "dataplane/settings.h"
@@ -6,13 +6,13 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#define DEVICES_LCORE      1   /* of the first worker; the others follow */
 #define DEVICES_RING       512 /* descriptors of a device, each way */
 #define DEVICES_FRAME_MORE (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN) /* than the MTU has a frame */
 
-/* Starts DPDK without hugepages and PCI, with its telemetry socket: the calling thread on any processor that it may
- * run on, and one lcore on `cpu`, whose number is set. Once in a process. */
-int devices_begin(const struct fastpath_settings *settings, uint32_t frames, unsigned *ret_lcore,
-                  struct err *err);
+/* Starts DPDK without hugepages and PCI, with its telemetry socket: the calling thread on any processor
+ * that it may run on, and an lcore on each of `cpus`, from DEVICES_LCORE on. Once in a process. */
+int devices_begin(const struct fastpath_settings *settings, uint32_t frames, struct err *err);
 
 /* A pool of so many frames, of segments that hold the largest one whole. */
 int devices_pool(const struct fastpath_settings *settings, uint32_t frames,

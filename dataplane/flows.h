@@ -65,8 +65,10 @@ void flows_destroy(struct flows *flows); /* takes NULL */
 
 /* What the other calls want: the same for both directions of a connection. */
 uint64_t flows_hash(const struct flow_key *key);
-/* Has the memory that find will look at fetched. */
+/* Have the memory that find will look at fetched: first the bucket, then, when that is here, the flow
+ * that is probably the one, or the other bucket. */
 void flows_prefetch(const struct flows *flows, uint64_t hash);
+void flows_prefetch_flow(const struct flows *flows, uint64_t hash);
 
 /* NULL: there is none. */
 struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t hash);

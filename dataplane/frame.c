@@ -57,11 +57,16 @@ static void parse_transport(const struct frame_bytes *bytes, uint32_t offset, ui
     }
 }
 
+/* As two words, which the hash reads without waiting for smaller stores. */
 static void map_v4(uint8_t to[16], const uint8_t *from)
 {
-    memset(to, 0, 10);
-    to[10] = to[11] = 0xff;
-    memcpy(to + 12, from, 4);
+    union {
+        uint32_t halves[2];
+        uint64_t whole;
+    } low = {{htonl(0x0000ffff)}};
+    memcpy(&low.halves[1], from, sizeof(low.halves[1]));
+    const uint64_t words[2] = {0, low.whole};
+    memcpy(to, words, sizeof(words));
 }
 
 static void parse_v4(const struct frame_bytes *bytes, uint32_t offset, struct frame *frame)
@@ -150,10 +155,11 @@ void frame_parse(const struct frame_bytes *bytes, struct frame *ret_frame)
 /* RFC 1624, eqn. 3. */
 static void write_v4(uint8_t *ip, uint8_t traffic_class)
 {
+    const uint8_t wanted[2] = {ip[0], traffic_class};
     uint16_t old, new, sum;
     memcpy(&old, ip, 2);
-    ip[1] = traffic_class;
-    memcpy(&new, ip, 2);
+    memcpy(&new, wanted, 2);
+    memcpy(ip, &new, 2);
     memcpy(&sum, ip + 10, 2);
     uint32_t more = (uint32_t)(uint16_t)~sum + (uint16_t)~old + new;
     more = (more & 0xffff) + (more >> 16);

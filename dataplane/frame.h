@@ -29,6 +29,7 @@ struct frame_bytes {
 
 struct frame {
     struct flow_key key; /* source in `local`, destination in `peer`; zero without IP */
+    uint64_t hash;       /* for frame_hash */
     uint32_t payload;    /* bytes of TCP or UDP; 0: none, or not known */
     uint32_t network;    /* where IP begins */
     uint32_t options;    /* where TCP's are, if there is room for a timestamp; else 0 */
@@ -54,6 +55,14 @@ bool frame_write_ce(const struct frame_bytes *bytes, struct frame *frame);
 /* The sender's time on a segment (RFC 7323), where it is the first option, as Linux sends it. */
 bool frame_timestamp(const struct frame_bytes *bytes, const struct frame *frame,
                      uint32_t *ret_tsval);
+
+/* flows_hash of its key, whichever way that is turned: computed once. */
+static inline uint64_t frame_hash(struct frame *frame)
+{
+    if (!frame->hash)
+        frame->hash = flows_hash(&frame->key);
+    return frame->hash;
+}
 
 /* The key as the other end sees it. */
 static inline void frame_turn(struct flow_key *key)

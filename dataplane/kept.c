@@ -9,7 +9,7 @@
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 
-#define LAYOUT 1 /* of struct kept and struct flow */
+#define LAYOUT 2 /* of struct kept and struct flow */
 
 _Static_assert(sizeof(struct kept) % sizeof(struct flow) == 0, "flows lie on lines of their own");
 
@@ -22,7 +22,7 @@ static bool is_ours(const struct kept *kept, const struct kept *wanted)
 {
     return memcmp(kept->boot, wanted->boot, sizeof(kept->boot)) == 0 &&
            kept->layout == wanted->layout && kept->flows_most == wanted->flows_most &&
-           atomic_load(&kept->mode) <= 1;
+           kept->parts == wanted->parts && atomic_load(&kept->mode) <= 1;
 }
 
 /* Emptied, unless it is what we would have made. */
@@ -61,9 +61,10 @@ static int map(int fd, const struct kept *wanted, struct kept **ret_kept)
     return 0;
 }
 
-int kept_open(const char *socket, uint32_t flows_most, struct kept **ret_kept, struct err *err)
+int kept_open(const char *socket, uint32_t flows_most, uint32_t parts, struct kept **ret_kept,
+              struct err *err)
 {
-    struct kept wanted = {.layout = LAYOUT, .flows_most = flows_most};
+    struct kept wanted = {.layout = LAYOUT, .flows_most = flows_most, .parts = parts};
     char path[128];
     sd_id128_t boot;
     int r = sd_id128_get_boot(&boot);

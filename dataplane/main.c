@@ -10,7 +10,7 @@
 #include "dataplane/pcapng.h"
 #include "dataplane/settings.h"
 #include "dataplane/telemetry_dpdk.h"
-#include "dataplane/worker_dpdk.h"
+#include "dataplane/workers_dpdk.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/now.h"
@@ -59,19 +59,19 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 struct plane {
     const char *config;
-    struct worker *worker;
+    struct workers *workers;
     struct fastpath_control *control;
     uint64_t shuts_told[FASTPATH_PORTS];
 };
 
-static void say_totals(struct worker *worker)
+static void say_totals(struct workers *workers)
 {
-    struct worker_stats stats;
-    if (worker_stats(worker, &stats) < 0)
+    struct workers_stats stats;
+    if (workers_stats(workers, &stats) < 0)
         return;
     for (uint32_t i = 0; i < stats.ports_n; i++)
         log_note("%s: %" PRIu64 " frames came, %" PRIu64 " went",
-                 worker_egress(worker)->ports[i].facts.name, stats.ports[i].came_packets,
+                 workers_egress(workers)->ports[i].facts.name, stats.ports[i].came_packets,
                  stats.ports[i].went_packets);
 }
 
@@ -92,15 +92,15 @@ static int on_shut(sd_event_source *source, int fd, uint32_t events, void *user)
 {
     struct plane *plane = user;
     const uint64_t now = now_ns(CLOCK_BOOTTIME);
-    struct worker_stats stats;
+    struct workers_stats stats;
     eventfd_t times;
     (void)source, (void)events;
-    if (eventfd_read(fd, &times) < 0 || worker_stats(plane->worker, &stats) < 0)
+    if (eventfd_read(fd, &times) < 0 || workers_stats(plane->workers, &stats) < 0)
         return 0;
     for (uint32_t i = 0; i < stats.ports_n; i++) {
         const struct switching_port *port = &stats.ports[i].switching;
         if (port->counters.shuts != plane->shuts_told[i] && port->shut_until_ns > now)
-            say_shut(worker_egress(plane->worker), i, port, port->shut_until_ns - now);
+            say_shut(workers_egress(plane->workers), i, port, port->shut_until_ns - now);
         plane->shuts_told[i] = port->counters.shuts;
     }
     return 0;
@@ -111,9 +111,9 @@ static int on_captured(sd_event_source *source, int fd, uint32_t events, void *u
     struct plane *plane = user;
     uint64_t written, lost;
     (void)source, (void)fd, (void)events;
-    if (!pcapng_write(worker_pcapng(plane->worker)))
+    if (!pcapng_write(workers_pcapng(plane->workers)))
         return 0;
-    pcapng_count(worker_pcapng(plane->worker), &written, &lost);
+    pcapng_count(workers_pcapng(plane->workers), &written, &lost);
     log_note("a capture has ended: %" PRIu64 " frames, %" PRIu64 " lost", written, lost);
     return 0;
 }
@@ -125,12 +125,12 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
     struct fastpath_settings settings;
     struct err err;
     (void)source, (void)info;
-    if (!plane->worker)
+    if (!plane->workers)
         return 0;
     sd_notify(0, "RELOADING=1");
     int r = fastpath_settings_read(plane->config, &settings, &err);
     if (r == 0)
-        r = worker_reload(plane->worker, &settings, &err);
+        r = workers_reload(plane->workers, &settings, &err);
     if (r == 0) {
         fastpath_control_change(plane->control, &settings);
         log_note("%s is in force", plane->config);
@@ -146,10 +146,10 @@ static int plane_open(struct plane *plane, sd_event *loop, const struct fastpath
 {
     int r = fastpath_control_open(loop, settings, &plane->control, err);
     if (r == 0)
-        r = worker_open(settings, &plane->worker, err);
+        r = workers_open(settings, &plane->workers, err);
     if (r == 0)
-        r = worker_start(plane->worker, err);
-    return r == 0 ? telemetry_begin(plane->worker, err) : r;
+        r = workers_start(plane->workers, err);
+    return r == 0 ? telemetry_begin(plane->workers, err) : r;
 }
 
 /* SIGHUP is blocked before DPDK begins threads. */
@@ -160,25 +160,25 @@ static int serve(struct plane *plane, sd_event *loop, const struct fastpath_sett
     int r = sd_event_add_signal(loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_reload, plane);
     r = r < 0 ? err_sys(err, -r, "the event loop") : plane_open(plane, loop, settings, err);
     if (r == 0)
-        r = sd_event_add_io(loop, &shut, worker_event(plane->worker), EPOLLIN, on_shut, plane);
+        r = sd_event_add_io(loop, &shut, workers_event(plane->workers), EPOLLIN, on_shut, plane);
     if (r >= 0)
-        r = sd_event_add_io(loop, &captured, pcapng_event(worker_pcapng(plane->worker)), EPOLLIN,
+        r = sd_event_add_io(loop, &captured, pcapng_event(workers_pcapng(plane->workers)), EPOLLIN,
                             on_captured, plane);
     if (r >= 0) {
-        fastpath_control_begin(plane->control, plane->worker);
+        fastpath_control_begin(plane->control, plane->workers);
         log_note("passing frames between %" PRIu32 " ports, control on %s",
                  fastpath_ports(settings), settings->socket);
         sd_notify(0, "READY=1");
         r = sd_event_loop(loop);
         sd_notify(0, "STOPPING=1");
         telemetry_end();
-        worker_stop(plane->worker);
-        say_totals(plane->worker);
+        workers_stop(plane->workers);
+        say_totals(plane->workers);
     }
     sd_event_source_disable_unref(shut);
     sd_event_source_disable_unref(captured);
     fastpath_control_close(plane->control);
-    const uint32_t lost = worker_close(plane->worker);
+    const uint32_t lost = workers_close(plane->workers);
     return lost ? err_set(err, ENOTRECOVERABLE, "%" PRIu32 " frames are nowhere", lost) : r;
 }
 

@@ -10,6 +10,16 @@ void marking_init(struct marking *marking, const struct marking_settings *settin
     marking_change(marking, settings);
 }
 
+void marking_add(struct marking_counters *sum, const struct marking_counters *more)
+{
+    for (int level = 0; level < PORT_LEVELS; level++)
+        sum->marked_bytes[level] += more->marked_bytes[level];
+    sum->unmarked_bytes += more->unmarked_bytes;
+    sum->control_bytes += more->control_bytes;
+    sum->bleached_packets += more->bleached_packets;
+    sum->overtaken_packets += more->overtaken_packets;
+}
+
 void marking_change(struct marking *marking, const struct marking_settings *settings)
 {
     marking->settings = *settings;
@@ -94,10 +104,10 @@ static int send_marked(struct marking *marking, const struct frame_bytes *bytes,
 
 /* The flow of a frame whose key is as our end sees it; NULL when it has none: the peer is no
  * member, or nobody saw it begin. `syn_role` is what a SYN in this direction makes of our end. */
-static struct flow *flow_of(struct marking *marking, const struct frame *frame, uint8_t syn_role,
+static struct flow *flow_of(struct marking *marking, struct frame *frame, uint8_t syn_role,
                             uint64_t now_ns)
 {
-    const uint64_t hash = flows_hash(&frame->key);
+    const uint64_t hash = frame_hash(frame);
     struct flow *flow = flows_find(marking->flows, &frame->key, hash);
     const bool opens = (frame->flags & (FRAME_SYN | FRAME_ACK)) == FRAME_SYN;
     const bool recent = flow && flow_is_recent(flow, now_ns);
@@ -222,10 +232,9 @@ int marking_classify(struct marking *marking, const struct frame_bytes *bytes, s
                                                 : send_plain(marking, bytes);
 }
 
-void marking_set(struct marking *marking, const struct flow_key *key, uint64_t owner,
+void marking_set(struct marking *marking, const struct flow_key *key, uint64_t hash, uint64_t owner,
                  const uint8_t levels[2], uint64_t now_ns)
 {
-    const uint64_t hash = flows_hash(key);
     struct flow *flow = flows_find(marking->flows, key, hash);
     const bool live = flow && flow_is_recent(flow, now_ns);
     if (!live && !owner)

@@ -55,8 +55,11 @@ void marking_init(struct marking *marking, const struct marking_settings *settin
 /* Other settings from now on; flows, mode, lease and counters stay. */
 void marking_change(struct marking *marking, const struct marking_settings *settings);
 
-/* Levels of one connection that our end opened; `owner` 0 takes them away. */
-void marking_set(struct marking *marking, const struct flow_key *key, uint64_t owner,
+void marking_add(struct marking_counters *sum, const struct marking_counters *more);
+
+/* Levels of one connection that our end opened; `hash` is flows_hash of its key, `owner` 0 takes them
+ * away. */
+void marking_set(struct marking *marking, const struct flow_key *key, uint64_t hash, uint64_t owner,
                  const uint8_t levels[2], uint64_t now_ns);
 
 /* Each writes what it has to into the frame, which is parsed already, and returns its kind of

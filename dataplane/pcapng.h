@@ -1,5 +1,5 @@
 /* Frames as they come from the ports' devices and as they leave their queues, copied to a file (pcapng) while they pass. The
- * worker copies them into a ring, never waits, and counts what finds no room; the other thread writes
+ * workers copy them into a ring, never wait, and count what finds no room; the other thread writes
  * the file. One capture at a time; it ends when it has as many as were asked for, or when it is told
  * to. Memory is taken once, by pcapng_open. */
 #pragma once
@@ -29,7 +29,7 @@ int pcapng_begin(struct pcapng *capture, const char *folder, const char *name, u
 bool pcapng_write(struct pcapng *capture);
 /* Readable when pcapng_write has something to do. */
 int pcapng_event(const struct pcapng *capture);
-/* No more is copied from now on; pcapng_write then ends it, once the worker has been asked for its
+/* No more is copied from now on; pcapng_write then ends it, once the workers have been asked for their
  * stats. 0, or −ENOENT: none goes on. */
 int pcapng_stop(struct pcapng *capture, struct err *err);
 bool pcapng_goes_on(const struct pcapng *capture);

@@ -25,9 +25,11 @@ struct pcapng {
     uint64_t written;
     bool failed; /* to write */
     uint32_t port;
-    /* The worker's, while `on`. */
+    /* The workers', while `on`. */
     _Atomic bool on;
-    _Atomic uint32_t left;
+    _Atomic bool told; /* that there is something to write */
+    _Atomic uint32_t left,
+        unfinished; /* frames that nobody has begun to copy; that are not in the ring */
     _Atomic uint64_t lost;
 };
 
@@ -40,8 +42,7 @@ int pcapng_open(uint32_t most_bytes, struct pcapng **ret_capture, struct err *er
     capture->pool =
         rte_pktmbuf_pool_create("captured", CAPTURE_FRAMES - 1, 0, 0,
                                 (uint16_t)rte_pcapng_mbuf_size(most_bytes), SOCKET_ID_ANY);
-    capture->ring =
-        rte_ring_create("captured", CAPTURE_FRAMES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+    capture->ring = rte_ring_create("captured", CAPTURE_FRAMES, SOCKET_ID_ANY, RING_F_SC_DEQ);
     if (capture->event < 0 || !capture->pool || !capture->ring) {
         int r = err_sys(err, rte_errno, "memory for %d captured frames", CAPTURE_FRAMES);
         pcapng_close(capture);
@@ -109,6 +110,7 @@ int pcapng_begin(struct pcapng *capture, const char *folder, const char *name, u
     capture->port = port;
     atomic_store(&capture->lost, 0);
     atomic_store(&capture->left, frames);
+    atomic_store(&capture->unfinished, frames);
     atomic_store_explicit(&capture->on, true, memory_order_release);
     return 0;
 }
@@ -119,6 +121,7 @@ bool pcapng_write(struct pcapng *capture)
     eventfd_t times;
     unsigned n;
     eventfd_read(capture->event, &times);
+    atomic_store(&capture->told, false);
     if (!capture->file)
         return false;
     const bool ends = !atomic_load(&capture->on);
@@ -158,7 +161,7 @@ void pcapng_count(const struct pcapng *capture, uint64_t *ret_written, uint64_t 
     *ret_lost = atomic_load(&capture->lost);
 }
 
-/* ---- the worker ------------------------------------------------------------------------------ */
+/* ---- the workers ----------------------------------------------------------------------------- */
 
 /* WHY: the times that rte_pcapng of 22.11 makes of the time stamp counter are centuries ahead here. Of an
  * Enhanced Packet Block (pcapng, 4.3) the time is words 3 and 4, in ns as its interface says. */
@@ -169,25 +172,41 @@ static void set_time(struct rte_mbuf *copy)
     memcpy(rte_pktmbuf_mtod_offset(copy, uint8_t *, 3 * sizeof(uint32_t)), halves, sizeof(halves));
 }
 
+/* One of those that are left, for this worker. */
+static bool claim(struct pcapng *capture)
+{
+    uint32_t left = atomic_load_explicit(&capture->left, memory_order_relaxed);
+    while (left > 0 && !atomic_compare_exchange_weak(&capture->left, &left, left - 1))
+        ;
+    return left > 0;
+}
+
 /* The last one's end is told, too: `on` is off before the event is. */
+static void finish(struct pcapng *capture)
+{
+    const bool last = atomic_fetch_sub(&capture->unfinished, 1) == 1;
+    if (last)
+        atomic_store(&capture->on, false);
+    if (!atomic_exchange(&capture->told, true) || last)
+        eventfd_write(capture->event, 1);
+}
+
 static void take(struct pcapng *capture, uint16_t device, const struct rte_mbuf *packet, bool out)
 {
-    const uint32_t left = atomic_load_explicit(&capture->left, memory_order_relaxed);
+    if (!claim(capture))
+        return;
     struct rte_mbuf *copy =
         rte_pcapng_copy(device, 0, packet, capture->pool, UINT32_MAX, 0,
                         out ? RTE_PCAPNG_DIRECTION_OUT : RTE_PCAPNG_DIRECTION_IN);
     if (copy)
         set_time(copy);
-    if (!copy || rte_ring_sp_enqueue(capture->ring, copy) < 0) {
-        rte_pktmbuf_free(copy);
-        atomic_fetch_add_explicit(&capture->lost, 1, memory_order_relaxed);
+    if (copy && rte_ring_mp_enqueue(capture->ring, copy) == 0) {
+        finish(capture);
         return;
     }
-    atomic_store_explicit(&capture->left, left - 1, memory_order_relaxed);
-    if (left == 1)
-        atomic_store_explicit(&capture->on, false, memory_order_release);
-    if (left == 1 || rte_ring_count(capture->ring) == 1)
-        eventfd_write(capture->event, 1);
+    rte_pktmbuf_free(copy);
+    atomic_fetch_add(&capture->lost, 1);
+    atomic_fetch_add(&capture->left, 1);
 }
 
 void pcapng_take(struct pcapng *capture, uint32_t port, uint16_t device,

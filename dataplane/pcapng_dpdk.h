@@ -1,4 +1,4 @@
-/* The worker's part of a capture (pcapng.h). */
+/* The workers' part of a capture (pcapng.h). */
 #pragma once
 
 #include "dataplane/pcapng.h"

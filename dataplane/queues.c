@@ -11,10 +11,13 @@ struct queue {
     struct queued *ring; /* room for a power of 2 */
     uint32_t mask, head, waiting;
     uint32_t packets, ecn_packets; /* as in port.h */
+    bool has_red;
     enum port_traffic first;
     uint64_t floor_bps;
     int64_t credit, credit_most; /* of the floor; < 0: it had more */
     struct queue_counters counters;
+    uint64_t emptied_ns;
+    struct queues_red_state red;
 };
 
 struct queues {
@@ -26,7 +29,10 @@ struct queues {
     uint64_t rate_bps; /* 0: not held */
     int64_t credit, credit_most;
     uint64_t refilled_ns; /* when credit was counted last */
+    uint64_t looked_ns;   /* of the last queues_get */
+    uint64_t packet_ns;   /* that one of the MTU takes */
     struct queued *memory;
+    const struct queues_red *red; /* or NULL */
 };
 
 static uint32_t room_for(uint32_t packets)
@@ -65,9 +71,24 @@ static void queue_init(struct queue *queue, const struct port_queue *wanted, uin
     };
 }
 
+static int begin_red(struct queues *queues, const struct port *port, struct err *err)
+{
+    for (uint32_t q = 0; q < queues->n; q++) {
+        const struct port_queue *wanted = &port->queues[q];
+        if (!queues->red || !wanted->red_packets)
+            continue;
+        queues->queues[q].has_red = true;
+        if (queues->red->begin(&queues->queues[q].red, wanted) < 0)
+            return err_set(err, EINVAL, "queue %u cannot mark at random from %u to %u packets", q,
+                           wanted->ecn_packets, wanted->red_packets);
+    }
+    return 0;
+}
+
 /* `rooms`: of each queue's ring. */
-static int create(const struct port *port, const uint32_t rooms[PORT_TRAFFIC], uint64_t now_ns,
-                  struct queues **ret_queues, struct err *err)
+static int create(const struct port *port, const uint32_t rooms[PORT_TRAFFIC],
+                  const struct queues_red *red, uint64_t now_ns, struct queues **ret_queues,
+                  struct err *err)
 {
     size_t room = 0;
     struct queues *queues = calloc(1, sizeof(*queues));
@@ -82,7 +103,9 @@ static int create(const struct port *port, const uint32_t rooms[PORT_TRAFFIC], u
     queues->n = port->queues_n;
     queues->rate_bps = port->held ? port->link_bps : 0;
     queues->credit_most = (int64_t)queues->rate_bps * QUEUES_BURST_NS;
-    queues->refilled_ns = now_ns;
+    queues->refilled_ns = queues->looked_ns = now_ns;
+    queues->packet_ns = 1 + (uint64_t)credit_of(port->mtu_bytes + HEADER_BYTES) / port->link_bps;
+    queues->red = red;
     for (uint32_t kind = 0; kind < PORT_TRAFFIC; kind++)
         queues->queue_of[kind] = port->queue_of[kind];
     struct queued *ring = queues->memory;
@@ -91,17 +114,21 @@ static int create(const struct port *port, const uint32_t rooms[PORT_TRAFFIC], u
         ring += rooms[q];
         queues->floors |= (uint32_t)(port->queues[q].floor_bps != 0) << q;
     }
-    *ret_queues = queues;
-    return 0;
+    int r = begin_red(queues, port, err);
+    if (r < 0)
+        queues_destroy(queues);
+    else
+        *ret_queues = queues;
+    return r;
 }
 
-int queues_create(const struct port *port, uint64_t now_ns, struct queues **ret_queues,
-                  struct err *err)
+int queues_create(const struct port *port, const struct queues_red *red, uint64_t now_ns,
+                  struct queues **ret_queues, struct err *err)
 {
     uint32_t rooms[PORT_TRAFFIC];
     for (uint32_t q = 0; q < port->queues_n; q++)
         rooms[q] = room_for(port->queues[q].packets);
-    return create(port, rooms, now_ns, ret_queues, err);
+    return create(port, rooms, red, now_ns, ret_queues, err);
 }
 
 int queues_create_after(const struct port *port, const struct queues *before,
@@ -114,7 +141,7 @@ int queues_create_after(const struct port *port, const struct queues *before,
     }
     for (uint32_t q = 0; q < port->queues_n; q++)
         rooms[q] = room_for(come[q] > port->queues[q].packets ? come[q] : port->queues[q].packets);
-    return create(port, rooms, 0, ret_queues, err);
+    return create(port, rooms, before->red, 0, ret_queues, err);
 }
 
 void queues_destroy(struct queues *queues)
@@ -131,6 +158,16 @@ static void push(struct queues *queues, uint32_t q, struct queued item)
     queues->backlog |= 1u << q;
 }
 
+static bool asks_for_mark(const struct queues *queues, struct queue *queue)
+{
+    if (!queue->has_red)
+        return queue->ecn_packets && queue->waiting >= queue->ecn_packets;
+    if (queue->waiting)
+        return queues->red->asks(&queue->red, queue->waiting);
+    queues->red->rested(&queue->red, (queues->looked_ns - queue->emptied_ns) / queues->packet_ns);
+    return false;
+}
+
 enum queues_answer queues_put(struct queues *queues, uint32_t kind, struct queued item)
 {
     const uint32_t q = queues->queue_of[kind];
@@ -142,7 +179,7 @@ enum queues_answer queues_put(struct queues *queues, uint32_t kind, struct queue
         queue->counters.dropped_bytes += item.bytes;
         return QUEUES_FULL;
     }
-    const bool is_long = queue->ecn_packets && queue->waiting >= queue->ecn_packets;
+    const bool is_long = asks_for_mark(queues, queue);
     push(queues, q, item);
     return is_long ? QUEUES_TAKEN_LONG : QUEUES_TAKEN;
 }
@@ -152,14 +189,35 @@ void queues_marked(struct queues *queues, uint32_t kind)
     queues->queues[queues->queue_of[kind]].counters.marked_packets++;
 }
 
+/* It was asked for a mark, so that others wait before it. */
+bool queues_unmarked(struct queues *queues, uint32_t kind)
+{
+    struct queue *queue = &queues->queues[queues->queue_of[kind]];
+    if (!queue->has_red)
+        return false;
+    queue->counters.dropped_packets++;
+    queue->counters.dropped_bytes +=
+        queue->ring[(queue->head + --queue->waiting) & queue->mask].bytes;
+    return true;
+}
+
+static void took(struct queues *queues, uint32_t q, uint32_t packets)
+{
+    struct queue *queue = &queues->queues[q];
+    queue->head += packets;
+    queue->waiting -= packets;
+    if (queue->waiting)
+        return;
+    queue->emptied_ns = queues->looked_ns;
+    queues->backlog &= ~(1u << q);
+    queues->due &= ~(1u << q);
+}
+
 static struct queued pop(struct queues *queues, uint32_t q)
 {
     struct queue *queue = &queues->queues[q];
-    const struct queued item = queue->ring[queue->head++ & queue->mask];
-    if (--queue->waiting == 0) {
-        queues->backlog &= ~(1u << q);
-        queues->due &= ~(1u << q);
-    }
+    const struct queued item = queue->ring[queue->head & queue->mask];
+    took(queues, q, 1);
     return item;
 }
 
@@ -177,6 +235,7 @@ static void add_counters(struct queue_counters *to, const struct queue_counters 
 void queues_move(struct queues *from, struct queues *to)
 {
     to->refilled_ns = from->refilled_ns;
+    to->looked_ns = from->looked_ns;
     to->credit = from->credit < to->credit_most ? from->credit : to->credit_most;
     for (uint32_t q = 0; q < from->n; q++) {
         const uint32_t target = to->queue_of[from->queues[q].first];
@@ -218,28 +277,51 @@ static void charge_floor(struct queues *queues, uint32_t q, int64_t credit)
         queues->due &= ~(1u << q);
 }
 
-static struct queued serve(struct queues *queues)
+/* So much credit may the queue that is served use up, and no more than the last packet beyond. */
+static int64_t most_credit(const struct queues *queues, uint32_t q)
+{
+    int64_t most = INT64_MAX;
+    if (queues->rate_bps)
+        most = queues->credit;
+    if (queues->due && queues->queues[q].credit < most)
+        most = queues->queues[q].credit;
+    return most;
+}
+
+/* As many of the queue that is next as may go before another one is; returns how many. */
+static uint32_t serve(struct queues *queues, struct queued *ret_items, uint32_t most)
 {
     const uint32_t q = (uint32_t)__builtin_ctz(queues->due ? queues->due : queues->backlog);
-    const struct queued item = pop(queues, q);
-    const int64_t credit = credit_of(item.bytes);
+    struct queue *queue = &queues->queues[q];
+    const int64_t credit_most = most_credit(queues, q);
+    const struct queued *ring = queue->ring;
+    const uint32_t head = queue->head, mask = queue->mask,
+                   n_most = most < queue->waiting ? most : queue->waiting;
+    uint64_t bytes = 0;
+    uint32_t n = 0;
+    do {
+        ret_items[n] = ring[(head + n) & mask];
+        bytes += ret_items[n++].bytes;
+    } while (n < n_most && credit_of(bytes) < credit_most);
+    took(queues, q, n);
+    queue->counters.out_packets += n;
+    queue->counters.out_bytes += bytes;
     if (queues->rate_bps)
-        queues->credit -= credit;
+        queues->credit -= credit_of(bytes);
     if (queues->floors >> q & 1)
-        charge_floor(queues, q, credit);
-    queues->queues[q].counters.out_packets++;
-    queues->queues[q].counters.out_bytes += item.bytes;
-    return item;
+        charge_floor(queues, q, credit_of(bytes));
+    return n;
 }
 
 uint32_t queues_get(struct queues *queues, uint64_t now_ns, struct queued *ret_items, uint32_t most)
 {
     uint32_t n = 0;
+    queues->looked_ns = now_ns;
     if (!queues->backlog)
         return 0;
     refill(queues, now_ns);
     while (n < most && queues->backlog && (queues->credit > 0 || !queues->rate_bps))
-        ret_items[n++] = serve(queues);
+        n += serve(queues, ret_items + n, most - n);
     return n;
 }
 

@@ -4,7 +4,8 @@
  * A packet is a pointer that nobody looks through here, and its length. It joins the queue of its
  * kind of traffic unless that is full: then it is the caller's again. A queue that is as long as its
  * threshold asks for a mark on what joins (ECN by queue length, as in Alizadeh et al., SIGCOMM 2010,
- * 3.1); where the packet cannot bear one it waits as without.
+ * 3.1); where the packet cannot bear one it waits as without. A queue with red_packets asks at random
+ * instead, by its average length, and drops what cannot bear a mark (struct queues_red).
  *
  * Served is, at the port's rate where it is held, first who has not had its floor, then who comes
  * first: strictly by priority. A floor is credit that grows by time, up to QUEUES_FLOOR_PACKETS of
@@ -19,6 +20,7 @@
 #include "lib/err.h"
 #include "lib/port/port.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define QUEUES_BURST_NS      1000000u
@@ -38,17 +40,33 @@ struct queued {
 
 enum queues_answer {
     QUEUES_TAKEN,
-    QUEUES_TAKEN_LONG, /* its packet should say congestion: then queues_marked */
+    QUEUES_TAKEN_LONG, /* its packet should say congestion: queues_marked, or else queues_unmarked */
     QUEUES_FULL,       /* the caller's again */
+};
+
+/* Random early detection of congestion, for a queue with red_packets. It keeps the average of what
+ * waits. O(1), and allocates nothing. */
+struct queues_red_state { /* of one queue, the driver's own */
+    uint64_t words[4];
+};
+struct queues_red {
+    /* −EINVAL: these thresholds are none. */
+    int (*begin)(struct queues_red_state *state, const struct port_queue *queue);
+    /* Whether the packet that joins `waiting` ≥ 1 others is to say congestion. */
+    bool (*asks)(struct queues_red_state *state, uint32_t waiting);
+    /* A packet joins an empty queue, that could have sent so many in the meantime. */
+    void (*rested)(struct queues_red_state *state, uint64_t packets);
 };
 
 struct queues;
 
-/* `port` is copied; where it is held it has a rate, of at most 10¹² bit/s. −ENOMEM. */
-int queues_create(const struct port *port, uint64_t now_ns, struct queues **ret_queues,
-                  struct err *err);
+/* `port` is copied; where it is held it has a rate, of at most 10¹² bit/s. `red` (borrowed) NULL: all
+ * queues mark by their thresholds. −ENOMEM; −EINVAL: red's. */
+int queues_create(const struct port *port, const struct queues_red *red, uint64_t now_ns,
+                  struct queues **ret_queues, struct err *err);
 /* The same for what is to take the place of `before`, whose owner may go on using it meanwhile: there
- * is room for all that waits in it, `waiting` in each queue now, and for as much more as it takes. */
+ * is room for all that waits in it, `waiting` in each queue now, and for as much more as it takes.
+ * Averages begin anew. */
 int queues_create_after(const struct port *port, const struct queues *before,
                         const uint32_t *waiting, struct queues **ret_queues, struct err *err);
 /* What waits in `from`, its counters and its rate's credit go to `to`, that was made after it and is
@@ -61,6 +79,8 @@ void queues_destroy(struct queues *queues);
 /* `kind` is one of enum port_traffic. */
 enum queues_answer queues_put(struct queues *queues, uint32_t kind, struct queued item);
 void queues_marked(struct queues *queues, uint32_t kind);
+/* What joined last cannot bear a mark. Whether it is the caller's again: dropped. */
+bool queues_unmarked(struct queues *queues, uint32_t kind);
 
 /* What is to be sent now, at most `most`; returns how many. */
 uint32_t queues_get(struct queues *queues, uint64_t now_ns, struct queued *ret_items,

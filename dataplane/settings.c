@@ -107,6 +107,7 @@ static const struct conf_field queues_fields[] = {
     VALUE(fastpath_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 65536),
     VALUE(fastpath_queues, ecn, "ecn", CONF_BOOL, "yes", 0, 0),
     VALUE(fastpath_queues, ecn_packets, "ecn_packets", CONF_INT, "0", 0, 65535),
+    VALUE(fastpath_queues, red_packets, "red_packets", CONF_INT, "0", 0, PORT_RED_MOST),
     VALUE(fastpath_queues, unmanaged_joins, "unmanaged_joins", CONF_INT, "7", 0, 7),
     VALUE(fastpath_queues, floor_permille, "floor", CONF_SHARE, "1 %", 1, 100),
     VALUE(fastpath_queues, unmanaged_permille, "unmanaged", CONF_SHARE, "10 %", 1, 900),
@@ -140,11 +141,12 @@ static int marks_check(const void *structure, struct err *err)
 static const struct conf_section marks_section = {marks_fields, sizeof(struct fastpath_marks),
                                                   marks_check};
 
+static const struct conf_field cpu_item = {.type = CONF_INT, .min = 0, .max = CPU_SETSIZE - 1};
 static const struct conf_field fields[] = {
     WORD(fastpath_settings, socket, "/run/duopoly-fastpath/fastpath.sock", conf_check_path),
     WORD(fastpath_settings, group, "duopoly", NULL),
     WORD(fastpath_settings, readers, "duopoly-readers", NULL),
-    VALUE(fastpath_settings, cpu, "cpu", CONF_INT, "0", 0, CPU_SETSIZE - 1),
+    LIST(fastpath_settings, cpus, cpus_n, &cpu_item),
     VALUE(fastpath_settings, mtu_bytes, "mtu", CONF_INT, "1500", 576, 9600),
     {.name = "role",
      .type = CONF_CHOICE,
@@ -200,6 +202,7 @@ int fastpath_port(const struct fastpath_settings *settings, uint32_t place,
     wish.unmanaged_joins = (uint32_t)queues->unmanaged_joins;
     wish.ecn = queues->ecn;
     wish.ecn_packets = (uint32_t)queues->ecn_packets;
+    wish.red_packets = (uint32_t)queues->red_packets;
     for (uint32_t level = 0; level < settings->marks.dscp_n; level++)
         wish.dscp_of_level[level] = (uint8_t)settings->marks.dscp[level];
     return port_want(&wish, facts, ret_port, err);
@@ -263,6 +266,16 @@ static int check_twice(const struct fastpath_settings *settings, struct err *err
     return 0;
 }
 
+static int check_cpus(const struct fastpath_settings *settings, struct err *err)
+{
+    for (uint32_t i = 1; i < settings->cpus_n; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (settings->cpus[i] == settings->cpus[j])
+                return err_set(err, EINVAL, "cpus: processor %lld is there twice",
+                               (long long)settings->cpus[i]);
+    return 0;
+}
+
 /* What its keys say one by one can still be no port: shares that leave nothing, two equal code
  * points. A device may say its speed later; here it has any. */
 static int check(const void *structure, struct err *err)
@@ -271,6 +284,8 @@ static int check(const void *structure, struct err *err)
     struct port_facts facts;
     struct port port;
     int r = check_role(settings, err);
+    if (r == 0)
+        r = check_cpus(settings, err);
     if (r == 0)
         r = check_twice(settings, err);
     for (uint32_t i = 0; i < fastpath_ports(settings) && r == 0; i++) {
@@ -289,5 +304,7 @@ int fastpath_settings_read(const char *path, struct fastpath_settings *ret_setti
     int r = conf_read(path, &section, ret_settings, err);
     for (int i = 0; i < SIDES && r == 0; i++)
         strcpy(ret_settings->sides[i].name, side_names[i]);
+    if (r == 0 && ret_settings->cpus_n == 0)
+        ret_settings->cpus_n = 1; /* processor 0 */
     return r;
 }

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FASTPATH_PORTS PLANE_PORTS
+#define FASTPATH_PORTS   PLANE_PORTS
+#define FASTPATH_WORKERS 8
 
 enum { ROLE_OF_HOST, ROLE_OF_SWITCH };
 enum { SIDE_HOST, SIDE_NETWORK, SIDES }; /* of a host, its ports' places */
@@ -24,7 +25,9 @@ struct fastpath_side {
 
 struct fastpath_settings {
     char socket[108], group[64], readers[64];
-    int64_t cpu, mtu_bytes;
+    int64_t cpus[FASTPATH_WORKERS]; /* a worker each */
+    uint32_t cpus_n;                /* at least 1 */
+    int64_t mtu_bytes;
     int role;
     struct fastpath_side sides[SIDES]; /* of a host */
     struct fastpath_side ports[FASTPATH_PORTS];
@@ -33,7 +36,7 @@ struct fastpath_settings {
         int64_t macs, age_ns, flood_pps, moves, shut_ns;
     } forwarding;
     struct fastpath_queues {
-        int64_t levels, leaf_packets, ecn_packets, unmanaged_joins;
+        int64_t levels, leaf_packets, ecn_packets, red_packets, unmanaged_joins;
         bool ecn;
         int64_t floor_permille, unmanaged_permille, control_permille;
     } queues;

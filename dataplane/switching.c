@@ -25,6 +25,11 @@ void switching_close(struct switching *switching)
     switching->macs = NULL;
 }
 
+static bool is_shut(const struct switching *switching, uint32_t port, uint64_t now_ns)
+{
+    return now_ns < switching->ports[port].shut_until_ns;
+}
+
 static int filter(struct switching_port *port)
 {
     port->counters.filtered_packets++;
@@ -76,7 +81,7 @@ int switching_target(struct switching *switching, uint32_t from, const uint8_t *
 {
     struct switching_port *port = &switching->ports[from];
     const uint8_t *to = frame, *source = frame + MACS_BYTES;
-    if (switching_is_shut(switching, from, now_ns))
+    if (is_shut(switching, from, now_ns))
         return drop_shut(port);
     if (bytes < 2 * MACS_BYTES || source[0] & GROUP || is_links_own(to))
         return filter(port);
@@ -92,5 +97,13 @@ int switching_target(struct switching *switching, uint32_t from, const uint8_t *
         return flood(switching, port, now_ns);
     if ((uint32_t)target == from)
         return filter(port);
-    return switching_is_shut(switching, (uint32_t)target, now_ns) ? drop_shut(port) : target;
+    return is_shut(switching, (uint32_t)target, now_ns) ? drop_shut(port) : target;
+}
+
+uint32_t switching_open_ports(const struct switching *switching, uint64_t now_ns)
+{
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < switching->settings.ports; i++)
+        open |= (uint32_t)!is_shut(switching, i, now_ns) << i;
+    return open;
 }

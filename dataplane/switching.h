@@ -10,7 +10,6 @@
 #include "lib/err.h"
 #include "lib/port/plane_port.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define SWITCHING_DROP  (-1)
@@ -61,8 +60,5 @@ void switching_close(struct switching *switching); /* of zeros, too */
 int switching_target(struct switching *switching, uint32_t from, const uint8_t *frame,
                      uint32_t bytes, uint64_t now_ns);
 
-static inline bool switching_is_shut(const struct switching *switching, uint32_t port,
-                                     uint64_t now_ns)
-{
-    return now_ns < switching->ports[port].shut_until_ns;
-}
+/* A bit for each port that is not shut. O(ports). */
+uint32_t switching_open_ports(const struct switching *switching, uint64_t now_ns);

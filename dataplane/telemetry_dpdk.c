@@ -9,12 +9,12 @@
 
 /* DPDK hands its callbacks nothing of ours. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct worker *asked; /* NULL: it has ended */
+static struct workers *asked; /* NULL: it has ended */
 
-static int stats_get(struct worker_stats *ret_stats)
+static int stats_get(struct workers_stats *ret_stats)
 {
     pthread_mutex_lock(&lock);
-    const int r = asked ? worker_stats(asked, ret_stats) : -ESHUTDOWN;
+    const int r = asked ? workers_stats(asked, ret_stats) : -ESHUTDOWN;
     pthread_mutex_unlock(&lock);
     return r;
 }
@@ -24,13 +24,13 @@ static const struct egress *names(void)
 {
     static const struct egress none;
     pthread_mutex_lock(&lock);
-    const struct egress *egress = asked ? worker_egress(asked) : &none;
+    const struct egress *egress = asked ? workers_egress(asked) : &none;
     pthread_mutex_unlock(&lock);
     return egress;
 }
 
-static int port_get(const char *name, struct worker_stats *stats,
-                    const struct worker_port **ret_port)
+static int port_get(const char *name, struct workers_stats *stats,
+                    const struct workers_port **ret_port)
 {
     const struct egress *egress = names();
     for (uint32_t i = 0; i < egress->n; i++)
@@ -66,8 +66,8 @@ static int numbers(struct rte_tel_data *data, const struct number *list, size_t 
 
 static int on_port(const char *command, const char *port_name, struct rte_tel_data *data)
 {
-    struct worker_stats stats;
-    const struct worker_port *port;
+    struct workers_stats stats;
+    const struct workers_port *port;
     (void)command;
     int r = port_get(port_name, &stats, &port);
     if (r < 0)
@@ -107,8 +107,8 @@ static int on_queues(const char *command, const char *port_name, struct rte_tel_
         {"dropped_packets", offsetof(struct queue_counters, dropped_packets)},
         {"marked_packets", offsetof(struct queue_counters, marked_packets)},
     };
-    struct worker_stats stats;
-    const struct worker_port *port;
+    struct workers_stats stats;
+    const struct workers_port *port;
     uint64_t values[PORT_TRAFFIC];
     (void)command;
     int r = port_get(port_name, &stats, &port);
@@ -129,7 +129,7 @@ static int on_queues(const char *command, const char *port_name, struct rte_tel_
 
 static int on_flows(const char *command, const char *parameters, struct rte_tel_data *data)
 {
-    struct worker_stats stats;
+    struct workers_stats stats;
     (void)command, (void)parameters;
     int r = stats_get(&stats);
     if (r < 0)
@@ -144,7 +144,7 @@ static int on_flows(const char *command, const char *parameters, struct rte_tel_
 
 static int on_worker(const char *command, const char *parameters, struct rte_tel_data *data)
 {
-    struct worker_stats stats;
+    struct workers_stats stats;
     uint64_t packets = 0;
     (void)command, (void)parameters;
     int r = stats_get(&stats);
@@ -158,7 +158,7 @@ static int on_worker(const char *command, const char *parameters, struct rte_tel
     return numbers(data, list, RTE_DIM(list));
 }
 
-int telemetry_begin(struct worker *worker, struct err *err)
+int telemetry_begin(struct workers *workers, struct err *err)
 {
     static const struct {
         const char *command, *help;
@@ -170,7 +170,7 @@ int telemetry_begin(struct worker *worker, struct err *err)
         {"/duopoly/flows", "The table of connections. No parameter.", on_flows},
         {"/duopoly/worker", "Sleeps and cycles. No parameter.", on_worker},
     };
-    asked = worker;
+    asked = workers;
     for (size_t i = 0; i < RTE_DIM(commands); i++) {
         int r =
             rte_telemetry_register_cmd(commands[i].command, commands[i].answer, commands[i].help);

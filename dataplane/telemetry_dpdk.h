@@ -10,10 +10,10 @@
  * answer. Its socket is of the user that the program runs as. */
 #pragma once
 
-#include "dataplane/worker_dpdk.h"
+#include "dataplane/workers_dpdk.h"
 #include "lib/err.h"
 
 /* Once in a process. The worker, which runs, is borrowed until the end, which waits for the last
  * answer, and comes before the worker's. */
-int telemetry_begin(struct worker *worker, struct err *err);
+int telemetry_begin(struct workers *workers, struct err *err);
 void telemetry_end(void);

@@ -1,94 +1,52 @@
-/* The thread that passes frames between the two sides of a host, or the ports of a switch, on DPDK's
- * devices.
+/* One of the workers: a thread on a processor of its own, for workers_dpdk.c alone. It passes frames
+ * (forward_dpdk.h), obeys what the owner's thread says between two bursts, and writes its part of the
+ * statistics when it is asked to.
  *
- * It alone touches frames, queues and the table of flows. The other thread, which owns this object,
- * tells it mode and lease by one write each, and levels of flows through a ring, which it takes from
- * between two bursts: traffic never waits for the agent. Counters are copied out by the worker itself
- * when it is asked. It allocates nothing: worker_open does, and worker_set_egress.
- *
- * It polls while there are frames, then sleeps, up to WORKER_SLEEP_NS at a time: the first frame
- * after a silence may wait for so long. Frames that a device does not take stay where they are, in
- * their order. */
+ * It polls while there are frames, then sleeps, up to WORKERS_SLEEP_NS at a time. */
 #pragma once
 
-#include "dataplane/egress.h"
-#include "dataplane/queues.h"
-#include "dataplane/settings.h"
-#include "dataplane/switching.h"
+#include "dataplane/forward_dpdk.h"
+#include "dataplane/kept.h"
+#include "dataplane/workers_dpdk.h"
 
-#define WORKER_SLEEP_NS 500000u
-#define WORKER_FLOWS    4096 /* on their way to the worker at once */
+#include <rte_ring.h>
+#include <stdatomic.h>
 
-struct worker;
-struct pcapng;
-
-struct worker_flow {
-    struct flow_key key;
-    uint8_t levels[2];
-    uint64_t owner;
+/* What the owner's thread says to all workers. */
+struct worker_orders {
+    _Atomic uint32_t asked; /* so often, for the stats, and for what stands below */
+    _Atomic bool stop;
+    struct worker_change {
+        bool wanted; /* while it asks */
+        struct marking_settings marking;
+        struct switching_settings switching;
+    } change;
 };
 
-struct worker_stats {
-    struct marking_counters marking;
-    struct flows_counters flows;
-    uint32_t flows_alive;
-    uint64_t sleeps;
-    uint64_t busy_cycles; /* of the processor's time stamp counter, while frames came or went */
-    struct worker_macs {
-        uint32_t alive;
-        uint64_t moved, full; /* stations; times that one found no room */
-    } macs;                   /* of a switch */
-    uint32_t ports_n;
-    struct worker_port {
-        uint64_t came_packets; /* from the device */
-        uint64_t went_packets; /* to it; what it took it may still drop */
-        uint64_t came_bytes, went_bytes;
-        uint64_t copied_packets;         /* of what came, when it was flooded */
-        struct switching_port switching; /* of a switch */
-        uint64_t too_long_packets;       /* came, and are longer than the MTU: dropped */
-        uint32_t queues_n;
-        struct queue_counters queues[PORT_TRAFFIC]; /* of its egress, most urgent first */
-        uint32_t waiting[PORT_TRAFFIC];
-    } ports[FASTPATH_PORTS];
+struct worker {
+    struct forward forward;
+    unsigned lcore;
+    const struct worker_orders *orders;
+    struct rte_ring *commands; /* of struct workers_flow */
+    struct kept *kept;         /* mode and lease */
+    struct flows *flows;
+    int event; /* eventfd, the owner's: a port was shut */
+    uint32_t idle_polls;
+    uint64_t sleep_ns, sleeps, expire_ns, busy_cycles;
+    /* The answer: its part of `stats`, and of the ports' that are its own, is of when it was asked so
+     * often. */
+    _Atomic uint32_t answered;
+    struct workers_stats *stats; /* of all */
+    struct worker_part {
+        struct marking_counters marking;
+        struct flows_counters flows;
+        uint32_t flows_alive;
+        uint64_t sleeps, busy_cycles;
+    } part;
 };
 
-/* Starts DPDK, opens all devices and takes all memory. Once in a process. −errno with a sentence
- * that names the port or the key; nothing is left open then. */
-int worker_open(const struct fastpath_settings *settings, struct worker **ret_worker,
-                struct err *err);
+/* Until it is told to stop; for rte_eal_remote_launch. */
+int worker_run(void *worker);
 
-int worker_start(struct worker *worker, struct err *err);
-
-/* For the owner's thread. */
-struct pcapng *worker_pcapng(struct worker *worker);
-
-/* An eventfd that is readable when a switch's port has been shut since it was read last. */
-int worker_event(const struct worker *worker);
-
-/* Ends the thread and drops what waits, counted. The stats are final. */
-void worker_stop(struct worker *worker);
-
-void worker_set_mode(struct worker *worker, uint32_t mode); /* 0 or 1 */
-/* Marks are written for so long from now; 0 ends them. */
-void worker_set_lease(struct worker *worker, uint64_t lease_ns);
-/* Takes all of them or none. −ENOBUFS: so many are on their way that there is no room. */
-int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uint32_t n);
-
-/* The ports as they are now. */
-const struct egress *worker_egress(const struct worker *worker);
-/* Each port whose queues are others than now gets them between two bursts: none of the frames that
- * wait is lost. The owner's thread; waits as worker_stats. −ENOMEM: nothing is changed. −ETIMEDOUT: the
- * worker hangs, and does it when it goes on. */
-int worker_set_egress(struct worker *worker, const struct egress *ports, struct err *err);
-
-/* Goes on with these settings, all of them from one moment on, and without a loss; ports that somebody
- * has set stay so. −EINVAL: as fastpath_may_change and fastpath_port; else as worker_set_egress. */
-int worker_reload(struct worker *worker, const struct fastpath_settings *settings, struct err *err);
-
-/* Waits for the worker, some microseconds, or a sleep's length. −ETIMEDOUT: it hangs. Any thread
- * while the worker runs, then its owner. */
-int worker_stats(struct worker *worker, struct worker_stats *ret_stats);
-
-/* Stops and closes everything; the frames that are nowhere then are returned (0: none is lost).
- * Takes NULL. */
-uint32_t worker_close(struct worker *worker);
+/* Its part of the stats, now: its own thread, or another one after its end. */
+void worker_write_stats(struct worker *worker);

@@ -10,7 +10,7 @@ int fence_agent_files(const struct agent_settings *settings,
                       const struct settings_resolved *resolved, struct err *err)
 {
     char measurements[FILES_PATH], key[FILES_PATH];
-    char socket[FILES_PATH], framework_key[FILES_PATH];
+    char socket[FILES_PATH], framework_key[FILES_PATH], guests[FILES_PATH];
     if (geteuid() == 0) {
         log_note("nothing is fenced off: this agent runs as root");
         return 0;
@@ -19,6 +19,7 @@ int fence_agent_files(const struct agent_settings *settings,
     files_path(key, "%s", settings->key);
     files_path(socket, "%s", settings->frameworks.socket);
     files_path(framework_key, "%s", settings->frameworks.key);
+    files_path(guests, "%s", settings->guests.socket);
     const struct confine_path paths[] = {
         {settings->state, true},
         {resolved->bpffs, true},
@@ -26,6 +27,7 @@ int fence_agent_files(const struct agent_settings *settings,
         {measurements[0] ? dirname(measurements) : settings->state, true},
         {key[0] ? dirname(key) : settings->state, true},
         {socket[0] ? dirname(socket) : settings->state, true},
+        {guests[0] ? dirname(guests) : settings->state, true},
         {framework_key[0] ? dirname(framework_key) : settings->state, true}};
     return confine_or_say(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }

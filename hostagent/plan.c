@@ -164,10 +164,18 @@ static int plan_frameworks(struct planner *planner, struct err *err)
     return path[0] ? changes_path(planner->changes, "socket", path, "frameworks' drivers", err) : 0;
 }
 
+static int plan_guests(struct planner *planner, struct err *err)
+{
+    const struct guests_config config = settings_guests(planner->settings, planner->resolved);
+    const char *path = planner->settings->guests.socket;
+    int r = path[0] ? changes_path(planner->changes, "socket", path, "guests", err) : 0;
+    return r >= 0 && is_host(planner) ? guests_plan(&config, planner->changes, err) : r;
+}
+
 /* As agent_run does it. */
 static int (*const parts[])(struct planner *planner, struct err *err) = {
-    plan_state, plan_queues, plan_routes, plan_cgroup,
-    plan_marks, plan_stance, plan_tasks,  plan_frameworks};
+    plan_state,  plan_queues, plan_routes,     plan_cgroup, plan_marks,
+    plan_stance, plan_tasks,  plan_frameworks, plan_guests};
 
 int plan_make(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct changes *ret_changes, struct err *err)

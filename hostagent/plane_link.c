@@ -61,7 +61,7 @@ static int seek(struct plane_link *link, struct err *err)
     return 0;
 }
 
-int plane_link_open(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err)
+int plane_link_create(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err)
 {
     struct epoll_event event = {.events = EPOLLIN};
     struct plane_link *link = calloc(1, sizeof(*link));
@@ -71,10 +71,25 @@ int plane_link_open(const char *path, int wait_ms, struct plane_link **ret_link,
     snprintf(link->path, sizeof(link->path), "%s", path);
     link->epoll = epoll_create1(EPOLL_CLOEXEC);
     link->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    int r = link->epoll < 0 || link->timer < 0 ||
-                    epoll_ctl(link->epoll, EPOLL_CTL_ADD, link->timer, &event) < 0
-                ? err_sys(err, errno, "watching %s", path)
-                : seek(link, err);
+    if (link->epoll < 0 || link->timer < 0 ||
+        epoll_ctl(link->epoll, EPOLL_CTL_ADD, link->timer, &event) < 0) {
+        int r = err_sys(err, errno, "watching %s", path);
+        plane_link_close(link);
+        return r;
+    }
+    set_timer(link, 1);
+    *ret_link = link;
+    return 0;
+}
+
+int plane_link_open(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err)
+{
+    struct plane_link *link;
+    int r = plane_link_create(path, wait_ms, &link, err);
+    if (r < 0)
+        return r;
+    set_timer(link, 0);
+    r = seek(link, err);
     if (r < 0)
         plane_link_close(link);
     else

@@ -16,6 +16,8 @@ struct plane_link;
 
 /* Connects. −ENOENT, −ECONNREFUSED: no data plane listens there. */
 int plane_link_open(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err);
+/* Does not connect yet: plane_link_notice says when a data plane is there. */
+int plane_link_create(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err);
 void plane_link_close(struct plane_link *link); /* takes NULL */
 
 /* The next request, emptied and of this kind; owned by the link, until the next call. */

@@ -35,6 +35,7 @@ static void fill_wish(const struct port_wish *wish, duopoly_SwitchWish *said)
                                  .unmanaged_joins = wish->unmanaged_joins,
                                  .ecn = wish->ecn,
                                  .ecn_packets = wish->ecn_packets,
+                                 .red_packets = wish->red_packets,
                                  .dscp_of_level_count = PORT_LEVELS};
     for (uint32_t level = 0; level < PORT_LEVELS; level++)
         said->dscp_of_level[level] = wish->dscp_of_level[level];

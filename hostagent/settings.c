@@ -159,6 +159,7 @@ static const struct conf_field queues_fields[] = {
     VALUE(settings_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 1000000),
     VALUE(settings_queues, ecn, "ecn", CONF_BOOL, "yes", 0, 0),
     VALUE(settings_queues, ecn_packets, "ecn_packets", CONF_INT, "0", 0, 1000000),
+    VALUE(settings_queues, red_packets, "red_packets", CONF_INT, "0", 0, PORT_RED_MOST),
     VALUE(settings_queues, dctcp, "dctcp", CONF_BOOL, "no", 0, 0),
     VALUE(settings_queues, unmanaged_joins, "unmanaged_joins", CONF_INT, "7", 0, 7),
     VALUE(settings_queues, floor_permille, "floor", CONF_SHARE, "1 %", 1, 100),
@@ -189,6 +190,7 @@ static const struct conf_field marks_fields[] = {
     VALUE(settings_marks, lease_ns, "lease", CONF_DURATION, "5 s", SECOND / 2, 600 * SECOND),
     VALUE(settings_marks, flows, "flows", CONF_INT, "16384", 64, 10000000),
     CHECKED(settings_marks, bpffs, "", conf_check_path),
+    CHECKED(settings_marks, plane, "", conf_check_path),
     VALUE(settings_marks, nudge, "nudge", CONF_BOOL, "yes", 0, 0),
     END,
 };
@@ -248,6 +250,34 @@ static const struct conf_field frameworks_fields[] = {
 static const struct conf_section frameworks_section = {frameworks_fields,
                                                        sizeof(struct settings_frameworks), NULL};
 
+static int guests_user_check(const char *text, struct err *err)
+{
+    return getpwnam(text) ? 0 : err_set(err, EINVAL, "there is no user '%s' on this host", text);
+}
+static const char *const rungs[] = {"off", "observe", "mark", NULL};
+static const struct conf_field guests_user_item = {
+    .type = CONF_STRING, .size = sizeof(struct settings_user), .check = guests_user_check};
+static const struct conf_field guests_fields[] = {
+    {.name = "rung",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct settings_guests, rung),
+     .choices = rungs,
+     .preset = "off"},
+    LIST(settings_guests, users, users_n, &guests_user_item, 0),
+    CHECKED(settings_guests, socket, "", conf_check_file),
+    VALUE(settings_guests, rescan_ns, "rescan", CONF_DURATION, "1 s", SECOND / 10, 60 * SECOND),
+    END,
+};
+static int guests_check(const void *structure, struct err *err)
+{
+    const struct settings_guests *guests = structure;
+    return guests->rung != GUESTS_OFF || !guests->socket[0]
+               ? 0
+               : err_set(err, EINVAL, "guests.socket needs a guests.rung: observe or mark");
+}
+static const struct conf_section guests_section = {guests_fields, sizeof(struct settings_guests),
+                                                   guests_check};
+
 static const char *const roles[] = {"host", "switch", NULL};
 static const char *const exits[] = {"restore", "keep", NULL};
 static const struct conf_field label_item = {.type = CONF_STRING, .size = 32};
@@ -284,6 +314,7 @@ static const struct conf_field settings_fields[] = {
     SECTION(agent_settings, marks, &marks_section),
     SECTION(agent_settings, tasks, &tasks_section),
     SECTION(agent_settings, frameworks, &frameworks_section),
+    SECTION(agent_settings, guests, &guests_section),
     END,
 };
 
@@ -294,6 +325,8 @@ static int role_switch_check(const struct agent_settings *settings, struct err *
         return err_set(err, EINVAL, "a switch has neither link.uplink nor units");
     if (settings->frameworks.socket[0])
         return err_set(err, EINVAL, "a switch runs no framework: frameworks.socket is for hosts");
+    if (settings->guests.rung != GUESTS_OFF)
+        return err_set(err, EINVAL, "a switch has no guests: guests.rung is for hosts");
     if (settings->queues.dctcp)
         return err_set(err, EINVAL, "a switch has no connections: queues.dctcp is for hosts");
     if (is_linux != (settings->link.bridge[0] || settings->link.ports_n))

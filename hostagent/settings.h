@@ -6,6 +6,7 @@
 #pragma once
 
 #include "hostagent/files.h"
+#include "hostagent/guests/guests.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/queues/ports_nl.h"
 #include "hostagent/routes/routes.h"
@@ -30,7 +31,7 @@ struct settings_link {
 struct settings_queues {
     int on_change;   /* by somebody else */
     char driver[32]; /* "none": queues are not ours */
-    int64_t levels, leaf_packets, ecn_packets, unmanaged_joins;
+    int64_t levels, leaf_packets, ecn_packets, red_packets, unmanaged_joins;
     bool ecn, dctcp;
     int64_t floor_permille, unmanaged_permille, control_permille;
 };
@@ -44,6 +45,7 @@ struct settings_marks {
     int64_t lease_ns, flows;
     bool nudge;
     char bpffs[256]; /* "": STATE/bpf */
+    char plane[108]; /* socket of a data plane; "": there is none */
 };
 
 struct settings_tasks {
@@ -54,6 +56,16 @@ struct settings_tasks {
 
 struct settings_frameworks {
     char socket[108], group[64], key[256];
+};
+
+struct settings_guests {
+    int rung; /* enum guests_rung */
+    struct settings_user {
+        char name[64];
+    } users[GUESTS_USERS];
+    uint32_t users_n;
+    int64_t rescan_ns;
+    char socket[108];
 };
 
 struct settings_unit {
@@ -77,6 +89,7 @@ struct agent_settings {
     struct settings_marks marks;
     struct settings_tasks tasks;
     struct settings_frameworks frameworks;
+    struct settings_guests guests;
 };
 
 enum { SETTINGS_CHANGE_REPAIR, SETTINGS_CHANGE_YIELD };
@@ -95,6 +108,7 @@ struct settings_resolved {
     uint32_t gid;             /* of the commands' user */
     uint32_t frameworks_gid;  /* of those who may use the frameworks' socket */
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
+    char cgroup_mount[FILES_PATH]; /* of version 2; "": it is nowhere */
     uint16_t control_port;
     struct port_wish wish;
     struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
@@ -117,6 +131,10 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
 /* What the switch of these settings should be; borrows both. Without `queues`: none of ours. */
 struct switch_config settings_switch(const struct agent_settings *settings,
                                      const struct settings_resolved *resolved, bool replace);
+
+/* Who is a guest and what is done with it; borrows both. Without marks. */
+struct guests_config settings_guests(const struct agent_settings *settings,
+                                     const struct settings_resolved *resolved);
 
 /* The routes that are to use DCTCP; borrows both. Without members: none. */
 struct routes_config settings_routes(const struct agent_settings *settings,

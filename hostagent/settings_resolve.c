@@ -45,6 +45,7 @@ static void resolve_wish(const struct agent_settings *settings, struct port_wish
     wish->queue_packets = (uint32_t)queues->leaf_packets;
     wish->ecn = queues->ecn;
     wish->ecn_packets = (uint32_t)queues->ecn_packets;
+    wish->red_packets = (uint32_t)queues->red_packets;
     wish->unmanaged_joins = (uint32_t)queues->unmanaged_joins;
     wish->floor_permille = (uint32_t)queues->floor_permille;
     wish->unmanaged_permille = (uint32_t)queues->unmanaged_permille;
@@ -125,7 +126,11 @@ static int resolve_cgroup(const struct agent_settings *settings, struct settings
 {
     char root[FILES_PATH];
     files_path(root, "%s", settings->tasks.cgroup_root);
-    int r = root[0] ? 0 : cgroup_find_root(root, err);
+    int r = cgroup_find_root(resolved->cgroup_mount, root[0] ? NULL : err);
+    if (root[0])
+        r = 0;
+    else
+        files_path(root, "%s", resolved->cgroup_mount);
     if (r >= 0)
         files_path(resolved->cgroup, "%.380s/%s", root, settings->tasks.cgroup);
     return r;
@@ -219,4 +224,20 @@ struct routes_config settings_routes(const struct agent_settings *settings,
     return (struct routes_config){.state_dir = settings->state,
                                   .members = resolved->marks.members,
                                   .members_n = wanted ? resolved->marks.members_n : 0};
+}
+
+struct guests_config settings_guests(const struct agent_settings *settings,
+                                     const struct settings_resolved *resolved)
+{
+    struct guests_config config = {.state_dir = settings->state,
+                                   .cgroup = resolved->cgroup,
+                                   .root = resolved->cgroup_mount,
+                                   .rung = (enum guests_rung)settings->guests.rung,
+                                   .rescan_ns = (uint64_t)settings->guests.rescan_ns};
+    for (uint32_t i = 0; i < settings->guests.users_n; i++) {
+        const struct passwd *user = getpwnam(settings->guests.users[i].name);
+        if (user)
+            config.users[config.users_n++] = user->pw_uid;
+    }
+    return config;
 }

@@ -114,6 +114,13 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(switch_part);
         KIND(switch_page);
         KIND(links_part);
+        KIND(guests_part);
+        KIND(guest_levels);
+        KIND(guest_page);
+        KIND(guest_allows);
+        KIND(guest_hello);
+        KIND(guest_task);
+        KIND(guest_mark);
         KIND(link_page);
         KIND(set_flows);
         KIND(set_plane_ports);

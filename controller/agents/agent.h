@@ -104,6 +104,7 @@ struct agent {
     int64_t trial_until_ns;     /* a stance that has to be confirmed by then; past: none */
     duopoly_HostState state;    /* as it said last */
     struct agent_links links;
+    struct agent_guests guests;
 };
 
 /* The index of a host that was forgotten: jobs with after < number ≤ until may mean it. */
@@ -136,6 +137,7 @@ struct agents {
     uint32_t mode;
     uint64_t mode_sequence;
     struct stances stances;
+    struct guest_levels guest_levels;
     STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
     STAILQ_HEAD(, agent) commit; /* whose messages the disk is taking */
     uint64_t committed;

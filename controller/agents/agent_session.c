@@ -253,6 +253,22 @@ static void source_state_take(struct agent *agent, const duopoly_SourceState *st
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
 }
 
+static bool is_vouched(void *user, const duopoly_GuestApplication *row)
+{
+    const struct agents *agents = user;
+    return agents->hooks.framework_user(agents->hooks.user, row->name) == (int64_t)row->user;
+}
+
+static void guests_take(struct agent *agent, const duopoly_GuestsPart *part)
+{
+    struct agents *agents = agent->agents;
+    duopoly_GuestLevels *levels =
+        &wire_begin(&agents->out, duopoly_Envelope_guest_levels_tag)->body.guest_levels;
+    agent_guests_take(&agents->guest_levels, &agent->guests, part, is_vouched, agents, levels);
+    if (levels->levels_count)
+        agent_send(agent, &agents->out, true);
+}
+
 static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     switch (envelope->which_body) {
@@ -295,6 +311,9 @@ static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
         agent_links_take(&agent->links, agent->heard_ns,
                          agent->is_switch ? AGENT_LINKS : AGENT_HOST_LINKS,
                          &envelope->body.links_part);
+        break;
+    case duopoly_Envelope_guests_part_tag:
+        guests_take(agent, &envelope->body.guests_part);
         break;
     case duopoly_Envelope_agent_heartbeat_tag:
     case duopoly_Envelope_acknowledge_tag:

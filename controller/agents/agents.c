@@ -238,6 +238,15 @@ int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
     return agent_send(agent, &agents->out, true);
 }
 
+void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_GuestAllows *said)
+{
+    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    if (!agent || !agent->open || !agent_guests_has(&agent->guests, said->name))
+        return;
+    wire_begin(&agents->out, duopoly_Envelope_guest_allows_tag)->body.guest_allows = *said;
+    agent_send(agent, &agents->out, false);
+}
+
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job)
 {
     struct agent *agent = agent_of_host(agents, host);
@@ -277,6 +286,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .heard_ns = agent->heard_ns,
         .counters = &agent->counters,
         .links = &agent->links,
+        .guests = &agent->guests,
     };
     memcpy(ret_view->address, agent->address, sizeof(ret_view->address));
     return 0;
@@ -329,6 +339,7 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
     if (!agents)
         return -ENOMEM;
     agents->config = *config;
+    agents->guest_levels.table = config->guests;
     agents->hooks = *hooks;
     agents->timers = timers;
     STAILQ_INIT(&agents->settle);
@@ -372,6 +383,7 @@ static void agent_free(struct agent *agent)
     agent_seen_drop(agent);
     free(agent->uncommitted);
     agent_links_done(&agent->links);
+    agent_guests_done(&agents->guest_levels, &agent->guests);
     free(agent);
 }
 

@@ -44,6 +44,7 @@
  * comes or goes (two arrays are kept in the order of names). */
 #pragma once
 
+#include "controller/agents/agent_guests.h"
 #include "controller/agents/agent_links.h"
 #include "controller/agents/stances.h"
 #include "controller/engine/engine.h"
@@ -64,6 +65,7 @@ struct agents_config {
     int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is told of */
     uint64_t unanswered_bytes; /* of all agents; beyond it the session with most of them ends */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
+    struct level_table guests; /* levels of applications that nobody started here */
 };
 
 struct agents_hooks {
@@ -92,6 +94,8 @@ struct agents_hooks {
     /* A part of what the agent of this name says of its switch. */
     void (*switch_part)(void *user, const char *name, int64_t now_ns,
                         const duopoly_SwitchPart *part);
+    /* Whose driver a framework's application of this name is; −1: there is none, or nobody says. */
+    int64_t (*framework_user)(void *user, const char *name);
     void *user;
 };
 
@@ -143,6 +147,8 @@ void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32
 void agents_levels_flush(struct agents *agents, int64_t now_ns);
 void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence);
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
+/* To a host that tells of this application's guests; nothing to others. Not numbered: it is over soon. */
+void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_GuestAllows *said);
 
 /* How far agents are to reach, from now on, and those that come: the others hear it when they say
  * HELLO. Returns how many were told; −errno as stances_set. */
@@ -205,6 +211,7 @@ struct agent_view {
     uint8_t address[16];
     const duopoly_AgentCounters *counters; /* the last that it sent */
     const struct agent_links *links;
+    const struct agent_guests *guests;
 };
 
 uint32_t agents_count(const struct agents *agents);

@@ -1,6 +1,7 @@
 #include "controller/cli/commands.h"
 
 #include "controller/cli/fastpath.h"
+#include "controller/cli/guests.h"
 #include "controller/cli/keys.h"
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
@@ -209,7 +210,8 @@ static int run_mode(struct client *client, const struct request *request, struct
 static int run_jobs(struct client *client, const struct request *request, struct writer *writer,
                     struct err *err)
 {
-    return list_write(client, &list_of_jobs, 0, request->all, writer, err);
+    int r = list_write(client, &list_of_jobs, 0, request->all, writer, err);
+    return r < 0 ? r : guests_write_applications(client, writer, err);
 }
 
 static int run_tasks(struct client *client, const struct request *request, struct writer *writer,
@@ -229,7 +231,8 @@ static int run_hosts(struct client *client, const struct request *request, struc
                      struct err *err)
 {
     (void)request;
-    return list_write(client, &list_of_hosts, 0, false, writer, err);
+    int r = list_write(client, &list_of_hosts, 0, false, writer, err);
+    return r < 0 ? r : guests_write(client, writer, err);
 }
 
 static int run_counters(struct client *client, const struct request *request, struct writer *writer,

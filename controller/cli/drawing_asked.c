@@ -54,7 +54,8 @@ static int take_wish(const duopoly_SwitchPage *page, const char *name, struct po
                                    .control_permille = said->control_permille,
                                    .unmanaged_joins = said->unmanaged_joins,
                                    .ecn = said->ecn,
-                                   .ecn_packets = said->ecn_packets};
+                                   .ecn_packets = said->ecn_packets,
+                                   .red_packets = said->red_packets};
     for (uint32_t level = 0; level < PORT_LEVELS; level++) {
         uint32_t dscp = said->dscp_of_level[level];
         ret_wish->dscp_of_level[level] = dscp < PORT_CODE_POINTS ? (uint8_t)dscp : 0;

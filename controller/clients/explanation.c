@@ -38,6 +38,21 @@ static void copy(const struct engine_explanation *explanation, duopoly_Explanati
         add_fact(out, explanation->fact[i].name, "%s", explanation->fact[i].value);
 }
 
+/* The task in its framework's words. */
+static void say_framework(const struct conductor *conductor, const duopoly_Explain *subject,
+                          duopoly_Explanation *out)
+{
+    struct task_view task;
+    char words[sizeof(((duopoly_TaskRow *)0)->text)];
+    if (engine_task(conductor_engine(conductor), subject->job, subject->stage, subject->task,
+                    &task) < 0 ||
+        !conductor_words(conductor, subject->job, subject->stage, subject->task,
+                         subject->attempt ? subject->attempt : task.attempt, words, sizeof(words)))
+        return;
+    say(out, " Its framework calls it %s.", words);
+    add_fact(out, "framework", "%s", words);
+}
+
 /* What happened to it before: the attempt that was asked for, else the newest that ended. */
 static void say_before(const struct conductor *conductor, const duopoly_Explain *subject,
                        duopoly_Explanation *out)
@@ -166,6 +181,7 @@ void explanation_answer(const struct conductor *conductor, const duopoly_Explain
         duopoly_Explanation *out =
             &wire_begin(answer, duopoly_Envelope_explanation_tag)->body.explanation;
         copy(&explanation, out);
+        say_framework(conductor, &subject, out);
         say_before(conductor, &subject, out);
         return;
     }

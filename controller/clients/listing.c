@@ -3,6 +3,7 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clients/key_requests.h"
 #include "controller/clients/listing_counters.h"
+#include "controller/clients/listing_guests.h"
 #include "controller/clients/listing_links.h"
 #include "controller/clients/listing_switches.h"
 #include "controller/clients/refusal.h"
@@ -191,6 +192,9 @@ static void task_row(const struct conductor *conductor, const struct task_view *
         history_task(conductor_history(conductor), task->job, task->stage, task->task);
     if (last)
         wire_copy(row->text, sizeof(row->text), last->words);
+    else
+        conductor_words(conductor, task->job, task->stage, task->task, task->attempt, row->text,
+                        sizeof(row->text));
 }
 
 /* Of a task whose job has ended there is only what is kept. */
@@ -408,6 +412,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
         break;
     case duopoly_ListOf_LIST_LINKS:
         listing_links(conductor, list, answer);
+        break;
+    case duopoly_ListOf_LIST_GUESTS:
+        listing_guests(conductor, list, answer);
         break;
     default:
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,

@@ -154,6 +154,21 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "recording.dropped", written.dropped);
 }
 
+static void guests_tell(struct telling *telling, const struct agent_guests *guests)
+{
+    uint64_t tasks = 0, unknown = 0, shared_bytes = 0;
+    for (uint32_t i = 0; i < guests->n; i++) {
+        tasks += guests->rows[i].tasks;
+        unknown += guests->rows[i].tasks_unknown;
+        shared_bytes += guests->rows[i].shared_bytes;
+    }
+    tell(telling, "guests.refused", guests->refused);
+    tell(telling, "guests.left_out", guests->left_out);
+    tell(telling, "guests.tasks", tasks);
+    tell(telling, "guests.tasks_unknown", unknown);
+    tell(telling, "guests.shared_bytes", shared_bytes);
+}
+
 static void agent_tell(struct telling *telling, const duopoly_AgentCounters *c)
 {
     char name[32];
@@ -198,6 +213,8 @@ void counters_page(const struct listing_sources *sources, const duopoly_List *li
         struct telling telling = {
             .page = page, .source = agent.name, .source_place = source, .first = first};
         agent_tell(&telling, agent.counters);
+        if (agent.guests->n || agent.guests->refused || agent.guests->left_out)
+            guests_tell(&telling, agent.guests);
         if (telling.full)
             return;
     }

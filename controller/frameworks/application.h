@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/frameworks/frameworks.h"
+#include "controller/frameworks/stage_names.h"
 
 struct numbers {
     uint64_t *at;
@@ -14,13 +15,17 @@ struct application {
     int64_t user;  /* −1: nobody says */
     uint64_t bits; /* framework_numbers.h */
     uint64_t boot, hello_sequence;
-    uint64_t peer; /* 0: no session */
+    bool holds;        /* it starts nothing that is not allowed */
+    char why_not[128]; /* what it says of that */
+    uint64_t peer;     /* 0: no session */
     struct wire_session session;
     int64_t heard_ns, spoke_ns;
     struct timer beat;    /* with a session: a heartbeat; without: forgets it */
     struct numbers named; /* jobs and attempts of the replay that is under way */
+    struct stage_names names;
     bool replaying;
     bool full;             /* it named too many, or memory was short */
+    uint64_t begun;        /* an attempt that was seen to run; 0: none since its host was told */
     uint64_t taken;        /* a message of this number waits to be acknowledged */
     uint64_t told;         /* digest of the order that it knows */
     bool stale;            /* its jobs' order may have changed */
@@ -37,6 +42,7 @@ struct frameworks {
     int64_t refusals_ns; /* the second in which these were answered: */
     uint32_t refusals;
     duopoly_Envelope out;
+    duopoly_GuestAllows guests;
     struct {
         char name[ENGINE_NAME_MAX];
         uint32_t hosts[128 * ENGINE_REPLICAS_MAX], parents[16], edges[16];
@@ -60,10 +66,20 @@ void application_end_allow(struct application *application, const struct decisio
 void application_open(struct application *application, uint64_t job, uint32_t stage);
 void application_level(struct application *application, uint64_t attempt, uint64_t coflow_level,
                        uint64_t macroflow_level);
+/* As messages have them: an allow; levels of an attempt. */
+void application_allow_fill(const struct application *application, int64_t now_ns,
+                            const struct attempt_view *allow, duopoly_Allow *out);
+duopoly_TaskLevels application_level_of(uint64_t attempt, uint64_t coflow_level,
+                                        uint64_t macroflow_level);
 /* Sends what there is; `beat`: also if there is nothing. */
 void application_flush(struct application *application, int64_t now_ns, bool beat);
 /* The order of its jobs, if it is another one. */
 void application_order(struct application *application);
+
+/* application_guests.c: what the agent of a host hears. */
+void application_guests_allow(const struct application *application, int64_t now_ns,
+                              const struct attempt_view *allow);
+void application_guests_level(const struct application *application, uint64_t attempt);
 
 /* frameworks.c: its session is over. */
 void application_end(struct application *application, int64_t now_ns);

@@ -56,7 +56,7 @@ static void attempts_end(const struct application *application, const struct num
     }
 }
 
-static void jobs_end(const struct application *application, const struct numbers *named)
+static void jobs_end(struct application *application, const struct numbers *named)
 {
     struct job_view job = {.job = framework_job_number(application->bits, 0) - 1};
     while (engine_job_after(application->frameworks->engine, job.job, &job) == 0 &&
@@ -64,8 +64,10 @@ static void jobs_end(const struct application *application, const struct numbers
         struct event event = {.kind = EVENT_FRAMEWORK_END};
         event.framework_end.job = job.job;
         event.framework_end.outcome = JOB_CANCELLED;
-        if (!is_named(named, job.job))
-            emit(application, &event);
+        if (is_named(named, job.job))
+            continue;
+        stage_names_forget(&application->names, job.job);
+        emit(application, &event);
     }
 }
 
@@ -157,6 +159,9 @@ static int stage_take(struct application *application, const duopoly_FrameworkSt
                                                                : FRAMEWORK_KNOWN;
     event.framework_stage.ungated = stage->ungated;
     emit(application, &event);
+    if (stage->name[0])
+        stage_names_put(&application->names, event.framework_stage.job, stage->stage, stage->id,
+                        stage->attempt, stage->name);
     return 0;
 }
 
@@ -253,8 +258,10 @@ static void task_tell(struct application *application, const duopoly_FrameworkTa
     event.framework_task.phase = ATTEMPT_STARTED;
     event.framework_task.resources.amount[RES_SLOTS] = 1;
     event.framework_task.received_bytes = task->received_bytes;
-    if (kind == EVENT_FRAMEWORK_STARTED)
+    if (kind == EVENT_FRAMEWORK_STARTED) {
         name(application, event.framework_task.attempt);
+        application->begun = event.framework_task.attempt;
+    }
     if (kind == EVENT_FRAMEWORK_DONE || event.framework_task.host != ENGINE_NONE)
         emit(application, &event);
 }
@@ -301,6 +308,7 @@ static int end_take(struct application *application, const duopoly_FrameworkEnd 
                                   : end->outcome == duopoly_JobOutcome_OUTCOME_FAILED
                                       ? JOB_FAILED
                                       : JOB_CANCELLED;
+    stage_names_forget(&application->names, event.framework_end.job);
     emit(application, &event);
     return 0;
 }

@@ -36,12 +36,11 @@ static void snapshot_send(struct application *application, int64_t now_ns, bool 
             &(application)->next.list[(application)->next.list##_count++])                         \
          : &(application)->next.list[(application)->next.list##_count++])
 
-static void allow_add(struct application *application, uint64_t now_ns,
-                      const struct attempt_view *allow)
+void application_allow_fill(const struct application *application, int64_t now_ns,
+                            const struct attempt_view *allow, duopoly_Allow *out)
 {
     const struct frameworks *frameworks = application->frameworks;
-    const int64_t left_ns = allow->allow_until_ns - (int64_t)now_ns;
-    duopoly_Allow *out = LIST_ADD(application, allows);
+    const int64_t left_ns = allow->allow_until_ns - now_ns;
     *out = (duopoly_Allow){.allow = allow->attempt,
                            .job = framework_job_of(allow->job),
                            .stage = allow->stage,
@@ -51,6 +50,12 @@ static void allow_add(struct application *application, uint64_t now_ns,
                            .until_ms = left_ns > 0 ? (uint32_t)(left_ns / 1000000) : 0};
     wire_copy(out->host, sizeof(out->host),
               frameworks->hooks.host_name(frameworks->hooks.user, allow->host));
+}
+
+static void allow_add(struct application *application, int64_t now_ns,
+                      const struct attempt_view *allow)
+{
+    application_allow_fill(application, now_ns, allow, LIST_ADD(application, allows));
 }
 
 void application_allow(struct application *application, int64_t now_ns,
@@ -64,7 +69,8 @@ void application_allow(struct application *application, int64_t now_ns,
                                        .coflow_level = decision->allow.coflow_level,
                                        .macroflow_level = decision->allow.macroflow_level,
                                        .allow_until_ns = decision->allow.until_ns};
-    allow_add(application, (uint64_t)now_ns, &allow);
+    allow_add(application, now_ns, &allow);
+    application_guests_allow(application, now_ns, &allow);
 }
 
 void application_end_allow(struct application *application, const struct decision *decision)
@@ -77,11 +83,17 @@ void application_open(struct application *application, uint64_t job, uint32_t st
     *LIST_ADD(application, opened) = (duopoly_OpenedStage){framework_job_of(job), stage};
 }
 
+duopoly_TaskLevels application_level_of(uint64_t attempt, uint64_t coflow_level,
+                                        uint64_t macroflow_level)
+{
+    return (duopoly_TaskLevels){(uint32_t)attempt, level_of(coflow_level),
+                                level_of(macroflow_level)};
+}
+
 void application_level(struct application *application, uint64_t attempt, uint64_t coflow_level,
                        uint64_t macroflow_level)
 {
-    *LIST_ADD(application, levels) =
-        (duopoly_TaskLevels){(uint32_t)attempt, level_of(coflow_level), level_of(macroflow_level)};
+    *LIST_ADD(application, levels) = application_level_of(attempt, coflow_level, macroflow_level);
 }
 
 void application_order(struct application *application)
@@ -126,7 +138,7 @@ void application_tell_whole(struct application *application, int64_t now_ns)
     opened_tell(application);
     while (engine_attempt_after(engine, attempt.attempt, &attempt) == 0)
         if (attempt.allow && framework_owns_job(application->bits, attempt.job))
-            allow_add(application, (uint64_t)now_ns, &attempt);
+            allow_add(application, now_ns, &attempt);
         else if (framework_owns_attempt(application->bits, attempt.attempt))
             application_level(application, attempt.attempt, attempt.coflow_level,
                               attempt.macroflow_level);

@@ -31,6 +31,7 @@ static void application_free(struct application *application)
 {
     timers_disarm(application->frameworks->timers, &application->beat);
     free(application->named.at);
+    stage_names_clear(&application->names);
     free(application);
 }
 
@@ -264,6 +265,8 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     application->peer = peer;
     application->boot = hello->boot;
     application->hello_sequence = hello->hello_sequence;
+    application->holds = hello->holds;
+    wire_copy(application->why_not, sizeof(application->why_not), hello->text);
     welcome(application, now_ns, version);
 }
 
@@ -337,6 +340,8 @@ static bool level_take(struct frameworks *frameworks, const struct decision *dec
     if (application && application->peer)
         application_level(application, attempt, decision->level.coflow_level,
                           decision->level.macroflow_level);
+    if (application && application->peer)
+        application_guests_level(application, attempt);
     return true;
 }
 
@@ -375,11 +380,54 @@ void frameworks_settle(struct frameworks *frameworks, int64_t now_ns)
             continue;
         wire_session_effected(&application->session, application->taken);
         application->taken = 0;
+        if (application->begun)
+            application_guests_level(application, application->begun);
+        application->begun = 0;
         application_flush(application, now_ns, false);
     }
+}
+
+static const struct application *session_of(const struct frameworks *frameworks, const char *name)
+{
+    const struct application *application = application_of_bits(frameworks, framework_bits(name));
+    return application && application->peer && strcmp(application->name, name) == 0 ? application
+                                                                                    : NULL;
+}
+
+int64_t frameworks_user(const struct frameworks *frameworks, const char *name)
+{
+    const struct application *application = session_of(frameworks, name);
+    return application ? application->user : -1;
+}
+
+bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool *ret_holds,
+                     const char **ret_why_not)
+{
+    const struct application *application = session_of(frameworks, name);
+    if (!application)
+        return false;
+    *ret_holds = application->holds;
+    *ret_why_not = application->why_not;
+    return true;
 }
 
 const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks)
 {
     return &frameworks->counters;
+}
+
+bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
+                      uint32_t task, uint64_t attempt, char *ret_text, size_t size)
+{
+    const struct application *application = application_of_job(frameworks, job);
+    const struct stage_name *name =
+        application ? stage_names_find(&application->names, job, stage) : NULL;
+    if (!name)
+        return false;
+    int n = snprintf(ret_text, size, "stage %" PRIu32 ".%" PRIu32 "%s%s%s, partition %" PRIu32,
+                     name->id, name->attempt, *name->text ? " (" : "", name->text,
+                     *name->text ? ")" : "", task);
+    if (n > 0 && (size_t)n < size && framework_owns_attempt(application->bits, attempt))
+        snprintf(ret_text + n, size - (size_t)n, ", task %" PRIu32, (uint32_t)attempt);
+    return true;
 }

@@ -48,6 +48,8 @@ struct frameworks_hooks {
     uint32_t (*host)(void *user, const char *name);
     /* Its name; "" where it has none. Borrowed until the next call. */
     const char *(*host_name)(void *user, uint32_t host);
+    /* For this host's agent. */
+    void (*guests)(void *user, uint32_t host, const duopoly_GuestAllows *said);
     void *user;
 };
 
@@ -74,6 +76,19 @@ bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
                          const struct decision *decision);
 /* The engine has taken the facts: sends what it decided, and acknowledges. */
 void frameworks_settle(struct frameworks *frameworks, int64_t now_ns);
+
+/* Whose driver the application of this name is, while it has a session; −1: there is none, or nobody
+ * says. */
+int64_t frameworks_user(const struct frameworks *frameworks, const char *name);
+/* Whether the application of this name starts only what is allowed, and why not (borrowed until the next
+ * message). False: it has no session. */
+bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool *ret_holds,
+                     const char **ret_why_not);
+
+/* What the framework calls a task and, unless 0, this attempt of it: "stage 12.0 (map at x.scala:3), partition
+ * 7, task 345". False: its job is no framework's, or it named no such stage. */
+bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
+                      uint32_t task, uint64_t attempt, char *ret_text, size_t size);
 
 struct frameworks_counters {
     uint64_t sessions, replaced, ended, forgotten;

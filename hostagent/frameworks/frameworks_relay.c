@@ -2,7 +2,7 @@
 
 #include "lib/keys.h"
 #include "lib/log.h"
-#include "lib/unix_listen.h"
+#include "lib/unix_accept.h"
 #include "lib/wire_stream.h"
 #include "lib/wire_zmq.h"
 
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define LOOK_AGAIN_USEC 10000
-#define PAUSE_USEC      1000000
 
 struct driver {
     struct frameworks_relay *relay;
@@ -26,8 +25,7 @@ struct driver {
 struct frameworks_relay {
     struct frameworks_relay_config config;
     sd_event *event;
-    int fd;
-    sd_event_source *io, *pause;
+    struct unix_accept *listener;
     struct driver *drivers[RELAYS_MAX];
 };
 
@@ -171,8 +169,9 @@ static struct driver **place_find(struct frameworks_relay *relay, uid_t uid)
     return NULL;
 }
 
-static void driver_add(struct frameworks_relay *relay, int fd)
+static void on_connection(void *user, int fd)
 {
+    struct frameworks_relay *relay = user;
     struct ucred peer;
     socklen_t size = sizeof(peer);
     struct err err = {0};
@@ -203,44 +202,6 @@ static void driver_add(struct frameworks_relay *relay, int fd)
     driver_free(driver);
 }
 
-static int on_pause(sd_event_source *source, uint64_t usec, void *user)
-{
-    const struct frameworks_relay *relay = user;
-    (void)source, (void)usec;
-    return sd_event_source_set_enabled(relay->io, SD_EVENT_ON);
-}
-
-/* Asked again at once, a listener without descriptors would take the whole processor. */
-static void listening_pause(struct frameworks_relay *relay)
-{
-    sd_event_source_set_enabled(relay->io, SD_EVENT_OFF);
-    sd_event_source_set_time_relative(relay->pause, PAUSE_USEC);
-    sd_event_source_set_enabled(relay->pause, SD_EVENT_ONESHOT);
-}
-
-static int on_connection(sd_event_source *source, int listener, uint32_t revents, void *user)
-{
-    struct frameworks_relay *relay = user;
-    (void)source, (void)revents;
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0)
-        driver_add(relay, fd);
-    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        listening_pause(relay);
-    return 0;
-}
-
-static int loop_join(struct frameworks_relay *relay, struct err *err)
-{
-    int r = sd_event_add_io(relay->event, &relay->io, relay->fd, EPOLLIN, on_connection, relay);
-    if (r >= 0)
-        r = sd_event_add_time_relative(relay->event, &relay->pause, CLOCK_MONOTONIC, 0, 0, on_pause,
-                                       relay);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(relay->pause, SD_EVENT_OFF);
-    return r < 0 ? err_sys(err, -r, "the frameworks' socket") : 0;
-}
-
 int frameworks_relay_open(const struct frameworks_relay_config *config, sd_event *event,
                           struct frameworks_relay **ret_relay, struct err *err)
 {
@@ -250,14 +211,12 @@ int frameworks_relay_open(const struct frameworks_relay_config *config, sd_event
         return err_sys(err, ENOMEM, "the frameworks' socket");
     relay->config = *config;
     relay->event = event;
-    relay->fd = -1;
     int r = *config->key_path ? key_read(config->key_path, &key, err) : 0;
     if (*config->key_path)
         key_file_wipe(&key);
     if (r >= 0)
-        r = unix_listen(config->socket, SOCK_STREAM, config->group, 0660, &relay->fd, err);
-    if (r >= 0)
-        r = loop_join(relay, err);
+        r = unix_accept_open(event, relay->config.socket, config->group, on_connection, relay,
+                             &relay->listener, err);
     if (r < 0) {
         frameworks_relay_close(relay);
         return r;
@@ -273,11 +232,6 @@ void frameworks_relay_close(struct frameworks_relay *relay)
     for (int i = 0; i < RELAYS_MAX; i++)
         if (relay->drivers[i])
             driver_free(relay->drivers[i]);
-    sd_event_source_disable_unref(relay->io);
-    sd_event_source_disable_unref(relay->pause);
-    if (relay->fd >= 0) {
-        close(relay->fd);
-        unlink(relay->config.socket);
-    }
+    unix_accept_close(relay->listener);
     free(relay);
 }

@@ -240,6 +240,21 @@ static int ebpf_cgroup_made(struct mark *mark, struct err *err)
     return attach_cgroup(mark->skel, mark->config, err);
 }
 
+/* Its link is not pinned: it goes with its descriptor. */
+static int ebpf_count_other(struct mark *mark, const char *cgroup, int *ret_fd, struct err *err)
+{
+    int dir = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return err_sys(err, errno, "opening the cgroup %s", cgroup);
+    int fd = bpf_link_create(bpf_program__fd(mark->skel->progs.count), dir, BPF_CGROUP_INET_INGRESS,
+                             NULL);
+    int r = fd < 0 ? err_sys(err, errno, "counting the bytes of the cgroup %s", cgroup) : 0;
+    close(dir);
+    if (r >= 0)
+        *ret_fd = fd;
+    return r;
+}
+
 static int ebpf_task_set(struct mark *mark, const struct mark_task_levels *levels, struct err *err)
 {
     int tasks = bpf_map__fd(mark->skel->maps.tasks),
@@ -439,6 +454,7 @@ const struct mark_driver mark_ebpf = {
     .port_set = ebpf_port_set,
     .compare = ebpf_compare,
     .cgroup_made = ebpf_cgroup_made,
+    .count_other = ebpf_count_other,
     .task_set = ebpf_task_set,
     .task_end = ebpf_task_end,
     .task_forget = ebpf_task_forget,

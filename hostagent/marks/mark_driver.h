@@ -55,6 +55,8 @@ struct mark_driver {
     int (*compare)(struct mark *mark, const char *port, char *what, size_t size, struct err *err);
     /* What stands at the configuration's cgroup now is another one: its sockets are counted, too. */
     int (*cgroup_made)(struct mark *mark, struct err *err);
+    /* Counts a cgroup outside of it while the descriptor is open. −EOPNOTSUPP: it cannot. */
+    int (*count_other)(struct mark *mark, const char *cgroup, int *ret_fd, struct err *err);
     /* A new cgroup or a known one. −E2BIG: MARK_TASKS are there. */
     int (*task_set)(struct mark *mark, const struct mark_task_levels *levels, struct err *err);
     /* The task ended: what its sockets still send is unmarked. The bytes stay readable. */

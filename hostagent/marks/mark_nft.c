@@ -205,6 +205,15 @@ static int nft_driver_compare(struct mark *mark, const char *port, char *what, s
     return 0;
 }
 
+/* A rule looks at one level of the hierarchy: that of the tasks' cgroups. */
+static int nft_driver_count_other(struct mark *mark, const char *cgroup, int *ret_fd,
+                                  struct err *err)
+{
+    (void)mark, (void)ret_fd;
+    return err_set(err, EOPNOTSUPP, "nftables marks and counts no cgroup of others, such as %s",
+                   cgroup);
+}
+
 /* Its sockets are known by the tasks' cgroups below it. */
 static int nft_driver_cgroup_made(struct mark *mark, struct err *err)
 {
@@ -377,6 +386,7 @@ const struct mark_driver mark_nftables = {
     .port_set = nft_driver_port_set,
     .compare = nft_driver_compare,
     .cgroup_made = nft_driver_cgroup_made,
+    .count_other = nft_driver_count_other,
     .task_set = nft_driver_task_set,
     .task_end = nft_driver_task_end,
     .task_forget = nft_driver_task_forget,

@@ -2,6 +2,7 @@
 #include "hostagent/marks/mark_driver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,16 @@ static int recorder_cgroup_made(struct mark *mark, struct err *err)
 {
     (void)err;
     note(mark, "cgroup made\n");
+    return 0;
+}
+
+static int recorder_count_other(struct mark *mark, const char *cgroup, int *ret_fd, struct err *err)
+{
+    int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "opening the cgroup %s", cgroup);
+    note(mark, "cgroup of others counted\n");
+    *ret_fd = fd;
     return 0;
 }
 
@@ -197,6 +208,7 @@ const struct mark_driver mark_recorder = {
     .port_set = recorder_port_set,
     .compare = recorder_compare,
     .cgroup_made = recorder_cgroup_made,
+    .count_other = recorder_count_other,
     .task_set = recorder_task_set,
     .task_end = recorder_task_end,
     .task_forget = recorder_task_forget,

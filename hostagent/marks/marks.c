@@ -13,7 +13,8 @@
 struct marks {
     const struct mark_driver *driver;
     struct mark *mark;
-    struct nudge *nudge; /* NULL: nobody is nudged */
+    struct nudge *nudge;      /* NULL: nobody is nudged */
+    struct mark_plane *plane; /* NULL: there is none */
     enum mark_reach reach;
     char says[MARKS_SAYS];
 };
@@ -115,6 +116,8 @@ static void open_nudging(struct marks *marks, const struct mark_config *config,
         log_note("promoted senders are not nudged: %s does not know their connections",
                  marks->driver->name);
     nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
+    if (marks->reach == MARK_REACH_NOTHING)
+        mark_plane_renew(marks->plane, 0);
 }
 
 int marks_open(const struct mark_config *config, const struct marks_nudging *nudging,
@@ -222,12 +225,19 @@ int marks_plan(const struct mark_config *config, struct changes *changes, struct
     return r < 0 || !driver->automatic ? r : plan_others(config, driver, changes, err);
 }
 
+void marks_join(struct marks *marks, struct mark_plane *plane)
+{
+    marks->plane = plane;
+}
+
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)
 {
     int r = marks->driver->reach_set(marks->mark, reach, err);
     if (r >= 0 || reach == MARK_REACH_NOTHING)
         marks->reach = reach;
     nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
+    if (marks->reach == MARK_REACH_NOTHING)
+        mark_plane_renew(marks->plane, 0);
     return r;
 }
 
@@ -257,6 +267,7 @@ int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels,
         if (r < 0)
             return r;
         nudge_levels(marks->nudge, &levels[i]);
+        mark_plane_levels(marks->plane, &levels[i]);
     }
     return r;
 }
@@ -267,31 +278,51 @@ int marks_set_flows(struct marks *marks, const struct mark_flow_levels *levels, 
     return marks->driver->flows_set(marks->mark, levels, n, err);
 }
 
+void marks_connection(struct marks *marks, uint64_t cgroup, const struct mark_flow_key *key)
+{
+    mark_plane_connection(marks->plane, cgroup, key);
+}
+
 int marks_end_task(struct marks *marks, uint64_t cgroup, struct err *err)
 {
+    mark_plane_end(marks->plane, cgroup);
     nudge_forget(marks->nudge, cgroup);
     return marks->driver->task_end(marks->mark, cgroup, err);
 }
 
 int marks_forget_task(struct marks *marks, uint64_t cgroup, struct err *err)
 {
+    mark_plane_end(marks->plane, cgroup);
     nudge_forget(marks->nudge, cgroup);
     return marks->driver->task_forget(marks->mark, cgroup, err);
+}
+
+int marks_count_other(struct marks *marks, const char *cgroup, int *ret_fd, struct err *err)
+{
+    return marks->driver->count_other(marks->mark, cgroup, ret_fd, err);
 }
 
 int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err)
 {
     int r = marks->driver->mode_set(marks->mark, mode, err);
-    if (r >= 0)
-        nudge_mode(marks->nudge, mode);
+    if (r < 0)
+        return r;
+    nudge_mode(marks->nudge, mode);
+    mark_plane_mode(marks->plane, mode);
     return r;
+}
+
+int marks_get_mode(struct marks *marks, uint32_t *ret_mode, struct err *err)
+{
+    return marks->driver->mode_get(marks->mark, ret_mode, err);
 }
 
 int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err)
 {
-    return marks->reach == MARK_REACH_NOTHING
-               ? 0
-               : marks->driver->lease_renew(marks->mark, lease_ns, err);
+    if (marks->reach == MARK_REACH_NOTHING)
+        return 0;
+    mark_plane_renew(marks->plane, lease_ns);
+    return marks->driver->lease_renew(marks->mark, lease_ns, err);
 }
 
 int marks_received(struct marks *marks, uint64_t cgroup, uint64_t *ret_bytes, struct err *err)

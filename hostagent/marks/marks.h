@@ -13,6 +13,7 @@
 
 #include "hostagent/changes.h"
 #include "hostagent/marks/mark.h"
+#include "hostagent/marks/mark_plane.h"
 #include "hostagent/marks/nudge.h"
 #include "lib/err.h"
 
@@ -40,6 +41,9 @@ struct marks_nudging {
 int marks_open(const struct mark_config *config, const struct marks_nudging *nudging,
                struct marks **ret_marks, struct err *err);
 void marks_close(struct marks *marks); /* the marks go on; takes NULL */
+
+/* What is told from now on is told to this data plane, too, which is borrowed until close. */
+void marks_join(struct marks *marks, struct mark_plane *plane);
 
 /* Which driver it is and, after "auto", why no better one: until close. */
 const char *marks_says(const struct marks *marks);
@@ -72,11 +76,19 @@ int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels,
 /* The last mark wins; another task's place is counted. Single connections are not nudged. */
 int marks_set_flows(struct marks *marks, const struct mark_flow_levels *levels, uint32_t n,
                     struct err *err);
+/* A task says that this connection, which perhaps no kernel sees, is its own: for the data plane. */
+void marks_connection(struct marks *marks, uint64_t cgroup, const struct mark_flow_key *key);
 /* The task ended: what its sockets still send is unmarked. The bytes stay readable. */
 int marks_end_task(struct marks *marks, uint64_t cgroup, struct err *err);
 int marks_forget_task(struct marks *marks, uint64_t cgroup, struct err *err);
 
+/* The payload that the sockets of a cgroup outside of the agent's own receive is counted, too, while
+ * *ret_fd is open, which is the caller's: at its end the kernel stops. The cgroup needs levels to be
+ * known (marks_set_levels). −EOPNOTSUPP: this driver knows only the agent's own. */
+int marks_count_other(struct marks *marks, const char *cgroup, int *ret_fd, struct err *err);
+
 int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err); /* 0 or 1 */
+int marks_get_mode(struct marks *marks, uint32_t *ret_mode, struct err *err);
 
 /* Marks are valid for so long from now; 0 ends them now. Nothing happens while they reach nothing. */
 int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err);

@@ -133,8 +133,9 @@ static json_t *port_json(const duopoly_PlanePort *port)
     for (pb_size_t q = 0; q < port->queues_count; q++) {
         const duopoly_PlaneQueue *queue = &port->queues[q];
         json_array_append_new(
-            queues, json_pack("[I,I,I,I]", (json_int_t)queue->serves, (json_int_t)queue->floor_bps,
-                              (json_int_t)queue->packets, (json_int_t)queue->ecn_packets));
+            queues, json_pack("[I,I,I,I,I]", (json_int_t)queue->serves,
+                              (json_int_t)queue->floor_bps, (json_int_t)queue->packets,
+                              (json_int_t)queue->ecn_packets, (json_int_t)queue->red_packets));
     }
     return json_pack("{s:s,s:I,s:o}", "owner", port->owner, "rate_bps", (json_int_t)port->rate_bps,
                      "queues", queues);
@@ -157,11 +158,12 @@ static int port_of_json(const char *name, json_t *json, duopoly_PlanePort *ret_p
         if (q == PORT_TRAFFIC ||
             json_unpack(queue, "[I,I,I,I]", &serves, &floor_bps, &packets, &ecn_packets) < 0)
             return -EBADMSG;
-        ret_port->queues[ret_port->queues_count++] =
-            (duopoly_PlaneQueue){.serves = (uint32_t)serves,
-                                 .floor_bps = (uint64_t)floor_bps,
-                                 .packets = (uint32_t)packets,
-                                 .ecn_packets = (uint32_t)ecn_packets};
+        ret_port->queues[ret_port->queues_count++] = (duopoly_PlaneQueue){
+            .serves = (uint32_t)serves,
+            .floor_bps = (uint64_t)floor_bps,
+            .packets = (uint32_t)packets,
+            .ecn_packets = (uint32_t)ecn_packets,
+            .red_packets = (uint32_t)json_integer_value(json_array_get(queue, 4))};
     }
     return 0;
 }

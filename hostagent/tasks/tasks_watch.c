@@ -6,6 +6,7 @@
 #include "lib/address.h"
 #include "lib/now.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -43,6 +44,30 @@ static void on_source(struct agent_attempt *attempt, const struct attempt_said *
         tasks->handler.on_source(tasks->handler.user, &source);
 }
 
+/* "LOCAL_ADDRESS LOCAL_PORT PEER_ADDRESS PEER_PORT". */
+static bool read_key(const char *words, struct mark_flow_key *ret_key)
+{
+    char local[INET6_ADDRSTRLEN], peer[INET6_ADDRSTRLEN];
+    uint16_t ports[2];
+    *ret_key = (struct mark_flow_key){0};
+    if (sscanf(words, "%45s %" SCNu16 " %45s %" SCNu16, local, &ports[0], peer, &ports[1]) != 4)
+        return false;
+    ret_key->local_port = htons(ports[0]);
+    ret_key->peer_port = htons(ports[1]);
+    return address_parse(local, ret_key->local) == 0 && address_parse(peer, ret_key->peer) == 0;
+}
+
+static void on_connection(struct agent_attempt *attempt, const struct attempt_said *said)
+{
+    struct mark_flow_key key;
+    if (!attempt_runs(attempt) || !attempt->cgroup)
+        return;
+    if (read_key(said->addresses, &key))
+        marks_connection(attempt->tasks->config.marks, attempt->cgroup, &key);
+    else
+        attempt->tasks->counters.ignored_words++;
+}
+
 static void on_said(struct agent_attempt *attempt, const char *text)
 {
     struct tasks *tasks = attempt->tasks;
@@ -63,6 +88,7 @@ static void on_said(struct agent_attempt *attempt, const char *text)
         on_missing(attempt, &said);
         return;
     case ATTEMPT_CONNECTION:
+        on_connection(attempt, &said);
         measurements_line(tasks->config.measurements, "connection %" PRIu64 " %s %" PRIu64,
                           attempt->start.attempt, said.addresses, now_ns(CLOCK_MONOTONIC));
         return;

@@ -155,6 +155,14 @@ void uplink_report_links(struct uplink *uplink, const duopoly_LinksPart *part)
     uplink_send(uplink, WIRE_REPORT, false);
 }
 
+void uplink_report_guests(struct uplink *uplink, const duopoly_GuestsPart *part)
+{
+    if (!uplink->open)
+        return;
+    wire_begin(&uplink->out, duopoly_Envelope_guests_part_tag)->body.guests_part = *part;
+    uplink_send(uplink, WIRE_REPORT, false);
+}
+
 void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters)
 {
     if (!uplink->open)
@@ -366,6 +374,14 @@ void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope)
         break;
     case duopoly_Envelope_mode_tag:
         uplink_take_mode(uplink, envelope->body.mode.mode, envelope->body.mode.mode_sequence);
+        break;
+    case duopoly_Envelope_guest_levels_tag:
+        if (uplink->config.on_guests)
+            uplink->config.on_guests(uplink->config.user, &envelope->body.guest_levels);
+        break;
+    case duopoly_Envelope_guest_allows_tag:
+        if (uplink->config.on_guest_allows)
+            uplink->config.on_guest_allows(uplink->config.user, &envelope->body.guest_allows);
         break;
     case duopoly_Envelope_controller_keys_tag:
         uplink_key_learn(uplink, &envelope->body.controller_keys);

@@ -45,6 +45,9 @@ struct uplink_config {
     void (*on_greeting)(void *user, duopoly_Stance stance);
     /* For so many seconds only, unless it says the same without a time. */
     void (*on_trial)(void *user, duopoly_Stance stance, uint32_t confirm_s);
+    /* Levels of guests' applications; NULL: there are no guests. In force when it returns. */
+    void (*on_guests)(void *user, const duopoly_GuestLevels *levels);
+    void (*on_guest_allows)(void *user, const duopoly_GuestAllows *said); /* the same */
     void (*on_session)(void *user); /* one has begun, and its inventory is told; may be NULL */
     void *user;
 };
@@ -76,6 +79,7 @@ void uplink_report_bytes(struct uplink *uplink, uint64_t attempt,
                          uint64_t received_bytes); /* batched */
 void uplink_flush(struct uplink *uplink);          /* sends what report_bytes has gathered */
 void uplink_report_links(struct uplink *uplink, const duopoly_LinksPart *part);
+void uplink_report_guests(struct uplink *uplink, const duopoly_GuestsPart *part);
 void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters);
 
 struct uplink_counters {

@@ -8,7 +8,8 @@
 #define PACKETS_MAX 65536u
 #define RATE_MAX    1000000000000u
 
-const struct port_abilities plane_port_abilities = {.strict = true, .floors = true, .ecn = true};
+const struct port_abilities plane_port_abilities = {
+    .strict = true, .floors = true, .ecn = true, .red = true};
 
 void plane_port_write(const struct port *port, duopoly_PlanePort *message)
 {
@@ -18,7 +19,8 @@ void plane_port_write(const struct port *port, duopoly_PlanePort *message)
         const struct port_queue *queue = &port->queues[q];
         message->queues[q] = (duopoly_PlaneQueue){.floor_bps = queue->floor_bps,
                                                   .packets = queue->packets,
-                                                  .ecn_packets = queue->ecn_packets};
+                                                  .ecn_packets = queue->ecn_packets,
+                                                  .red_packets = queue->red_packets};
     }
     for (uint32_t kind = 0; kind < PORT_TRAFFIC; kind++)
         message->queues[port->queue_of[kind]].serves |= 1u << kind;
@@ -38,13 +40,21 @@ static int read_queue(const duopoly_PlanePort *message, pb_size_t q, struct port
     if (queue->packets < 2 || queue->packets > PORT_TRAFFIC * PACKETS_MAX ||
         queue->ecn_packets >= queue->packets)
         return fail(message, err, "a queue takes 2 packets or more, and marks below its length");
+    if (queue->red_packets &&
+        (!queue->ecn_packets || queue->red_packets <= queue->ecn_packets ||
+         queue->red_packets > queue->packets || queue->red_packets > PORT_RED_MOST))
+        return fail(
+            message, err,
+            "a queue marks at random from 1 packet or more on, to more than that, its length "
+            "at most, and 1023");
     if (queue->floor_bps > RATE_MAX)
         return fail(message, err, "a floor is at most 1 Tb/s");
     port->queues[q] = (struct port_queue){.first = (enum port_traffic)__builtin_ctz(queue->serves),
                                           .priority = q,
                                           .floor_bps = queue->floor_bps,
                                           .packets = queue->packets,
-                                          .ecn_packets = queue->ecn_packets};
+                                          .ecn_packets = queue->ecn_packets,
+                                          .red_packets = queue->red_packets};
     for (uint32_t kind = 0; kind < PORT_TRAFFIC; kind++)
         if (queue->serves >> kind & 1)
             port->queue_of[kind] = (uint8_t)q;
@@ -97,7 +107,7 @@ int plane_port_read(const duopoly_PlanePort *message, const struct port_facts *f
 static bool queue_equal(const duopoly_PlaneQueue *a, const duopoly_PlaneQueue *b)
 {
     return a->serves == b->serves && a->floor_bps == b->floor_bps && a->packets == b->packets &&
-           a->ecn_packets == b->ecn_packets;
+           a->ecn_packets == b->ecn_packets && a->red_packets == b->red_packets;
 }
 
 bool plane_port_equal(const duopoly_PlanePort *a, const duopoly_PlanePort *b)

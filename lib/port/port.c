@@ -98,6 +98,14 @@ static int check_wish(const struct port_wish *wish, struct err *err)
                        "a queue of %u packets that are marked from %u on: it has 2 to %u, and more "
                        "than its threshold",
                        wish->queue_packets, wish->ecn_packets, PACKETS_MOST);
+    if (wish->red_packets &&
+        (!wish->ecn || !wish->ecn_packets || wish->red_packets <= wish->ecn_packets ||
+         wish->red_packets > wish->queue_packets || wish->red_packets > PORT_RED_MOST))
+        return err_set(
+            err, EINVAL,
+            "marks at random from %u to %u packets (ecn_packets, red_packets): the first is "
+            "1 at least, the second more, at most the queue's %u and %d, and ecn is on",
+            wish->ecn_packets, wish->red_packets, wish->queue_packets, PORT_RED_MOST);
     int r = check_shares(wish, err);
     return r < 0 ? r : check_code_points(wish, err);
 }
@@ -202,8 +210,11 @@ static void leave_out(const struct port_wish *wish, const struct port_facts *fac
             queue->floor_bps = 0;
         if (wish->ecn && facts->abilities.ecn)
             queue->ecn_packets = ecn_packets(wish, port->link_bps, queue->packets);
+        if (queue->ecn_packets && facts->abilities.red)
+            queue->red_packets = wish->red_packets;
     }
     port->lacks_ecn = wish->ecn && !facts->abilities.ecn;
+    port->lacks_red = wish->red_packets && !facts->abilities.red;
 }
 
 static void place_code_points(const struct port_wish *wish, struct port *port)

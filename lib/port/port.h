@@ -18,7 +18,8 @@
  * said (port_compromises).
  *
  * ECN thresholds follow the line through the DCTCP paper's two (Alizadeh et al., SIGCOMM 2010,
- * 3.1): 20 packets at 1 Gb/s, 65 at 10 Gb/s; but at most half of a queue.
+ * 3.1): 20 packets at 1 Gb/s, 65 at 10 Gb/s; but at most half of a queue. RED is Floyd's and Jacobson's
+ * (IEEE/ACM Trans. Networking 1(4), 1993), with marks as in RFC 3168.
  *
  * Nothing here allocates; O(queues). */
 #pragma once
@@ -33,10 +34,11 @@
 #define PORT_TRAFFIC      (PORT_LEVELS + 2)
 #define PORT_QUEUES       32 /* of a port */
 #define PORT_CODE_POINTS  64
-#define PORT_DSCP_CONTROL 48  /* CS6 */
-#define PORT_NAME         16  /* bytes of an interface's name with its NUL */
-#define PORT_TEXT         400 /* bytes that port_compromises needs at most */
-#define PORT_LONG_NAME    64  /* of a port of any data path */
+#define PORT_DSCP_CONTROL 48   /* CS6 */
+#define PORT_RED_MOST     1023 /* packets, as rte_red has it */
+#define PORT_NAME         16   /* bytes of an interface's name with its NUL */
+#define PORT_TEXT         400  /* bytes that port_compromises needs at most */
+#define PORT_LONG_NAME    64   /* of a port of any data path */
 #define PORT_RATES        32
 
 /* Kinds of traffic, in order of urgency. */
@@ -62,6 +64,7 @@ struct port_wish {
     uint32_t unmanaged_joins;           /* 0…7: whose queue, where there is none for it alone */
     bool ecn;                           /* queues mark where they can */
     uint32_t ecn_packets;               /* < queue_packets: the threshold; 0: by the rate */
+    uint32_t red_packets;               /* as in port_queue; not without ecn and ecn_packets */
     uint8_t dscp_of_level[PORT_LEVELS]; /* 1…63, all different, not control's */
 };
 
@@ -73,6 +76,7 @@ struct port_abilities {
     bool strict;   /* a queue waits for those of smaller priority */
     bool floors;   /* guarantees hold all the same */
     bool ecn;      /* marks at a queue's threshold */
+    bool red;      /* marks and drops at random, between two */
     bool hardware; /* the port itself does it, at its own speed */
 };
 
@@ -93,6 +97,9 @@ struct port_queue {
     uint64_t floor_bps;      /* guaranteed; 0: none */
     uint32_t packets;        /* length */
     uint32_t ecn_packets;    /* longer than this, packets that can carry ECN are marked; 0: never */
+    /* 0: all of them, by what waits now. Else (> ecn_packets, ≤ packets, ≤ PORT_RED_MOST) by the average
+     * (RED): at random, more often the longer it is, and all from here on; other packets are dropped. */
+    uint32_t red_packets;
 };
 
 struct port {
@@ -105,7 +112,7 @@ struct port {
     uint8_t queue_of[PORT_TRAFFIC];          /* index of the queue that serves it */
     uint8_t queue_of_dscp[PORT_CODE_POINTS]; /* the same by what a packet bears */
     uint32_t lossless_n;                     /* queues that were left alone */
-    bool lacks_floors, lacks_ecn;            /* wished for, and the port has not got them */
+    bool lacks_floors, lacks_ecn, lacks_red; /* wished for, and the port has not got them */
 };
 
 /* What a port of this name is shaped to; 0: its link's own speed. */

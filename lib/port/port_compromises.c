@@ -88,5 +88,9 @@ const char *port_compromises(const struct port *port, char *text, size_t size)
         begin(&words);
         add(&words, "no ECN marks");
     }
+    if (port->lacks_red && !port->lacks_ecn) {
+        begin(&words);
+        add(&words, "marks by threshold, not at random");
+    }
     return text;
 }

@@ -2,22 +2,24 @@
 
     python3 -m testbed.demo.demo
 
-Everything is given by variables (make demo TRACE=… JOBS=… …, see README). Logs, results and the table stay in
+Everything is given by variables (make demo TRACE=… JOBS=… …, see README). Logs, results, the table and its figures stay in
 BUILD/demo (BUILD/demo-2, … while another demo of this checkout writes there); everything else is gone at the end, also after Ctrl-C, and after kill -9 at the next start."""
 
 import contextlib
 import fcntl
 import itertools
+import json
 import os
 import subprocess
 import sys
 import time
 
-from testbed.demo import gap, inputs, latency, places, ports, report
+from testbed.demo import gap, inputs, latency, places, ports, report, transport
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STOP_SECONDS = 60
+FIGURES = "figures.json"  # in the demo's folder: run_policy()'s of each policy
 
 
 def build_folder():
@@ -107,7 +109,8 @@ def replay(running, path, jobs, results, rounds=1):
 
 
 def run_policy(net, asked, policy, path, folder):
-    """Figures of one policy, words about its marks and latencies, and whether all marks were right."""
+    """Figures of one policy, report.load()'s and beside them cpu_idle (percent), marks_right, simulated (the simulator's on the same
+    input), parts (gap.means()'s of both), logs and ports (where they are while the folder is there); and words about its marks and latencies."""
     logs = os.path.join(folder, policy)
     running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs, queues=asked.queue_lines)
     results = os.path.join(logs, "results.jsonl")
@@ -115,24 +118,29 @@ def run_policy(net, asked, policy, path, folder):
         running.up()
         verify = Verify(running, logs)
         verify.start()
-        idle = latency.CpuIdle()
+        idle, counted = latency.CpuIdle(), transport.read(net)
         replay(running, path, asked.jobs_limit(), results)
-        idle_percent = idle.percent()
+        idle_percent, tcp = idle.percent(), transport.line(counted, transport.read(net))
         said, good = verify.finish()
     finally:
         running.down()
     connections = ports.read(running.saved_ports)
     said += latency.lines(running.measurement_files(), running.log_files(), connections, idle_percent)
-    said.append(compare_with_simulator(running, asked, path, results, connections))
-    return dict(report.load(policy, running.log_files(), results), cpu_idle=idle_percent), said, good
+    said.append(tcp)
+    simulated = simulate(asked, policy, path, logs)
+    sides = gap.sides(running.log_files(), connections, results, simulated)
+    said.append(gap.sentence(*sides))
+    return dict(report.load(policy, running.log_files(), results), cpu_idle=idle_percent, marks_right=good,
+                simulated=report.load(policy, [simulated]), parts=gap.means(*sides),
+                logs=running.log_files(), ports=running.saved_ports), said
 
 
-def compare_with_simulator(running, asked, path, results, connections):
-    """One line: how far the JCTs are from the simulator's, and why."""
-    log = os.path.join(running.logs, "simulated.log")
-    gap.simulate(os.path.join(asked.build, "duopoly-sim"), asked.replayed(path, running.logs), running.policy,
-                 asked.simulator_options(), log)
-    return gap.compare(running.log_files(), connections, results, log)
+def simulate(asked, policy, path, folder, changed=None):
+    """The path of the simulator's log of the same input, in that folder; `changed`: options that are to differ."""
+    log = os.path.join(folder, "simulated.log")
+    gap.simulate(os.path.join(asked.build, "duopoly-sim"), asked.replayed(path, folder), policy,
+                 {**asked.simulator_options(), **(changed or {})}, log)
+    return log
 
 
 def print_mapping(asked, path):
@@ -157,21 +165,21 @@ def replay_all(asked, folder):
     print_mapping(asked, path)
     instance.end_abandoned()
     own = instance.create(TREE)
-    runs, words, all_good = [], [], True
+    runs, words = [], []
     try:
         net = asked.network(own)
         net.up()
         for policy in asked.policies:
-            figures, said, good = run_policy(net, asked, policy, path, folder)
+            figures, said = run_policy(net, asked, policy, path, folder)
             runs.append(figures)
             words.append((policy, said))
-            all_good = all_good and good
     finally:
         own.down()
-    return conclude(runs, words, all_good, folder, asked.note)
+    return conclude(runs, words, folder, asked.note)
 
 
-def conclude(runs, words, all_good, folder, note=None):
+def conclude(runs, words, folder, note=None):
+    all_good = all(run["marks_right"] for run in runs)
     lines = report.table(runs) + [report.LEGEND] + ([note] if note else [])
     for policy, said in words:
         lines += ["", "%s: %s" % (policy, said[0])] + said[1:]
@@ -182,6 +190,8 @@ def conclude(runs, words, all_good, folder, note=None):
     print("\n" + text)
     with open(os.path.join(folder, "table.txt"), "w") as out:
         out.write(text + "\n")
+    with open(os.path.join(folder, FIGURES), "w") as out:
+        json.dump(runs, out)
     return 0 if all_good and not any(run["unfinished"] for run in runs) else 1
 
 

@@ -179,15 +179,25 @@ class Side:
 
 # ---- words ----
 
+def common(live, simulated):
+    """The jobs that both finished, in order."""
+    return sorted(set(live.parts) & set(simulated.parts))
+
+
+def means(live, simulated):
+    """{part: (mean seconds live, simulated)} over the jobs that both finished; None without one."""
+    names = common(live, simulated)
+    return {part: (live.mean_s(names, part), simulated.mean_s(names, part)) for part in PARTS} if names else None
+
+
 def sentence(live, simulated):
     """One line: the difference of the mean JCTs, over jobs that both finished, and its parts, which add up to it."""
-    names = sorted(set(live.parts) & set(simulated.parts))
-    if not names:
+    names, parts = common(live, simulated), means(live, simulated)
+    if not parts:
         return "the simulator and this run finished no job in common"
-    sides = [[side.mean_s(names, part) for part in PARTS] for side in (live, simulated)]
-    mean, other = map(sum, sides)
+    mean, other = map(sum, zip(*parts.values()))
     words = []
-    for part, here, there in zip(PARTS, *sides):
+    for part, (here, there) in parts.items():
         said = "%s %+.2f" % (WORDS[part], here - there)
         if part == "transfer":
             said += " (at %.0f %% of the links' rate, simulated %.0f %%)" % (live.of_link(names), simulated.of_link(names))
@@ -205,15 +215,15 @@ def read(paths):
     return Log(lines())
 
 
-def compare(live_logs, said, results, simulated_log):
-    """The sentence, from files: the live logs oldest first, the driver's results; `said`: ports.read()'s."""
+def sides(live_logs, said, results, simulated_log):
+    """(live, simulated), from files: the live logs oldest first, the driver's results; `said`: ports.read()'s."""
     firsts = {attempt: ports.first_of(lines, "first") for attempt, lines in said.items()}
     planned = {}
     with open(results) as rows:
         for row in map(json.loads, rows):
             if "job" in row:
                 planned[str(row["job"])] = row["planned_ns"]
-    return sentence(Side(read(live_logs), firsts, planned), Side(read([simulated_log])))
+    return Side(read(live_logs), firsts, planned), Side(read([simulated_log]))
 
 
 def simulate(program, workload, policy, options, log):

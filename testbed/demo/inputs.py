@@ -13,6 +13,7 @@ DEFAULT_INPUT = os.path.join("testbed", "workloads", "demo.jsonl")
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
 NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
            "SCALE": (10, 1, 10**9)}
+MODE_DWELL_S = 0.05  # the daemon's default, policy.mode.dwell
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
@@ -136,9 +137,9 @@ class Inputs:
         return cut
 
     def simulator_options(self):
-        """duopoly-sim's, so that it plans as the daemon does by its defaults."""
+        """duopoly-sim's, so that it plans as the daemon does by its defaults, and its links carry what ours do."""
         return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed,
-                **self.network(None).simulated}
+                "mode-dwell": MODE_DWELL_S, "headers": network.HEADERS, **self.network(None).simulated}
 
     def describe(self, path):
         """Lines that say what the workload is and how it was mapped."""

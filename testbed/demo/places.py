@@ -1,11 +1,13 @@
-"""Where else than here the demo runs, by names that NET takes: on another kernel."""
+"""Where else than here the demo runs, by names that NET takes: on another kernel, or under a framework of its own."""
 
-PLACES = ("guest", "virtual")
+import importlib
+
+PLACES = {"guest": "testbed.guest.demo", "virtual": "testbed.guest.demo", "spark": "testbed.spark.demo"}
 
 
 def elsewhere(environment):
     """The exit status of the demo(environment) in the place that is asked for; None for here."""
     if environment.get("NET") not in PLACES:
         return None
-    from testbed.guest import demo  # it is made of the demo itself
-    return demo.outside(environment["NET"], environment)
+    place = importlib.import_module(PLACES[environment["NET"]])  # it is made of the demo itself
+    return place.outside(environment["NET"], environment)

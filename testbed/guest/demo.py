@@ -45,6 +45,13 @@ VARIABLES = ("TRACE", "JOBS", "SPEED", "CAP", "SCALE", "LINK", "HOSTS", "SLOTS",
 
 def outside(name, environment):
     """The exit status of the demo in the guest."""
+    asked, words = check(name, environment)
+    with demo.own_folder(asked.build) as folder:
+        return replay(name, asked, words, folder)
+
+
+def check(name, environment):
+    """What is asked for, and the variables that say so inside; Failure where that guest cannot, before anything is changed."""
     place = PLACES[name]
     environment = {**environment, "NET": "", "HOSTS": environment.get("HOSTS") or str(place.hosts)}
     asked = demo.prepare(environment)
@@ -54,10 +61,15 @@ def outside(name, environment):
         kernels.check(place.kernel, asked.build)
     except kernels.Missing as why:
         raise system.Failure("NET=%s: %s" % (name, why)) from why
-    with demo.own_folder(asked.build) as folder:
-        if place.bytes_per_second:
-            print(expected(place, asked, folder), flush=True)
-        return boot(name, asked, {name: environment[name] for name in VARIABLES if environment.get(name)}, folder)
+    return asked, {word: environment[word] for word in VARIABLES if environment.get(word)}
+
+
+def replay(name, asked, words, folder):
+    """The exit status of the demo in the guest, which leaves in that folder what it found."""
+    place = PLACES[name]
+    if place.bytes_per_second:
+        print(expected(place, asked, folder), flush=True)
+    return boot(name, asked, words, folder)
 
 
 def expected(place, asked, folder):

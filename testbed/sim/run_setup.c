@@ -25,7 +25,8 @@ const char run_setup_usage[] =
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
-    "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework prompt|none]";
+    "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework prompt|none]\n"
+    "      [--headers SHARE] [--mode-dwell SECONDS]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
@@ -248,6 +249,16 @@ static int set_stragglers(struct run_setup *s, const char *value, struct err *er
     return faults_read_stragglers(&s->faults, value, err);
 }
 
+static int set_headers(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_real(&s->headers, "headers", value, 0, .9, err);
+}
+
+static int set_mode_dwell(struct run_setup *s, const char *value, struct err *err)
+{
+    return read_delay(&s->mode_dwell_ns, "mode-dwell", value, err);
+}
+
 static int set_foreign(struct run_setup *s, const char *value, struct err *err)
 {
     struct run_foreign f = {.up = true, .down = true};
@@ -298,7 +309,8 @@ static int (*const setters[])(struct run_setup *, const char *,
                                                set_spines,         set_report_delay,
                                                set_decision_delay, set_failures,
                                                set_stragglers,     set_copies,
-                                               set_foreign,        set_framework};
+                                               set_foreign,        set_framework,
+                                               set_headers,        set_mode_dwell};
 
 const char *const run_setup_options[] = {"trace",
                                          "workload",
@@ -330,6 +342,8 @@ const char *const run_setup_options[] = {"trace",
                                          "copies",
                                          "foreign",
                                          "framework",
+                                         "headers",
+                                         "mode-dwell",
                                          NULL};
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
@@ -617,12 +631,13 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     config.faults = s->faults;
     config.faults.seed = convert.seed;
     config.copy_after = s->copy_after;
+    config.headers = s->headers;
     config.foreign = s->foreign;
     config.framework = s->framework;
     engine->framework_jobs_max = s->framework ? engine->jobs_max : 0;
     engine->seed = convert.seed;
     engine->epoch = 1;
-    engine->mode_dwell_ns = 0;
+    engine->mode_dwell_ns = s->mode_dwell_ns;
     choose_bounds(engine, in, config.hosts);
     choose_levels(engine, s, in);
     *ret_config = config;

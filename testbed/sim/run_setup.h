@@ -32,6 +32,8 @@ struct run_setup {
     double oversubscription; /* leaf-spine, ≥ 1 */
     int64_t report_delay_ns, decision_delay_ns;
     struct faults_config faults; /* its seed is convert.seed */
+    double headers;              /* part of every link's rate, 0…0.9 */
+    int64_t mode_dwell_ns;       /* ≥ 0 */
     struct run_foreign foreign;
     bool framework;    /* its jobs are a framework's */
     double copy_after; /* 0: no copies */

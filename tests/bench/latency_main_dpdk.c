@@ -60,7 +60,7 @@ static void write_config(const char *path, const char *folder)
     FILE *file = fopen(path, "w");
     if (!file)
         fail("no configuration can be written");
-    fprintf(file, "socket: %s/fastpath.sock\nrole: switch\ncpu: 1\nqueues: {ecn: no}\nports:\n",
+    fprintf(file, "socket: %s/fastpath.sock\nrole: switch\ncpus: [1]\nqueues: {ecn: no}\nports:\n",
             folder);
     for (int i = 0; i < PORTS; i++)
         fprintf(file,

@@ -51,7 +51,7 @@ static struct ours ours_open(void)
     wish.link_bps = RATE_BPS;
     wish.queue_packets = QUEUE_ROOMS;
     if (port_want(&wish, &facts, &port, &err) < 0 ||
-        queues_create(&port, now_ns(CLOCK_BOOTTIME), &ours.queues, &err) < 0)
+        queues_create(&port, NULL, now_ns(CLOCK_BOOTTIME), &ours.queues, &err) < 0)
         fail(err.text);
     return ours;
 }

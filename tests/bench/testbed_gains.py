@@ -3,15 +3,15 @@ import math
 import os
 import statistics
 import sys
-import tempfile
 
-from testbed.demo import demo, report
-from testbed.net import instance, system
+import testbed_replays
+from testbed.demo import places, report
+from testbed.net import instance
 
 NETWORKS = (os.environ.get("NETWORKS") or "netns-star netns-leafspine mininet-star").split()
 SEEDS = int(os.environ.get("SEEDS") or 5)
-JOBS = os.environ.get("JOBS") or "40"
 FIRST = "joint"
+AGREE = 0.03  # of the ratios, live and simulated, where nothing disturbs
 T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)  # Student's, two-sided, from one degree of freedom on; then 2
 PLANNED_S = 75  # a replay of 40 jobs, its start and its end
 
@@ -29,29 +29,6 @@ def words(values, form):
     return form % statistics.mean(values) + (" ± " + (form % half).strip() if half is not None else "")
 
 
-def replay(network, seed):
-    """[figures of each policy]"""
-    net, _, topo = network.partition("-")
-    environment = {**os.environ, "NET": net, "TOPO": topo, "SEED": str(seed)}
-    if not environment.get("TRACE"):
-        environment["JOBS"] = JOBS
-    asked = demo.prepare(environment)
-    with tempfile.TemporaryDirectory(prefix="duopoly-bench-") as folder:
-        path = asked.workload(folder)
-        own, runs = instance.create(demo.TREE), []
-        try:
-            net = asked.network(own)
-            net.up()
-            for policy in asked.policies:
-                figures, said, good = demo.run_policy(net, asked, policy, path, folder)
-                if not good:
-                    raise system.Failure("%s, seed %d, %s: marks were wrong: %s" % (network, seed, policy, "; ".join(said)))
-                runs.append(figures)
-        finally:
-            own.down()
-    return runs
-
-
 def show(table, network, seeds):
     table.head("%s: %d seeds, 95 %% confidence of the mean" % (network, len(seeds)))
     means = {}
@@ -61,7 +38,11 @@ def show(table, network, seeds):
         means[run["label"]] = statistics.mean(figures["mean"] for figures in of_policy)
         table.row("%s: mean JCT" % run["label"], words([f["mean"] for f in of_policy], "%.2f") + " s")
         table.row("  p95", words([f["p95"] for f in of_policy], "%.2f") + " s")
+        simulated = [figures["simulated"]["mean"] / runs[0]["simulated"]["mean"] for figures, runs in zip(of_policy, seeds)]
         table.row("  mean, of %s's" % seeds[0][0]["label"], words(ratios, "%.2f"))
+        apart = statistics.mean(simulated) - statistics.mean(ratios)
+        table.row("  mean, of %s's, simulated" % seeds[0][0]["label"], words(simulated, "%.2f"), *(
+            ("within %.0f points" % (100 * AGREE), abs(apart) <= AGREE) if network.startswith("virtual-") else ()))
         table.row("  each job's, of its own there", words([report.mean_ratio(f, runs[0]) for f, runs in zip(of_policy, seeds)], "%.2f"))
         table.row("  CPU idle, least", "%.0f %%" % min(f["cpu_idle"] for f in of_policy))
         table.row("  unfinished jobs", "%d" % sum(f["unfinished"] for f in of_policy), "0", not any(f["unfinished"] for f in of_policy))
@@ -73,8 +54,9 @@ def show(table, network, seeds):
 
 def measure(table):
     instance.end_abandoned()
-    policies = len(demo.prepare({**os.environ}).policies)
-    print("about %d minutes: %d networks, %d seeds, %d policies" % (
-        len(NETWORKS) * SEEDS * policies * PLANNED_S / 60, len(NETWORKS), SEEDS, policies), file=sys.stderr)
+    asked = {network: testbed_replays.prepare(network, {}) for network in NETWORKS}
+    here = [a for network, a in asked.items() if network.partition("-")[0] not in places.PLACES]
+    print("about %d minutes for %d networks and %d seeds; guests say their own" % (
+        sum(len(a.policies) for a in here) * SEEDS * PLANNED_S / 60, len(here), SEEDS), file=sys.stderr)
     for network in NETWORKS:
-        show(table, network, [replay(network, seed) for seed in range(1, SEEDS + 1)])
+        show(table, network, [testbed_replays.replay(network, {"SEED": str(seed)}) for seed in range(1, SEEDS + 1)])

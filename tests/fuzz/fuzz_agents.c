@@ -72,6 +72,12 @@ static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32
     return attempt % 2;
 }
 
+static int64_t on_framework_user(void *user, const char *name)
+{
+    (void)user;
+    return *name == 'a' ? 1000 : -1;
+}
+
 static bool on_job_wanted(void *user, uint64_t job)
 {
     (void)user;
@@ -205,6 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .job_wanted = on_job_wanted,
                                        .end_wanted = on_end_wanted,
                                        .host_moved = on_host_moved,
+                                       .framework_user = on_framework_user,
                                        .newest_job = on_newest_job,
                                        .epoch_seen = on_epoch_seen,
                                        .jobs_between = on_jobs_between,

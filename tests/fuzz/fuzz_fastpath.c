@@ -63,23 +63,23 @@ void wire_unix_close(struct wire_unix *unix_server)
     (void)unix_server;
 }
 
-void worker_set_mode(struct worker *worker, uint32_t mode)
+void workers_set_mode(struct workers *workers, uint32_t mode)
 {
-    (void)worker;
+    (void)workers;
     if (mode > 1)
         abort();
     changes++;
 }
 
-void worker_set_lease(struct worker *worker, uint64_t lease_ns)
+void workers_set_lease(struct workers *workers, uint64_t lease_ns)
 {
-    (void)worker, (void)lease_ns;
+    (void)workers, (void)lease_ns;
     changes++;
 }
 
-int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uint32_t n)
+int workers_set_flows(struct workers *workers, const struct workers_flow *flows, uint32_t n)
 {
-    (void)worker;
+    (void)workers;
     for (uint32_t i = 0; i < n; i++)
         for (int mode = 0; mode < 2; mode++)
             if (flows[i].levels[mode] >= PORT_LEVELS && flows[i].levels[mode] != FLOW_UNMARKED)
@@ -90,9 +90,9 @@ int worker_set_flows(struct worker *worker, const struct worker_flow *flows, uin
     return 0;
 }
 
-int worker_stats(struct worker *worker, struct worker_stats *ret_stats)
+int workers_stats(struct workers *workers, struct workers_stats *ret_stats)
 {
-    (void)worker;
+    (void)workers;
     if (worker_state & WORKER_HANGS)
         return -ETIMEDOUT;
     memset(ret_stats, 0, sizeof(*ret_stats));
@@ -102,20 +102,20 @@ int worker_stats(struct worker *worker, struct worker_stats *ret_stats)
     return 0;
 }
 
-const struct egress *worker_egress(const struct worker *worker)
+const struct egress *workers_egress(const struct workers *workers)
 {
-    (void)worker;
+    (void)workers;
     return &egress;
 }
 
-int worker_set_egress(struct worker *worker, const struct egress *wanted, struct err *err)
+int workers_set_egress(struct workers *workers, const struct egress *wanted, struct err *err)
 {
-    (void)worker;
+    (void)workers;
     for (uint32_t i = 0; i < wanted->n; i++) {
         const struct port *port = &wanted->ports[i].now;
         struct queues *queues;
         if (port->link_bps == 0 || port->queues_n == 0 || port->queues_n > PORT_TRAFFIC ||
-            queues_create(port, 0, &queues, NULL) < 0)
+            queues_create(port, NULL, 0, &queues, NULL) < 0)
             abort();
         for (uint32_t kind = 0; kind < PORT_TRAFFIC; kind++)
             if (port->queue_of[kind] >= port->queues_n)
@@ -123,14 +123,14 @@ int worker_set_egress(struct worker *worker, const struct egress *wanted, struct
         queues_destroy(queues);
     }
     if (worker_state & WORKER_HANGS)
-        return err_set(err, ETIMEDOUT, "the worker does not answer");
+        return err_set(err, ETIMEDOUT, "a worker does not answer");
     changes++;
     return 0;
 }
 
-struct pcapng *worker_pcapng(struct worker *worker)
+struct pcapng *workers_pcapng(struct workers *workers)
 {
-    (void)worker;
+    (void)workers;
     return NULL;
 }
 

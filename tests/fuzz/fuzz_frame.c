@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     settle(data[0]);
     frame_parse(&(struct frame_bytes){(uint8_t *)(uintptr_t)data + 2, there, length}, &frame);
     if (data[0] & 0x40)
-        marking_set(&marking, &frame.key, 1, levels, 1);
+        marking_set(&marking, &frame.key, flows_hash(&frame.key), 1, levels, 1);
     for (int round = 0; round < 2; round++)
         for (int through = 0; through < 4; through++)
             run(data + 2, there, length, through);

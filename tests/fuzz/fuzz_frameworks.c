@@ -64,6 +64,13 @@ static uint32_t on_host(void *user, const char *name)
                : ENGINE_NONE;
 }
 
+static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
+{
+    (void)user;
+    if (host >= HOSTS || said->allows_count + said->levels_count != 1 || !*said->name)
+        abort();
+}
+
 static const char *on_host_name(void *user, uint32_t host)
 {
     static const char *const names[HOSTS] = {"h1", "h2"};
@@ -101,7 +108,8 @@ static void world_begin(void)
 {
     const struct frameworks_config config = {
         .epoch = 1, .heartbeat_ns = SECOND, .silent_ns = 3 * SECOND, .forget_ns = 60 * SECOND};
-    const struct frameworks_hooks hooks = {on_send, on_cut, on_event, on_host, on_host_name, NULL};
+    const struct frameworks_hooks hooks = {on_send,      on_cut,    on_event, on_host,
+                                           on_host_name, on_guests, NULL};
     struct engine_config engine;
     memset(&world, 0, sizeof(world));
     timers_init(&world.timers);

@@ -64,6 +64,23 @@ static void print_state(const duopoly_AttemptState *s)
            s->resources.slots);
 }
 
+static void print_guests(const duopoly_GuestsPart *part)
+{
+    printf(", \"refused\": %" PRIu64 ", \"left_out\": %" PRIu64 ", \"applications\": [",
+           part->refused, part->left_out);
+    for (pb_size_t i = 0; i < part->applications_count; i++) {
+        const duopoly_GuestApplication *one = &part->applications[i];
+        printf("%s{\"name\": \"%s\", \"user\": %u, \"guests\": %u, \"marked\": %u, \"cores\": %u, "
+               "\"bytes\": %" PRIu64
+               ", \"rung\": %d, \"level\": %d, \"text\": \"%s\", \"tasks\": %" PRIu64
+               ", \"unknown\": %" PRIu64 ", \"shared\": %" PRIu64 "}",
+               i ? ", " : "", one->name, one->user, one->guests, one->marked, one->cores,
+               one->received_bytes, (int)one->rung, one->level, one->text, one->tasks,
+               one->tasks_unknown, one->shared_bytes);
+    }
+    printf("]");
+}
+
 static void print_body(const duopoly_Envelope *in)
 {
     printf("{\"kind\": \"%s\", \"acknowledged\": %" PRIu64 ", \"ns\": %" PRIu64,
@@ -111,6 +128,8 @@ static void print_body(const duopoly_Envelope *in)
                in->body.output_lost.attempt);
     } else if (in->which_body == duopoly_Envelope_host_room_tag) {
         printf(", \"text\": \"%s\"", in->body.host_room.text);
+    } else if (in->which_body == duopoly_Envelope_guests_part_tag) {
+        print_guests(&in->body.guests_part);
     } else if (in->which_body == duopoly_Envelope_agent_counters_tag) {
         printf(", \"followed\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"unmarked\": %" PRIu64
                ", \"expiries\": %" PRIu64,
@@ -216,6 +235,44 @@ static int do_start(const char *line)
     return send_out(true);
 }
 
+static int do_guest(const char *line)
+{
+    duopoly_GuestLevels *levels =
+        &wire_begin(&out, duopoly_Envelope_guest_levels_tag)->body.guest_levels;
+    levels->levels_count = 1;
+    unsigned vouched = 0;
+    int n = sscanf(line, "guest %63s %u %u %u", levels->levels[0].name, &levels->levels[0].user,
+                   &levels->levels[0].level, &vouched);
+    levels->levels[0].vouched = vouched == 1;
+    return n >= 3 ? send_out(true) : -EINVAL;
+}
+
+static int do_allow(const char *line)
+{
+    duopoly_GuestAllows *said =
+        &wire_begin(&out, duopoly_Envelope_guest_allows_tag)->body.guest_allows;
+    duopoly_Allow *allow = &said->allows[0];
+    unsigned long long number;
+    said->allows_count = 1;
+    int n = sscanf(line, "allow %63s %llu %u %u %u %u %u %u", said->name, &number, &allow->job,
+                   &allow->stage, &allow->task, &allow->coflow_level, &allow->macroflow_level,
+                   &allow->until_ms);
+    allow->allow = number;
+    return n == 8 ? send_out(false) : -EINVAL;
+}
+
+static int do_relabel(const char *line)
+{
+    duopoly_GuestAllows *said =
+        &wire_begin(&out, duopoly_Envelope_guest_allows_tag)->body.guest_allows;
+    duopoly_TaskLevels *levels = &said->levels[0];
+    said->levels_count = 1;
+    return sscanf(line, "relabel %63s %u %u %u", said->name, &levels->attempt,
+                  &levels->coflow_level, &levels->macroflow_level) == 4
+               ? send_out(false)
+               : -EINVAL;
+}
+
 static int do_line(const char *line)
 {
     unsigned long long a = 0, b = 0, c = 0;
@@ -223,6 +280,12 @@ static int do_line(const char *line)
     sscanf(line, "%31s %llu %llu %llu", word, &a, &b, &c);
     if (strcmp(word, "start") == 0)
         return do_start(line);
+    if (strcmp(word, "guest") == 0)
+        return do_guest(line);
+    if (strcmp(word, "allow") == 0)
+        return do_allow(line);
+    if (strcmp(word, "relabel") == 0)
+        return do_relabel(line);
     if (strcmp(word, "leases") == 0) {
         leases = a;
     } else if (strcmp(word, "acknowledge") == 0) {

@@ -10,10 +10,12 @@ import subprocess
 import tempfile
 import threading
 import time
+import types
 
 import pytest
 
 import nets
+import scripted
 import test_rights
 from controller import Daemon, pb
 from nets import wait_for
@@ -24,6 +26,9 @@ LEVEL0 = 3
 ECT0 = 2
 SO_RCVBUFFORCE = 33
 BPS = 20_000_000
+ONE_WORKER = "[0]"
+TWO_WORKERS = str(sorted(os.sched_getaffinity(0))[:2])
+RED = "{leaf_packets: 100, ecn_packets: 10, red_packets: 40}"
 
 pytestmark = [nets.needs_root, pytest.mark.skipif(not os.path.exists(PROGRAM),
                                                   reason="duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")]
@@ -41,7 +46,7 @@ class Fastpath:
         self.config = os.path.join(site.dir, "fastpath.yaml")
         self.log = os.path.join(site.dir, "fastpath.log")
         settings = {"host": '{device: "net_af_packet0,iface=in0"}', "network": '{device: "net_af_packet1,iface=out0"}',
-                    "marks": "{by: here}", "queues": "{leaf_packets: 100}"}
+                    "marks": "{by: here}", "queues": "{leaf_packets: 100}", "cpus": TWO_WORKERS}
         settings.update(more)
         with open(self.config, "w") as out:
             out.write(f"socket: {self.path}\n" + "".join(f"{key}: {value}\n" for key, value in settings.items() if value))
@@ -151,8 +156,9 @@ def site():
         made.remove()
 
 
-def sums_hold(counters, still=True):
-    """in = out + dropped + waiting for each queue; and what came from one side came to the queues of the other."""
+def sums_hold(counters, still=True, workers=1):
+    """in = out + dropped + waiting for each queue; and what came from one side came to the queues of the other, unless frames pass
+    from worker to worker just now."""
     for side, other in (("host", "network"), ("network", "host")):
         queues = {source for source, _ in counters if source.startswith(side + " queue")}
         assert len(queues) == 10
@@ -162,10 +168,23 @@ def sums_hold(counters, still=True):
             assert came == counters[queue, "out_packets"] + counters[queue, "dropped_packets"] + counters[queue, "waiting"]
             total += came
         dropped = counters[other, "too_long_packets"] + (counters["marks", "overtaken_packets"] if other == "network" else 0)
-        assert total + dropped == counters[other, "came_packets"]
+        if still or workers == 1:
+            assert total + dropped == counters[other, "came_packets"]
         if still:
             assert sum(counters[queue, "out_packets"] for queue in queues) == counters[side, "went_packets"]
     return counters
+
+
+def counters_at_rest(fastpath, hold=sums_hold):
+    """Those of an instant in which they hold: hosts send frames of their own (of IPv6, say), which may be between two workers when the counters
+    are read. What was lost never holds."""
+    end = time.monotonic() + 10
+    while True:
+        try:
+            return hold(fastpath.counters())
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
 
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
@@ -224,6 +243,58 @@ def test_what_the_host_accepted_follows_what_arrives(site):
     assert {p.dscp for p in seen.read() if p.protocol == 6 and p.payload} == {dscp(1)}
     for thing in (client, server, listener, seen):
         thing.close()
+
+
+def test_connections_that_a_task_says_have_its_levels(site):
+    """Its frames meet no kernel's marks here (the agent's driver is the recorder): the agent tells the data plane."""
+    fastpath = Fastpath(site)
+    seen = nets.Capture(site.network, "down0")
+    ours, theirs, listener = nets.connection(None, site.host, site.network)
+    words = "connection %s %d %s %d" % (*ours.getsockname(), *ours.getpeername())
+    os.chmod(site.dir, 0o755)  # for the task's user
+    net = types.SimpleNamespace(dir=site.dir, prefix=f"dpf{os.getpid()}")
+    address = f"tcp://{site.network.address}:7000"
+    controller = scripted.Controller(site.network, address)
+    agent = scripted.Agent(net, site.host, address, lines=["queues: {driver: none}"], marks=f", driver: recorder, plane: {fastpath.path}",
+                           commands={"say": scripted.command(f"say.send(b{words!r})\nimport time\ntime.sleep(1000)\n")})
+    first = scripted.FIRST + 1
+
+    def sends():
+        seen.clear()
+        nets.pass_bytes(ours, theirs, 20000)
+        return {p.dscp for p in seen.read() if p.protocol == 6 and p.sport == ours.getsockname()[1] and p.payload}
+    try:
+        wait_for("a session", lambda: controller.of("inventory_end"), 20)
+        assert sends() == {0}
+        controller.do(f"start {first} 1 0 0 say 1 2 5")
+        wait_for("the task's level", lambda: sends() == {dscp(2)}, 20)
+        controller.do("mode 1 1")
+        wait_for("the mode", lambda: sends() == {dscp(5)})
+        controller.do(f"levels {first} 1 6")
+        wait_for("another level", lambda: sends() == {dscp(6)})
+        fastpath.stop()
+        os.unlink(fastpath.path + ".flows")  # as after a boot: it knows nothing
+        again = Fastpath(site)
+        wait_for("the level in another data plane", lambda: sends() == {dscp(6)}, 20)
+        wait_for("words of it, which had to pass it, too", lambda: [state for state in controller.of("host_state") if state["text"].startswith(
+            "connections beyond the kernel have no new marks: the data plane at")])
+        wait_for("the last word", lambda: controller.of("host_state")[-1]["text"] == "")
+        agent.kill()
+        agent.start()
+        wait_for("another session", lambda: len(controller.of("inventory_end")) > 1, 20)
+        controller.do("mode 1 2")  # the recorder forgets its mode
+        controller.do(f"levels {first} 1 3")
+        wait_for("a level of another agent's", lambda: sends() == {dscp(3)}, 20)
+        controller.do(f"stop {first} 0")
+        wait_for("the end of the task", lambda: sends() == {0}, 20)
+    finally:
+        agent.kill()
+        agent.restore()
+        agent.rights.end()
+        controller.stop()
+    for thing in (ours, theirs, listener, seen):
+        thing.close()
+    assert again.end() == 0, again.read_log()
 
 
 def bridge(site):
@@ -288,7 +359,7 @@ def test_other_traffic_passes_and_nothing_is_lost_at_the_end(site):
         for size in (1, 1000):
             echo(site, family, size)
     echo(site, socket.AF_INET6, 4000)  # fragments; those of IPv4 the kernel puts together before the device gives them to us
-    counters = sums_hold(fastpath.counters(), still=False)
+    counters = sums_hold(fastpath.counters(), still=False, workers=2)
     assert counters["network queue 0", "out_packets"] > 0  # ARP and neighbour discovery
     assert counters["host", "came_packets"] > 6
     assert fastpath.end() == 0, fastpath.read_log()
@@ -296,7 +367,7 @@ def test_other_traffic_passes_and_nothing_is_lost_at_the_end(site):
 
 
 class Blast:
-    """UDP from the host at a level, as fast as it can be sent, in a process of its own: 1400 bytes, ECT(0)."""
+    """UDP from the host at a level, as fast as it can be sent, in a process of its own: 1400 bytes, ECT(0) or as given."""
 
     SEND = """
 import socket, sys, time
@@ -311,7 +382,7 @@ while time.monotonic() < end:
     time.sleep(0.001)
 """
 
-    def __init__(self, site, level, source=None):
+    def __init__(self, site, level, source=None, ecn=ECT0):
         with site.network.inside():
             self.sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sink.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
@@ -320,7 +391,7 @@ while time.monotonic() < end:
         self.sink.setblocking(False)
         self.packets = self.congested = 0
         self.process = (source or site.host).popen("/usr/bin/python3", "-c", self.SEND, site.network.address, str(self.sink.getsockname()[1]),
-                                       str(dscp(level) << 2 | ECT0))
+                                       str(dscp(level) << 2 | ecn))
         site.children.append(self)
 
     def read(self):
@@ -341,8 +412,9 @@ while time.monotonic() < end:
         self.process.wait()
 
 
-def test_queues_are_strict_have_floors_and_say_congestion(site):
-    fastpath = Fastpath(site, marks="{by: kernel}", network='{device: "net_af_packet1,iface=out0", rate: %d Mbps}' % (BPS // 1000000))
+@pytest.mark.parametrize("queues", ["{leaf_packets: 100}", RED], ids=["threshold", "red"])
+def test_queues_are_strict_have_floors_and_say_congestion(site, queues):
+    fastpath = Fastpath(site, marks="{by: kernel}", queues=queues, network='{device: "net_af_packet1,iface=out0", rate: %d Mbps}' % (BPS // 1000000))
     low = Blast(site, 7)
     wait_for("traffic", lambda: low.read() >= 0 and low.packets > 50)
     high = Blast(site, 1)
@@ -364,7 +436,7 @@ def test_queues_are_strict_have_floors_and_say_congestion(site):
     wait_for("the others again", lambda: both(0.5)[0] > 100)
     low.stop()
     wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
-    counters = sums_hold(fastpath.counters())
+    counters = counters_at_rest(fastpath)
     marked = sum(value for (source, name), value in counters.items() if source.startswith("network queue") and name == "marked_packets")
     assert marked > 0
 
@@ -372,6 +444,21 @@ def test_queues_are_strict_have_floors_and_say_congestion(site):
         low.read(), high.read()
         return low.congested + high.congested
     wait_for("as many CE marks as were set", lambda: congested() == marked)
+    assert fastpath.end() == 0, fastpath.read_log()
+
+
+def test_red_drops_what_cannot_be_marked(site):
+    fastpath = Fastpath(site, marks="{by: kernel}", queues=RED,
+                        network='{device: "net_af_packet1,iface=out0", rate: %d Mbps}' % (BPS // 1000000))
+    Blast(site, 7, ecn=0)
+
+    def of_queue(name):
+        return fastpath.counters()["network queue 8", name]
+    wait_for("drops", lambda: of_queue("dropped_packets") > 500)
+    wait_for("a queue that is not full", lambda: 0 < of_queue("waiting") < 70)  # without RED it is, to the burst that left last
+    assert plane_port(fastpath, "network").queues[8].red_packets == 40
+    assert of_queue("marked_packets") == 0
+    sums_hold(fastpath.counters(), still=False, workers=2)
     assert fastpath.end() == 0, fastpath.read_log()
 
 
@@ -509,12 +596,12 @@ def test_a_switchs_agent_sets_the_ports_and_sets_them_again(site):
     daemon = Daemon()
     try:
         fastpath = Fastpath(site, marks="{by: kernel}")
-        before = [(q.serves, q.packets, q.floor_bps) for q in plane_port(fastpath, "network").queues]
-        agent = Agent(site, daemon.address)
+        before = [(q.serves, q.packets, q.floor_bps, q.red_packets) for q in plane_port(fastpath, "network").queues]
+        agent = Agent(site, daemon.address, f"queues: {RED}\n")
 
         def owned():
             port = plane_port(fastpath, "network")
-            return (port.owner, port.rate_bps) == ("sw1", 20_000_000)
+            return (port.owner, port.rate_bps, {q.red_packets for q in port.queues}) == ("sw1", 20_000_000, {40})
         wait_for("the agent's queues", owned)
         wait_for("the switch", lambda: [(row["driver"], row["ports"], row["steps"]) for row in daemon.ctl("switches")["switches"]]
                  == [("fastpath", 2, 0)])
@@ -531,7 +618,7 @@ def test_a_switchs_agent_sets_the_ports_and_sets_them_again(site):
         wait_for("the agent's queues again", owned, 20)
         daemon.ctl("switch", "sw1", "restore")
         wait_for("what was there", lambda: not plane_port(fastpath, "network").owner)
-        assert [(q.serves, q.packets, q.floor_bps) for q in plane_port(fastpath, "network").queues] == before
+        assert [(q.serves, q.packets, q.floor_bps, q.red_packets) for q in plane_port(fastpath, "network").queues] == before
         daemon.ctl("switch", "sw1", "apply", "--confirm", "60 s")
         wait_for("the agent's queues", owned)
         agent.process.send_signal(signal.SIGTERM)
@@ -727,7 +814,7 @@ def test_what_is_longer_than_the_mtu_is_dropped_and_counted(site):
     sender.sendto(bytes(1200), (site.network.address, 9))
     wait_for("the count", lambda: fastpath.counters()["host", "too_long_packets"] > 0)
     echo(site, socket.AF_INET, 900)
-    sums_hold(fastpath.counters(), still=False)
+    sums_hold(fastpath.counters(), still=False, workers=2)
     sender.close()
 
 
@@ -752,9 +839,14 @@ def test_bad_input_gets_one_sentence(site):
             (sock + "host: {device: eth0}\nnetwork: {device: net_null1}\n", r"bad.yaml:2:\d+: .*\"eth0\" is no virtual device"),
             (sock + "host: {device: net_null0}\nnetwork: {device: net_null0}\n", r"net_null0 is the device of two ports"),
             (sock + null + "queues: {floor: 10 %, unmanaged: 50 %}\n", r"nothing is left to level 0"),
+            (sock + null + "queues: {red_packets: 60}\n", r"marks at random from 0 to 60 packets"),
+            (sock + null + "queues: {ecn_packets: 20, red_packets: 101}\n", r"at most the queue's 100 and 1023"),
+            (sock + null + "queues: {red_packets: 1024}\n", r"bad.yaml:\d+:\d+: .*1023"),
             (sock + null + "marks: {dscp: [1, 2]}\n", r"bad.yaml:4:\d+: dscp has one number for each of the 8 levels"),
             (sock + null + "marks: {memberz: []}\n", r"bad.yaml:4:\d+: .*memberz"),
-            (sock + null + "cpu: 1000\n", r"cpu: processor 1000 is none that this process may run on"),
+            (sock + null + "cpus: [1000]\n", r"cpus: processor 1000 is none that this process may run on"),
+            (sock + null + "cpus: [0, 1, 0]\n", r"cpus: processor 0 is there twice"),
+            (sock + null + "cpus: [0, 1, 2, 3, 4, 5, 6, 7, 8]\n", r"bad.yaml:4:\d+: .*8"),
             (sock + "host: {device: net_nosuch0}\nnetwork: {device: net_null1}\n", r"host: device \"net_nosuch0\" cannot be opened"),
             (sock + 'host: {device: net_null0}\nnetwork: {device: "net_af_packet0,iface=nosuch"}\n',
              r"network: device \"net_af_packet0,iface=nosuch\" cannot be opened"),
@@ -782,10 +874,12 @@ def write_pcap(path, frames):
             f.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
 
 
-def test_nothing_is_lost_while_flows_modes_and_leases_change(site):
+@pytest.mark.parametrize("cpus", [ONE_WORKER, TWO_WORKERS])
+def test_nothing_is_lost_while_flows_modes_and_leases_change(site, cpus):
     """PACKETS of them, of files in memory, faster than the network takes them. in = out + dropped + waiting of each queue, and at the
     end no frame is nowhere: its exit status says so."""
     packets, flows, rounds = int(os.environ.get("PACKETS", 2_000_000)), 1024, 0
+    workers = len(json.loads(cpus))
     mapped = bytes(10) + b"\xff\xff"
 
     def segment(ends):
@@ -796,7 +890,7 @@ def test_nothing_is_lost_while_flows_modes_and_leases_change(site):
     write_pcap(site.dir + "/1.pcap", [segment(both[::-1]) for both in ends])
     host, network = (f'{{device: "net_pcap{i},rx_pcap={site.dir}/{i}.pcap,infinite_rx=1", rate: {rate}}}'
                      for i, rate in enumerate(("10 Gbps", "1 Gbps")))
-    fastpath = Fastpath(site, host=host, network=network, queues="{leaf_packets: 1000, ecn: yes}", marks="{flows: 512}")
+    fastpath = Fastpath(site, host=host, network=network, queues="{leaf_packets: 1000, ecn: yes}", marks="{flows: 512}", cpus=cpus)
 
     def change():
         """Levels of a part of the flows, or none; then mode and lease."""
@@ -813,7 +907,7 @@ def test_nothing_is_lost_while_flows_modes_and_leases_change(site):
 
     def came():
         change()
-        counters = sums_hold(fastpath.counters(), still=False)
+        counters = sums_hold(fastpath.counters(), still=False, workers=workers)
         return sum(counters[side, "came_packets"] for side in ("host", "network"))
     end, last = time.monotonic() + 60 * nets.PATIENCE, 0
     while last < packets or rounds < 40:
@@ -821,7 +915,7 @@ def test_nothing_is_lost_while_flows_modes_and_leases_change(site):
         end = time.monotonic() + 60 * nets.PATIENCE if now > last else end
         assert time.monotonic() < end, f"nothing passes after {now} packets"
         last = now
-    counters = sums_hold(fastpath.counters(), still=False)
+    counters = sums_hold(fastpath.counters(), still=False, workers=workers)
 
     def total(name):
         return sum(value for (source, said), value in counters.items() if "queue" in source and said == name)
@@ -831,22 +925,45 @@ def test_nothing_is_lost_while_flows_modes_and_leases_change(site):
     print(f"{last} packets came, {total('dropped_packets')} dropped, {total('marked_packets')} marked, {rounds} changes")
 
 
-def test_frames_from_a_file_pass_once_and_in_order(site):
-    """One of each priority, then the file is at its end: what comes out is what came in."""
+def read_pcap(path):
+    frames = []
+    with open(path, "rb") as f:
+        data = f.read()[24:]
+    while data:
+        length = struct.unpack("<I", data[8:12])[0]
+        frames.append(data[16:16 + length])
+        data = data[16 + length:]
+    return frames
+
+
+def pass_files(site, frames, **more):
+    """What comes out at the network of frames that come from both sides."""
     out_path, in_path = os.path.join(site.dir, "out.pcap"), os.path.join(site.dir, "in.pcap")
-    frames = [bytes(12) + b"\x88\xb5" + struct.pack("!I", i) + bytes(60) for i in range(400)]
     write_pcap(in_path, frames)
     fastpath = Fastpath(site, host=f'{{device: "net_pcap0,rx_pcap={in_path},tx_pcap={site.dir}/none.pcap", rate: 1 Gbps}}',
                         network=f'{{device: "net_pcap1,rx_pcap={in_path},tx_pcap={out_path}", rate: 1 Gbps}}',
-                        queues="{leaf_packets: 1000}")
+                        queues="{leaf_packets: 10000}", **more)
     wait_for("all frames", lambda: fastpath.counters()["network", "went_packets"] == len(frames))
-    sums_hold(fastpath.counters())
+    counters_at_rest(fastpath)
     assert fastpath.end() == 0, fastpath.read_log()
-    with open(out_path, "rb") as f:
-        data = f.read()[24:]
-    got = []
-    while data:
-        length = struct.unpack("<I", data[8:12])[0]
-        got.append(data[16:16 + length])
-        data = data[16 + length:]
-    assert got == frames
+    return read_pcap(out_path)
+
+
+@pytest.mark.parametrize("cpus", [ONE_WORKER, TWO_WORKERS])
+def test_frames_from_a_file_pass_once_and_in_order(site, cpus):
+    """One of each priority, then the file is at its end: what comes out is what came in."""
+    frames = [bytes(12) + b"\x88\xb5" + struct.pack("!I", i) + bytes(60) for i in range(400)]
+    assert pass_files(site, frames, cpus=cpus) == frames
+
+
+def test_each_connection_stays_in_order_between_workers(site):
+    flows, each = 50, 100
+
+    def segment(flow, number):
+        ip = struct.pack("!BBHHHBBH", 0x45, 0, 46, 0, 0, 64, 6, 0) + bytes((10, 97, 0, flow, 10, 98, 0, 1))
+        return bytes(12) + b"\x08\x00" + ip + struct.pack("!HHIIBBHHH", 5000, 80, number, 0, 0x50, 0x10, 0, 0, 0) + b"x" * 6
+    frames = [segment(flow, number) for number in range(each) for flow in range(flows)]
+    got = pass_files(site, frames, cpus=TWO_WORKERS)
+    assert sorted(got) == sorted(frames)
+    for flow in range(flows):
+        assert [frame for frame in got if frame[29] == flow] == [segment(flow, number) for number in range(each)]

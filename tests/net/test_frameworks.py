@@ -54,9 +54,10 @@ class Stream:
 
 
 class Relay:
-    """A duopoly-agent that touches nothing, has no slots, and relays: no queues, marks only remembered."""
+    """A duopoly-agent that touches nothing, has no slots unless `units` says so, and relays: no queues, marks only remembered."""
 
-    def __init__(self, daemon, key="", agent_key="", group=""):
+    def __init__(self, daemon, key="", agent_key="", group="", name="relay", units="{io_bytes_s: 1}", more=""):
+        self.name, self.units, self.more = name, units, more
         self.folder = daemon.folder / "relay"
         self.folder.mkdir()
         self.socket = str(self.folder / "frameworks")
@@ -67,7 +68,7 @@ class Relay:
     def start(self):
         self.controller = self.daemon.address
         self.config.write_text(
-            f"name: relay\ncontroller: {self.controller}\nkey: \"{self.agent_key}\"\nstate: {self.folder}/state\nunits: [{{io_bytes_s: 1}}]\n"
+            f"name: {self.name}\ncontroller: {self.controller}\nkey: \"{self.agent_key}\"\nstate: {self.folder}/state\nunits: [{self.units}]\n{self.more}"
             f"link: {{uplink: lo, rate: 100 Mbps}}\nqueues: {{driver: none}}\nmarks: {{driver: recorder}}\n"
             f"tasks: {{cgroup: duopoly-test-{os.getpid()}-relay}}\nframeworks: {{socket: {self.socket}, key: \"{self.key}\", group: \"{self.group}\"}}\n")
         with open(self.folder / "stderr", "ab") as words:
@@ -256,6 +257,39 @@ def test_a_job_runs_as_it_is_allowed(site):
     assert not app.refusals and not app.allows
     for agent in agents:  # nothing of it is theirs to run
         assert not agent.running
+
+
+def test_tasks_have_their_frameworks_names(site):
+    """Also after the framework told all again, in another attempt of the stage."""
+    daemon, _agents, framework = site()
+    app = framework().begin()
+
+    def tell(attempt):
+        app.tell(job=pb.FrameworkJob(job=7, name="query-7"))
+        app.stage(7, 0, 2, phase=pb.PHASE_OFFERED, id=12, attempt=attempt, name="map at \x1b[31mTest.scala:3")
+        app.stage(7, 1, 1, parents=[0])  # and one without a name
+
+    def task(number):
+        job = rows(daemon)["app-1/query-7"]["job"]
+        return [row for row in daemon.ctl("tasks", str(job))["tasks"] if (row["stage"], row["task"]) == (0, number)][0]["text"]
+    tell(0)
+    app.until(lambda: app.of(7, 0), "an allow")
+    allow = app.start(app.of(7, 0)[0], 345)
+    app.until(lambda: allow.allow not in app.allows, "it is used")
+    assert "stage 12.0 (map at " in task(allow.task) and f"partition {allow.task}, task 345" in task(allow.task)
+    job = rows(daemon)["app-1/query-7"]["job"]
+    said = subprocess.run([f"{BUILD}/duopolyctl", "--socket", daemon.socket, "explain", f"{job}/0/{allow.task}"], check=True, capture_output=True,
+                          text=True).stdout
+    assert f"Its framework calls it stage 12.0 (map at \\x1b[31mTest.scala:3), partition {allow.task}, task 345." in said, said
+    app.connect()
+    app.hello_sequence += 1
+    app.begin()
+    tell(1)
+    app.task(pb.TASK_STARTED, 345, 7, 0, allow.task, allow.host)
+    app.tell(replayed=pb.FrameworkReplayed())
+    app.settle()
+    assert "stage 12.1 (" in task(allow.task)
+    assert "partition" not in daemon.ctl("explain", f"{job}/1/0")["text"]
 
 
 def test_the_order_of_jobs_comes_down(site):

@@ -93,14 +93,22 @@ def test_the_parts_of_a_chain_add_up_to_the_jct():
 
 
 def test_the_difference_is_one_line_that_adds_up(folder):
-    said = gap.compare([folder / "live"], ports.read(folder / "ports"), folder / "results", folder / "simulated")
+    sides = gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", folder / "simulated")
+    said = gap.sentence(*sides)
     assert said == ("mean JCT 6.50 s, of the simulator on the same input 2.40 s: +4.10 s, along what each of 1 jobs waited for "
                     "last waiting for a slot +1.50, start to first byte +0.80, transfer +1.00 (at 50 % of the links' rate, "
                     "simulated 100 %), last byte to accepted +0.30, failed and lost attempts +0.50")
 
 
+def test_the_means_of_the_parts_are_of_both_sides(folder):
+    means = gap.means(*gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", folder / "simulated"))
+    assert means["transfer"] == (2.0, 1.0) and means["slot"] == (1.5, 0)
+    assert [round(sum(side), 6) for side in zip(*means.values())] == [6.5, 2.4]
+
+
 def test_jobs_that_did_not_finish_here_or_there_are_left_out():
     live, nothing = gap.Side(gap.Log(log_lines(LIVE))), gap.Side(gap.Log(log_lines(LIVE)[:20]))
+    assert gap.means(live, nothing) is None
     assert gap.sentence(live, nothing) == "the simulator and this run finished no job in common"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.demo import latency, report
+from testbed.demo import latency, report, transport
 
 S = 1_000_000_000
 
@@ -111,3 +111,19 @@ def test_latencies_are_of_slots_that_had_work_waiting():
     assert sorted(latency.slot_latencies(measured, refills)) == [(700, 50 + 100), (800, 40 + 250)]
     assert latency.mode_latencies(measured, modes, 100) == ([400, 800], [800])
     assert "2 samples" in latency.summary("x", [1, 2]) and "no samples" in latency.summary("x", [])
+
+
+def test_counters_are_read_by_their_names():
+    said = "Tcp: OutSegs RetransSegs\nTcp: 100 3\nTcpExt: TCPTimeouts TCPLossProbes TCPDelivered TCPDeliveredCE\nTcpExt: 1 2 90 30\n"
+    after = transport.parse(said)
+    assert after["Tcp.OutSegs"] == 100 and after["TcpExt.TCPDeliveredCE"] == 30
+    assert transport.line(dict(after, **{"Tcp.OutSegs": 40, "TcpExt.TCPTimeouts": 1}), after).startswith(
+        "TCP: 60 segments, 0 of them sent again, after 0 time-outs")
+
+
+def test_this_kernel_says_those_counters():
+    found = {}
+    for path in transport.FILES:
+        with open(path) as file:
+            found.update(transport.parse(file.read()))
+    assert transport.line(found, found).startswith("TCP: 0 segments")

@@ -10,9 +10,10 @@ import subprocess
 
 import pytest
 
-from nets import BUILD, TOP, Net, cgroup2_root, needs_root, run, wait_for
+from nets import BUILD, TOP, Capture, Net, cgroup2_root, needs_root, run, wait_for
 from scripted import DONE, FIRST, KILLED, REFUSED, STARTED, Agent, Site
 from test_agent import test_marks_follow_levels_and_end_with_the_attempt  # noqa: F401: these run here too
+from test_guests import Executor, Server, applications, dscps
 from test_starters import test_what_starts_attempts_may_die_and_attempts_live_on  # noqa: F401
 from test_tasks import (test_an_attempt_from_start_to_result,  # noqa: F401
                         test_failures_carry_status_and_last_line,
@@ -155,6 +156,28 @@ def test_who_has_which_rights(site):
     assert command["Seccomp"] == "0", "an agent's fences are not its attempts'"
     shown = site.net.hosts[0].tc("qdisc", "show", "dev", "up0")
     assert "htb" in shown and "clsact" in shown
+
+
+def test_guests_with_cgroups_of_their_own_are_marked_and_others_left(site):
+    """Whose cgroup it may not make it only tells of."""
+    host = site.net.hosts[0]
+    own, shared = site.net.cgroup("own"), site.net.cgroup("shared")
+    controller, agent = site.begin(lines=["guests: {rung: mark, users: [root], rescan: 100 ms}"])
+    executors = [Executor(host, own, app="app-1"), Executor(host, shared, app="app-2"), Executor(host, shared, app="app-2", executor="2")]
+    server, out = Server(site.net.hosts[1]), Capture(site.net.sw, "p1")
+    try:
+        wait_for("them to be found", lambda: [(a["guests"], a["marked"]) for _name, a in sorted(applications(controller).items())] == [(1, 1), (2, 0)])
+        for app in ("app-1", "app-2"):
+            controller.do(f"guest {app} 0 3")
+        wait_for("the levels", lambda: [a["level"] for a in applications(controller).values()] == [3, 3])
+        assert [dscps(out, server, lambda: one.do("fetch", *server.address, 20_000)) for one in executors] == [{15}, {0}, {0}]
+        assert applications(controller)["app-2"]["text"].endswith("Permission denied")
+        assert all(one.cgroup() == one.born for one in executors)
+    finally:
+        for one in executors:
+            one.end()
+        server.close()
+        out.close()
 
 
 def test_an_agent_that_comes_back_finds_its_attempts(site):

@@ -2,13 +2,16 @@
 
 Needs the plug-in (make spark-plugin) and Spark (SPARK_HOME, or where make deps-spark keeps it); skipped where one is missing."""
 import os
+import re
 import pathlib
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 from controller import BUILD, TOP, Agent, wait_until
+from nets import PATIENCE
 from test_frameworks import PATIENT, Relay, needs_root
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "duopoly" / "pyspark" / "pyspark"
@@ -40,7 +43,7 @@ class Application:
 
     def __init__(self, folder, workload, socket_path, **settings):
         self.gate, self.out, self.err = folder / "gate", folder / "out", folder / "err"
-        settings = {**SETTINGS, "spark.duopoly.socket": socket_path, "spark.local.dir": folder / "local",
+        settings = {**SETTINGS, "spark.duopoly.socket": socket_path, "spark.duopoly.guests": socket_path.replace("frameworks", "guests"), "spark.local.dir": folder / "local",
                     "spark.sql.warehouse.dir": folder / "warehouse", **{key.replace("_", "."): value for key, value in settings.items()}}
         words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
@@ -51,6 +54,10 @@ class Application:
 
     def said(self):
         return self.err.read_text(errors="replace")
+
+    def waiting(self):
+        """Reduce tasks of the first job that have begun."""
+        return {int(file.name.rpartition("-")[2]) for file in self.gate.parent.glob("gate-*")}
 
     def open_gate(self):
         self.gate.touch()
@@ -89,16 +96,22 @@ def site(cluster, tmp_path, workload):
         daemon = cluster.daemon(config=PATIENT)
         socket = str(daemon.folder / "relay" / "frameworks")
 
-        def relay(self):
-            made.append(Relay(self.daemon))
+        guests = str(daemon.folder / "relay" / "guests")
+
+        def relay(self, **more):
+            made.append(Relay(self.daemon, **more))
             return made[-1]
+
+        def host(self):
+            """The relay is their host's agent, too, which sees them and hears of their tasks."""
+            return self.relay(name=HOST, units="{slots: 2}", more=f"guests: {{rung: observe, rescan: 200 ms, socket: {self.guests}}}\n")
 
         def application(self, **settings):
             made.append(Application(tmp_path, workload, self.socket, **settings))
             return made[-1]
 
-        def agent(self):
-            made.append(Agent(self.daemon, HOST, slots=2))
+        def agent(self, slots=2):
+            made.append(Agent(self.daemon, HOST, slots=slots))
             made[-1].join()
             return made[-1]
 
@@ -115,10 +128,12 @@ def site(cluster, tmp_path, workload):
             started = patiently(self.two_started, "two reduce tasks run", spark)
             row = jobs(self.daemon)[0]
             assert (row["task_count"], row["done"]) == (MAPS + REDUCES, MAPS) and row["name"].endswith("/0-two-stages")
-            assert [(task["task"], task["host"]) for task in started] == [(0, HOST), (1, HOST)]
+            assert {task["host"] for task in started} == {HOST}
+            patiently(lambda: spark.waiting() == {task["task"] for task in started}, "the same two in Spark", spark)
             for task in started:  # serialisation adds some, Spark's sizes are at most 10 % high
                 share = MAPS * BYTES * (task["task"] + 1) // 6
                 assert share <= task["bytes"] <= share * 1.25, task
+                assert re.fullmatch(rf"stage 1\.0 \(.+ at .+\), partition {task['task']}, task [4-6]", task["text"]), task
             return row["job"]
 
     made = []
@@ -170,3 +185,75 @@ def test_without_its_setting_spark_runs_as_without_it(site):
     spark = site.application(spark_duopoly_socket="")
     spark.ended_well()
     assert spark.said().count("duopoly is left out") == 1 and "spark.duopoly.socket is not set" in spark.said()
+
+
+def counters(site):
+    return {row["name"]: row["value"] for row in site.daemon.ctl("counters")["counters"]}
+
+
+def test_the_gate_starts_what_is_allowed(site):
+    site.agent(), site.relay()
+    spark = site.application(spark_duopoly_gate="true")
+    site.check_reduces_run(spark)
+    assert counters(site)["engine.allows"] == counters(site)["engine.allows_used"] >= 2
+    assert 2 in spark.waiting()  # the largest is the first that is allowed; Spark by itself takes them as they come
+    spark.ended_well()
+    assert [row["state"] for row in jobs(site.daemon, "--all")] == ["done", "done"]
+    assert counters(site)["engine.allows_used"] >= REDUCES and not re.search("gate (inactive|is)", spark.said())
+
+
+@pytest.mark.parametrize("ends", ["controller", "relay"])
+def test_what_is_held_starts_when_nobody_says_anything(site, ends):
+    """One slot there for duopoly, two executors for Spark: the second one waits for an allow, and for what two seconds of silence bring."""
+    site.agent(slots=1)
+    relay, spark = site.relay(), site.application(spark_duopoly_gate="true")
+    patiently(lambda: len(spark.waiting()) == 1, "a reduce task", spark)
+    begin = time.monotonic()
+    while time.monotonic() - begin < 3:
+        assert len(spark.waiting()) == 1 and spark.process.poll() is None
+        time.sleep(0.05)
+    end = site.daemon.kill if ends == "controller" else lambda: relay.process.send_signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    end()
+    try:
+        patiently(lambda: len(spark.waiting()) == 2, "the other reduce task", spark)
+        assert time.monotonic() - begin < 3.2 * PATIENCE
+        spark.ended_well()
+    finally:
+        relay.process.send_signal(signal.SIGCONT)
+
+
+def guests(site):
+    return {name.partition(".")[2]: value for name, value in site.daemon.counters(HOST).items() if name.startswith("guests.")}
+
+
+def test_executors_announce_their_tasks(site):
+    """Each of them, and those that were allowed by what they were allowed as."""
+    relay, spark = site.host(), site.application(spark_duopoly_gate="true")
+    patiently(lambda: len(spark.waiting()) >= 1, "a reduce task", spark)
+    patiently(lambda: guests(site).get("tasks") == MAPS + len(spark.waiting()), "all that ran were announced", spark)
+    application, = site.daemon.ctl("jobs")["applications"]
+    assert (application["rung"], application["executors"]) == ("observe", 2)
+    assert guests(site)["tasks_unknown"] == MAPS  # which nobody had to allow
+    spark.ended_well()
+    assert "hears nothing" not in spark.said()
+    relay.until_said("is cut", 0)
+
+
+def test_an_agent_that_begins_anew_hears_of_what_runs(site):
+    relay, spark = site.host(), site.application()
+    site.check_reduces_run(spark)
+    relay.process.kill()
+    relay.process.wait()
+    os.unlink(site.socket), os.unlink(site.guests)
+    relay.start()
+    patiently(lambda: guests(site).get("tasks") == 2, "both that run were announced again", spark)
+    spark.ended_well()
+
+
+def test_what_snapshots_say_counts_until_it_does_not(tmp_path):
+    path = f"{JAR}:{SPARK}/jars/*"
+    subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", tmp_path, TOP / "tests/net/spark/duopoly/spark/AllowsCheck.java"], check=True,
+                   capture_output=True)
+    done = subprocess.run(["java", "-cp", f"{tmp_path}:{path}", "duopoly.spark.AllowsCheck"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -111,6 +111,12 @@ static inline bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow,
     return true;
 }
 
+static inline int64_t on_framework_user(void *user, const char *name)
+{
+    (void)user, (void)name;
+    return -1;
+}
+
 static inline bool on_job_wanted(void *user, uint64_t job)
 {
     (void)user;
@@ -173,9 +179,9 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .congested_permille = 900,
                                          .cleared_permille = 800};
     const struct agents_hooks hooks = {
-        on_send,         on_cut,         on_event,      on_failed,     on_levels,
-        on_job_wanted,   on_end_wanted,  on_host_moved, on_newest_job, on_epoch_seen,
-        on_jobs_between, on_switch_part, NULL};
+        on_send,         on_cut,         on_event,          on_failed,     on_levels,
+        on_job_wanted,   on_end_wanted,  on_host_moved,     on_newest_job, on_epoch_seen,
+        on_jobs_between, on_switch_part, on_framework_user, NULL};
     memset(&world, 0, sizeof(world));
     timers_init(&world.timers);
     assert_int_equal(agents_create(&config, &hooks, &world.timers, &world.agents), 0);

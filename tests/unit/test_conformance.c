@@ -171,8 +171,8 @@ static void put_before(struct marking *marking, size_t i, bool v6, uint64_t now_
     struct flow *ours = flows_find(marking->flows, &key, flows_hash(&key));
     if (ours)
         ours->seen_ns = now_ns; /* or it is made anew */
-    marking_set(marking, &key, 1, levels, now_ns);
-    marking_set(marking, &key, before[i].owner, levels, now_ns);
+    marking_set(marking, &key, flows_hash(&key), 1, levels, now_ns);
+    marking_set(marking, &key, flows_hash(&key), before[i].owner, levels, now_ns);
     flows_find(marking->flows, &key, flows_hash(&key))->seen_ns = flow.seen_ns;
     assert_int_equal(bpf_map_update_elem(fd, &theirs, &flow, BPF_ANY), 0);
 }

@@ -13,7 +13,7 @@ static struct kept *open_it(uint32_t most)
 {
     struct kept *kept = NULL;
     struct err err;
-    assert_int_equal(kept_open(path_of("sock"), most, &kept, &err), 0);
+    assert_int_equal(kept_open(path_of("sock"), most, 1, &kept, &err), 0);
     return kept;
 }
 
@@ -59,7 +59,8 @@ static void write_byte(off_t at, uint8_t byte)
 static void test_what_is_not_the_same_begins_empty(void **state)
 {
     const off_t places[] = {offsetof(struct kept, boot), offsetof(struct kept, layout),
-                            offsetof(struct kept, flows_most), offsetof(struct kept, mode)};
+                            offsetof(struct kept, flows_most), offsetof(struct kept, parts),
+                            offsetof(struct kept, mode)};
     (void)state;
     fill(MOST);
     assert_false(is_filled(MOST + 1));
@@ -84,12 +85,12 @@ static void test_says_what_it_cannot_open(void **state)
     struct kept *kept = NULL;
     struct err err;
     (void)state;
-    assert_int_equal(kept_open(path_of("nosuch/sock"), MOST, &kept, &err), -ENOENT);
+    assert_int_equal(kept_open(path_of("nosuch/sock"), MOST, 1, &kept, &err), -ENOENT);
     assert_non_null(strstr(err.text, "nosuch/sock.flows, where 1000 flows are kept"));
     assert_int_equal(mkfifo(path_of("fifo.flows"), 0600), 0);
-    assert_int_equal(kept_open(path_of("fifo"), MOST, &kept, &err), -EINVAL);
+    assert_int_equal(kept_open(path_of("fifo"), MOST, 1, &kept, &err), -EINVAL);
     assert_int_equal(symlink("sock.flows", path_of("link.flows")), 0);
-    assert_int_equal(kept_open(path_of("link"), MOST, &kept, &err), -ELOOP);
+    assert_int_equal(kept_open(path_of("link"), MOST, 1, &kept, &err), -ELOOP);
     assert_null(kept);
 }
 

@@ -73,7 +73,7 @@ static void set_levels(const struct shape *shape, uint64_t owner, uint8_t coflow
 {
     const struct flow_key key = key_of(shape);
     const uint8_t levels[] = {coflow, macroflow};
-    marking_set(&marking, &key, owner, levels, now_ns);
+    marking_set(&marking, &key, flows_hash(&key), owner, levels, now_ns);
 }
 
 static void test_levels_by_mode_until_they_are_taken_away(void **state)

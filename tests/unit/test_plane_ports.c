@@ -38,11 +38,17 @@ static struct port random_port(uint64_t *stream)
     struct port_facts facts = {.link_bps = GBPS,
                                .mtu_bytes = 1500,
                                .queues_n = 2 + (uint32_t)(test_random(stream) % 9),
-                               .abilities = {.strict = true, .floors = true, .ecn = true}};
+                               .abilities = plane_port_abilities};
     struct port port;
     wish.link_bps = test_random(stream) % 2 ? 0 : 1000000 + test_random(stream) % (GBPS - 1000000);
     wish.levels = 1 + (uint32_t)(test_random(stream) % PORT_LEVELS);
-    wish.queue_packets = 2 + (uint32_t)(test_random(stream) % 60);
+    wish.queue_packets = 3 + (uint32_t)(test_random(stream) % 60);
+    if (test_random(stream) % 2) {
+        wish.ecn_packets = 1 + (uint32_t)(test_random(stream) % (wish.queue_packets - 2));
+        wish.red_packets =
+            wish.ecn_packets + 1 +
+            (uint32_t)(test_random(stream) % (wish.queue_packets - wish.ecn_packets));
+    }
     wish.unmanaged_joins = (uint32_t)(test_random(stream) % PORT_LEVELS);
     assert_int_equal(port_want(&wish, &facts, &port, NULL), 0);
     return port;
@@ -65,7 +71,11 @@ static void test_what_is_written_is_read(void **state)
         assert_true(plane_port_equal(&message, &again));
         assert_memory_equal(read.queue_of, port.queue_of, sizeof(port.queue_of));
         assert_int_equal(read.link_bps, port.link_bps);
+        assert_int_equal(read.queues[0].red_packets, port.queues[0].red_packets);
         again.queues[0].packets++;
+        assert_false(plane_port_equal(&message, &again));
+        again.queues[0].packets--;
+        again.queues[0].red_packets++;
         assert_false(plane_port_equal(&message, &again));
     }
 }
@@ -94,6 +104,9 @@ static void expect(const duopoly_SetPlanePorts *message, int code, const char *w
 
 static void test_what_is_no_port_is_refused_and_changes_nothing(void **state)
 {
+    static const struct {
+        uint32_t ecn_packets, red_packets, packets;
+    } not_at_random[] = {{0, 10, 20}, {10, 10, 20}, {11, 10, 20}, {10, 21, 20}, {10, 1024, 2000}};
     (void)state;
     const duopoly_SetPlanePorts right = set_one("agent", "host");
     duopoly_SetPlanePorts wrong = set_one("", "host");
@@ -118,6 +131,13 @@ static void test_what_is_no_port_is_refused_and_changes_nothing(void **state)
     wrong = right;
     wrong.ports[0].queues[1].ecn_packets = wrong.ports[0].queues[1].packets;
     expect(&wrong, -EINVAL, "below its length");
+    for (uint32_t i = 0; i < sizeof(not_at_random) / sizeof(not_at_random[0]); i++) {
+        wrong = right;
+        wrong.ports[0].queues[1].ecn_packets = not_at_random[i].ecn_packets;
+        wrong.ports[0].queues[1].red_packets = not_at_random[i].red_packets;
+        wrong.ports[0].queues[1].packets = not_at_random[i].packets;
+        expect(&wrong, -EINVAL, "at random");
+    }
     wrong = right;
     wrong.ports[0].queues[1].floor_bps = GBPS;
     expect(&wrong, -EINVAL, "floors");

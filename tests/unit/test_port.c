@@ -10,10 +10,11 @@
 #define QUEUES_TRIED 12
 #define ALL_OF_THEM  (PORT_LEVELS + 2)
 
-static const struct port_facts ethernet = {.link_bps = 1000000000,
-                                           .mtu_bytes = 1500,
-                                           .queues_n = PORT_TRAFFIC,
-                                           .abilities = {true, true, true, false}};
+static const struct port_facts ethernet = {
+    .link_bps = 1000000000,
+    .mtu_bytes = 1500,
+    .queues_n = PORT_TRAFFIC,
+    .abilities = {.strict = true, .floors = true, .ecn = true}};
 
 static struct port port_of(const struct port_wish *wish, const struct port_facts *facts)
 {
@@ -237,6 +238,29 @@ static void test_a_port_has_control_levels_and_the_unmanaged(void **state)
     }
 }
 
+static void test_random_marks_are_between_two_lengths(void **state)
+{
+    (void)state;
+    struct port_wish wish = port_wish_preset;
+    struct port_facts facts = ethernet;
+    char text[PORT_TEXT];
+    wish.ecn_packets = 20;
+    wish.red_packets = 60;
+    facts.abilities.red = true;
+    struct port port = port_of(&wish, &facts);
+    for (uint32_t i = 0; i < port.queues_n; i++) {
+        assert_int_equal(port.queues[i].ecn_packets, 20);
+        assert_int_equal(port.queues[i].red_packets, 60);
+    }
+    assert_string_equal(port_compromises(&port, text, sizeof(text)), "");
+    facts.abilities.red = false;
+    port = port_of(&wish, &facts);
+    assert_int_equal(port.queues[4].ecn_packets, 20);
+    assert_int_equal(port.queues[4].red_packets, 0);
+    assert_string_equal(port_compromises(&port, text, sizeof(text)),
+                        "marks by threshold, not at random");
+}
+
 static void test_one_level_has_the_buffer_of_eight(void **state)
 {
     (void)state;
@@ -357,6 +381,11 @@ static void test_some_ports_have_a_rate_of_their_own(void **state)
 static void test_what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
+    static const struct {
+        uint32_t ecn_packets, red_packets, packets;
+        bool without_ecn;
+    } not_at_random[] = {{0, 60, 100, false},   {60, 60, 100, false},    {61, 60, 100, false},
+                         {60, 101, 100, false}, {60, 1024, 2000, false}, {20, 60, 100, true}};
     struct port_wish wish = port_wish_preset;
     struct port_facts facts = ethernet;
     wish.floor_permille = 200;
@@ -373,6 +402,14 @@ static void test_what_makes_no_sense_is_refused(void **state)
     wish = port_wish_preset;
     wish.ecn_packets = 100;
     refuses(&wish, &facts, "marked from 100 on");
+    for (uint32_t i = 0; i < sizeof(not_at_random) / sizeof(not_at_random[0]); i++) {
+        wish = port_wish_preset;
+        wish.queue_packets = not_at_random[i].packets;
+        wish.ecn_packets = not_at_random[i].ecn_packets;
+        wish.red_packets = not_at_random[i].red_packets;
+        wish.ecn = !not_at_random[i].without_ecn;
+        refuses(&wish, &facts, "marks at random");
+    }
     wish = port_wish_preset;
     wish.dscp_of_level[3] = PORT_DSCP_CONTROL;
     refuses(&wish, &facts, "control's");
@@ -399,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_every_port_for_every_number_of_levels),
         cmocka_unit_test(test_every_ability_for_every_share),
         cmocka_unit_test(test_a_port_has_control_levels_and_the_unmanaged),
+        cmocka_unit_test(test_random_marks_are_between_two_lengths),
         cmocka_unit_test(test_one_level_has_the_buffer_of_eight),
         cmocka_unit_test(test_a_switch_with_lossless_queues),
         cmocka_unit_test(test_a_plain_switch_of_eight_queues),

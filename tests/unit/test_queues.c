@@ -49,7 +49,7 @@ static struct port want(uint32_t queues_n, uint64_t rate_bps, uint32_t floor_per
 static struct world begin(const struct port *port)
 {
     struct world world = {.port = *port, .now_ns = NOW};
-    assert_int_equal(queues_create(port, NOW, &world.queues, NULL), 0);
+    assert_int_equal(queues_create(port, NULL, NOW, &world.queues, NULL), 0);
     for (uint32_t q = 0; q < port->queues_n; q++) {
         world.expected[q] = calloc(port->queues[q].packets, sizeof(uint64_t));
         assert_non_null(world.expected[q]);

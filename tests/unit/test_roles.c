@@ -11,11 +11,23 @@
 
 #define KINDS 256 /* numbers of kinds are below it */
 
-static const char *const of_agents[] = {
-    "hello",          "inventory_part", "inventory_end", "agent_heartbeat",
-    "load",           "progress",       "attempt_state", "output_lost",
-    "agent_counters", "source_state",   "host_room",     "host_state",
-    "acknowledge",    "switch_part",    "links_part",    NULL};
+static const char *const of_agents[] = {"hello",
+                                        "inventory_part",
+                                        "inventory_end",
+                                        "agent_heartbeat",
+                                        "load",
+                                        "progress",
+                                        "attempt_state",
+                                        "output_lost",
+                                        "agent_counters",
+                                        "source_state",
+                                        "host_room",
+                                        "host_state",
+                                        "acknowledge",
+                                        "switch_part",
+                                        "links_part",
+                                        "guests_part",
+                                        NULL};
 static const char *const of_frameworks[] = {
     "framework_hello", "framework_job", "framework_stage",    "framework_tasks", "framework_bytes",
     "framework_task",  "framework_end", "framework_replayed", "acknowledge",     NULL};
@@ -52,6 +64,12 @@ static const char *const of_the_controller[] = {"welcome",
                                                 "switch_page",
                                                 "set_flows",
                                                 "link_page",
+                                                "guest_page",
+                                                "guest_levels",
+                                                "guest_allows",
+                                                "guest_hello",
+                                                "guest_task",
+                                                "guest_mark",
                                                 "snapshot",
                                                 "set_plane_ports",
                                                 "get_plane_ports",

@@ -38,7 +38,7 @@ static void test_example_2(void **state)
 }
 
 /* Two maps with one block, a slot on each host: one is away from it. */
-static struct run_result run_off_block(const char *own_links, double *ret_jct_s)
+static struct run_result run_off_block(const char *own_links, double headers, double *ret_jct_s)
 {
     struct workload_job job =
         job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,\"replicas\":[[0],[0]],"
@@ -46,6 +46,7 @@ static struct run_result run_off_block(const char *own_links, double *ret_jct_s)
     struct run_config config = config_of("fair", 2, 1, 8 * UNIT);
     strcpy(config.engine.place, "greedy");
     config.own_links = own_links;
+    config.headers = headers;
     struct run_result result = simulate(&config, &job, 1, ret_jct_s);
     workload_job_done(&job);
     return result;
@@ -55,10 +56,20 @@ static void test_a_map_off_its_block_fetches_it_first(void **state)
 {
     (void)state;
     double jct_s;
-    struct run_result result = run_off_block(NULL, &jct_s);
+    struct run_result result = run_off_block(NULL, 0, &jct_s);
     assert_true(fabs(jct_s - 1.5) < 1e-6);
     assert_int_equal(result.tasks, 2);
     assert_true(fabs(result.link_use - 1 / (2 * 1.5)) < 1e-6);
+}
+
+static void test_headers_take_their_part_of_every_link(void **state)
+{
+    (void)state;
+    double jct_s;
+    run_off_block(NULL, .5, &jct_s);
+    assert_true(fabs(jct_s - 2.5) < 1e-6);
+    run_off_block("h0=8Mbps,h1=8Mbps", .5, &jct_s);
+    assert_true(fabs(jct_s - 2.5) < 1e-6);
 }
 
 /* Its source's uplink has half the rate; the use is that of what uplinks can carry. */
@@ -66,7 +77,7 @@ static void test_links_have_rates_of_their_own(void **state)
 {
     (void)state;
     double jct_s;
-    struct run_result result = run_off_block("h1=1Mbps,h1.down=8Mbps,h0.up=4Mbps", &jct_s);
+    struct run_result result = run_off_block("h1=1Mbps,h1.down=8Mbps,h0.up=4Mbps", 0, &jct_s);
     assert_true(fabs(jct_s - 2.5) < 1e-6);
     assert_true(fabs(result.link_use - 1 / ((.5 + .125) * 2.5)) < 1e-6);
 }
@@ -278,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_example_2),
         cmocka_unit_test(test_a_map_off_its_block_fetches_it_first),
+        cmocka_unit_test(test_headers_take_their_part_of_every_link),
         cmocka_unit_test(test_links_have_rates_of_their_own),
         cmocka_unit_test(test_the_links_time_is_told_in_parts),
         cmocka_unit_test(test_every_policy_ends_every_job_and_repeats_itself),

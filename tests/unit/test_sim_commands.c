@@ -110,6 +110,9 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run --stragglers 5",
          "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
          "they compute (0.05/8), not '5'\n"},
+        {"run --headers 1", "duopoly-sim: --headers takes a number from 0 to 0.9, not '1'\n"},
+        {"run --mode-dwell -1",
+         "duopoly-sim: --mode-dwell takes a number from 0 to 3600, not '-1'\n"},
         {"run --copies 0.5", "duopoly-sim: --copies takes a number from 1 to 1000, not '0.5'\n"},
         {"run --foreign half",
          "duopoly-sim: --foreign takes the share of a link that others take (0 to 0.99), the part "

@@ -300,6 +300,8 @@ int run_topology(const struct run_config *c, struct topology *ret_topology, stru
                                                 c->oversubscription, !c->spines, err)
                      : topology_init_switch(ret_topology, c->hosts, link_bytes_s, err);
     r = r || !c->own_links ? r : own_links_read(ret_topology, c->own_links, err);
+    if (!r)
+        topology_scale(ret_topology, 1 - c->headers);
     return r ? r : add_foreign(c, ret_topology, err);
 }
 

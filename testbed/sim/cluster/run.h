@@ -81,6 +81,9 @@ struct run_config {
     uint32_t hosts, slots; /* of each host; ≥ 1 */
     uint64_t link_bps;     /* of each uplink and downlink */
     const char *own_links; /* those that differ (own_links.h; borrowed); NULL: none */
+    /* Part of every link's rate that is not payload: 0…1, less than 1. The engine is told the full
+     * rates, as hosts count whole packets. */
+    double headers;
     struct run_foreign foreign;
     uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
     uint32_t spines;         /* leaf-spine: 0: spread over all ideally, else ECMP over so many */

@@ -199,7 +199,8 @@ static void clear_timers(struct run *run, uint32_t host)
 static uint64_t link_bps(const struct run *run, uint32_t link)
 {
     double bytes_s = topology_link_bytes_s(&run->topology, link);
-    return (uint64_t)llround(bytes_s * 8 / (1 - run_foreign_share(run->config, link)));
+    const struct run_config *c = run->config;
+    return (uint64_t)llround(bytes_s * 8 / (1 - run_foreign_share(c, link)) / (1 - c->headers));
 }
 
 void hosts_describe(const struct run *run, struct event *event)

@@ -66,6 +66,14 @@ int topology_set_link(struct topology *t, uint32_t link, double bytes_s, struct 
     return 0;
 }
 
+void topology_scale(struct topology *t, double factor)
+{
+    t->edge_bytes_s *= factor;
+    t->core_bytes_s *= factor;
+    for (uint32_t i = 0; t->own_bytes_s && i < t->n_links; i++)
+        t->own_bytes_s[i] *= factor;
+}
+
 void topology_done(struct topology *t)
 {
     free(t->own_bytes_s);

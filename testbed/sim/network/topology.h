@@ -44,6 +44,8 @@ int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_
 
 /* One link's own rate, ≥ 1 byte/s. Returns 0, −EINVAL or −ENOMEM. O(1), the first time O(links). */
 int topology_set_link(struct topology *t, uint32_t link, double bytes_s, struct err *err);
+/* All links carry so many times what they did; factor > 0. O(links). */
+void topology_scale(struct topology *t, double factor);
 /* Forgets the links' own rates; a topology without needs none. */
 void topology_done(struct topology *t);
 

@@ -15,8 +15,10 @@ public final class Application implements AutoCloseable {
         if (socket.isEmpty())
             throw new IllegalArgumentException(SOCKET + " is not set: the path of the agent's socket for frameworks");
         Shuffles shuffles = new Shuffles((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker(), context.dagScheduler());
-        Facts facts = new Facts(context.appName(), shuffles);
-        session = new Session(socket, name, context.startTime(), facts);
+        Gate gate = new Gate(context);
+        Facts facts = new Facts(context.appName(), gate.whyNot().isEmpty(), shuffles);
+        gate.follow(facts.stages());
+        session = new Session(socket, name, context.startTime(), gate.whyNot(), facts, gate);
         facts.toldTo(session);
         context.addSparkListener(facts);
         session.start();

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.Resubmitted$;
 import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.MapStatus;
@@ -38,23 +39,31 @@ final class Facts extends SparkListener implements Session.Source {
     private static final String EXECUTION_END = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd"; /* not of Spark's core */
 
     private final String application;
+    private final boolean gated;
     private final Shuffles shuffles;
     private Session session;
     private boolean failed; /* which the log has said */
 
+    private final Map<Integer, Job.Stage> stages = new ConcurrentHashMap<>(); /* by Spark's: whose job runs each; its scheduler reads it */
+
     /* All below: under the monitor. */
     private final Map<Integer, Job> jobs = new LinkedHashMap<>();         /* by Spark's jobs: several may be one */
     private final Map<Long, Job> executions = new HashMap<>();
-    private final Map<Integer, Job.Stage> stages = new HashMap<>();       /* by Spark's stages: whose job runs each */
     private final Map<Long, Job.Attempt> attempts = new LinkedHashMap<>(); /* that run, by Spark's task ids */
 
-    Facts(String application, Shuffles shuffles) {
+    /** `gated`: what duopoly allows is followed. */
+    Facts(String application, boolean gated, Shuffles shuffles) {
         this.application = application;
+        this.gated = gated;
         this.shuffles = shuffles;
     }
 
     void toldTo(Session session) {
         this.session = session;
+    }
+
+    Map<Integer, Job.Stage> stages() {
+        return stages;
     }
 
     private void say(Fact fact) {
@@ -146,7 +155,7 @@ final class Facts extends SparkListener implements Session.Source {
         boolean partial = info.rddInfos().nonEmpty() && info.rddInfos().head().numPartitions() != info.numTasks();
         Option<Object> shuffle = info.shuffleDepId();
         Job.Stage stage = new Job.Stage(job, info.numTasks(), parents, shuffle.isEmpty() ? -1 : ((Number) shuffle.get()).intValue(),
-                                        barrier || stream, partial, history(job, info));
+                                        !gated || barrier || stream, partial, history(job, info), info.stageId(), info.name());
         job.stages.put(info.stageId(), stage);
         stages.putIfAbsent(info.stageId(), stage);
         say(stage.fact());
@@ -211,7 +220,8 @@ final class Facts extends SparkListener implements Session.Source {
             Job.Stage stage = stages.get(event.stageInfo().stageId());
             if (stage == null)
                 return;
-            if (event.stageInfo().attemptNumber() > 0)
+            stage.attempt = event.stageInfo().attemptNumber();
+            if (stage.attempt > 0)
                 outputsLost(stage);
             stage.offer(this::say);
             stage.sizes(shuffles, this::say);
@@ -242,7 +252,8 @@ final class Facts extends SparkListener implements Session.Source {
                 return;
             Job.Attempt attempt = new Job.Attempt(stage, task, info.taskId(), info.host());
             attempts.put(info.taskId(), attempt);
-            say(attempt.fact(Job.TASK_STARTED, 0));
+            Long allow = stage.allowed.remove(info.partitionId());
+            say(attempt.fact(Job.TASK_STARTED, 0, allow == null ? 0 : allow));
         });
     }
 

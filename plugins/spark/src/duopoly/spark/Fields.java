@@ -1,6 +1,7 @@
 package duopoly.spark;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** A protobuf message being read, field by field: `while (fields.next()) switch (fields.field()) …`. Malformed: IllegalArgumentException. */
 final class Fields {
@@ -11,6 +12,7 @@ final class Fields {
     private long number;
     private int begin;
     private int length;
+    private boolean packed;
 
     Fields(byte[] bytes) {
         this(bytes, 0, bytes.length);
@@ -28,6 +30,7 @@ final class Fields {
         long tag = varint();
         field = (int) (tag >>> 3);
         length = 0;
+        packed = (tag & 7) == 2;
         switch ((int) tag & 7) {
         case 0:
             number = varint();
@@ -53,6 +56,18 @@ final class Fields {
 
     String text() {
         return new String(bytes, begin, length, StandardCharsets.UTF_8);
+    }
+
+    /** Packed ones, or a single one. */
+    long[] numbers() {
+        if (!packed)
+            return new long[] {number};
+        Fields values = part();
+        long[] all = new long[length];
+        int n = 0;
+        while (values.at != values.end)
+            all[n++] = values.varint();
+        return Arrays.copyOf(all, n);
     }
 
     Fields part() {

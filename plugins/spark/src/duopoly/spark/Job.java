@@ -3,6 +3,7 @@ package duopoly.spark;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
@@ -45,12 +46,16 @@ final class Job {
         final int shuffle; /* that it writes; −1: none */
         final boolean ungated;
         final long history;
+        final int id; /* Spark's number of it */
+        final String name;
+        int attempt; /* Spark's, of the stage */
         /* Of a stage that computes some partitions of its data only: task numbers in the order of their starts. */
         private final Map<Integer, Integer> partial;
         final Attempt[] done;
+        final Map<Integer, Long> allowed = new ConcurrentHashMap<>(); /* allows of partitions that are about to start */
         private int phase = KNOWN;
 
-        Stage(Job job, int tasks, Stage[] parents, int shuffle, boolean ungated, boolean partial, long history) {
+        Stage(Job job, int tasks, Stage[] parents, int shuffle, boolean ungated, boolean partial, long history, int id, String name) {
             this.job = job;
             this.number = job.stages.size();
             this.tasks = tasks;
@@ -59,7 +64,14 @@ final class Job {
             this.ungated = ungated;
             this.partial = partial ? new HashMap<>() : null;
             this.history = history;
+            this.id = id;
+            this.name = name;
             this.done = new Attempt[tasks];
+        }
+
+        /** Whether its tasks are not its partitions one by one. */
+        boolean isPartial() {
+            return partial != null;
         }
 
         boolean offered() {
@@ -93,7 +105,8 @@ final class Job {
             Message body = new Message().number(1, job.number).number(2, number).number(3, tasks);
             for (int i = 0; i < parents.length && i < PARENTS_MOST; i++)
                 body.part(5, new Message().number(1, parents[i].number));
-            return Fact.of(Fact.STAGE, body.number(6, history).number(7, phase).flag(8, ungated));
+            return Fact.of(Fact.STAGE, body.number(6, history).number(7, phase).flag(8, ungated)
+                                           .number(9, id).number(10, attempt).text(11, name, NAME_MOST));
         }
 
         /** What its tasks receive, where that can be said of each. */
@@ -119,7 +132,12 @@ final class Job {
         }
 
         Fact fact(int state, long received) {
-            return Fact.of(Fact.TASK, new Message().number(1, number & 0xffffffffL).number(3, stage.job.number).number(4, stage.number)
+            return fact(state, received, 0);
+        }
+
+        /** `allow`: that it used; 0: none. */
+        Fact fact(int state, long received, long allow) {
+            return Fact.of(Fact.TASK, new Message().number(1, number & 0xffffffffL).number(2, allow).number(3, stage.job.number).number(4, stage.number)
                                           .number(5, task).text(6, host, NAME_MOST).number(7, state).number(8, received));
         }
     }

@@ -1,7 +1,9 @@
 package duopoly.spark;
 
+import java.lang.reflect.Method;
 import java.util.Collections;
 import java.util.Map;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
@@ -24,7 +26,49 @@ public final class Plugin implements SparkPlugin {
 
     @Override
     public ExecutorPlugin executorPlugin() {
-        return null;
+        return new Executor();
+    }
+
+    private static void leftOut(Throwable e) {
+        Throwable cause = e.getCause() != null ? e.getCause() : e;
+        LOG.warn("duopoly is left out, Spark goes on without it: {} (it needs Java 17 or newer, Spark 3.5 or newer with Scala 2.13)", cause.toString());
+    }
+
+    private static final class Executor implements ExecutorPlugin {
+        private AutoCloseable guest;
+        private Method begins;
+
+        @Override
+        public void init(PluginContext plugin, Map<String, String> extra) {
+            try {
+                Class<?> type = Class.forName("duopoly.spark.Guest");
+                begins = type.getMethod("taskBegins");
+                guest = (AutoCloseable) type.getMethod("of", SparkConf.class, String.class).invoke(null, plugin.conf(), plugin.executorID());
+            } catch (Throwable e) {
+                leftOut(e);
+            }
+        }
+
+        @Override
+        public void onTaskStart() {
+            try {
+                if (guest != null)
+                    begins.invoke(guest);
+            } catch (Throwable e) {
+                guest = null;
+                leftOut(e);
+            }
+        }
+
+        @Override
+        public void shutdown() {
+            try {
+                if (guest != null)
+                    guest.close();
+            } catch (Throwable e) {
+                LOG.warn("duopoly could not be ended in good order: {}", e.toString());
+            }
+        }
     }
 
     private static final class Driver implements DriverPlugin {
@@ -45,9 +89,7 @@ public final class Plugin implements SparkPlugin {
                                   .getConstructor(SparkContext.class, String.class)
                                   .newInstance(context, name);
             } catch (Throwable e) {
-                Throwable cause = e.getCause() != null ? e.getCause() : e;
-                LOG.warn("duopoly is left out, Spark goes on without it: {} (it needs Java 17 or newer, Spark 3.5 or newer with Scala 2.13)",
-                         cause.toString());
+                leftOut(e);
             }
         }
 

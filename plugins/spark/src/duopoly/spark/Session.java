@@ -25,6 +25,15 @@ final class Session implements Fact.Teller, AutoCloseable {
         List<Fact> whole(Runnable begin);
     }
 
+    /** What is told meanwhile, on threads of the session's. */
+    interface Follower {
+        /** What the application may start (Snapshot). */
+        void take(Fields snapshot);
+
+        /** There is no session, as there was none a moment ago. */
+        void alone();
+    }
+
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
     private static final int VERSION = 1;
     private static final int AGAIN_MS = 1000;
@@ -32,14 +41,16 @@ final class Session implements Fact.Teller, AutoCloseable {
     private static final int WINDOW = 2048;       /* of the 4096 that may be unanswered */
     private static final int MESSAGE_MOST = 65536;
     /* Fields of Envelope. */
-    private static final int WELCOME = 30, REFUSED = 31, ACKNOWLEDGE = 40;
+    private static final int WELCOME = 30, REFUSED = 31, ACKNOWLEDGE = 40, SNAPSHOT = 100;
     /* Reasons of Refused after which another try makes no sense. */
     private static final int REASON_VERSION = 1, REASON_IDENTITY = 2;
 
     private final String path;
     private final String name;
     private final long boot;
+    private final String gate;
     private final Source source;
+    private final Follower follower;
     private final Thread thread = new Thread(this::run, "duopoly-session");
 
     /* All below: under the monitor. */
@@ -55,11 +66,14 @@ final class Session implements Fact.Teller, AutoCloseable {
     private long heartbeatMs;
     private long sent, answered, received, acknowledged;
 
-    Session(String path, String name, long boot, Source source) {
+    /** `gate`: why it does not hold tasks back until they are allowed; empty: it does. */
+    Session(String path, String name, long boot, String gate, Source source, Follower follower) {
         this.path = path;
         this.name = name;
         this.boot = boot;
+        this.gate = gate;
         this.source = source;
+        this.follower = follower;
         thread.setDaemon(true);
     }
 
@@ -106,6 +120,7 @@ final class Session implements Fact.Teller, AutoCloseable {
                 end();
             }
             pause();
+            follower.alone();
         }
     }
 
@@ -174,7 +189,8 @@ final class Session implements Fact.Teller, AutoCloseable {
     }
 
     private void hello() throws IOException, InterruptedException {
-        write(Fact.HELLO, false, new Message().number(1, VERSION).number(2, VERSION).text(3, name, 63).number(4, boot).number(5, ++hellos));
+        write(Fact.HELLO, false, new Message().number(1, VERSION).number(2, VERSION).text(3, name, 63).number(4, boot).number(5, ++hellos)
+                                           .flag(7, gate.isEmpty()).text(8, gate, 127));
         synchronized (this) {
             while (!welcomed && channel != null)
                 wait();
@@ -250,7 +266,8 @@ final class Session implements Fact.Teller, AutoCloseable {
                     throw new IOException("a message of " + length + " bytes");
                 byte[] message = new byte[length];
                 in.readFully(message);
-                take(new Fields(message));
+                follow(new Fields(message));
+                take(new Fields(message)); /* which acknowledges it */
             }
         } catch (IOException | RuntimeException e) {
             synchronized (this) {
@@ -258,6 +275,12 @@ final class Session implements Fact.Teller, AutoCloseable {
                     end();
             }
         }
+    }
+
+    private void follow(Fields envelope) {
+        while (envelope.next())
+            if (envelope.field() == SNAPSHOT)
+                follower.take(envelope.part());
     }
 
     private synchronized void take(Fields envelope) {

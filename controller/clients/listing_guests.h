@@ -1,0 +1,9 @@
+/* Pages of guests, a row for each application on each host, in the order of hosts' names: of all hosts,
+ * or of the one that the request names. */
+#pragma once
+
+#include "controller/conductor.h"
+#include "schemas/duopoly.pb.h"
+
+void listing_guests(const struct conductor *conductor, const duopoly_List *list,
+                    duopoly_Envelope *answer);

@@ -1,0 +1,192 @@
+#include "hostagent/agent_parts.h"
+#include "hostagent/link_report.h"
+#include "hostagent/marks/tc_bpf.h"
+#include "hostagent/stance.h"
+#include "lib/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int agent_open_queues(struct agent_parts *agent, bool replace, struct err *err)
+{
+    const struct switch_config config = settings_switch(agent->settings, agent->resolved, replace);
+    return config.queues ? switches_open(switch_find(agent->settings->switch_settings.driver),
+                                         &config, &agent->queues, err)
+                         : 0;
+}
+
+void agent_set_routes(struct agent_parts *agent, bool enforce)
+{
+    const struct routes_config config = settings_routes(agent->settings, agent->resolved);
+    struct err err = {0};
+    uint32_t n = 0;
+    bool wanted = config.members_n && enforce;
+    int r = wanted ? routes_apply(&config, &n, &err) : routes_restore(config.state_dir, &err);
+    agent->routes_words[0] = 0;
+    if (r < 0) {
+        log_warning(LOG_FAULT_CONFIGURATION, "%s", err.text);
+        snprintf(agent->routes_words, sizeof(agent->routes_words), "no DCTCP: %.80s", err.text);
+    } else if (wanted)
+        snprintf(agent->routes_words, sizeof(agent->routes_words), "DCTCP by %u routes", n);
+}
+
+static void on_refused_port(void *user, const char *text)
+{
+    log_warning(LOG_FAULT_CONFIGURATION, "%s", text);
+    agent_on_notice(user, text);
+}
+
+/* Marks of a port that is ours from now on, or not any more. */
+static void set_marks(struct agent_parts *agent, const char *port, bool ours)
+{
+    struct err err = {0};
+    if (marks_port(agent->marks, port, ours, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+    log_note(ours ? "%s is a port of ours now" : "%s is no port of ours any more", port);
+}
+
+int agent_open_links(struct agent_parts *agent, struct err *err)
+{
+    const struct ports_found *ports = &agent->resolved->ports;
+    link_report_close(agent->link_report);
+    links_nl_close(agent->links_nl);
+    agent->links_nl = NULL;
+    int r = link_report_open_resolved(agent->resolved, &agent->link_report, err);
+    return r < 0 || !ports->n ? r
+                              : links_nl_open(ports->ifindexes, ports->n, &agent->links_nl, err);
+}
+
+static bool has_port(const struct ports_found *ports, const struct ports_found *others, uint32_t i)
+{
+    int place = ports_place(ports, others->ifindexes[i]);
+    return place >= 0 && strcmp(ports->names[place], others->names[i]) == 0;
+}
+
+static void follow_names(const struct agent_parts *agent, const struct ports_found *found,
+                         struct ports_found *ports)
+{
+    char now[IF_NAMESIZE];
+    for (uint32_t i = 0; i < ports->n; i++) {
+        int place = ports_place(found, ports->ifindexes[i]);
+        if (place >= 0)
+            memcpy(now, found->names[place], sizeof(now));
+        else if (!if_indextoname((unsigned)ports->ifindexes[i], now))
+            continue;
+        if (strcmp(now, ports->names[i]) == 0)
+            continue;
+        tc_bpf_rename(agent->settings->state, ports->names[i], now);
+        memcpy(ports->names[i], now, PORT_NAME);
+    }
+}
+
+/* Something about an interface has changed: perhaps it is a port of ours now, or not any more. */
+int agent_on_links(void *user)
+{
+    static struct ports_found before, now;
+    struct agent_parts *agent = user;
+    struct settings_resolved *resolved = agent->resolved;
+    struct err err = {0};
+    int r = settings_find_ports(agent->settings, false, &now, &err);
+    if (r == -ENODEV)
+        now.n = 0; /* the bridge is gone */
+    else if (r < 0) {
+        if (r != -EAGAIN)
+            log_error(LOG_FAULT_US, "%s", err.text);
+        return r;
+    }
+    before = resolved->ports;
+    resolved->ports = now;
+    resolved->marks.ports_n = agent->marks_config.ports_n = now.n;
+    bool enforce = stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE;
+    if (agent->queues)
+        switches_follow(agent->queues, &now, enforce, on_refused_port, agent);
+    if (agent_open_links(agent, &err) < 0)
+        log_error(LOG_FAULT_US, "%s", err.text);
+    follow_names(agent, &now, &before);
+    for (uint32_t i = 0; i < before.n; i++)
+        if (!has_port(&now, &before, i))
+            set_marks(agent, before.names[i], false);
+    for (uint32_t i = 0; i < now.n; i++)
+        if (!has_port(&before, &now, i))
+            set_marks(agent, now.names[i], true);
+    agent_set_routes(agent,
+                     enforce); /* the kernel makes new ones for an interface that is up again */
+    return 0;
+}
+
+int agent_set_queues(struct agent_parts *agent, struct err *err)
+{
+    if (!agent->queues)
+        return 0;
+    int r = stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE
+                ? switches_apply(agent->queues, err)
+                : switches_restore(agent->queues, err);
+    if (r < 0 && r != -ENOSYS)
+        return r;
+    switches_say(agent->queues, agent->queues_words, sizeof(agent->queues_words));
+    log_note("queues: %s", agent->queues_words);
+    if (r >= 0)
+        return 0;
+    switches_close(agent->queues); /* none are good for these ports: marks go on alone */
+    agent->queues = NULL;
+    return 0;
+}
+
+/* Ports of which something is kept, by the names of its files, and that are none of ours now: an
+ * agent before us had another configuration. */
+static void add_former(const struct agent_parts *agent, const char *file, const char *name,
+                       struct ports_found *ports)
+{
+    int ifindex = (int)if_nametoindex(name);
+    char path[FILES_PATH];
+    files_path(path, "%.250s/%.255s", agent->settings->state, file);
+    if (!ifindex)
+        unlink(path); /* it is gone, with all that was on it */
+    if (!ifindex || ports->n == QUEUES_PORTS ||
+        ports_place(&agent->resolved->ports, ifindex) >= 0 || ports_place(ports, ifindex) >= 0)
+        return;
+    ports_add(ports, ifindex, name);
+}
+
+static void find_former(const struct agent_parts *agent, struct ports_found *ret_ports)
+{
+    static const char *const words[] = {"queues-", "putting-", "clsact-"};
+    DIR *dir = opendir(agent->settings->state);
+    ret_ports->n = 0;
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+            const char *name = entry->d_name + strlen(words[i]);
+            if (strncmp(entry->d_name, words[i], strlen(words[i])) == 0)
+                add_former(agent, entry->d_name, name, ret_ports);
+        }
+    if (dir)
+        closedir(dir);
+}
+
+int agent_leave_former(struct agent_parts *agent, struct err *err)
+{
+    static struct ports_found former;
+    struct settings_resolved *resolved = agent->resolved;
+    struct agent_parts other = {.settings = agent->settings, .resolved = resolved};
+    find_former(agent, &former);
+    if (!former.n)
+        return 0;
+    const struct ports_found ours = resolved->ports;
+    resolved->ports = former;
+    resolved->marks.ports_n = former.n;
+    int r = agent_open_queues(&other, false, err);
+    if (r >= 0 && other.queues)
+        r = switches_restore(other.queues, err);
+    switches_close(other.queues);
+    for (uint32_t i = 0; i < former.n; i++) {
+        int detached = tc_bpf_detach(agent->settings->state, former.names[i], r < 0 ? NULL : err);
+        r = r < 0 ? r : detached;
+    }
+    resolved->ports = ours;
+    resolved->marks.ports_n = ours.n;
+    return r;
+}

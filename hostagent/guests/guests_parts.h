@@ -1,0 +1,84 @@
+/* What guests.c (who is there), guest.c (what becomes of one) and guests_tell.c (what is told of
+ * them) share. Nobody else includes it. */
+#pragma once
+
+#include "hostagent/guests/executor_line.h"
+#include "hostagent/guests/guest_allows.h"
+#include "hostagent/guests/guest_cgroup.h"
+#include "hostagent/guests/guest_sockets.h"
+#include "hostagent/guests/guest_tasks.h"
+#include "hostagent/guests/guests.h"
+#include "hostagent/guests/process_events_nl.h"
+
+#include <uthash.h>
+
+struct guest_application {
+    char name[64]; /* "": the place is free */
+    uid_t user;
+    bool configured, vouched; /* either: it may be marked */
+    uint8_t level;
+    uint32_t guests_n;
+    uint64_t gone_bytes;                         /* of guests that have ended */
+    uint64_t tasks, tasks_unknown, shared_bytes; /* theirs, too */
+    struct guest_allows allows;
+};
+
+struct guest {
+    UT_hash_handle hh; /* by process.pid */
+    struct guests *guests;
+    struct guest_application *application;
+    struct process process;
+    struct executor_line line;
+    int pidfd, counter; /* counter: open while its bytes are counted */
+    sd_event_source *end;
+    char cgroup[FILES_PATH]; /* its own; "": it has none */
+    uint64_t cgroup_id;
+    bool inherited;        /* an agent before us had it, and may have marked it */
+    uint64_t bytes;        /* as read last: */
+    uint64_t before_bytes; /* by its sockets, before its cgroup was counted, */
+    struct guest_sockets sockets;
+    struct guest_tasks tasks; /* that it announced */
+    bool marked;              /* its cgroup bears the application's level */
+    char why[160];            /* it is not; "" it is */
+};
+
+struct guests {
+    struct guests_config config;
+    sd_event *event;
+    enum mark_reach reach;
+    char root[FILES_PATH]; /* of the hierarchy: "/sys/fs/cgroup" */
+    struct guest *table;
+    struct guest_application applications[GUESTS_APPLICATIONS];
+    struct guest_cgroups cgroups;
+    struct process_events *events; /* NULL: the kernel tells nothing here */
+    sd_event_source *rescan;
+    bool told; /* something, the last time */
+    uint32_t tellings;
+    uint64_t left_out, malformed;
+    char *buffer; /* of a command line */
+};
+
+/* guests.c */
+struct guest *guests_find(struct guests *guests, pid_t pid);
+/* Takes it for a guest, if its command line says so; known ones are looked at again. */
+void guests_look_at(struct guests *guests, pid_t pid);
+/* Whatever its command line says. */
+void guests_take(struct guests *guests, const struct process *process,
+                 const struct executor_line *line);
+
+/* guest.c */
+/* What it is marked with: the levels of its tasks, else its application's. */
+struct guest_task_levels guest_levels(const struct guest *guest);
+/* Finds its cgroup, or makes one, and marks it, as far as is allowed now. What fails is why it is not
+ * marked. Again at any time. */
+void guest_settle(struct guest *guest);
+/* Whether its cgroup holds nobody else still. */
+bool guest_owns_cgroup(const struct guest *guest);
+/* Its application's level into the marks. */
+void guest_mark(struct guest *guest);
+/* Its bytes by now, of its cgroup where that is counted. */
+uint64_t guest_bytes(struct guest *guest);
+/* It has ended, or is left alone from now on: its cgroup too, if it was made. */
+void guest_leave(struct guest *guest);
+/* Closes what is open of it, and nothing else: the next agent finds it. */
+void guest_close(struct guest *guest);

@@ -1,0 +1,20 @@
+/* Whoever connects at a path, in an event loop. */
+#pragma once
+
+#include "lib/err.h"
+
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+struct unix_accept;
+
+/* `fd` is the callee's; nothing blocks on it. */
+typedef void unix_accept_fn(void *user, int fd);
+
+/* Listens at `path` (unix_listen, a stream; `group` may write to it) and gives `take` each one that
+ * connects. While the process or the system has no descriptors left it asks again once a second. The
+ * caller owns *ret_listener, and keeps `path` as long. */
+int unix_accept_open(sd_event *event, const char *path, gid_t group, unix_accept_fn *take,
+                     void *user, struct unix_accept **ret_listener, struct err *err);
+/* Removes the file. NULL: nothing. */
+void unix_accept_close(struct unix_accept *listener);

@@ -1,0 +1,186 @@
+package duopoly.spark;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What duopoly lets an application start, by the newest snapshot of its session (schemas/duopoly.proto, Snapshot). It counts for as long as
+ * that says; after that nothing is held. No input and no output: Spark's scheduler asks it under its own lock.
+ */
+final class Allows {
+    private static final long NS_PER_MS = 1_000_000;
+    /* Fields of Snapshot and of Allow. */
+    private static final int NUMBER = 1, WHOLE = 2, LAST = 3, VALID_MS = 4, ALLOWS = 5, ENDED = 6, OPENED = 7, ORDERED = 9, ORDER = 10;
+
+    /** Leave to start one task of a stage on a host, once. */
+    static final class Allow {
+        long number;
+        int job;
+        int stage;
+        int task;
+        String host = "";
+        long untilNs;
+
+        private static Allow of(Fields fields, long nowNs) {
+            Allow allow = new Allow();
+            while (fields.next())
+                switch (fields.field()) {
+                case 1:
+                    allow.number = fields.number();
+                    break;
+                case 2:
+                    allow.job = (int) fields.number();
+                    break;
+                case 3:
+                    allow.stage = (int) fields.number();
+                    break;
+                case 4:
+                    allow.task = (int) fields.number();
+                    break;
+                case 5:
+                    allow.host = fields.text();
+                    break;
+                case 8:
+                    allow.untilNs = nowNs + fields.number() * NS_PER_MS;
+                    break;
+                default:
+                    break;
+                }
+            return allow;
+        }
+    }
+
+    private final Map<Long, Allow> all = new HashMap<>();
+    private final Map<Long, List<Allow>> ofStage = new HashMap<>();
+    private final Set<Long> opened = new HashSet<>();
+    private List<Integer> order = List.of();
+    private long validUntilNs;
+    private boolean said;    /* there has been a whole one: validUntilNs counts */
+    private boolean partial; /* more of a whole one is to come */
+
+    private static long key(int job, int stage) {
+        return (long) job << 32 | stage;
+    }
+
+    /** Returns whether the order of jobs is another one now. */
+    synchronized boolean take(Fields snapshot, long nowNs) {
+        List<Integer> before = order;
+        boolean whole = false;
+        boolean last = false;
+        boolean ordered = false;
+        long validMs = 0;
+        List<Allow> allowed = new ArrayList<>();
+        List<Long> ended = new ArrayList<>();
+        List<Long> open = new ArrayList<>();
+        List<Integer> turns = new ArrayList<>();
+        while (snapshot.next())
+            switch (snapshot.field()) {
+            case NUMBER:
+                partial &= snapshot.number() != 1; /* a session that ended in the middle of one */
+                break;
+            case WHOLE:
+                whole = snapshot.number() != 0;
+                break;
+            case LAST:
+                last = snapshot.number() != 0;
+                break;
+            case VALID_MS:
+                validMs = snapshot.number();
+                break;
+            case ALLOWS:
+                allowed.add(Allow.of(snapshot.part(), nowNs));
+                break;
+            case ENDED:
+                for (long number : snapshot.numbers())
+                    ended.add(number);
+                break;
+            case OPENED:
+                open.add(stageOf(snapshot.part()));
+                break;
+            case ORDERED:
+                ordered = snapshot.number() != 0;
+                break;
+            case ORDER:
+                for (long job : snapshot.numbers())
+                    turns.add((int) job);
+                break;
+            default:
+                break;
+            }
+        if (whole && !partial)
+            clear();
+        partial = whole && !last;
+        opened.addAll(open);
+        allowed.forEach(this::add);
+        ended.forEach(number -> remove(all.get(number)));
+        if (ordered)
+            order = turns;
+        validUntilNs = nowNs + validMs * NS_PER_MS;
+        said |= whole && last;
+        return !order.equals(before);
+    }
+
+    private static long stageOf(Fields fields) {
+        int job = 0;
+        int stage = 0;
+        while (fields.next())
+            if (fields.field() == 1)
+                job = (int) fields.number();
+            else if (fields.field() == 2)
+                stage = (int) fields.number();
+        return key(job, stage);
+    }
+
+    private void clear() {
+        all.clear();
+        ofStage.clear();
+        opened.clear();
+    }
+
+    private void add(Allow allow) {
+        if (all.put(allow.number, allow) == null)
+            ofStage.computeIfAbsent(key(allow.job, allow.stage), key -> new ArrayList<>()).add(allow);
+    }
+
+    private void remove(Allow allow) {
+        if (allow == null)
+            return;
+        all.remove(allow.number);
+        List<Allow> others = ofStage.get(key(allow.job, allow.stage));
+        others.remove(allow);
+        if (others.isEmpty())
+            ofStage.remove(key(allow.job, allow.stage));
+    }
+
+    /** Whether this stage starts nothing without an allow, now. */
+    synchronized boolean hold(int job, int stage, long nowNs) {
+        return isValid(nowNs) && !opened.contains(key(job, stage));
+    }
+
+    /** Whether what was said last still counts. */
+    synchronized boolean isValid(long nowNs) {
+        return said && nowNs < validUntilNs;
+    }
+
+    /** One of the stage's for that host, which stays until it is used; null: there is none. */
+    synchronized Allow find(int job, int stage, String host, long nowNs) {
+        for (Allow allow : ofStage.getOrDefault(key(job, stage), List.of()))
+            if (allow.host.equals(host) && nowNs < allow.untilNs)
+                return allow;
+        return null;
+    }
+
+    synchronized void use(Allow allow) {
+        remove(all.get(allow.number));
+    }
+
+    /** The job's place among those that duopoly put in order; after all of them where it has none. */
+    synchronized int place(int job) {
+        int at = order.indexOf(job);
+        return at < 0 ? order.size() : at;
+    }
+}

@@ -1,0 +1,218 @@
+package duopoly.spark;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.Pool;
+import org.apache.spark.scheduler.Schedulable;
+import org.apache.spark.scheduler.SchedulableBuilder;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.TaskSet;
+import org.apache.spark.scheduler.TaskSetManager;
+import org.apache.spark.util.Clock;
+import org.apache.spark.util.SystemClock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Enumeration;
+import scala.Option;
+import scala.collection.mutable.HashMap;
+
+/**
+ * Holds tasks that would receive a shuffle until duopoly allows them, and has Spark take jobs in duopoly's order (under FIFO; pools keep
+ * theirs). It stands where Spark puts a stage's tasks into its pools, whatever the cluster manager: each stage that reads a shuffle gets
+ * tasks that ask first (GatedTasks). Barrier stages, copies of running tasks, streams and stages without a shuffle to read never wait.
+ *
+ * Whatever fails lets Spark go on as without it: no snapshot that counts, a stage that duopoly opened or does not know, an exception.
+ * Nothing waits while no task of the application runs for ONLY_NS. Spark's threads wait for no input or output here.
+ */
+final class Gate implements SchedulableBuilder, Session.Follower {
+    private static final Logger LOG = LoggerFactory.getLogger(Gate.class);
+    private static final String WANTED = "spark.duopoly.gate";
+    private static final long ONLY_NS = 500_000_000L;
+    private static final long UNKNOWN_NS = 500_000_000L; /* events come behind what they tell of */
+
+    private final Allows allows = new Allows();
+    private final String whyNot;
+    private TaskSchedulerImpl scheduler;
+    private SchedulableBuilder spark;
+    private HashMap<Object, HashMap<Object, TaskSetManager>> managers; /* the scheduler's own, by stage and attempt */
+    private volatile Map<Integer, Job.Stage> stages = Map.of();
+    private volatile boolean broken;
+    /* All below: under the scheduler's lock. */
+    private long idleSinceNs; /* 0: something runs */
+    private long idleBefore;  /* no task from this one on has begun since then */
+    private boolean ordered;  /* jobs are, by duopoly */
+
+    /** Where it is wanted and fits this Spark, the scheduler asks from here on. */
+    Gate(SparkContext context) {
+        String why = "";
+        if (!context.conf().getBoolean(WANTED, false))
+            why = "the gate is off: " + WANTED;
+        else
+            try {
+                install(context);
+            } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+                why = "gate inactive: " + e;
+                LOG.warn("duopoly holds no task back, {}", why);
+            }
+        whyNot = why;
+    }
+
+    /** Why it holds nothing; empty: it is in place. */
+    String whyNot() {
+        return whyNot;
+    }
+
+    /** The stages that duopoly knows, by Spark's numbers. */
+    void follow(Map<Integer, Job.Stage> stages) {
+        this.stages = stages;
+    }
+
+    /* Throws where Spark is not as this was written for; then nothing is changed. */
+    @SuppressWarnings("unchecked")
+    private void install(SparkContext context) throws ReflectiveOperationException {
+        scheduler = (TaskSchedulerImpl) context.taskScheduler();
+        Field own = TaskSchedulerImpl.class.getDeclaredField("taskSetsByStageIdAndAttempt");
+        Method get = TaskSchedulerImpl.class.getDeclaredMethod("schedulableBuilder");
+        Method set = TaskSchedulerImpl.class.getDeclaredMethod("schedulableBuilder_$eq", SchedulableBuilder.class);
+        TaskSetManager.class.getDeclaredMethod("dequeueTaskHelper", String.class, String.class, Enumeration.Value.class, boolean.class);
+        own.setAccessible(true);
+        get.setAccessible(true);
+        set.setAccessible(true);
+        synchronized (scheduler) {
+            managers = (HashMap<Object, HashMap<Object, TaskSetManager>>) own.get(scheduler);
+            spark = (SchedulableBuilder) get.invoke(scheduler);
+            set.invoke(scheduler, this);
+        }
+    }
+
+    static Clock clock() {
+        return new SystemClock();
+    }
+
+    /** One of Spark's threads met what nobody expected: from here on nothing is held. */
+    void failed(Throwable e) {
+        if (!broken)
+            LOG.warn("duopoly's gate is out of order, Spark schedules as without it: {}", e.toString());
+        broken = true;
+    }
+
+    // ---- Spark's side, under the scheduler's lock ----
+
+    @Override
+    public Pool rootPool() {
+        return spark.rootPool();
+    }
+
+    @Override
+    public void buildPools() {
+        spark.buildPools();
+    }
+
+    @Override
+    public void addTaskSetManager(Schedulable made, Properties properties) {
+        Schedulable tasks = replacement(made);
+        if (ordered && tasks instanceof TaskSetManager)
+            place((TaskSetManager) tasks);
+        spark.addTaskSetManager(tasks, properties);
+    }
+
+    private Schedulable replacement(Schedulable made) {
+        try {
+            if (broken || !(made instanceof TaskSetManager))
+                return made;
+            TaskSetManager manager = (TaskSetManager) made;
+            TaskSet set = manager.taskSet();
+            if (!readsShuffle(set.stageId()))
+                return made;
+            GatedTasks tasks = new GatedTasks(this, scheduler, manager);
+            managers.apply(set.stageId()).put(set.stageAttemptId(), tasks);
+            return tasks;
+        } catch (RuntimeException | LinkageError e) {
+            failed(e);
+            return made;
+        }
+    }
+
+    private boolean readsShuffle(int stageId) {
+        Option<Stage> stage = scheduler.dagScheduler().stageIdToStage().get(stageId);
+        return stage.isDefined() && stage.get().parents().nonEmpty();
+    }
+
+    Job.Stage stageOf(TaskSet set) {
+        return stages.get(set.stageId());
+    }
+
+    /** Whether these wait for allows, now. */
+    boolean holds(GatedTasks tasks) {
+        long now = System.nanoTime();
+        Job.Stage stage = stageOf(tasks.taskSet());
+        if (broken || (stage != null && stage.ungated) || isOnlyWork(now))
+            return false;
+        if (stage == null)
+            return allows.isValid(now) && now - tasks.sinceNs < UNKNOWN_NS;
+        return allows.hold(stage.job.number, stage.number, now);
+    }
+
+    private boolean isOnlyWork(long now) {
+        long next = scheduler.nextTaskId().get();
+        if (rootPool().runningTasks() > 0)
+            idleSinceNs = 0;
+        else if (idleSinceNs == 0 || next != idleBefore)
+            idleSinceNs = now;
+        idleBefore = next;
+        return idleSinceNs != 0 && now - idleSinceNs >= ONLY_NS;
+    }
+
+    Allows.Allow find(Job.Stage stage, String host) {
+        return stage == null ? null : allows.find(stage.job.number, stage.number, host, System.nanoTime());
+    }
+
+    void used(Job.Stage stage, int partition, Allows.Allow allow) {
+        allows.use(allow);
+        stage.allowed.put(partition, allow.number);
+    }
+
+    // ---- duopoly's side, on the session's thread ----
+
+    @Override
+    public void take(Fields snapshot) {
+        if (!whyNot.isEmpty() || broken)
+            return;
+        boolean reordered = allows.take(snapshot, System.nanoTime());
+        if (reordered)
+            order(true);
+        scheduler.backend().reviveOffers();
+    }
+
+    /* What was said last counts for a while. */
+    @Override
+    public void alone() {
+        if (whyNot.isEmpty() && !allows.isValid(System.nanoTime()))
+            order(false);
+    }
+
+    private void order(boolean ours) {
+        synchronized (scheduler) {
+            if (!ours && !ordered)
+                return;
+            ordered = ours;
+            managers.valuesIterator().foreach(attempts -> {
+                attempts.valuesIterator().foreach(tasks -> {
+                    place(tasks);
+                    return null;
+                });
+                return null;
+            });
+        }
+    }
+
+    /* Among the tasks of all jobs, under FIFO: the least first. */
+    private void place(TaskSetManager tasks) {
+        Job.Stage stage = stageOf(tasks.taskSet());
+        tasks.priority_$eq(!ordered ? tasks.taskSet().priority() : allows.place(stage == null ? -1 : stage.job.number));
+    }
+}

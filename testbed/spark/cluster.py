@@ -1,0 +1,157 @@
+"""An unmodified Apache Spark on a testbed's network: a master and the driver on the last host, a worker on each of the others, with or
+without duopoly beside them."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+from testbed.net import cluster, network, system
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "duopoly" / "pyspark" / "pyspark"
+SPARK = pathlib.Path(os.environ.get("SPARK_HOME") or CACHE)
+HERE = pathlib.Path(__file__).parent
+PORT = 7077
+JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SETTINGS = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "true", "spark.scheduler.minRegisteredResourcesRatio": "1",
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s", "spark.executor.cores": "1", "spark.executor.memory": "512m",
+            "spark.driver.memory": "768m", "spark.driver.extraJavaOptions": JAVA, "spark.executor.extraJavaOptions": JAVA,
+            "spark.shuffle.compress": "false", "spark.shuffle.spill.compress": "false"}
+
+
+def check(build):
+    """The plug-in's jar; Failure with what to do where something is missing."""
+    jar = os.path.join(build, "duopoly-spark.jar")
+    for missing, words in ((not (SPARK / "bin" / "spark-submit").exists(), "there is no Spark in %s: make deps-spark, or SPARK_HOME" % SPARK),
+                           (not shutil.which("javac"), "there is no Java: make deps-spark"),
+                           (not os.path.exists(jar), "the plug-in is not built: make spark-plugin")):
+        if missing:
+            raise system.Failure("NET=spark: " + words)
+    return jar
+
+
+def compile_workload(folder):
+    """Its jar."""
+    classes, jar = os.path.join(folder, "classes"), os.path.join(folder, "synthetic.jar")
+    system.run("javac", "-nowarn", "-proc:none", "-cp", "%s/jars/*" % SPARK, "-d", classes, str(HERE / "Synthetic.java"))
+    system.run("jar", "--create", "--file", jar, "-C", classes, ".")
+    return jar
+
+
+def own(net, host):
+    """A folder of that host's, which is OWN to Spark there."""
+    return os.path.join(net.instance.memory(), "spark", host)
+
+
+OWN = "own"
+
+
+class Beside(cluster.Cluster):
+    """duopoly's programs on that network: its agents find executors, and the last host's serves the driver and has no slots.
+    `name`: of the run, another one each time."""
+
+    def __init__(self, net, build, slots, seed, logs, name):
+        super().__init__(net, build, "joint", slots, 1, seed, logs, ports=False)
+        self.directory = os.path.join(net.instance.memory(), name)
+        self.socket = os.path.join(self.directory, "duopolyd.sock")
+
+    def frameworks(self):
+        return os.path.join(self.directory, "frameworks.sock")
+
+    def guests(self):
+        """As Spark finds it on each host."""
+        return os.path.join(own(self.net, OWN), "guests")
+
+    def _agent_yaml(self, name):
+        text = super()._agent_yaml(name)
+        if name in self.net.switches:
+            return text
+        text += "guests: {rung: mark, users: [root], socket: %s}\n" % os.path.join(own(self.net, name), "guests")
+        if name != self.net.hosts[-1]:
+            return text
+        key = os.path.join(self._key_folder(), "spark.key")
+        return text.replace("  - {slots: %d}" % self.slots, "  - {io_bytes_s: 1}") + "frameworks: {socket: %s, key: %s}\n" % (self.frameworks(), key)
+
+    def _make_directories(self):
+        super()._make_directories()
+        make_own(self.net)
+
+    def _make_keys(self, names, role, folder):
+        super()._make_keys(names, role, folder)
+        if role == "agent":
+            super()._make_keys("spark", "framework", folder)
+
+
+def make_own(net):
+    for host in [*net.hosts, OWN]:
+        os.makedirs(own(net, host), exist_ok=True)
+
+
+class Spark:
+    """Its daemons; `folder`: for all that they write."""
+
+    def __init__(self, net, folder):
+        self.net, self.folder = net, folder
+        self.hosts = os.path.join(folder, "hosts")
+        self.children = []
+
+    def up(self):
+        os.makedirs(os.path.join(self.folder, "events"), exist_ok=True)
+        make_own(self.net)
+        with open(self.hosts, "w") as out:
+            out.write("127.0.0.1 localhost\n" + "".join("%s %s\n" % (self.net.addresses[host], host) for host in self.net.hosts))
+        *workers, master = self.net.hosts
+        self._daemon(master, "master.Master", "--host", master, "--port", str(PORT))
+        system.wait_for(lambda: self._alive() or "Started daemon" in self._said(master), 60, "Spark's master")
+        for worker in workers:
+            self._daemon(worker, "worker.Worker", "--host", worker, "--cores", "2", "--memory", "2g", "--work-dir", os.path.join(self.folder, "work"),
+                         "spark://%s:%d" % (master, PORT))
+        for worker in workers:
+            system.wait_for(lambda worker=worker: self._alive() or "Successfully registered" in self._said(worker), 60, "Spark's worker on " + worker)
+
+    def submit(self, settings, jar, words, log):
+        """The driver, begun; its output is the file `log`, its words beside it."""
+        host = self.net.hosts[-1]
+        settings = {**SETTINGS, "spark.eventLog.dir": "file:" + os.path.join(self.folder, "events"), **settings}
+        command = [SPARK / "bin" / "spark-submit", "--master", "spark://%s:%d" % (host, PORT),
+                   *(word for key, value in settings.items() for word in ("--conf", "%s=%s" % (key, value))), "--class", "Synthetic", jar, *words]
+        with open(log, "wb") as out, open(log + ".err", "wb") as err:
+            child = subprocess.Popen(self._in(host, *map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self._environment(host))
+        self.net.instance.add_process(child.pid)
+        self.children.append(child)
+        return child
+
+    def down(self):
+        for child in reversed(self.children):
+            system.stop([system.identify(child.pid)])
+        for host in self.net.hosts:
+            system.kill_in_namespace(self.net.instance.namespace(host))
+
+    def _alive(self):
+        for child in self.children:
+            if child.poll() is not None:
+                raise system.Failure("one of Spark's daemons has ended; its words are in %s" % self.folder)
+        return False
+
+    def _log(self, host):
+        return os.path.join(self.folder, "spark-%s.log" % host)
+
+    def _said(self, host):
+        with open(self._log(host), errors="replace") as said:
+            return said.read()
+
+    def _environment(self, host):
+        return {**os.environ, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": self.net.addresses[host], "SPARK_LOCAL_HOSTNAME": host,
+                "SPARK_LOCAL_DIRS": os.path.join(self.folder, "local-" + host), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JAVA}
+
+    def _in(self, host, *command):
+        """There, under that name, which all others know, and with what is its own in its place."""
+        script = 'hostname "$0" && mount --bind "$1" /etc/hosts && mount --bind "$2" "$3" && shift 3 && exec "$@"'
+        return self.net.enter(host, "unshare", "--uts", "--mount", "sh", "-ec", script, host, self.hosts, own(self.net, host), own(self.net, OWN), *command)
+
+    def _daemon(self, host, name, *words):
+        command = self._in(host, str(SPARK / "bin" / "spark-class"), "org.apache.spark.deploy." + name, *words)
+        with open(self._log(host), "ab") as out:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment(host), start_new_session=True)
+        self.net.instance.add_process(child.pid)
+        self.children.append(child)
