@@ -400,7 +400,7 @@ static void join(struct engine *engine, struct attempt *attempt, struct attempt 
     attempt_set_sizes(engine, attempt);
     attempt_set_receiving(engine, attempt,
                           attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
-    if (!used || !same_levels(attempt, used))
+    if (attempt->task->bytes > 0 && (!used || !same_levels(attempt, used)))
         attempt_tell_levels(engine, attempt);
     withdraw_others(engine, attempt->task, used);
     if (used) {

@@ -1,5 +1,6 @@
 /* What the agents on whose hosts an application's tasks run hear of them: levels, as they are allowed,
- * seen to run, and changed. The task's start finds them there (hostagent/guests/guest_allows.h). */
+ * seen to run, and changed. The task's start finds them there (hostagent/guests/guest_allows.h). Tasks
+ * that read no shuffle have none: what they receive is their application's. */
 #include "controller/frameworks/application.h"
 #include "controller/frameworks/framework_numbers.h"
 
@@ -21,9 +22,19 @@ static void send(const struct application *application, uint32_t host)
     frameworks->hooks.guests(frameworks->hooks.user, host, &frameworks->guests);
 }
 
+static bool reads_shuffle(const struct application *application, const struct attempt_view *attempt)
+{
+    struct task_view task;
+    return engine_task(application->frameworks->engine, attempt->job, attempt->stage, attempt->task,
+                       &task) == 0 &&
+           task.network_input;
+}
+
 void application_guests_allow(const struct application *application, int64_t now_ns,
                               const struct attempt_view *allow)
 {
+    if (!reads_shuffle(application, allow))
+        return;
     duopoly_GuestAllows *said = begin(application);
     said->allows_count = 1;
     application_allow_fill(application, now_ns, allow, &said->allows[0]);
@@ -33,7 +44,8 @@ void application_guests_allow(const struct application *application, int64_t now
 void application_guests_level(const struct application *application, uint64_t attempt)
 {
     struct attempt_view view;
-    if (engine_attempt(application->frameworks->engine, attempt, &view) < 0 || view.allow)
+    if (engine_attempt(application->frameworks->engine, attempt, &view) < 0 || view.allow ||
+        !reads_shuffle(application, &view))
         return;
     duopoly_GuestAllows *said = begin(application);
     said->levels_count = 1;

@@ -330,11 +330,24 @@ void frameworks_gone(struct frameworks *frameworks, uint64_t peer)
 
 /* ---- what goes out ---- */
 
-static bool level_take(struct frameworks *frameworks, const struct decision *decision)
+/* Its host has the former ones. */
+static bool allow_level_take(const struct frameworks *frameworks, int64_t now_ns, uint64_t number)
+{
+    struct attempt_view allow;
+    if (engine_attempt(frameworks->engine, number, &allow) < 0 || !allow.allow)
+        return false;
+    const struct application *application = application_of_job(frameworks, allow.job);
+    if (application && application->peer)
+        application_guests_allow(application, now_ns, &allow);
+    return true;
+}
+
+static bool level_take(struct frameworks *frameworks, int64_t now_ns,
+                       const struct decision *decision)
 {
     const uint64_t attempt = decision->level.attempt;
     if (!(attempt & FRAMEWORK_ATTEMPT_BIT))
-        return false;
+        return allow_level_take(frameworks, now_ns, attempt);
     struct application *application =
         application_of_bits(frameworks, attempt >> 32 & FRAMEWORK_JOB_MAX);
     if (application && application->peer)
@@ -366,7 +379,7 @@ bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
             application_open(application, decision->open.job, decision->open.stage);
         return true;
     case DECISION_LEVEL:
-        return level_take(frameworks, decision);
+        return level_take(frameworks, now_ns, decision);
     default:
         return false;
     }

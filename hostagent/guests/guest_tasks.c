@@ -30,7 +30,7 @@ static int room_make(struct guest_tasks *tasks)
     return tasks->all ? 0 : -ENOMEM;
 }
 
-int guest_tasks_begin(struct guest_tasks *tasks, const duopoly_GuestTask *said,
+int guest_tasks_begin(struct guest_tasks *tasks, const duopoly_GuestTask *said, uint64_t allow,
                       struct guest_task_levels levels, uint64_t bytes)
 {
     if (guest_tasks_relabel(tasks, said->attempt, levels))
@@ -41,8 +41,8 @@ int guest_tasks_begin(struct guest_tasks *tasks, const duopoly_GuestTask *said,
     account(tasks, bytes);
     tasks->begun++;
     tasks->unknown += levels.coflow == MARK_UNMARKED;
-    tasks->all[tasks->n++] =
-        (struct guest_running){.said = *said, .levels = levels, .begin_bytes = bytes};
+    tasks->all[tasks->n++] = (struct guest_running){
+        .said = *said, .allow = allow, .levels = levels, .begin_bytes = bytes};
     for (uint32_t i = 0; tasks->n > 1 && i < tasks->n; i++)
         tasks->all[i].shared = true;
     return 0;
@@ -69,8 +69,11 @@ bool guest_tasks_relabel(struct guest_tasks *tasks, uint32_t attempt,
     return running != NULL;
 }
 
-static bool means(const duopoly_GuestTask *said, const duopoly_Allow *allow)
+static bool goes_by(const struct guest_running *running, const duopoly_Allow *allow)
 {
+    const duopoly_GuestTask *said = &running->said;
+    if (running->allow || running->levels.coflow != MARK_UNMARKED)
+        return running->allow == allow->allow;
     return said->allow ? said->allow == allow->allow
                        : said->job == allow->job && said->stage == allow->stage &&
                              said->task == allow->task;
@@ -80,8 +83,9 @@ bool guest_tasks_allow(struct guest_tasks *tasks, const duopoly_Allow *allow)
 {
     for (uint32_t i = 0; i < tasks->n; i++) {
         struct guest_running *running = &tasks->all[i];
-        if (running->levels.coflow != MARK_UNMARKED || !means(&running->said, allow))
+        if (!goes_by(running, allow))
             continue;
+        running->allow = allow->allow;
         running->levels = (struct guest_task_levels){(uint8_t)allow->coflow_level,
                                                      (uint8_t)allow->macroflow_level};
         return true;

@@ -22,6 +22,7 @@ struct guest_task_levels {
 struct guest_running {
     duopoly_GuestTask said; /* as it began */
     struct guest_task_levels levels;
+    uint64_t allow; /* that it goes by; 0: none that was here */
     uint64_t begin_bytes;
     bool shared; /* another one ran beside it */
 };
@@ -35,8 +36,9 @@ struct guest_tasks {
     uint64_t begun, unknown;   /* tasks; those without levels of their own */
 };
 
-/* A task that runs already has other levels now. −E2BIG: too many run; −ENOMEM. */
-int guest_tasks_begin(struct guest_tasks *tasks, const duopoly_GuestTask *said,
+/* `allow`: that it goes by. A task that runs already has other levels now. −E2BIG: too many run;
+ * −ENOMEM. */
+int guest_tasks_begin(struct guest_tasks *tasks, const duopoly_GuestTask *said, uint64_t allow,
                       struct guest_task_levels levels, uint64_t bytes);
 
 /* *ret_ended: as it was. False: it does not run. */
@@ -47,8 +49,9 @@ bool guest_tasks_end(struct guest_tasks *tasks, uint32_t attempt, uint64_t bytes
 bool guest_tasks_relabel(struct guest_tasks *tasks, uint32_t attempt,
                          struct guest_task_levels levels);
 
-/* One without levels that began before this allow was here, and means it: by its number, or by its
- * place where it named none. It has the allow's levels now. False: there is none. */
+/* The one that goes by this allow, which has other levels now; or one without levels that began
+ * before the allow was here, and means it: by its number, or by its place where it named none. It has
+ * the allow's levels now. False: there is none. */
 bool guest_tasks_allow(struct guest_tasks *tasks, const duopoly_Allow *allow);
 
 /* The most urgent of each; MARK_UNMARKED where none that runs has one. */

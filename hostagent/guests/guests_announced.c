@@ -38,13 +38,16 @@ int guests_announce(struct guests *guests, pid_t pid, const struct executor_line
 
 static void task_begin(struct guest *guest, const duopoly_GuestTask *task, duopoly_GuestMark *mark)
 {
+    struct guest_allows *allows = &guest->application->allows;
     struct guest_task_levels levels = {MARK_UNMARKED, MARK_UNMARKED};
-    struct guest_allow allow;
-    mark->known =
-        guest_allows_use(&guest->application->allows, task, now_ns(CLOCK_MONOTONIC), &allow);
+    struct guest_allow allow = {0};
+    const uint64_t now = now_ns(CLOCK_MONOTONIC);
+    mark->known = guest_allows_use(allows, task, now, &allow);
     if (mark->known)
         levels = (struct guest_task_levels){allow.coflow, allow.macroflow};
-    if (guest_tasks_begin(&guest->tasks, task, levels, guest_bytes(guest)) < 0) {
+    if (guest_allows_awaited(allows, task->attempt, now, &levels.coflow, &levels.macroflow))
+        mark->known = true;
+    if (guest_tasks_begin(&guest->tasks, task, allow.allow, levels, guest_bytes(guest)) < 0) {
         guest->application->tasks_unknown++; /* too many of its own: its application's level */
         mark->known = false;
     }
@@ -94,22 +97,19 @@ void guests_tasks_end(struct guests *guests, const struct guest_id *id)
     guest_mark(guest);
 }
 
-static void relabel(struct guests *guests, const struct guest_application *application,
-                    const duopoly_GuestAllows *said)
+/* False: it does not run here, as far as is known. */
+static bool relabel(struct guests *guests, const struct guest_application *application,
+                    const duopoly_TaskLevels *one)
 {
-    for (struct guest *guest = guests->table; guest; guest = guest->hh.next) {
-        bool changed = false;
-        for (pb_size_t i = 0; guest->application == application && i < said->levels_count; i++) {
-            const duopoly_TaskLevels *one = &said->levels[i];
-            if (one->coflow_level < MARK_LEVELS && one->macroflow_level < MARK_LEVELS)
-                changed |=
-                    guest_tasks_relabel(&guest->tasks, one->attempt,
-                                        (struct guest_task_levels){(uint8_t)one->coflow_level,
-                                                                   (uint8_t)one->macroflow_level});
-        }
-        if (changed)
+    const struct guest_task_levels levels = {(uint8_t)one->coflow_level,
+                                             (uint8_t)one->macroflow_level};
+    for (struct guest *guest = guests->table; guest; guest = guest->hh.next)
+        if (guest->application == application &&
+            guest_tasks_relabel(&guest->tasks, one->attempt, levels)) {
             guest_mark(guest);
-    }
+            return true;
+        }
+    return false;
 }
 
 static bool is_allow(const duopoly_Allow *allow)
@@ -118,7 +118,7 @@ static bool is_allow(const duopoly_Allow *allow)
            allow->macroflow_level < MARK_LEVELS;
 }
 
-/* Its task was faster: it has begun already. */
+/* Its task has begun already. */
 static bool late_take(struct guests *guests, const struct guest_application *application,
                       const duopoly_Allow *allow)
 {
@@ -141,6 +141,10 @@ void guests_allow(struct guests *guests, const duopoly_GuestAllows *said)
         for (pb_size_t k = 0; k < said->allows_count; k++)
             if (is_allow(&said->allows[k]) && !late_take(guests, application, &said->allows[k]))
                 guest_allows_add(&application->allows, &said->allows[k], now);
-        relabel(guests, application, said);
+        for (pb_size_t k = 0; k < said->levels_count; k++)
+            if (said->levels[k].coflow_level < MARK_LEVELS &&
+                said->levels[k].macroflow_level < MARK_LEVELS &&
+                !relabel(guests, application, &said->levels[k]))
+                guest_allows_await(&application->allows, &said->levels[k], now);
     }
 }

@@ -57,8 +57,9 @@ class Host(Agent):
 
 
 @pytest.fixture
-def hosts(cluster):
-    daemon = cluster.daemon(config="timers: {silent: 60 s, host_lost: 120 s}\n")
+def hosts(cluster, request):
+    """Parameter: more of the controller's configuration."""
+    daemon = cluster.daemon(config="timers: {silent: 60 s, host_lost: 120 s}\n" + getattr(request, "param", ""))
     made = [Host(daemon, f"h{n}", host=n) for n in (1, 2)]
     for one in made:
         one.join()
@@ -141,9 +142,9 @@ def test_whose_driver_it_is_and_what_its_tasks_may_start_with(hosts):
         hosts_of = driver.run(7, 0, 6, first=100)
         driver.until(lambda: len(driver.of(7, 1)) == 2, "reduce tasks are allowed")
         here = {a.allow: (a.job, a.stage, a.task, a.coflow_level, a.macroflow_level) for a in driver.of(7, 1) if a.host == "h1"}
-        told = {n: (a.job, a.stage, a.task, a.coflow_level, a.macroflow_level) for n, a in h1.allows().items() if a.stage == 1}
+        told = {n: (a.job, a.stage, a.task, a.coflow_level, a.macroflow_level) for n, a in h1.allows().items()}
         assert here == told and all(0 < a.until_ms <= 5000 for a in h1.allowed.values())
-        assert set(h1.levels) == {100 + task for task, host in hosts_of.items() if host == "h1"}
+        assert "h1" in hosts_of.values() and not h1.levels, "maps receive nothing to be marked"
         for allow in driver.of(7, 1):
             driver.start(allow, 200 + allow.task)
         driver.task(pb.TASK_STARTED, 300, 7, 1, 0, "h1")  # a copy that nobody allowed
@@ -158,3 +159,23 @@ def test_whose_driver_it_is_and_what_its_tasks_may_start_with(hosts):
         h1.tell(application("app-1", 0, 0, vouched=True))
         told = h1.allows() and h1.said
     assert [(one.user, one.vouched) for one in told] == [(1000, False)]
+
+
+@pytest.mark.parametrize("hosts", ["policy: {preset: duopoly}\n"], indirect=True, ids=["by-size"])
+def test_an_allow_whose_level_changes_is_told_again(hosts):
+    daemon, h1, _h2 = hosts
+    h1.tell(application("app-1", 0))
+    h1.told()
+    driver = Driver(daemon, "app-1")
+    try:
+        driver.begin()
+        driver.two_stages(7, maps=6, reduces=2, each=300_000_000)
+        driver.run(7, 0, 6, first=100)
+        driver.until(lambda: len(driver.of(7, 1)) == 2, "reduce tasks are allowed")
+        before = {n: a.coflow_level for n, a in h1.allows().items()}
+        assert before
+        driver.tell(bytes=pb.FrameworkBytes(job=7, stage=1, parent=0, form=pb.FORM_SUMS, bytes=[1000] * 2))  # it was said wrongly
+        driver.settle()
+        assert h1.allows().keys() == before.keys() and all(a.coflow_level < before[n] for n, a in h1.allowed.items())
+    finally:
+        driver.close()

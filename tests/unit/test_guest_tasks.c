@@ -16,7 +16,7 @@ static int begin(struct guest_tasks *tasks, uint32_t attempt, struct guest_task_
                  uint64_t bytes)
 {
     const duopoly_GuestTask said = {.attempt = attempt, .job = 1, .stage = 2, .task = attempt};
-    return guest_tasks_begin(tasks, &said, levels, bytes);
+    return guest_tasks_begin(tasks, &said, 0, levels, bytes);
 }
 
 static void test_an_allow_that_comes_after_its_task(void **state)
@@ -27,16 +27,29 @@ static void test_an_allow_that_comes_after_its_task(void **state)
     duopoly_Allow allow = {.allow = 9, .job = 1, .stage = 2, .task = 6, .coflow_level = 3};
     const duopoly_GuestTask numbered = {.attempt = 8, .allow = 7, .job = 1, .stage = 2, .task = 6};
     assert_int_equal(begin(&tasks, 5, none, 0), 0);
-    assert_int_equal(guest_tasks_begin(&tasks, &numbered, none, 0), 0);
+    assert_int_equal(guest_tasks_begin(&tasks, &numbered, 0, none, 0), 0);
     assert_false(guest_tasks_allow(&tasks, &allow)); /* another task's, and another's number */
     allow.task = 5;
     assert_true(guest_tasks_allow(&tasks, &allow));
     assert_int_equal(guest_tasks_levels(&tasks).coflow, 3);
-    assert_false(guest_tasks_allow(&tasks, &allow)); /* it has its levels */
+    allow.allow = 10;
+    assert_false(guest_tasks_allow(&tasks, &allow)); /* it has another one's levels */
     allow.allow = 7;
     allow.coflow_level = 1;
     assert_true(guest_tasks_allow(&tasks, &allow));
     assert_int_equal(guest_tasks_levels(&tasks).coflow, 1);
+    guest_tasks_done(&tasks);
+}
+
+static void test_an_allow_whose_levels_change(void **state)
+{
+    (void)state;
+    struct guest_tasks tasks = {0};
+    duopoly_Allow allow = {.allow = 9, .job = 1, .stage = 2, .task = 6, .coflow_level = 3};
+    const duopoly_GuestTask said = {.attempt = 8, .job = 1, .stage = 2, .task = 4};
+    assert_int_equal(guest_tasks_begin(&tasks, &said, 9, (struct guest_task_levels){5, 5}, 0), 0);
+    assert_true(guest_tasks_allow(&tasks, &allow)); /* though another partition was meant */
+    assert_int_equal(guest_tasks_levels(&tasks).coflow, 3);
     guest_tasks_done(&tasks);
 }
 
@@ -161,14 +174,59 @@ static void test_which_allow_a_task_goes_by(void **state)
                      100 + 2 * GUEST_ALLOWS - 1);
 }
 
+static void test_an_allow_is_told_again(void **state)
+{
+    (void)state;
+    struct guest_allows allows = {0};
+    const duopoly_GuestTask wanted = {.job = 1, .stage = 2, .task = 3};
+    struct guest_allow found;
+    allow(&allows, 1, 2, 3, 6, 5000);
+    allow(&allows, 1, 2, 3, 4, 5000);
+    assert_true(guest_allows_use(&allows, &wanted, 10 * S, &found));
+    assert_int_equal(found.coflow, 4);
+    assert_false(guest_allows_use(&allows, &wanted, 10 * S, &found));
+}
+
+static bool awaited(struct guest_allows *allows, uint32_t attempt, uint64_t now_ns, uint8_t *ret)
+{
+    uint8_t macroflow;
+    return guest_allows_awaited(allows, attempt, now_ns, ret, &macroflow);
+}
+
+static void test_levels_that_come_before_their_task(void **state)
+{
+    (void)state;
+    struct guest_allows allows = {0};
+    duopoly_TaskLevels levels = {.attempt = 7, .coflow_level = 6, .macroflow_level = 2};
+    uint8_t level = 0;
+    assert_false(awaited(&allows, 7, S, &level));
+    guest_allows_await(&allows, &levels, S);
+    levels.coflow_level = 4;
+    guest_allows_await(&allows, &levels, S);
+    assert_true(awaited(&allows, 7, S, &level));
+    assert_int_equal(level, 4);
+    assert_false(awaited(&allows, 7, S, &level)); /* once */
+    guest_allows_await(&allows, &levels, S);
+    assert_false(awaited(&allows, 7, S + GUEST_AWAIT_NS, &level));
+    for (uint32_t i = 0; i < 2 * GUEST_ALLOWS; i++) {
+        levels.attempt = 100 + i;
+        guest_allows_await(&allows, &levels, S);
+    }
+    assert_false(awaited(&allows, 100, S, &level)); /* the oldest are gone */
+    assert_true(awaited(&allows, 100 + 2 * GUEST_ALLOWS - 1, S, &level));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_allow_that_comes_after_its_task),
+        cmocka_unit_test(test_an_allow_whose_levels_change),
         cmocka_unit_test(test_the_most_urgent_wins),
         cmocka_unit_test(test_too_many_are_refused),
         cmocka_unit_test(test_random_tasks),
         cmocka_unit_test(test_which_allow_a_task_goes_by),
+        cmocka_unit_test(test_an_allow_is_told_again),
+        cmocka_unit_test(test_levels_that_come_before_their_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
