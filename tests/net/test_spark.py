@@ -251,9 +251,10 @@ def test_an_agent_that_begins_anew_hears_of_what_runs(site):
     spark.ended_well()
 
 
-def test_what_snapshots_say_counts_until_it_does_not(tmp_path):
+@pytest.mark.parametrize("check", ["AllowsCheck", "SlotsCheck"])
+def test_what_was_said_counts_until_it_does_not(tmp_path, check):
     path = f"{JAR}:{SPARK}/jars/*"
-    subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", tmp_path, TOP / "tests/net/spark/duopoly/spark/AllowsCheck.java"], check=True,
+    subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", tmp_path, TOP / f"tests/net/spark/duopoly/spark/{check}.java"], check=True,
                    capture_output=True)
-    done = subprocess.run(["java", "-cp", f"{tmp_path}:{path}", "duopoly.spark.AllowsCheck"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["java", "-cp", f"{tmp_path}:{path}", f"duopoly.spark.{check}"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * What duopoly lets an application start, by the newest snapshot of its session (schemas/duopoly.proto, Snapshot). It counts for as long as
@@ -23,10 +24,12 @@ final class Allows {
         int stage;
         int task;
         String host = "";
+        long sinceNs;
         long untilNs;
 
         private static Allow of(Fields fields, long nowNs) {
             Allow allow = new Allow();
+            allow.sinceNs = nowNs;
             while (fields.next())
                 switch (fields.field()) {
                 case 1:
@@ -56,13 +59,14 @@ final class Allows {
 
     private final Map<Long, Allow> all = new HashMap<>();
     private final Map<Long, List<Allow>> ofStage = new HashMap<>();
+    private final Map<String, List<Allow>> ofHost = new HashMap<>();
     private final Set<Long> opened = new HashSet<>();
     private List<Integer> order = List.of();
     private long validUntilNs;
     private boolean said;    /* there has been a whole one: validUntilNs counts */
     private boolean partial; /* more of a whole one is to come */
 
-    private static long key(int job, int stage) {
+    static long key(int job, int stage) {
         return (long) job << 32 | stage;
     }
 
@@ -138,22 +142,30 @@ final class Allows {
     private void clear() {
         all.clear();
         ofStage.clear();
+        ofHost.clear();
         opened.clear();
     }
 
     private void add(Allow allow) {
-        if (all.put(allow.number, allow) == null)
-            ofStage.computeIfAbsent(key(allow.job, allow.stage), key -> new ArrayList<>()).add(allow);
+        if (all.putIfAbsent(allow.number, allow) != null)
+            return;
+        ofStage.computeIfAbsent(key(allow.job, allow.stage), key -> new ArrayList<>()).add(allow);
+        ofHost.computeIfAbsent(allow.host, host -> new ArrayList<>()).add(allow);
     }
 
     private void remove(Allow allow) {
         if (allow == null)
             return;
         all.remove(allow.number);
-        List<Allow> others = ofStage.get(key(allow.job, allow.stage));
+        remove(ofStage, key(allow.job, allow.stage), allow);
+        remove(ofHost, allow.host, allow);
+    }
+
+    private static <K> void remove(Map<K, List<Allow>> lists, K key, Allow allow) {
+        List<Allow> others = lists.get(key);
         others.remove(allow);
         if (others.isEmpty())
-            ofStage.remove(key(allow.job, allow.stage));
+            lists.remove(key);
     }
 
     /** Whether this stage starts nothing without an allow, now. */
@@ -172,6 +184,14 @@ final class Allows {
             if (allow.host.equals(host) && nowNs < allow.untilNs)
                 return allow;
         return null;
+    }
+
+    /** Whether one of those that count, and came `agoNs` ago at most, waits for a slot of that host. */
+    synchronized boolean waits(String host, Predicate<Allow> counts, long agoNs, long nowNs) {
+        for (Allow allow : ofHost.getOrDefault(host, List.of()))
+            if (nowNs < allow.untilNs && nowNs - allow.sinceNs < agoNs && counts.test(allow))
+                return true;
+        return false;
     }
 
     synchronized void use(Allow allow) {

@@ -15,9 +15,10 @@ public final class Application implements AutoCloseable {
         if (socket.isEmpty())
             throw new IllegalArgumentException(SOCKET + " is not set: the path of the agent's socket for frameworks");
         Shuffles shuffles = new Shuffles((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker(), context.dagScheduler());
-        Gate gate = new Gate(context);
-        Facts facts = new Facts(context.appName(), gate.whyNot().isEmpty(), shuffles);
-        gate.follow(facts.stages());
+        Slots slots = new Slots();
+        Gate gate = new Gate(context, slots);
+        Facts facts = new Facts(context.appName(), gate.whyNot().isEmpty(), shuffles, slots);
+        gate.follow(facts.stages(), facts.numbered());
         session = new Session(socket, name, context.startTime(), gate.whyNot(), facts, gate);
         facts.toldTo(session);
         context.addSparkListener(facts);

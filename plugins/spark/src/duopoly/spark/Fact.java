@@ -9,6 +9,9 @@ interface Fact {
 
     interface Teller {
         void tell(int kind, Message body) throws IOException;
+
+        /** The number of the last message that was told. */
+        long told();
     }
 
     void tell(Teller teller) throws IOException;

@@ -41,10 +41,12 @@ final class Facts extends SparkListener implements Session.Source {
     private final String application;
     private final boolean gated;
     private final Shuffles shuffles;
+    private final Slots slots;
     private Session session;
     private boolean failed; /* which the log has said */
 
     private final Map<Integer, Job.Stage> stages = new ConcurrentHashMap<>(); /* by Spark's: whose job runs each; its scheduler reads it */
+    private final Map<Long, Job.Stage> numbered = new ConcurrentHashMap<>(); /* by duopoly's (Allows.key), too */
 
     /* All below: under the monitor. */
     private final Map<Integer, Job> jobs = new LinkedHashMap<>();         /* by Spark's jobs: several may be one */
@@ -52,10 +54,11 @@ final class Facts extends SparkListener implements Session.Source {
     private final Map<Long, Job.Attempt> attempts = new LinkedHashMap<>(); /* that run, by Spark's task ids */
 
     /** `gated`: what duopoly allows is followed. */
-    Facts(String application, boolean gated, Shuffles shuffles) {
+    Facts(String application, boolean gated, Shuffles shuffles, Slots slots) {
         this.application = application;
         this.gated = gated;
         this.shuffles = shuffles;
+        this.slots = slots;
     }
 
     void toldTo(Session session) {
@@ -64,6 +67,10 @@ final class Facts extends SparkListener implements Session.Source {
 
     Map<Integer, Job.Stage> stages() {
         return stages;
+    }
+
+    Map<Long, Job.Stage> numbered() {
+        return numbered;
     }
 
     private void say(Fact fact) {
@@ -158,6 +165,7 @@ final class Facts extends SparkListener implements Session.Source {
                                         !gated || barrier || stream, partial, history(job, info), info.stageId(), info.name());
         job.stages.put(info.stageId(), stage);
         stages.putIfAbsent(info.stageId(), stage);
+        numbered.put(Allows.key(job.number, stage.number), stage);
         say(stage.fact());
     }
 
@@ -209,6 +217,7 @@ final class Facts extends SparkListener implements Session.Source {
 
     private void jobForget(Job job) {
         stages.values().removeIf(stage -> stage.job == job);
+        job.stages.values().forEach(stage -> numbered.remove(Allows.key(job.number, stage.number)));
         attempts.values().removeIf(attempt -> attempt.stage.job == job);
     }
 
@@ -225,6 +234,7 @@ final class Facts extends SparkListener implements Session.Source {
                 outputsLost(stage);
             stage.offer(this::say);
             stage.sizes(shuffles, this::say);
+            stage.parentsEnded(this::say);
         });
     }
 
@@ -277,5 +287,11 @@ final class Facts extends SparkListener implements Session.Source {
         if (state == Job.TASK_DONE)
             attempt.stage.done[attempt.task] = attempt;
         say(attempt.fact(state, received));
+        attempt.stage.ended(freed(info.executorId(), info.taskId()), this::say);
+    }
+
+    /* Nothing is told by it: what was told before has all to do with that slot. */
+    private Fact freed(String executor, long task) {
+        return teller -> slots.told(executor, task, teller.told());
     }
 }

@@ -2,8 +2,13 @@ package duopoly.spark;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.Pool;
 import org.apache.spark.scheduler.Schedulable;
@@ -22,43 +27,62 @@ import scala.collection.mutable.HashMap;
 
 /**
  * Holds tasks that would receive a shuffle until duopoly allows them, and has Spark take jobs in duopoly's order (under FIFO; pools keep
- * theirs). It stands where Spark puts a stage's tasks into its pools, whatever the cluster manager: each stage that reads a shuffle gets
- * tasks that ask first (GatedTasks). Barrier stages, copies of running tasks, streams and stages without a shuffle to read never wait.
+ * theirs). It stands where Spark puts a stage's tasks into its pools, whatever the cluster manager: each stage gets
+ * tasks that ask first (GatedTasks). Barrier stages, copies of running tasks, streams and stages without a shuffle to read never wait,
+ * but for a slot that has just fallen free (Slots) and for one that duopoly has allowed another task.
  *
  * Whatever fails lets Spark go on as without it: no snapshot that counts, a stage that duopoly opened or does not know, an exception.
  * Nothing waits while no task of the application runs for ONLY_NS. Spark's threads wait for no input or output here.
  */
 final class Gate implements SchedulableBuilder, Session.Follower {
     private static final Logger LOG = LoggerFactory.getLogger(Gate.class);
-    private static final String WANTED = "spark.duopoly.gate";
+    private static final String WANTED = "spark.duopoly.gate"; /* false, order, hold, true: both */
     private static final long ONLY_NS = 500_000_000L;
+    private static final long USE_NS = 500_000_000L;     /* an allowed task's slot is left to it */
     private static final long UNKNOWN_NS = 500_000_000L; /* events come behind what they tell of */
 
     private final Allows allows = new Allows();
+    private final Slots slots;
+    private final boolean orders;
+    private final boolean holds;
     private final String whyNot;
+    private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(run -> {
+        Thread thread = new Thread(run, "duopoly-gate");
+        thread.setDaemon(true);
+        return thread;
+    });
     private TaskSchedulerImpl scheduler;
     private SchedulableBuilder spark;
     private HashMap<Object, HashMap<Object, TaskSetManager>> managers; /* the scheduler's own, by stage and attempt */
     private volatile Map<Integer, Job.Stage> stages = Map.of();
+    private volatile Map<Long, Job.Stage> numbered = Map.of();
     private volatile boolean broken;
+    private final AtomicBoolean left = new AtomicBoolean(); /* a slot was, or may be taken now: Spark is to offer it again */
     /* All below: under the scheduler's lock. */
     private long idleSinceNs; /* 0: something runs */
     private long idleBefore;  /* no task from this one on has begun since then */
     private boolean ordered;  /* jobs are, by duopoly */
 
     /** Where it is wanted and fits this Spark, the scheduler asks from here on. */
-    Gate(SparkContext context) {
-        String why = "";
-        if (!context.conf().getBoolean(WANTED, false))
-            why = "the gate is off: " + WANTED;
-        else
+    Gate(SparkContext context, Slots slots) {
+        this.slots = slots;
+        String wanted = context.conf().get(WANTED, "false").trim().toLowerCase(Locale.ROOT);
+        boolean both = wanted.equals("true");
+        boolean fits = both || wanted.equals("order") || wanted.equals("hold");
+        String why = fits ? "" : "the gate is off: " + WANTED;
+        if (!fits && !wanted.equals("false"))
+            LOG.warn("duopoly holds no task back: {} is \"{}\", must be false, order, hold or true", WANTED, wanted);
+        if (fits)
             try {
                 install(context);
             } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+                fits = false;
                 why = "gate inactive: " + e;
                 LOG.warn("duopoly holds no task back, {}", why);
             }
-        whyNot = why;
+        orders = fits && !wanted.equals("hold");
+        holds = fits && !wanted.equals("order");
+        whyNot = fits && !holds ? "the gate puts jobs in order only: " + WANTED : why;
     }
 
     /** Why it holds nothing; empty: it is in place. */
@@ -66,9 +90,10 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         return whyNot;
     }
 
-    /** The stages that duopoly knows, by Spark's numbers. */
-    void follow(Map<Integer, Job.Stage> stages) {
+    /** The stages that duopoly knows, by Spark's numbers and by its own. */
+    void follow(Map<Integer, Job.Stage> stages, Map<Long, Job.Stage> numbered) {
         this.stages = stages;
+        this.numbered = numbered;
     }
 
     /* Throws where Spark is not as this was written for; then nothing is changed. */
@@ -122,13 +147,11 @@ final class Gate implements SchedulableBuilder, Session.Follower {
 
     private Schedulable replacement(Schedulable made) {
         try {
-            if (broken || !(made instanceof TaskSetManager))
+            if (broken || !holds || !(made instanceof TaskSetManager))
                 return made;
             TaskSetManager manager = (TaskSetManager) made;
             TaskSet set = manager.taskSet();
-            if (!readsShuffle(set.stageId()))
-                return made;
-            GatedTasks tasks = new GatedTasks(this, scheduler, manager);
+            GatedTasks tasks = new GatedTasks(this, scheduler, manager, readsShuffle(set.stageId()));
             managers.apply(set.stageId()).put(set.stageAttemptId(), tasks);
             return tasks;
         } catch (RuntimeException | LinkageError e) {
@@ -150,11 +173,38 @@ final class Gate implements SchedulableBuilder, Session.Follower {
     boolean holds(GatedTasks tasks) {
         long now = System.nanoTime();
         Job.Stage stage = stageOf(tasks.taskSet());
-        if (broken || (stage != null && stage.ungated) || isOnlyWork(now))
+        if (broken || !tasks.readsShuffle || (stage != null && stage.ungated) || isOnlyWork(now))
             return false;
         if (stage == null)
             return allows.isValid(now) && now - tasks.sinceNs < UNKNOWN_NS;
         return allows.hold(stage.job.number, stage.number, now);
+    }
+
+    /** Whether a free slot is left to a task that waits for an allow, now. */
+    boolean keeps(String executor, String host) {
+        long now = System.nanoTime();
+        if (broken || !allows.isValid(now) || isOnlyWork(now))
+            return false;
+        if (!slots.isKept(executor, now) && !allows.waits(host, this::isForHeld, USE_NS, now))
+            return false;
+        if (!left.getAndSet(true))
+            clock.schedule(this::offerLeft, Slots.ANSWER_NS, TimeUnit.NANOSECONDS);
+        return true;
+    }
+
+    /* Others start where Spark has them start. */
+    private boolean isForHeld(Allows.Allow allow) {
+        Job.Stage stage = numbered.get(Allows.key(allow.job, allow.stage));
+        return stage != null && stage.parents.length > 0 && !stage.ungated;
+    }
+
+    void free(String executor, long task) {
+        slots.free(executor, task, System.nanoTime());
+    }
+
+    private void offerLeft() {
+        if (left.getAndSet(false))
+            scheduler.backend().reviveOffers();
     }
 
     private boolean isOnlyWork(long now) {
@@ -174,24 +224,32 @@ final class Gate implements SchedulableBuilder, Session.Follower {
     void used(Job.Stage stage, int partition, Allows.Allow allow) {
         allows.use(allow);
         stage.allowed.put(partition, allow.number);
+        offerLeft();
     }
 
     // ---- duopoly's side, on the session's thread ----
 
     @Override
     public void take(Fields snapshot) {
-        if (!whyNot.isEmpty() || broken)
+        if (broken || !(orders || holds))
             return;
         boolean reordered = allows.take(snapshot, System.nanoTime());
-        if (reordered)
+        if (reordered && orders)
             order(true);
-        scheduler.backend().reviveOffers();
+        left.set(true);
+    }
+
+    @Override
+    public void answered(long number) {
+        slots.answered(number);
+        offerLeft();
     }
 
     /* What was said last counts for a while. */
     @Override
     public void alone() {
-        if (whyNot.isEmpty() && !allows.isValid(System.nanoTime()))
+        slots.forget();
+        if (orders && !allows.isValid(System.nanoTime()))
             order(false);
     }
 

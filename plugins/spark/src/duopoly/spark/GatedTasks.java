@@ -11,17 +11,20 @@ import scala.Option;
 import scala.Tuple3;
 
 /**
- * Spark's tasks of one stage, of which each waits for an allow of duopoly's for the host that is offered. Spark's own answer counts
- * wherever nothing is to be held (Gate.decide), and for copies of what runs already. Called under the scheduler's lock.
+ * Spark's tasks of one stage. Where they are to receive a shuffle, each waits for an allow of duopoly's for the host that is offered; where
+ * not, they leave slots that duopoly may want, or wants, for another. Spark's own answer counts wherever nothing is to be held (Gate.holds),
+ * and for copies of what runs already. Called under the scheduler's lock.
  */
 final class GatedTasks extends TaskSetManager {
     private final Gate gate;
     private final Map<Integer, Integer> indexOf = new HashMap<>(); /* by partition */
     final long sinceNs = System.nanoTime();
+    final boolean readsShuffle;
 
-    GatedTasks(Gate gate, TaskSchedulerImpl scheduler, TaskSetManager spark) {
+    GatedTasks(Gate gate, TaskSchedulerImpl scheduler, TaskSetManager spark, boolean readsShuffle) {
         super(scheduler, spark.taskSet(), scheduler.maxTaskFailures(), scheduler.healthTrackerOpt(), Gate.clock());
         this.gate = gate;
+        this.readsShuffle = readsShuffle;
         Task<?>[] tasks = spark.taskSet().tasks();
         for (int i = 0; i < tasks.length; i++)
             indexOf.put(tasks[i].partitionId(), i);
@@ -31,9 +34,13 @@ final class GatedTasks extends TaskSetManager {
     public Option<Tuple3<Object, Enumeration.Value, Object>> dequeueTaskHelper(String executor, String host, Enumeration.Value most,
                                                                                boolean speculative) {
         try {
-            if (speculative || isBarrier() || !gate.holds(this))
-                return super.dequeueTaskHelper(executor, host, most, speculative);
-            return allowed(executor, host, most);
+            if (!speculative && !isBarrier()) {
+                if (gate.holds(this))
+                    return allowed(executor, host, most);
+                if (gate.keeps(executor, host))
+                    return Option.empty();
+            }
+            return super.dequeueTaskHelper(executor, host, most, speculative);
         } catch (RuntimeException | LinkageError e) {
             gate.failed(e);
             return super.dequeueTaskHelper(executor, host, most, speculative);
@@ -54,6 +61,18 @@ final class GatedTasks extends TaskSetManager {
             gate.used(stage, tasks()[(Integer) chosen.get()._1()].partitionId(), allow);
         }
         return chosen;
+    }
+
+    /* Spark's first word of its end: the slot is offered next. */
+    @Override
+    public void removeRunningTask(long task) {
+        try {
+            if (runningTasksSet().contains(task))
+                gate.free(taskInfos().apply(task).executorId(), task);
+        } catch (RuntimeException | LinkageError e) {
+            gate.failed(e);
+        }
+        super.removeRunningTask(task);
     }
 
     /* Where some hosts are excluded for some tasks, Spark chooses. */

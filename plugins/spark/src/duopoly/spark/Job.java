@@ -54,6 +54,8 @@ final class Job {
         final Attempt[] done;
         final Map<Integer, Long> allowed = new ConcurrentHashMap<>(); /* allows of partitions that are about to start */
         private int phase = KNOWN;
+        private int ended; /* tasks that are done */
+        private Fact last; /* that its last task's slot is free */
 
         Stage(Job job, int tasks, Stage[] parents, int shuffle, boolean ungated, boolean partial, long history, int id, String name) {
             this.job = job;
@@ -93,6 +95,29 @@ final class Job {
                 parent.skip(say);
             phase = SKIPPED;
             say.accept(fact());
+        }
+
+        /** One of its tasks has ended, of whose slot `freed` tells. The last one's is for the stages that begin then, if for any. */
+        void ended(Fact freed, Consumer<Fact> say) {
+            if (shuffle >= 0 && isDone())
+                last = freed;
+            else
+                say.accept(freed);
+        }
+
+        private boolean isDone() {
+            while (ended < tasks && done[ended] != null)
+                ended++;
+            return ended == tasks;
+        }
+
+        /** It begins, and has been told. */
+        void parentsEnded(Consumer<Fact> say) {
+            for (Stage parent : parents) {
+                if (parent.last != null)
+                    say.accept(parent.last);
+                parent.last = null;
+            }
         }
 
         /** The task of a partition; −1: none that was announced. */

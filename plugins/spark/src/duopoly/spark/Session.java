@@ -30,6 +30,9 @@ final class Session implements Fact.Teller, AutoCloseable {
         /** What the application may start (Snapshot). */
         void take(Fields snapshot);
 
+        /** What was told up to this message has had its effect, which snapshots that were taken before tell of. */
+        void answered(long number);
+
         /** There is no session, as there was none a moment ago. */
         void alone();
     }
@@ -234,6 +237,11 @@ final class Session implements Fact.Teller, AutoCloseable {
         write(kind, true, body);
     }
 
+    @Override
+    public synchronized long told() {
+        return sent;
+    }
+
     /* Waits until the controller has taken in what it was told; true: something is to be acknowledged meanwhile. */
     private synchronized boolean full() throws IOException, InterruptedException {
         if (sent - answered < WINDOW)
@@ -267,7 +275,7 @@ final class Session implements Fact.Teller, AutoCloseable {
                 byte[] message = new byte[length];
                 in.readFully(message);
                 follow(new Fields(message));
-                take(new Fields(message)); /* which acknowledges it */
+                follower.answered(take(new Fields(message))); /* which acknowledges it */
             }
         } catch (IOException | RuntimeException e) {
             synchronized (this) {
@@ -283,7 +291,7 @@ final class Session implements Fact.Teller, AutoCloseable {
                 follower.take(envelope.part());
     }
 
-    private synchronized void take(Fields envelope) {
+    private synchronized long take(Fields envelope) {
         while (envelope.next())
             switch (envelope.field()) {
             case 2:
@@ -305,6 +313,7 @@ final class Session implements Fact.Teller, AutoCloseable {
                 break;
             }
         notifyAll();
+        return answered;
     }
 
     private void welcome(Fields welcome) {

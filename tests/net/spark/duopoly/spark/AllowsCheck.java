@@ -31,6 +31,8 @@ public final class AllowsCheck {
         check(allows.find(7, 1, "w1", 0).number == 10 && allows.find(7, 1, "w3", 0) == null && allows.find(7, 2, "w1", 0) == null, "by stage and host");
         check(allows.find(7, 1, "w2", 99 * MS).task == 1 && allows.find(7, 1, "w2", 100 * MS) == null, "until it ends");
 
+        check(allows.waits("w2", one -> true, 50 * MS, 49 * MS) && !allows.waits("w2", one -> true, 50 * MS, 50 * MS), "for so long");
+        check(!allows.waits("w3", one -> true, 50 * MS, 0) && !allows.waits("w2", one -> false, 50 * MS, 0), "by host, of those that count");
         take(allows, snapshot(3, false, true).part(5, allow(12, 1, 2, "w1", 5000)).numbers(6, new long[] {10}, 0, 1), 1000);
         check(allows.find(7, 1, "w1", 1000 * MS).number == 12, "one came, one is no more");
         allows.use(allows.find(7, 1, "w1", 1000 * MS));
