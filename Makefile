@@ -404,18 +404,18 @@ soak-dataplane: programs ## PACKETS= (10⁹) through the data plane while flows,
 SPARK := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/duopoly/pyspark
 .PHONY: deps-spark
 deps-spark: deps ## installs what the plug-in for Spark is built and tested with: Java 17, Maven, and Spark itself below ~/.cache/duopoly (455 MB to fetch)
-	@./install-packages $$(sed 's/#.*//' plugins/spark/packages.txt) && { [ -n "$(NO_INSTALL)" ] || [ -d $(SPARK) ] || \
+	@./install-packages $$(sed 's/#.*//' plugins/spark/packages.txt) && { [ -n "$(NO_INSTALL)" ] || cmp -s plugins/spark/requirements.txt $(SPARK)/requirements.txt || \
 		{ echo "installing Spark below $(SPARK)"; rm -rf $(SPARK).part; /usr/bin/python3 -m pip install -q --root-user-action=ignore --no-deps --no-cache-dir --require-hashes --target $(SPARK).part -r plugins/spark/requirements.txt && \
-		mv $(SPARK).part $(SPARK); }; } || true
+		cp plugins/spark/requirements.txt $(SPARK).part && rm -rf $(SPARK) && mv $(SPARK).part $(SPARK); }; } || true
 
 .PHONY: spark-plugin
 spark-plugin: ## build/duopoly-spark.jar, for Spark 3.5 to 4.2 (Scala 2.13), where Java and Maven are; else says why not
 	@/usr/bin/python3 -B -m plugins.spark.build $(BUILD)/duopoly-spark.jar
 
-.PHONY: test-spark
-test-spark: deps-spark ## runs the tests of the plug-in in a real Spark (root)
+.PHONY: test-frameworks
+test-frameworks: deps-spark ## runs the tests of the plug-in in a real Spark, also while programs die or stand still (root, 10 minutes)
 	@$(MAKE) -s --no-print-directory programs spark-plugin
-	@BUILD=$(BUILD) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_spark.py
+	@BUILD=$(BUILD) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/net/test_spark*.py
 
 .PHONY: test
 test: deps deps-test deps-guest deps-dpdk ## installs what is missing, builds every variant and runs all tests

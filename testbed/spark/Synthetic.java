@@ -1,10 +1,8 @@
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaPairRDD;
@@ -12,25 +10,22 @@ import org.apache.spark.api.java.JavaSparkContext;
 import scala.Tuple2;
 
 /**
- * Jobs from concurrent threads, whose shuffles are over two decades of size: one stage of reduce tasks, two in a chain, or one with two
- * parents; reduce tasks of a job receive in the proportion 1 : 2 : 3 : …
- *     Synthetic JOBS SEED SECONDS       that they arrive in, by a Poisson process; each is one line of the output when it has ended:
- *     job INDEX SUBMITTED ENDED BYTES   times in seconds since the first
+ * Jobs whose shuffles are over two decades of size: one stage of reduce tasks, two in a chain, or one with two parents; reduce tasks of a
+ * job receive in the proportion 1 : 2 : 3 : … Each job has MAPS maps, as where its input lies on all hosts. Its result is how many bytes came.
+ *     Synthetic JOBS SEED SECONDS       that they arrive in (Arrivals)
  */
-public final class Synthetic implements Serializable {
-    private static final int CHUNK = 1000;
+public final class Synthetic implements Arrivals.Job, Serializable {
+    private static final int CHUNK = 1000, MAPS = 8, REDUCES_MOST = 6;
     private static final double LEAST = 1e6, MOST = 1e8;
 
     private final int index;
     private final long bytes;
-    private final int maps;
     private final int reduces;
 
-    private Synthetic(int index, Random random) {
+    private Synthetic(int index, double bytes) {
         this.index = index;
-        this.bytes = (long) (LEAST * Math.pow(MOST / LEAST, random.nextDouble()));
-        this.maps = (int) Math.min(8, 1 + bytes / 5_000_000);
-        this.reduces = (int) Math.min(6, 1 + bytes / 4_000_000);
+        this.bytes = (long) bytes;
+        this.reduces = (int) Math.min(REDUCES_MOST, 1 + bytes / 4_000_000);
     }
 
     /** Of one map: the reduce task each chunk is for, and the chunk. */
@@ -39,7 +34,7 @@ public final class Synthetic implements Serializable {
         List<Tuple2<Integer, byte[]>> all = new ArrayList<>();
         int shares = reduces * (reduces + 1) / 2;
         for (int reduce = 0; reduce < reduces; reduce++)
-            for (long n = 0; n < of / maps / CHUNK * (reduce + 1) / shares; n++) {
+            for (long n = 0; n < of / MAPS / CHUNK * (reduce + 1) / shares; n++) {
                 byte[] chunk = new byte[CHUNK]; /* its own: a repeated one would be written once */
                 random.nextBytes(chunk);
                 all.add(new Tuple2<>(reduce, chunk));
@@ -49,12 +44,12 @@ public final class Synthetic implements Serializable {
 
     private JavaPairRDD<Integer, byte[]> shuffled(JavaSparkContext spark, long of) {
         List<Integer> numbers = new ArrayList<>();
-        for (int map = 0; map < maps; map++)
+        for (int map = 0; map < MAPS; map++)
             numbers.add(map);
-        return spark.parallelize(numbers, maps).flatMapToPair(map -> chunks(map, of).iterator()).partitionBy(new HashPartitioner(reduces));
+        return spark.parallelize(numbers, MAPS).flatMapToPair(map -> chunks(map, of).iterator()).partitionBy(new HashPartitioner(reduces));
     }
 
-    private static long count(java.util.Iterator<?> all) {
+    private static long count(Iterator<?> all) {
         long n = 0;
         for (; all.hasNext(); n++)
             all.next();
@@ -62,7 +57,7 @@ public final class Synthetic implements Serializable {
     }
 
     /** How many chunks came, over all its shuffles. */
-    private long run(JavaSparkContext spark) {
+    private long chunks(JavaSparkContext spark) {
         if (index % 4 == 1) /* a chain */
             return shuffled(spark, bytes / 2).mapToPair(chunk -> new Tuple2<>(chunk._1() + 1, chunk._2())).partitionBy(new HashPartitioner(reduces))
                 .mapPartitions(all -> List.of(count(all)).iterator()).reduce(Long::sum);
@@ -71,31 +66,23 @@ public final class Synthetic implements Serializable {
         return shuffled(spark, bytes).mapPartitions(all -> List.of(count(all)).iterator()).reduce(Long::sum);
     }
 
-    private void report(JavaSparkContext spark, long begin) {
-        double submitted = (System.nanoTime() - begin) / 1e9;
-        spark.setJobDescription("synthetic " + index);
-        spark.setLocalProperty("spark.scheduler.pool", "job" + index); /* which only FAIR reads */
-        long chunks = run(spark);
-        double ended = (System.nanoTime() - begin) / 1e9;
-        System.out.printf("job %d %.3f %.3f %d%n", index, submitted, ended, chunks * CHUNK);
+    @Override
+    public String name() {
+        return "synthetic";
+    }
+
+    @Override
+    public String run(JavaSparkContext spark) {
+        return Long.toString(chunks(spark) * CHUNK);
     }
 
     public static void main(String[] words) throws InterruptedException {
-        int jobs = Integer.parseInt(words[0]);
         Random random = new Random(Long.parseLong(words[1]));
-        double between = Double.parseDouble(words[2]) / jobs;
+        List<Synthetic> jobs = new ArrayList<>();
+        for (int i = 0; i < Integer.parseInt(words[0]); i++)
+            jobs.add(new Synthetic(i, LEAST * Math.pow(MOST / LEAST, random.nextDouble())));
         try (JavaSparkContext spark = new JavaSparkContext(new SparkConf())) {
-            ExecutorService threads = Executors.newCachedThreadPool();
-            long begin = System.nanoTime();
-            double at = 0;
-            for (int i = 0; i < jobs; i++) {
-                Synthetic job = new Synthetic(i, random);
-                at += -Math.log(1 - random.nextDouble()) * between;
-                TimeUnit.NANOSECONDS.sleep((long) (at * 1e9) - (System.nanoTime() - begin));
-                threads.execute(() -> job.report(spark, begin));
-            }
-            threads.shutdown();
-            threads.awaitTermination(1, TimeUnit.HOURS);
+            Arrivals.run(spark, new Synthetic(-1, REDUCES_MOST * 4e6), jobs, random, Double.parseDouble(words[2]));
         }
     }
 }

@@ -16,7 +16,7 @@ JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "true", "spark.scheduler.minRegisteredResourcesRatio": "1",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s", "spark.executor.cores": "1", "spark.executor.memory": "512m",
             "spark.driver.memory": "768m", "spark.driver.extraJavaOptions": JAVA, "spark.executor.extraJavaOptions": JAVA,
-            "spark.shuffle.compress": "false", "spark.shuffle.spill.compress": "false"}
+            "spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
 
 
 def check(build):
@@ -30,10 +30,10 @@ def check(build):
     return jar
 
 
-def compile_workload(folder):
-    """Its jar."""
-    classes, jar = os.path.join(folder, "classes"), os.path.join(folder, "synthetic.jar")
-    system.run("javac", "-nowarn", "-proc:none", "-cp", "%s/jars/*" % SPARK, "-d", classes, str(HERE / "Synthetic.java"))
+def compile_workloads(folder):
+    """Their jar."""
+    classes, jar = os.path.join(folder, "classes"), os.path.join(folder, "workloads.jar")
+    system.run("javac", "-nowarn", "-proc:none", "-cp", "%s/jars/*" % SPARK, "-d", classes, *map(str, sorted(HERE.glob("*.java"))))
     system.run("jar", "--create", "--file", jar, "-C", classes, ".")
     return jar
 
@@ -48,12 +48,11 @@ OWN = "own"
 
 class Beside(cluster.Cluster):
     """duopoly's programs on that network: its agents find executors, and the last host's serves the driver and has no slots.
-    `name`: of the run, another one each time."""
+    `rung`: of the executors."""
 
-    def __init__(self, net, build, slots, seed, logs, name):
+    def __init__(self, net, build, slots, seed, logs, rung):
         super().__init__(net, build, "joint", slots, 1, seed, logs, ports=False)
-        self.directory = os.path.join(net.instance.memory(), name)
-        self.socket = os.path.join(self.directory, "duopolyd.sock")
+        self.rung = rung
 
     def frameworks(self):
         return os.path.join(self.directory, "frameworks.sock")
@@ -66,7 +65,7 @@ class Beside(cluster.Cluster):
         text = super()._agent_yaml(name)
         if name in self.net.switches:
             return text
-        text += "guests: {rung: mark, users: [root], socket: %s}\n" % os.path.join(own(self.net, name), "guests")
+        text += "guests: {rung: %s, users: [root], socket: %s}\n" % (self.rung, os.path.join(own(self.net, name), "guests"))
         if name != self.net.hosts[-1]:
             return text
         key = os.path.join(self._key_folder(), "spark.key")
@@ -88,10 +87,10 @@ def make_own(net):
 
 
 class Spark:
-    """Its daemons; `folder`: for all that they write."""
+    """Its daemons; `folder`: for all that they write; `daemon_java`: for each worker's virtual machine, too."""
 
-    def __init__(self, net, folder):
-        self.net, self.folder = net, folder
+    def __init__(self, net, folder, daemon_java=""):
+        self.net, self.folder, self.java = net, folder, (JAVA + " " + daemon_java).strip()
         self.hosts = os.path.join(folder, "hosts")
         self.children = []
 
@@ -109,12 +108,12 @@ class Spark:
         for worker in workers:
             system.wait_for(lambda worker=worker: self._alive() or "Successfully registered" in self._said(worker), 60, "Spark's worker on " + worker)
 
-    def submit(self, settings, jar, words, log):
+    def submit(self, settings, jar, main, words, log):
         """The driver, begun; its output is the file `log`, its words beside it."""
         host = self.net.hosts[-1]
         settings = {**SETTINGS, "spark.eventLog.dir": "file:" + os.path.join(self.folder, "events"), **settings}
         command = [SPARK / "bin" / "spark-submit", "--master", "spark://%s:%d" % (host, PORT),
-                   *(word for key, value in settings.items() for word in ("--conf", "%s=%s" % (key, value))), "--class", "Synthetic", jar, *words]
+                   *(word for key, value in settings.items() for word in ("--conf", "%s=%s" % (key, value))), "--class", main, jar, *words]
         with open(log, "wb") as out, open(log + ".err", "wb") as err:
             child = subprocess.Popen(self._in(host, *map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self._environment(host))
         self.net.instance.add_process(child.pid)
@@ -142,7 +141,7 @@ class Spark:
 
     def _environment(self, host):
         return {**os.environ, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": self.net.addresses[host], "SPARK_LOCAL_HOSTNAME": host,
-                "SPARK_LOCAL_DIRS": os.path.join(self.folder, "local-" + host), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JAVA}
+                "SPARK_LOCAL_DIRS": os.path.join(self.folder, "local-" + host), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": self.java}
 
     def _in(self, host, *command):
         """There, under that name, which all others know, and with what is its own in its place."""

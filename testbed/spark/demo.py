@@ -1,22 +1,68 @@
 """make demo NET=spark: an unmodified Apache Spark under a load of its own, without duopoly and with it, on namespaces around one switch.
 
-Variables: ROWS (of ROWS below, all), JOBS (40), SEED (1), SPREAD (seconds that they arrive in, as many as jobs), LINK (50M), REPEATS (1: each row so
-often, taking turns). Every run's event log, times and words stay in BUILD/demo-spark."""
+Variables: WORKLOAD (synthetic; tpch), ROWS (of ROWS below), JOBS (40; 19), SEED (1), SPREAD (seconds that they arrive in: half as many as
+jobs; ten times), SCALE (of tpch's tables, .1), LINK (50M), REPEATS (1: each row so often, taking turns). Every run's event log, times and
+words stay in BUILD/demo-spark."""
 
 import json
 import os
+import shutil
 import statistics
 import time
 
 from testbed.demo import demo, inputs, latency
 from testbed.net import instance, star, system
 from testbed.spark import cluster as sparks
+from testbed.spark import events, tables
 
 WORKERS, SLOTS = 4, 2
 RUN_SECONDS = 1800
 IDLE_LEAST = 20  # percent of the processors': below it a run says nothing of the network
 OURS = {"spark.locality.wait": "0", "spark.shuffle.reduceLocality.enabled": "false"}
 FAIR = {"spark.scheduler.mode": "FAIR"}
+SERVICE = {"spark.shuffle.service.enabled": "true"}
+TWO_CORES = {"spark.executor.cores": "2", "spark.executor.memory": "1g"}
+
+# By name: Spark's settings; and, with the plug-in, its gate and what becomes of executors' packets.
+STOCK = {"fifo": {}, "fifo-ours": OURS, "fair": FAIR, "fair-ours": {**FAIR, **OURS}}
+BESIDE = {"order": ("order", "observe", {}), "marks": ("false", "mark", {}), "holds": ("hold", "observe", {}), "all": ("true", "mark", {}),
+          "all-2cores": ("true", "mark", TWO_CORES), "all-service": ("true", "mark", SERVICE)}
+ROWS = [*STOCK, *BESIDE]
+DEFAULT_ROWS = [row for row in ROWS if not row.startswith("all-")]
+LEGEND = """fifo, fair (a pool for each job): Spark alone; -ours: with locality off (spark.locality.wait=0, spark.shuffle.reduceLocality.enabled=false), as all below
+order: duopoly puts jobs in order; marks: it marks what they fetch; holds: it says which reduce task starts where and when; all: the three together
+-2cores: executors of two cores; -service: with Spark's external shuffle service. / stock: to the best mean of Spark alone in the same repeat
+worst: the largest ratio of a job's time to that in the first row; wait: seconds that tasks waited for fetches; came: bytes from other hosts"""
+
+
+class Synthetic:
+    main, jobs, settings = "Synthetic", 40, {"spark.shuffle.compress": "false", "spark.shuffle.spill.compress": "false", "spark.sql.adaptive.enabled": "false"}
+
+    def spread(self, jobs):
+        return max(1, jobs // 2)
+
+    def words(self, _environment):
+        return []
+
+
+class Tpch:
+    main, jobs, settings = "Queries", 19, {"spark.sql.shuffle.partitions": "8"}
+
+    def spread(self, jobs):
+        return 10 * jobs
+
+    def words(self, environment):
+        scale = environment.get("SCALE") or "0.1"
+        try:
+            fits = 0.001 <= float(scale) <= 10
+        except ValueError:
+            fits = False
+        if not fits:
+            raise system.Failure("SCALE is \"%s\", must be a number .001…10 (of the tables; .1 is 32 MB)" % scale)
+        return ["file:" + tables.folder(float(scale))]
+
+
+WORKLOADS = {"synthetic": Synthetic(), "tpch": Tpch()}
 
 
 def plugin(jar, beside, gate):
@@ -24,77 +70,112 @@ def plugin(jar, beside, gate):
             "spark.duopoly.socket": beside.frameworks(), "spark.duopoly.guests": beside.guests(), "spark.duopoly.gate": gate}
 
 
-# By name: Spark's settings, or what the plug-in is to do.
-STOCK = {"fifo": {}, "fifo-ours": OURS, "fair": FAIR, "fair-ours": {**FAIR, **OURS}}
-BESIDE = {"marks": "false", "all": "true"}
-ROWS = [*STOCK, *BESIDE]
-
-
 class Asked:
     def __init__(self, environment):
         self.build = demo.build_folder()
-        self.rows = (environment.get("ROWS") or " ".join(ROWS)).replace(",", " ").split()
+        self.rows = (environment.get("ROWS") or " ".join(DEFAULT_ROWS)).replace(",", " ").split()
         for row in self.rows:
             if row not in ROWS:
                 raise system.Failure("unknown row \"%s\": ROWS takes %s" % (row, ", ".join(ROWS)))
-        self.jobs = inputs.number(environment, "JOBS", (40, 1, 1000))
+        name = environment.get("WORKLOAD") or "synthetic"
+        if name not in WORKLOADS:
+            raise system.Failure("unknown workload \"%s\": WORKLOAD takes %s" % (name, ", ".join(WORKLOADS)))
+        self.workload = WORKLOADS[name]
+        self.jobs = inputs.number(environment, "JOBS", (self.workload.jobs, 1, 1000))
         self.seed = inputs.number(environment, "SEED")
-        self.spread = inputs.number(environment, "SPREAD", (self.jobs, 1, 3600))
+        self.spread = inputs.number(environment, "SPREAD", (self.workload.spread(self.jobs), 1, 3600))
         self.repeats = inputs.number(environment, "REPEATS", (1, 1, 100))
         self.link_bps = inputs.rate(environment, "LINK", "50M")
         self.jar = sparks.check(self.build)
+        self.words = [str(self.jobs), str(self.seed), str(self.spread), *self.workload.words(environment)]
+        self.name = name
 
 
 def read(path):
-    """[(job, seconds, bytes)]"""
+    """Whether jobs have begun to arrive; and of those that have ended [number, seconds, result]."""
     with open(path) as lines:
-        words = [line.split() for line in lines if line.startswith("job ")]
-    return [(int(index), float(ended) - float(submitted), int(size)) for _, index, submitted, ended, size in words]
+        words = [line.split() for line in lines if line.endswith("\n")]
+    return ["begin"] in words, sorted((int(line[1]), float(line[3]) - float(line[2]), line[4]) for line in words if line[0] == "job")
 
 
-def run_row(net, asked, row, folder, workload):
-    """Figures of one run."""
-    os.makedirs(folder, exist_ok=True)
-    spark = sparks.Spark(net, folder)
-    beside = sparks.Beside(net, asked.build, SLOTS, asked.seed, os.path.join(folder, "duopoly"), os.path.basename(folder)) if row in BESIDE else None
+def run_jobs(child, beside, out):
+    """Until the driver has ended. Returns percent of the processors' time that was idle since jobs began to arrive."""
+    limit, idle = time.monotonic() + RUN_SECONDS, None
+    while child.poll() is None:
+        if beside:
+            beside.check_alive()
+        if time.monotonic() > limit:
+            raise system.Failure("Spark has not ended its jobs within %d s; its words are in %s.err" % (RUN_SECONDS, out))
+        if not idle and read(out)[0]:
+            idle = latency.CpuIdle()
+        time.sleep(0.2)
+    if child.returncode != 0 or not idle:
+        raise system.Failure("Spark's driver has failed; its words are in %s.err" % out)
+    return idle.percent()
+
+
+def run_row(asked, row, folder, workloads):
+    """Figures of one run, on a network of its own."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    own = instance.create(demo.TREE)
+    try:
+        net = star.Star(own, WORKERS + 1, asked.link_bps)
+        net.up()
+        return run_on(net, asked, row, folder, workloads)
+    finally:
+        own.down()
+
+
+def run_on(net, asked, row, folder, workloads):
+    gate, rung, more = BESIDE.get(row, (None, None, STOCK.get(row)))
+    spark = sparks.Spark(net, folder, "-Dspark.shuffle.service.enabled=true" if more is SERVICE else "")
+    beside = sparks.Beside(net, asked.build, SLOTS, asked.seed, os.path.join(folder, "duopoly"), rung) if gate else None
     out = os.path.join(folder, "jobs.txt")
     try:
         if beside:
             beside.up()
         spark.up()
-        settings = plugin(asked.jar, beside, BESIDE[row]) if beside else STOCK[row]
-        idle = latency.CpuIdle()
-        child = spark.submit(settings, workload, [str(asked.jobs), str(asked.seed), str(asked.spread)], out)
-        begin = time.monotonic()
-        while child.poll() is None:
-            if beside:
-                beside.check_alive()
-            if time.monotonic() - begin > RUN_SECONDS:
-                raise system.Failure("Spark has not ended its jobs within %d s; its words are in %s.err" % (RUN_SECONDS, out))
-            time.sleep(0.2)
-        if child.returncode != 0:
-            raise system.Failure("Spark's driver has failed; its words are in %s.err" % out)
-        said = {row["name"]: row["value"] for row in beside.ask("counters")["counters"]} if beside else {}
-        return {"row": row, "jobs": read(out), "cpu_idle": idle.percent(), "allows": said.get("engine.allows_used", 0),
-                "tasks": said.get("guests.tasks", 0)}
+        settings = {**asked.workload.settings, **(plugin(asked.jar, beside, gate) if beside else {}), **more}
+        idle = run_jobs(spark.submit(settings, workloads, asked.workload.main, asked.words, out), beside, out)
+        said = {counter["name"]: counter["value"] for counter in beside.ask("counters")["counters"]} if beside else {}
+        return {"row": row, "jobs": read(out)[1], "cpu_idle": idle, "allows": said.get("engine.allows_used", 0), **events.shuffled(os.path.join(folder, "events"))}
     finally:
         spark.down()
         if beside:
             beside.down()
 
 
-def table(runs, asked):
-    """Its lines. Ratios of jobs are to those of the first row in the same repeat."""
-    lines = ["row          mean s  median s   p95 s  worst ratio  CPU idle  allows used"]
-    first = {run["repeat"]: {job: seconds for job, seconds, _ in run["jobs"]} for run in runs if run["row"] == asked.rows[0]}
-    for row in asked.rows:
+def mean(run):
+    return statistics.mean(seconds for _, seconds, _ in run["jobs"])
+
+
+def table(runs, rows):
+    """Its lines: those of a row together, one a repeat."""
+    lines = ["row          mean s  / stock  median s   p95 s   worst   wait s  came MB  allows  CPU idle"]
+    for row in rows:
         for run in (run for run in runs if run["row"] == row):
+            others = [other for other in runs if other["repeat"] == run["repeat"]]
+            first = {job: seconds for job, seconds, _ in next(other for other in others if other["row"] == rows[0])["jobs"]}
+            stock = [mean(other) for other in others if other["row"] in STOCK]
             times = sorted(seconds for _, seconds, _ in run["jobs"])
-            worst = max(seconds / first[run["repeat"]][job] for job, seconds, _ in run["jobs"])
-            lines.append("%-11s %7.2f %9.2f %7.2f %12.2f %8.0f %% %12s%s" % (
-                row, statistics.mean(times), statistics.median(times), times[min(len(times) - 1, int(0.95 * len(times)))], worst, run["cpu_idle"],
-                run["allows"] or "-", "  (does not count: the processors were busy)" if run["cpu_idle"] < IDLE_LEAST else ""))
-    return lines + ["fifo, fair: Spark alone; -ours: with locality waits off; marks: the plug-in and duopoly beside it, nothing is held; all: with the gate"]
+            lines.append("%-11s %7.2f  %7s  %8.2f %7.2f %7.2f %8.1f %8.0f %7s %7.0f %%%s" % (
+                row, mean(run), "%.2f" % (mean(run) / min(stock)) if stock else "-", statistics.median(times), times[min(len(times) - 1, int(0.95 * len(times)))],
+                max(seconds / first[job] for job, seconds, _ in run["jobs"]), run["fetch_wait"], run["remote_bytes"] / 1e6, run["allows"] or "-",
+                run["cpu_idle"], "  (does not count: the processors were busy)" if run["cpu_idle"] < IDLE_LEAST else ""))
+    return lines + LEGEND.split("\n")
+
+
+def differences(runs, jobs):
+    """A sentence for each run whose jobs, or their results, are not those of the first."""
+    wanted = {job: result for job, _, result in runs[0]["jobs"]}
+    said = []
+    for run in runs:
+        wrong = [job for job, _, result in run["jobs"] if wanted.get(job) != result]
+        if wrong or len(run["jobs"]) != jobs:
+            said.append("%s, repeat %d: %d of %d jobs ended, other results than in the first run: %s" % (
+                run["row"], run["repeat"] + 1, len(run["jobs"]), jobs, ", ".join(map(str, wrong)) or "none"))
+    return said
 
 
 def outside(_name, environment):
@@ -106,26 +187,23 @@ def outside(_name, environment):
 
 
 def replay(asked, folder):
-    workload = sparks.compile_workload(folder)
-    print("%d jobs over %d s, seed %d; %d workers of %d slots, links of %g Mb/s; rows: %s" % (
-        asked.jobs, asked.spread, asked.seed, WORKERS, SLOTS, asked.link_bps / 1e6, ", ".join(asked.rows)), flush=True)
+    workloads = sparks.compile_workloads(folder)
+    print("%s: %d jobs over %d s, seed %d; %d workers of %d slots, links of %g Mb/s; rows: %s" % (
+        asked.name, asked.jobs, asked.spread, asked.seed, WORKERS, SLOTS, asked.link_bps / 1e6, ", ".join(asked.rows)), flush=True)
     instance.end_abandoned()
-    own, runs = instance.create(demo.TREE), []
-    try:
-        net = star.Star(own, WORKERS + 1, asked.link_bps)
-        net.up()
-        for repeat in range(asked.repeats):
-            for row in asked.rows:
-                run = run_row(net, asked, row, os.path.join(folder, "%s-%d" % (row, repeat + 1)), workload)
-                runs.append({**run, "repeat": repeat})
-                print("%-11s %d jobs, mean %.2f s" % (row, len(run["jobs"]), statistics.mean(seconds for _, seconds, _ in run["jobs"])), flush=True)
-    finally:
-        own.down()
-    lines = table(runs, asked)
+    runs = []
+    for repeat in range(asked.repeats):
+        for row in asked.rows:
+            runs.append({**run_row(asked, row, os.path.join(folder, "%s-%d" % (row, repeat + 1)), workloads), "repeat": repeat})
+            print("%-11s %d jobs, mean %.2f s" % (row, len(runs[-1]["jobs"]), mean(runs[-1])), flush=True)
+    lines = table(runs, asked.rows)
     print("\n" + "\n".join(lines))
     with open(os.path.join(folder, "table.txt"), "w") as out:
         out.write("\n".join(lines) + "\n")
     with open(os.path.join(folder, demo.FIGURES), "w") as out:
         json.dump(runs, out)
     print("event logs, times and words are in %s" % folder)
-    return 0 if all(len(run["jobs"]) == asked.jobs for run in runs) else 1
+    wrong = differences(runs, asked.jobs)
+    for sentence in wrong:
+        print("demo: " + sentence)
+    return 1 if wrong else 0

@@ -1,0 +1,25 @@
+"""What an event log of Spark's says of its shuffles."""
+
+import json
+import os
+
+
+def lines(folder):
+    """Events of the one application whose log stands in `folder`."""
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as log:
+            for line in log:
+                yield json.loads(line)
+
+
+def shuffled(folder):
+    """Seconds that tasks waited for fetches, bytes that came from other hosts, and bytes that were there."""
+    wait_ms = remote = local = 0
+    for event in lines(folder):
+        if event["Event"] != "SparkListenerTaskEnd":
+            continue
+        read = (event.get("Task Metrics") or {}).get("Shuffle Read Metrics", {})
+        wait_ms += read.get("Fetch Wait Time", 0)
+        remote += read.get("Remote Bytes Read", 0)
+        local += read.get("Local Bytes Read", 0)
+    return {"fetch_wait": wait_ms / 1e3, "remote_bytes": remote, "local_bytes": local}
