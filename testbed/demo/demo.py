@@ -67,13 +67,17 @@ class Verify:
         self.running, self.path = running, os.path.join(logs, "verify.txt")
         self.logs = logs
 
+    def options(self):
+        net, c = self.running.net, self.running
+        return ["--window", str(window_ms(net.crossings)), "--ports", c.ports, "--port", str(cluster.SERVE_PORT),
+                *("--hop=" + where for where in self.places(net.ports())), *("--plane=" + plane for plane in c.planes())]
+
+    def places(self, ports):
+        return ["%s@%s" % (port, self.running.net.namespace_file(switch)) for switch, port in ports]
+
     def start(self):
         net, c = self.running.net, self.running
-        taps, ports = (["%s@%s" % (port, net.namespace_file(switch)) for switch, port in where] for where in (net.taps(), net.ports()))
-        command = [c.program("duopoly-verify"), "--window", str(window_ms(net.crossings)),
-                   "--log", c.log_folder, "--ports", c.ports,
-                   "--port", str(cluster.SERVE_PORT), "--json", os.path.join(self.logs, "verify.json"),
-                   *("--hop=" + port for port in ports), *("--plane=" + plane for plane in c.planes()), *taps]
+        command = [c.program("duopoly-verify"), "--log", c.log_folder, "--json", os.path.join(self.logs, "verify.json"), *self.options(), *self.places(net.taps())]
         self.child = net.start(network.CONTROLLER, command, self.path)
         system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
         if self.child.poll() is not None:

@@ -1,8 +1,8 @@
 """make demo NET=spark: an unmodified Apache Spark under a load of its own, without duopoly and with it, on namespaces around one switch.
 
 Variables: WORKLOAD (synthetic; tpch), ROWS (of ROWS below), JOBS (40; 19), SEED (1), SPREAD (seconds that they arrive in: half as many as
-jobs; ten times), SCALE (of tpch's tables, .1), LINK (50M), REPEATS (1: each row so often, taking turns). Every run's event log, times and
-words stay in BUILD/demo-spark."""
+jobs; ten times), SCALE (of tpch's tables, .1), LINK (50M), REPEATS (1: each row so often, taking turns), VERIFY (1: rows with marks are held
+against the controller's recording, packet by packet). Every run's event log, times and words stay in BUILD/demo-spark."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import time
 from testbed.demo import demo, inputs, latency
 from testbed.net import instance, star, system
 from testbed.spark import cluster as sparks
-from testbed.spark import events, tables
+from testbed.spark import connections, events, tables
 
 WORKERS, SLOTS = 4, 2
 RUN_SECONDS = 1800
@@ -86,6 +86,7 @@ class Asked:
         self.spread = inputs.number(environment, "SPREAD", (self.workload.spread(self.jobs), 1, 3600))
         self.repeats = inputs.number(environment, "REPEATS", (1, 1, 100))
         self.link_bps = inputs.rate(environment, "LINK", "50M")
+        self.verify = inputs.number(environment, "VERIFY", (0, 0, 1)) == 1
         self.jar = sparks.check(self.build)
         self.words = [str(self.jobs), str(self.seed), str(self.spread), *self.workload.words(environment)]
         self.name = name
@@ -98,12 +99,31 @@ def read(path):
     return ["begin"] in words, sorted((int(line[1]), float(line[3]) - float(line[2]), line[4]) for line in words if line[0] == "job")
 
 
-def run_jobs(child, beside, out):
+class Verify(demo.Verify):
+    """The same of an application of Spark's; `folder`: of the run. A mark that comes later than a task's first 20 ms is wrong."""
+
+    def __init__(self, running, folder):
+        super().__init__(running, running.logs)
+        self.folder, self.ports, self.watch = folder, os.path.join(running.logs, "ports"), connections.Watch()
+
+    def options(self):
+        return ["--window", "20", "--ports", self.ports, "--port", "%d-%d" % (connections.FIRST, connections.LAST)]
+
+    def figures(self):
+        self.watch.write(os.path.join(self.folder, "events"), self.running.log_files(), self.ports)
+        self.finish()
+        with open(os.path.join(self.logs, "verify.json")) as verdict:
+            return json.load(verdict)
+
+
+def run_jobs(child, beside, out, verify):
     """Until the driver has ended. Returns percent of the processors' time that was idle since jobs began to arrive."""
     limit, idle = time.monotonic() + RUN_SECONDS, None
     while child.poll() is None:
         if beside:
             beside.check_alive()
+        if verify:
+            verify.watch.look()
         if time.monotonic() > limit:
             raise system.Failure("Spark has not ended its jobs within %d s; its words are in %s.err" % (RUN_SECONDS, out))
         if not idle and read(out)[0]:
@@ -135,11 +155,15 @@ def run_on(net, asked, row, folder, workloads):
     try:
         if beside:
             beside.up()
+        verify = Verify(beside, folder) if asked.verify and rung == "mark" and more is not TWO_CORES else None
+        if verify:
+            verify.start()
         spark.up()
-        settings = {**asked.workload.settings, **(plugin(asked.jar, beside, gate) if beside else {}), **more}
-        idle = run_jobs(spark.submit(settings, workloads, asked.workload.main, asked.words, out), beside, out)
+        settings = {**asked.workload.settings, **(plugin(asked.jar, beside, gate) if beside else {}), **more, **(connections.SETTINGS if verify else {})}
+        idle = run_jobs(spark.submit(settings, workloads, asked.workload.main, asked.words, out), beside, out, verify)
         said = {counter["name"]: counter["value"] for counter in beside.ask("counters")["counters"]} if beside else {}
-        return {"row": row, "jobs": read(out)[1], "cpu_idle": idle, "allows": said.get("engine.allows_used", 0), **events.shuffled(os.path.join(folder, "events"))}
+        return {"row": row, "jobs": read(out)[1], "cpu_idle": idle, "allows": said.get("engine.allows_used", 0), "marks": verify.figures() if verify else None,
+                **events.shuffled(os.path.join(folder, "events"))}
     finally:
         spark.down()
         if beside:
@@ -164,6 +188,18 @@ def table(runs, rows):
                 max(seconds / first[job] for job, seconds, _ in run["jobs"]), run["fetch_wait"], run["remote_bytes"] / 1e6, run["allows"] or "-",
                 run["cpu_idle"], "  (does not count: the processors were busy)" if run["cpu_idle"] < IDLE_LEAST else ""))
     return lines + LEGEND.split("\n")
+
+
+def right(marks):
+    """The share of payload packets that bore their receiver's level, or came in a task's first 20 ms."""
+    judged = marks["checked"] - marks["unlevelled"]
+    return (marks["right"] + marks["in_20_ms"]) / judged if judged else 0
+
+
+def marks_lines(runs):
+    return ["marks of %s, repeat %d: %.3f %% of %d payload packets right (%d of them in a task's first 20 ms); %d wrong, %d unattributed; %d more of tasks without a level" % (
+        run["row"], run["repeat"] + 1, 100 * right(marks), marks["checked"] - marks["unlevelled"], marks["in_20_ms"], marks["wrong"], marks["unattributed"],
+        marks["unlevelled"]) for run in runs if (marks := run["marks"])]
 
 
 def differences(runs, jobs):
@@ -196,7 +232,7 @@ def replay(asked, folder):
         for row in asked.rows:
             runs.append({**run_row(asked, row, os.path.join(folder, "%s-%d" % (row, repeat + 1)), workloads), "repeat": repeat})
             print("%-11s %d jobs, mean %.2f s" % (row, len(runs[-1]["jobs"]), mean(runs[-1])), flush=True)
-    lines = table(runs, asked.rows)
+    lines = table(runs, asked.rows) + marks_lines(runs)
     print("\n" + "\n".join(lines))
     with open(os.path.join(folder, "table.txt"), "w") as out:
         out.write("\n".join(lines) + "\n")

@@ -139,7 +139,8 @@ static int tap_configure(struct tap *tap, const char *interface, struct err *err
                : 0;
 }
 
-static int tap_filter(struct tap *tap, const char *interface, uint16_t port, struct err *err)
+static int tap_filter(struct tap *tap, const char *interface, struct capture_range range,
+                      struct err *err)
 {
     char text[96], words[PCAP_ERRBUF_SIZE];
     struct bpf_program program;
@@ -147,7 +148,9 @@ static int tap_filter(struct tap *tap, const char *interface, uint16_t port, str
      * libpcap filters a ring's first block again in user space, where "outbound" is never true
      * (libpcap 1.10.3, blocks_to_filter_in_userland). */
     snprintf(text, sizeof(text),
-             tap->out ? "tcp port %u or (icmp and ip[1] & 0xfc != 0)" : "tcp port %u", port);
+             tap->out ? "tcp portrange %u-%u or (icmp and ip[1] & 0xfc != 0)"
+                      : "tcp portrange %u-%u",
+             range.first, range.last);
     if (pcap_compile(tap->pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
         return tap_fail(tap, interface, err);
     int r = pcap_setfilter(tap->pcap, &program);
@@ -159,8 +162,8 @@ static int tap_filter(struct tap *tap, const char *interface, uint16_t port, str
     return 0;
 }
 
-static int tap_open(sd_event *event, struct tap *tap, const char *interface, uint16_t port,
-                    struct err *err)
+static int tap_open(sd_event *event, struct tap *tap, const char *interface,
+                    struct capture_range range, struct err *err)
 {
     char words[PCAP_ERRBUF_SIZE];
     tap->pcap = pcap_create(interface, words);
@@ -168,7 +171,7 @@ static int tap_open(sd_event *event, struct tap *tap, const char *interface, uin
         return err_set(err, EIO, "cannot capture on %s: %s", interface, words);
     int r = tap_configure(tap, interface, err);
     if (r == 0)
-        r = tap_filter(tap, interface, port, err);
+        r = tap_filter(tap, interface, range, err);
     if (r < 0)
         return r;
     r = sd_event_add_io(event, &tap->io, pcap_get_selectable_fd(tap->pcap), EPOLLIN, on_ready, tap);
@@ -178,18 +181,18 @@ static int tap_open(sd_event *event, struct tap *tap, const char *interface, uin
 struct opening {
     sd_event *event;
     struct tap *tap;
-    uint16_t port;
+    struct capture_range range;
 };
 
 static int tap_open_here(const char *interface, void *context, struct err *err)
 {
     const struct opening *o = context;
-    return tap_open(o->event, o->tap, interface, o->port, err);
+    return tap_open(o->event, o->tap, interface, o->range, err);
 }
 
-int capture_open(sd_event *event, const struct capture_port *ports, unsigned n, uint16_t port,
-                 struct packets *packets, struct hops *hops, struct capture **ret_capture,
-                 struct err *err)
+int capture_open(sd_event *event, const struct capture_port *ports, unsigned n,
+                 struct capture_range range, struct packets *packets, struct hops *hops,
+                 struct capture **ret_capture, struct err *err)
 {
     int r = 0;
     struct capture *capture = calloc(1, sizeof(*capture));
@@ -205,7 +208,7 @@ int capture_open(sd_event *event, const struct capture_port *ports, unsigned n, 
         struct tap *tap = &capture->taps[capture->n];
         *tap = (struct tap){
             .capture = capture, .out = ports[capture->n].out, .hop = ports[capture->n].hop};
-        r = netns_do(ports[capture->n].where, tap_open_here, &(struct opening){event, tap, port},
+        r = netns_do(ports[capture->n].where, tap_open_here, &(struct opening){event, tap, range},
                      err);
     }
     if (r < 0) {

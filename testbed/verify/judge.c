@@ -70,6 +70,26 @@ static void count_unattributed(const struct truth *truth, const struct packet_ke
     stray->last = truth_connection(truth, key, packet->time_ns, UNLIMITED_GRACE);
 }
 
+static bool has_levels(const struct truth_connection *connection)
+{
+    return connection && connection->attempt && connection->attempt->n_levels > 0;
+}
+
+/* Until when the mark was in force: its attempt's, or that of the one that had the connection before;
+ * INT64_MIN: never. */
+static int64_t last_in_force(const struct truth *truth, const struct truth_connection *connection,
+                             const struct packet *packet)
+{
+    const struct truth_attempt *attempt = connection->attempt;
+    int64_t until_ns = truth_last_in_force(truth, attempt, packet->dscp, packet->time_ns);
+    if (until_ns != INT64_MIN || !attempt->framework)
+        return until_ns;
+    const struct truth_connection *before = truth_before(truth, connection);
+    return has_levels(before)
+               ? truth_last_in_force(truth, before->attempt, packet->dscp, connection->opened_ns)
+               : connection->opened_ns;
+}
+
 static void judge_packet(const struct truth *truth, const struct packets *packets,
                          const struct packet *packet, int64_t window_ns, struct verdict *verdict)
 {
@@ -78,13 +98,16 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
         truth_connection(truth, key, packet->time_ns, close_grace_ns(window_ns));
     int64_t since_ns;
     verdict->checked++;
-    if (!connection || !connection->attempt || connection->attempt->n_levels == 0) {
-        count_unattributed(truth, key, packet, verdict);
+    if (!has_levels(connection)) {
+        if (connection && connection->attempt && connection->attempt->framework)
+            verdict->unlevelled++;
+        else
+            count_unattributed(truth, key, packet, verdict);
         return;
     }
     const struct truth_attempt *attempt = connection->attempt;
     uint8_t expected = truth_dscp(truth_level(truth, attempt, packet->time_ns, &since_ns));
-    int64_t until_ns = truth_last_in_force(truth, attempt, packet->dscp, packet->time_ns);
+    int64_t until_ns = last_in_force(truth, connection, packet);
     if (packet->dscp == expected)
         verdict->right++;
     else if (until_ns != INT64_MIN && packet->time_ns - until_ns <= window_ns)

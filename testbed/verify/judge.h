@@ -6,11 +6,16 @@
  *                 that wait in a queue, or are sent before word of a change has reached their
  *                 sender, keep the old mark;
  *   wrong         it is neither;
- *   unattributed  no task wrote its connection down, or the recording does not know the attempt.
+ *   unattributed  no task wrote its connection down, or the recording does not know the attempt;
+ *   unlevelled    of a framework's task that has no level of its own, since it reads no shuffle.
  *
  * A connection's packets may come for as long after its close (at least half a second): copies that
  * waited in a starved queue while their segments, sent again under a more urgent mark, completed
  * the transfer.
+ *
+ * A connection that passes from one task of an executor to the next changes its level by that: until
+ * `window_ns` after it was, the former one's mark, or whatever one without a level had, is in a
+ * window, too.
  *
  * For every change of mode it also measures, over the connections open then whose mark had to
  * change, how long it took until the first payload packet towards the task came by with the new
@@ -58,7 +63,7 @@ struct judge_seen {
     int64_t change_ns, time_ns;
 };
 struct verdict {
-    uint64_t checked, right, in_window, wrong, unattributed, lost;
+    uint64_t checked, right, in_window, wrong, unattributed, unlevelled, lost;
     uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, window_ns
                                   ago */
     struct judge_example

@@ -1,6 +1,6 @@
 /* duopoly-verify: captures the replay's transfers at switches until SIGTERM or SIGINT, then holds
  * each packet's mark against the controller's recording and the tasks' own words, and follows it from
- * port to port. Exit status 0: all right; 1: wrong, unattributed or unexplained packets, or none at
+ * port to port. Of a framework's tasks, others write these words (schemas/ports.md). Exit status 0: all right; 1: wrong, unattributed or unexplained packets, or none at
  * all; 2: it could not be done. */
 #include <argp.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ struct arguments {
     char *interfaces[INTERFACES_MAX], *hops[HOPS_PORTS], *logs[LOGS_MAX], *planes[PLANES_MAX];
     unsigned n_interfaces, n_hops, n_logs, n_planes;
     const char *ports, *json;
-    uint16_t port;
+    struct capture_range range;
     int64_t window_ns;
 };
 
@@ -39,7 +39,7 @@ static const struct argp_option option_table[] = {
      "a duopoly-fastpath whose ports, called as their interfaces, are the hops there (may be "
      "repeated)",
      0},
-    {"port", 'p', "N", 0, "the replay servers' port", 0},
+    {"port", 'p', "N[-N]", 0, "the servers' port, or the first and the last of them", 0},
     {"window", 'w', "MS", 0, "how long after a change the old mark is let pass (2000)", 0},
     {"json", 'j', "FILE", 0, "write the result there too", 0},
     {0},
@@ -51,6 +51,22 @@ static unsigned long read_number(struct argp_state *state, const char *value, un
     if (number_read(value, 0, max, &number) < 0)
         argp_failure(state, 2, 0, "\"%s\" is not a number up to %lu", value, max);
     return number;
+}
+
+/* N or N-N. */
+static struct capture_range read_range(struct argp_state *state, const char *value)
+{
+    uint64_t first = 0, last = 0;
+    const char *rest = number_take(value, UINT16_MAX, &first);
+    bool fits = rest && first;
+    last = first;
+    if (fits && *rest == '-')
+        fits = number_read(rest + 1, first, UINT16_MAX, &last) == 0;
+    else
+        fits = fits && !*rest;
+    if (!fits)
+        argp_failure(state, 2, 0, "\"%s\" is no port, and no range of ports as 7000-7015", value);
+    return (struct capture_range){(uint16_t)first, (uint16_t)last};
 }
 
 static void add_word(struct argp_state *state, char **words, unsigned *n, unsigned max, char *word)
@@ -77,7 +93,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->ports = value;
         return 0;
     case 'p':
-        arguments->port = (uint16_t)read_number(state, value, UINT16_MAX);
+        arguments->range = read_range(state, value);
         return 0;
     case 'w':
         arguments->window_ns = (int64_t)read_number(state, value, 1000000) * 1000000;
@@ -89,7 +105,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         add_word(state, arguments->interfaces, &arguments->n_interfaces, INTERFACES_MAX, value);
         return 0;
     case ARGP_KEY_END:
-        if (!arguments->n_interfaces || !arguments->n_logs || !arguments->ports || !arguments->port)
+        if (!arguments->n_interfaces || !arguments->n_logs || !arguments->ports ||
+            !arguments->range.first)
             argp_failure(state, 2, 0, "interfaces, --log, --ports and --port are needed");
         return 0;
     default:
@@ -194,7 +211,7 @@ static int capture_loop(sd_event *event, const struct capture_port *ports, unsig
 {
     struct capture *capture = NULL;
     uint64_t dropped = 0;
-    int r = capture_open(event, ports, n, arguments->port, packets, hops->n_ports ? hops : NULL,
+    int r = capture_open(event, ports, n, arguments->range, packets, hops->n_ports ? hops : NULL,
                          &capture, err);
     if (r < 0)
         return r;

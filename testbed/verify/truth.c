@@ -74,23 +74,82 @@ static int add_attempt(struct truth *truth, uint64_t number, struct truth_attemp
     return 0;
 }
 
-static int take_levels(struct truth *truth, const char *record)
+static int add_levels(struct truth_attempt *attempt, const struct truth_levels *levels)
 {
-    struct truth_levels levels = {.since_ns = truth->now_ns};
-    struct truth_attempt *attempt;
-    uint64_t number;
-    if (!field(record, "attempt", &number) || !field(record, "coflow_level", &levels.level[0]) ||
-        !field(record, "macroflow_level", &levels.level[1]))
-        return -EINVAL;
-    if (add_attempt(truth, number, &attempt) < 0)
-        return -ENOMEM;
     struct truth_levels *grown =
         reallocarray(attempt->levels, attempt->n_levels + 1, sizeof(*grown));
     if (!grown)
         return -ENOMEM;
     attempt->levels = grown;
-    grown[attempt->n_levels++] = levels;
+    grown[attempt->n_levels++] = *levels;
     return 0;
+}
+
+/* `name`: the field that has the attempt's number. */
+static int read_levels(struct truth *truth, const char *record, const char *name,
+                       struct truth_attempt **ret_attempt)
+{
+    struct truth_levels levels = {.since_ns = truth->now_ns};
+    uint64_t number;
+    if (!field(record, name, &number) || !field(record, "coflow_level", &levels.level[0]) ||
+        !field(record, "macroflow_level", &levels.level[1]))
+        return -EINVAL;
+    int r = add_attempt(truth, number, ret_attempt);
+    return r < 0 ? r : add_levels(*ret_attempt, &levels);
+}
+
+static int take_levels(struct truth *truth, const char *record)
+{
+    struct truth_attempt *attempt;
+    return read_levels(truth, record, "attempt", &attempt);
+}
+
+static bool read_place(const char *record, struct truth_attempt *attempt)
+{
+    return field(record, "job", &attempt->job) && field(record, "stage", &attempt->stage) &&
+           field(record, "task", &attempt->task);
+}
+
+static int take_allow(struct truth *truth, const char *record)
+{
+    struct truth_attempt *attempt;
+    int r = read_levels(truth, record, "allow", &attempt);
+    if (r < 0)
+        return r;
+    attempt->allow = true;
+    return read_place(record, attempt) ? 0 : -EINVAL;
+}
+
+/* The newest one of that task. */
+static const struct truth_attempt *allow_of(const struct truth *truth,
+                                            const struct truth_attempt *place)
+{
+    struct truth_attempts *all = (struct truth_attempts *)(uintptr_t)&truth->attempts;
+    struct truth_attempt *one;
+    const struct truth_attempt *newest = NULL;
+    RB_FOREACH (one, truth_attempts, all)
+        if (one->allow && one->job == place->job && one->stage == place->stage &&
+            one->task == place->task)
+            newest = one;
+    return newest;
+}
+
+/* What the step decides beside may change its levels. */
+static int take_start(struct truth *truth, const char *record)
+{
+    struct truth_attempt *attempt, place = {0};
+    uint64_t number, allow;
+    if (!field(record, "attempt", &number) || !field(record, "allow", &allow) ||
+        !read_place(record, &place))
+        return -EINVAL;
+    if (add_attempt(truth, number, &attempt) < 0)
+        return -ENOMEM;
+    const struct truth_attempt *used = allow ? find_attempt(truth, allow) : allow_of(truth, &place);
+    attempt->framework = true;
+    if (attempt->n_levels || !used || !used->n_levels)
+        return 0;
+    struct truth_levels levels = used->levels[used->n_levels - 1];
+    return add_levels(attempt, &levels);
 }
 
 static int take_mode(struct truth *truth, const char *record)
@@ -133,6 +192,9 @@ int truth_recording_line(struct truth *truth, const char *line, struct err *err)
         int (*take)(struct truth *truth, const char *words);
     } kinds[] = {{"step ", take_step},
                  {"d start ", take_levels},
+                 {"d allow ", take_allow},
+                 {"e framework_started ", take_start},
+                 {"e framework_done ", take_end},
                  {"d level ", take_levels},
                  {"d mode ", take_mode},
                  {"e attempt_done ", take_end},
@@ -268,6 +330,13 @@ const struct truth_connection *truth_connection(const struct truth *truth,
     const struct truth_connection *c =
         connection_of(truth, &key->to, &key->from, time_ns, grace_ns);
     return c ? c : connection_of(truth, &key->from, &key->to, time_ns, grace_ns);
+}
+
+const struct truth_connection *truth_before(const struct truth *truth,
+                                            const struct truth_connection *connection)
+{
+    return connection > truth->connections && same_ends(connection - 1, connection) ? connection - 1
+                                                                                    : NULL;
 }
 
 static const struct truth_mode *mode_at(const struct truth *truth, int64_t time_ns)

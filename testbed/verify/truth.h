@@ -6,6 +6,10 @@
  * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the recording's steps and the
  * ports' lines speak both.
  *
+ * A framework's task has the levels of the allow that it used, from its start on. Its executor's
+ * connections are one task's after another's: in its file each is open from the task's start to its
+ * end.
+ *
  * Pure, line by line; truth_load_… read files. Attempts that a recording's dump mentions are not
  * taken from it: a recording that was rotated is read from its oldest file on. */
 #pragma once
@@ -28,7 +32,9 @@ struct truth_attempt {
     uint64_t attempt;
     struct truth_levels *levels; /* in order of time */
     size_t n_levels;
-    int64_t ended_ns; /* INT64_MAX: not in the recording */
+    uint64_t job, stage, task; /* of an allow */
+    bool allow, framework;     /* it is one; it is a framework's */
+    int64_t ended_ns;          /* INT64_MAX: not in the recording */
 };
 struct truth_mode {
     int64_t since_ns;
@@ -73,6 +79,10 @@ int truth_load_ports(struct truth *truth, const char *directory, struct err *err
 const struct truth_connection *truth_connection(const struct truth *truth,
                                                 const struct packet_key *key, int64_t time_ns,
                                                 int64_t grace_ns);
+
+/* The same ends' connection before this one, which another task of the same executor had; NULL. */
+const struct truth_connection *truth_before(const struct truth *truth,
+                                            const struct truth_connection *connection);
 
 /* The level on the wire at a time, and since when (INT64_MIN: from the beginning). Before the
  * attempt's start: its first. */

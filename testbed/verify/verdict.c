@@ -75,6 +75,8 @@ void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
             "%" PRIu64 " payload packets checked: %" PRIu64 " right, %" PRIu64
             " inside a switch's window, %" PRIu64 " wrong, %" PRIu64 " unattributed",
             v->checked, v->right, v->in_window, v->wrong, v->unattributed);
+    if (v->unlevelled)
+        fprintf(out, ", %" PRIu64 " of tasks that have no level", v->unlevelled);
     if (v->lost)
         fprintf(out, "; %" PRIu64 " lost by the capture", v->lost);
     fputc('\n', out);
@@ -107,10 +109,10 @@ void verdict_print_json(const struct verdict *v, FILE *out)
 {
     fprintf(out,
             "{\"checked\": %" PRIu64 ", \"right\": %" PRIu64 ", \"in_window\": %" PRIu64
-            ", \"wrong\": %" PRIu64 ", \"unattributed\": %" PRIu64 ", \"lost\": %" PRIu64
-            ", \"mode_switches\": %" PRIu64,
-            v->checked, v->right, v->in_window, v->wrong, v->unattributed, v->lost,
-            v->mode_changes);
+            ", \"wrong\": %" PRIu64 ", \"unattributed\": %" PRIu64 ", \"unlevelled\": %" PRIu64
+            ", \"lost\": %" PRIu64 ", \"in_20_ms\": %" PRIu64 ", \"mode_switches\": %" PRIu64,
+            v->checked, v->right, v->in_window, v->wrong, v->unattributed, v->unlevelled, v->lost,
+            v->ages[0], v->mode_changes);
     print_delays_json("flowing", &v->flowing, out);
     print_delays_json("promoted", &v->promoted, out);
     print_delays_json("demoted", &v->demoted, out);

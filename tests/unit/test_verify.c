@@ -361,6 +361,58 @@ static void test_a_port_that_is_used_again_belongs_to_its_newest_task(void **sta
     tear_down(&scene);
 }
 
+/* Two tasks of one executor, one after the other: attempt 21 goes by allow 11, 22 by that of its place,
+ * whose levels have changed meanwhile; 23 reads no shuffle. */
+static void test_a_connection_passes_from_task_to_task(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "step 1000000000",
+        "d allow reason=x allow=11 job=1 stage=1 task=0 coflow_level=3 macroflow_level=1",
+        "d allow reason=x allow=12 job=1 stage=1 task=1 coflow_level=5 macroflow_level=1",
+        "step 1100000000",
+        "d level reason=x attempt=12 host=0 coflow_level=4 macroflow_level=1",
+        "step 1200000000",
+        "e framework_started attempt=21 allow=11 job=1 stage=1 task=0 host=0",
+        "step 2000000000",
+        "e framework_done attempt=21 job=1 stage=1 task=0 host=0 received_bytes=0",
+        "e framework_started attempt=22 allow=0 job=1 stage=1 task=1 host=0",
+        "step 3000000000",
+        "e framework_started attempt=23 allow=0 job=2 stage=0 task=0 host=0",
+        NULL};
+    static const struct {
+        uint64_t attempt;
+        const char *line;
+    } ports[] = {{21, "open 10.0.0.4 40000 10.0.0.3 7070 1200000000"},
+                 {21, "close 10.0.0.4 40000 10.0.0.3 7070 2000000000"},
+                 {22, "open 10.0.0.4 40000 10.0.0.3 7070 2000000000"},
+                 {22, "close 10.0.0.4 40000 10.0.0.3 7070 3000000000"},
+                 {23, "open 10.0.0.4 40000 10.0.0.3 7070 3000000000"}};
+    struct scene scene = {0};
+    struct err err;
+    truth_init(&scene.truth);
+    packets_init(&scene.packets);
+    log_lines(&scene.truth, lines);
+    for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
+        assert_int_equal(truth_ports_line(&scene.truth, ports[i].attempt, ports[i].line, &err), 0);
+    truth_finish(&scene.truth);
+    see(&scene, 1210 * (int64_t)MS, 30); /* who had it before is not known */
+    see(&scene, 1500 * (int64_t)MS, truth_dscp(3));
+    see(&scene, 2010 * (int64_t)MS, truth_dscp(3)); /* of the task before */
+    see(&scene, 2110 * (int64_t)MS, truth_dscp(3)); /* no longer */
+    see(&scene, 2120 * (int64_t)MS, truth_dscp(4));
+    see(&scene, 2130 * (int64_t)MS, truth_dscp(5));
+    see(&scene, 3500 * (int64_t)MS, truth_dscp(0));
+    conclude(&scene);
+    assert_int_equal(scene.verdict.right, 2);
+    assert_int_equal(scene.verdict.in_window, 2);
+    assert_int_equal(scene.verdict.ages[0], 2);
+    assert_int_equal(scene.verdict.wrong, 2);
+    assert_int_equal(scene.verdict.unlevelled, 1);
+    assert_int_equal(scene.verdict.unattributed, 0);
+    tear_down(&scene);
+}
+
 static void test_broken_sources_are_refused(void **state)
 {
     (void)state;
@@ -430,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_nothing_checked_proves_nothing),
         cmocka_unit_test(test_switches_are_timed_apart_for_flowing_and_starved),
         cmocka_unit_test(test_a_port_that_is_used_again_belongs_to_its_newest_task),
+        cmocka_unit_test(test_a_connection_passes_from_task_to_task),
         cmocka_unit_test(test_broken_sources_are_refused),
         cmocka_unit_test(test_a_folder_is_read_oldest_first),
     };
