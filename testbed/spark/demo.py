@@ -190,16 +190,12 @@ def table(runs, rows):
     return lines + LEGEND.split("\n")
 
 
-def right(marks):
-    """The share of payload packets that bore their receiver's level, or came in a task's first 20 ms."""
-    judged = marks["checked"] - marks["unlevelled"]
-    return (marks["right"] + marks["in_20_ms"]) / judged if judged else 0
-
-
 def marks_lines(runs):
-    return ["marks of %s, repeat %d: %.3f %% of %d payload packets right (%d of them in a task's first 20 ms); %d wrong, %d unattributed; %d more of tasks without a level" % (
-        run["row"], run["repeat"] + 1, 100 * right(marks), marks["checked"] - marks["unlevelled"], marks["in_20_ms"], marks["wrong"], marks["unattributed"],
-        marks["unlevelled"]) for run in runs if (marks := run["marks"])]
+    return ["marks of %s, repeat %d: %.3f %% of %.0f MB bore their receiver's level; packets: %d right, %d of a task's first 20 ms, %d wrong, %d unattributed, "
+            "%d of tasks without a level" % (
+                run["row"], run["repeat"] + 1, 100 * marks["right_bytes"] / max(1, marks["right_bytes"] + marks["wrong_bytes"]),
+                (marks["right_bytes"] + marks["wrong_bytes"]) / 1e6, marks["right"], marks["in_20_ms"], marks["wrong"], marks["unattributed"], marks["unlevelled"])
+            for run in runs if (marks := run["marks"])]
 
 
 def differences(runs, jobs):

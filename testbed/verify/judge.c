@@ -42,6 +42,7 @@ static void count_wrong(struct verdict *verdict, const struct packet_key *key,
 {
     struct judge_example *example = find_example(verdict, key, connection, packet->dscp);
     verdict->wrong++;
+    verdict->wrong_bytes += packet->payload_bytes;
     if (!example && verdict->n_examples < JUDGE_EXAMPLES) {
         example = &verdict->examples[verdict->n_examples++];
         memcpy(&example->key, key, sizeof(*key));
@@ -108,9 +109,10 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
     const struct truth_attempt *attempt = connection->attempt;
     uint8_t expected = truth_dscp(truth_level(truth, attempt, packet->time_ns, &since_ns));
     int64_t until_ns = last_in_force(truth, connection, packet);
-    if (packet->dscp == expected)
+    if (packet->dscp == expected) {
         verdict->right++;
-    else if (until_ns != INT64_MIN && packet->time_ns - until_ns <= window_ns)
+        verdict->right_bytes += packet->payload_bytes;
+    } else if (until_ns != INT64_MIN && packet->time_ns - until_ns <= window_ns)
         count_age(verdict, packet->time_ns - until_ns);
     else
         count_wrong(verdict, key, packet, connection, expected);

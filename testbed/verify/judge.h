@@ -64,6 +64,7 @@ struct judge_seen {
 };
 struct verdict {
     uint64_t checked, right, in_window, wrong, unattributed, unlevelled, lost;
+    uint64_t right_bytes, wrong_bytes; /* payload; in a window: neither */
     uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, window_ns
                                   ago */
     struct judge_example

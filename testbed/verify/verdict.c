@@ -110,9 +110,10 @@ void verdict_print_json(const struct verdict *v, FILE *out)
     fprintf(out,
             "{\"checked\": %" PRIu64 ", \"right\": %" PRIu64 ", \"in_window\": %" PRIu64
             ", \"wrong\": %" PRIu64 ", \"unattributed\": %" PRIu64 ", \"unlevelled\": %" PRIu64
-            ", \"lost\": %" PRIu64 ", \"in_20_ms\": %" PRIu64 ", \"mode_switches\": %" PRIu64,
+            ", \"lost\": %" PRIu64 ", \"in_20_ms\": %" PRIu64 ", \"right_bytes\": %" PRIu64
+            ", \"wrong_bytes\": %" PRIu64 ", \"mode_switches\": %" PRIu64,
             v->checked, v->right, v->in_window, v->wrong, v->unattributed, v->unlevelled, v->lost,
-            v->ages[0], v->mode_changes);
+            v->ages[0], v->right_bytes, v->wrong_bytes, v->mode_changes);
     print_delays_json("flowing", &v->flowing, out);
     print_delays_json("promoted", &v->promoted, out);
     print_delays_json("demoted", &v->demoted, out);

@@ -409,6 +409,8 @@ static void test_a_connection_passes_from_task_to_task(void **state)
     assert_int_equal(scene.verdict.ages[0], 2);
     assert_int_equal(scene.verdict.wrong, 2);
     assert_int_equal(scene.verdict.unlevelled, 1);
+    assert_int_equal(scene.verdict.right_bytes, 2 * 1448);
+    assert_int_equal(scene.verdict.wrong_bytes, 2 * 1448);
     assert_int_equal(scene.verdict.unattributed, 0);
     tear_down(&scene);
 }
