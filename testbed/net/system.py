@@ -5,6 +5,7 @@ ours (and never killed)."""
 
 import ctypes
 import errno
+import functools
 import os
 import signal
 import subprocess
@@ -18,15 +19,19 @@ class Failure(Exception):
     """One sentence for the user; no traceback."""
 
 
-def _die_with_parent():
+def _die_with(parent):
+    """For a child between fork and exec; the parent may have been killed before we ask to go with it."""
     LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def run(*command, text=None):
     """Runs a command to its end; its output, or Failure with the last line of what it said.
 
     It dies with us: what it made after our end, nobody would take away."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, preexec_fn=_die_with_parent)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
+                          preexec_fn=functools.partial(_die_with, os.getpid()))
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines() or ["exit status %d" % done.returncode]
         raise Failure("%s: %s" % (" ".join(command)[:120], said[-1]))
