@@ -126,6 +126,6 @@ def test_copies_are_not_held(site, gated):  # noqa: F811
 def test_executors_come_and_go(site, gated):  # noqa: F811
     spark = gated(spark_dynamicAllocation_enabled="true", spark_dynamicAllocation_shuffleTracking_enabled="true", spark_dynamicAllocation_minExecutors="1",
                   spark_dynamicAllocation_initialExecutors="1", spark_dynamicAllocation_maxExecutors="2", spark_dynamicAllocation_executorIdleTimeout="1s",
-                  spark_dynamicAllocation_schedulerBacklogTimeout="100ms")
+                  spark_dynamicAllocation_schedulerBacklogTimeout="1s")
     spark.ended_well()
     assert counters(site)["engine.allows_used"] >= REDUCES
