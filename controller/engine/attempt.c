@@ -67,20 +67,11 @@ static inline uint64_t cell_of(const struct cells *cells, uint32_t map)
 
 /* WHY inlined: a task may have thousands of inputs, and its start reads them twice. */
 static inline __attribute__((always_inline)) int
-each_input(const struct attempt *attempt, void (*each)(void *, const struct engine_input *),
-           void *context)
+each_output(const struct task *task, void (*each)(void *, const struct engine_input *),
+            void *context)
 {
-    const struct task *task = attempt->task;
-    const struct stage *stage = task ? task->stage : NULL;
+    const struct stage *stage = task->stage;
     int n = 0;
-    if (!task)
-        return 0;
-    if (attempt->block_host != ENGINE_NONE) {
-        struct engine_input input = {attempt->block_host, true, ENGINE_NONE,
-                                     ENGINE_NONE,         0,    task->input_bytes};
-        each(context, &input);
-        n++;
-    }
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct edge *edge = &stage->edges[i];
         const struct stage *parent = stage->job->stages[edge->parent];
@@ -101,6 +92,27 @@ each_input(const struct attempt *attempt, void (*each)(void *, const struct engi
         }
     }
     return n;
+}
+
+static inline __attribute__((always_inline)) int
+each_input(const struct attempt *attempt, void (*each)(void *, const struct engine_input *),
+           void *context)
+{
+    const struct task *task = attempt->task;
+    if (!task)
+        return 0;
+    if (attempt->block_host == ENGINE_NONE)
+        return each_output(task, each, context);
+    struct engine_input block = {attempt->block_host, true, ENGINE_NONE,
+                                 ENGINE_NONE,         0,    task->input_bytes};
+    each(context, &block);
+    return 1 + each_output(task, each, context);
+}
+
+int task_outputs_read(const struct task *task,
+                      void (*each)(void *context, const struct engine_input *input), void *context)
+{
+    return each_output(task, each, context);
 }
 
 int engine_inputs(const struct engine *engine, uint64_t number,

@@ -51,4 +51,7 @@ void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving);
 /* Bytes that it reads from other hosts. O(maps). */
 uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt *attempt);
+/* What the task reads of its parents' tasks, from where that is now; returns how many. O(maps). */
+int task_outputs_read(const struct task *task,
+                      void (*each)(void *context, const struct engine_input *input), void *context);
 void attempt_destroy(struct engine *engine, struct attempt *attempt);

@@ -274,11 +274,16 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     return 0;
 }
 
+static int64_t place_deadline_ns(const struct engine *engine)
+{
+    return engine->place->deadline_ns ? engine->place->deadline_ns(engine) : INT64_MAX;
+}
+
 int64_t engine_deadline_ns(const struct engine *engine)
 {
-    const int64_t deadlines[] = {hold_deadline_ns(engine), mode_deadline_ns(engine),
+    const int64_t deadlines[] = {hold_deadline_ns(engine),   mode_deadline_ns(engine),
                                  source_deadline_ns(engine), allow_deadline_ns(engine),
-                                 gate_deadline_ns(engine)};
+                                 gate_deadline_ns(engine),   place_deadline_ns(engine)};
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

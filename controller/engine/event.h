@@ -364,6 +364,7 @@ enum reason {
     REASON_OWN_RECEIVER,     /* a task of its own job receives there */
     REASON_EARLIER_RECEIVER, /* a task of an earlier job does */
     REASON_KEPT_SLOT,        /* enough tasks that receive for long run there */
+    REASON_FAR,              /* more of its input lies on a host without a free slot */
     /* frameworks */
     REASON_USED,      /* the allow's start was seen; left = the attempt */
     REASON_UNUSED,    /* no start was seen in time; left = ns since it was given */

@@ -487,6 +487,7 @@ void framework_bytes(struct engine *engine, const struct event *event)
     }
     if (!take(engine, stage, framework_find_edge(engine, stage, parent, EDGE_BARRIER), event))
         engine->counters.ignored_facts++;
+    stage->readied++;
 }
 
 /* ---- inputs ---- */

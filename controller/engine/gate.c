@@ -17,7 +17,7 @@ static void wait_in_list(struct framework_stage *own, bool wait)
     own->waits = wait;
     if (wait)
         TAILQ_INSERT_TAIL(&shape->waits, own, of_waits);
-    else
+    else if (own->of_waits.tqe_prev) /* WHY: what a dump that ends early told of stands nowhere */
         TAILQ_REMOVE(&shape->waits, own, of_waits);
 }
 

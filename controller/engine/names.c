@@ -50,6 +50,7 @@ static const char *const reasons[REASONS] = {
     [REASON_OWN_RECEIVER] = "own-receiver",
     [REASON_EARLIER_RECEIVER] = "earlier-receiver",
     [REASON_KEPT_SLOT] = "kept-slot",
+    [REASON_FAR] = "far",
     [REASON_USED] = "used",
     [REASON_UNUSED] = "unused",
     [REASON_ELSEWHERE] = "elsewhere",

@@ -46,7 +46,8 @@ struct policy_state {
                                    only its task, host and resources when it is made */
     policy_state_hook *done;    /* gives back what the state holds besides itself; NULL: nothing */
     const struct field *fields; /* what facts do not tell; NULL: nothing. Ends with FIELD_END */
-    policy_state_hook *load;    /* the fields were read; NULL: that is all */
+    bool (*keeps)(const void *state); /* its fields are others than init made; NULL: perhaps */
+    policy_state_hook *load;          /* the fields were read; NULL: that is all */
 };
 
 /* One reason of one kind of decision, as this policy gives it. In all tables that have it with the

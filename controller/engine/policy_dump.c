@@ -50,9 +50,10 @@ static void put_state(struct policy_dumper *d, enum policy_thing thing, struct i
                       const void *state)
 {
     const struct policy *policy = d->engine->policies[d->question];
-    const struct field *fields = policy->state[thing].fields;
+    const struct policy_state *kind = &policy->state[thing];
+    const struct field *fields = kind->fields;
     struct head head;
-    if (!fields || !state || d->error)
+    if (!fields || !state || d->error || (kind->keeps && !kind->keeps(state)))
         return;
     strcpy(head.question, policy_question_name(d->question));
     strcpy(head.name, policy->name);
@@ -116,19 +117,22 @@ bool policy_is_record(const char *line)
 static void *find_state(struct engine *engine, enum question q, enum policy_thing thing,
                         const struct identity *identity, union policy_of *ret_of)
 {
-    struct task *task = job_find_task(engine, identity->job,
-                                      thing == POLICY_JOB ? 0 : identity->stage, identity->task);
+    struct job *job = job_find(engine, identity->job);
+    struct stage *stage =
+        job && identity->stage < job->n_stages ? job->stages[identity->stage] : NULL;
+    struct task *task =
+        stage && identity->task < stage->n_tasks ? &stage->tasks[identity->task] : NULL;
     size_t size = engine->policies[q]->state[thing].size;
     switch (thing) {
     case POLICY_ENGINE:
         ret_of->engine = engine;
         return engine->kept[q];
     case POLICY_JOB:
-        ret_of->job = task ? task->stage->job : NULL;
-        return task ? task->stage->job->kept[q] : NULL;
+        ret_of->job = job;
+        return job ? job->kept[q] : NULL;
     case POLICY_STAGE:
-        ret_of->stage = task ? task->stage : NULL;
-        return task ? task->stage->kept[q] : NULL;
+        ret_of->stage = stage;
+        return stage ? stage->kept[q] : NULL;
     case POLICY_TASK:
         ret_of->task = task;
         return task && task->stage->kept_tasks[q] ? policy_of_task(task, q, size) : NULL;

@@ -112,6 +112,7 @@ static void make_ready(struct engine *engine, struct task *task)
 {
     task->state = TASK_READY;
     task->ready_ns = engine->now_ns;
+    task->stage->readied++;
     if (task->bytes)
         queue_reduce(task);
     else
@@ -296,8 +297,11 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
         sorted_insert(&job->outputs, &output->by_host, by_host, 0);
         sorted_insert(&host->outputs, &output->by_job, by_job, 0);
     }
-    if (output)
+    if (output) {
         output->outputs += add ? 1 : -1u;
+        job->n_outputs += add ? 1 : (uint64_t)-1;
+        sorted_place(&job->outputs, &output->by_host, by_host, UINT64_MAX - output->outputs);
+    }
     if (output && !output->outputs) {
         sorted_remove(&job->outputs, &output->by_host);
         sorted_remove(&host->outputs, &output->by_job);

@@ -145,7 +145,8 @@ struct stage {
     uint64_t total_bytes; /* into the stage */
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
-    uint64_t received_bytes;                       /* by all its attempts that there were */
+    uint64_t received_bytes; /* by all its attempts that there were */
+    uint64_t readied; /* how often a task became ready, or was told otherwise what it reads */
     void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
     struct framework_stage *framework; /* NULL: it runs in slots of ours */
@@ -214,7 +215,8 @@ struct job {
     struct framework_job *framework; /* NULL: its slots are ours */
     struct sorted_key turn;
     TAILQ_HEAD(, stage) waiting; /* index: stages that stand in a set by turn */
-    struct sorted outputs;
+    struct sorted outputs;       /* output_host by host; value: the fewer, the more of them */
+    uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
 };
 

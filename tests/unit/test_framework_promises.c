@@ -516,6 +516,23 @@ static void begin(struct world *w, const struct manners *manners, const char *co
     step(w);
 }
 
+/* Whatever of a dump is read before it ends, nothing is kept and nothing breaks. */
+static void check_cut_dump(const struct engine *engine)
+{
+    struct lines lines = {0};
+    struct engine *cut = NULL;
+    struct err err = {0};
+    assert_int_equal(engine_dump(engine, lines_keep, &lines), 0);
+    for (size_t end = lines.used; end > 1; end--)
+        if (lines.text[end - 2] == '\n') {
+            lines.used = end - 1;
+            lines.at = 0;
+            assert_true(engine_load(lines_next, &lines, &cut, &err) < 0);
+            assert_null(cut);
+        }
+    free(lines.text);
+}
+
 static void run(const struct manners *manners, const char *const policy[3], uint64_t seed,
                 bool with_twin)
 {
@@ -529,6 +546,8 @@ static void run(const struct manners *manners, const char *const policy[3], uint
                 assert_true(engine_digest(w.twin) == engine_digest(w.s.engine));
             engine_destroy(w.twin);
             w.twin = load_dump_of(w.s.engine);
+            if (i % 112 == 0)
+                check_cut_dump(w.s.engine);
         }
         tick(&w);
     }

@@ -7,9 +7,9 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-enum rule { OWN, EARLIER, KEPT, OPEN, RULES };
+enum rule { OWN, EARLIER, KEPT, FAR, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
-    last_left, last_taken, own_waits;
+    last_left, last_taken, own_waits, home_instead;
 
 static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
 {
@@ -88,8 +88,96 @@ static enum rule rule_of(struct model *m, const struct m_job *j, struct found *f
     return OPEN;
 }
 
+/* Bytes that the task reads of outputs on the host, where each map's for it are told. */
+static uint64_t bytes_on(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
+                         uint32_t host)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < j->stage[s].n_parents; i++)
+        for (uint32_t map = 0; map < j->stage[j->stage[s].parents[i]].n_tasks; map++)
+            if (m_output_host(m, j, j->stage[s].parents[i], map) == host)
+                bytes += m_cell(j, s, i, map, t);
+    return bytes;
+}
+
+static bool is_told_apart(const struct m_stage *s)
+{
+    bool apart = false;
+    for (uint32_t i = 0; i < s->n_parents; i++)
+        apart |= s->matrix[i];
+    return apart;
+}
+
+/* What of it would be at home on that host. */
+static uint64_t home_bytes(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
+                           uint32_t host)
+{
+    uint64_t all = 0;
+    if (is_told_apart(&j->stage[s]))
+        return bytes_on(m, j, s, t, host);
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        all += outputs_on(j, h);
+    return all ? (uint64_t)((wide)j->stage[s].task[t].bytes * outputs_on(j, host) / all) : 0;
+}
+
+/* ENGINE_NONE: it has none. */
+static uint32_t home_of(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t)
+{
+    uint32_t home = ENGINE_NONE;
+    for (uint32_t i = 0; i < j->stage[s].n_parents; i++)
+        if (j->stage[s].kinds[i] != EDGE_BARRIER)
+            return ENGINE_NONE;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        if (home_bytes(m, j, s, t, h) > (home == ENGINE_NONE ? 0 : home_bytes(m, j, s, t, home)))
+            home = h;
+    return home;
+}
+
+/* Only where outputs split evenly are there several. */
+static bool is_home(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
+                    uint32_t host)
+{
+    uint32_t home = home_of(m, j, s, t);
+    return home == host || (home != ENGINE_NONE && !is_told_apart(&j->stage[s]) &&
+                            outputs_on(j, host) == outputs_on(j, home));
+}
+
+static bool waits_for_home(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t)
+{
+    uint64_t up = 0;
+    uint32_t home = home_of(m, j, s, t);
+    struct task_view view;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        up += m_up(&m->host[h]);
+    if (home == ENGINE_NONE || !up || !m_capable_host(m, home, j->stage[s].demand))
+        return false;
+    uint64_t bytes = home_bytes(m, j, s, t, home), part = j->stage[s].task[t].bytes / up;
+    assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
+    return bytes > part &&
+           m->script.now_ns <
+               view.ready_ns + (int64_t)((wide)(bytes - part) * 8 * up * 1000000000 / m_bps_up(m));
+}
+
+/* The stage's largest that is at home there by what it reads itself; false: none is. */
+static bool take_home(const struct model *m, const struct m_job *j, struct found *f)
+{
+    f->task = NULL;
+    for (uint32_t t = 0; is_told_apart(&j->stage[f->stage]) && t < j->stage[f->stage].n_tasks;
+         t++) {
+        const struct m_task *task = &j->stage[f->stage].task[t];
+        if (m_ready(j, f->stage, t) && task->bytes && home_of(m, j, f->stage, t) == f->host &&
+            (!f->task || task->bytes > f->task->bytes)) {
+            f->task = task;
+            f->index = t;
+        }
+    }
+    return f->task != NULL;
+}
+
 static bool is_better(const struct found *a, const struct found *b)
 {
+    if (a->task->bytes != b->task->bytes)
+        return a->task->bytes > b->task->bytes;
     if (a->earlier != b->earlier)
         return a->earlier < b->earlier;
     if (a->foreign / 250 != b->foreign / 250)
@@ -110,16 +198,28 @@ static struct found of_stage(struct model *m, const struct m_job *j, uint32_t s)
         }
     }
     bool leaves = f.task && f.task->bytes > link_bytes(m, 1000) && m_last_slots(m);
+    bool waits = f.task && waits_for_home(m, j, s, f.index);
+    const struct found largest = f;
     last_left += leaves;
-    for (f.host = 0; f.task && !leaves && f.host < M_HOSTS; f.host++) {
+    for (uint32_t h = 0; largest.task && !leaves && h < M_HOSTS; h++) {
+        f = largest;
+        f.host = h;
         if (m_times_host(m, f.host, j->stage[s].demand) <= 0)
             continue;
         enum rule rule = rule_of(m, j, &f);
+        if (rule == OPEN && waits && !is_home(m, j, s, f.index, h)) {
+            rule = take_home(m, j, &f) ? OPEN : FAR;
+            home_instead += rule == OPEN;
+        }
+        if (rule != OPEN) {
+            closed[rule]++;
+            continue;
+        }
         closed[rule]++;
         bool better =
             !best.task || is_better(&f, &best) ||
             (!is_better(&best, &f) && m_running_on(m, f.host) < m_running_on(m, best.host));
-        if (rule == OPEN && better)
+        if (better)
             best = f;
     }
     return best;
@@ -512,7 +612,7 @@ static uint64_t run(int i, uint64_t *stream)
 /* A rule that no run has needed yet; NULL: each was. */
 static const char *unneeded(void)
 {
-    static const char *const rules[] = {"own", "earlier", "kept", "open"};
+    static const char *const rules[] = {"own", "earlier", "kept", "far", "open"};
     static const char *const where[] = {"evenly", "freely", "next to the block", "anywhere",
                                         "reduces"};
     for (int rule = 0; rule < RULES; rule++)
@@ -525,6 +625,7 @@ static const char *unneeded(void)
            : last_left < 20     ? "the last slots are left"
            : last_taken < 20    ? "the last slots are taken"
            : own_waits < 20     ? "maps wait for slots next to their blocks"
+           : home_instead < 5   ? "one that is at home goes instead"
            : levels_shared < 20 ? "the last level is shared"
            : relabelled < 100   ? "labels anew"
            : unchanged < 100    ? "labels that hold"

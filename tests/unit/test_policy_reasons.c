@@ -271,16 +271,16 @@ static uint64_t last_slots;
 static void check_held_by_joint(const struct model *m, const struct engine_explanation *e,
                                 const struct m_stage *stage, const struct m_task *task)
 {
-    static const char *const words[] = {"a task of its own job receives on ",
-                                        "a task of an earlier job receives on ",
-                                        "it would receive for long, and on "};
+    static const char *const words[] = {
+        "a task of its own job receives on ", "a task of an earlier job receives on ",
+        "it would receive for long, and on ", "most of its input is elsewhere than on "};
     uint32_t closed = 0, all = 0;
     const char *at = e->text + strlen("Held back: ");
     if (!task->bytes) {
         says(e, "it waits for a slot next to its block");
         return;
     }
-    for (int i = 0; i < 3 && !all; i++)
+    for (int i = 0; i < 4 && !all; i++)
         if (strncmp(at, words[i], strlen(words[i])) == 0)
             sscanf(at + strlen(words[i]), "%u of %u hosts", &closed, &all);
     assert_true(closed > 0 && closed <= all);

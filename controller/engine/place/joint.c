@@ -11,7 +11,9 @@
  *   own: no task of its job receives;
  *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free and
  *   fewer than FEW taken;
- *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run.
+ *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run;
+ *   far: it is at home there (near.h), or has waited for that. Where it has not, the stage's largest
+ *   that is at home there goes instead.
  *   Of those hosts: fewest receivers of earlier jobs, least traffic of others on the downlink (in
  *   quarters of its rate), most outputs of its own job, fewest receivers, fewest tasks, lowest
  *   index. (To close hosts with traffic of others to later jobs, or to long transfers, costs more
@@ -27,7 +29,8 @@
  *
  * hold_max ends what maps wait for. A reduce task waits for links that its own or earlier jobs use,
  * where it could not receive yet and would hold its slot for as long, and for a slot of those that
- * there are for transfers of its length; neither is kept from it for something better of its own.
+ * there are for transfers of its length; neither is kept from it for something better of its own. For
+ * a slot at home it waits at most for what that saves it.
  *
  * Which jobs are asked. All rules but "own" only close more hosts to a later job. So after a job
  * whose task was refused without that rule nobody behind it that is under the same rules or more
@@ -35,11 +38,13 @@
  * jobs as it has slots. Which hosts are looked at: a stage that was refused looks only at hosts
  * that changed since. What is left is linear: a stage that is asked for the first time, was just
  * given a host of all, or whose job passed another in turn looks at each host with room; so do a
- * start's own inputs. */
+ * start's own inputs. Of those that wait for slots at home, HOMELESS_MAX at most, only their homes
+ * are looked at. */
 #include "controller/engine/cluster.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/order.h"
+#include "controller/engine/place/near.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/resources.h"
 #include "controller/engine/stage.h"
@@ -48,11 +53,15 @@
 __extension__ typedef unsigned __int128 wide;
 
 enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10, FEW = 4 };
+enum {
+    HOMELESS_MAX = 16
+}; /* stages that wait for slots at home at a time: each is asked each time */
 enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
 
 struct joint_engine {
-    uint64_t rate;  /* of links, by which buckets have their values */
-    uint64_t moves; /* jobs that passed others, and transfers that are no job's any more */
+    uint64_t rate;          /* of links, by which buckets have their values */
+    uint64_t moves;         /* jobs that passed others, and transfers that are no job's any more */
+    struct sorted homeless; /* stages that wait for slots at home, by until when */
 };
 struct joint_job {
     struct locality_job even;
@@ -68,9 +77,13 @@ struct joint_stage {
     uint64_t short_bytes, moves, changes;
     bool maps_refused;
     uint64_t map_moves, maps, map_changes;
+    struct near near;
+    uint64_t far_until_ns; /* it stands in `homeless`; 0: it does not */
+    struct sorted_node of_homeless;
 };
+static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
 
-enum rule { OWN, EARLIER, KEPT, RULES };
+enum rule { OWN, EARLIER, KEPT, FAR, RULES };
 
 /* A task that asks for a host. */
 struct asking {
@@ -78,11 +91,14 @@ struct asking {
     struct task *task;
     uint64_t short_bytes, long_bytes;
     enum length length;
+    struct near *near;
+    int64_t until_ns; /* it waits for a slot at home; 0: it does not */
 };
 
-/* A host that may take it. */
+/* A host that may take it, or one of its stage that is at home there. */
 struct offer {
     struct host *host;
+    struct task *task;
     uint32_t earlier, outputs, receivers;
 };
 
@@ -100,6 +116,19 @@ static struct asking ask(const struct engine *engine, const struct task *task)
                        .short_bytes = link_bytes(engine, SHORT_MS),
                        .long_bytes = link_bytes(engine, LONG_MS)};
     a.length = task->bytes > a.long_bytes ? LONG : task->bytes > a.short_bytes ? MEDIUM : SHORT;
+    return a;
+}
+
+static struct asking ask_for_host(struct engine *engine, const struct task *task)
+{
+    struct joint_stage *kept = task->stage->kept[QUESTION_PLACE];
+    struct asking a = ask(engine, task);
+    near_follow(engine, task->stage, &kept->near);
+    a.near = &kept->near;
+    int64_t until_ns = near_until_ns(engine, a.near, task);
+    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    bool may_wait = kept->far_until_ns || all->homeless.n < HOMELESS_MAX;
+    a.until_ns = may_wait && engine->now_ns < until_ns ? until_ns : 0;
     return a;
 }
 
@@ -161,7 +190,7 @@ static enum rule closed_by(const struct asking *a, struct host *host, struct off
     int64_t slots, free;
     count_slots(host, shape, &slots, &free);
     int64_t reserve = reserve_of(slots);
-    *ret_offer = (struct offer){.host = host};
+    *ret_offer = (struct offer){.host = host, .task = a->task};
     a->engine->counters.visits++;
     if (count_receivers(a, ret_offer))
         return OWN;
@@ -170,6 +199,8 @@ static enum rule closed_by(const struct asking *a, struct host *host, struct off
         return EARLIER;
     if (a->length == LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
         return KEPT;
+    if (a->until_ns && !near_is_home(a->near, a->task, host))
+        return FAR;
     return RULES;
 }
 
@@ -187,6 +218,8 @@ static uint32_t foreign_quarters(const struct host *host)
 
 static bool is_better(const struct offer *a, const struct offer *b)
 {
+    if (a->task->bytes != b->task->bytes)
+        return a->task->bytes > b->task->bytes;
     if (a->earlier != b->earlier)
         return a->earlier < b->earlier;
     if (foreign_quarters(a->host) != foreign_quarters(b->host))
@@ -215,7 +248,9 @@ static void consider(const struct asking *a, struct host *host, struct offer *be
         return;
     enum rule rule = closed_by(a, host, &offer);
     *open |= rule == OWN;
-    if (rule != RULES)
+    if (rule == FAR)
+        offer.task = near_largest(a->near, a->task->stage, host);
+    if ((rule != RULES && rule != FAR) || !offer.task)
         return;
     offer.outputs = outputs_on(a->task->stage->job, host);
     if (!best->host || is_better(&offer, best))
@@ -228,6 +263,17 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
     const struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
     return kept->refused && a->length >= kept->length && a->short_bytes == kept->short_bytes &&
            all->moves == kept->moves && a->engine->n_changes - kept->changes <= CHANGES;
+}
+
+/* Its largest task waits for a slot at home: the step is wanted when it does no more. */
+static void wait_for_home(const struct asking *a)
+{
+    struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
+    const struct stage *stage = a->task->stage;
+    struct joint_stage *kept = stage->kept[QUESTION_PLACE];
+    kept->far_until_ns = (uint64_t)a->until_ns;
+    sorted_place(&all->homeless, &kept->of_homeless,
+                 (struct sorted_key){kept->far_until_ns, stage->job->number, stage->index}, 0);
 }
 
 static struct offer find_host(const struct asking *a, struct joint_stage *kept)
@@ -256,7 +302,35 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     return best;
 }
 
-/* The largest of the bucket's stages' largest ready reduce tasks that some host takes. */
+/* Of the hosts where tasks of its stage are at home. */
+struct homes {
+    const struct asking *a;
+    struct offer best;
+    bool open;
+};
+
+static void consider_home(void *context, uint32_t host)
+{
+    struct homes *homes = context;
+    consider(homes->a, cluster_host(homes->a->engine, host), &homes->best, &homes->open);
+}
+
+static struct offer find_home(const struct asking *a)
+{
+    struct homes homes = {.a = a};
+    near_each_home(a->near, a->task, consider_home, &homes);
+    if (!homes.best.host)
+        wait_for_home(a);
+    return homes.best;
+}
+
+static bool goes_before(const struct task *a, const struct task *b)
+{
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->stage->index < b->stage->index;
+}
+
+/* The largest that some host takes of the bucket's stages' largest ready reduce tasks, and of those
+ * at home where these are not. */
 static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct claim *ret_claim,
                        bool *ret_open)
 {
@@ -265,18 +339,17 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
     *ret_open = false;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         struct joint_stage *kept = stage->kept[QUESTION_PLACE];
-        struct asking a = ask(engine, largest(stage));
+        struct asking a = ask_for_host(engine, largest(stage));
         engine->counters.visits++;
-        if (best && (a.task->bytes < best->bytes ||
-                     (a.task->bytes == best->bytes && stage->index > best->stage->index)))
+        if (best && !goes_before(a.task, best))
             continue;
         if (a.length != SHORT && only_short(engine))
             continue;
-        struct offer offer = find_host(&a, kept);
-        *ret_open |= kept->open;
-        if (!offer.host)
+        struct offer offer = a.until_ns ? find_home(&a) : find_host(&a, kept);
+        *ret_open |= a.until_ns || kept->open;
+        if (!offer.host || (best && !goes_before(offer.task, best)))
             continue;
-        best = a.task;
+        best = offer.task;
         *ret_claim = (struct claim){best, host_fit(offer.host, bucket->shape), REASON_ONE_DEEP,
                                     offer.earlier, offer.outputs};
     }
@@ -510,11 +583,11 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
                               const struct task *task)
 {
     static const enum reason reasons[RULES] = {REASON_OWN_RECEIVER, REASON_EARLIER_RECEIVER,
-                                               REASON_KEPT_SLOT};
+                                               REASON_KEPT_SLOT, REASON_FAR};
     bool reduce = task ? task->bytes : stage->ready_reduces.n;
     if (!reduce)
         return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
-    struct asking a = ask(engine, largest(stage));
+    struct asking a = ask_for_host((struct engine *)(uintptr_t)engine, largest(stage));
     int64_t closed[RULES + 1] = {0}, all = 0;
     enum rule most = OWN;
     for (struct sorted_node *node = sorted_first(&stage->bucket->shape->by_load); node;
@@ -584,12 +657,59 @@ static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
     return least;
 }
 
+static void home_no_more(struct engine *engine, struct joint_stage *kept)
+{
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    sorted_remove(&all->homeless, &kept->of_homeless);
+    kept->far_until_ns = 0;
+}
+
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
 {
-    (void)engine;
     (void)before;
     struct joint_job *kept = task->stage->job->kept[QUESTION_PLACE];
     kept->map_moves += !task->bytes;
+    if (!task->stage->ready_reduces.n)
+        home_no_more(engine, task->stage->kept[QUESTION_PLACE]);
+}
+
+static void done_stage(struct engine *engine, union policy_of of, void *state)
+{
+    struct joint_stage *kept = state;
+    (void)of;
+    home_no_more(engine, kept);
+    near_done(&kept->near);
+}
+
+static bool waits_for_home(const void *state)
+{
+    const struct joint_stage *kept = state;
+    return kept->far_until_ns;
+}
+
+static void load_stage(struct engine *engine, union policy_of of, void *state)
+{
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    struct joint_stage *kept = state;
+    if (kept->far_until_ns)
+        sorted_place(
+            &all->homeless, &kept->of_homeless,
+            (struct sorted_key){kept->far_until_ns, of.stage->job->number, of.stage->index}, 0);
+}
+
+static int64_t deadline_ns(const struct engine *engine)
+{
+    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    const struct sorted_node *node = sorted_first(&all->homeless);
+    return node ? (int64_t)node->key.a : INT64_MAX;
+}
+
+static void settle(struct engine *engine)
+{
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    for (struct sorted_node *node = sorted_first(&all->homeless);
+         node && node->key.a <= (uint64_t)engine->now_ns; node = sorted_first(&all->homeless))
+        home_no_more(engine, container_of(node, struct joint_stage, of_homeless));
 }
 
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
@@ -625,20 +745,31 @@ static const struct policy_reason reasons[] = {
      "hosts with a free slot",
      "it would receive for long, and on {left} of {right} hosts with a free slot the rest is kept "
      "from such tasks."},
+    {DECISION_HOLD, REASON_FAR, "hosts with a free slot that the rule closes to it",
+     "hosts with a free slot",
+     "most of its input is elsewhere than on {left} of {right} hosts with a free slot, and it "
+     "waits "
+     "for one there no longer than it would take to come."},
     {0}};
 
 const struct place_policy place_joint = {
     .policy = {.name = "joint",
                .state = {[POLICY_ENGINE] = {.size = sizeof(struct joint_engine)},
                          [POLICY_JOB] = {.size = sizeof(struct joint_job), .init = init_job},
-                         [POLICY_STAGE] = {.size = sizeof(struct joint_stage)}},
+                         [POLICY_STAGE] = {.size = sizeof(struct joint_stage),
+                                           .done = done_stage,
+                                           .fields = stage_fields,
+                                           .keeps = waits_for_home,
+                                           .load = load_stage}},
                .reasons = reasons,
                .task_moved = task_moved,
                .task_counts = task_counts,
                .job_grew = locality_job_grew,
                .attempt_moved = attempt_moved,
-               .turn_moved = turn_moved},
+               .turn_moved = turn_moved,
+               .settle = settle},
     .pick = joint_pick,
+    .deadline_ns = deadline_ns,
     .even = true,
     .held = held,
     .patient = true,

@@ -10,6 +10,8 @@ struct place_policy {
     /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
      * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
+    /* When it wants to be asked again though nothing happens; INT64_MAX: never. NULL: never. */
+    int64_t (*deadline_ns)(const struct engine *engine);
     bool even; /* its state per job begins with struct locality_job */
     /* Why the stage's tasks are left although a slot is free: they are held back. `task` is the one
      * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
