@@ -9,9 +9,8 @@ For hosts on one switch, and jobs of barriers alone. O(events × flows)."""
 
 import collections
 import functools
-import typing
 
-from testbed.demo import gap, report
+from testbed.demo import reads, report
 
 
 class Transfer:
@@ -23,18 +22,12 @@ class Transfer:
         self.live_ns = self.fluid_ns = None
 
 
-class Stage(typing.NamedTuple):
-    tasks: int
-    parents: list
-    shares: dict  # {parent: bytes of each task}
-
-
 class Run:
     """transfers: {attempt: Transfer}; changes: [(ns, function of the network)] in order; hosts: {name: number}."""
 
     def __init__(self, lines, sources):
         self.transfers, self.changes, self.hosts = {}, [], {}
-        self._sources, self._stages, self._where, self._now_ns = sources, collections.defaultdict(list), {}, 0
+        self._sources, self._reads, self._now_ns = sources, reads.Reads(), 0
         for line in lines:
             words = line.split()
             if words and words[0] == "step":
@@ -48,27 +41,18 @@ class Run:
         self.hosts[f["name"]] = int(f["host"])
 
     def _e_job_stage(self, f):
-        if any(gap.numbers(f["edges"])):
-            raise ValueError("job %s has edges that are no barriers" % f["job"])
-        self._stages[f["job"]].append(Stage(int(f["tasks"]), gap.numbers(f["parents"]), collections.defaultdict(dict)))
+        self._reads.stage(f)
 
     def _e_job_bytes(self, f):
-        if f["matrix"] != "0":
-            raise ValueError("job %s has a matrix of bytes, not sums" % f["job"])
-        shares = self._stages[f["job"]][int(f["stage"])].shares[int(f["parent"])]
-        shares.update(enumerate(gap.numbers(f["bytes"]), int(f["first"])))
+        self._reads.bytes(f)
 
     def _d_start(self, f):
-        job, stage, task, host = f["job"], int(f["stage"]), int(f["task"]), int(f["host"])
-        self._where[job, stage, task] = host
-        left, found = collections.Counter(), self._stages[job][stage]
-        for parent in found.parents:
-            each, more = divmod(found.shares[parent].get(task, 0), self._stages[job][parent].tasks)
-            for number in range(self._stages[job][parent].tasks):
-                left[self._where[job, parent, number]] += each + (number < more)
-        if not found.parents and int(f["input_bytes"]):
+        if self._reads.unknown:
+            raise ValueError(self._reads.unknown)
+        left, host = self._reads.start(f), int(f["host"])
+        if not self._reads.has_parents(f) and int(f["input_bytes"]):
             left[self.hosts.get(self._sources(f["attempt"]), host)] += int(f["input_bytes"])
-        moved = Transfer((job, stage), host, self._now_ns, levels(f), left)
+        moved = Transfer((f["job"], int(f["stage"])), host, self._now_ns, levels(f), left)
         if moved.left:
             self.transfers[f["attempt"]] = moved
             self.changes.append((self._now_ns, functools.partial(Network.start, moved=moved)))

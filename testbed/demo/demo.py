@@ -134,8 +134,10 @@ def run_policy(net, asked, policy, path, folder):
     simulated = simulate(asked, policy, path, logs)
     sides = gap.sides(running.log_files(), connections, results, simulated)
     said.append(gap.sentence(*sides))
-    return dict(report.load(policy, running.log_files(), results), cpu_idle=idle_percent, marks_right=good,
-                simulated=report.load(policy, [simulated]), parts=gap.means(*sides),
+    live, there = report.load(policy, running.log_files(), results), report.load(policy, [simulated])
+    if live["crossed"] is not None:
+        said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))
+    return dict(live, cpu_idle=idle_percent, marks_right=good, simulated=there, parts=gap.means(*sides),
                 logs=running.log_files(), ports=running.saved_ports), said
 
 

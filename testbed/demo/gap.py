@@ -18,7 +18,7 @@ import collections
 import json
 import urllib.parse
 
-from testbed.demo import ports, report
+from testbed.demo import ports, reads, report
 from testbed.net import system
 
 PARTS = ("slot", "start", "transfer", "computing", "accepted", "again")
@@ -75,13 +75,13 @@ class Log:
     def _e_job_stage(self, f):
         job = self._by_number.get(f["job"])
         if job and job.ready_ns is None:
-            parents, edges = (numbers(f[name]) for name in ("parents", "edges"))
+            parents, edges = (reads.numbers(f[name]) for name in ("parents", "edges"))
             job.stages.append(Stage(int(f["tasks"]), [p for p, edge in zip(parents, edges) if edge == 0]))
 
     def _e_job_tasks(self, f):
         job = self._by_number.get(f["job"])
         if job and job.ready_ns is None:
-            first, computing = int(f["first"]), numbers(f["compute_ns"])
+            first, computing = int(f["first"]), reads.numbers(f["compute_ns"])
             job.stages[int(f["stage"])].compute_ns[first:first + len(computing)] = computing
 
     def _e_job_end(self, f):
@@ -112,10 +112,6 @@ class Log:
         job = self._by_number.get(f["job"])
         if job:
             job.finished_ns = int(f["finished_ns"])
-
-
-def numbers(words):
-    return [int(word) for word in words.split(",") if word]
 
 
 # ---- one job's chain ----

@@ -11,6 +11,8 @@ import math
 import sys
 import urllib.parse
 
+from testbed.demo import reads
+
 LARGEST = 6
 RESOURCES = 6
 FINISHED = ("attempt_done", "attempt_failed", "attempt_killed", "attempt_lost", "attempt_refused")
@@ -49,6 +51,8 @@ class Run:
         self.mode_switches = self.holds = 0
         self.idle_held_ns = 0
         self.network_bytes = 0
+        self.reads, self.racks = reads.Reads(), {}
+        self.shuffled = self.crossed = 0  # bytes to other hosts; of these, to other racks
         self.seen = set()
 
     # ---- reading ----
@@ -87,6 +91,7 @@ class Run:
         units = [int(word) for word in f["units"].split(",")]
         self.slots[f["host"]] = sum(units[::RESOURCES])
         self.uplinks[f["host"]] = int(f["uplink_bps"])
+        self.racks[int(f["host"])] = f["rack"]
         self.lost_hosts.discard(f["host"])
 
     _e_host_change = _e_host_join
@@ -106,8 +111,8 @@ class Run:
         job = self.jobs.get(int(f["job"]))
         if job is None or job.active:
             return
-        parents = [int(word) for word in f["parents"].split(",") if word]
-        edges = [int(word) for word in f["edges"].split(",") if word]
+        self.reads.stage(f)
+        parents, edges = reads.numbers(f["parents"]), reads.numbers(f["edges"])
         barriers = [parent for parent, edge in zip(parents, edges) if edge == 0]
         job.stages.append(Stage(int(f["tasks"]), parents, barriers))
         job.tasks += int(f["tasks"])
@@ -115,7 +120,8 @@ class Run:
     def _e_job_bytes(self, f):
         job = self.jobs.get(int(f["job"]))
         if job is not None and not job.active:
-            job.bytes += sum(int(word) for word in f["bytes"].split(",") if word)
+            self.reads.bytes(f)
+            job.bytes += sum(reads.numbers(f["bytes"]))
 
     def _e_job_end(self, f):
         job = self.jobs.get(int(f["job"]))
@@ -168,6 +174,10 @@ class Run:
         self.attempts[f["attempt"]] = (job, stage, int(f["task"]), int(f["input_bytes"]))
         self.network_bytes += int(f["input_bytes"])
         self.ready -= job is not None
+        host = int(f["host"])
+        for source, size in self.reads.start(f).items():
+            self.shuffled += size * (source != host)
+            self.crossed += size * (self.racks.get(source) != self.racks.get(host))
 
     def _d_mode(self, _f):
         self.mode_switches += 1
@@ -217,6 +227,7 @@ class Run:
             "slot_wait": sum(job.slot_wait_ns for job in done) / tasks / 1e9 if tasks else None,
             "idle_held": self.idle_held_ns / 1e9,
             "link_use": self.network_bytes / capacity if capacity else None,
+            "crossed": self.crossed / self.shuffled if self.shuffled and any(self.racks.values()) and not self.reads.unknown else None,
             "makespan": makespan,
             "mode_switches": self.mode_switches,
             "holds": self.holds,

@@ -1,5 +1,7 @@
 """Replays on the testbed's networks by name, NET-TOPO: the same figures from all of them, in a guest or here."""
+import concurrent.futures
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -27,7 +29,25 @@ def prepare(network, words):
     return demo.prepare(environment)
 
 
-def replay(network, words, look=lambda run, net: {}):
+def nothing(_run, _net):
+    return {}
+
+
+def replays(network, of_words, look=nothing):
+    """[replay()'s of each]; side by side where time is the guest's own. `look`: a function of a module."""
+    one = functools.partial(replay, network, look=look)
+    if network.partition("-")[0] != "virtual":
+        return [one(words) for words in of_words]
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), initializer=begin_beside) as beside:
+        return list(beside.map(one, of_words))
+
+
+def begin_beside():
+    system.end_with_parent()
+    system.stop_signals_raise()
+
+
+def replay(network, words, look=nothing):
     """[demo.run_policy()'s figures of each policy, and what look(figures, network) makes of them while its files are there]"""
     environment = variables(network, words)
     runs = in_guest(environment, look) if environment["NET"] in guest_demo.PLACES else here(environment, look)

@@ -22,13 +22,11 @@ def settings():
             "POLICIES": os.environ.get("POLICIES") or "fair aalo duopoly-paper duopoly joint"}
 
 
-def replays(network, seed):
+def shaken(network, words, runs):
     """[(figures of a policy, the simulator's when it is shaken)]"""
-    words = {**settings(), "SEED": str(seed)}
     link_bps = testbed_replays.prepare(network, words).link_bps
     changes = [{"link": round(link_bps * (1 + SHAKE * place / SHAKEN))} for place in range(-SHAKEN, SHAKEN + 1)]
-    return [(run, [testbed_replays.simulated(network, words, run["label"], changed) for changed in changes])
-            for run in testbed_replays.replay(network, words, same_decisions)]
+    return [(run, [testbed_replays.simulated(network, words, run["label"], changed) for changed in changes]) for run in runs]
 
 
 def same_decisions(run, net):
@@ -42,17 +40,16 @@ def same_decisions(run, net):
 def show(table, network, seeds):
     table.head("%s beside duopoly-sim: %d seeds" % (network, len(seeds)))
     for of_policy in zip(*seeds):
-        runs, shaken = zip(*of_policy)
-        show_policy(table, runs, shaken)
+        show_policy(table, *zip(*of_policy))
 
 
-def show_policy(table, runs, shaken):
+def show_policy(table, runs, shaken_runs):
     for key, bar in BARS:
         here, there = (statistics.mean(side) for side in zip(*((run[key], run["simulated"][key]) for run in runs)))
         apart = here / there - 1
         table.row("%s: %s JCT, simulated, apart" % (runs[0]["label"], key), "%.3f s, %.3f s, %+.1f %%" % (here, there, 100 * apart),
                   "within %.2f %%" % (100 * bar), abs(apart) <= bar)
-        means = [statistics.mean(one[key] for one in same) for same in zip(*shaken)]
+        means = [statistics.mean(one[key] for one in same) for same in zip(*shaken_runs)]
         table.row("  simulated with links up to %.1f %% faster or slower" % (100 * SHAKE), "%.3f to %.3f s" % (min(means), max(means)))
     decisions = [pair for run in runs for pair in run.get("decided", ())]
     if decisions:
@@ -70,4 +67,6 @@ def measure(table):
     for network in NETWORKS:
         testbed_replays.prepare(network, settings())
     for network in NETWORKS:
-        show(table, network, [replays(network, seed) for seed in range(1, SEEDS + 1)])
+        of_words = [{**settings(), "SEED": str(seed)} for seed in range(1, SEEDS + 1)]
+        runs = testbed_replays.replays(network, of_words, same_decisions)
+        show(table, network, [shaken(network, words, of_seed) for words, of_seed in zip(of_words, runs)])

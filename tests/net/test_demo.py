@@ -138,6 +138,7 @@ def test_a_demo_on_racks_behind_leaves_and_spines():
     assert re.search(r"^joint: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
     assert re.search(r"^hop by hop on 13 ports: .* 0 unexplained;", said, re.MULTILINE) and "out hop 3" in said
     assert re.search(r"^mean JCT .* of the simulator on the same input", said, re.MULTILINE)
+    assert re.search(r"^between racks: [1-9][0-9]* % of what the shuffle moved between hosts, simulated [1-9][0-9]* %$", said, re.MULTILINE)
 
 
 def demo_in_its_replay(**options):

@@ -35,9 +35,9 @@ step {t9}
 d job_d""".format(**{"t%d" % i: i * S for i in range(10)})
 
 
-def figures():
+def figures(log=LOG):
     run = report.Run("x")
-    run.read(LOG.splitlines(keepends=True))
+    run.read(log.splitlines(keepends=True))
     return run
 
 
@@ -51,6 +51,17 @@ def test_a_run_is_followed():
     assert found["link_use"] == pytest.approx(600 / (2 * 100 * 5))
     assert (found["mode_switches"], found["holds"], found["unfinished"]) == (1, 1, 0)
     assert found["largest"] == 1.0
+
+
+def test_what_crosses_racks_is_told_where_there_are_some():
+    """The attempts on the other host read 300 bytes each, the one beside the map none over the network."""
+    assert figures().figures()["crossed"] is None
+    together = LOG.replace("rack=", "rack=a")
+    apart = together.replace("name=w2 rack=a", "name=w2 rack=b")
+    assert (figures(together).figures()["crossed"], figures(apart).figures()["crossed"]) == (0.0, 1.0)
+    third = "e host_join host=2 generation=1 name=w3 rack=a labels= uplink_bps=800 downlink_bps=800 units=1,0,0,0,0,0\nstep {0}\n".format(S)
+    mixed = apart.replace("step %d\n" % S, third, 1).replace("task=1 host=0", "task=1 host=2")
+    assert figures(mixed).figures()["crossed"] == pytest.approx(600 / 700)
 
 
 def test_planned_arrivals_count_where_they_are_known():

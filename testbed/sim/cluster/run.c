@@ -166,14 +166,14 @@ static int one_instant(struct run *run)
 
 static int join_hosts(struct run *run)
 {
-    char names[16];
     for (uint32_t h = 0; h < run->config->hosts; h++) {
         struct event e = {.kind = EVENT_HOST_JOIN};
-        snprintf(names, sizeof(names), "h%u", h);
         e.host_join.host = h;
         e.host_join.generation = 1;
-        e.host_join.name = names;
-        e.host_join.rack = e.host_join.labels = "";
+        struct host_words words = hosts_words(run, h);
+        e.host_join.name = words.name;
+        e.host_join.rack = words.rack;
+        e.host_join.labels = "";
         hosts_describe(run, &e);
         e.host_join.units = (struct u64s){run->vector, ENGINE_RESOURCES};
         int r = run_step(run, &e, 1);

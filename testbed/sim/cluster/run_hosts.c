@@ -12,6 +12,16 @@ static const int64_t SILENT_NS = 3000000000, HOST_LOST_NS = 30000000000,
 
 enum { TIMER_SILENT, TIMER_LOST, TIMERS };
 
+struct host_words hosts_words(const struct run *run, uint32_t host)
+{
+    uint32_t racks = run->config->racks;
+    struct host_words words = {0};
+    snprintf(words.name, sizeof(words.name), "h%u", host);
+    if (racks)
+        snprintf(words.rack, sizeof(words.rack), "rack%u", host / (run->config->hosts / racks) + 1);
+    return words;
+}
+
 int hosts_open(struct run *run)
 {
     const struct run_config *c = run->config;
@@ -25,7 +35,7 @@ int hosts_open(struct run *run)
         return run_out_of_memory(run);
     for (uint32_t h = 0; h < c->hosts; h++) {
         run->hosts[h] = (struct run_host){.generation = 1, .heard_ns = INT64_MIN};
-        snprintf(run->hosts[h].name, sizeof(run->hosts[h].name), "h%u", h);
+        run->hosts[h].words = hosts_words(run, h);
     }
     for (uint32_t i = 0; i < c->hosts * TIMERS; i++)
         run->timers_where[i] = HEAP_NOWHERE;
@@ -216,8 +226,9 @@ void hosts_deliver(struct run *run, struct event *event)
         return;
     uint32_t h = event->host_join.host;
     struct run_host *host = &run->hosts[h];
-    event->host_join.name = host->name;
-    event->host_join.rack = event->host_join.labels = "";
+    event->host_join.name = host->words.name;
+    event->host_join.rack = host->words.rack;
+    event->host_join.labels = "";
     hosts_describe(run, event);
     event->host_join.units = (struct u64s){run->vector, ENGINE_RESOURCES};
     if (host->down || event->host_join.generation != host->generation)

@@ -114,8 +114,13 @@ struct run_framework {
     uint64_t started;
 };
 
+/* What people call a host, and its rack; on one big switch that is empty. */
+struct host_words {
+    char name[16], rack[16];
+};
+
 struct run_host {
-    char name[16];
+    struct host_words words;
     bool down;
     uint64_t generation;
     int64_t heard_ns; /* since when the engine knows of this generation; INT64_MAX: it does not */
@@ -256,6 +261,7 @@ int reports_take(struct run *run);
 
 /* In run_hosts.c. */
 
+struct host_words hosts_words(const struct run *run, uint32_t host);
 int hosts_open(struct run *run);
 void hosts_close(struct run *run);
 /* The host never hears of this start: it is down, or was when the order was given. */
