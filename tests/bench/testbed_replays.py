@@ -1,9 +1,10 @@
 """Replays on the testbed's networks by name, NET-TOPO: the same figures from all of them, in a guest or here."""
-import concurrent.futures
 import contextlib
 import functools
 import json
+import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 
@@ -38,13 +39,14 @@ def replays(network, of_words, look=nothing):
     one = functools.partial(replay, network, look=look)
     if network.partition("-")[0] != "virtual":
         return [one(words) for words in of_words]
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), initializer=begin_beside) as beside:
-        return list(beside.map(one, of_words))
+    with multiprocessing.Pool(os.cpu_count(), begin_beside) as beside:  # whatever ends it ends them, by SIGTERM
+        return beside.map(one, of_words, chunksize=1)
 
 
 def begin_beside():
     system.end_with_parent()
-    system.stop_signals_raise()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(1))  # without a trace: whoever began it says why
 
 
 def replay(network, words, look=nothing):
