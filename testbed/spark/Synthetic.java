@@ -15,7 +15,7 @@ import scala.Tuple2;
  *     Synthetic JOBS SEED SECONDS       that they arrive in (Arrivals)
  */
 public final class Synthetic implements Arrivals.Job, Serializable {
-    private static final int CHUNK = 1000, MAPS = 8, REDUCES_MOST = 6;
+    private static final int CHUNK = 10_000, MAPS = 8, REDUCES_MOST = 6;
     private static final double LEAST = 1e6, MOST = 1e8;
 
     private final int index;
@@ -28,17 +28,13 @@ public final class Synthetic implements Arrivals.Job, Serializable {
         this.reduces = (int) Math.min(REDUCES_MOST, 1 + bytes / 4_000_000);
     }
 
-    /** Of one map: the reduce task each chunk is for, and the chunk. */
-    private List<Tuple2<Integer, byte[]>> chunks(int map, long of) {
-        Random random = new Random(31L * index + map);
+    /** Of one map: the reduce task each chunk is for, and the chunk. Nothing compresses them, and making them is to cost no more than it must. */
+    private List<Tuple2<Integer, byte[]>> chunks(long of) {
         List<Tuple2<Integer, byte[]>> all = new ArrayList<>();
         int shares = reduces * (reduces + 1) / 2;
         for (int reduce = 0; reduce < reduces; reduce++)
-            for (long n = 0; n < of / MAPS / CHUNK * (reduce + 1) / shares; n++) {
-                byte[] chunk = new byte[CHUNK]; /* its own: a repeated one would be written once */
-                random.nextBytes(chunk);
-                all.add(new Tuple2<>(reduce, chunk));
-            }
+            for (long n = 0; n < of * (reduce + 1) / shares / MAPS / CHUNK; n++)
+                all.add(new Tuple2<>(reduce, new byte[CHUNK])); /* its own: a repeated one would be written once */
         return all;
     }
 
@@ -46,7 +42,7 @@ public final class Synthetic implements Arrivals.Job, Serializable {
         List<Integer> numbers = new ArrayList<>();
         for (int map = 0; map < MAPS; map++)
             numbers.add(map);
-        return spark.parallelize(numbers, MAPS).flatMapToPair(map -> chunks(map, of).iterator()).partitionBy(new HashPartitioner(reduces));
+        return spark.parallelize(numbers, MAPS).flatMapToPair(map -> chunks(of).iterator()).partitionBy(new HashPartitioner(reduces));
     }
 
     private static long count(Iterator<?> all) {
