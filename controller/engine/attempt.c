@@ -9,6 +9,7 @@
 #include "controller/engine/locality.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
+#include "controller/engine/room.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
 #include "controller/engine/table.h"
@@ -170,9 +171,10 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
     table_put(engine, &engine->attempt_by_number, number, attempt);
     TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
-    host_occupy(engine, host, unit, resources, true);
+    host_occupy(engine, attempt, true);
     if (task) {
         join_task(attempt, task);
+        room_enter(engine, attempt);
         locality_recount(engine, task->stage->job, host);
     }
     policy_begin_attempt(engine, attempt);
@@ -228,7 +230,7 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     attempt_set_receiving(engine, attempt, false);
     policy_end_attempt(engine, attempt);
     allow_forget(engine, attempt);
-    host_occupy(engine, attempt->host, attempt->unit, &attempt->resources, false);
+    host_occupy(engine, attempt, false);
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
     sorted_remove(&engine->attempts, &attempt->by_number);
     table_drop(&engine->attempt_by_number, attempt->number);

@@ -9,6 +9,7 @@
 #include "controller/engine/outcome.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
+#include "controller/engine/room.h"
 #include "controller/engine/source.h"
 
 #include <stdlib.h>
@@ -80,6 +81,14 @@ void host_shape_update(struct shape *shape, struct host_shape *host_shape)
     sorted_place(&shape->local_hosts, &host_shape->local_host, key, 0);
 }
 
+const struct unit *host_unit(const struct host *host, const struct shape *shape, uint32_t i)
+{
+    if (!shape->application)
+        return &host->units[i];
+    const struct room *room = i ? NULL : room_find(host, shape->application);
+    return room ? &room->unit : NULL;
+}
+
 static void shape_refit(struct engine *engine, struct shape *shape, struct host *host)
 {
     struct host_shape *here = host->shapes[shape->index];
@@ -90,14 +99,15 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
     here->capable = false;
     for (uint32_t i = 0; i < host->n_units; i++) {
         struct fit *fit = &here->fit[i];
+        const struct unit *unit = host_unit(host, shape, i);
         engine->counters.visits++;
         bool possible =
-            labelled && host->joined && resources_times(&host->units[i].total, &shape->demand) > 0;
+            labelled && host->joined && unit && resources_times(&unit->total, &shape->demand) > 0;
         shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
         shape->capable += (uint32_t)(possible && usable) - (uint32_t)fit->capable;
         fit->possible = possible;
         fit->capable = possible && usable;
-        int64_t times = usable ? resources_times(&host->units[i].free, &shape->demand) : 0;
+        int64_t times = usable && unit ? resources_times(&unit->free, &shape->demand) : 0;
         shape->times += times - fit->times;
         fit->times = times;
         here->fitting += times > 0;
@@ -149,11 +159,12 @@ static struct host_shape *host_shape_create(struct engine *engine, struct host *
 }
 
 static struct shape *find_shape(const struct engine *engine, const struct resources *demand,
-                                const char *constraint)
+                                const char *constraint, uint64_t application)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (resources_equal(&shape->demand, demand) && strcmp(shape->constraint, constraint) == 0)
+        if (shape->application == application && resources_equal(&shape->demand, demand) &&
+            strcmp(shape->constraint, constraint) == 0)
             return shape;
     }
     return NULL;
@@ -178,13 +189,14 @@ static void shape_drop(struct engine *engine, struct shape *shape)
 }
 
 struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
-                                   const char *constraint)
+                                   const char *constraint, uint64_t application)
 {
     if (engine->n_shapes == engine->config.shapes_max)
         return NULL;
     struct shape *shape = engine_allocate(engine, 1, sizeof(*shape));
     shape->index = engine->n_shapes;
     shape->demand = *demand;
+    shape->application = application;
     copy_word(shape->constraint, sizeof(shape->constraint), constraint);
     TAILQ_INIT(&shape->moved);
     TAILQ_INIT(&shape->waits);
@@ -200,20 +212,18 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
 }
 
 struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint)
+                            const char *constraint, uint64_t application)
 {
-    struct shape *shape = find_shape(engine, demand, constraint);
+    struct shape *shape = find_shape(engine, demand, constraint, application);
     if (shape)
         return shape;
     for (uint32_t i = engine->n_shapes; i-- > 0;)
         if (!engine->shapes[i]->users)
             shape_drop(engine, engine->shapes[i]);
-    return cluster_shape_create(engine, demand, constraint);
+    return cluster_shape_create(engine, demand, constraint, application);
 }
 
-/* A change of a host stands between these two, so that the sums of hosts that are up stay right
- * whatever changed. */
-static void leave_sums(struct engine *engine, const struct host *host)
+void host_leave_sums(struct engine *engine, const struct host *host)
 {
     if (!host_up(host))
         return;
@@ -221,11 +231,13 @@ static void leave_sums(struct engine *engine, const struct host *host)
         resources_subtract(&engine->total, &host->units[i].total);
         resources_subtract(&engine->free, &host->units[i].free);
     }
+    resources_subtract(&engine->total, &host->beyond);
+    resources_subtract(&engine->free, &host->room_free);
     engine->uplink_bps -= host->uplink_bps;
     engine->up--;
 }
 
-static void enter_sums(struct engine *engine, const struct host *host)
+void host_enter_sums(struct engine *engine, const struct host *host)
 {
     if (!host_up(host))
         return;
@@ -233,14 +245,29 @@ static void enter_sums(struct engine *engine, const struct host *host)
         resources_add(&engine->total, &host->units[i].total);
         resources_add(&engine->free, &host->units[i].free);
     }
+    resources_add(&engine->total, &host->beyond);
+    resources_add(&engine->free, &host->room_free);
     engine->uplink_bps += host->uplink_bps;
     engine->up++;
 }
 
-void host_occupy(struct engine *engine, struct host *host, uint32_t unit,
-                 const struct resources *resources, bool occupy)
+static struct unit *unit_of(const struct attempt *attempt)
 {
-    struct unit *here = &host->units[unit < host->n_units ? unit : host->n_units - 1];
+    const struct host *host = attempt->host;
+    return attempt->room
+               ? &attempt->room->unit
+               : &host->units[attempt->unit < host->n_units ? attempt->unit : host->n_units - 1];
+}
+
+void host_occupy(struct engine *engine, const struct attempt *attempt, bool occupy)
+{
+    struct host *host = attempt->host;
+    struct unit *here = unit_of(attempt);
+    const struct resources *resources = &attempt->resources;
+    void (*count)(struct resources *, const struct resources *) =
+        occupy ? resources_subtract : resources_add;
+    if (attempt->room)
+        count(&host->room_free, resources);
     if (occupy) {
         resources_subtract(&here->free, resources);
         here->running++;
@@ -250,12 +277,8 @@ void host_occupy(struct engine *engine, struct host *host, uint32_t unit,
         here->running--;
         host->running--;
     }
-    if (!host_up(host))
-        return;
-    if (occupy)
-        resources_subtract(&engine->free, resources);
-    else
-        resources_add(&engine->free, resources);
+    if (host_up(host))
+        count(&engine->free, resources);
 }
 
 struct host *cluster_adopt(struct engine *engine, uint32_t index)
@@ -286,9 +309,11 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
 
 /* WHY a bound: so many hosts of so many units add up without passing INT64_MAX. Only a mistake is
  * beyond it, at 57 TB with 10 000 hosts of 16. */
-static int64_t amount_max(const struct engine *engine)
+int64_t cluster_amount(const struct engine *engine, int64_t amount)
 {
-    return INT64_MAX / ((int64_t)engine->config.hosts_max * engine->config.units_per_host_max);
+    int64_t most =
+        INT64_MAX / ((int64_t)engine->config.hosts_max * engine->config.units_per_host_max);
+    return amount < most ? amount : most;
 }
 
 /* Gives the host other units, with what runs there taken off them. */
@@ -300,11 +325,10 @@ static void replace_units(struct engine *engine, struct host *host, const struct
     if (!n)
         return;
     struct unit *units = engine_allocate(engine, n, sizeof(*units));
-    const int64_t most = amount_max(engine);
     for (uint32_t i = 0; i < n; i++)
         for (int r = 0; r < ENGINE_RESOURCES; r++) {
             int64_t amount = clamp_i64(vectors->at[i * ENGINE_RESOURCES + (uint32_t)r]);
-            units[i].total.amount[r] = units[i].free.amount[r] = amount < most ? amount : most;
+            units[i].total.amount[r] = units[i].free.amount[r] = cluster_amount(engine, amount);
         }
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct host_shape *old = host->shapes[i];
@@ -321,11 +345,14 @@ static void replace_units(struct engine *engine, struct host *host, const struct
     host->running = 0;
     struct attempt *attempt;
     TAILQ_FOREACH (attempt, &host->attempts, on_host) {
-        struct unit *here = &units[attempt->unit < n ? attempt->unit : n - 1];
+        host->running++;
+        if (attempt->room)
+            continue;
+        struct unit *here = unit_of(attempt);
         resources_subtract(&here->free, &attempt->resources);
         here->running++;
-        host->running++;
     }
+    room_take(host);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct host_shape *old = host->shapes[i], *new = host_shape_create(engine, host);
         new->waiting = old->waiting;
@@ -353,21 +380,32 @@ static void forget_generation(struct engine *engine, struct host *host)
     source_host_lost(engine, host);
 }
 
+/* WHY: one without is there by its rooms only (no agent has told anything of it). When an agent comes
+ * what runs there runs on. */
+static bool has_units(const struct host *host)
+{
+    static const struct resources nothing;
+    for (uint32_t i = 0; i < host->n_units; i++)
+        if (!resources_equal(&host->units[i].total, &nothing))
+            return true;
+    return false;
+}
+
 void cluster_join(struct engine *engine, const struct event *event)
 {
     struct host *host = cluster_adopt(engine, event->host_join.host);
     if (!host)
         return;
-    if (host->joined && host->generation != event->host_join.generation)
+    if (host->joined && host->generation != event->host_join.generation && has_units(host))
         forget_generation(engine, host);
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     engine->joined += !host->joined;
     host->joined = true;
     host->silent = host->lost = false;
     host->generation = event->host_join.generation;
     congestion_follow_hosts(engine);
     describe(engine, host, event);
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
 }
@@ -379,9 +417,9 @@ void cluster_change(struct engine *engine, const struct event *event)
         cluster_join(engine, event);
         return;
     }
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     describe(engine, host, event);
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
 }
@@ -391,9 +429,9 @@ void cluster_silent(struct engine *engine, const struct event *event)
     struct host *host = cluster_adopt(engine, event->host.host);
     if (!host)
         return;
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     host->silent = true;
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     congestion_report(engine, host, 0);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
@@ -404,9 +442,9 @@ void cluster_lost(struct engine *engine, const struct event *event)
     struct host *host = cluster_adopt(engine, event->host.host);
     if (!host)
         return;
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     host->silent = host->lost = true;
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     congestion_report(engine, host, 0);
     forget_generation(engine, host);
     host_touch(engine, host);
@@ -415,10 +453,10 @@ void cluster_lost(struct engine *engine, const struct event *event)
 
 void cluster_set_suspect(struct engine *engine, struct host *host, bool suspect)
 {
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     host->reach.suspect = suspect;
     engine->suspects += suspect ? 1 : -1u;
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
 }
@@ -450,9 +488,9 @@ void cluster_back(struct engine *engine, const struct event *event)
     struct host *host = cluster_adopt(engine, event->host.host);
     if (!host)
         return;
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     host->silent = host->lost = false;
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
 }
@@ -464,9 +502,9 @@ void cluster_drain(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_UNKNOWN_HOST, event->host_drain.host, 0);
         return;
     }
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     host->draining = !event->host_drain.undo;
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
 }
@@ -495,11 +533,11 @@ void cluster_load(struct engine *engine, const struct event *event)
 void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
                      bool draining, uint32_t uplink_permille)
 {
-    leave_sums(engine, host);
+    host_leave_sums(engine, host);
     host->silent = silent;
     host->lost = lost;
     host->draining = draining;
-    enter_sums(engine, host);
+    host_enter_sums(engine, host);
     congestion_report(engine, host, uplink_permille);
 }
 
@@ -510,6 +548,7 @@ void cluster_done(struct engine *engine)
         if (!host)
             continue;
         policy_end_host(engine, host);
+        room_done(host);
         for (uint32_t s = 0; s < engine->n_shapes; s++)
             free(host->shapes[s]);
         free(host->shapes);
@@ -518,6 +557,7 @@ void cluster_done(struct engine *engine)
     }
     for (uint32_t i = 0; i < engine->n_shapes; i++)
         free(engine->shapes[i]);
+    room_applications_done(engine);
     free(engine->hosts);
     free(engine->shapes);
 }

@@ -1,7 +1,7 @@
 /* Hosts, their units, what fits where, and whether the network is congested. Private to
  * controller/engine.
  *
- * A *shape* is one (demand, constraint); per shape the engine keeps how many more such tasks fit
+ * A *shape* is one (demand, constraint, application whose room it takes); per shape the engine keeps how many more such tasks fit
  * and in which order hosts are preferred, so that no decision looks at all hosts. host_touch()
  * brings the indexes up to date after any change of a host: O(shapes · units of that host · log
  * hosts). Slots of silent, lost and draining hosts are not free. */
@@ -42,18 +42,27 @@ void host_draw_tie(struct engine *engine, struct host *host);
 void host_shape_update(struct shape *shape, struct host_shape *host_shape);
 /* A unit of the host with room for the shape, the one with the fewest tasks; NULL: none. */
 struct fit *host_fit(const struct host *host, const struct shape *shape);
+/* What the shape's tasks would run in as the host's unit i: that, or the room of the shape's
+ * application (i = 0); NULL: nothing is there for them. */
+const struct unit *host_unit(const struct host *host, const struct shape *shape, uint32_t i);
 
-/* Occupies or frees `resources` on a unit; the caller touches the host. A unit beyond the known
- * ones is clipped to the last. */
-void host_occupy(struct engine *engine, struct host *host, uint32_t unit,
-                 const struct resources *resources, bool occupy);
+/* Occupies or frees what the attempt has of its room or unit (one beyond the known ones is clipped to
+ * the last); the caller touches the host. */
+void host_occupy(struct engine *engine, const struct attempt *attempt, bool occupy);
+
+/* A change of a host stands between these two, so that the sums of hosts that are up stay right
+ * whatever changed. */
+void host_leave_sums(struct engine *engine, const struct host *host);
+void host_enter_sums(struct engine *engine, const struct host *host);
+/* An amount of one unit or room, cut to what the sums of all bear. */
+int64_t cluster_amount(const struct engine *engine, int64_t amount);
 
 /* The shape, made when new; NULL when shapes_max are in use. The caller counts itself in and out of
  * shape->users. One without users stays until another one is made, so that a cluster which idles
  * between jobs of one kind keeps its indexes. Making and dropping: O(hosts). */
 struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint);
+                            const char *constraint, uint64_t application);
 /* For load: makes it behind the others and drops none. */
 struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
-                                   const char *constraint);
+                                   const char *constraint, uint64_t application);
 void cluster_done(struct engine *engine);

@@ -8,6 +8,7 @@
 struct shape_record {
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
+    uint64_t application;
 };
 struct host_record {
     uint32_t host;
@@ -22,7 +23,7 @@ DUMP_FITS(struct host_record);
 static int load_shape(struct engine *engine, const void *object, struct err *err)
 {
     const struct shape_record *record = object;
-    if (!cluster_shape_create(engine, &record->demand, record->constraint))
+    if (!cluster_shape_create(engine, &record->demand, record->constraint, record->application))
         return err_set(err, EINVAL, "more than %u shapes", engine->config.shapes_max);
     return 0;
 }
@@ -47,10 +48,15 @@ static int load_host(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-enum { SHAPE, HOST };
+/* WHY a kind of its own: the other one stays as dumps of before have it. */
+enum { SHAPE, ROOM_SHAPE, HOST };
 const struct dump_kind cluster_kinds[] = {
     [SHAPE] = {{"shape", {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS)}},
                load_shape},
+    [ROOM_SHAPE] = {{"room_shape",
+                     {F(shape_record, application, U64), F(shape_record, demand, RESOURCES),
+                      F(shape_record, constraint, CHARS)}},
+                    load_shape},
     [HOST] = {{"host",
                {F(host_record, host, U32), F(host_record, joined, BOOL),
                 F(host_record, silent, BOOL), F(host_record, lost, BOOL),
@@ -64,9 +70,9 @@ const struct dump_kind cluster_kinds[] = {
 
 void cluster_dump_shape(struct dumper *d, const struct shape *shape)
 {
-    struct shape_record record = {.demand = shape->demand};
+    struct shape_record record = {.demand = shape->demand, .application = shape->application};
     strcpy(record.constraint, shape->constraint);
-    dump_record(d, &cluster_kinds[SHAPE].kind, &record);
+    dump_record(d, &cluster_kinds[shape->application ? ROOM_SHAPE : SHAPE].kind, &record);
 }
 
 void cluster_dump_host(struct dumper *d, const struct host *host)

@@ -6,6 +6,7 @@
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
+#include "controller/engine/room.h"
 #include "controller/engine/source.h"
 #include "lib/fnv1a.h"
 
@@ -135,6 +136,7 @@ int engine_dump_in(const struct engine *engine, void *room,
     for (uint32_t i = 0; i < engine->n_hosts; i++)
         if (engine->hosts[i])
             cluster_dump_host(&d, engine->hosts[i]);
+    room_dump(&d, engine);
     for (node = sorted_first(&engine->finished_age); node; node = sorted_next(node))
         job_dump_finished(&d, container_of(node, struct finished, by_age));
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))

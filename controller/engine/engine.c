@@ -13,6 +13,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/outcome.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/room.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
 #include "controller/engine/table.h"
@@ -196,6 +197,7 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_FRAMEWORK_STARTED] = framework_started,
     [EVENT_FRAMEWORK_DONE] = framework_done,
     [EVENT_FRAMEWORK_END] = framework_end,
+    [EVENT_FRAMEWORK_ROOM] = room_told,
 };
 
 void engine_apply(struct engine *engine, const struct event *event)

@@ -131,7 +131,9 @@ struct host_view {
     const char *name, *rack, *labels;
     bool joined, silent, lost, draining;
     uint32_t units, running, receiving;
-    struct resources total, free;
+    uint32_t rooms;               /* of applications that told some there (room.h) */
+    uint32_t jobs_outputs;        /* jobs that have outputs there */
+    struct resources total, free; /* of its units, or of all rooms where those have more */
     uint64_t uplink_bps, downlink_bps;
     uint32_t uplink_permille, downlink_permille;
     uint64_t smallest_coflow_bytes, smallest_macroflow_bytes; /* receiving here; UINT64_MAX: none */

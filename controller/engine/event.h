@@ -25,6 +25,11 @@ enum {
 };
 #define ENGINE_NONE UINT32_MAX /* no host, no unit, no stage, no task */
 
+/* Jobs of one application of a framework have numbers that are equal above their lowest 30 bits: that
+ * is the application. 0: none. What is everybody's belongs to ENGINE_EVERYBODY. */
+#define ENGINE_APPLICATION_SHIFT 30
+#define ENGINE_EVERYBODY         UINT64_MAX
+
 /* One resource vector everywhere; a plain cluster has {slots}. Amounts are ≥ 0. */
 enum resource {
     RES_SLOTS,
@@ -95,6 +100,7 @@ enum event_kind {
     EVENT_FRAMEWORK_STARTED, /* a task runs; its allow, if it used one, is settled */
     EVENT_FRAMEWORK_DONE,    /* a task is done and its output is there, seen before or not */
     EVENT_FRAMEWORK_END,     /* the job is over, in whatever state it is */
+    EVENT_FRAMEWORK_ROOM,    /* an application's room on a host, or that it tells none (room.h) */
     EVENT_KINDS
 };
 
@@ -254,6 +260,13 @@ struct event {
             uint32_t outcome; /* enum job_state: DONE, FAILED or CANCELLED */
         } framework_end;
         struct {
+            uint64_t
+                application; /* ENGINE_EVERYBODY: that of all which tell no room of their own */
+            uint32_t tells;  /* 1: its tasks run in its room only; 0: it has told none */
+            uint32_t host;   /* ENGINE_NONE: no word on any */
+            struct resources resources; /* of all its executors there; nothing: it has none there */
+        } framework_room;
+        struct {
             uint64_t attempt;
             uint32_t host;   /* the source */
             uint32_t others; /* STALLED: so many other sources gave it something meanwhile */
@@ -369,6 +382,7 @@ enum reason {
     REASON_USED,      /* the allow's start was seen; left = the attempt */
     REASON_UNUSED,    /* no start was seen in time; left = ns since it was given */
     REASON_ELSEWHERE, /* its task runs elsewhere; left = the attempt */
+    REASON_ROOM_GONE, /* its application has no room for it there any more */
     REASONS
 };
 

@@ -11,6 +11,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/outcome.h"
 #include "controller/engine/policy.h"
+#include "controller/engine/room.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
 
@@ -72,7 +73,7 @@ void framework_follow(struct engine *engine, struct job *job)
 
 static struct stage *make_stage(struct engine *engine, struct job *job)
 {
-    struct shape *shape = cluster_shape(engine, &one_slot, "");
+    struct shape *shape = cluster_shape(engine, &one_slot, "", room_owner(engine, job));
     if (!shape)
         return ignored(engine);
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
@@ -231,7 +232,9 @@ struct task *framework_find_task(struct engine *engine, struct stage *stage, uin
 /* What its maps run on is another kind of slot. */
 static void set_demand(struct engine *engine, struct stage *stage, const struct resources *demand)
 {
-    struct shape *shape = cluster_shape(engine, demand, "");
+    struct shape *shape = cluster_shape(engine, demand, "", room_owner(engine, stage->job));
+    if (!shape)
+        ignored(engine);
     if (!shape || shape == stage->bucket->shape)
         return;
     struct gate_clock clock = gate_stop(engine, stage);
@@ -241,6 +244,14 @@ static void set_demand(struct engine *engine, struct stage *stage, const struct 
     if (open)
         stage_open_if_due(engine, stage);
     gate_go_on(engine, stage, clock);
+}
+
+void framework_move(struct engine *engine, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_stages; i++) {
+        const struct resources demand = job->stages[i]->bucket->shape->demand;
+        set_demand(engine, job->stages[i], &demand);
+    }
 }
 
 static bool is_valid(const struct event *event)
@@ -435,6 +446,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     attempt->stage_index = event->framework_task.stage;
     attempt->task_index = event->framework_task.task;
     attempt->state = attempt_seen_phase(event->framework_task.phase);
+    room_enter(engine, attempt);
     if (attempt->task)
         join(engine, attempt, used, event->framework_task.received_bytes);
     host_touch(engine, host);

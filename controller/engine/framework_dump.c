@@ -5,6 +5,7 @@
 #include "controller/engine/gate.h"
 #include "controller/engine/job.h"
 #include "controller/engine/locality.h"
+#include "controller/engine/room.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,6 +120,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
         (attempt->task && !attempt->task->stage->framework))
         return err_set(err, EINVAL, "attempt %" PRIu64 " is no framework's", record->attempt);
     attempt->foreign = true;
+    room_enter(engine, attempt);
     if (record->allowed_until_ns)
         allow_restore(engine, attempt, record->allowed_until_ns);
     return 0;

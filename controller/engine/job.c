@@ -192,7 +192,7 @@ void job_stage(struct engine *engine, const struct event *event)
     if (!job || !stage_is_valid(engine, job, event))
         return;
     const char *constraint = event->job_stage.constraint ? event->job_stage.constraint : "";
-    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, constraint);
+    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, constraint, 0);
     if (!shape) {
         engine_reject(engine, event, REASON_TABLE_FULL, event->job_stage.stage,
                       engine->config.shapes_max);

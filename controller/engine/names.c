@@ -54,6 +54,7 @@ static const char *const reasons[REASONS] = {
     [REASON_USED] = "used",
     [REASON_UNUSED] = "unused",
     [REASON_ELSEWHERE] = "elsewhere",
+    [REASON_ROOM_GONE] = "room-gone",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

@@ -133,6 +133,10 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
                                E(framework_task.host, U32), E(framework_task.received_bytes, U64)}},
     [EVENT_FRAMEWORK_END] = {"framework_end",
                              {E(framework_end.job, U64), E(framework_end.outcome, U32)}},
+    [EVENT_FRAMEWORK_ROOM] = {"framework_room",
+                              {E(framework_room.application, U64), E(framework_room.tells, U32),
+                               E(framework_room.host, U32),
+                               E(framework_room.resources, RESOURCES)}},
 };
 
 static const struct record_kind decision_kinds[DECISION_KINDS] = {

@@ -31,6 +31,7 @@ struct attempt {
     struct task *task;            /* NULL: orphan */
     TAILQ_ENTRY(attempt) on_host; /* beside what is looked for there */
     struct host *host;
+    struct room *room; /* index: whose slot it has; NULL: one of the host's units */
     uint32_t stage_index, task_index;
     uint32_t unit;
     enum attempt_state state;
@@ -240,7 +241,23 @@ struct unit {
     uint32_t running;
 };
 
-/* How one demand fits one unit: index. */
+/* What an application's executors have on a host: room.h. */
+struct room {
+    uint64_t application;
+    struct host *host;
+    struct unit unit;
+    struct sorted_node by_application; /* host->rooms */
+    TAILQ_ENTRY(room) of_application;
+};
+
+/* It tells where it has room. */
+struct application {
+    uint64_t number;
+    TAILQ_HEAD(, room) rooms;
+    struct sorted_node by_number; /* engine->applications */
+};
+
+/* How one demand fits one unit; of a shape of an application unit 0 is its room: index. */
 struct fit {
     struct host *host;
     uint32_t unit;
@@ -285,7 +302,11 @@ struct host {
     bool downlink_ours;        /* an attempt has received since the last report */
     uint32_t n_units, running;
     struct unit *units;
-    uint64_t tie_draws, tie; /* a random place among equals, drawn anew at each start here */
+    struct sorted rooms;        /* by application */
+    struct resources taken;     /* index: by rooms; the units have so much less, */
+    struct resources beyond;    /* index: but for what they have not */
+    struct resources room_free; /* index: of all rooms */
+    uint64_t tie_draws, tie;    /* a random place among equals, drawn anew at each start here */
     struct attempts attempts;
     struct reach reach;
     struct attempts block_readers;   /* index: attempts that read their block from here */
@@ -301,9 +322,10 @@ struct shape {
     uint32_t index;
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
-    uint32_t users; /* buckets */
-    int64_t times;  /* how many more such tasks fit now */
-    uint64_t flips; /* how often a host's room came or went */
+    uint64_t application; /* whose room it takes; 0: the hosts' units */
+    uint32_t users;       /* buckets */
+    int64_t times;        /* how many more such tasks fit now */
+    uint64_t flips;       /* how often a host's room came or went */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint64_t n_ready;
@@ -374,6 +396,8 @@ struct engine {
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
     struct stage *late;      /* between hold_mark and the start that it is for; else NULL */
     uint32_t framework_jobs; /* index */
+    struct sorted applications;
+    uint32_t rooms;                          /* index */
     struct sorted allow_timers, gate_timers; /* index */
     int64_t idle_since_ns; /* in a step: when the first allow was given of those that were not used;
                               INT64_MAX: none */

@@ -54,6 +54,10 @@ int engine_host(const struct engine *engine, uint32_t index, struct host_view *r
         resources_add(&ret_view->total, &host->units[i].total);
         resources_add(&ret_view->free, &host->units[i].free);
     }
+    resources_add(&ret_view->total, &host->beyond);
+    resources_add(&ret_view->free, &host->room_free);
+    ret_view->rooms = (uint32_t)host->rooms.n;
+    ret_view->jobs_outputs = (uint32_t)host->outputs.n;
     return 0;
 }
 

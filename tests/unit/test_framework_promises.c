@@ -1,12 +1,22 @@
 /* A framework beside the engine that follows it promptly, late, badly or not at all, over seeds: no
  * stage waits for us beyond hold_max + 2 s, no slot counts twice, and a twin made of a dump decides
- * the same. */
+ * the same. Two of its three applications may tell room that comes, changes and goes: theirs is allowed
+ * there only, the third has what they leave of the hosts. */
 #include "tests/model/script.h"
 #include "tests/model/script_dump.h"
 
 #include "controller/engine/record.h"
 
-enum { HOSTS = 5, SLOTS = 2, JOBS = 12, STAGES = 3, TASKS = 6, ALLOWS = 4096, BATCH = 4096 };
+enum {
+    HOSTS = 5,
+    SLOTS = 2,
+    APPLICATIONS = 3,
+    JOBS = 12,
+    STAGES = 3,
+    TASKS = 6,
+    ALLOWS = 4096,
+    BATCH = 4096
+};
 #define TICK         (SECOND / 10)
 #define HOLD_MAX     (10 * SECOND)
 #define NEWS         (2 * SECOND)
@@ -35,13 +45,13 @@ struct w_job {
 struct w_allow {
     uint64_t number, job;
     uint32_t stage, task, host;
-    bool live, ignored;
+    bool live, ignored, fresh; /* fresh: given in this step */
 };
 
 /* How it behaves, in per mille. */
 struct manners {
     const char *name;
-    uint32_t slow, disobedient, forgetful, copies, losses, growing, unsized, unnamed;
+    uint32_t slow, disobedient, forgetful, copies, losses, growing, unsized, unnamed, rooms;
 };
 
 struct world {
@@ -51,7 +61,7 @@ struct world {
     struct w_job job[JOBS];
     struct w_allow allow[ALLOWS];
     size_t n_allows;
-    uint32_t used[HOSTS];
+    uint32_t used[APPLICATIONS][HOSTS], room[APPLICATIONS][HOSTS]; /* room[0]: none is told */
     bool down[HOSTS];
     int64_t back_ns[HOSTS];
     struct event batch[BATCH];
@@ -73,6 +83,38 @@ static bool chance(struct world *w, uint32_t permille)
     return draw(w, 1000) < permille;
 }
 
+/* Applications without room that they tell have number 0. */
+static uint32_t application_of(const struct world *w, uint32_t j)
+{
+    return w->manners.rooms ? j % APPLICATIONS : 0;
+}
+
+static uint64_t number_of(const struct world *w, uint32_t j)
+{
+    return (uint64_t)application_of(w, j) << ENGINE_APPLICATION_SHIFT | (j + 1);
+}
+
+static uint32_t job_of(uint64_t number)
+{
+    return (uint32_t)(number & ((1 << ENGINE_APPLICATION_SHIFT) - 1)) - 1;
+}
+
+/* What the application has there in all. */
+static int64_t room_of(const struct world *w, uint32_t application, uint32_t h)
+{
+    int64_t left = SLOTS;
+    if (application)
+        return w->room[application][h];
+    for (uint32_t a = 1; a < APPLICATIONS; a++)
+        left -= w->room[a][h];
+    return left > 0 ? left : 0;
+}
+
+static bool has_room(const struct world *w, uint32_t application, uint32_t h)
+{
+    return !w->down[h] && w->used[application][h] < room_of(w, application, h);
+}
+
 static struct event *fact(struct world *w, enum event_kind kind)
 {
     assert_true(w->n < BATCH);
@@ -91,7 +133,8 @@ static void take_allow(struct world *w, const struct decision *d)
                                                d->allow.task,
                                                d->allow.host,
                                                true,
-                                               chance(w, w->manners.forgetful)};
+                                               chance(w, w->manners.forgetful),
+                                               true};
     assert_true(d->allow.until_ns > w->s.now_ns && !w->down[d->allow.host]);
 }
 
@@ -120,7 +163,7 @@ static void take_decisions(struct world *w)
             w->s.now_ns - d->left < w->idle_since_ns)
             w->idle_since_ns = w->s.now_ns - d->left;
         if (d->kind == DECISION_OPEN)
-            w->job[d->open.job - 1].stage[d->open.stage].open = true;
+            w->job[job_of(d->open.job)].stage[d->open.stage].open = true;
     }
 }
 
@@ -156,7 +199,7 @@ static void announce(struct world *w, uint32_t j, uint32_t s)
 {
     static const uint32_t parents[] = {0, 1, 2}, edges[] = {EDGE_BARRIER};
     struct event *e = fact(w, EVENT_FRAMEWORK_STAGE);
-    e->framework_stage.job = j + 1;
+    e->framework_stage.job = number_of(w, j);
     e->framework_stage.stage = s;
     e->framework_stage.tasks = w->job[j].stage[s].tasks;
     e->framework_stage.demand.amount[RES_SLOTS] = 1;
@@ -178,7 +221,7 @@ static void tell_sizes(struct world *w, uint32_t j, uint32_t s)
         bytes[i] = 1000000 * (1 + (j * 7 + i * 3 + s) % 90);
     for (uint32_t i = 0; i < (form == 0 ? 1 : form == 1 ? maps : reduces); i++) {
         struct event *e = fact(w, EVENT_FRAMEWORK_BYTES);
-        e->framework_bytes.job = j + 1;
+        e->framework_bytes.job = number_of(w, j);
         e->framework_bytes.stage = s;
         e->framework_bytes.parent = s - 1;
         e->framework_bytes.form = form == 0 ? BYTES_SUMS : form == 1 ? BYTES_ROW : BYTES_HOSTS;
@@ -209,7 +252,7 @@ static void arrive(struct world *w, uint32_t j)
         return;
     if (chance(w, 800)) {
         struct event *e = fact(w, EVENT_FRAMEWORK_JOB);
-        e->framework_job.job = j + 1;
+        e->framework_job.job = number_of(w, j);
         e->framework_job.name = "job";
     }
     for (uint32_t s = 0; s < job->stages; s++)
@@ -223,13 +266,13 @@ static void tell_start(struct world *w, uint32_t j, uint32_t s, uint32_t t, uint
     struct event *e = fact(w, EVENT_FRAMEWORK_STARTED);
     e->framework_task.attempt = attempt;
     e->framework_task.allow = allow;
-    e->framework_task.job = j + 1;
+    e->framework_task.job = number_of(w, j);
     e->framework_task.stage = s;
     e->framework_task.task = t;
     e->framework_task.host = host;
     e->framework_task.phase = ATTEMPT_STARTED;
     e->framework_task.resources.amount[RES_SLOTS] = 1;
-    w->used[host]++;
+    w->used[application_of(w, j)][host]++;
 }
 
 static void start(struct world *w, uint32_t j, uint32_t s, uint32_t t, uint32_t host,
@@ -243,26 +286,27 @@ static void start(struct world *w, uint32_t j, uint32_t s, uint32_t t, uint32_t 
     tell_start(w, j, s, t, task->attempt, host, allow);
 }
 
-static uint32_t free_host(struct world *w)
+static uint32_t free_host(struct world *w, uint32_t application)
 {
     uint32_t from = (uint32_t)draw(w, HOSTS);
     for (uint32_t i = 0; i < HOSTS; i++)
-        if (!w->down[(from + i) % HOSTS] && w->used[(from + i) % HOSTS] < SLOTS)
+        if (has_room(w, application, (from + i) % HOSTS))
             return (from + i) % HOSTS;
     return ENGINE_NONE;
 }
 
-static void tell_end(struct world *w, enum event_kind kind, uint64_t attempt, uint32_t host)
+static void tell_end(struct world *w, uint32_t j, enum event_kind kind, uint64_t attempt,
+                     uint32_t host)
 {
     struct event *e = fact(w, kind);
     e->attempt.attempt = attempt;
-    w->used[host]--;
+    w->used[application_of(w, j)][host]--;
 }
 
-static void end_copy(struct world *w, struct w_task *task)
+static void end_copy(struct world *w, uint32_t j, struct w_task *task)
 {
     if (task->copy)
-        tell_end(w, EVENT_ATTEMPT_KILLED, task->copy, task->copy_host);
+        tell_end(w, j, EVENT_ATTEMPT_KILLED, task->copy, task->copy_host);
     task->copy = 0;
 }
 
@@ -271,7 +315,8 @@ static void go_on(struct world *w, uint32_t j, uint32_t s, uint32_t t)
     struct w_task *task = &w->job[j].stage[s].task[t];
     if (task->state != W_RUNS)
         return;
-    uint32_t host = chance(w, w->manners.copies) && !task->copy ? free_host(w) : ENGINE_NONE;
+    uint32_t host = chance(w, w->manners.copies) && !task->copy ? free_host(w, application_of(w, j))
+                                                                : ENGINE_NONE;
     if (host != ENGINE_NONE) {
         task->copy = w->next_attempt++;
         task->copy_host = host;
@@ -280,8 +325,8 @@ static void go_on(struct world *w, uint32_t j, uint32_t s, uint32_t t)
     if (w->s.now_ns < task->end_ns)
         return;
     bool fails = chance(w, w->manners.losses);
-    tell_end(w, fails ? EVENT_ATTEMPT_FAILED : EVENT_ATTEMPT_DONE, task->attempt, task->host);
-    end_copy(w, task);
+    tell_end(w, j, fails ? EVENT_ATTEMPT_FAILED : EVENT_ATTEMPT_DONE, task->attempt, task->host);
+    end_copy(w, j, task);
     task->state = fails ? W_WAITS : W_DONE;
     task->start_ns = 0;
 }
@@ -292,7 +337,8 @@ static struct w_allow *allow_of(struct world *w, uint32_t j, uint32_t s, uint32_
 {
     for (size_t i = 0; i < w->n_allows; i++) {
         struct w_allow *a = &w->allow[i];
-        if (a->live && !a->ignored && a->job == j + 1 && a->stage == s && (!exact || a->task == t))
+        if (a->live && !a->ignored && a->job == number_of(w, j) && a->stage == s &&
+            (!exact || a->task == t))
             return a;
     }
     return NULL;
@@ -302,7 +348,7 @@ static void try(struct world *w, uint32_t j, uint32_t s, uint32_t t)
 {
     struct w_stage *stage = &w->job[j].stage[s];
     struct w_task *task = &stage->task[t];
-    uint32_t anywhere = free_host(w);
+    uint32_t application = application_of(w, j), anywhere = free_host(w, application);
     if (task->state != W_WAITS || anywhere == ENGINE_NONE)
         return;
     if (!s || stage->open || w->job[j].silent || chance(w, w->manners.disobedient / 20)) {
@@ -318,7 +364,7 @@ static void try(struct world *w, uint32_t j, uint32_t s, uint32_t t)
     if (w->s.now_ns < task->start_ns)
         return;
     uint32_t host = disobeys && chance(w, 500) ? anywhere : allow->host;
-    if (w->down[host] || w->used[host] >= SLOTS)
+    if (!has_room(w, application, host))
         return;
     allow->ignored = true;
     start(w, j, s, t, host, chance(w, 500) ? allow->number : 0);
@@ -329,7 +375,8 @@ static void lose_host(struct world *w, uint32_t h)
     struct event *e = fact(w, EVENT_HOST_LOST);
     e->host.host = h;
     w->down[h] = true;
-    w->used[h] = 0;
+    for (uint32_t a = 0; a < APPLICATIONS; a++)
+        w->used[a][h] = 0;
     w->back_ns[h] = w->s.now_ns + 20 * TICK;
     for (uint32_t j = 0; j < JOBS; j++)
         for (uint32_t s = 0; s < w->job[j].stages; s++)
@@ -339,9 +386,48 @@ static void lose_host(struct world *w, uint32_t h)
                     task->copy = 0;
                 if (task->state != W_RUNS || task->host != h)
                     continue;
-                end_copy(w, task);
+                end_copy(w, j, task);
                 task->state = W_WAITS;
                 task->start_ns = 0;
+            }
+}
+
+/* What ran in an executor that is gone has failed. */
+static void kill_some(struct world *w, uint32_t application, uint32_t h)
+{
+    for (uint32_t j = 0; j < JOBS; j++)
+        for (uint32_t s = 0; s < w->job[j].stages && application_of(w, j) == application; s++)
+            for (uint32_t t = 0; t < w->job[j].stage[s].tasks; t++) {
+                struct w_task *task = &w->job[j].stage[s].task[t];
+                if (w->used[application][h] <= w->room[application][h])
+                    return;
+                if (task->copy && task->copy_host == h)
+                    end_copy(w, j, task);
+                if (task->state != W_RUNS || task->host != h)
+                    continue;
+                tell_end(w, j, EVENT_ATTEMPT_FAILED, task->attempt, h);
+                end_copy(w, j, task);
+                task->state = W_WAITS;
+                task->start_ns = 0;
+            }
+}
+
+static void tell_room(struct world *w, uint32_t application, uint32_t h, uint32_t slots)
+{
+    struct event *e = fact(w, EVENT_FRAMEWORK_ROOM);
+    e->framework_room.application = application;
+    e->framework_room.tells = 1;
+    e->framework_room.host = h;
+    e->framework_room.resources.amount[RES_SLOTS] = w->room[application][h] = slots;
+}
+
+static void change_rooms(struct world *w)
+{
+    for (uint32_t a = 1; a < APPLICATIONS; a++)
+        for (uint32_t h = 0; h < HOSTS; h++)
+            if (chance(w, w->manners.rooms)) {
+                tell_room(w, a, h, (uint32_t)draw(w, SLOTS + 2));
+                kill_some(w, a, h);
             }
 }
 
@@ -377,7 +463,7 @@ static void live_job(struct world *w, uint32_t j)
     }
     if (all_done(job)) {
         struct event *e = fact(w, EVENT_FRAMEWORK_END);
-        e->framework_end.job = j + 1;
+        e->framework_end.job = number_of(w, j);
         e->framework_end.outcome = JOB_DONE;
         job->over = true;
     }
@@ -385,15 +471,21 @@ static void live_job(struct world *w, uint32_t j)
 
 /* ---- promises ---- */
 
-/* Room that nobody uses, and that is not kept for anybody. */
-static bool spare_room(const struct world *w)
+/* What an application uses of a host, and what is kept for it. */
+static uint32_t taken(const struct world *w, uint32_t application, uint32_t h)
 {
-    uint32_t taken[HOSTS];
-    memcpy(taken, w->used, sizeof(taken));
+    uint32_t n = w->used[application][h];
     for (size_t i = 0; i < w->n_allows; i++)
-        taken[w->allow[i].host] += w->allow[i].live;
+        n += w->allow[i].live && w->allow[i].host == h &&
+             application_of(w, job_of(w->allow[i].job)) == application;
+    return n;
+}
+
+/* Room that nobody uses, and that is not kept for anybody. */
+static bool spare_room(const struct world *w, uint32_t application)
+{
     for (uint32_t h = 0; h < HOSTS; h++)
-        if (!w->down[h] && taken[h] < SLOTS)
+        if (!w->down[h] && taken(w, application, h) < room_of(w, application, h))
             return true;
     return false;
 }
@@ -429,18 +521,32 @@ static void check_waits(struct world *w, uint32_t j, uint32_t s, bool spare)
 }
 
 /* What the engine counts on a host is what runs there and what may. */
-static void check_room(struct world *w)
+static void check_room(const struct world *w)
 {
-    uint32_t allowed[HOSTS] = {0};
-    for (size_t i = 0; i < w->n_allows; i++)
-        if (w->allow[i].live)
-            allowed[w->allow[i].host]++;
     for (uint32_t h = 0; h < HOSTS; h++) {
         struct host_view view;
+        uint32_t running = 0, told = 0;
+        for (uint32_t a = 0; a < APPLICATIONS; a++) {
+            running += taken(w, a, h);
+            told += w->room[a][h];
+        }
         assert_int_equal(engine_host(w->s.engine, h, &view), 0);
-        assert_int_equal(view.running, w->used[h] + allowed[h]);
-        assert_true(w->down[h] ||
-                    view.free.amount[RES_SLOTS] == (int64_t)SLOTS - (int64_t)view.running);
+        assert_int_equal(view.running, running);
+        assert_true(view.total.amount[RES_SLOTS] == (told > SLOTS ? told : SLOTS));
+        assert_true(w->down[h] || view.free.amount[RES_SLOTS] ==
+                                      view.total.amount[RES_SLOTS] - (int64_t)view.running);
+    }
+}
+
+/* Who was allowed something now has room for all that it has there. */
+static void check_confined(struct world *w)
+{
+    for (size_t i = 0; i < w->n_allows; i++) {
+        struct w_allow *allow = &w->allow[i];
+        uint32_t application = application_of(w, job_of(allow->job));
+        if (allow->fresh && allow->live)
+            assert_true(taken(w, application, allow->host) <= room_of(w, application, allow->host));
+        allow->fresh = false;
     }
 }
 
@@ -450,10 +556,10 @@ static void check_allowed(struct world *w)
     uint64_t allowed[JOBS] = {0};
     for (size_t i = 0; i < w->n_allows; i++)
         if (w->allow[i].live)
-            allowed[w->allow[i].job - 1]++;
+            allowed[job_of(w->allow[i].job)]++;
     for (uint32_t j = 0; j < JOBS; j++) {
         struct job_view view;
-        if (engine_job(w->s.engine, j + 1, &view) < 0)
+        if (engine_job(w->s.engine, number_of(w, j), &view) < 0)
             continue;
         assert_int_equal(view.allowed, allowed[j]);
         assert_true(view.running >= view.allowed);
@@ -469,6 +575,7 @@ static void tick(struct world *w)
         else if (!w->down[h] && chance(w, w->manners.losses / 20))
             lose_host(w, h);
     }
+    change_rooms(w);
     for (uint32_t j = 0; j < JOBS; j++) {
         if (!w->job[j].here && chance(w, 60))
             arrive(w, j);
@@ -477,11 +584,11 @@ static void tick(struct world *w)
     }
     step(w);
     check_room(w);
+    check_confined(w);
     check_allowed(w);
-    bool spare = spare_room(w);
     for (uint32_t j = 0; j < JOBS; j++)
         for (uint32_t s = 0; w->job[j].here && !w->job[j].over && s < w->job[j].stages; s++)
-            check_waits(w, j, s, spare);
+            check_waits(w, j, s, spare_room(w, application_of(w, j)));
 }
 
 static bool is_over(const struct world *w)
@@ -513,6 +620,9 @@ static void begin(struct world *w, const struct manners *manners, const char *co
     w->vector[RES_SLOTS] = SLOTS;
     for (uint32_t h = 0; h < HOSTS; h++)
         join(w, h);
+    for (uint32_t a = 1; w->manners.rooms && a < APPLICATIONS; a++)
+        for (uint32_t h = 0; h < HOSTS; h++)
+            tell_room(w, a, h, (uint32_t)draw(w, SLOTS));
     step(w);
 }
 
@@ -576,7 +686,8 @@ static const struct manners all_manners[] = {
     {.name = "speculating", .copies = 50, .slow = 100},
     {.name = "growing", .growing = 700, .unsized = 900, .unnamed = 100},
     {.name = "losing", .losses = 100, .unsized = 300},
-    {.name = "all", 200, 200, 200, 30, 60, 300, 500, 100},
+    {.name = "moving", .rooms = 20},
+    {.name = "all", 200, 200, 200, 30, 60, 300, 500, 100, 10},
 };
 static const char *const all_policies[][3] = {{"srpt", "joint", "rank"},
                                               {"sjf", "nats", "cans"},

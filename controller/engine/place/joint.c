@@ -145,7 +145,8 @@ static void count_slots(const struct host *host, const struct shape *shape, int6
 {
     *ret_all = *ret_free = 0;
     for (uint32_t i = 0; i < host->n_units; i++) {
-        *ret_all += resources_times(&host->units[i].total, &shape->demand);
+        const struct unit *unit = host_unit(host, shape, i);
+        *ret_all += unit ? resources_times(&unit->total, &shape->demand) : 0;
         *ret_free += host->shapes[shape->index]->fit[i].times;
     }
 }
