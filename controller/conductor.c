@@ -670,6 +670,19 @@ static int64_t on_framework_user(void *user, const char *name)
     return frameworks_user(conductor->frameworks, name);
 }
 
+static bool on_host_needed(void *user, uint32_t host)
+{
+    const struct conductor *conductor = user;
+    struct host_view view;
+    return engine_host(conductor->engine, host, &view) == 0 && (view.running || view.jobs_outputs);
+}
+
+static void on_host_is(void *user, uint32_t from, uint32_t to)
+{
+    const struct conductor *conductor = user;
+    frameworks_host_is(conductor->frameworks, from, to);
+}
+
 static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
 {
     const struct settings *settings = &conductor->settings;
@@ -692,9 +705,10 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .guests = engine.dclas,
     };
     const struct agents_hooks hooks = {
-        on_send,         on_cut,         on_event,          on_failed,     on_levels,
-        on_job_wanted,   on_end_wanted,  on_host_moved,     on_newest_job, on_epoch_seen,
-        on_jobs_between, on_switch_part, on_framework_user, conductor};
+        on_send,           on_cut,         on_event,        on_failed,
+        on_levels,         on_job_wanted,  on_end_wanted,   on_host_moved,
+        on_newest_job,     on_epoch_seen,  on_jobs_between, on_switch_part,
+        on_framework_user, on_host_needed, on_host_is,      conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
     if (r == 0)
@@ -714,6 +728,18 @@ static uint32_t on_framework_host(void *user, const char *name)
     const struct conductor *conductor = user;
     struct agent_view agent;
     return agents_named(conductor->agents, name, &agent) == 0 ? agent.host : ENGINE_NONE;
+}
+
+static uint32_t on_claim(void *user, const char *name, const uint8_t *address)
+{
+    const struct conductor *conductor = user;
+    return agents_claim_host(conductor->agents, name, address);
+}
+
+static void on_release(void *user, int64_t now_ns, uint32_t host)
+{
+    const struct conductor *conductor = user;
+    agents_release_host(conductor->agents, now_ns, host);
 }
 
 static const char *on_framework_host_name(void *user, uint32_t host)
@@ -740,7 +766,8 @@ static int frameworks_begin(struct conductor *conductor)
         .forget_ns = timers->forget_ns,
     };
     const struct frameworks_hooks hooks = {
-        on_send, on_cut, on_event, on_framework_host, on_framework_host_name, on_guests, conductor};
+        on_send,  on_cut,     on_event,  on_framework_host, on_framework_host_name,
+        on_claim, on_release, on_guests, conductor};
     return frameworks_create(&config, &hooks, conductor->engine, &conductor->timers,
                              &conductor->frameworks);
 }

@@ -46,6 +46,7 @@ static const uint8_t senders[] = {
     [KIND(framework_task)] = FRAMEWORK,
     [KIND(framework_end)] = FRAMEWORK,
     [KIND(framework_replayed)] = FRAMEWORK,
+    [KIND(framework_executor)] = FRAMEWORK,
 
     [KIND(welcome)] = CONTROLLER,
     [KIND(refused)] = CONTROLLER,

@@ -137,6 +137,7 @@ const char *wire_kind_name(pb_size_t kind)
         KIND(framework_task);
         KIND(framework_end);
         KIND(framework_replayed);
+        KIND(framework_executor);
         KIND(snapshot);
 #undef KIND
     default:

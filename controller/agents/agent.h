@@ -9,6 +9,7 @@
  *   agent_levels.c    attempts' levels on their way to the hosts
  *   agent_forget.c    names that go, and indexes that come back
  *   agent_keep.c      what is kept of a host over a restart
+ *   agent_unmarked.c  hosts without an agent
  */
 #pragma once
 
@@ -54,6 +55,8 @@ struct agent {
     uint8_t address[16];
     bool addressed; /* found by its address */
     bool is_switch;
+    bool unmarked;      /* a host without an agent: agent_unmarked.c */
+    uint32_t executors; /* of frameworks, that are said to be there */
     uint32_t host;
     uint64_t boot, hello_sequence;
     bool used;           /* something ran there, or an output of a job lies there */
@@ -122,12 +125,12 @@ struct agents {
     int64_t refusals_since_ns;
     uint32_t refusals;
     uint64_t unanswered_bytes;
-    struct agent *names, *peers, *addresses; /* hashes */
-    struct agent **order;                    /* all, in the natural order of names */
-    struct agent **hosts;                    /* by index */
-    uint32_t *host_order;                    /* indexes, in the natural order of names */
-    uint32_t n, n_hosts, n_switches;
-    uint32_t n_indexes; /* given so far: those in use, free and resting */
+    struct agent *names, *peers, *addresses;     /* hashes */
+    struct agent **order;                        /* all, in the natural order of names */
+    struct agent **hosts;                        /* by index */
+    uint32_t *host_order;                        /* indexes, in the natural order of names */
+    uint32_t n, n_hosts, n_switches, n_unmarked; /* n_hosts: with agents */
+    uint32_t n_indexes;                          /* given so far: those in use, free and resting */
     uint32_t *free, n_free;
     struct resting_index *resting; /* a ring, in order of forgetting */
     uint32_t first_resting, n_resting;
@@ -161,6 +164,11 @@ struct agent *agent_add(struct agents *agents, const char *name, bool is_switch)
 /* A host that has this index already; NULL when memory is short. */
 struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t host);
 
+/* A host without an agent; NULL when memory is short. An agent has come, and it is as one that never
+ * joined. */
+struct agent *agent_add_unmarked(struct agents *agents, const char *name, uint32_t host);
+void agent_marked(struct agent *agent);
+
 /* The host whose outputs are served at that address; NULL: nobody's. */
 struct agent *agent_at_address(const struct agents *agents, const uint8_t *address);
 /* From now on the agent has this address, which nobody else has then; all zeros: none. */
@@ -181,6 +189,12 @@ void agent_forget_unused(struct agent *agent);
 void agent_index_rest(struct agents *agents, const struct resting_index *index);
 /* The forgotten host with this index; NULL: none. */
 const struct resting_index *agent_index_resting(const struct agents *agents, uint32_t host);
+
+/* agent_unmarked.c: hosts without an agent. Its time to look whether it is needed; the agent of this
+ * host was forgotten; an agent says HELLO, whose host was one, or has this address. */
+void agent_unmarked_look(struct agent *agent, int64_t now_ns);
+void agent_unmark(struct agents *agents, const char *name, uint32_t host, uint32_t executors);
+void agent_find_executors(struct agent *agent, int64_t now_ns, const uint8_t *address);
 
 /* agent_hello.c: judges a HELLO and begins its session. */
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,

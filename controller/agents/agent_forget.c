@@ -65,16 +65,22 @@ static void host_tell(struct agent *agent)
 static void agent_dismiss(struct agent *agent)
 {
     struct agents *agents = agent->agents;
+    const uint32_t executors = agent->executors;
+    char name[sizeof(agent->name)];
     const struct resting_index index = {agent->host, agent->used ? 0 : agent->newest_job,
                                         agents->hooks.newest_job(agents->hooks.user)};
     bool is_switch = agent->is_switch;
     agents->counters.forgotten++;
     if (!is_switch)
         host_tell(agent);
+    strcpy(name, agent->name);
     agent_remove(agent);
     if (is_switch)
         return;
-    agent_index_rest(agents, &index);
+    if (executors)
+        agent_unmark(agents, name, index.host, executors);
+    else
+        agent_index_rest(agents, &index);
     agents->hooks.host_moved(agents->hooks.user, index.host);
 }
 
@@ -99,7 +105,7 @@ int agents_forget_name(struct agents *agents, const char *name)
     struct agent *agent = agent_find(agents, name);
     if (!agent)
         return -ENOENT;
-    if (agent->open)
+    if (agent->open || agent->unmarked)
         return -EBUSY;
     agent_await_no_more(agent);
     agent_dismiss(agent);

@@ -157,6 +157,7 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     struct agents *agents = agent->agents;
     agent->boot = hello->boot;
     agent->hello_sequence = hello->hello_sequence;
+    agent_find_executors(agent, now_ns, hello->address);
     description_take(agent, hello);
     agent->peer = peer;
     agent->open = true;

@@ -17,6 +17,8 @@ int agents_kept(const struct agents *agents, uint32_t host, struct agent_kept *r
     const struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
     if (!agent)
         return resting_kept(agents, host, ret_kept);
+    if (agent->unmarked)
+        return -ENOENT;
     *ret_kept = (struct agent_kept){
         .host = host,
         .boot = agent->joined ? agent->joined_boot : 0,

@@ -150,6 +150,10 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
     struct agent *agent = container_of(timer, struct agent, watch);
     const struct agents_config *config = &agent->agents->config;
     int64_t quiet_ns = now_ns - agent->heard_ns;
+    if (agent->unmarked) {
+        agent_unmarked_look(agent, now_ns);
+        return;
+    }
     if (agent->lost && !agent->open) {
         agent_forget_unused(agent);
         return;

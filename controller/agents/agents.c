@@ -34,6 +34,22 @@ static uint32_t host_place(const struct agents *agents, const char *name)
     return low;
 }
 
+static void host_order_add(struct agents *agents, const struct agent *agent)
+{
+    uint32_t place = host_place(agents, agent->name);
+    memmove(&agents->host_order[place + 1], &agents->host_order[place],
+            (agents->n_hosts - place) * sizeof(agents->host_order[0]));
+    agents->host_order[place] = agent->host;
+    agents->n_hosts++;
+}
+
+static void host_order_remove(struct agents *agents, const struct agent *agent)
+{
+    uint32_t place = host_place(agents, agent->name);
+    memmove(&agents->host_order[place], &agents->host_order[place + 1],
+            (--agents->n_hosts - place) * sizeof(agents->host_order[0]));
+}
+
 /* `host`: its index; ENGINE_NONE for a switch. */
 static void table_insert(struct agents *agents, struct agent *agent, uint32_t host)
 {
@@ -48,12 +64,11 @@ static void table_insert(struct agents *agents, struct agent *agent, uint32_t ho
         agents->n_switches++;
         return;
     }
-    place = host_place(agents, agent->name);
-    memmove(&agents->host_order[place + 1], &agents->host_order[place],
-            (agents->n_hosts - place) * sizeof(agents->host_order[0]));
-    agents->host_order[place] = host;
     agents->hosts[host] = agent;
-    agents->n_hosts++;
+    if (agent->unmarked)
+        agents->n_unmarked++;
+    else
+        host_order_add(agents, agent);
 }
 
 static void table_remove(struct agent *agent)
@@ -67,9 +82,10 @@ static void table_remove(struct agent *agent)
         agents->n_switches--;
         return;
     }
-    place = host_place(agents, agent->name);
-    memmove(&agents->host_order[place], &agents->host_order[place + 1],
-            (--agents->n_hosts - place) * sizeof(agents->host_order[0]));
+    if (agent->unmarked)
+        agents->n_unmarked--;
+    else
+        host_order_remove(agents, agent);
     agents->hosts[agent->host] = NULL;
 }
 
@@ -142,6 +158,27 @@ struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t h
     if (agent)
         table_insert(agents, agent, host);
     return agent;
+}
+
+struct agent *agent_add_unmarked(struct agents *agents, const char *name, uint32_t host)
+{
+    struct agent *agent = agent_make(agents, name);
+    if (!agent)
+        return NULL;
+    agent->unmarked = true;
+    agent->n_units = 1;
+    table_insert(agents, agent, host);
+    return agent;
+}
+
+void agent_marked(struct agent *agent)
+{
+    struct agents *agents = agent->agents;
+    agent->unmarked = false;
+    agents->n_unmarked--;
+    host_order_add(agents, agent);
+    agent->newest_job = agents->hooks.newest_job(agents->hooks.user);
+    agents->hooks.host_moved(agents->hooks.user, agent->host);
 }
 
 static void resync_end(struct agents *agents)
@@ -258,6 +295,8 @@ void agents_forget(struct agents *agents, uint32_t host, uint64_t job)
 
 static enum agent_state state_of(const struct agent *agent)
 {
+    if (agent->unmarked)
+        return AGENT_UNMARKED;
     if (agent->lost)
         return AGENT_LOST;
     if (!agent->joined)

@@ -32,6 +32,8 @@
  * join the engine only when every host of agents_restore has sent its inventory or `resync_wait`
  * has passed.
  *
+ * Hosts without an agent are those that somebody's executors are on (agents_claim_host).
+ *
  * Bounds: hosts_max agents of each role, AGENT_ATTEMPTS_MAX attempts in one inventory and of one
  * agent at once, WIRE_WINDOW unanswered messages of one and unanswered_bytes of all; what exceeds
  * one is refused with a sentence and counted, a peer that does not read loses its session.
@@ -96,6 +98,10 @@ struct agents_hooks {
                         const duopoly_SwitchPart *part);
     /* Whose driver a framework's application of this name is; −1: there is none, or nobody says. */
     int64_t (*framework_user)(void *user, const char *name);
+    /* Whether something runs on this host, or lies there. */
+    bool (*host_needed)(void *user, uint32_t host);
+    /* Executors that were said to be on host `from` are on `to`, whose agent has come. */
+    void (*host_is)(void *user, uint32_t from, uint32_t to);
     void *user;
 };
 
@@ -164,8 +170,18 @@ int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
 const struct stances *agents_stances(const struct agents *agents); /* as said so far */
 
 /* Forgets a host or switch that has no session: its attempts and outputs are lost, its index may be
- * another's when no job can mean it any more. −ENOENT, or −EBUSY while it has a session. */
+ * another's when no job can mean it any more; where executors are it stays without an agent. −ENOENT, or
+ * −EBUSY while it has a session, and for hosts that have no agent. */
 int agents_forget_name(struct agents *agents, const char *name);
+
+/* The host of one more executor: that of the agent with this name, else with this address (16 bytes;
+ * NULL: nobody knows it), else one without an agent, which is made: it joins the engine with units of
+ * nothing. ENGINE_NONE: half of hosts_max are such, all indexes are taken, or the name is a switch's or
+ * none. Its agent's end is not its end. */
+uint32_t agents_claim_host(struct agents *agents, const char *name, const uint8_t *address);
+/* One that was claimed has gone. A host without an agent goes with the last, as soon as nothing of it
+ * is needed. */
+void agents_release_host(struct agents *agents, int64_t now_ns, uint32_t host);
 
 /* What is to be kept of a host's index over a restart of the controller. */
 struct agent_kept {
@@ -193,7 +209,8 @@ enum agent_state {
     AGENT_UP,
     AGENT_FULL, /* it starts nothing for now: no_room says why */
     AGENT_SILENT,
-    AGENT_LOST
+    AGENT_LOST,
+    AGENT_UNMARKED /* there is no agent, only executors */
 };
 
 struct agent_view {

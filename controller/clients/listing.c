@@ -284,11 +284,9 @@ static void job_tasks_page(const struct conductor *conductor, const duopoly_List
 
 static const char *state_name(const struct agent_view *agent, const struct host_view *host)
 {
-    static const char *const names[] = {[AGENT_JOINING] = "joining",
-                                        [AGENT_UP] = "up",
-                                        [AGENT_FULL] = "full",
-                                        [AGENT_SILENT] = "silent",
-                                        [AGENT_LOST] = "lost"};
+    static const char *const names[] = {
+        [AGENT_JOINING] = "joining", [AGENT_UP] = "up",     [AGENT_FULL] = "full",
+        [AGENT_SILENT] = "silent",   [AGENT_LOST] = "lost", [AGENT_UNMARKED] = "unmarked"};
     if (!host || agent->state != AGENT_UP)
         return names[agent->state];
     return host->draining ? "draining" : host->suspect ? "suspect" : names[AGENT_UP];
@@ -327,7 +325,8 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     wire_copy(row->state, sizeof(row->state), state_name(agent, known ? &host : NULL));
     row->boot = agent->boot;
     row->role = agent->is_switch ? duopoly_Role_ROLE_SWITCH : duopoly_Role_ROLE_HOST;
-    row->silent_ns = conductor_now_ns(conductor) - agent->heard_ns;
+    row->silent_ns =
+        agent->state == AGENT_UNMARKED ? 0 : conductor_now_ns(conductor) - agent->heard_ns;
     row->stance = agent->stance;
     wire_copy(row->text, sizeof(row->text), agent->trouble);
     wire_copy(row->queues, sizeof(row->queues), agent->queues);
@@ -344,6 +343,8 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     host_note(conductor, &host, row);
     if (agent->state == AGENT_FULL)
         wire_copy(row->text, sizeof(row->text), agent->no_room);
+    if (agent->state == AGENT_UNMARKED)
+        wire_copy(row->text, sizeof(row->text), "no agent: unmarked");
 }
 
 /* The cursor is the place in the order of names. A host that joins meanwhile may shift it by one:

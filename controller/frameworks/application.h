@@ -1,6 +1,7 @@
 /* An application and its session. Private to controller/frameworks. */
 #pragma once
 
+#include "controller/frameworks/executors.h"
 #include "controller/frameworks/frameworks.h"
 #include "controller/frameworks/stage_names.h"
 
@@ -23,6 +24,7 @@ struct application {
     struct timer beat;    /* with a session: a heartbeat; without: forgets it */
     struct numbers named; /* jobs and attempts of the replay that is under way */
     struct stage_names names;
+    struct executors executors;
     bool replaying;
     bool full;             /* it named too many, or memory was short */
     uint64_t begun;        /* an attempt that was seen to run; 0: none since its host was told */
@@ -39,7 +41,9 @@ struct frameworks {
     struct timers *timers;
     struct application *applications[FRAMEWORKS_MAX];
     struct frameworks_counters counters;
-    int64_t refusals_ns; /* the second in which these were answered: */
+    struct executor_room *rooms; /* a hash */
+    uint32_t shared;             /* executors whose room is everybody's */
+    int64_t refusals_ns;         /* the second in which these were answered: */
     uint32_t refusals;
     duopoly_Envelope out;
     duopoly_GuestAllows guests;
@@ -54,9 +58,9 @@ struct frameworks {
 int application_fact(struct application *application, const duopoly_Envelope *envelope,
                      struct err *err);
 /* All has been told: what was not named is over. */
-void application_replayed(struct application *application);
-/* Its jobs are cancelled, and its attempts lost. */
-void application_forget(struct application *application);
+void application_replayed(struct application *application, int64_t now_ns);
+/* Its jobs are cancelled, its attempts lost, and its executors gone. */
+void application_forget(struct application *application, int64_t now_ns);
 
 /* application_snapshot.c */
 void application_tell_whole(struct application *application, int64_t now_ns);
@@ -80,6 +84,9 @@ void application_order(struct application *application);
 void application_guests_allow(const struct application *application, int64_t now_ns,
                               const struct attempt_view *allow);
 void application_guests_level(const struct application *application, uint64_t attempt);
+
+/* What it calls this host; "": it has no name for it. */
+const char *application_host_name(const struct application *application, uint32_t host);
 
 /* frameworks.c: its session is over. */
 void application_end(struct application *application, int64_t now_ns);

@@ -71,7 +71,7 @@ static void jobs_end(struct application *application, const struct numbers *name
     }
 }
 
-void application_replayed(struct application *application)
+void application_replayed(struct application *application, int64_t now_ns)
 {
     struct numbers *named = &application->named;
     if (!application->replaying)
@@ -85,13 +85,15 @@ void application_replayed(struct application *application)
     }
     free(named->at);
     *named = (struct numbers){0};
+    executors_replayed(application, now_ns);
 }
 
-void application_forget(struct application *application)
+void application_forget(struct application *application, int64_t now_ns)
 {
     const struct numbers nothing = {0};
     attempts_end(application, &nothing);
     jobs_end(application, &nothing);
+    executors_forget(application, now_ns);
 }
 
 /* ---- facts ---- */
@@ -106,7 +108,9 @@ static uint64_t job_named(struct application *application, uint32_t job)
 static uint32_t host_named(struct application *application, const char *text)
 {
     struct frameworks *frameworks = application->frameworks;
-    uint32_t host = *text ? frameworks->hooks.host(frameworks->hooks.user, text) : ENGINE_NONE;
+    uint32_t host = executors_host(application, text);
+    if (*text && host == ENGINE_NONE)
+        host = frameworks->hooks.host(frameworks->hooks.user, text);
     if (*text && host == ENGINE_NONE)
         frameworks->counters.unknown_hosts++;
     return host;

@@ -36,10 +36,16 @@ static void snapshot_send(struct application *application, int64_t now_ns, bool 
             &(application)->next.list[(application)->next.list##_count++])                         \
          : &(application)->next.list[(application)->next.list##_count++])
 
+const char *application_host_name(const struct application *application, uint32_t host)
+{
+    const struct frameworks *frameworks = application->frameworks;
+    const char *own = executors_host_name(application, host);
+    return own ? own : frameworks->hooks.host_name(frameworks->hooks.user, host);
+}
+
 void application_allow_fill(const struct application *application, int64_t now_ns,
                             const struct attempt_view *allow, duopoly_Allow *out)
 {
-    const struct frameworks *frameworks = application->frameworks;
     const int64_t left_ns = allow->allow_until_ns - now_ns;
     *out = (duopoly_Allow){.allow = allow->attempt,
                            .job = framework_job_of(allow->job),
@@ -48,8 +54,7 @@ void application_allow_fill(const struct application *application, int64_t now_n
                            .coflow_level = level_of(allow->coflow_level),
                            .macroflow_level = level_of(allow->macroflow_level),
                            .until_ms = left_ns > 0 ? (uint32_t)(left_ns / 1000000) : 0};
-    wire_copy(out->host, sizeof(out->host),
-              frameworks->hooks.host_name(frameworks->hooks.user, allow->host));
+    wire_copy(out->host, sizeof(out->host), application_host_name(application, allow->host));
 }
 
 static void allow_add(struct application *application, int64_t now_ns,

@@ -32,6 +32,7 @@ static void application_free(struct application *application)
     timers_disarm(application->frameworks->timers, &application->beat);
     free(application->named.at);
     stage_names_clear(&application->names);
+    executors_done(application);
     free(application);
 }
 
@@ -42,6 +43,7 @@ void frameworks_destroy(struct frameworks *frameworks)
     for (int i = 0; i < FRAMEWORKS_MAX; i++)
         if (frameworks->applications[i])
             application_free(frameworks->applications[i]);
+    executors_rooms_done(frameworks);
     free(frameworks);
 }
 
@@ -124,10 +126,10 @@ bool application_send(struct application *application, bool changes_state)
     return r >= 0;
 }
 
-static void forget(struct application *application)
+static void forget(struct application *application, int64_t now_ns)
 {
     struct frameworks *frameworks = application->frameworks;
-    application_forget(application);
+    application_forget(application, now_ns);
     frameworks->counters.forgotten++;
     for (int i = 0; i < FRAMEWORKS_MAX; i++)
         if (frameworks->applications[i] == application)
@@ -141,7 +143,7 @@ static void on_beat(struct timer *timer, int64_t now_ns)
     const struct frameworks *frameworks = application->frameworks;
     const uint64_t peer = application->peer;
     if (!peer) {
-        forget(application);
+        forget(application, now_ns);
         return;
     }
     if (now_ns - application->heard_ns > frameworks->config.silent_ns) {
@@ -267,6 +269,7 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     application->hello_sequence = hello->hello_sequence;
     application->holds = hello->holds;
     wire_copy(application->why_not, sizeof(application->why_not), hello->text);
+    executors_begin(application, hello->executors);
     welcome(application, now_ns, version);
 }
 
@@ -276,9 +279,14 @@ static void fact_take(struct application *application, int64_t now_ns,
                       const duopoly_Envelope *envelope)
 {
     struct err err;
+    int r = 0;
     if (envelope->which_body == duopoly_Envelope_framework_replayed_tag)
-        application_replayed(application);
-    else if (application_fact(application, envelope, &err) < 0)
+        application_replayed(application, now_ns);
+    else if (envelope->which_body == duopoly_Envelope_framework_executor_tag)
+        r = executors_take(application, now_ns, &envelope->body.framework_executor, &err);
+    else
+        r = application_fact(application, envelope, &err);
+    if (r < 0)
         refuse(application->frameworks, now_ns, application->peer, duopoly_Reason_REASON_MALFORMED,
                envelope->sequence, err.text);
     application->stale = true;
@@ -422,6 +430,11 @@ bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool
     *ret_holds = application->holds;
     *ret_why_not = application->why_not;
     return true;
+}
+
+void frameworks_host_is(struct frameworks *frameworks, uint32_t from, uint32_t to)
+{
+    executors_move(frameworks, from, to);
 }
 
 const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks)

@@ -13,9 +13,10 @@
  * ends no job and no allow. With FrameworkReplayed, jobs and attempts that the session has not named
  * are over.
  *
- * Hosts are those whose agents have a name; what runs elsewhere is counted and otherwise unknown.
+ * Hosts are those whose agents have a name, and those that an executor was told on (executors.h), by the
+ * name that it was told with; what runs elsewhere is counted and otherwise unknown.
  *
- * Bounds: FRAMEWORKS_MAX applications, FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
+ * Bounds: FRAMEWORKS_MAX applications, EXECUTORS_MAX executors of each, FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
  * WIRE_WINDOW unanswered snapshots; beyond, the session is refused or ends. Strangers are refused
  * FRAMEWORK_REFUSALS times a second.
  *
@@ -48,6 +49,10 @@ struct frameworks_hooks {
     uint32_t (*host)(void *user, const char *name);
     /* Its name; "" where it has none. Borrowed until the next call. */
     const char *(*host_name)(void *user, uint32_t host);
+    /* The host of one more executor, by the agents' names, then by their addresses (16 bytes; NULL: not
+     * known), else one that is there from now on; ENGINE_NONE: there may be no more. And: one fewer. */
+    uint32_t (*claim)(void *user, const char *name, const uint8_t *address);
+    void (*release)(void *user, int64_t now_ns, uint32_t host);
     /* For this host's agent. */
     void (*guests)(void *user, uint32_t host, const duopoly_GuestAllows *said);
     void *user;
@@ -77,6 +82,9 @@ bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
 /* The engine has taken the facts: sends what it decided, and acknowledges. */
 void frameworks_settle(struct frameworks *frameworks, int64_t now_ns);
 
+/* What was claimed as host `from` has turned out to be `to`. O(executors). */
+void frameworks_host_is(struct frameworks *frameworks, uint32_t from, uint32_t to);
+
 /* Whose driver the application of this name is, while it has a session; −1: there is none, or nobody
  * says. */
 int64_t frameworks_user(const struct frameworks *frameworks, const char *name);
@@ -94,6 +102,6 @@ struct frameworks_counters {
     uint64_t sessions, replaced, ended, forgotten;
     uint64_t snapshots;
     uint64_t refused;       /* messages, answered or not */
-    uint64_t unknown_hosts; /* words on hosts that have no agent */
+    uint64_t unknown_hosts; /* words on hosts that have no agent and no executor */
 };
 const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks);

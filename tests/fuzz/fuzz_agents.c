@@ -78,6 +78,19 @@ static int64_t on_framework_user(void *user, const char *name)
     return *name == 'a' ? 1000 : -1;
 }
 
+static bool on_host_needed(void *user, uint32_t host)
+{
+    (void)user;
+    return host == 1;
+}
+
+static void on_host_is(void *user, uint32_t from, uint32_t to)
+{
+    (void)user;
+    if (from == to || from >= HOSTS || to >= HOSTS)
+        abort();
+}
+
 static bool on_job_wanted(void *user, uint64_t job)
 {
     (void)user;
@@ -215,7 +228,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .newest_job = on_newest_job,
                                        .epoch_seen = on_epoch_seen,
                                        .jobs_between = on_jobs_between,
-                                       .switch_part = on_switch_part};
+                                       .switch_part = on_switch_part,
+                                       .host_needed = on_host_needed,
+                                       .host_is = on_host_is};
     const struct agent_kept known = {.host = 0, .name = "h1"};
     timers_init(&timers);
     if (agents_create(&config, &hooks, &timers, &agents) < 0)

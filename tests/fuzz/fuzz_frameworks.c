@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define SECOND INT64_C(1000000000)
 
-enum { PEERS = 3, HOSTS = 2, STEP_TIME = 16, STEP_GONE, FACTS = 4096 };
+enum { PEERS = 3, HOSTS = 2, UNMARKED = 2, STEP_TIME = 16, STEP_GONE, FACTS = 4096 };
 
 static struct world {
     struct engine *engine;
@@ -24,6 +24,8 @@ static struct world {
     struct decisions decisions;
     struct event facts[FACTS];
     size_t n_facts;
+    uint32_t claimed[HOSTS + UNMARKED];
+    char unmarked[UNMARKED][64];
     int64_t now_ns;
 } world;
 
@@ -67,7 +69,7 @@ static uint32_t on_host(void *user, const char *name)
 static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
 {
     (void)user;
-    if (host >= HOSTS || said->allows_count + said->levels_count != 1 || !*said->name)
+    if (host >= HOSTS + UNMARKED || said->allows_count + said->levels_count != 1 || !*said->name)
         abort();
 }
 
@@ -75,7 +77,44 @@ static const char *on_host_name(void *user, uint32_t host)
 {
     static const char *const names[HOSTS] = {"h1", "h2"};
     (void)user;
-    return host < HOSTS ? names[host] : "";
+    return host < HOSTS ? names[host] : host < HOSTS + UNMARKED ? world.unmarked[host - HOSTS] : "";
+}
+
+static void host_join(uint32_t host, uint64_t slots)
+{
+    static uint64_t units[HOSTS + UNMARKED][ENGINE_RESOURCES];
+    struct event event = {.kind = EVENT_HOST_JOIN};
+    units[host][RES_SLOTS] = slots;
+    event.host_join.host = host;
+    event.host_join.generation = 1;
+    event.host_join.name = on_host_name(NULL, host);
+    event.host_join.rack = event.host_join.labels = "";
+    event.host_join.uplink_bps = event.host_join.downlink_bps = 1000000000;
+    event.host_join.units = (struct u64s){units[host], ENGINE_RESOURCES};
+    on_event(NULL, &event);
+}
+
+static uint32_t on_claim(void *user, const char *name, const uint8_t *address)
+{
+    uint32_t host = on_host(user, name);
+    (void)address;
+    for (uint32_t i = 0; host == ENGINE_NONE && i < UNMARKED; i++)
+        if (!*world.unmarked[i] || strcmp(world.unmarked[i], name) == 0) {
+            strcpy(world.unmarked[i], name);
+            host = HOSTS + i;
+            host_join(host, 0);
+        }
+    if (host != ENGINE_NONE)
+        world.claimed[host]++;
+    return host;
+}
+
+static void on_release(void *user, int64_t now_ns, uint32_t host)
+{
+    (void)user;
+    (void)now_ns;
+    if (host >= HOSTS + UNMARKED || !world.claimed[host]--)
+        abort();
 }
 
 static void step(void)
@@ -90,17 +129,8 @@ static void step(void)
 
 static void hosts_join(void)
 {
-    static const uint64_t units[ENGINE_RESOURCES] = {[RES_SLOTS] = 2};
-    for (uint32_t host = 0; host < HOSTS; host++) {
-        struct event *event = &world.facts[world.n_facts++];
-        *event = (struct event){.kind = EVENT_HOST_JOIN};
-        event->host_join.host = host;
-        event->host_join.generation = 1;
-        event->host_join.name = on_host_name(NULL, host);
-        event->host_join.rack = event->host_join.labels = "";
-        event->host_join.uplink_bps = event->host_join.downlink_bps = 1000000000;
-        event->host_join.units = (struct u64s){units, ENGINE_RESOURCES};
-    }
+    for (uint32_t host = 0; host < HOSTS; host++)
+        host_join(host, 2);
     step();
 }
 
@@ -108,8 +138,8 @@ static void world_begin(void)
 {
     const struct frameworks_config config = {
         .epoch = 1, .heartbeat_ns = SECOND, .silent_ns = 3 * SECOND, .forget_ns = 60 * SECOND};
-    const struct frameworks_hooks hooks = {on_send,      on_cut,    on_event, on_host,
-                                           on_host_name, on_guests, NULL};
+    const struct frameworks_hooks hooks = {on_send,  on_cut,     on_event,  on_host, on_host_name,
+                                           on_claim, on_release, on_guests, NULL};
     struct engine_config engine;
     memset(&world, 0, sizeof(world));
     timers_init(&world.timers);

@@ -29,6 +29,7 @@ static struct {
     uint64_t sequence[8];      /* of each peer */
     uint64_t sent_sequence[8]; /* the last to each peer */
     uint64_t newest_job, live_job;
+    uint32_t needed; /* this host is */
     duopoly_Envelope envelope;
     duopoly_Welcome welcome;
 } world;
@@ -117,6 +118,18 @@ static inline int64_t on_framework_user(void *user, const char *name)
     return -1;
 }
 
+static inline bool on_host_needed(void *user, uint32_t host)
+{
+    (void)user;
+    return host == world.needed;
+}
+
+static inline void on_host_is(void *user, uint32_t from, uint32_t to)
+{
+    (void)user;
+    line_add(world.facts, "is(%d,%d) ", (int)from, (int)to);
+}
+
 static inline bool on_job_wanted(void *user, uint64_t job)
 {
     (void)user;
@@ -179,10 +192,12 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .congested_permille = 900,
                                          .cleared_permille = 800};
     const struct agents_hooks hooks = {
-        on_send,         on_cut,         on_event,          on_failed,     on_levels,
-        on_job_wanted,   on_end_wanted,  on_host_moved,     on_newest_job, on_epoch_seen,
-        on_jobs_between, on_switch_part, on_framework_user, NULL};
+        on_send,           on_cut,         on_event,        on_failed,
+        on_levels,         on_job_wanted,  on_end_wanted,   on_host_moved,
+        on_newest_job,     on_epoch_seen,  on_jobs_between, on_switch_part,
+        on_framework_user, on_host_needed, on_host_is,      NULL};
     memset(&world, 0, sizeof(world));
+    world.needed = ENGINE_NONE;
     timers_init(&world.timers);
     assert_int_equal(agents_create(&config, &hooks, &world.timers, &world.agents), 0);
     assert_int_equal(agents_restore(world.agents, 0, kept, n), 0);

@@ -28,9 +28,17 @@ static const char *const of_agents[] = {"hello",
                                         "links_part",
                                         "guests_part",
                                         NULL};
-static const char *const of_frameworks[] = {
-    "framework_hello", "framework_job", "framework_stage",    "framework_tasks", "framework_bytes",
-    "framework_task",  "framework_end", "framework_replayed", "acknowledge",     NULL};
+static const char *const of_frameworks[] = {"framework_hello",
+                                            "framework_job",
+                                            "framework_stage",
+                                            "framework_tasks",
+                                            "framework_bytes",
+                                            "framework_task",
+                                            "framework_end",
+                                            "framework_replayed",
+                                            "framework_executor",
+                                            "acknowledge",
+                                            NULL};
 static const char *const of_readers[] = {"list",      "explain",     "get_status",
                                          "watch",     "acknowledge", "get_controller_keys",
                                          "get_audit", NULL};
