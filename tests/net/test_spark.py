@@ -41,14 +41,14 @@ def workload(tmp_path_factory):
 class Application:
     """Spark's driver with two executors of one core, all in a session of their own, which is ended as a whole."""
 
-    def __init__(self, folder, workload, socket_path, **settings):
+    def __init__(self, folder, workload, socket_path, master="local-cluster[2,1,512]", **settings):
         self.gate, self.out, self.err = folder / "gate", folder / "out", folder / "err"
         settings = {**SETTINGS, "spark.duopoly.socket": socket_path, "spark.duopoly.guests": socket_path.replace("frameworks", "guests"), "spark.local.dir": folder / "local",
                     "spark.sql.warehouse.dir": folder / "warehouse", **{key.replace("_", "."): value for key, value in settings.items()}}
         words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.process = subprocess.Popen(
-                [SPARK / "bin" / "spark-submit", "--master", "local-cluster[2,1,512]", "--jars", JAR, "--driver-class-path", JAR, *words,
+                [SPARK / "bin" / "spark-submit", "--master", master, "--jars", JAR, "--driver-class-path", JAR, *words,
                  "--class", "Workload", workload, self.gate, str(MAPS), str(REDUCES), str(BYTES)], stdout=out, stderr=err, cwd=folder,
                 start_new_session=True, env={**os.environ, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": HOST})
 
@@ -204,8 +204,9 @@ def test_the_gate_starts_what_is_allowed(site):
 
 @pytest.mark.parametrize("ends", ["controller", "relay"])
 def test_what_is_held_starts_when_nobody_says_anything(site, ends):
-    """One slot there for duopoly, two executors for Spark: the second one waits for an allow, and for what two seconds of silence bring."""
-    site.agent(slots=1)
+    """No more is to start there: the first one does since nothing else runs, the second one waits for what two seconds of silence bring."""
+    site.agent()
+    site.daemon.ctl("drain", HOST)
     relay, spark = site.relay(), site.application(spark_duopoly_gate="true")
     patiently(lambda: len(spark.waiting()) == 1, "a reduce task", spark)
     begin = time.monotonic()

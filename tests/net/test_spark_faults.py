@@ -9,7 +9,7 @@ import time
 import pytest
 from controller import wait_until
 from nets import PATIENCE
-from test_spark import REDUCES, counters, jobs, patiently, pytestmark, site, workload  # noqa: F401  fixtures, and where it can run
+from test_spark import HOST, REDUCES, counters, jobs, patiently, pytestmark, site, workload  # noqa: F401  fixtures, and where it can run
 
 pytestmark = [*pytestmark, pytest.mark.faults]
 RELEASED_S = 3.2  # two seconds of silence, Spark's next offer, and the machine's share
@@ -46,11 +46,12 @@ def sides(site, relay):
 
 @pytest.mark.parametrize("seed", range(1, SCHEDULES + 1))
 def test_what_is_held_runs_without_them(site, seed):  # noqa: F811
-    """One slot there for duopoly, two executors for Spark: the second reduce task waits, until nobody says that it has to."""
+    """No more is to start there: one starts since nothing else runs, and the second reduce task waits, until nobody says that it has to."""
     chance = random.Random(seed)
     who, how = chance.choice([["agent"], ["controller"], ["agent", "controller"]]), chance.choice([signal.SIGKILL, signal.SIGSTOP])
     print("seed %d: %s of %s" % (seed, how.name, " and ".join(who)))
-    site.agent(slots=1)
+    site.agent()
+    site.daemon.ctl("drain", HOST)
     relay, spark = site.relay(), site.application(spark_duopoly_gate="true")
     all_sides = sides(site, relay)
     patiently(lambda: len(spark.waiting()) == 1, "a reduce task", spark)

@@ -7,7 +7,9 @@ import org.apache.spark.SparkEnv;
 /** An application's facts and their session: from here on they run by themselves. */
 public final class Application implements AutoCloseable {
     private static final String SOCKET = "spark.duopoly.socket";
+    private static final String TASK_CORES = "spark.task.cpus";
 
+    private final Facts facts;
     private final Session session;
 
     public Application(SparkContext context, String name) {
@@ -17,7 +19,8 @@ public final class Application implements AutoCloseable {
         Shuffles shuffles = new Shuffles((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker(), context.dagScheduler());
         Slots slots = new Slots();
         Gate gate = new Gate(context, slots);
-        Facts facts = new Facts(context.appName(), gate.whyNot().isEmpty(), shuffles, slots);
+        Executors executors = new Executors(context.conf().getInt(TASK_CORES, 1));
+        facts = new Facts(context.appName(), gate.whyNot().isEmpty(), shuffles, slots, executors);
         gate.follow(facts.stages(), facts.numbered());
         session = new Session(socket, name, context.startTime(), gate.whyNot(), facts, gate);
         facts.toldTo(session);
@@ -27,6 +30,7 @@ public final class Application implements AutoCloseable {
 
     @Override
     public void close() {
+        facts.over();
         session.close();
     }
 }

@@ -15,6 +15,8 @@ import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
@@ -42,6 +44,7 @@ final class Facts extends SparkListener implements Session.Source {
     private final boolean gated;
     private final Shuffles shuffles;
     private final Slots slots;
+    private final Executors executors;
     private Session session;
     private boolean failed; /* which the log has said */
 
@@ -54,11 +57,12 @@ final class Facts extends SparkListener implements Session.Source {
     private final Map<Long, Job.Attempt> attempts = new LinkedHashMap<>(); /* that run, by Spark's task ids */
 
     /** `gated`: what duopoly allows is followed. */
-    Facts(String application, boolean gated, Shuffles shuffles, Slots slots) {
+    Facts(String application, boolean gated, Shuffles shuffles, Slots slots, Executors executors) {
         this.application = application;
         this.gated = gated;
         this.shuffles = shuffles;
         this.slots = slots;
+        this.executors = executors;
     }
 
     void toldTo(Session session) {
@@ -91,6 +95,7 @@ final class Facts extends SparkListener implements Session.Source {
     @Override
     public synchronized List<Fact> whole(Runnable begin) {
         List<Fact> all = new ArrayList<>();
+        executors.whole(all::add);
         for (Job job : current()) {
             all.add(job.fact());
             job.stages.values().forEach(stage -> all.add(stage.fact()));
@@ -114,6 +119,23 @@ final class Facts extends SparkListener implements Session.Source {
                 current.add(job);
         current.sort(Comparator.comparingInt(job -> job.number));
         return current;
+    }
+
+    // ---- executors ----
+
+    @Override
+    public void onExecutorAdded(SparkListenerExecutorAdded event) {
+        quietly(() -> executors.added(event.executorId(), event.executorInfo().executorHost(), event.executorInfo().totalCores(), this::say));
+    }
+
+    @Override
+    public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+        quietly(() -> say(executors.removed(event.executorId())));
+    }
+
+    /** The application ends, and gives its executors back. */
+    void over() {
+        quietly(() -> executors.over(this::say));
     }
 
     // ---- jobs ----

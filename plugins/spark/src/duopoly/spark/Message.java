@@ -41,6 +41,10 @@ final class Message {
         return n == 0 ? this : tag(field, 2).varint(n).raw(utf8, n);
     }
 
+    Message bytes(int field, byte[] value) {
+        return value.length == 0 ? this : tag(field, 2).varint(value.length).raw(value, value.length);
+    }
+
     Message part(int field, Message value) {
         return tag(field, 2).varint(value.length).raw(value.bytes, value.length);
     }
