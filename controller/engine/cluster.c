@@ -97,7 +97,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
     bool was_capable = here->capable, was_fitting = here->fitting > 0;
     here->fitting = 0;
     here->capable = false;
-    for (uint32_t i = 0; i < host->n_units; i++) {
+    for (uint32_t i = 0; i < (shape->application ? 1 : host->n_units); i++) {
         struct fit *fit = &here->fit[i];
         const struct unit *unit = host_unit(host, shape, i);
         engine->counters.visits++;

@@ -283,7 +283,11 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     const struct shape *shape = task->stage->bucket->shape;
     if (engine->suspects)
         add_fact(e, "suspect_hosts", "%u", engine->suspects);
-    if (!shape->capable)
+    if (shape->application && !shape->capable)
+        explain_say(e, "Waits: its application has no executor on a host that is up.");
+    else if (shape->application && shape->times <= 0)
+        explain_say(e, "Waits for a slot: its application's executors have none free.");
+    else if (!shape->capable)
         explain_say(e, "Waits: no host that is up can hold it (%u known ones could).",
                     shape->possible);
     else if (shape->times <= 0)

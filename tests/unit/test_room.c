@@ -165,6 +165,9 @@ static void test_room_goes(void **state)
     assert_int_equal(placed(&s, 0), 3);
     script_attempt(&s, EVENT_ATTEMPT_LOST, NUMBER(1), 0);
     assert_int_equal(placed(&s, 0), 1); /* ours: the application has room nowhere */
+    struct engine_explanation why;
+    assert_int_equal(engine_explain(s.engine, JOB(1, 1), 0, 0, &why), 0);
+    assert_non_null(strstr(why.text, "its application has no executor"));
     tells_none(&s, APPLICATION(1));
     assert_int_equal(script_count(&s, DECISION_ALLOW), 0);
     script_end(&s);
