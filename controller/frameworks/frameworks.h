@@ -3,8 +3,9 @@
  *
  * Who calls whom: the conductor brings what came in, which becomes facts by the hook `event`; when
  * the engine has taken those it hands over each decision (frameworks_decision) and then calls
- * frameworks_settle, which sends and acknowledges. Nothing of it is kept in the store: a framework
+ * frameworks_settle, which sends and acknowledges. What runs is not kept in the store: a framework
  * tells all again in each session, and until it says that it has, nothing is concluded from silence.
+ * How its jobs ended is, and what their stages had (store/ledger.h).
  *
  * A name is one application until it is forgotten: `forget` after its last session ended its jobs
  * are cancelled. It belongs to the identity, and where an agent relays

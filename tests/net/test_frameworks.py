@@ -343,6 +343,46 @@ def test_a_killed_controller_is_told_all_again(site):
     assert rows(daemon, "--all")["app-1/query-7"]["state"] == "done"
 
 
+def test_a_later_run_is_ordered_by_what_its_stages_had(site):
+    """Before sizes are known, by a controller that began anew since: it has the past in its store."""
+    daemon, agents, framework = site()
+    app = framework().begin()
+    histories = {1: 2**64 - 5, 2: 77}
+    for job, each in ((1, 900_000_000), (2, 1000)):
+        app.tell(job=pb.FrameworkJob(job=job, name=f"query-{job}"))
+        app.stage(job, 0, 2, phase=pb.PHASE_OFFERED)
+        app.stage(job, 1, 2, parents=[0], history=histories[job])
+        app.tell(bytes=pb.FrameworkBytes(job=job, stage=1, parent=0, form=pb.FORM_SUMS, bytes=[each] * 2))
+        app.run(job, 0, 2, first=100 * job)
+        app.run(job, 1, 2, first=100 * job + 10)
+        app.tell(end=pb.FrameworkEnd(job=job, outcome=pb.OUTCOME_DONE))
+    app.tell(job=pb.FrameworkJob(job=3, name="query-3"))
+    app.tell(end=pb.FrameworkEnd(job=3, outcome=pb.OUTCOME_FAILED))
+    app.tell(job=pb.FrameworkJob(job=4, name="query-4"))
+    app.tell(end=pb.FrameworkEnd(job=4, outcome=pb.OUTCOME_CANCELLED))
+    app.settle()
+    before = rows(daemon, "--all")
+    app.close()
+    daemon.stop()
+    daemon.start()
+    assert rows(daemon, "--all") == before
+    assert {name: row["state"] for name, row in before.items()} == {
+        "app-1/query-1": "done", "app-1/query-2": "done", "app-1/query-3": "failed", "app-1/query-4": "cancelled"}
+    assert daemon.ctl("job", before["app-1/query-2"]["job"])["name"] == "app-1/query-2" and before["app-1/query-2"]["shuffle_bytes"] == 2000
+    for agent in agents:
+        agent.connect()
+        agent.hello_sequence += 1
+        agent.join()
+    later = framework("app-2").begin()
+    for job in (1, 2):
+        later.tell(job=pb.FrameworkJob(job=job, name=f"query-{job}"))
+        later.stage(job, 0, 2, phase=pb.PHASE_OFFERED)
+        later.stage(job, 1, 2, parents=[0], history=histories[job])
+    later.until(lambda: later.order == [2, 1], "the smaller one is before the first one")
+    now = rows(daemon)
+    assert [now[f"app-2/query-{job}"]["shuffle_bytes"] for job in (1, 2)] == [1_800_000_000, 2000]
+
+
 def test_a_session_ends_no_job_and_a_replay_those_it_leaves_out(site):
     daemon, _agents, framework = site()
     app = framework().begin()
