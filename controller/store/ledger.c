@@ -215,9 +215,9 @@ static void sizes_put(struct ledger *ledger)
     struct engine_status status;
     while (engine_sizes_after(ledger->engine, ledger->sizes, &sizes) == 0) {
         engine_status(ledger->engine, &status);
-        const struct row_value row[SIZES_COLUMNS] = {
-            ROW_NUMBER(sizes.history), ROW_NUMBER(sizes.mean_bytes),
-            ROW_NUMBER(status.now_ns + ledger->offset_ns)};
+        const struct row_value row[SIZES_COLUMNS] = {ROW_NUMBER(sizes.history),
+                                                     ROW_NUMBER(sizes.mean_bytes),
+                                                     ROW_NUMBER(status.now_ns + ledger->offset_ns)};
         store_put(ledger->store, STORE_SIZES, row);
         ledger->sizes = sizes.place;
     }

@@ -221,9 +221,9 @@ static int learnt_add(struct recovery *recovery, const struct row_value *row)
     if (!grown)
         return err_sys(recovery->err, ENOMEM, "the store's sizes");
     recovery->learnt = grown;
-    grown[recovery->n_learnt++] = (struct learnt){(uint64_t)row[SIZES_HISTORY].number,
-                                                  (uint64_t)row[SIZES_MEAN].number,
-                                                  row[SIZES_LEARNT].number};
+    grown[recovery->n_learnt++] =
+        (struct learnt){(uint64_t)row[SIZES_HISTORY].number, (uint64_t)row[SIZES_MEAN].number,
+                        row[SIZES_LEARNT].number};
     return 0;
 }
 

@@ -392,7 +392,8 @@ static void a_name_is_one_job_and_half_a_job_is_none(void **state)
 static void framework_runs(uint32_t number, uint64_t history, uint64_t each, enum job_state outcome)
 {
     static const uint32_t parent[] = {0}, edge[] = {EDGE_BARRIER};
-    const uint64_t job = framework_job_number(framework_bits("app-1"), number), sums[] = {each, each};
+    const uint64_t job = framework_job_number(framework_bits("app-1"), number),
+                   sums[] = {each, each};
     for (uint32_t s = 0; s < 2; s++) {
         struct event stage = {.kind = EVENT_FRAMEWORK_STAGE};
         stage.framework_stage.job = job;
