@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from controller import BUILD, DEADLINE, Agent, pb
+from controller import BUILD, DEADLINE, Agent, pb, wait_until
 
 PATIENT = "timers: {silent: 60 s, host_lost: 120 s}\n"
 SLOTS = 2
@@ -22,8 +22,15 @@ class Stream:
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.connect(path)
+        wait_until(lambda: self.connected(path), "an agent that has made its socket listens there")
         self.had = b""
+
+    def connected(self, path):
+        try:
+            self.socket.connect(path)
+        except ConnectionRefusedError:
+            return False
+        return True
 
     def send(self, message):
         self.socket.sendall(struct.pack(">I", len(message)) + message)
@@ -204,8 +211,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="an agent needs root")
 @pytest.fixture(params=["direct", pytest.param("relayed", marks=needs_root)])
 def site(cluster, request):
     """A controller, agents of two hosts, and what makes frameworks."""
-    def make(**arguments):
-        daemon = cluster.daemon(config=PATIENT, **arguments)
+    def make(config="", **arguments):
+        daemon = cluster.daemon(config=PATIENT + config, **arguments)
         keys = [daemon.key(f"h{n}") if arguments.get("keys") else None for n in (1, 2)]
         agents = [Agent(daemon, f"h{n}", slots=SLOTS, host=n, key=keys[n - 1]) for n in (1, 2)]
         made.extend(agents)
@@ -290,6 +297,31 @@ def test_tasks_have_their_frameworks_names(site):
     app.settle()
     assert "stage 12.1 (" in task(allow.task)
     assert "partition" not in daemon.ctl("explain", f"{job}/1/0")["text"]
+
+
+def test_the_log_has_their_frameworks_names(site):
+    """Of a task that fails, a stage that is held for too long, and jobs that end; whatever bytes they have in them."""
+    daemon, _agents, framework = site(config="policy: {hold_max: 1 s}\n")
+    app = framework().begin()
+    app.tell(job=pb.FrameworkJob(job=7, name="query-7"))
+    app.stage(7, 0, 1, phase=pb.PHASE_OFFERED, id=12, name="map at \x1b[31mTest.scala:3")
+    app.stage(7, 1, 8, parents=[0], id=13, attempt=2, name="count")
+    app.until(lambda: app.of(7, 0), "an allow")
+    allow = app.start(app.of(7, 0)[0], 345)
+    app.task(pb.TASK_FAILED, 345, 7, 0, 0)
+    app.run(7, 0, 1, first=346)
+    app.until(lambda: (7, 1) in app.opened, "its allows are not used")
+    app.tell(end=pb.FrameworkEnd(job=7, outcome=pb.OUTCOME_FAILED))
+    app.tell(job=pb.FrameworkJob(job=8, name="query-8"))
+    app.settle()
+    assert "failed" in rows(daemon, "--all")["app-1/query-7"]["state"]
+    app.tell(end=pb.FrameworkEnd(job=8, outcome=pb.OUTCOME_CANCELLED))
+    app.settle()
+    said = daemon.words()
+    assert f"stage 12.0 (map at ?[31mTest.scala:3), partition 0, task 345 on {allow.host} failed" in said, said
+    assert "app-1/query-7: stage 13.2 (count) is left to its framework: " in said, said
+    assert "(app-1/query-7, its application's job 7) failed: its application says so" in said, said
+    assert "(app-1/query-8, its application's job 8): cancelled by its application" in said, said
 
 
 def test_the_order_of_jobs_comes_down(site):
