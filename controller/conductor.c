@@ -67,12 +67,15 @@ static void conductor_break(struct conductor *conductor, const char *what)
     sd_event_exit(conductor->loop, EXIT_FAILURE);
 }
 
-/* What its framework calls it; false: it is no framework's, or not known. */
-static bool attempt_words(const struct conductor *conductor, uint64_t attempt, char *ret_text,
-                          size_t size)
+/* What its framework calls the attempt that this is the bad end of; false: it is none, or not known. */
+static bool failure_words(const struct conductor *conductor, const struct event *event,
+                          char *ret_text, size_t size)
 {
+    const bool failure = event->kind == EVENT_ATTEMPT_FAILED ||
+                         event->kind == EVENT_ATTEMPT_KILLED || event->kind == EVENT_ATTEMPT_LOST;
+    const uint64_t attempt = event->attempt.attempt;
     struct attempt_view view;
-    return attempt & FRAMEWORK_ATTEMPT_BIT &&
+    return failure && attempt & FRAMEWORK_ATTEMPT_BIT &&
            engine_attempt(conductor->engine, attempt, &view) == 0 &&
            frameworks_words(conductor->frameworks, view.job, view.stage, view.task, attempt,
                             ret_text, size);
@@ -87,7 +90,7 @@ static void on_event(void *user, const struct event *event)
     int64_t now_ns = clock_now_ns(conductor->clock);
     ledger_note(conductor->ledger, now_ns, before, event);
     char own[sizeof(words->text)];
-    const char *last = attempt_words(conductor, event->attempt.attempt, own, sizeof(own)) ? own
+    const char *last = failure_words(conductor, event, own, sizeof(own))            ? own
                        : words->attempt && words->attempt == event->attempt.attempt ? words->text
                                                                                     : "";
     endings_note(conductor->history, conductor->engine, now_ns, event, last);

@@ -1,16 +1,14 @@
 #include "controller/conductor_log.h"
 
-#include "controller/endings.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "lib/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-void conductor_log_job(const struct job_ending *ending, const char *peers_name)
+void conductor_log_job(const struct job_ending *ending, const char *name)
 {
-    char own[48] = "", name[ENGINE_NAME_MAX];
-    endings_words(peers_name, name, sizeof(name));
+    char own[48] = "";
     if (ending->job & FRAMEWORK_JOB_BIT)
         snprintf(own, sizeof(own), ", its application's job %" PRIu32,
                  framework_job_of(ending->job));
@@ -40,7 +38,6 @@ static void stage_say(const struct frameworks *frameworks, const struct engine *
         snprintf(text, size, "%s: %s", job.name, words);
     else
         snprintf(text, size, "%s: its stage at place %" PRIu32, job.name, stage);
-    endings_words(text, text, size);
 }
 
 static void open_log(const char *stage, const struct decision *d)
@@ -53,30 +50,35 @@ static void open_log(const char *stage, const struct decision *d)
                  stage, d->left);
 }
 
+/* Only for those who asked for it: there is one for each task. */
+static void allow_log(const struct frameworks *frameworks, const struct engine *engine,
+                      const struct decision *d)
+{
+    const bool given = d->kind == DECISION_ALLOW;
+    struct host_view host = {.name = "?"};
+    char stage[256];
+    if (!log_is_wanted(LOG_LEVEL_DEBUG))
+        return;
+    stage_say(frameworks, engine, given ? d->allow.job : d->allow_end.job,
+              given ? d->allow.stage : d->allow_end.stage, stage, sizeof(stage));
+    engine_host(engine, given ? d->allow.host : d->allow_end.host, &host);
+    if (given)
+        log_debug("%s, partition %" PRIu32 " may start on %s", stage, d->allow.task, host.name);
+    else
+        log_debug("%s: an allow on %s is over: %s", stage, host.name, reason_name(d->reason));
+}
+
 void conductor_log_framework(const struct frameworks *frameworks, const struct engine *engine,
                              const struct decision *decision)
 {
     const struct decision *d = decision;
-    struct host_view host = {.name = "?"};
     char stage[256];
-    switch (d->kind) {
-    case DECISION_OPEN:
-        stage_say(frameworks, engine, d->open.job, d->open.stage, stage, sizeof(stage));
-        open_log(stage, d);
-        break;
-    case DECISION_ALLOW:
-        stage_say(frameworks, engine, d->allow.job, d->allow.stage, stage, sizeof(stage));
-        engine_host(engine, d->allow.host, &host);
-        log_debug("%s, partition %" PRIu32 " may start on %s", stage, d->allow.task, host.name);
-        break;
-    case DECISION_ALLOW_END:
-        stage_say(frameworks, engine, d->allow_end.job, d->allow_end.stage, stage, sizeof(stage));
-        engine_host(engine, d->allow_end.host, &host);
-        log_debug("%s: an allow on %s is over: %s", stage, host.name, reason_name(d->reason));
-        break;
-    default:
-        break;
-    }
+    if (d->kind == DECISION_ALLOW || d->kind == DECISION_ALLOW_END)
+        allow_log(frameworks, engine, d);
+    if (d->kind != DECISION_OPEN)
+        return;
+    stage_say(frameworks, engine, d->open.job, d->open.stage, stage, sizeof(stage));
+    open_log(stage, d);
 }
 
 void conductor_log_orphans(uint64_t attempts, uint32_t jobs)

@@ -8,7 +8,7 @@
 #include "controller/store/recovery.h"
 
 /* A job that failed or was cancelled; others end without a line. */
-void conductor_log_job(const struct job_ending *ending, const char *peers_name);
+void conductor_log_job(const struct job_ending *ending, const char *name);
 
 /* An attempt that its agent refused, or a framework's that failed, as the history has it. */
 void conductor_log_attempt(const struct history *history, uint64_t attempt);

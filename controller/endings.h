@@ -8,8 +8,7 @@
 
 #include "controller/history.h"
 
-/* Copies at most size − 1 bytes of a peer's text, perhaps to its own place; what is not printable ASCII
- * becomes '?'. */
+/* Copies at most size − 1 bytes of a peer's text; what is not printable ASCII becomes '?'. */
 void endings_words(const char *peers_words, char *ret_words, size_t size);
 
 /* To be called with each fact before the engine takes it, while it still knows the attempt. `words`
