@@ -278,6 +278,13 @@ $(BUILD)/bench-engine: $(BUILD)/obj/tests/bench/engine_main.o $(call archive,mod
 bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a step and growth under duopoly and joint, misses marked (two minutes)
 	$(BUILD)/bench-engine $(STEPS)
 
+$(BUILD)/bench-frameworks: $(BUILD)/obj/tests/bench/frameworks_main.o $(foreach a,model engine mincost lib proto,$(call archive,$(a)))
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lprotobuf-nanopb -lzmq -lsodium -lm -pthread
+
+.PHONY: bench-frameworks
+bench-frameworks: $(BUILD)/bench-frameworks ## what the facts of a framework's shuffle of 2000 x 2000 cost the engine, and how a fact's cost grows, misses marked (half a minute)
+	$(BUILD)/bench-frameworks
+
 # The controller as it would be without its store, to be compared with.
 $(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller engine lib proto,$(call archive,$(a)))
 	@mkdir -p $(dir $@)

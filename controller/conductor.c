@@ -2,7 +2,9 @@
 
 #include "controller/agents/dispatch.h"
 #include "controller/clock.h"
+#include "controller/conductor_log.h"
 #include "controller/endings.h"
+#include "controller/frameworks/framework_numbers.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
 #include "lib/container_of.h"
@@ -65,12 +67,18 @@ static void conductor_break(struct conductor *conductor, const char *what)
     sd_event_exit(conductor->loop, EXIT_FAILURE);
 }
 
-/* An agent's refusal is a mistake in somebody's configuration: said at once, with the command. */
-static void refusal_log(const struct conductor *conductor, uint64_t attempt)
+/* What its framework calls the attempt that this is the bad end of; false: it is none, or not known. */
+static bool failure_words(const struct conductor *conductor, const struct event *event,
+                          char *ret_text, size_t size)
 {
-    const struct ending *ending = history_attempt(conductor->history, attempt);
-    if (ending && ending->kind == ENDING_REFUSED)
-        log_warning(LOG_FAULT_PEER, "%s", ending->words);
+    const bool failure = event->kind == EVENT_ATTEMPT_FAILED ||
+                         event->kind == EVENT_ATTEMPT_KILLED || event->kind == EVENT_ATTEMPT_LOST;
+    const uint64_t attempt = event->attempt.attempt;
+    struct attempt_view view;
+    return failure && attempt & FRAMEWORK_ATTEMPT_BIT &&
+           engine_attempt(conductor->engine, attempt, &view) == 0 &&
+           frameworks_words(conductor->frameworks, view.job, view.stage, view.task, attempt,
+                            ret_text, size);
 }
 
 static void on_event(void *user, const struct event *event)
@@ -81,12 +89,14 @@ static void on_event(void *user, const struct event *event)
         conductor->queued ? &conductor->queue[conductor->queued - 1] : NULL;
     int64_t now_ns = clock_now_ns(conductor->clock);
     ledger_note(conductor->ledger, now_ns, before, event);
-    const char *last =
-        words->attempt && words->attempt == event->attempt.attempt ? words->text : "";
+    char own[sizeof(words->text)];
+    const char *last = failure_words(conductor, event, own, sizeof(own))            ? own
+                       : words->attempt && words->attempt == event->attempt.attempt ? words->text
+                                                                                    : "";
     endings_note(conductor->history, conductor->engine, now_ns, event, last);
     endings_note_unknown(conductor->history, conductor->engine, now_ns, before, event, last);
-    if (event->kind == EVENT_ATTEMPT_REFUSED)
-        refusal_log(conductor, event->attempt.attempt);
+    if (event->kind == EVENT_ATTEMPT_REFUSED || event->kind == EVENT_ATTEMPT_FAILED)
+        conductor_log_attempt(conductor->history, event->attempt.attempt);
     if (conductor->queued == conductor->queue_size) {
         size_t size = conductor->queue_size ? 2 * conductor->queue_size : 64;
         struct event *queue = reallocarray(conductor->queue, size, sizeof(*queue));
@@ -107,20 +117,13 @@ static void on_failed(void *user, uint64_t attempt, const char *words)
     wire_copy(conductor->words.text, sizeof(conductor->words.text), words);
 }
 
-static void job_log(const struct job_ending *ending, const char *name)
-{
-    if (ending->state == JOB_CANCELLED)
-        log_note("job %" PRIu64 " (%s): %s", ending->job, name, ending->reason);
-    else if (ending->state == JOB_FAILED)
-        log_note("job %" PRIu64 " (%s) failed: %s", ending->job, name, ending->reason);
-}
-
 static void job_tell(struct conductor *conductor, const struct decision *decision)
 {
     bool done = decision->kind == DECISION_JOB_DONE;
     struct job_ending ending;
     struct job_view job;
-    endings_of_job(conductor->history, conductor->engine, decision, conductor->asker, &ending);
+    endings_of_job(conductor->history, conductor->engine, decision,
+                   *conductor->asker ? conductor->asker : "its application", &ending);
     history_job_ended(conductor->history, &ending);
     if (ledger_job_ended(conductor->ledger, &ending) < 0)
         conductor_break(conductor, "out of memory");
@@ -135,7 +138,7 @@ static void job_tell(struct conductor *conductor, const struct decision *decisio
     event.finished_ns =
         (uint64_t)(done ? decision->job_done.finished_ns : decision->job_failed.finished_ns);
     event.slot_wait_ns = done ? (uint64_t)decision->job_done.slot_wait_ns : 0;
-    job_log(&ending, event.name);
+    conductor_log_job(&ending, event.name);
     conductor->hooks.job_ended(conductor->hooks.ended_user, &event);
 }
 
@@ -152,20 +155,6 @@ static void orphan_note(struct conductor *conductor, uint64_t attempt)
         i++;
     if (i == conductor->n_lost && i < LOST_JOBS_MAX)
         conductor->lost[conductor->n_lost++] = view.job;
-}
-
-/* One line for what the inventories of one step brought; more of the same jobs are counted only. */
-static void orphans_log(const struct conductor *conductor, uint64_t orphans_before,
-                        uint32_t lost_before)
-{
-    uint64_t orphans = conductor->orphans - orphans_before;
-    uint32_t lost = conductor->n_lost - lost_before;
-    if (lost)
-        log_warning(LOG_FAULT_US,
-                    "%" PRIu64 " attempt%s of %" PRIu32 " job%s not known here %s stopped: no "
-                    "such job was ever accepted, or it is over",
-                    orphans, orphans == 1 ? "" : "s", lost, lost == 1 ? " that is" : "s that are",
-                    orphans == 1 ? "is" : "are");
 }
 
 static void mode_note(struct conductor *conductor, int64_t now_ns, const struct decision *decision)
@@ -194,6 +183,7 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
             orphan_note(conductor, decision->stop.attempt);
         /* fallthrough */
     default:
+        conductor_log_framework(conductor->frameworks, conductor->engine, decision);
         if (!frameworks_decision(conductor->frameworks, now_ns, decision))
             dispatch_decision(conductor->engine, conductor->agents, now_ns, decision,
                               &conductor->room);
@@ -238,7 +228,7 @@ static void step(struct conductor *conductor)
     for (size_t i = 0; i < conductor->decisions.n; i++)
         if (conductor->decisions.at[i].kind != DECISION_MODE)
             decision_take(conductor, now_ns, &conductor->decisions.at[i]);
-    orphans_log(conductor, orphans, lost);
+    conductor_log_orphans(conductor->orphans - orphans, conductor->n_lost - lost);
 }
 
 static void rearm(struct conductor *conductor)
@@ -772,18 +762,6 @@ static int frameworks_begin(struct conductor *conductor)
                              &conductor->frameworks);
 }
 
-static void recovered_say(const struct recovered *recovered)
-{
-    if (recovered->jobs || recovered->n_hosts)
-        log_note("from the store: %" PRIu64 " jobs that are not over, %" PRIu64
-                 " of their tasks done, %" PRIu64 " jobs that are over, %zu hosts",
-                 recovered->jobs, recovered->tasks_done, recovered->finished, recovered->n_hosts);
-    if (*recovered->unknown)
-        log_warning(LOG_FAULT_CONFIGURATION,
-                    "'%s', set before, means nothing to this program: the configuration counts",
-                    recovered->unknown);
-}
-
 /* Engine and history as the store has them; then it is written on. */
 static int recover(struct conductor *conductor, bool scripted, struct recovered *ret_recovered,
                    struct err *err)
@@ -800,7 +778,7 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
         return r;
     conductor->engine = ret_recovered->engine;
     conductor->newest_stored = ret_recovered->newest_job;
-    recovered_say(ret_recovered);
+    conductor_log_recovered(ret_recovered);
     r = ledger_create(conductor->store, conductor->engine, offset_ns, &conductor->ledger);
     return r < 0 ? err_sys(err, -r, "the store")
                  : store_begin(conductor->store, conductor->loop, on_stored, conductor, err);

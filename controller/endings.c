@@ -1,5 +1,7 @@
 #include "controller/endings.h"
 
+#include "controller/frameworks/framework_numbers.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,12 +36,33 @@ static void failure_say(const struct ending *ending, const char *who, const char
         snprintf(text, HISTORY_WORDS, "%s %s and wrote nothing to standard error", who, end);
 }
 
+/* A framework says that it ended, and by what name it goes. */
+static void foreign_say(const struct ending *ending, const char *host, const char *words,
+                        char *text)
+{
+    static const char *const ends[] = {[ENDING_FAILED] = "failed",
+                                       [ENDING_REFUSED] = "was refused",
+                                       [ENDING_KILLED] = "was killed",
+                                       [ENDING_LOST] = "was lost"};
+    char number[32];
+    snprintf(number, sizeof(number), "attempt %" PRIu64, ending->attempt);
+    if (ending->kind == ENDING_DONE)
+        *text = '\0';
+    else
+        snprintf(text, HISTORY_WORDS, "%s on %.63s %s", *words ? words : number, host,
+                 ends[ending->kind]);
+}
+
 static void ending_say(const struct engine *engine, const struct ending *ending, const char *words,
                        char *text)
 {
     struct stage_view stage;
     char who[192];
     const char *host = host_name(engine, ending->host);
+    if (ending->attempt & FRAMEWORK_ATTEMPT_BIT) {
+        foreign_say(ending, host, words, text);
+        return;
+    }
     bool known = engine_stage(engine, ending->job, ending->stage, &stage) == 0 && *stage.command;
     snprintf(who, sizeof(who), "attempt %" PRIu64 "%s%.63s%s on %.63s", ending->attempt,
              known ? " ('" : "", known ? stage.command : "", known ? "')" : "", host);
@@ -172,6 +195,10 @@ static void failed_say(const struct history *history, const struct engine *engin
                        const struct decision *decision, struct job_ending *ending)
 {
     const struct ending *last = history_attempt(history, ending->attempt);
+    if (decision->reason == REASON_JOB_FAILED) {
+        snprintf(ending->reason, sizeof(ending->reason), "its application says so");
+        return;
+    }
     if (decision->reason != REASON_TOO_MANY_FAILURES) {
         snprintf(ending->reason, sizeof(ending->reason), "%s", reason_name(decision->reason));
         return;

@@ -12,7 +12,8 @@
 void endings_words(const char *peers_words, char *ret_words, size_t size);
 
 /* To be called with each fact before the engine takes it, while it still knows the attempt. `words`
- * are the last words of the attempt that the fact is about, "" without. */
+ * are the last words of the attempt that the fact is about, "" without; of a framework's attempt what
+ * its framework calls it. */
 void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
                   const struct event *event, const char *words);
 

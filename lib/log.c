@@ -37,6 +37,11 @@ void log_open(const char *program, enum log_level least_urgent)
     least_urgent_level = least_urgent;
 }
 
+bool log_is_wanted(enum log_level level)
+{
+    return level <= least_urgent_level;
+}
+
 static struct log_place *place_find(struct log_limit *l, const void *place, uint64_t now_ms)
 {
     struct log_place *oldest = &l->places[0];
@@ -81,7 +86,7 @@ static uint64_t monotonic_ms(void)
 void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
 {
     uint32_t left_out;
-    if (level > least_urgent_level || !log_limit_admit(&limit, format, monotonic_ms(), &left_out))
+    if (!log_is_wanted(level) || !log_limit_admit(&limit, format, monotonic_ms(), &left_out))
         return;
     char text[1024];
     va_list ap;

@@ -25,6 +25,9 @@ enum log_fault { LOG_FAULT_NONE, LOG_FAULT_PEER, LOG_FAULT_CONFIGURATION, LOG_FA
  * Without this call the name is "duopoly" and notes are printed. */
 void log_open(const char *program, enum log_level least_urgent);
 
+/* Whether lines of this level are printed, for lines that cost something to make. */
+bool log_is_wanted(enum log_level level);
+
 __attribute__((format(printf, 3, 4))) void log_line(enum log_level level, enum log_fault fault,
                                                     const char *format, ...);
 

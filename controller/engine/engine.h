@@ -251,6 +251,16 @@ struct engine_counters {
 };
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters);
 
+/* What a stage of a framework with this history number had, a task, when it ran last. Of so many is it
+ * kept, the one that was not learnt for longest leaves. */
+enum { ENGINE_SIZES_MAX = 4096 };
+struct sizes_view {
+    uint64_t place; /* in the order of learning, from 1; what is learnt anew moves to the end */
+    uint64_t history, mean_bytes;
+};
+/* The first with a place > `place`. −ENOENT: there is none. O(log n). */
+int engine_sizes_after(const struct engine *engine, uint64_t place, struct sizes_view *ret_view);
+
 struct engine_fact {
     char name[32];
     char value[160];
@@ -289,7 +299,8 @@ int engine_dump_in(const struct engine *engine, void *room,
  *
  * Between the host records and the end of an empty engine's dump such lines make an engine with
  * these jobs again: a live one's lines are followed by a `task` record for each task that is done
- * (or has failed), then by "resume job=N slot_wait_ns=NS", which opens the stages that are due. */
+ * (or has failed), then by "resume job=N slot_wait_ns=NS", which opens the stages that are due. What
+ * engine_sizes_after had is "sizes input=0 shuffle=0 n_means=0 history=H mean=BYTES". */
 int engine_dump_job(const struct engine *engine, uint64_t job, void *room,
                     int (*sink)(void *context, const char *line, size_t length), void *context);
 /* Makes an engine from such lines. `next` returns the length of the next line (which it owns until

@@ -24,7 +24,7 @@
 
 #include "controller/engine/state.h"
 
-enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = 4096 };
+enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = ENGINE_SIZES_MAX };
 
 /* Bytes of one reduce task by source host, in the order in which they were told. */
 struct late_split {

@@ -1,6 +1,7 @@
 /* Copies of state for those who look. */
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/framework_sizes.h"
 #include "controller/engine/gate.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
@@ -297,4 +298,16 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters)
 {
     *ret_counters = engine->counters;
+}
+
+int engine_sizes_after(const struct engine *engine, uint64_t place, struct sizes_view *ret_view)
+{
+    struct sorted_key from = {place, 0, 0};
+    const struct sorted_node *node =
+        engine->sizes ? sorted_from(&engine->sizes->by_age, from) : NULL;
+    if (!node)
+        return -ENOENT;
+    const struct sizes_stage *stage = container_of(node, const struct sizes_stage, by_age);
+    *ret_view = (struct sizes_view){node->key.a + 1, stage->history, stage->mean};
+    return 0;
 }

@@ -442,18 +442,28 @@ const struct frameworks_counters *frameworks_counters(const struct frameworks *f
     return &frameworks->counters;
 }
 
-bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
-                      uint32_t task, uint64_t attempt, char *ret_text, size_t size)
+bool frameworks_stage_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
+                            char *ret_text, size_t size)
 {
     const struct application *application = application_of_job(frameworks, job);
     const struct stage_name *name =
         application ? stage_names_find(&application->names, job, stage) : NULL;
-    if (!name)
+    if (name)
+        snprintf(ret_text, size, "stage %" PRIu32 ".%" PRIu32 "%s%s%s", name->id, name->attempt,
+                 *name->text ? " (" : "", name->text, *name->text ? ")" : "");
+    return name;
+}
+
+bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
+                      uint32_t task, uint64_t attempt, char *ret_text, size_t size)
+{
+    const struct application *application = application_of_job(frameworks, job);
+    if (!frameworks_stage_words(frameworks, job, stage, ret_text, size))
         return false;
-    int n = snprintf(ret_text, size, "stage %" PRIu32 ".%" PRIu32 "%s%s%s, partition %" PRIu32,
-                     name->id, name->attempt, *name->text ? " (" : "", name->text,
-                     *name->text ? ")" : "", task);
-    if (n > 0 && (size_t)n < size && framework_owns_attempt(application->bits, attempt))
-        snprintf(ret_text + n, size - (size_t)n, ", task %" PRIu32, (uint32_t)attempt);
+    size_t used = strlen(ret_text);
+    int n = snprintf(ret_text + used, size - used, ", partition %" PRIu32, task);
+    if (n > 0 && (size_t)n < size - used && framework_owns_attempt(application->bits, attempt))
+        snprintf(ret_text + used + (size_t)n, size - used - (size_t)n, ", task %" PRIu32,
+                 (uint32_t)attempt);
     return true;
 }

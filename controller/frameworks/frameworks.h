@@ -3,8 +3,9 @@
  *
  * Who calls whom: the conductor brings what came in, which becomes facts by the hook `event`; when
  * the engine has taken those it hands over each decision (frameworks_decision) and then calls
- * frameworks_settle, which sends and acknowledges. Nothing of it is kept in the store: a framework
+ * frameworks_settle, which sends and acknowledges. What runs is not kept in the store: a framework
  * tells all again in each session, and until it says that it has, nothing is concluded from silence.
+ * How its jobs ended is, and what their stages had (store/ledger.h).
  *
  * A name is one application until it is forgotten: `forget` after its last session ended its jobs
  * are cancelled. It belongs to the identity, and where an agent relays
@@ -97,6 +98,10 @@ bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool
  * 7, task 345". False: its job is no framework's, or it named no such stage. */
 bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
                       uint32_t task, uint64_t attempt, char *ret_text, size_t size);
+
+/* The same of a stage: "stage 12.0 (map at x.scala:3)". */
+bool frameworks_stage_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
+                            char *ret_text, size_t size);
 
 struct frameworks_counters {
     uint64_t sessions, replaced, ended, forgotten;

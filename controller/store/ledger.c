@@ -28,7 +28,8 @@ struct ledger {
     char *record;  /* with wall-clock times */
     size_t length; /* of `record` */
     int64_t part;
-    uint64_t job; /* whose parts are put */
+    uint64_t job;   /* whose parts are put */
+    uint64_t sizes; /* the last place in the order of learning that has a row */
 };
 
 int ledger_create(struct store *store, const struct engine *engine, int64_t offset_ns,
@@ -38,6 +39,9 @@ int ledger_create(struct store *store, const struct engine *engine, int64_t offs
     if (!ledger)
         return -ENOMEM;
     *ledger = (struct ledger){.store = store, .engine = engine, .offset_ns = offset_ns};
+    struct sizes_view sizes;
+    while (engine_sizes_after(engine, ledger->sizes, &sizes) == 0)
+        ledger->sizes = sizes.place;
     ledger->room = malloc(engine_dump_room(engine));
     ledger->record = malloc(RECORD_TIMES_MAX);
     if (!ledger->room || !ledger->record) {
@@ -74,7 +78,7 @@ static struct note *note_add(struct ledger *ledger)
     return memset(&ledger->notes[ledger->n++], 0, sizeof(struct note));
 }
 
-/* Its framework tells all of it again: nothing is kept. */
+/* Its framework tells all of it again while it runs. */
 static bool is_frameworks(uint64_t job)
 {
     return job & FRAMEWORK_JOB_BIT;
@@ -205,6 +209,20 @@ static void task_judge(struct ledger *ledger, const struct note *note)
         task_put(ledger, note, false, task.failures);
 }
 
+static void sizes_put(struct ledger *ledger)
+{
+    struct sizes_view sizes;
+    struct engine_status status;
+    while (engine_sizes_after(ledger->engine, ledger->sizes, &sizes) == 0) {
+        engine_status(ledger->engine, &status);
+        const struct row_value row[SIZES_COLUMNS] = {ROW_NUMBER(sizes.history),
+                                                     ROW_NUMBER(sizes.mean_bytes),
+                                                     ROW_NUMBER(status.now_ns + ledger->offset_ns)};
+        store_put(ledger->store, STORE_SIZES, row);
+        ledger->sizes = sizes.place;
+    }
+}
+
 int ledger_stepped(struct ledger *ledger)
 {
     int r = ledger->failed ? -ENOMEM : 0;
@@ -214,6 +232,7 @@ int ledger_stepped(struct ledger *ledger)
         else
             task_judge(ledger, &ledger->notes[i]);
     ledger->n = 0;
+    sizes_put(ledger);
     return r;
 }
 
@@ -228,8 +247,6 @@ static int finished_read(void *context, const char *line, size_t length)
 int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending)
 {
     struct job_view job;
-    if (is_frameworks(ending->job))
-        return 0;
     const struct row_value number = ROW_NUMBER(ending->job);
     int r = engine_dump_job(ledger->engine, ending->job, ledger->room, finished_read, ledger);
     if (r < 0 || engine_job(ledger->engine, ending->job, &job) < 0)
@@ -246,9 +263,11 @@ int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending)
         ROW_NUMBER(ending->stage),
         ROW_NUMBER(ending->task),
     };
+    store_put(ledger->store, STORE_FINISHED, row);
+    if (is_frameworks(ending->job))
+        return 0;
     store_delete(ledger->store, STORE_JOBS, &number, 1);
     store_put(ledger->store, STORE_GARBAGE, &number);
-    store_put(ledger->store, STORE_FINISHED, row);
     return 0;
 }
 

@@ -1,6 +1,9 @@
 /* From what the engine took and decided to the store's rows: which job was accepted, which task is
- * done, failed or lost its output, how a job ended, which number is which host's. It decides nothing and never reads the store
- * (recovery.h does).
+ * done, failed or lost its output, how a job ended, what stages of frameworks had, which number is
+ * which host's. It decides nothing and never reads the store (recovery.h does).
+ *
+ * A framework tells its jobs again as long as they run: what becomes of their tasks makes no rows,
+ * how they end does.
  *
  * A completion is accepted when the engine says so, so each fact about an end is noted before the
  * engine takes it, while its attempt is still known, and judged after the step. Rows are part of

@@ -1,6 +1,7 @@
 #include "controller/store/recovery.h"
 
 #include "controller/engine/record.h"
+#include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
 
 #include <errno.h>
@@ -24,6 +25,12 @@ struct lines {
     bool failed;
 };
 
+/* What a stage had. */
+struct learnt {
+    uint64_t history, mean;
+    int64_t at_ns;
+};
+
 /* One of the store's tables, a row ahead. */
 struct reader {
     struct store_cursor *cursor;
@@ -31,7 +38,7 @@ struct reader {
     bool there;
 };
 
-enum phase { HEAD, HOSTS, FINISHED, JOBS, PARTS, TASKS, TAIL };
+enum phase { HEAD, SIZES, HOSTS, FINISHED, JOBS, PARTS, TASKS, TAIL };
 
 struct recovery {
     struct store *store;
@@ -46,6 +53,8 @@ struct recovery {
     struct lost_output *lost; /* the machine was booted anew, or the host forgotten, since */
     size_t n_lost;
     struct reader jobs, parts, tasks, finished;
+    struct learnt *learnt; /* what was learnt last is the last */
+    size_t n_learnt, learnt_told;
     enum phase phase;
     size_t host;
     bool joined; /* its event is out, its record is not */
@@ -199,7 +208,49 @@ static int hosts_read(struct recovery *recovery)
     return r;
 }
 
+static int learnt_compare(const void *a, const void *b)
+{
+    const struct learnt *x = a, *y = b;
+    return x->at_ns != y->at_ns ? (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns)
+                                : (x->history > y->history) - (x->history < y->history);
+}
+
+static int learnt_add(struct recovery *recovery, const struct row_value *row)
+{
+    struct learnt *grown = reallocarray(recovery->learnt, recovery->n_learnt + 1, sizeof(*grown));
+    if (!grown)
+        return err_sys(recovery->err, ENOMEM, "the store's sizes");
+    recovery->learnt = grown;
+    grown[recovery->n_learnt++] =
+        (struct learnt){(uint64_t)row[SIZES_HISTORY].number, (uint64_t)row[SIZES_MEAN].number,
+                        row[SIZES_LEARNT].number};
+    return 0;
+}
+
+static int learnt_read(struct recovery *recovery)
+{
+    struct reader sizes = {0};
+    int r = reader_open(recovery, STORE_SIZES, &sizes);
+    while (r == 0 && sizes.there && (r = learnt_add(recovery, sizes.row)) == 0)
+        r = reader_next(recovery, &sizes);
+    store_cursor_close(sizes.cursor);
+    if (r == 0 && recovery->n_learnt)
+        qsort(recovery->learnt, recovery->n_learnt, sizeof(*recovery->learnt), learnt_compare);
+    recovery->recovered->sizes = recovery->n_learnt;
+    return r;
+}
+
 /* ---- the lines, one by one ---- */
+
+static int sizes_line(struct recovery *recovery)
+{
+    if (recovery->learnt_told == recovery->n_learnt)
+        return 0;
+    const struct learnt *learnt = &recovery->learnt[recovery->learnt_told++];
+    return sprintf(recovery->line,
+                   "sizes input=0 shuffle=0 n_means=0 history=%" PRIu64 " mean=%" PRIu64,
+                   learnt->history, learnt->mean);
+}
 
 static int host_join_line(struct recovery *recovery, const struct agent_kept *kept)
 {
@@ -245,10 +296,12 @@ static int record_line(struct recovery *recovery, const struct row_value *record
     return n;
 }
 
-static void number_seen(struct recovery *recovery, int64_t job)
+/* Frameworks number theirs by themselves. */
+static void number_seen(struct recovery *recovery, int64_t row)
 {
-    if ((uint64_t)job > recovery->recovered->newest_job)
-        recovery->recovered->newest_job = (uint64_t)job;
+    const uint64_t job = (uint64_t)row;
+    if (!(job & FRAMEWORK_JOB_BIT) && job > recovery->recovered->newest_job)
+        recovery->recovered->newest_job = job;
 }
 
 static enum job_state state_named(const char *name)
@@ -434,6 +487,8 @@ static int phase_line(struct recovery *recovery, const char **ret_line)
     switch (recovery->phase) {
     case HEAD:
         return empty_line(recovery, recovery->tail, ret_line);
+    case SIZES:
+        return sizes_line(recovery);
     case HOSTS:
         return host_line(recovery);
     case FINISHED:
@@ -526,6 +581,7 @@ static int load(struct recovery *recovery, const struct engine_config *config)
     struct err *err = recovery->err;
     int r = empty_dump(recovery, config, err);
     r = r < 0 ? r : hosts_read(recovery);
+    r = r < 0 ? r : learnt_read(recovery);
     r = r < 0 ? r : reader_open(recovery, STORE_FINISHED, &recovery->finished);
     r = r < 0 ? r : reader_open(recovery, STORE_JOBS, &recovery->jobs);
     r = r < 0 ? r : reader_open(recovery, STORE_PARTS, &recovery->parts);
@@ -564,6 +620,7 @@ int recovery_run(struct store *store, const struct engine_config *config, int64_
     free(recovery.empty.at);
     free(recovery.places);
     free(recovery.lost);
+    free(recovery.learnt);
     free(recovery.line);
     if (r < 0) {
         engine_destroy(recovered.engine);

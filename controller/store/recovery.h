@@ -1,5 +1,5 @@
 /* From the store's rows to what the controller knew: its jobs with what is done of them, the numbers
- * of hosts, drains, policies, and how jobs and tasks ended.
+ * of hosts, drains, policies, how jobs and tasks ended, and what stages of frameworks had.
  *
  * Jobs come back through engine_load, the way that dumps are read: a dump of an empty engine of the
  * present configuration, with the store's records before its end (engine.h, engine_dump_job).
@@ -23,7 +23,8 @@ struct recovered {
     struct agent_kept *hosts; /* the caller's, to be freed */
     size_t n_hosts;
     uint64_t jobs, tasks_done, finished;
-    uint64_t newest_job; /* the highest number in the store */
+    uint64_t newest_job; /* the highest number in the store that is not a framework's */
+    uint64_t sizes;      /* of frameworks' stages */
     char unknown[128];   /* settings that are not obeyed any more, "": none */
 };
 

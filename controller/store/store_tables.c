@@ -38,12 +38,17 @@ static const struct row_table tables[STORE_TABLES] = {
                         {N("ended"), N("job"), T("name"), T("state"), T("record"), T("reason"),
                          T("host"), N("attempt"), N("stage"), N("task")}},
     [STORE_GARBAGE] = {"garbage", 1, GARBAGE_COLUMNS, {N("job")}},
+    [STORE_SIZES] = {"sizes", 1, SIZES_COLUMNS, {N("history"), N("mean"), N("learnt")}},
 };
 
 /* From which version on, by number; the first has none before it. */
-static const char *const migrations[] = {NULL};
+static const char *const migrations[] = {
+    NULL,
+    "CREATE TABLE sizes (history INTEGER NOT NULL, mean INTEGER NOT NULL, learnt INTEGER NOT NULL, "
+    "hash INTEGER NOT NULL, PRIMARY KEY (history)) STRICT, WITHOUT ROWID",
+};
 
-const struct store_schema store_schema = {tables, STORE_TABLES, 1, migrations};
+const struct store_schema store_schema = {tables, STORE_TABLES, 2, migrations};
 
 /* One row of a thousand-row table costs about as much as the next: so many keep a commit short. */
 #define SOME "256"
@@ -96,6 +101,17 @@ static int audit_prune(struct store_file *file, struct err *err)
                           newest - STORE_AUDIT_MAX, 0, err);
 }
 
+static int sizes_prune(struct store_file *file, struct err *err)
+{
+    int64_t over = store_file_ask(file, "SELECT count(*) FROM sizes", 0, 0) - STORE_SIZES_MAX;
+    return over <= 0
+               ? 0
+               : store_file_run(file,
+                                "DELETE FROM sizes WHERE history IN (SELECT history FROM sizes "
+                                "ORDER BY learnt, history LIMIT min(?1, " SOME "))",
+                                over, 0, err);
+}
+
 /* What was removed leaves room in the file, which is used again; what is long not used goes. */
 static int room_give_back(struct store_file *file, struct err *err)
 {
@@ -113,5 +129,7 @@ int store_prune(struct store_file *file, const struct store_bounds *bounds, int6
         n = finished_prune(file, bounds, wall_ns, err);
     if (n == 0)
         n = audit_prune(file, err);
+    if (n == 0)
+        n = sizes_prune(file, err);
     return n ? n : room_give_back(file, err);
 }

@@ -1,4 +1,4 @@
-/* What is in the store's file: its tables, version 1. Times are wall-clock ns (CLOCK_REALTIME).
+/* What is in the store's file: its tables, version 2. Times are wall-clock ns (CLOCK_REALTIME).
  *
  *   settings  kind name | value                 what an operator set: policies, drains, stances, keys
  *   audit     n | at who what result            every change that somebody asked for, refused ones too
@@ -8,6 +8,9 @@
  *   tasks     job stage task | attempt … ended  what became of a task: done (attempt > 0), failures
  *   finished  ended job | name … task           jobs that are over, in the order of their ends
  *   garbage   job                               jobs whose parts are still to be removed
+ *   sizes     history | mean learnt             what stages of frameworks had, a task (since version 2)
+ *
+ * Of frameworks' jobs there are only those that are over, without their tasks.
  */
 #pragma once
 
@@ -22,6 +25,7 @@ enum store_table {
     STORE_TASKS,
     STORE_FINISHED,
     STORE_GARBAGE,
+    STORE_SIZES,
     STORE_TABLES
 };
 
@@ -73,6 +77,7 @@ enum {
     FINISHED_COLUMNS
 };
 enum { GARBAGE_JOB, GARBAGE_COLUMNS };
+enum { SIZES_HISTORY, SIZES_MEAN, SIZES_LEARNT, SIZES_COLUMNS };
 
 extern const struct store_schema store_schema;
 
@@ -83,6 +88,7 @@ struct store_bounds {
     uint64_t bytes_max; /* of the file; from three quarters of it the oldest finished jobs go */
 };
 #define STORE_AUDIT_MAX 100000
+#define STORE_SIZES_MAX 4096 /* the engine has no more either: ENGINE_SIZES_MAX */
 
 /* Removes a few rows (some hundred at most) that are not to be kept any more, in one small
  * transaction: > 0 if it did, 0: there are none, −errno. */

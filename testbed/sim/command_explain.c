@@ -18,6 +18,7 @@ struct question {
     uint32_t stage, task;
     uint64_t attempts[ATTEMPTS_MAX]; /* its newest */
     size_t n_attempts;
+    uint64_t allow; /* of a framework's task, that is in force; 0: none is */
     unsigned answers;
 };
 
@@ -50,12 +51,63 @@ static bool is_attempt(const struct question *q, uint64_t attempt)
     return false;
 }
 
+static void remember(struct question *q, uint64_t attempt)
+{
+    q->attempts[q->n_attempts++ % ATTEMPTS_MAX] = attempt;
+}
+
+/* What it is to its framework, whose jobs have their application's name before their own. */
+static void say_framework(const struct question *q, const struct engine *engine)
+{
+    struct job_view job = {.name = ""};
+    engine_job(engine, q->job, &job);
+    printf("  %-32s ", "framework's name");
+    printable_put(job.name, stdout);
+    printf(", partition %u\n", q->task);
+}
+
+/* The low half of a framework's attempt is its own number of it (controller/frameworks). */
+static void allow_ended(struct question *q, int64_t now_ns, const struct engine *engine,
+                        const struct decision *d)
+{
+    struct task_view task;
+    q->allow = 0;
+    say_when(q, now_ns);
+    if ((d->reason == REASON_USED || d->reason == REASON_ELSEWHERE) &&
+        engine_task(engine, q->job, q->stage, q->task, &task) == 0 && task.state == TASK_RUNNING) {
+        remember(q, task.attempt);
+        printf("Its framework starts it on host %u as its task %" PRIu32 ".\n", task.host,
+               (uint32_t)task.attempt);
+    } else {
+        printf("May not start on host %u any more: %s.\n", d->allow_end.host,
+               reason_name(d->reason));
+    }
+}
+
+static void about_frameworks_task(struct question *q, int64_t now_ns, const struct engine *engine,
+                                  const struct decision *d)
+{
+    if (d->kind == DECISION_ALLOW && d->allow.job == q->job && d->allow.stage == q->stage &&
+        d->allow.task == q->task) {
+        q->allow = d->allow.allow;
+        remember(q, q->allow);
+        explain(q, now_ns, engine);
+        say_framework(q, engine);
+    } else if (d->kind == DECISION_ALLOW_END && q->allow && d->allow_end.allow == q->allow) {
+        allow_ended(q, now_ns, engine, d);
+    } else if (d->kind == DECISION_OPEN && d->open.job == q->job && d->open.stage == q->stage) {
+        say_when(q, now_ns);
+        printf("Its stage is left to its framework: %s (%" PRId64 ").\n", reason_name(d->reason),
+               d->left);
+    }
+}
+
 static void about_task(struct question *q, int64_t now_ns, const struct engine *engine,
                        const struct decision *d)
 {
     if (d->kind == DECISION_START && d->start.job == q->job && d->start.stage == q->stage &&
         d->start.task == q->task) {
-        q->attempts[q->n_attempts++ % ATTEMPTS_MAX] = d->start.attempt;
+        remember(q, d->start.attempt);
         explain(q, now_ns, engine);
     } else if (d->kind == DECISION_HOLD && d->hold.job == q->job && d->hold.stage == q->stage) {
         explain(q, now_ns, engine);
@@ -68,6 +120,8 @@ static void about_task(struct question *q, int64_t now_ns, const struct engine *
                " as Macroflow: %s (%" PRId64 ", %" PRId64 ").\n",
                d->level.coflow_level, d->level.macroflow_level, reason_name(d->reason), d->left,
                d->right);
+    } else {
+        about_frameworks_task(q, now_ns, engine, d);
     }
 }
 

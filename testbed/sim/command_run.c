@@ -47,11 +47,9 @@ static void add_numbers(json_t *root, const struct run_result *r)
     const struct {
         const char *name;
         double value;
-    } reals[] = {{"makespan_s", r->makespan_s},
-                 {"slot_wait_s", r->slot_wait_s},
-                 {"held_slot_s", r->held_slot_s},
-                 {"link_use", r->link_use},
-                 {"starved", r->starved}};
+    } reals[] = {{"makespan_s", r->makespan_s},   {"slot_wait_s", r->slot_wait_s},
+                 {"held_slot_s", r->held_slot_s}, {"framework_wait_s", r->framework_wait_s},
+                 {"link_use", r->link_use},       {"starved", r->starved}};
     const struct {
         const char *name;
         uint64_t value;
@@ -158,6 +156,9 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
         printf("the network where one is\n");
     printf("slot-starved %.1f %% of the time, %" PRIu64 " mode switches, %" PRIu64 " holds\n",
            result->starved * 100, result->mode_switches, result->holds);
+    if (config->framework)
+        printf("the framework is %s; no task of it waited for the engine for over %.1f s\n",
+               config->framework->name, result->framework_wait_s);
     if (result->attempts > result->tasks || result->host_failures)
         printf("%" PRIu64 " attempts, of these %" PRIu64 " copies, %" PRIu64
                " lost with their hosts or on the way; %" PRIu64 " failures of hosts\n",

@@ -25,7 +25,7 @@ const char run_setup_usage[] =
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
-    "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework prompt|none]\n"
+    "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework MANNERS|none]\n"
     "      [--headers SHARE] [--mode-dwell SECONDS]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
@@ -288,10 +288,13 @@ static int set_copies(struct run_setup *s, const char *value, struct err *err)
 
 static int set_framework(struct run_setup *s, const char *value, struct err *err)
 {
-    s->framework = strcmp(value, "prompt") == 0;
+    char names[128] = "";
+    s->framework = manners_find(value);
     if (s->framework || strcmp(value, "none") == 0)
         return 0;
-    return err_set(err, EINVAL, "--framework is prompt or none, not '%s'", value);
+    for (const struct manners *m = manners; m->name; m++)
+        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s, ", m->name);
+    return err_set(err, EINVAL, "--framework is one of %snone, not '%s'", names, value);
 }
 
 static int (*const setters[])(struct run_setup *, const char *,

@@ -42,8 +42,9 @@ const struct run_setup_meaning run_setup_meanings[] = {
                 "hosts, before ours, in one direction or both (none)"},
     {"headers", "SHARE: of every link's rate that packets' headers take (0)"},
     {"mode-dwell", "SECONDS: the mode stays as it is for so long at least (0)"},
-    {"framework", "prompt|none: the jobs are those of a framework that starts its tasks by itself, "
-                  "at once where it may (none)"},
+    {"framework",
+     "MANNERS|none: the jobs are those of a framework that starts its tasks by itself, "
+     "well or badly, as listed below (none)"},
     {0},
 };
 
@@ -54,4 +55,7 @@ void run_setup_print_help(FILE *out)
     fprintf(out, "policies\n");
     for (const struct preset *p = presets; p->name; p++)
         fprintf(out, "  %-18s %s\n", p->name, p->what);
+    fprintf(out, "manners of a framework\n");
+    for (const struct manners *m = manners; m->name; m++)
+        fprintf(out, "  %-18s %s\n", m->name, m->what);
 }

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from controller import BUILD, DEADLINE, Agent, pb
+from controller import BUILD, DEADLINE, Agent, pb, wait_until
 
 PATIENT = "timers: {silent: 60 s, host_lost: 120 s}\n"
 SLOTS = 2
@@ -22,8 +22,15 @@ class Stream:
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.connect(path)
+        wait_until(lambda: self.connected(path), "an agent that has made its socket listens there")
         self.had = b""
+
+    def connected(self, path):
+        try:
+            self.socket.connect(path)
+        except ConnectionRefusedError:
+            return False
+        return True
 
     def send(self, message):
         self.socket.sendall(struct.pack(">I", len(message)) + message)
@@ -204,8 +211,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="an agent needs root")
 @pytest.fixture(params=["direct", pytest.param("relayed", marks=needs_root)])
 def site(cluster, request):
     """A controller, agents of two hosts, and what makes frameworks."""
-    def make(**arguments):
-        daemon = cluster.daemon(config=PATIENT, **arguments)
+    def make(config="", **arguments):
+        daemon = cluster.daemon(config=PATIENT + config, **arguments)
         keys = [daemon.key(f"h{n}") if arguments.get("keys") else None for n in (1, 2)]
         agents = [Agent(daemon, f"h{n}", slots=SLOTS, host=n, key=keys[n - 1]) for n in (1, 2)]
         made.extend(agents)
@@ -292,6 +299,31 @@ def test_tasks_have_their_frameworks_names(site):
     assert "partition" not in daemon.ctl("explain", f"{job}/1/0")["text"]
 
 
+def test_the_log_has_their_frameworks_names(site):
+    """Of a task that fails, a stage that is held for too long, and jobs that end; whatever bytes they have in them."""
+    daemon, _agents, framework = site(config="policy: {hold_max: 1 s}\n")
+    app = framework().begin()
+    app.tell(job=pb.FrameworkJob(job=7, name="query-7"))
+    app.stage(7, 0, 1, phase=pb.PHASE_OFFERED, id=12, name="map at \x1b[31mTest.scala:3")
+    app.stage(7, 1, 8, parents=[0], id=13, attempt=2, name="count")
+    app.until(lambda: app.of(7, 0), "an allow")
+    allow = app.start(app.of(7, 0)[0], 345)
+    app.task(pb.TASK_FAILED, 345, 7, 0, 0)
+    app.run(7, 0, 1, first=346)
+    app.until(lambda: (7, 1) in app.opened, "its allows are not used")
+    app.tell(end=pb.FrameworkEnd(job=7, outcome=pb.OUTCOME_FAILED))
+    app.tell(job=pb.FrameworkJob(job=8, name="query-8"))
+    app.settle()
+    assert "failed" in rows(daemon, "--all")["app-1/query-7"]["state"]
+    app.tell(end=pb.FrameworkEnd(job=8, outcome=pb.OUTCOME_CANCELLED))
+    app.settle()
+    said = daemon.words()
+    assert f"stage 12.0 (map at ?[31mTest.scala:3), partition 0, task 345 on {allow.host} failed" in said, said
+    assert "app-1/query-7: stage 13.2 (count) is left to its framework: " in said, said
+    assert "(app-1/query-7, its application's job 7) failed: its application says so" in said, said
+    assert "(app-1/query-8, its application's job 8): cancelled by its application" in said, said
+
+
 def test_the_order_of_jobs_comes_down(site):
     daemon, _agents, framework = site()
     app = framework().begin()
@@ -341,6 +373,46 @@ def test_a_killed_controller_is_told_all_again(site):
     app.tell(end=pb.FrameworkEnd(job=7, outcome=pb.OUTCOME_DONE))
     app.settle()
     assert rows(daemon, "--all")["app-1/query-7"]["state"] == "done"
+
+
+def test_a_later_run_is_ordered_by_what_its_stages_had(site):
+    """Before sizes are known, by a controller that began anew since: it has the past in its store."""
+    daemon, agents, framework = site()
+    app = framework().begin()
+    histories = {1: 2**64 - 5, 2: 77}
+    for job, each in ((1, 900_000_000), (2, 1000)):
+        app.tell(job=pb.FrameworkJob(job=job, name=f"query-{job}"))
+        app.stage(job, 0, 2, phase=pb.PHASE_OFFERED)
+        app.stage(job, 1, 2, parents=[0], history=histories[job])
+        app.tell(bytes=pb.FrameworkBytes(job=job, stage=1, parent=0, form=pb.FORM_SUMS, bytes=[each] * 2))
+        app.run(job, 0, 2, first=100 * job)
+        app.run(job, 1, 2, first=100 * job + 10)
+        app.tell(end=pb.FrameworkEnd(job=job, outcome=pb.OUTCOME_DONE))
+    app.tell(job=pb.FrameworkJob(job=3, name="query-3"))
+    app.tell(end=pb.FrameworkEnd(job=3, outcome=pb.OUTCOME_FAILED))
+    app.tell(job=pb.FrameworkJob(job=4, name="query-4"))
+    app.tell(end=pb.FrameworkEnd(job=4, outcome=pb.OUTCOME_CANCELLED))
+    app.settle()
+    before = rows(daemon, "--all")
+    app.close()
+    daemon.stop()
+    daemon.start()
+    assert rows(daemon, "--all") == before
+    assert {name: row["state"] for name, row in before.items()} == {
+        "app-1/query-1": "done", "app-1/query-2": "done", "app-1/query-3": "failed", "app-1/query-4": "cancelled"}
+    assert daemon.ctl("job", before["app-1/query-2"]["job"])["name"] == "app-1/query-2" and before["app-1/query-2"]["shuffle_bytes"] == 2000
+    for agent in agents:
+        agent.connect()
+        agent.hello_sequence += 1
+        agent.join()
+    later = framework("app-2").begin()
+    for job in (1, 2):
+        later.tell(job=pb.FrameworkJob(job=job, name=f"query-{job}"))
+        later.stage(job, 0, 2, phase=pb.PHASE_OFFERED)
+        later.stage(job, 1, 2, parents=[0], history=histories[job])
+    later.until(lambda: later.order == [2, 1], "the smaller one is before the first one")
+    now = rows(daemon)
+    assert [now[f"app-2/query-{job}"]["shuffle_bytes"] for job in (1, 2)] == [1_800_000_000, 2000]
 
 
 def test_a_session_ends_no_job_and_a_replay_those_it_leaves_out(site):

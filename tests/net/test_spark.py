@@ -170,6 +170,35 @@ def test_all_is_told_to_who_comes_later(site):
     assert spark.said().count("duopoly has no session") <= 2
 
 
+def stages_told(daemon):
+    """Of each application, in the order in which they came: place of a stage in its job, its tasks and history number, as the recording has them."""
+    told = {}
+    for file in sorted((daemon.folder / "log").iterdir(), key=lambda file: file.stat().st_mtime_ns):
+        for line in file.read_text(errors="replace").splitlines():
+            fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+            if line.startswith("e framework_stage "):
+                job = int(fields["job"])
+                told.setdefault(job >> 30, set()).add((job % (1 << 30), int(fields["stage"]), fields["tasks"], fields["history"]))
+    return list(told.values())
+
+
+def test_a_later_run_has_the_same_history(site):
+    """Also of what Spark's SQL makes of a query while it runs, and for a controller that began anew."""
+    agent, relay = site.agent(), site.relay()
+    site.application().ended_well()
+    site.daemon.stop()
+    site.daemon.start()
+    agent.connect()
+    agent.hello_sequence += 1
+    agent.join()
+    relay.follow()
+    site.application().ended_well()
+    first, second = stages_told(site.daemon)
+    assert first == second and len({history for *_, history in first}) == len(first) >= 5, (first, second)
+    done = jobs(site.daemon, "--all")
+    assert [row["state"] for row in done] == ["done"] * 4
+
+
 def test_a_stopped_agent_stops_no_spark(site):
     site.agent()
     relay, spark = site.relay(), site.application()

@@ -2,6 +2,8 @@
  * jobs that nobody announced, bounds; and what a fact costs. */
 #include "tests/model/script.h"
 
+#include <errno.h>
+
 #define NUMBER(n) ((UINT64_C(1) << 63) + (n))
 enum { MEGABYTE = 1000000 };
 
@@ -163,6 +165,73 @@ static void test_guesses(void **state)
     script_end(&s);
 }
 
+static uint64_t first_in_turn(const struct script *s)
+{
+    struct job_view job;
+    assert_int_equal(engine_job_in_turn(s->engine, 0, &job), 0);
+    return job.job;
+}
+
+/* A job whose maps have not run yet is taken for what its later stages had when they ran last. */
+static void test_history_orders_jobs(void **state)
+{
+    static const char *const turns[] = {"sjf", "srpt"};
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        struct script s;
+        struct event turn = {.kind = EVENT_POLICY_SET};
+        const uint64_t large[] = {400 * MEGABYTE, 600 * MEGABYTE}, small[] = {10, 20};
+        begin(&s, 2, 2);
+        turn.policy_set.question = "turn";
+        turn.policy_set.name = turns[t];
+        script_event(&s, turn);
+        for (uint64_t job = 1; job <= 2; job++) {
+            two_stages(&s, job, 1, 2, 70 + job);
+            tell(&s, job, BYTES_SUMS, 0, job == 1 ? large : small, 2, NULL);
+            run_stage(&s, job, 0, 1);
+            run_stage(&s, job, 1, 2);
+            end(&s, job);
+        }
+        two_stages(&s, 3, 40, 2, 71);
+        two_stages(&s, 4, 40, 2, 72);
+        assert_int_equal(first_in_turn(&s), 4);
+        two_stages(&s, 3, 40, 2, 72); /* what is told of a stage later counts */
+        two_stages(&s, 4, 40, 2, 71);
+        assert_int_equal(first_in_turn(&s), 3);
+        script_end(&s);
+    }
+}
+
+/* Those that were not learnt for longest leave, and what is learnt anew moves to the end. */
+static void test_sizes_in_order_of_learning(void **state)
+{
+    (void)state;
+    struct script s;
+    struct sizes_view sizes;
+    const uint64_t sums[] = {10, 20};
+    begin(&s, 2, 2);
+    s.reload = false;
+    assert_int_equal(engine_sizes_after(s.engine, 0, &sizes), -ENOENT);
+    for (uint64_t job = 1; job <= ENGINE_SIZES_MAX + 2; job++) {
+        two_stages(&s, job, 1, 2, job == ENGINE_SIZES_MAX + 1 ? 1 : job);
+        tell(&s, job, BYTES_SUMS, 0, sums, 2, NULL);
+        run_stage(&s, job, 0, 1);
+        run_stage(&s, job, 1, 2);
+        end(&s, job);
+    }
+    uint64_t n = 0, history = 0;
+    for (uint64_t place = 0; engine_sizes_after(s.engine, place, &sizes) == 0; n++) {
+        assert_true(n ? sizes.place > place && sizes.mean_bytes == 15 : sizes.history == 3);
+        place = sizes.place;
+        history = sizes.history;
+    }
+    assert_int_equal(n, ENGINE_SIZES_MAX);
+    assert_int_equal(history, ENGINE_SIZES_MAX + 2);
+    engine_sizes_after(s.engine, sizes.place - 2, &sizes);
+    assert_int_equal(sizes.history, 1);
+    script_end(&s);
+}
+
 /* Marked by bytes received until its size is known, then by that. */
 static void test_level_follows(void **state)
 {
@@ -286,6 +355,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells_sums_and_hosts_in_any_order),
         cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_history_orders_jobs),
+        cmocka_unit_test(test_sizes_in_order_of_learning),
         cmocka_unit_test(test_level_follows),
         cmocka_unit_test(test_nothing_announced),
         cmocka_unit_test(test_skipped_stages),

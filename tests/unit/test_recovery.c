@@ -5,6 +5,7 @@
 #include "tests/unit/folder.h"
 
 #include "controller/endings.h"
+#include "controller/frameworks/framework_numbers.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
 
@@ -40,6 +41,7 @@ static struct engine_config config(void)
 {
     struct engine_config c = script_config();
     c.epoch = (uint32_t)world.epoch;
+    c.framework_jobs_max = 100;
     return c;
 }
 
@@ -52,6 +54,7 @@ static void start(struct store *store)
     world.history = history_create(1000);
     if (recovery_run(store, &c, world.now_ns, world.offset_ns, world.history, &recovered, &err) < 0)
         fail_msg("%s", err.text);
+    assert_true(recovered.newest_job < FRAMEWORK_JOB_BIT);
     world.engine = recovered.engine;
     free(recovered.hosts);
     assert_int_equal(ledger_create(store, world.engine, world.offset_ns, &world.ledger), 0);
@@ -385,11 +388,97 @@ static void a_name_is_one_job_and_half_a_job_is_none(void **state)
     decisions_done(&world.decisions);
 }
 
+/* A framework's job of one map and two reduce tasks of `each` bytes, which ends as it is said. */
+static void framework_runs(uint32_t number, uint64_t history, uint64_t each, enum job_state outcome)
+{
+    static const uint32_t parent[] = {0}, edge[] = {EDGE_BARRIER};
+    const uint64_t job = framework_job_number(framework_bits("app-1"), number),
+                   sums[] = {each, each};
+    for (uint32_t s = 0; s < 2; s++) {
+        struct event stage = {.kind = EVENT_FRAMEWORK_STAGE};
+        stage.framework_stage.job = job;
+        stage.framework_stage.stage = s;
+        stage.framework_stage.tasks = s ? 2 : 1;
+        stage.framework_stage.demand.amount[RES_SLOTS] = 1;
+        stage.framework_stage.parents = (struct u32s){parent, s};
+        stage.framework_stage.edges = (struct u32s){edge, s};
+        stage.framework_stage.history = s ? history : 0;
+        step(&stage, 1);
+    }
+    struct event bytes = {.kind = EVENT_FRAMEWORK_BYTES};
+    bytes.framework_bytes.job = job;
+    bytes.framework_bytes.stage = 1;
+    bytes.framework_bytes.form = BYTES_SUMS;
+    bytes.framework_bytes.bytes = (struct u64s){sums, each ? 2 : 0};
+    step(&bytes, each > 0);
+    for (uint32_t t = 0; t < 3 && outcome == JOB_DONE; t++) {
+        struct event done = {.kind = EVENT_FRAMEWORK_DONE};
+        done.framework_task.attempt = FRAMEWORK_ATTEMPT_BIT | number << 8 | t;
+        done.framework_task.job = job;
+        done.framework_task.stage = t > 0;
+        done.framework_task.task = t ? t - 1 : 0;
+        done.framework_task.host = t;
+        step(&done, 1);
+    }
+    struct event end = {.kind = EVENT_FRAMEWORK_END};
+    end.framework_end.job = job;
+    end.framework_end.outcome = outcome;
+    step(&end, outcome != JOB_ACTIVE);
+}
+
+static void sizes_write(char *text, size_t size)
+{
+    struct sizes_view sizes;
+    int n = 0;
+    *text = '\0';
+    for (uint64_t at = 0; engine_sizes_after(world.engine, at, &sizes) == 0; at = sizes.place)
+        n += snprintf(text + n, size - (size_t)n, "%" PRIu64 ": %" PRIu64 ", ", sizes.history,
+                      sizes.mean_bytes);
+}
+
+/* How a framework's jobs ended is known again, and what their stages had; what ran is its own to
+ * tell. */
+static void a_frameworks_past_is_known_again(void **state)
+{
+    (void)state;
+    static const enum job_state outcomes[] = {JOB_DONE, JOB_DONE, JOB_FAILED, JOB_CANCELLED};
+    char sizes[256];
+    struct job_view job;
+    begin();
+    for (uint32_t n = 0; n < 4; n++)
+        framework_runs(n, UINT64_MAX - n, 1000 + n, outcomes[n]);
+    framework_runs(4, 7, 1, JOB_ACTIVE);
+    framework_runs(5, UINT64_MAX, 2000, JOB_DONE);
+    for (int restarts = 0; restarts < 3; restarts++) {
+        stop();
+        start(opened());
+        sizes_write(sizes, sizeof(sizes));
+        assert_string_equal(sizes, "18446744073709551614: 1001, 18446744073709551615: 2000, ");
+        for (uint32_t n = 0; n < 4; n++) {
+            uint64_t number = framework_job_number(framework_bits("app-1"), n);
+            assert_int_equal(engine_job(world.engine, number, &job), 0);
+            assert_int_equal(job.state, outcomes[n]);
+            assert_true(job.stages == 2 && job.tasks == 3 && job.shuffle_bytes == 2 * (1000 + n));
+            assert_int_equal(history_job(world.history, number)->state, outcomes[n]);
+        }
+        assert_int_equal(
+            engine_job(world.engine, framework_job_number(framework_bits("app-1"), 4), &job),
+            -ENOENT);
+    }
+    framework_runs(6, UINT64_MAX, 0, JOB_ACTIVE);
+    engine_job(world.engine, framework_job_number(framework_bits("app-1"), 6), &job);
+    assert_int_equal(job.shuffle_bytes, 2 * 2000); /* as it had when it ran last */
+    stop();
+    decisions_done(&world.decisions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_job_ends_once, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(a_name_is_one_job_and_half_a_job_is_none, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(a_frameworks_past_is_known_again, folder_make,
                                         folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

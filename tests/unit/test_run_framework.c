@@ -1,9 +1,14 @@
-/* A prompt, obedient framework that places maps as advised has the plan of slots of our own, on the
- * demo's workload and under every policy: task, host, time and both levels. */
+/* Frameworks with all manners in the simulation. A prompt, obedient one that places maps as advised has
+ * the plan of slots of our own, on the demo's workload and under every policy: task, host, time and
+ * both levels. With each of the others, over seeds, nothing waits for the engine beyond hold_max +
+ * 2 s, no slot counts twice, and what was recorded is decided again byte for byte. */
 #include "tests/unit/run_cases.h"
 
 #include "controller/engine/record.h"
+#include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/run_setup.h"
+
+#include <errno.h>
 
 enum { LINE = 1 << 20 };
 
@@ -76,7 +81,7 @@ static void same_plan(const char *policy)
     config.engine.hold_max_ns = 1000000000000; /* nothing is opened */
     double *jct_s = calloc(2 * in.n, sizeof(*jct_s));
     for (int framework = 0; framework < 2; framework++) {
-        config.framework = framework;
+        config.framework = framework ? manners_find("prompt") : NULL;
         config.engine.framework_jobs_max = framework ? config.engine.jobs_max : 0;
         config.recording = tmpfile();
         simulate(&config, in.jobs, in.n, jct_s + (size_t)framework * in.n);
@@ -100,10 +105,167 @@ static void test_same_plan_as_own_slots(void **state)
         same_plan(preset->name);
 }
 
+/* ---- others ---- */
+
+enum { HOLD_MAX_S = 10, NEWS_S = 2, SEEDS = 3 };
+
+struct watched {
+    const struct run_config *config;
+    uint32_t on_host, running;
+    struct engine_counters counters;
+};
+
+static void count_attempt(void *context, const struct attempt_view *attempt)
+{
+    struct watched *w = context;
+    w->on_host++;
+    w->running += !attempt->allow;
+}
+
+/* What the engine counts on a host is what runs there and what may, and never do more run than there
+ * are slots. */
+static void check_slots(void *user, int64_t now_ns, const struct engine *engine,
+                        const struct decisions *decisions)
+{
+    struct watched *w = user;
+    (void)now_ns;
+    (void)decisions;
+    for (uint32_t h = 0; h < w->config->hosts; h++) {
+        struct host_view host;
+        if (engine_host(engine, h, &host) < 0)
+            continue;
+        w->on_host = w->running = 0;
+        engine_host_attempts(engine, h, count_attempt, w);
+        assert_int_equal(host.running, w->on_host);
+        assert_true(w->running <= w->config->slots);
+        assert_int_equal(host.free.amount[RES_SLOTS], (int64_t)w->config->slots - w->on_host);
+    }
+    engine_counters(engine, &w->counters);
+}
+
+static char *text_of(FILE *recording, size_t *ret_size)
+{
+    fseek(recording, 0, SEEK_END);
+    *ret_size = (size_t)ftell(recording);
+    char *text = malloc(*ret_size + 1);
+    rewind(recording);
+    assert_int_equal(fread(text, 1, *ret_size, recording), *ret_size);
+    rewind(recording);
+    return text;
+}
+
+/* One run; what its engine counted, checked step by step as it is decided again. */
+static struct engine_counters one_run(struct run_config *config, const struct run_inputs *in,
+                                      struct run_result *ret_result, FILE **ret_recording)
+{
+    struct watched watched = {.config = config};
+    struct recording_replay_result replayed;
+    struct err err = {0};
+    double *jct_s = calloc(in->n, sizeof(*jct_s));
+    config->recording = *ret_recording = tmpfile();
+    *ret_result = simulate(config, in->jobs, in->n, jct_s);
+    rewind(*ret_recording);
+    if (recording_replay_watched(*ret_recording, NULL, check_slots, &watched, &replayed, &err))
+        fail_msg("%s", err.text);
+    if (replayed.first_difference_line)
+        fail_msg("line %llu: %s, decided again: %s",
+                 (unsigned long long)replayed.first_difference_line, replayed.recorded,
+                 replayed.decided);
+    assert_true(replayed.decisions > 1000);
+    free(jct_s);
+    return watched.counters;
+}
+
+static void same_again(struct run_config *config, const struct run_inputs *in, FILE *recording)
+{
+    struct run_result result;
+    FILE *other;
+    size_t size, other_size;
+    one_run(config, in, &result, &other);
+    char *text = text_of(recording, &size), *again = text_of(other, &other_size);
+    assert_int_equal(size, other_size);
+    assert_memory_equal(text, again, size);
+    fclose(other);
+    free(text);
+    free(again);
+}
+
+/* It does as its name says. */
+static void check_manners(const struct manners *m, const struct engine_counters *counters,
+                          const struct run_result *result)
+{
+    if (m->slow || m->forgetful)
+        assert_true(counters->allows_unused > 10);
+    if (m->disobedient)
+        assert_true(counters->granted_unasked > 10);
+    assert_int_equal(result->copies > 0, m->copies > 0);
+    assert_true(m->losing || !result->lost_attempts);
+    assert_true(result->attempts == result->tasks + result->copies || m->losing);
+}
+
+/* How many attempts were lost. */
+static uint64_t with_manners(const struct manners *m, const char *policy, uint64_t seed)
+{
+    struct run_setup setup;
+    struct run_inputs in = {0};
+    struct run_config config;
+    struct run_result result;
+    struct err err = {0};
+    FILE *recording;
+    char text[24];
+    run_setup_init(&setup);
+    setup.path = "testbed/workloads/demo.jsonl";
+    setup.policy = preset_find(policy);
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
+    if (run_setup_set(&setup, "seed", text, &err) ||
+        run_setup_set(&setup, "framework", m->name, &err) || run_inputs_read(&setup, &in, &err))
+        fail_msg("%s", err.text);
+    run_setup_configure(&setup, &in, &config);
+    config.engine.hold_max_ns = HOLD_MAX_S * INT64_C(1000000000);
+    struct engine_counters counters = one_run(&config, &in, &result, &recording);
+    print_message("%s, %s, seed %s: longest wait %.1f s, %llu allows, %llu unused, %llu opened\n",
+                  m->name, policy, text, result.framework_wait_s,
+                  (unsigned long long)counters.allows, (unsigned long long)counters.allows_unused,
+                  (unsigned long long)counters.opens);
+    assert_true(result.framework_wait_s <= HOLD_MAX_S + NEWS_S);
+    check_manners(m, &counters, &result);
+    same_again(&config, &in, recording);
+    fclose(recording);
+    run_inputs_done(&in);
+    return result.lost_attempts;
+}
+
+static void test_manners_over_seeds(void **state)
+{
+    static const char *const policies[] = {"joint", "duopoly"};
+    uint64_t stream = test_seed();
+    (void)state;
+    for (const struct manners *m = manners; m->name; m++) {
+        uint64_t lost = 0;
+        for (size_t p = 0; p < sizeof(policies) / sizeof(policies[0]); p++)
+            for (int i = 0; i < SEEDS; i++)
+                lost += with_manners(m, policies[p], test_random(&stream) % 1000000);
+        assert_int_equal(lost > 0, m->losing);
+    }
+}
+
+static void test_unknown_manners(void **state)
+{
+    struct run_setup setup;
+    struct err err;
+    (void)state;
+    run_setup_init(&setup);
+    assert_int_equal(run_setup_set(&setup, "framework", "rude", &err), -EINVAL);
+    assert_string_equal(err.text, "--framework is one of prompt, slow, disobedient, forgetful, "
+                                  "speculating, growing, losing, none, not 'rude'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_plan_as_own_slots),
+        cmocka_unit_test(test_manners_over_seeds),
+        cmocka_unit_test(test_unknown_manners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -433,6 +433,26 @@ static void test_explain_says_why_a_task_runs_there(void **state)
     assert_true(modes);
 }
 
+/* A framework's task: what it might do, what was made of it, and what its framework calls it. */
+static void test_explain_says_what_a_framework_might_start(void **state)
+{
+    (void)state;
+    const char *path = trace_file("4 2\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n");
+    char line[256], log[80];
+    snprintf(log, sizeof(log), "%s.log", path);
+    snprintf(line, sizeof(line), "run --trace @ --servers 4 --framework prompt --log %s", log);
+    int status = say(line, path)->status;
+    snprintf(line, sizeof(line), "explain %s 2/1/1", log);
+    struct said *said = say(line, NULL);
+    bool why = strstr(said->out, "Runs on"), named = strstr(said->out, ", partition 1\n"),
+         starts = strstr(said->out, "Its framework starts it on host ");
+    unlink(log);
+    unlink(path);
+    assert_int_equal(status, 0);
+    assert_int_equal(said->status, 0);
+    assert_true(why && named && starts);
+}
+
 static void test_rates_have_units(void **state)
 {
     (void)state;
@@ -466,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_figures_are_a_page),
         cmocka_unit_test(test_help_explains_every_option),
         cmocka_unit_test(test_explain_says_why_a_task_runs_there),
+        cmocka_unit_test(test_explain_says_what_a_framework_might_start),
         cmocka_unit_test(test_rates_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

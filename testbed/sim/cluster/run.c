@@ -60,7 +60,7 @@ static int take_arrivals(struct run *run)
         if (!r && run->config->told)
             r = submission_tell(&run->submission, run->config->told[run->arrived]);
         if (!r && run->config->framework)
-            r = submission_as_facts(&run->submission);
+            r = framework_arrive(run, run->arrived, &run->submission);
         if (r)
             return run_out_of_memory(run);
         r = run_step(run, run->submission.events, run->submission.n);
@@ -104,6 +104,7 @@ static int next_instant(struct run *run, int64_t *ret_ns)
     sooner(&next_ns, delay_line_next_ns(&run->orders));
     sooner(&next_ns, hosts_timers_next_ns(run));
     sooner(&next_ns, copies_next_ns(run));
+    sooner(&next_ns, framework_next_ns(run));
     wait_for_faults(run, &next_ns);
     if (run->reports.wanted && next_ns != FLUID_NEVER && run->live)
         sooner(&next_ns, run->reports.next_ns);
@@ -117,6 +118,7 @@ static int happen(struct run *run)
     int r = take_transfers(run);
     r = r ? r : take_computing(run);
     r = r ? r : hosts_take(run);
+    r = r ? r : framework_take(run);
     r = r ? r : reports_take(run);
     return r ? r : run_take_delayed(run);
 }
@@ -159,6 +161,7 @@ static int one_instant(struct run *run)
         r = run_step(run, run->events, run->n_events);
     r = r ? r : take_arrivals(run);
     r = r ? r : copies_take(run);
+    r = r ? r : framework_start(run);
     if (run->config->progress)
         run->config->progress(run->config->user, (double)run->done / (double)run->n_jobs);
     return r;

@@ -35,6 +35,7 @@
 #include "controller/engine/engine.h"
 #include "lib/workload/workload.h"
 #include "testbed/sim/cluster/faults.h"
+#include "testbed/sim/cluster/manners.h"
 #include "testbed/sim/network/topology.h"
 #include "testbed/sim/stats.h"
 
@@ -94,8 +95,9 @@ struct run_config {
                       */
     int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */
     struct faults_config faults;
-    bool framework;    /* its jobs are a framework's, which places them by itself (run_framework.c):
-                          without delays, faults, pipelined edges or copies */
+    /* Its jobs are a framework's with these manners, which places them by itself: without delays,
+     * faults or copies; NULL: they are not. */
+    const struct manners *framework;
     double copy_after; /* ≥ 1; 0: no copies */
     FILE *recording;   /* gets the run in the controller's format; NULL: nobody */
     void (*progress)(void *user, double part);
@@ -118,6 +120,9 @@ struct run_result {
     double starved;  /* part of the makespan in slot-starved mode, 0…1 */
     uint64_t tasks, mode_switches, holds, steps;
     uint64_t attempts, copies, lost_attempts, host_failures; /* copies are attempts too */
+    /* The longest time for which a task of a framework's stage waited to be allowed, or for the stage
+     * to be opened, since a slot was there for it. */
+    double framework_wait_s;
 };
 
 /* The links of a configuration. 0, or −EINVAL or −ENOMEM with a sentence; call topology_done in any

@@ -205,8 +205,8 @@ static int keep_sources(struct run *run, struct run_attempt *a)
 static void gather_block_of_copy(struct run *run, struct run_attempt *a)
 {
     const struct workload_stage *stage = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
-    bool copy = a->number >> 32 != run->config->engine.epoch;
-    if (!copy || run->config->framework || !stage->input_bytes || !stage->replicas)
+    bool copy = run->config->framework ? a->unasked : a->number >> 32 != run->config->engine.epoch;
+    if (!copy || !stage->input_bytes || !stage->replicas)
         return;
     const struct workload_replicas *replicas = &stage->replicas[a->task];
     for (uint8_t i = 0; i < replicas->n; i++)

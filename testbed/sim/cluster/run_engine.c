@@ -137,6 +137,12 @@ static int take_decision(struct run *run, const struct decision *d)
         return send_start(run, d);
     case DECISION_ALLOW:
         return framework_allow(run, d);
+    case DECISION_ALLOW_END:
+        framework_allow_ended(run, d);
+        return 0;
+    case DECISION_OPEN:
+        framework_opened(run, d);
+        return 0;
     case DECISION_JOB_DONE:
         return job_done(run, d);
     case DECISION_JOB_FAILED:

@@ -1,65 +1,324 @@
 /* A framework in the simulation: it places its tasks by itself, and the engine is told by facts.
  *
- * It is prompt (what is allowed starts at the instant at which it is, and is told at it), obedient
- * (where and what was allowed) and places maps as it is advised. So its plan is the one that the
- * engine has for slots of its own, which tests hold it to. */
+ * The engine's allows are what it may do, and its manners (manners.h) say what it makes of that. A
+ * prompt one starts what is allowed at the instant at which it is, where and what was allowed, and
+ * its maps as it is advised: its plan is the one that the engine has for slots of its own, which tests
+ * hold it to. All others start tasks without network input wherever they have a slot, and each of them
+ * what the engine has left to it.
+ *
+ * It never uses a slot twice, and knows no more than a real one: what it told, what runs, what it may.
+ * What happens by chance follows from the engine's seed. A step costs O(allows in force + hosts + what
+ * waits of live jobs). */
+#include "lib/workload/workload_convert.h"
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_NUMBER (UINT64_C(1) << 63) /* of its attempts: no controller's epoch is so late */
+#define COPY_NS      INT64_C(1000000000)
+#define LATE_NS      INT64_C(7000000000)
+
+uint64_t framework_draw(struct run *run, uint64_t n)
+{
+    return workload_random_below(&run->framework.stream, n);
+}
+
+bool framework_chance(struct run *run, uint32_t permille)
+{
+    return permille && framework_draw(run, 1000) < permille;
+}
+
+const struct workload_stage *framework_spec(const struct run *run, size_t job, uint32_t stage)
+{
+    return &run->jobs[job].stages[stage];
+}
+
+struct own_stage *framework_own_stage(struct run *run, size_t job, uint32_t stage)
+{
+    return &run->framework.jobs[job].stages[stage];
+}
+
+uint32_t framework_slots(const struct run *run, size_t job, uint32_t stage)
+{
+    int64_t slots = framework_spec(run, job, stage)->demand.slots;
+    return slots > 0 ? (uint32_t)slots : 1;
+}
+
+/* ---- what it has ---- */
+
+static int open_job(struct run *run, size_t index)
+{
+    const struct workload_job *spec = &run->jobs[index];
+    struct own_job *job = &run->framework.jobs[index];
+    job->stages = calloc(spec->n_stages ? spec->n_stages : 1, sizeof(*job->stages));
+    for (uint32_t s = 0; job->stages && s < spec->n_stages; s++) {
+        struct own_stage *stage = &job->stages[s];
+        *stage = (struct own_stage){.n_waiting = spec->stages[s].tasks, .waits_since_ns = -1};
+        stage->tasks = calloc(stage->n_waiting ? stage->n_waiting : 1, sizeof(*stage->tasks));
+        if (!stage->tasks)
+            return -ENOMEM;
+        job->left += stage->n_waiting;
+    }
+    return job->stages ? 0 : -ENOMEM;
+}
 
 int framework_open(struct run *run)
 {
+    struct run_framework *f = &run->framework;
+    const uint32_t hosts = run->config->hosts;
     if (!run->config->framework)
         return 0;
-    run->framework.tasks_left = calloc(run->n_jobs ? run->n_jobs : 1, sizeof(uint64_t));
-    for (size_t i = 0; run->framework.tasks_left && i < run->n_jobs; i++)
-        for (uint32_t s = 0; s < run->jobs[i].n_stages; s++)
-            run->framework.tasks_left[i] += run->jobs[i].stages[s].tasks;
-    return run->framework.tasks_left ? 0 : run_out_of_memory(run);
+    f->jobs = calloc(run->n_jobs ? run->n_jobs : 1, sizeof(*f->jobs));
+    f->used = calloc(hosts, sizeof(*f->used));
+    f->allowed = calloc(hosts, sizeof(*f->allowed));
+    if (!f->jobs || !f->used || !f->allowed)
+        return run_out_of_memory(run);
+    for (size_t i = 0; i < run->n_jobs; i++)
+        if (open_job(run, i) < 0)
+            return run_out_of_memory(run);
+    f->copies.item_bytes = sizeof(struct own_start);
+    f->stream = run->config->engine.seed;
+    framework_plan_loss(run);
+    return 0;
 }
 
 void framework_close(struct run *run)
 {
-    free(run->framework.tasks_left);
-    free(run->framework.allowed);
+    struct run_framework *f = &run->framework;
+    for (size_t i = 0; f->jobs && i < run->n_jobs; i++) {
+        for (uint32_t s = 0; f->jobs[i].stages && s < run->jobs[i].n_stages; s++)
+            free(f->jobs[i].stages[s].tasks);
+        free(f->jobs[i].stages);
+    }
+    free(f->jobs);
+    free(f->used);
+    free(f->allowed);
+    free(f->allows);
+    free(f->starts);
+    delay_line_done(&f->copies);
 }
 
-int framework_task_done(struct run *run, const struct run_attempt *a)
+/* ---- what it tells of its jobs ---- */
+
+static uint32_t stage_told(const struct event *event)
 {
-    struct event e = {.kind = EVENT_FRAMEWORK_END};
-    if (!run->config->framework || --run->framework.tasks_left[run_job_index(run, a->job)])
-        return 0;
-    e.framework_end.job = a->job;
-    e.framework_end.outcome = JOB_DONE;
-    return run_report(run, &e);
+    return event->kind == EVENT_FRAMEWORK_STAGE   ? event->framework_stage.stage
+           : event->kind == EVENT_FRAMEWORK_TASKS ? event->job_tasks.stage
+           : event->kind == EVENT_FRAMEWORK_BYTES ? event->framework_bytes.stage
+                                                  : ENGINE_NONE;
 }
+
+/* Of the facts about a job those that are due: of `stage`, or at its arrival (ENGINE_NONE). */
+static void keep_due(struct run *run, size_t index, uint32_t stage, struct submission *submission)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < submission->n; i++) {
+        uint32_t about = stage_told(&submission->events[i]);
+        if (about == stage || (stage == ENGINE_NONE && about != ENGINE_NONE &&
+                               framework_own_stage(run, index, about)->told))
+            submission->events[n++] = submission->events[i];
+    }
+    submission->n = n;
+}
+
+int framework_arrive(struct run *run, size_t index, struct submission *submission)
+{
+    struct own_job *job = &run->framework.jobs[index];
+    job->here = true;
+    for (uint32_t s = 0; s < run->jobs[index].n_stages; s++)
+        job->stages[s].told =
+            !run->config->framework->growing || !framework_spec(run, index, s)->n_parents;
+    int r = submission_as_facts(submission);
+    keep_due(run, index, ENGINE_NONE, submission);
+    return r;
+}
+
+static int tell_stage(struct run *run, size_t index, uint32_t stage)
+{
+    struct submission told = {0};
+    framework_own_stage(run, index, stage)->told = true;
+    int r = submission_make(&told, &run->jobs[index], run->config->hosts);
+    if (!r && run->config->told)
+        r = submission_tell(&told, run->config->told[index]);
+    r = r ? r : submission_as_facts(&told);
+    keep_due(run, index, stage, &told);
+    r = r ? run_out_of_memory(run) : run_step(run, told.events, told.n);
+    submission_done(&told);
+    return r;
+}
+
+/* ---- what may run ---- */
+
+static bool is_ready(struct run *run, size_t index, uint32_t stage)
+{
+    const struct workload_stage *spec = framework_spec(run, index, stage);
+    for (uint32_t e = 0; e < spec->n_parents; e++) {
+        const uint32_t parent = spec->parents[e].parent;
+        const struct own_stage *from = framework_own_stage(run, index, parent);
+        if (spec->parents[e].pipelined ? from->n_waiting
+                                       : from->n_done < framework_spec(run, index, parent)->tasks)
+            return false;
+    }
+    return true;
+}
+
+uint32_t framework_free_host(struct run *run, uint32_t slots)
+{
+    const uint32_t n = run->config->hosts, from = (uint32_t)framework_draw(run, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (run->framework.used[(from + i) % n] + slots <= run->config->slots)
+            return (from + i) % n;
+    return ENGINE_NONE;
+}
+
+/* One that waits; there is one. */
+static uint32_t waiting_task(struct run *run, size_t job, uint32_t stage)
+{
+    const uint32_t n = framework_spec(run, job, stage)->tasks,
+                   from = (uint32_t)framework_draw(run, n);
+    uint32_t i = 0;
+    while (framework_own_stage(run, job, stage)->tasks[(from + i) % n].state != OWN_WAITS)
+        i++;
+    return (from + i) % n;
+}
+
+int framework_push(struct run *run, struct own_start start)
+{
+    struct run_framework *f = &run->framework;
+    struct own_stage *stage = framework_own_stage(run, start.job, start.stage);
+    struct own_task *task = &stage->tasks[start.task];
+    if (run_grow((void **)&f->starts, &f->starts_room, f->n_starts + 1, sizeof(*f->starts)))
+        return run_out_of_memory(run);
+    f->starts[f->n_starts++] = start;
+    f->used[start.host] += framework_slots(run, start.job, start.stage);
+    stage->n_waiting -= task->state == OWN_WAITS;
+    task->state = OWN_RUNS;
+    task->attempts++;
+    return 0;
+}
+
+/* Some waiting task of the stage, wherever there is a slot; *ret_room: there was one. */
+static int start_anywhere(struct run *run, size_t job, uint32_t stage, bool *ret_room)
+{
+    uint32_t host = framework_free_host(run, framework_slots(run, job, stage));
+    *ret_room = host != ENGINE_NONE;
+    return *ret_room ? framework_push(run, (struct own_start){0, job, stage,
+                                                              waiting_task(run, job, stage), host})
+                     : 0;
+}
+
+/* ---- allows ---- */
 
 int framework_allow(struct run *run, const struct decision *d)
 {
     struct run_framework *f = &run->framework;
-    if (run_grow((void **)&f->allowed, &f->room, f->n + 1, sizeof(*f->allowed)))
+    const struct manners *m = run->config->framework;
+    if (run_grow((void **)&f->allows, &f->allows_room, f->n_allows + 1, sizeof(*f->allows)))
         return run_out_of_memory(run);
-    f->allowed[f->n++] = *d;
+    size_t job = run_job_index(run, d->allow.job);
+    struct own_allow allow = {
+        .start = {d->allow.allow, job, d->allow.stage, d->allow.task, d->allow.host},
+        .number = d->allow.allow,
+        .from_ns = run->now_ns,
+        .used = framework_chance(run, m->forgetful),
+        .elsewhere = framework_chance(run, m->disobedient),
+        .other = framework_chance(run, m->disobedient),
+        .more = framework_chance(run, m->disobedient / 20)};
+    if (framework_chance(run, m->slow))
+        allow.from_ns += (int64_t)framework_draw(run, (uint64_t)LATE_NS);
+    if (framework_chance(run, m->disobedient))
+        allow.start.allow = 0;
+    f->allows[f->n_allows++] = allow;
+    f->allowed[d->allow.host] += framework_slots(run, job, d->allow.stage);
     return 0;
 }
 
-static struct event started(const struct run *run, const struct decision *d, uint64_t number)
+void framework_allow_ended(struct run *run, const struct decision *d)
 {
-    const struct workload_demand *demand =
-        &run->jobs[run_job_index(run, d->allow.job)].stages[d->allow.stage].demand;
+    struct run_framework *f = &run->framework;
+    size_t i = 0;
+    while (i < f->n_allows && f->allows[i].number != d->allow_end.allow)
+        i++;
+    if (i == f->n_allows)
+        return;
+    const struct own_start *start = &f->allows[i].start;
+    f->allowed[start->host] -= framework_slots(run, start->job, start->stage);
+    memmove(&f->allows[i], &f->allows[i + 1], (--f->n_allows - i) * sizeof(*f->allows));
+}
+
+void framework_opened(struct run *run, const struct decision *d)
+{
+    framework_own_stage(run, run_job_index(run, d->open.job), d->open.stage)->open = true;
+}
+
+static int use_allow(struct run *run, struct own_allow *allow)
+{
+    struct own_start start = allow->start;
+    const struct own_stage *stage = framework_own_stage(run, start.job, start.stage);
+    const uint32_t slots = framework_slots(run, start.job, start.stage);
+    bool room = true;
+    if (!stage->n_waiting)
+        return 0;
+    if (allow->other)
+        start.task = waiting_task(run, start.job, start.stage);
+    if (allow->elsewhere)
+        start.host = framework_free_host(run, slots);
+    if (stage->tasks[start.task].state != OWN_WAITS || start.host == ENGINE_NONE ||
+        run->framework.used[start.host] + slots > run->config->slots)
+        return 0;
+    allow->used = true;
+    int r = framework_push(run, start);
+    return r || !allow->more || !stage->n_waiting
+               ? r
+               : start_anywhere(run, start.job, start.stage, &room);
+}
+
+/* ---- what it starts ---- */
+
+static int look_at_stage(struct run *run, size_t job, uint32_t s, bool *room)
+{
+    const bool held = framework_spec(run, job, s)->n_parents || run->config->framework->advised;
+    struct own_stage *stage = framework_own_stage(run, job, s);
+    int r = 0;
+    if (!stage->n_waiting || !is_ready(run, job, s))
+        return 0;
+    if (!stage->told)
+        return tell_stage(run, job, s);
+    while (!r && stage->n_waiting && *room && (stage->open || !held))
+        r = start_anywhere(run, job, s, room);
+    return r;
+}
+
+static int look(struct run *run)
+{
+    struct run_framework *f = &run->framework;
+    bool room = true;
+    int r = 0;
+    for (size_t i = 0; !r && i < f->n_allows; i++)
+        if (!f->allows[i].used && f->allows[i].from_ns <= run->now_ns)
+            r = use_allow(run, &f->allows[i]);
+    while (f->first_live < run->arrived && !f->jobs[f->first_live].left)
+        f->first_live++;
+    for (size_t j = f->first_live; !r && j < run->n_jobs && f->jobs[j].here; j++)
+        for (uint32_t s = 0; !r && f->jobs[j].left && s < run->jobs[j].n_stages; s++)
+            r = look_at_stage(run, j, s, &room);
+    return r;
+}
+
+static struct event started(const struct run *run, const struct own_start *start, uint64_t number)
+{
     struct event e = {.kind = EVENT_FRAMEWORK_STARTED};
     e.framework_task.attempt = number;
-    e.framework_task.allow = d->allow.allow;
-    e.framework_task.job = d->allow.job;
-    e.framework_task.stage = d->allow.stage;
-    e.framework_task.task = d->allow.task;
-    e.framework_task.host = d->allow.host;
-    e.framework_task.unit = d->allow.unit;
+    e.framework_task.allow = start->allow;
+    e.framework_task.job = run->jobs[start->job].id;
+    e.framework_task.stage = start->stage;
+    e.framework_task.task = start->task;
+    e.framework_task.host = start->host;
     e.framework_task.phase = ATTEMPT_STARTED;
-    e.framework_task.resources = submission_demand(demand);
+    e.framework_task.resources =
+        submission_demand(&framework_spec(run, start->job, start->stage)->demand);
     return e;
 }
 
@@ -75,27 +334,99 @@ static int begin(struct run *run, uint64_t number)
     return r ? r : run_attempt_begin(run, a);
 }
 
-int framework_start(struct run *run)
+static bool is_allowed(const struct run_framework *f, const struct own_start *start)
+{
+    for (size_t i = 0; i < f->n_allows; i++)
+        if (f->allows[i].start.job == start->job && f->allows[i].start.stage == start->stage &&
+            f->allows[i].start.task == start->task && f->allows[i].start.host == start->host)
+            return true;
+    return false;
+}
+
+static int copy_later(struct run *run, const struct own_start *start)
+{
+    struct own_start copy = *start;
+    copy.allow = 0;
+    return framework_chance(run, run->config->framework->copies) &&
+                   delay_line_push(&run->framework.copies, run->now_ns + COPY_NS, &copy)
+               ? run_out_of_memory(run)
+               : 0;
+}
+
+/* All of them in one step. */
+static int start_all(struct run *run)
 {
     struct run_framework *f = &run->framework;
-    size_t n = f->n;
+    size_t n = f->n_starts;
     uint64_t first = FIRST_NUMBER + f->started;
-    struct event *events = n ? calloc(n, sizeof(*events)) : NULL;
-    if (!n)
-        return 0;
-    f->n = 0;
-    f->started += n;
+    struct event *events = calloc(n, sizeof(*events));
     int r = events ? 0 : run_out_of_memory(run);
     for (size_t i = 0; !r && i < n; i++) {
-        const struct decision *d = &f->allowed[i];
-        events[i] = started(run, d, first + i);
-        if (!run_attempt_make(run, first + i, d->allow.job, d->allow.stage, d->allow.task,
-                              d->allow.host))
-            r = run_out_of_memory(run);
+        const struct own_start *start = &f->starts[i];
+        events[i] = started(run, start, first + i);
+        struct run_attempt *a = run_attempt_make(run, first + i, events[i].framework_task.job,
+                                                 start->stage, start->task, start->host);
+        r = a ? copy_later(run, start) : run_out_of_memory(run);
+        if (a)
+            a->unasked = !is_allowed(f, start);
     }
+    f->n_starts = 0;
+    f->started += n;
     r = r ? r : run_step(run, events, n);
     for (size_t i = 0; !r && i < n; i++)
         r = begin(run, first + i);
     free(events);
+    return r;
+}
+
+/* ---- how long what is held waits ---- */
+
+static bool has_spare_slot(const struct run *run)
+{
+    const struct run_framework *f = &run->framework;
+    for (uint32_t h = 0; h < run->config->hosts; h++)
+        if (f->used[h] + f->allowed[h] < run->config->slots)
+            return true;
+    return false;
+}
+
+static void measure_stage(struct run *run, size_t job, uint32_t s, bool spare)
+{
+    struct own_stage *stage = framework_own_stage(run, job, s);
+    const bool waits = framework_spec(run, job, s)->n_parents && stage->told && !stage->open &&
+                       stage->n_waiting && is_ready(run, job, s);
+    if (stage->waits_since_ns >= 0) {
+        double s_long = (double)(run->now_ns - stage->waits_since_ns) * 1e-9;
+        if (s_long > run->result->framework_wait_s)
+            run->result->framework_wait_s = s_long;
+    }
+    if (!waits)
+        stage->waits_since_ns = -1;
+    else if (stage->waits_since_ns < 0 && spare)
+        stage->waits_since_ns = run->now_ns;
+}
+
+static void measure(struct run *run)
+{
+    const struct run_framework *f = &run->framework;
+    const bool spare = has_spare_slot(run);
+    for (size_t j = f->first_live; j < run->n_jobs && f->jobs[j].here; j++)
+        for (uint32_t s = 0; s < run->jobs[j].n_stages; s++)
+            measure_stage(run, j, s, spare);
+}
+
+int framework_start(struct run *run)
+{
+    struct run_framework *f = &run->framework;
+    if (!f->jobs || f->busy)
+        return 0;
+    f->busy = true;
+    int r = look(run);
+    while (!r && f->n_starts) {
+        r = start_all(run);
+        r = r ? r : look(run);
+    }
+    measure(run);
+    f->busy = false;
     return r;
 }

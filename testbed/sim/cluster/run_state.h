@@ -1,6 +1,7 @@
 /* What a simulated run consists of. Private to run*.c: run.c is the clock, run_engine.c the way to
  * and from the engine, run_attempts.c what happens to attempts on hosts and wire, run_hosts.c
  * failures, run_reports.c what agents say of bytes received, run_copies.c second attempts,
+ * run_framework*.c jobs of a framework,
  * run_state.c what all of them lean on. run.c calls the others, never the other way round.
  *
  * Two sides: what is so (attempts, transfers, hosts) and what the engine was told. They differ by
@@ -50,6 +51,7 @@ struct run_attempt {
     enum attempt_phase phase;
     bool pipelined;     /* computes while it receives */
     bool copied;        /* is a copy, or has one */
+    bool unasked;       /* its framework started it elsewhere than the engine expects */
     bool gathered;      /* what it reads is known: sources, block, awaited */
     uint32_t levels[2]; /* by enum mode */
     int64_t decided_ns, compute_ns, expected_ns;    /* expected: without slowness */
@@ -106,12 +108,47 @@ struct reports {
     size_t n_due, due_room;
 };
 
-/* Jobs that a framework places: run_framework.c. */
+/* What a framework knows of its own: run_framework.c. */
+enum own_state { OWN_WAITS, OWN_RUNS, OWN_DONE };
+struct own_task {
+    uint8_t state, attempts; /* attempts: that run */
+    uint32_t host;           /* OWN_DONE: where its output is, */
+    uint64_t attempt;        /* and whose */
+};
+struct own_stage {
+    struct own_task *tasks;
+    uint32_t n_waiting, n_done;
+    bool told, open;
+    int64_t waits_since_ns; /* −1: nothing waits for the engine */
+};
+struct own_job {
+    struct own_stage *stages;
+    uint64_t left; /* tasks that are not done */
+    bool here;
+};
+/* A start that it is to make, or may make from from_ns on. */
+struct own_start {
+    uint64_t allow; /* 0: it names none */
+    size_t job;
+    uint32_t stage, task, host;
+};
+struct own_allow {
+    struct own_start start;
+    uint64_t number;
+    int64_t from_ns;
+    bool used, elsewhere, other, more;
+};
 struct run_framework {
-    uint64_t *tasks_left;     /* per job; NULL: there is none */
-    struct decision *allowed; /* in this step */
-    size_t n, room;
-    uint64_t started;
+    struct own_job *jobs; /* NULL: there is none */
+    size_t first_live;
+    uint32_t *used, *allowed; /* slots, by host */
+    struct own_allow *allows; /* in force, in order of numbers */
+    struct own_start *starts; /* that are under way in this instant */
+    size_t n_allows, allows_room, n_starts, starts_room;
+    struct delay_line copies; /* struct own_start */
+    int64_t next_loss_ns;
+    uint64_t stream, started;
+    bool busy;
 };
 
 /* What people call a host, and its rack; on one big switch that is empty. */
@@ -286,15 +323,40 @@ int hosts_report_foreign(struct run *run, uint32_t h);
 double run_foreign_share(const struct run_config *config, uint32_t link);
 bool hosts_any_down(const struct run *run);
 
-/* In run_framework.c. */
+/* In run_framework.c; without a framework they do nothing. */
 
 int framework_open(struct run *run);
 void framework_close(struct run *run);
+/* What it tells of a job that arrives, in place of its submission. */
+int framework_arrive(struct run *run, size_t index, struct submission *submission);
+/* It may start this, it may not any more, and it is to place this stage by itself. */
+int framework_allow(struct run *run, const struct decision *d);
+void framework_allow_ended(struct run *run, const struct decision *d);
+void framework_opened(struct run *run, const struct decision *d);
+/* Starts what it may and wants, in steps of the engine. */
+int framework_start(struct run *run);
+/* The same number in every run with this seed: below n; true so many times in a thousand. */
+uint64_t framework_draw(struct run *run, uint64_t n);
+bool framework_chance(struct run *run, uint32_t permille);
+/* Of the workload, and of the framework; slots that a task of the stage takes. */
+const struct workload_stage *framework_spec(const struct run *run, size_t job, uint32_t stage);
+struct own_stage *framework_own_stage(struct run *run, size_t job, uint32_t stage);
+uint32_t framework_slots(const struct run *run, size_t job, uint32_t stage);
+/* A host with so many free slots; ENGINE_NONE: there is none. O(hosts). */
+uint32_t framework_free_host(struct run *run, uint32_t slots);
+/* Takes the slots for it; it starts with the next framework_start. */
+int framework_push(struct run *run, struct own_start start);
+
+/* In run_framework_ends.c; likewise. */
+
 /* A task of it ended, and its engine was told so: with its last one its job is over. */
 int framework_task_done(struct run *run, const struct run_attempt *a);
-/* It may start this; what it may start since starts now, which is a step of the engine. */
-int framework_allow(struct run *run, const struct decision *d);
-int framework_start(struct run *run);
+/* When it acts by itself; FLUID_NEVER: it does not. */
+int64_t framework_next_ns(const struct run *run);
+/* What it does by itself at this instant: copies that are due, executors that end. */
+int framework_take(struct run *run);
+/* Draws when an executor ends next. */
+void framework_plan_loss(struct run *run);
 
 /* In run_copies.c. */
 

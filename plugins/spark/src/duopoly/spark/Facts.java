@@ -152,9 +152,20 @@ final class Facts extends SparkListener implements Session.Source {
         Job job = job(event.jobId(), properties, infos);
         job.running++;
         jobs.put(event.jobId(), job);
+        Map<StageInfo, Integer> places = places(infos, job.stages.size());
         for (StageInfo info : infos)
             if (!job.stages.containsKey(info.stageId()))
-                stageAdd(job, info, properties.getProperty(STREAM) != null);
+                stageAdd(job, info, properties.getProperty(STREAM) != null, history(job, info, places.get(info)));
+    }
+
+    /* By the order in which the program made their data. WHY not by their ids: parents of one stage have these in the order of a hash set,
+     * which is another one in another run. */
+    private static Map<StageInfo, Integer> places(List<StageInfo> infos, int first) {
+        List<StageInfo> made = new ArrayList<>(infos);
+        made.sort(Comparator.comparingInt(info -> CollectionConverters.asJava(info.rddInfos()).stream().mapToInt(rdd -> rdd.id()).max().orElse(0)));
+        Map<StageInfo, Integer> places = new HashMap<>();
+        made.forEach(info -> places.put(info, first + places.size()));
+        return places;
     }
 
     private Job job(int number, Properties properties, List<StageInfo> infos) {
@@ -177,14 +188,14 @@ final class Facts extends SparkListener implements Session.Source {
         return number + "-" + clean.substring(0, Math.min(clean.length(), 24));
     }
 
-    private void stageAdd(Job job, StageInfo info, boolean stream) {
+    private void stageAdd(Job job, StageInfo info, boolean stream, long history) {
         Job.Stage[] parents = CollectionConverters.asJava(info.parentIds()).stream().map(id -> job.stages.get(((Number) id).intValue()))
                                   .filter(Objects::nonNull).toArray(Job.Stage[]::new);
         boolean barrier = CollectionConverters.asJava(info.rddInfos()).stream().anyMatch(rdd -> rdd.isBarrier());
         boolean partial = info.rddInfos().nonEmpty() && info.rddInfos().head().numPartitions() != info.numTasks();
         Option<Object> shuffle = info.shuffleDepId();
         Job.Stage stage = new Job.Stage(job, info.numTasks(), parents, shuffle.isEmpty() ? -1 : ((Number) shuffle.get()).intValue(),
-                                        !gated || barrier || stream, partial, history(job, info), info.stageId(), info.name());
+                                        !gated || barrier || stream, partial, history, info.stageId(), info.name());
         job.stages.put(info.stageId(), stage);
         stages.putIfAbsent(info.stageId(), stage);
         numbered.put(Allows.key(job.number, stage.number), stage);
@@ -192,8 +203,8 @@ final class Facts extends SparkListener implements Session.Source {
     }
 
     /* FNV-1a; job names carry a number of this run. */
-    private long history(Job job, StageInfo info) {
-        String text = application + '\n' + job.name.substring(job.name.indexOf('-')) + '\n' + job.stages.size() + '\n' + info.name();
+    private long history(Job job, StageInfo info, int place) {
+        String text = application + '\n' + job.name.substring(job.name.indexOf('-')) + '\n' + place + '\n' + info.name();
         long hash = 0xcbf29ce484222325L;
         for (int i = 0; i < text.length(); i++)
             hash = (hash ^ text.charAt(i)) * 0x100000001b3L;
