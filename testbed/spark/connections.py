@@ -13,16 +13,22 @@ SETTINGS = {"spark.blockManager.port": str(FIRST), "spark.driver.blockManager.po
 ESTABLISHED = "01"
 
 
-def _executors():
-    """{executor: process} of this machine."""
+def _network(path):
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _executors(networks):
+    """{executor: process} of those in one of these networks: others' Sparks may run here, too."""
     found = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/cmdline" % name, "rb") as line:
                 words = line.read().decode(errors="replace").split("\0")
+            own = _network("/proc/%s/ns/net" % name) in networks
         except OSError:
             continue
-        if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and "--executor-id" in words:
+        if own and "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and "--executor-id" in words:
             found[words[words.index("--executor-id") + 1]] = name
     return found
 
@@ -49,11 +55,14 @@ def _of(process):
 
 
 class Watch:
-    def __init__(self):
+    """`net`: where they run."""
+
+    def __init__(self, net):
+        self.networks = {_network(net.namespace_file(host)) for host in net.hosts}
         self.seen = {}  # executor: its connections
 
     def look(self):
-        for executor, process in _executors().items():
+        for executor, process in _executors(self.networks).items():
             try:
                 self.seen.setdefault(executor, set()).update(_of(process))
             except OSError:

@@ -100,14 +100,15 @@ def read(path):
 
 
 class Verify(demo.Verify):
-    """The same of an application of Spark's; `folder`: of the run. A mark that comes later than a task's first 20 ms is wrong."""
+    """The same of an application of Spark's; `folder`: of the run. A mark that comes later than a task's first 20 ms is wrong; what waits
+    in a queue while its task's level changes keeps the old one, as of all tasks."""
 
     def __init__(self, running, folder):
         super().__init__(running, running.logs)
-        self.folder, self.ports, self.watch = folder, os.path.join(running.logs, "ports"), connections.Watch()
+        self.folder, self.ports, self.watch = folder, os.path.join(running.logs, "ports"), connections.Watch(running.net)
 
     def options(self):
-        return ["--window", "20", "--ports", self.ports, "--port", "%d-%d" % (connections.FIRST, connections.LAST)]
+        return ["--begin", "20", "--ports", self.ports, "--port", "%d-%d" % (connections.FIRST, connections.LAST)]
 
     def figures(self):
         self.watch.write(os.path.join(self.folder, "events"), self.running.log_files(), self.ports)
@@ -191,11 +192,11 @@ def table(runs, rows):
 
 
 def marks_lines(runs):
-    return ["marks of %s, repeat %d: %.3f %% of %.0f MB bore their receiver's level; packets: %d right, %d of a task's first 20 ms, %d wrong, %d unattributed, "
-            "%d of tasks without a level" % (
-                run["row"], run["repeat"] + 1, 100 * marks["right_bytes"] / max(1, marks["right_bytes"] + marks["wrong_bytes"]),
-                (marks["right_bytes"] + marks["wrong_bytes"]) / 1e6, marks["right"], marks["in_20_ms"], marks["wrong"], marks["unattributed"], marks["unlevelled"])
-            for run in runs if (marks := run["marks"])]
+    return ["marks of %s, repeat %d: %.3f %% of %.0f MB bore their receiver's level, %.3f %% one that it had until less than 2 s before; packets: %d right, "
+            "%d in such a window, %d of a task's first 20 ms, %d wrong, %d unattributed, %d of tasks without a level" % (
+                run["row"], run["repeat"] + 1, 100 * marks["right_bytes"] / max(1, judged), 100 * marks["window_bytes"] / max(1, judged), judged / 1e6,
+                marks["right"], marks["in_window"], marks["of_begin"], marks["wrong"], marks["unattributed"], marks["unlevelled"])
+            for run in runs if (marks := run["marks"]) for judged in [marks["right_bytes"] + marks["window_bytes"] + marks["wrong_bytes"]]]
 
 
 def differences(runs, jobs):
