@@ -8,7 +8,7 @@ import time
 
 from testbed.spark import events
 
-FIRST, LAST = 7079, 7094  # Spark's block managers, from the port that is asked for on
+FIRST, LAST = 7079, 7094  # Spark's block managers, from the port that is asked for on; the last is for its external shuffle service
 SETTINGS = {"spark.blockManager.port": str(FIRST), "spark.driver.blockManager.port": "7200"}
 ESTABLISHED = "01"
 
@@ -42,7 +42,7 @@ def _end(text):
 
 
 def _of(process):
-    """Connections of it to block managers."""
+    """Connections of it to what serves blocks."""
     links = [os.readlink("/proc/%s/fd/%s" % (process, name)) for name in os.listdir("/proc/%s/fd" % process)]
     own = {match[1] for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match}
     for kind in ("tcp", "tcp6"):
