@@ -8,6 +8,7 @@ import sys
 import pytest
 from controller import BUILD, TOP
 from test_spark import pytestmark  # noqa: F401  where it can run
+from testbed.spark.demo import IDLE_LEAST
 
 VARIABLES = {"NET": "spark", "BUILD": str(BUILD), "JOBS": "3", "SPREAD": "1", "ROWS": "all"}
 
@@ -44,7 +45,8 @@ def test_what_tasks_fetch_bears_their_levels_also_from_the_external_shuffle_serv
     for row in rows:
         marks = row["marks"]
         right, judged = marks["right_bytes"] + marks["window_bytes"], marks["right_bytes"] + marks["window_bytes"] + marks["wrong_bytes"]
-        assert judged > 0.9 * row["remote_bytes"] > 0 and right >= 0.999 * judged, marks
+        # An executor's thread that waits for a processor, among all that runs here, announces its task late.
+        assert judged > 0.9 * row["remote_bytes"] > 0 and right >= (0.999 if row["cpu_idle"] >= IDLE_LEAST else 0.99) * judged, marks
         assert marks["unattributed"] == marks["lost"] == 0 and marks["begin_bytes"] < 0.001 * judged, marks
     assert [job for job, _, _ in rows[0]["jobs"]] == [job for job, _, _ in rows[1]["jobs"]] == list(range(6))
     with open(os.path.join(folder, "all-service-1", "spark-w1.log"), errors="replace") as words:
