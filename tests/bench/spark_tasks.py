@@ -69,8 +69,9 @@ def shown(times):
 
 def show(table, folder):
     table.head("what is waited for the plug-in: median, p99, worst")
-    starts, held, gated, bare = (times_us(folder, name) for name in ("starts-", "held", "gated", "bare"))
-    table.row("start of a task (of %d)" % len(starts), shown(starts), "median <= 1 ms, worst <= 5 ms", part(starts, 500) <= 1000 and starts[-1] <= 5000)
+    calm, hurried, held, gated, bare = (times_us(folder, name) for name in ("starts-calm", "starts-hurried", "held", "gated", "bare"))
+    table.row("start of a task (of %d)" % len(calm), shown(calm), "median <= 1, worst <= 5 ms", part(calm, 500) <= 1000 and calm[-1] <= 5000)
+    table.row("  of tasks that end at once, on busy processors (of %d)" % len(hurried), shown(hurried))
     for tasks in (100, 1000):
         sets = times_us(folder, "sets-%d" % tasks)
         table.row("a stage of %d tasks, and the four that read it (of %d)" % (tasks, len(sets)), shown(sets), "worst <= 5 ms" if tasks == 100 else "", sets[-1] <= 5000 if tasks == 100 else None)

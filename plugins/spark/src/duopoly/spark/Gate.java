@@ -104,6 +104,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         Method get = TaskSchedulerImpl.class.getDeclaredMethod("schedulableBuilder");
         Method set = TaskSchedulerImpl.class.getDeclaredMethod("schedulableBuilder_$eq", SchedulableBuilder.class);
         TaskSetManager.class.getDeclaredMethod("dequeueTaskHelper", String.class, String.class, Enumeration.Value.class, boolean.class);
+        Class.forName(GatedTasks.class.getName()); /* the first stage does not wait for it */
         own.setAccessible(true);
         get.setAccessible(true);
         set.setAccessible(true);

@@ -25,6 +25,7 @@ import scala.Tuple2;
 /**
  * What the plug-in takes of the time of Spark's scheduler, in a driver with the gate on, of whose two executors duopoly has a slot for one.
  * Files of lines of ns in FOLDER:
+ *     starts-…     of tasks that wait most of the time (calm), and that do not (hurried): TimedPlugin
  *     sets-N       a stage of N tasks is put into the pools
  *     held         an offer to a stage that is held
  *     gated, bare  offers to a stage that reads no shuffle, behind the gate and as Spark's own
@@ -98,6 +99,12 @@ public final class DriverCosts {
         for (int i = 0; i < jobs; i++)
             numbers(tasks).mapToPair(n -> new Tuple2<>(n, n)).reduceByKey(Integer::sum, 4).count();
         write("sets-" + tasks, timed.times);
+    }
+
+    private void calm(int tasks) {
+        spark.setLocalProperty(TimedPlugin.KIND, "calm");
+        numbers(tasks).foreach(n -> Thread.sleep(20));
+        spark.setLocalProperty(TimedPlugin.KIND, "hurried");
     }
 
     private long offer(TaskSetManager tasks, String host, Enumeration.Value most) {
@@ -181,8 +188,10 @@ public final class DriverCosts {
         try (JavaSparkContext spark = new JavaSparkContext(new SparkConf())) {
             DriverCosts costs = new DriverCosts(Path.of(words[0]), spark);
             Timed timed = costs.timed();
+            spark.setLocalProperty(TimedPlugin.KIND, "hurried");
             costs.sets(timed, 100, 10);
             costs.sets(timed, 1000, 3);
+            costs.calm(1000);
             costs.heldOffers();
             costs.otherOffers(timed);
         }

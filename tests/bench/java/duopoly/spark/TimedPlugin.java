@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
+import org.apache.spark.TaskContext;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
@@ -12,9 +13,12 @@ import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
 
 /**
- * The plug-in, with what each task's start waits for it: a line of ns in FOLDER/starts-EXECUTOR, FOLDER being spark.duopoly.bench.
+ * The plug-in, with what each task's start waits for it: a line of ns in FOLDER/starts-KIND-EXECUTOR, FOLDER being spark.duopoly.bench and
+ * KIND the local property KIND of its job.
  */
 public final class TimedPlugin implements SparkPlugin {
+    static final String KIND = "duopoly.bench.kind";
+
     private final SparkPlugin plugin = new Plugin();
 
     @Override
@@ -29,7 +33,8 @@ public final class TimedPlugin implements SparkPlugin {
 
     private static final class Executor implements ExecutorPlugin {
         private final ExecutorPlugin executor;
-        private Path out;
+        private String folder;
+        private String name;
 
         Executor(ExecutorPlugin executor) {
             this.executor = executor;
@@ -37,7 +42,8 @@ public final class TimedPlugin implements SparkPlugin {
 
         @Override
         public void init(PluginContext plugin, Map<String, String> extra) {
-            out = Path.of(plugin.conf().get("spark.duopoly.bench"), "starts-" + plugin.executorID());
+            folder = plugin.conf().get("spark.duopoly.bench");
+            name = plugin.executorID();
             executor.init(plugin, extra);
         }
 
@@ -47,6 +53,7 @@ public final class TimedPlugin implements SparkPlugin {
             executor.onTaskStart();
             String took = System.nanoTime() - begin + "\n";
             try {
+                Path out = Path.of(folder, "starts-" + TaskContext.get().getLocalProperty(KIND) + "-" + name);
                 Files.writeString(out, took, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
             } catch (IOException e) {
                 throw new IllegalStateException(e);
