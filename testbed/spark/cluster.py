@@ -68,7 +68,7 @@ class Beside(cluster.Cluster):
 
     def _controller_yaml(self):
         text = super()._controller_yaml()
-        return text if self.kind.hold_max_s is None else text.replace("policy:\n", "policy:\n  hold_max: %d s\n" % self.kind.hold_max_s)
+        return text if self.kind.hold_max_ms is None else text.replace("policy:\n", "policy:\n  hold_max: %d ms\n" % self.kind.hold_max_ms)
 
     def _agent_yaml(self, name):
         text = super()._agent_yaml(name)

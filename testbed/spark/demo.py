@@ -31,7 +31,7 @@ class Kind(typing.NamedTuple):
     settings: dict = {}
     gate: str = ""
     rung: str = ""
-    hold_max_s: typing.Optional[int] = None
+    hold_max_ms: typing.Optional[int] = None
     stance: str = ""
 
 

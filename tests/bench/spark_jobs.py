@@ -44,7 +44,7 @@ def compare(table, what, first, second, bar):
 
 def measure_jobs(table):
     table.head("jobs of a Spark without duopoly, and with the plug-in where everything is allowed at once and nothing else is touched")
-    compare(table, "with the jar", demo.STOCK_ROWS["fifo-ours"], demo.Kind(demo.OURS, "hold", "observe", hold_max_s=0, stance="observe"), 2)
+    compare(table, "with the jar", demo.STOCK_ROWS["fifo-ours"], demo.Kind(demo.OURS, "hold", "observe", hold_max_ms=1, stance="observe"), 2)
 
 
 def measure_observe(table):

@@ -277,6 +277,7 @@ def guests(site):
     return {name.partition(".")[2]: value for name, value in site.daemon.counters(HOST).items() if name.startswith("guests.")}
 
 
+@pytest.mark.frameworks
 def test_executors_announce_their_tasks(site):
     """Each of them, and those that were allowed by what they were allowed as."""
     relay, spark = site.host(), site.application(spark_duopoly_gate="true")
