@@ -26,7 +26,7 @@ def by_turns(kinds):
         instance.end_abandoned()
         for turn in range(PAIRS):
             for name, kind in list(kinds.items())[::1 if turn % 2 == 0 else -1]:
-                run = demo.run_row(wanted, name, os.path.join(folder, name), workloads, kind)
+                run = demo.run_row(wanted, name, os.path.join(folder, name.replace(" ", "-")), workloads, kind)
                 means[name].append(demo.mean(run))
                 print("  %s: %.2f s, processors idle %.0f %%" % (name, means[name][-1], run["cpu_idle"]), flush=True)
     return means
