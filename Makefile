@@ -309,6 +309,11 @@ $(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model co
 bench-store: $(BUILD)/bench-store $(BUILD)/duopolyd ## what the store costs on this disk: a small job's answer, completions a second, a start with 10⁶ tasks, beside their bars
 	@folder=$$(mktemp -d $$(realpath $(BUILD))/bench-store-XXXXXX) && $(BUILD)/bench-store $(BUILD)/duopolyd $$folder; status=$$?; rm -rf $$folder; exit $$status
 
+.PHONY: bench-spark
+bench-spark: deps-spark ## what the plug-in costs a real Spark's tasks, offers, stages and jobs, and agents that only observe, beside their bars, misses marked (root, half an hour; PARTS= names some)
+	@$(MAKE) -s --no-print-directory programs spark-plugin
+	@exec tests/bench/spark $(BUILD) $(PARTS)
+
 BENCH_DPDK := $(if $(DPDK_LIBS),$(patsubst tests/bench/%_main_dpdk.c,$(BUILD)/bench-%,$(wildcard tests/bench/*_main_dpdk.c)))
 $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/bench/*_main_dpdk.c)): CFLAGS += $(DPDK_CFLAGS) $(LTO)
 $(BENCH_DPDK): LDFLAGS += $(LTO:%=% $(OPT))

@@ -322,9 +322,9 @@ bool conductor_words(const struct conductor *conductor, uint64_t job, uint32_t s
 }
 
 bool conductor_gate(const struct conductor *conductor, const char *name, bool *ret_holds,
-                    const char **ret_why_not)
+                    const char **ret_text)
 {
-    return frameworks_gate(conductor->frameworks, name, ret_holds, ret_why_not);
+    return frameworks_gate(conductor->frameworks, name, ret_holds, ret_text);
 }
 
 const struct frameworks_counters *conductor_frameworks(const struct conductor *conductor)

@@ -67,7 +67,7 @@ bool conductor_words(const struct conductor *conductor, uint64_t job, uint32_t s
                      uint64_t attempt, char *ret_text, size_t size);
 /* As frameworks_gate. */
 bool conductor_gate(const struct conductor *conductor, const char *name, bool *ret_holds,
-                    const char **ret_why_not);
+                    const char **ret_text);
 /* Whether a framework's session is on this connection. */
 bool conductor_has_framework(const struct conductor *conductor, uint64_t peer);
 

@@ -7,18 +7,19 @@
 
 #define MOST (sizeof(((duopoly_GuestPage *)0)->rows) / sizeof(duopoly_GuestRow))
 
-/* What its agent cannot know: whether the driver follows what we allow. */
+/* What its agent cannot know: whether the driver follows what we allow, and what of its transfers goes
+ * where no mark reaches. */
 static void gate_tell(const struct conductor *conductor, duopoly_GuestApplication *row)
 {
     bool holds;
-    const char *why_not;
+    const char *text;
     if (row->rung != duopoly_Rung_RUNG_MARK || !row->vouched ||
-        !conductor_gate(conductor, row->name, &holds, &why_not))
+        !conductor_gate(conductor, row->name, &holds, &text))
         return;
     if (holds)
         row->rung = duopoly_Rung_RUNG_HOLD;
-    else
-        wire_copy(row->text, sizeof(row->text), why_not);
+    if (!holds || *text)
+        wire_copy(row->text, sizeof(row->text), text);
 }
 
 /* False: the page is full, and its cursor says where. */

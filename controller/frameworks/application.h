@@ -16,9 +16,9 @@ struct application {
     int64_t user;  /* −1: nobody says */
     uint64_t bits; /* framework_numbers.h */
     uint64_t boot, hello_sequence;
-    bool holds;        /* it starts nothing that is not allowed */
-    char why_not[128]; /* what it says of that */
-    uint64_t peer;     /* 0: no session */
+    bool holds;     /* it starts nothing that is not allowed */
+    char text[128]; /* what it says of that, and of transfers that nobody can mark */
+    uint64_t peer;  /* 0: no session */
     struct wire_session session;
     int64_t heard_ns, spoke_ns;
     struct timer beat;    /* with a session: a heartbeat; without: forgets it */

@@ -268,7 +268,7 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     application->boot = hello->boot;
     application->hello_sequence = hello->hello_sequence;
     application->holds = hello->holds;
-    wire_copy(application->why_not, sizeof(application->why_not), hello->text);
+    wire_copy(application->text, sizeof(application->text), hello->text);
     executors_begin(application, hello->executors);
     welcome(application, now_ns, version);
 }
@@ -422,13 +422,13 @@ int64_t frameworks_user(const struct frameworks *frameworks, const char *name)
 }
 
 bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool *ret_holds,
-                     const char **ret_why_not)
+                     const char **ret_text)
 {
     const struct application *application = session_of(frameworks, name);
     if (!application)
         return false;
     *ret_holds = application->holds;
-    *ret_why_not = application->why_not;
+    *ret_text = application->text;
     return true;
 }
 

@@ -89,10 +89,10 @@ void frameworks_host_is(struct frameworks *frameworks, uint32_t from, uint32_t t
 /* Whose driver the application of this name is, while it has a session; −1: there is none, or nobody
  * says. */
 int64_t frameworks_user(const struct frameworks *frameworks, const char *name);
-/* Whether the application of this name starts only what is allowed, and why not (borrowed until the next
- * message). False: it has no session. */
+/* Whether the application of this name starts only what is allowed; why not, and which of its transfers
+ * bear no mark, where it says so (borrowed until the next message). False: it has no session. */
 bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool *ret_holds,
-                     const char **ret_why_not);
+                     const char **ret_text);
 
 /* What the framework calls a task and, unless 0, this attempt of it: "stage 12.0 (map at x.scala:3), partition
  * 7, task 345". False: its job is no framework's, or it named no such stage. */

@@ -2,6 +2,7 @@
 
 #include "lib/keys.h"
 #include "lib/log.h"
+#include "lib/now.h"
 #include "lib/unix_accept.h"
 #include "lib/wire_stream.h"
 #include "lib/wire_zmq.h"
@@ -19,7 +20,9 @@ struct driver {
     struct ucred peer;
     struct wire_stream *stream;
     struct wire_zmq *controller;
-    sd_event_source *again; /* whether the controller has taken what waits */
+    sd_event_source *again; /* whether more may be read */
+    uint64_t second;        /* of the clock, in which it has sent */
+    uint32_t sent;          /* so many messages */
 };
 
 struct frameworks_relay {
@@ -50,10 +53,21 @@ static void on_driver_end(void *user, const char *why)
     driver_free(driver);
 }
 
+static bool is_full(struct driver *driver)
+{
+    const uint64_t second = now_ns(CLOCK_MONOTONIC) / 1000000000;
+    if (second != driver->second) {
+        driver->second = second;
+        driver->sent = 0;
+    }
+    return driver->sent >= RELAY_PER_SECOND ||
+           wire_zmq_waiting(driver->controller) >= RELAY_WAITING;
+}
+
 /* The rest waits at the driver. */
 static void look_again(struct driver *driver)
 {
-    const bool full = wire_zmq_waiting(driver->controller) >= RELAY_WAITING;
+    const bool full = is_full(driver);
     if (full) {
         sd_event_source_set_time_relative(driver->again, LOOK_AGAIN_USEC);
         sd_event_source_set_enabled(driver->again, SD_EVENT_ONESHOT);
@@ -75,10 +89,11 @@ static void on_driver_message(void *user, duopoly_Envelope *envelope)
         envelope->body.framework_hello.has_user = true;
         envelope->body.framework_hello.user = driver->peer.uid;
     }
+    driver->sent++;
     int r = wire_zmq_send(driver->controller, 0, WIRE_RESULT, envelope);
     if (r < 0)
         wire_stream_end(driver->stream, "the controller does not take its messages in");
-    else if (wire_zmq_waiting(driver->controller) >= RELAY_WAITING)
+    else if (is_full(driver))
         look_again(driver);
 }
 

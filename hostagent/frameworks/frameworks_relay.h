@@ -10,8 +10,9 @@
  * framework, read anew for each driver: another file in its place serves the next one.
  *
  * Bounds: RELAYS_MAX drivers, RELAYS_OF_USER of one user; further ones are closed. Of a driver
- * whose messages the controller does not take no more than RELAY_WAITING are read; one that does not
- * take the controller's is cut (WIRE_STREAM_QUEUE).
+ * whose messages the controller does not take no more than RELAY_WAITING are read, and of any no more
+ * than RELAY_PER_SECOND: its others wait in its socket, since the controller would shut out the whole
+ * host for who sends too much. One that does not take the controller's is cut (WIRE_STREAM_QUEUE).
  *
  * One thread, in the sd-event loop; nothing blocks. */
 #pragma once
@@ -24,6 +25,8 @@
 #define RELAYS_MAX     16
 #define RELAYS_OF_USER 8
 #define RELAY_WAITING  64
+/* Less than half of bounds.agent_messages (10000), whose seconds begin at other times than ours. */
+#define RELAY_PER_SECOND 4000
 
 struct frameworks_relay_config {
     const char *socket;     /* its path */

@@ -34,10 +34,10 @@ def cache():
     return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "duopoly" / "spark"
 
 
-def wanted():
+def wanted(path=HERE / "jars"):
     """Of each version of Spark its jars, as [coordinates, SHA-256]."""
     versions = {}
-    for line in (HERE / "jars").read_text().splitlines():
+    for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
             version, coordinates, digest = line.split()
             versions.setdefault(version, []).append((coordinates.split(":"), digest))

@@ -48,11 +48,16 @@ OWN = "own"
 
 class Beside(cluster.Cluster):
     """duopoly's programs on that network: its agents find executors, and the last host's serves the driver and has no slots.
-    `rung`: of the executors."""
+    `kind`: how (demo.Kind)."""
 
-    def __init__(self, net, build, slots, seed, logs, rung):
+    def __init__(self, net, build, slots, seed, logs, kind):
         super().__init__(net, build, "joint", slots, 1, seed, logs, ports=False)
-        self.rung = rung
+        self.kind = kind
+
+    def up(self):
+        super().up()
+        if self.kind.stance:
+            self.ask("stance", self.kind.stance, "--all")
 
     def frameworks(self):
         return os.path.join(self.directory, "frameworks.sock")
@@ -61,11 +66,15 @@ class Beside(cluster.Cluster):
         """As Spark finds it on each host."""
         return os.path.join(own(self.net, OWN), "guests")
 
+    def _controller_yaml(self):
+        text = super()._controller_yaml()
+        return text if self.kind.hold_max_ms is None else text.replace("policy:\n", "policy:\n  hold_max: %d ms\n" % self.kind.hold_max_ms)
+
     def _agent_yaml(self, name):
         text = super()._agent_yaml(name)
         if name in self.net.switches:
             return text
-        text += "guests: {rung: %s, users: [root], socket: %s}\n" % (self.rung, os.path.join(own(self.net, name), "guests"))
+        text += "guests: {rung: %s, users: [root], socket: %s}\n" % (self.kind.rung, os.path.join(own(self.net, name), "guests"))
         if name != self.net.hosts[-1]:
             return text
         key = os.path.join(self._key_folder(), "spark.key")

@@ -8,21 +8,27 @@ import time
 
 from testbed.spark import events
 
-FIRST, LAST = 7079, 7094  # Spark's block managers, from the port that is asked for on
+FIRST, LAST = 7079, 7094  # Spark's block managers, from the port that is asked for on; the last is for its external shuffle service
 SETTINGS = {"spark.blockManager.port": str(FIRST), "spark.driver.blockManager.port": "7200"}
 ESTABLISHED = "01"
 
 
-def _executors():
-    """{executor: process} of this machine."""
+def _network(path):
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _executors(networks):
+    """{executor: process} of those in one of these networks: others' Sparks may run here, too."""
     found = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/cmdline" % name, "rb") as line:
                 words = line.read().decode(errors="replace").split("\0")
+            own = _network("/proc/%s/ns/net" % name) in networks
         except OSError:
             continue
-        if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and "--executor-id" in words:
+        if own and "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and "--executor-id" in words:
             found[words[words.index("--executor-id") + 1]] = name
     return found
 
@@ -36,7 +42,7 @@ def _end(text):
 
 
 def _of(process):
-    """Connections of it to block managers."""
+    """Connections of it to what serves blocks."""
     links = [os.readlink("/proc/%s/fd/%s" % (process, name)) for name in os.listdir("/proc/%s/fd" % process)]
     own = {match[1] for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match}
     for kind in ("tcp", "tcp6"):
@@ -49,11 +55,14 @@ def _of(process):
 
 
 class Watch:
-    def __init__(self):
+    """`net`: where they run."""
+
+    def __init__(self, net):
+        self.networks = {_network(net.namespace_file(host)) for host in net.hosts}
         self.seen = {}  # executor: its connections
 
     def look(self):
-        for executor, process in _executors().items():
+        for executor, process in _executors(self.networks).items():
             try:
                 self.seen.setdefault(executor, set()).update(_of(process))
             except OSError:

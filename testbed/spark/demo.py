@@ -9,6 +9,7 @@ import os
 import shutil
 import statistics
 import time
+import typing
 
 from testbed.demo import demo, inputs, latency
 from testbed.net import instance, star, system
@@ -20,14 +21,25 @@ RUN_SECONDS = 1800
 IDLE_LEAST = 20  # percent of the processors': below it a run says nothing of the network
 OURS = {"spark.locality.wait": "0", "spark.shuffle.reduceLocality.enabled": "false"}
 FAIR = {"spark.scheduler.mode": "FAIR"}
-SERVICE = {"spark.shuffle.service.enabled": "true"}
+SERVICE = {"spark.shuffle.service.enabled": "true", "spark.shuffle.service.port": str(connections.LAST)}
 TWO_CORES = {"spark.executor.cores": "2", "spark.executor.memory": "1g"}
 
-# By name: Spark's settings; and, with the plug-in, its gate and what becomes of executors' packets.
-STOCK = {"fifo": {}, "fifo-ours": OURS, "fair": FAIR, "fair-ours": {**FAIR, **OURS}}
-BESIDE = {"order": ("order", "observe", {}), "marks": ("false", "mark", {}), "holds": ("hold", "observe", {}), "all": ("true", "mark", {}),
-          "all-2cores": ("true", "mark", TWO_CORES), "all-service": ("true", "mark", SERVICE)}
-ROWS = [*STOCK, *BESIDE]
+
+class Kind(typing.NamedTuple):
+    """What a row runs: Spark's settings; the plug-in's gate, "" without the plug-in; what becomes of executors' packets (`guests.rung`), "" without
+    duopoly; how long it may hold a task; and the agents' stance."""
+    settings: dict = {}
+    gate: str = ""
+    rung: str = ""
+    hold_max_ms: typing.Optional[int] = None
+    stance: str = ""
+
+
+STOCK_ROWS = {"fifo": Kind(), "fifo-ours": Kind(OURS), "fair": Kind(FAIR), "fair-ours": Kind({**FAIR, **OURS})}
+BESIDE_ROWS = {"order": Kind(OURS, "order", "observe"), "marks": Kind(OURS, "false", "mark"), "holds": Kind(OURS, "hold", "observe"), "all": Kind(OURS, "true", "mark"),
+               "all-2cores": Kind({**OURS, **TWO_CORES}, "true", "mark"), "all-service": Kind({**OURS, **SERVICE}, "true", "mark")}
+KINDS = {**STOCK_ROWS, **BESIDE_ROWS}
+ROWS = list(KINDS)
 DEFAULT_ROWS = [row for row in ROWS if not row.startswith("all-")]
 LEGEND = """fifo, fair (a pool for each job): Spark alone; -ours: with locality off (spark.locality.wait=0, spark.shuffle.reduceLocality.enabled=false), as all below
 order: duopoly puts jobs in order; marks: it marks what they fetch; holds: it says which reduce task starts where and when; all: the three together
@@ -66,7 +78,7 @@ WORKLOADS = {"synthetic": Synthetic(), "tpch": Tpch()}
 
 
 def plugin(jar, beside, gate):
-    return {**OURS, "spark.plugins": "duopoly.spark.Plugin", "spark.jars": jar, "spark.driver.extraClassPath": jar,
+    return {"spark.plugins": "duopoly.spark.Plugin", "spark.jars": jar, "spark.driver.extraClassPath": jar,
             "spark.duopoly.socket": beside.frameworks(), "spark.duopoly.guests": beside.guests(), "spark.duopoly.gate": gate}
 
 
@@ -100,14 +112,15 @@ def read(path):
 
 
 class Verify(demo.Verify):
-    """The same of an application of Spark's; `folder`: of the run. A mark that comes later than a task's first 20 ms is wrong."""
+    """The same of an application of Spark's; `folder`: of the run. A mark that comes later than a task's first 20 ms is wrong; what waits
+    in a queue while its task's level changes keeps the old one, as of all tasks."""
 
     def __init__(self, running, folder):
         super().__init__(running, running.logs)
-        self.folder, self.ports, self.watch = folder, os.path.join(running.logs, "ports"), connections.Watch()
+        self.folder, self.ports, self.watch = folder, os.path.join(running.logs, "ports"), connections.Watch(running.net)
 
     def options(self):
-        return ["--window", "20", "--ports", self.ports, "--port", "%d-%d" % (connections.FIRST, connections.LAST)]
+        return ["--begin", "20", "--ports", self.ports, "--port", "%d-%d" % (connections.FIRST, connections.LAST)]
 
     def figures(self):
         self.watch.write(os.path.join(self.folder, "events"), self.running.log_files(), self.ports)
@@ -134,7 +147,7 @@ def run_jobs(child, beside, out, verify):
     return idle.percent()
 
 
-def run_row(asked, row, folder, workloads):
+def run_row(asked, row, folder, workloads, kind):
     """Figures of one run, on a network of its own."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -142,27 +155,28 @@ def run_row(asked, row, folder, workloads):
     try:
         net = star.Star(own, WORKERS + 1, asked.link_bps)
         net.up()
-        return run_on(net, asked, row, folder, workloads)
+        return {"row": row, **run_on(net, asked, folder, workloads, kind)}
     finally:
         own.down()
 
 
-def run_on(net, asked, row, folder, workloads):
-    gate, rung, more = BESIDE.get(row, (None, None, STOCK.get(row)))
-    spark = sparks.Spark(net, folder, "-Dspark.shuffle.service.enabled=true" if more is SERVICE else "")
-    beside = sparks.Beside(net, asked.build, SLOTS, asked.seed, os.path.join(folder, "duopoly"), rung) if gate else None
+def run_on(net, asked, folder, workloads, kind):
+    spark = sparks.Spark(net, folder, "".join("-D%s=%s " % pair for pair in SERVICE.items() if pair in kind.settings.items()))
+    beside = sparks.Beside(net, asked.build, SLOTS, asked.seed, os.path.join(folder, "duopoly"), kind) if kind.rung else None
     out = os.path.join(folder, "jobs.txt")
     try:
         if beside:
             beside.up()
-        verify = Verify(beside, folder) if asked.verify and rung == "mark" and more is not TWO_CORES else None
+        one_core = "spark.executor.cores" not in kind.settings
+        verify = Verify(beside, folder) if asked.verify and kind.rung == "mark" and one_core else None
         if verify:
             verify.start()
         spark.up()
-        settings = {**asked.workload.settings, **(plugin(asked.jar, beside, gate) if beside else {}), **more, **(connections.SETTINGS if verify else {})}
+        settings = {**asked.workload.settings, **(plugin(asked.jar, beside, kind.gate) if kind.gate else {}), **kind.settings,
+                    **(connections.SETTINGS if verify else {})}
         idle = run_jobs(spark.submit(settings, workloads, asked.workload.main, asked.words, out), beside, out, verify)
         said = {counter["name"]: counter["value"] for counter in beside.ask("counters")["counters"]} if beside else {}
-        return {"row": row, "jobs": read(out)[1], "cpu_idle": idle, "allows": said.get("engine.allows_used", 0), "marks": verify.figures() if verify else None,
+        return {"jobs": read(out)[1], "cpu_idle": idle, "allows": said.get("engine.allows_used", 0), "marks": verify.figures() if verify else None,
                 **events.shuffled(os.path.join(folder, "events"))}
     finally:
         spark.down()
@@ -181,7 +195,7 @@ def table(runs, rows):
         for run in (run for run in runs if run["row"] == row):
             others = [other for other in runs if other["repeat"] == run["repeat"]]
             first = {job: seconds for job, seconds, _ in next(other for other in others if other["row"] == rows[0])["jobs"]}
-            stock = [mean(other) for other in others if other["row"] in STOCK]
+            stock = [mean(other) for other in others if other["row"] in STOCK_ROWS]
             times = sorted(seconds for _, seconds, _ in run["jobs"])
             lines.append("%-11s %7.2f  %7s  %8.2f %7.2f %7.2f %8.1f %8.0f %7s %7.0f %%%s" % (
                 row, mean(run), "%.2f" % (mean(run) / min(stock)) if stock else "-", statistics.median(times), times[min(len(times) - 1, int(0.95 * len(times)))],
@@ -191,11 +205,11 @@ def table(runs, rows):
 
 
 def marks_lines(runs):
-    return ["marks of %s, repeat %d: %.3f %% of %.0f MB bore their receiver's level; packets: %d right, %d of a task's first 20 ms, %d wrong, %d unattributed, "
-            "%d of tasks without a level" % (
-                run["row"], run["repeat"] + 1, 100 * marks["right_bytes"] / max(1, marks["right_bytes"] + marks["wrong_bytes"]),
-                (marks["right_bytes"] + marks["wrong_bytes"]) / 1e6, marks["right"], marks["in_20_ms"], marks["wrong"], marks["unattributed"], marks["unlevelled"])
-            for run in runs if (marks := run["marks"])]
+    return ["marks of %s, repeat %d: %.3f %% of %.0f MB bore their receiver's level, %.3f %% one that it had until less than 2 s before; packets: %d right, "
+            "%d in such a window, %d of a task's first 20 ms, %d wrong, %d unattributed, %d of tasks without a level" % (
+                run["row"], run["repeat"] + 1, 100 * marks["right_bytes"] / max(1, judged), judged / 1e6, 100 * marks["window_bytes"] / max(1, judged),
+                marks["right"], marks["in_window"], marks["of_begin"], marks["wrong"], marks["unattributed"], marks["unlevelled"])
+            for run in runs if (marks := run["marks"]) for judged in [marks["right_bytes"] + marks["window_bytes"] + marks["wrong_bytes"]]]
 
 
 def differences(runs, jobs):
@@ -226,7 +240,7 @@ def replay(asked, folder):
     runs = []
     for repeat in range(asked.repeats):
         for row in asked.rows:
-            runs.append({**run_row(asked, row, os.path.join(folder, "%s-%d" % (row, repeat + 1)), workloads), "repeat": repeat})
+            runs.append({**run_row(asked, row, os.path.join(folder, "%s-%d" % (row, repeat + 1)), workloads, KINDS[row]), "repeat": repeat})
             print("%-11s %d jobs, mean %.2f s" % (row, len(runs[-1]["jobs"]), mean(runs[-1])), flush=True)
     lines = table(runs, asked.rows) + marks_lines(runs)
     print("\n" + "\n".join(lines))

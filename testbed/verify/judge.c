@@ -10,27 +10,32 @@
 
 static const int64_t age_limits_ns[JUDGE_AGES] = {20000000, 100000000, 500000000, INT64_MAX};
 
-static int64_t close_grace_ns(int64_t window_ns)
+static int64_t close_grace_ns(const struct judge_windows *windows)
 {
-    return window_ns > LEAST_GRACE_NS ? window_ns : LEAST_GRACE_NS;
+    return windows->change_ns > LEAST_GRACE_NS ? windows->change_ns : LEAST_GRACE_NS;
 }
 
-static void count_age(struct verdict *verdict, int64_t age_ns)
+static void count_age(struct verdict *verdict, const struct packet *packet, int64_t age_ns)
 {
     unsigned i = 0;
     while (age_ns > age_limits_ns[i])
         i++;
     verdict->ages[i]++;
     verdict->in_window++;
+    verdict->window_bytes += packet->payload_bytes;
 }
 
-static struct judge_example *find_example(struct verdict *verdict, const struct packet_key *key,
-                                          const struct truth_connection *connection, uint8_t dscp)
+/* Until when a mark was in force, and for whom. */
+struct judge_old {
+    enum judge_whose whose;
+    int64_t until_ns;
+};
+
+static struct judge_example *find_example(struct verdict *verdict, uint64_t attempt, uint8_t dscp)
 {
     for (unsigned i = 0; i < verdict->n_examples; i++) {
         struct judge_example *example = &verdict->examples[i];
-        if (example->dscp == dscp && example->attempt == connection->number &&
-            memcmp(&example->key, key, sizeof(*key)) == 0)
+        if (example->dscp == dscp && example->connection->number == attempt)
             return example;
     }
     return NULL;
@@ -38,25 +43,29 @@ static struct judge_example *find_example(struct verdict *verdict, const struct 
 
 static void count_wrong(struct verdict *verdict, const struct packet_key *key,
                         const struct packet *packet, const struct truth_connection *connection,
-                        uint8_t expected)
+                        uint8_t expected, const struct judge_old *old)
 {
-    struct judge_example *example = find_example(verdict, key, connection, packet->dscp);
+    struct judge_example *example = find_example(verdict, connection->number, packet->dscp);
     verdict->wrong++;
     verdict->wrong_bytes += packet->payload_bytes;
-    if (!example && verdict->n_examples < JUDGE_EXAMPLES) {
+    if (!example && verdict->n_examples == JUDGE_EXAMPLES) {
+        verdict->wrong_others++;
+        return;
+    }
+    if (!example) {
         example = &verdict->examples[verdict->n_examples++];
         memcpy(&example->key, key, sizeof(*key));
         example->first_ns = packet->time_ns;
-        example->attempt = connection->number;
-        example->opened_ns = connection->opened_ns;
-        example->closed_ns = connection->closed_ns;
+        example->connection = connection;
         example->dscp = packet->dscp;
         example->expected = expected;
+        example->whose = old->whose;
     }
-    if (example) {
-        example->last_ns = packet->time_ns;
-        example->n++;
-    }
+    if (old->whose != JUDGE_NOBODYS && packet->time_ns - old->until_ns > example->longest_ns)
+        example->longest_ns = packet->time_ns - old->until_ns;
+    example->last_ns = packet->time_ns;
+    example->n++;
+    example->bytes += packet->payload_bytes;
 }
 
 static void count_unattributed(const struct truth *truth, const struct packet_key *key,
@@ -76,27 +85,46 @@ static bool has_levels(const struct truth_connection *connection)
     return connection && connection->attempt && connection->attempt->n_levels > 0;
 }
 
-/* Until when the mark was in force: its attempt's, or that of the one that had the connection before;
- * INT64_MIN: never. */
-static int64_t last_in_force(const struct truth *truth, const struct truth_connection *connection,
-                             const struct packet *packet)
+/* Whose a packet's mark was: its attempt's, or that of the one that had the connection before. */
+static struct judge_old old_mark(const struct truth *truth,
+                                 const struct truth_connection *connection,
+                                 const struct packet *packet)
 {
     const struct truth_attempt *attempt = connection->attempt;
     int64_t until_ns = truth_last_in_force(truth, attempt, packet->dscp, packet->time_ns);
-    if (until_ns != INT64_MIN || !attempt->framework)
-        return until_ns;
+    if (until_ns != INT64_MIN)
+        return (struct judge_old){JUDGE_ITS_OWN, until_ns};
+    if (!attempt->framework)
+        return (struct judge_old){JUDGE_NOBODYS, INT64_MIN};
     const struct truth_connection *before = truth_before(truth, connection);
-    return has_levels(before)
-               ? truth_last_in_force(truth, before->attempt, packet->dscp, connection->opened_ns)
-               : connection->opened_ns;
+    until_ns = has_levels(before) ? truth_last_in_force(truth, before->attempt, packet->dscp,
+                                                        connection->opened_ns)
+                                  : connection->opened_ns;
+    return (struct judge_old){until_ns != INT64_MIN ? JUDGE_OF_BEFORE : JUDGE_NOBODYS, until_ns};
+}
+
+static void judge_other(const struct packet_key *key, const struct packet *packet,
+                        const struct truth_connection *connection, uint8_t expected,
+                        const struct judge_old *old, const struct judge_windows *windows,
+                        struct verdict *verdict)
+{
+    int64_t age_ns = old->whose == JUDGE_NOBODYS ? 0 : packet->time_ns - old->until_ns;
+    if (old->whose == JUDGE_ITS_OWN && age_ns <= windows->change_ns)
+        count_age(verdict, packet, age_ns);
+    else if (old->whose == JUDGE_OF_BEFORE && age_ns <= windows->begin_ns) {
+        verdict->of_begin++;
+        verdict->begin_bytes += packet->payload_bytes;
+    } else
+        count_wrong(verdict, key, packet, connection, expected, old);
 }
 
 static void judge_packet(const struct truth *truth, const struct packets *packets,
-                         const struct packet *packet, int64_t window_ns, struct verdict *verdict)
+                         const struct packet *packet, const struct judge_windows *windows,
+                         struct verdict *verdict)
 {
     const struct packet_key *key = &packets->flows[packet->flow]->key;
     const struct truth_connection *connection =
-        truth_connection(truth, key, packet->time_ns, close_grace_ns(window_ns));
+        truth_connection(truth, key, packet->time_ns, close_grace_ns(windows));
     int64_t since_ns;
     verdict->checked++;
     if (!has_levels(connection)) {
@@ -106,16 +134,15 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
             count_unattributed(truth, key, packet, verdict);
         return;
     }
-    const struct truth_attempt *attempt = connection->attempt;
-    uint8_t expected = truth_dscp(truth_level(truth, attempt, packet->time_ns, &since_ns));
-    int64_t until_ns = last_in_force(truth, connection, packet);
+    uint8_t expected =
+        truth_dscp(truth_level(truth, connection->attempt, packet->time_ns, &since_ns));
     if (packet->dscp == expected) {
         verdict->right++;
         verdict->right_bytes += packet->payload_bytes;
-    } else if (until_ns != INT64_MIN && packet->time_ns - until_ns <= window_ns)
-        count_age(verdict, packet->time_ns - until_ns);
-    else
-        count_wrong(verdict, key, packet, connection, expected);
+        return;
+    }
+    const struct judge_old old = old_mark(truth, connection, packet);
+    judge_other(key, packet, connection, expected, &old, windows, verdict);
 }
 
 int judge_add_delay(struct judge_delays *delays, int64_t delay_ns)
@@ -269,12 +296,12 @@ void judge_sort_delays(struct judge_delays *delays)
         qsort(delays->at_ns, delays->n, sizeof(*delays->at_ns), by_value);
 }
 
-int judge(const struct truth *truth, const struct packets *packets, int64_t window_ns,
-          struct verdict *ret_verdict, struct err *err)
+int judge(const struct truth *truth, const struct packets *packets,
+          const struct judge_windows *windows, struct verdict *ret_verdict, struct err *err)
 {
     *ret_verdict = (struct verdict){.lost = packets->lost, .mode_changes = truth->n_modes};
     for (size_t i = 0; i < packets->n; i++)
-        judge_packet(truth, packets, &packets->at[i], window_ns, ret_verdict);
+        judge_packet(truth, packets, &packets->at[i], windows, ret_verdict);
     if (judge_flows(truth, packets, ret_verdict) < 0)
         return err_sys(err, ENOMEM, "judging the packets");
     judge_sort_delays(&ret_verdict->flowing);

@@ -2,20 +2,21 @@
  *
  * Each payload packet is
  *   right         its DSCP is that of its attempt's level in the mode in force;
- *   in a window   it is that of a level that was in force less than `window_ns` before: packets
+ *   in a window   it is that of a level that was in force less than `change_ns` before: packets
  *                 that wait in a queue, or are sent before word of a change has reached their
  *                 sender, keep the old mark;
+ *   of a begin    its connection has just passed to this task (see below);
  *   wrong         it is neither;
  *   unattributed  no task wrote its connection down, or the recording does not know the attempt;
  *   unlevelled    of a framework's task that has no level of its own, since it reads no shuffle.
  *
- * A connection's packets may come for as long after its close (at least half a second): copies that
- * waited in a starved queue while their segments, sent again under a more urgent mark, completed
- * the transfer.
+ * A connection's packets may come for as long after its close as after a change (at least half a
+ * second): copies that waited in a starved queue while their segments, sent again under a more urgent
+ * mark, completed the transfer.
  *
  * A connection that passes from one task of an executor to the next changes its level by that: until
- * `window_ns` after it was, the former one's mark, or whatever one without a level had, is in a
- * window, too.
+ * `begin_ns` after it was, the former one's mark, or whatever one without a level had, is let pass.
+ * Wrong ones are kept with whose mark they bear, and how long after it was in force.
  *
  * For every change of mode it also measures, over the connections open then whose mark had to
  * change, how long it took until the first payload packet towards the task came by with the new
@@ -35,16 +36,23 @@
 #include "testbed/verify/packets.h"
 #include "testbed/verify/truth.h"
 
-enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 10, JUDGE_STRAYS = 10, JUDGE_FLOWING_PACKETS = 20 };
+enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 64, JUDGE_STRAYS = 10, JUDGE_FLOWING_PACKETS = 20 };
 
-/* Wrong packets of one connection that had one mark. */
+/* How long old marks are let pass: a level's of the same attempt, and those of before a task began. */
+struct judge_windows {
+    int64_t change_ns, begin_ns;
+};
+enum judge_whose { JUDGE_NOBODYS, JUDGE_ITS_OWN, JUDGE_OF_BEFORE };
+
+/* Wrong packets of one attempt that had one mark. */
 struct judge_example {
-    struct packet_key key;
+    struct packet_key key; /* of the first */
     int64_t first_ns, last_ns;
-    uint64_t n;
-    uint64_t attempt;
-    int64_t opened_ns, closed_ns; /* its connection, as in truth.h */
-    uint8_t dscp, expected;       /* expected: of the first */
+    uint64_t n, bytes;
+    const struct truth_connection *connection; /* of the first; of the truth */
+    uint8_t dscp, expected;                    /* expected: of the first */
+    enum judge_whose whose;                    /* of the first */
+    int64_t longest_ns;                        /* after the mark was last in force; nobody's: 0 */
 };
 /* An unattributed packet, and what is known of its ends: the last connection opened between them
  * until then, whoever's. */
@@ -63,13 +71,14 @@ struct judge_seen {
     int64_t change_ns, time_ns;
 };
 struct verdict {
-    uint64_t checked, right, in_window, wrong, unattributed, unlevelled, lost;
-    uint64_t right_bytes, wrong_bytes; /* payload; in a window: neither */
-    uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, window_ns
+    uint64_t checked, right, in_window, of_begin, wrong, unattributed, unlevelled, lost;
+    uint64_t right_bytes, window_bytes, begin_bytes, wrong_bytes; /* payload */
+    uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, change_ns
                                   ago */
     struct judge_example
-        examples[JUDGE_EXAMPLES]; /* of wrong ones: the first so many connections */
+        examples[JUDGE_EXAMPLES]; /* of wrong ones: the first so many attempts and marks */
     unsigned n_examples;
+    uint64_t wrong_others;                   /* packets of further ones */
     struct judge_stray strays[JUDGE_STRAYS]; /* the first unattributed ones */
     unsigned n_strays;
     uint64_t mode_changes;
@@ -87,15 +96,15 @@ double judge_delay_ms(const struct judge_delays *delays, unsigned permille);
 
 /* 0 or −ENOMEM. *ret_verdict borrows from `truth` until verdict_done(). The caller ends
  * *ret_verdict with verdict_done() in any case. */
-int judge(const struct truth *truth, const struct packets *packets, int64_t window_ns,
-          struct verdict *ret_verdict, struct err *err);
+int judge(const struct truth *truth, const struct packets *packets,
+          const struct judge_windows *windows, struct verdict *ret_verdict, struct err *err);
 
 /* Whether the run proves something and nothing against the marks: packets were checked, none wrong
  * or unattributed. */
 bool verdict_is_good(const struct verdict *verdict);
 
 /* In words, and as one line of JSON. */
-void verdict_print(const struct verdict *verdict, int64_t window_ns, FILE *out);
+void verdict_print(const struct verdict *verdict, const struct judge_windows *windows, FILE *out);
 void verdict_print_json(const struct verdict *verdict, FILE *out);
 
 void verdict_done(struct verdict *verdict);

@@ -25,7 +25,7 @@ struct arguments {
     unsigned n_interfaces, n_hops, n_logs, n_planes;
     const char *ports, *json;
     struct capture_range range;
-    int64_t window_ns;
+    struct judge_windows windows; /* begin_ns −1: as after a change */
 };
 
 const char *argp_program_version = "duopoly-verify " DUOPOLY_VERSION;
@@ -41,6 +41,8 @@ static const struct argp_option option_table[] = {
      0},
     {"port", 'p', "N[-N]", 0, "the servers' port, or the first and the last of them", 0},
     {"window", 'w', "MS", 0, "how long after a change the old mark is let pass (2000)", 0},
+    {"begin", 'b', "MS", 0,
+     "how long after a framework's task began those of before are let pass (as after a change)", 0},
     {"json", 'j', "FILE", 0, "write the result there too", 0},
     {0},
 };
@@ -96,7 +98,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->range = read_range(state, value);
         return 0;
     case 'w':
-        arguments->window_ns = (int64_t)read_number(state, value, 1000000) * 1000000;
+        arguments->windows.change_ns = (int64_t)read_number(state, value, 1000000) * 1000000;
+        return 0;
+    case 'b':
+        arguments->windows.begin_ns = (int64_t)read_number(state, value, 1000000) * 1000000;
         return 0;
     case 'j':
         arguments->json = value;
@@ -108,6 +113,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (!arguments->n_interfaces || !arguments->n_logs || !arguments->ports ||
             !arguments->range.first)
             argp_failure(state, 2, 0, "interfaces, --log, --ports and --port are needed");
+        if (arguments->windows.begin_ns < 0)
+            arguments->windows.begin_ns = arguments->windows.change_ns;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -293,9 +300,9 @@ static int run(const struct arguments *arguments, struct err *err)
     if (r >= 0)
         r = load_truth(arguments, &truth, err);
     if (r == 0)
-        r = judge(&truth, &packets, arguments->window_ns, &verdict, err);
+        r = judge(&truth, &packets, &arguments->windows, &verdict, err);
     if (r == 0)
-        verdict_print(&verdict, arguments->window_ns, stdout);
+        verdict_print(&verdict, &arguments->windows, stdout);
     if (r == 0 && hops.n_ports)
         unexplained = follow(&hops, &verdict, err);
     r = unexplained < 0 ? unexplained : r;
@@ -320,7 +327,7 @@ int main(int argc, char **argv)
                "checks each payload "
                "packet's mark against what the controller decided and the tasks wrote down.",
     };
-    static struct arguments arguments = {.window_ns = 2000000000};
+    static struct arguments arguments = {.windows = {.change_ns = 2000000000, .begin_ns = -1}};
     struct err err = {0};
     program_begin();
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);

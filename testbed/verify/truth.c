@@ -20,17 +20,31 @@ static int by_attempt(const struct truth_attempt *a, const struct truth_attempt 
 RB_GENERATE_INTERNAL(truth_attempts, truth_attempt, entry, by_attempt,
                      __attribute__((unused)) static)
 
+static int by_stage(const struct truth_source *a, const struct truth_source *b)
+{
+    if (a->job != b->job)
+        return a->job < b->job ? -1 : 1;
+    return a->stage < b->stage ? -1 : a->stage > b->stage;
+}
+RB_GENERATE_INTERNAL(truth_sources, truth_source, entry, by_stage, __attribute__((unused)) static)
+
 void truth_init(struct truth *truth)
 {
     *truth = (struct truth){0};
     RB_INIT(&truth->attempts);
+    RB_INIT(&truth->sources);
 }
 
 void truth_done(struct truth *truth)
 {
     struct truth_attempt *attempt, *next;
+    struct truth_source *source, *later;
     if (!truth)
         return;
+    RB_FOREACH_SAFE (source, truth_sources, &truth->sources, later) {
+        RB_REMOVE(truth_sources, &truth->sources, source);
+        free(source);
+    }
     RB_FOREACH_SAFE (attempt, truth_attempts, &truth->attempts, next) {
         RB_REMOVE(truth_attempts, &truth->attempts, attempt);
         free(attempt->levels);
@@ -120,6 +134,36 @@ static int take_allow(struct truth *truth, const char *record)
     return read_place(record, attempt) ? 0 : -EINVAL;
 }
 
+static struct truth_source *find_source(const struct truth *truth, uint64_t job, uint64_t stage)
+{
+    struct truth_source key = {.job = job, .stage = stage};
+    return RB_FIND(truth_sources, (struct truth_sources *)(uintptr_t)&truth->sources, &key);
+}
+
+/* It is told again as it changes: the newest counts. */
+static int take_stage(struct truth *truth, const char *record)
+{
+    static const char none[] = " edges= ";
+    uint64_t job, stage;
+    if (!field(record, "job", &job) || !field(record, "stage", &stage))
+        return -EINVAL;
+    struct truth_source *source = find_source(truth, job, stage);
+    bool reads = !strstr(record, none);
+    if (reads == !source)
+        return 0;
+    if (reads) {
+        RB_REMOVE(truth_sources, &truth->sources, source);
+        free(source);
+        return 0;
+    }
+    if (!(source = calloc(1, sizeof(*source))))
+        return -ENOMEM;
+    source->job = job;
+    source->stage = stage;
+    RB_INSERT(truth_sources, &truth->sources, source);
+    return 0;
+}
+
 /* The newest one of that task. */
 static const struct truth_attempt *allow_of(const struct truth *truth,
                                             const struct truth_attempt *place)
@@ -146,7 +190,10 @@ static int take_start(struct truth *truth, const char *record)
         return -ENOMEM;
     const struct truth_attempt *used = allow ? find_attempt(truth, allow) : allow_of(truth, &place);
     attempt->framework = true;
-    if (attempt->n_levels || !used || !used->n_levels)
+    attempt->job = place.job;
+    attempt->stage = place.stage;
+    attempt->task = place.task;
+    if (attempt->n_levels || !used || !used->n_levels || find_source(truth, place.job, place.stage))
         return 0;
     struct truth_levels levels = used->levels[used->n_levels - 1];
     return add_levels(attempt, &levels);
@@ -193,6 +240,7 @@ int truth_recording_line(struct truth *truth, const char *line, struct err *err)
     } kinds[] = {{"step ", take_step},
                  {"d start ", take_levels},
                  {"d allow ", take_allow},
+                 {"e framework_stage ", take_stage},
                  {"e framework_started ", take_start},
                  {"e framework_done ", take_end},
                  {"d level ", take_levels},

@@ -6,9 +6,10 @@
  * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the recording's steps and the
  * ports' lines speak both.
  *
- * A framework's task has the levels of the allow that it used, from its start on. Its executor's
- * connections are one task's after another's: in its file each is open from the task's start to its
- * end.
+ * A framework's task has the levels of the allow that it used, from its start on; none where its stage
+ * reads no other's output: it is allowed, too, but what it fetches is no shuffle, and bears its
+ * application's level. Its executor's connections are one task's after another's: in its file each is
+ * open from the task's start to its end.
  *
  * Pure, line by line; truth_load_… read files. Attempts that a recording's dump mentions are not
  * taken from it: a recording that was rotated is read from its oldest file on. */
@@ -32,9 +33,14 @@ struct truth_attempt {
     uint64_t attempt;
     struct truth_levels *levels; /* in order of time */
     size_t n_levels;
-    uint64_t job, stage, task; /* of an allow */
+    uint64_t job, stage, task; /* of an allow and of a framework's */
     bool allow, framework;     /* it is one; it is a framework's */
     int64_t ended_ns;          /* INT64_MAX: not in the recording */
+};
+/* A framework's, that reads no other's output. */
+struct truth_source {
+    RB_ENTRY(truth_source) entry;
+    uint64_t job, stage;
 };
 struct truth_mode {
     int64_t since_ns;
@@ -48,9 +54,11 @@ struct truth_connection {
     uint64_t number;                     /* the attempt's */
 };
 RB_HEAD(truth_attempts, truth_attempt);
+RB_HEAD(truth_sources, truth_source);
 
 struct truth {
     struct truth_attempts attempts;
+    struct truth_sources sources;
     struct truth_mode *modes; /* in order of time; empty: mode 0 */
     size_t n_modes;
     struct truth_connection *connections; /* by ends and time, once truth_finish was called */

@@ -31,20 +31,33 @@ static void print_end(const struct packet_end *end, FILE *out)
     fprintf(out, "%s port %u", text, end->port);
 }
 
+/* A framework's attempts are known there by the lower half of the number. */
+static void print_attempt(const struct truth_connection *c, FILE *out)
+{
+    fprintf(out, "attempt %" PRIu64, c->number);
+    if (c->attempt->framework)
+        fprintf(out, " (its framework's %" PRIu32 ", task %" PRIu64 " of stage %" PRIu64 ")",
+                (uint32_t)c->number, c->attempt->task, c->attempt->stage);
+}
+
 static void print_example(const struct judge_example *e, FILE *out)
 {
-    fprintf(out, "  wrong: %" PRIu64 " from ", e->n);
+    const struct truth_connection *c = e->connection;
+    fprintf(out, "  wrong: %" PRIu64 " (%" PRIu64 " bytes), the first from ", e->n, e->bytes);
     print_end(&e->key.from, out);
     fprintf(out, " to ");
     print_end(&e->key.to, out);
-    fprintf(out,
-            ": DSCP %u, but attempt %" PRIu64
-            " has %u; %.1f to %.1f ms after the connection was opened",
-            e->dscp, e->attempt, e->expected, (double)(e->first_ns - e->opened_ns) / 1e6,
-            (double)(e->last_ns - e->opened_ns) / 1e6);
-    if (e->closed_ns != INT64_MAX)
-        fprintf(out, ", which closed after %.1f ms", (double)(e->closed_ns - e->opened_ns) / 1e6);
-    fputc('\n', out);
+    fprintf(out, ": DSCP %u, but ", e->dscp);
+    print_attempt(c, out);
+    fprintf(out, " has %u; %.1f to %.1f ms after the connection was opened", e->expected,
+            (double)(e->first_ns - c->opened_ns) / 1e6, (double)(e->last_ns - c->opened_ns) / 1e6);
+    if (c->closed_ns != INT64_MAX)
+        fprintf(out, ", which closed after %.1f ms", (double)(c->closed_ns - c->opened_ns) / 1e6);
+    if (e->whose == JUDGE_NOBODYS)
+        fprintf(out, "; a mark that was never its own, nor of who had the connection before\n");
+    else
+        fprintf(out, "; up to %.1f ms after %s\n", (double)e->longest_ns / 1e6,
+                e->whose == JUDGE_ITS_OWN ? "it was its own" : "that of before");
 }
 
 static void print_stray(const struct judge_stray *s, FILE *out)
@@ -69,12 +82,15 @@ static void print_stray(const struct judge_stray *s, FILE *out)
     fputc('\n', out);
 }
 
-void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
+void verdict_print(const struct verdict *v, const struct judge_windows *windows, FILE *out)
 {
     fprintf(out,
             "%" PRIu64 " payload packets checked: %" PRIu64 " right, %" PRIu64
             " inside a switch's window, %" PRIu64 " wrong, %" PRIu64 " unattributed",
             v->checked, v->right, v->in_window, v->wrong, v->unattributed);
+    if (v->of_begin)
+        fprintf(out, ", %" PRIu64 " of a task's first %" PRId64 " ms", v->of_begin,
+                windows->begin_ns / 1000000);
     if (v->unlevelled)
         fprintf(out, ", %" PRIu64 " of tasks that have no level", v->unlevelled);
     if (v->lost)
@@ -84,9 +100,11 @@ void verdict_print(const struct verdict *v, int64_t window_ns, FILE *out)
         fprintf(out,
                 "  the window is %" PRId64 " ms; old marks after less than 20 ms: %" PRIu64
                 ", 100 ms: %" PRIu64 ", 500 ms: %" PRIu64 ", later: %" PRIu64 "\n",
-                window_ns / 1000000, v->ages[0], v->ages[1], v->ages[2], v->ages[3]);
+                windows->change_ns / 1000000, v->ages[0], v->ages[1], v->ages[2], v->ages[3]);
     for (unsigned i = 0; i < v->n_examples; i++)
         print_example(&v->examples[i], out);
+    if (v->wrong_others)
+        fprintf(out, "  wrong: %" PRIu64 " of further attempts\n", v->wrong_others);
     for (unsigned i = 0; i < v->n_strays; i++)
         print_stray(&v->strays[i], out);
     fprintf(out, "%" PRIu64 " mode switches, to the first payload packet with the new mark:\n",
@@ -110,10 +128,12 @@ void verdict_print_json(const struct verdict *v, FILE *out)
     fprintf(out,
             "{\"checked\": %" PRIu64 ", \"right\": %" PRIu64 ", \"in_window\": %" PRIu64
             ", \"wrong\": %" PRIu64 ", \"unattributed\": %" PRIu64 ", \"unlevelled\": %" PRIu64
-            ", \"lost\": %" PRIu64 ", \"in_20_ms\": %" PRIu64 ", \"right_bytes\": %" PRIu64
+            ", \"lost\": %" PRIu64 ", \"of_begin\": %" PRIu64 ", \"right_bytes\": %" PRIu64
+            ", \"window_bytes\": %" PRIu64 ", \"begin_bytes\": %" PRIu64
             ", \"wrong_bytes\": %" PRIu64 ", \"mode_switches\": %" PRIu64,
             v->checked, v->right, v->in_window, v->wrong, v->unattributed, v->unlevelled, v->lost,
-            v->ages[0], v->right_bytes, v->wrong_bytes, v->mode_changes);
+            v->of_begin, v->right_bytes, v->window_bytes, v->begin_bytes, v->wrong_bytes,
+            v->mode_changes);
     print_delays_json("flowing", &v->flowing, out);
     print_delays_json("promoted", &v->promoted, out);
     print_delays_json("demoted", &v->demoted, out);

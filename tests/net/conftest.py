@@ -15,6 +15,7 @@ signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "faults: takes minutes; make test-faults runs it, make test does not")
+    config.addinivalue_line("markers", "frameworks: runs a real Spark; make test-frameworks runs it, make test does not")
     config.addinivalue_line("markers", "guest(kernel, ...): where it runs: uml, qemu, virtual (tests/guest/README.md), host; without this only host")
 
 

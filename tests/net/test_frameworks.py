@@ -8,6 +8,7 @@ import socket
 import stat
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -578,8 +579,36 @@ def test_an_application_is_its_users(site):
         stream.poll(DEADLINE * 1000)
         refused = pb.Envelope.FromString(stream.recv()).refused
         return 0 if refused.reason == pb.REASON_IDENTITY and "user" in refused.text else 99
+    before = daemon.counters()["frameworks.refused"]
     assert as_user(65534, steal) == 0
+    assert daemon.counters()["frameworks.refused"] == before + 1
     assert as_user(65533, steal) == 13  # not of the group
+
+
+@needs_root
+@relayed
+def test_who_sends_too_much_waits_and_slows_nobody(site):
+    """Far more than the controller takes of one connection, which would shut out the whole host."""
+    daemon, _agents, framework = site()
+    app, other = framework().begin(), framework("app-2").begin()
+    heartbeat = pb.Envelope(version=1, epoch=app.epoch, acknowledge=pb.Acknowledge()).SerializeToString()
+    many = (struct.pack(">I", len(heartbeat)) + heartbeat) * 1000
+    app.socket.socket.settimeout(None)
+    flood = threading.Thread(target=lambda: [app.socket.socket.sendall(many) for _ in range(25)], daemon=True)
+    flood.start()
+    worst, job = 0, 0
+    while flood.is_alive():
+        job += 1
+        begin = time.monotonic()
+        other.tell(job=pb.FrameworkJob(job=job, name=f"query-{job}"))
+        other.settle()
+        worst = max(worst, time.monotonic() - begin)
+    flood.join()
+    assert worst < 1 and job > 10
+    assert daemon.counters()["agents.floods"] == 0
+    framework("app-3").begin()  # nobody is shut out
+    app.two_stages(5, maps=1, reduces=1)
+    app.until(lambda: app.of(5, 0), "its session goes on")
 
 
 @needs_root

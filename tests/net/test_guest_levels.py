@@ -12,13 +12,13 @@ def application(name, received, level=-1, user=1000, **more):
 
 
 class Driver(Framework):
-    """As an agent that relays tells of it: whose process it is. `gate`: why it does not hold; empty: it does."""
-    gate = ""
+    """As an agent that relays tells of it: whose process it is. `text`: why it does not hold, and what of it is unmarked."""
+    holds, text = True, ""
 
     def send(self, numbered=False, **body):
         if "framework_hello" in body:
             body["framework_hello"].user = 1000
-            body["framework_hello"].holds, body["framework_hello"].text = not self.gate, self.gate
+            body["framework_hello"].holds, body["framework_hello"].text = self.holds, self.text
         return super().send(numbered, **body)
 
 
@@ -107,13 +107,13 @@ def test_hosts_shows_applications_with_why_not(hosts):
     assert {row["host"] for row in daemon.ctl("hosts")["guests"]} == {"h2"}
 
 
-@pytest.mark.parametrize("gate", ["", "the gate is off: spark.duopoly.gate"])
-def test_the_highest_rung_is_a_driver_that_holds(hosts, gate):
+@pytest.mark.parametrize("holds, text", [(True, ""), (False, "the gate is off: spark.duopoly.gate"), (True, "unmarked: what spark.shuffle.push.enabled merges")])
+def test_the_highest_rung_is_a_driver_that_holds(hosts, holds, text):
     daemon, h1, _h2 = hosts
     h1.tell(application("app-1", 0), application("app-1", 0, user=1001))
     h1.told()
     driver = Driver(daemon, "app-1")
-    driver.gate = gate
+    driver.holds, driver.text = holds, text
     try:
         driver.begin()
         h1.tell(application("app-1", 0, 0))
@@ -121,7 +121,7 @@ def test_the_highest_rung_is_a_driver_that_holds(hosts, gate):
         h1.tell(application("app-1", 0, 0, vouched=True), application("app-1", 0, 0, user=1001))
         h1.settled()
         rows = {row["user"]: (row["rung"], row["text"]) for row in daemon.ctl("jobs")["applications"]}
-        assert rows == {1000: ("mark", gate) if gate else ("hold", None), 1001: ("mark", None)}
+        assert rows == {1000: ("hold" if holds else "mark", text or None), 1001: ("mark", None)}
     finally:
         driver.close()
 

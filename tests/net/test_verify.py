@@ -1,5 +1,5 @@
 """duopoly-verify on a real switch: right marks pass, a planted wrong one fails, and what the replay's own programs write
-down is what the capture sees."""
+down is what the capture sees; the same of a Spark's tasks, by its event log and its executors' sockets."""
 
 import json
 import os
@@ -14,6 +14,7 @@ import pytest
 
 from testbed.net import instance as instances
 from testbed.net import star, system
+from testbed.spark import connections
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TREE, os.environ.get("BUILD", "build"))
@@ -80,10 +81,10 @@ def write_log(net, attempt):
 class Verify:
     """The program, capturing while the `with` block runs; then its result."""
 
-    def __init__(self, net, log, *more):
+    def __init__(self, net, log, *more, port=str(PORT), ports=None):
         self.json = net.instance.path("verify.json")
-        command = [os.path.join(BUILD, "duopoly-verify"), "--log", log, "--ports", net.instance.path("ports"), "--port",
-                   str(PORT), "--json", self.json, *more, *("%s@%s" % (port, net.namespace_file(switch)) for switch, port in net.taps())]
+        command = [os.path.join(BUILD, "duopoly-verify"), "--log", log, "--ports", ports or net.instance.path("ports"), "--port", port,
+                   "--json", self.json, *more, *("%s@%s" % (port, net.namespace_file(switch)) for switch, port in net.taps())]
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self):
@@ -121,6 +122,68 @@ def test_a_planted_wrong_mark_fails(net):
     assert verify.status == 1, verify.said
     assert 2 <= verify.result["wrong"] <= 4, verify.said
     assert "has %d" % (4 * LEVEL + 3) in verify.said
+
+
+APPLICATION, SPARKS = 7, 41  # its number, and Spark's of the task: the halves of the attempt's
+
+# What an agent takes for an executor, too, which fetches under its task's level; it stays until its input ends.
+EXECUTOR = """
+import socket, sys, time
+peer = socket.socket()
+peer.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, (4 * int(sys.argv[1]) + 3) << 2)
+peer.connect(("10.77.0.2", %d))
+print("connected", flush=True)
+sys.stdin.read(1)
+while peer.recv(65536): pass
+""" % connections.FIRST
+WORDS = ["org.apache.spark.executor.CoarseGrainedExecutorBackend", "--executor-id", "3"]
+
+
+def spark_transfer(net, planted, edges):
+    """One task's of an executor on w1, of a stage that reads what `edges` say; verify's end."""
+    log, events = net.instance.path("duopoly.log"), net.instance.path("events")
+    os.mkdir(events)
+    begin = time.time_ns() // 10**6
+    with open(log, "w") as out:
+        out.write("step %d\ne framework_stage job=9 stage=1 tasks=1 demand=1,0,0,0,0,0 parents=%s edges=%s history=0 phase=1 ungated=0\n"
+                  "d allow reason=rank left=0 right=0 job=9 stage=1 host=0 count=1 allow=5 task=0 coflow_level=%d macroflow_level=%d\n"
+                  "e framework_started attempt=%d allow=5 job=9 stage=1 task=0 host=0\n"
+                  % (time.clock_gettime_ns(time.CLOCK_BOOTTIME), edges, edges, LEVEL, LEVEL, APPLICATION << 32 | SPARKS))
+    server = subprocess.Popen(net.enter("w2", sys.executable, "-c", SERVER.replace(str(PORT), str(connections.FIRST)), str(LEVEL), str(planted), "400000"),
+                              stdout=subprocess.PIPE, text=True)
+    assert server.stdout.readline() == "ready\n"
+    watch = connections.Watch(net)
+    with Verify(net, log, "--begin", "20", port="%d-%d" % (connections.FIRST, connections.LAST), ports=net.instance.path("of-spark")) as verify:
+        executor = subprocess.Popen(net.enter("w1", sys.executable, "-c", EXECUTOR, str(LEVEL), *WORDS), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert executor.stdout.readline() == "connected\n"
+        watch.look()
+        executor.communicate("x")
+        assert server.wait(10) == 0
+        with open(os.path.join(events, "app-1"), "w") as out:
+            for event in ({"Event": "SparkListenerApplicationStart"},
+                          {"Event": "SparkListenerTaskEnd", "Stage ID": 1, "Task Info": {
+                              "Task ID": SPARKS, "Index": 0, "Executor ID": "3", "Launch Time": begin, "Finish Time": time.time_ns() // 10**6 + 1}}):
+                out.write(json.dumps(event) + "\n")
+        watch.write(events, [log], net.instance.path("of-spark"))
+    return verify
+
+
+def test_a_sparks_right_marks_pass(net):
+    verify = spark_transfer(net, LEVEL, "0")
+    assert verify.status == 0, verify.said
+    assert verify.result["right_bytes"] >= 803_000 and verify.result["wrong_bytes"] == verify.result["unattributed"] == 0, verify.said
+
+
+def test_a_sparks_planted_wrong_mark_fails(net):
+    verify = spark_transfer(net, OTHER, "0")
+    assert verify.status == 1 and verify.result["wrong_bytes"] == 3000, verify.said
+    assert "wrong: %d (3000 bytes), the first from 10.77.0.2 port %d" % (verify.result["wrong"], connections.FIRST) in verify.said, verify.said
+    assert "attempt %d (its framework's %d, task 0 of stage 1) has %d" % (APPLICATION << 32 | SPARKS, SPARKS, 4 * LEVEL + 3) in verify.said, verify.said
+
+
+def test_what_a_sparks_task_without_a_shuffle_fetches_is_nobodys_level(net):
+    verify = spark_transfer(net, OTHER, "")
+    assert verify.status == 0 and verify.result["unlevelled"] == verify.result["checked"] > 500, verify.said
 
 
 def test_another_attempts_connection_is_unattributed(net):

@@ -12,6 +12,7 @@
 
 #define MS     1000000
 #define WINDOW ((int64_t)100 * MS)
+#define BEGIN  ((int64_t)20 * MS)
 
 /* An Ethernet frame of an IPv4 TCP packet 10.0.0.3:7070 → 10.0.0.4:40000 with `payload` bytes, cut
  * at its headers. */
@@ -159,7 +160,8 @@ static void see(struct scene *scene, int64_t time_ns, unsigned dscp)
 static void conclude(struct scene *scene)
 {
     struct err err = {0};
-    assert_int_equal(judge(&scene->truth, &scene->packets, WINDOW, &scene->verdict, &err), 0);
+    const struct judge_windows windows = {WINDOW, BEGIN};
+    assert_int_equal(judge(&scene->truth, &scene->packets, &windows, &scene->verdict, &err), 0);
 }
 
 static void tear_down(struct scene *scene)
@@ -299,12 +301,12 @@ static void test_late_copies_are_let_pass_for_a_window_after_the_close(void **st
 {
     (void)state;
     struct scene scene;
-    const int64_t window_ns = 2000ll * MS;
+    const struct judge_windows windows = {2000ll * MS, BEGIN};
     struct err err = {0};
     set_up(&scene);
     see(&scene, 4800ll * MS, truth_dscp(3));
     see(&scene, 4950ll * MS, truth_dscp(3));
-    assert_int_equal(judge(&scene.truth, &scene.packets, window_ns, &scene.verdict, &err), 0);
+    assert_int_equal(judge(&scene.truth, &scene.packets, &windows, &scene.verdict, &err), 0);
     assert_int_equal(scene.verdict.right, 1);
     assert_int_equal(scene.verdict.unattributed, 1);
     tear_down(&scene);
@@ -362,12 +364,17 @@ static void test_a_port_that_is_used_again_belongs_to_its_newest_task(void **sta
 }
 
 /* Two tasks of one executor, one after the other: attempt 21 goes by allow 11, 22 by that of its place,
- * whose levels have changed meanwhile; 23 reads no shuffle. */
+ * whose levels have changed meanwhile; 23 is of a stage that reads no shuffle, so its allow's levels are
+ * none of its own. */
 static void test_a_connection_passes_from_task_to_task(void **state)
 {
     (void)state;
     static const char *const lines[] = {
         "step 1000000000",
+        "e framework_stage job=1 stage=1 tasks=2 demand=1,0,0,0,0,0 parents= edges= history=0",
+        "e framework_stage job=1 stage=1 tasks=2 demand=1,0,0,0,0,0 parents=0 edges=0 history=0",
+        "e framework_stage job=2 stage=0 tasks=1 demand=1,0,0,0,0,0 parents= edges= history=0",
+        "d allow reason=x allow=13 job=2 stage=0 task=0 coflow_level=5 macroflow_level=5",
         "d allow reason=x allow=11 job=1 stage=1 task=0 coflow_level=3 macroflow_level=1",
         "d allow reason=x allow=12 job=1 stage=1 task=1 coflow_level=5 macroflow_level=1",
         "step 1100000000",
@@ -405,10 +412,14 @@ static void test_a_connection_passes_from_task_to_task(void **state)
     see(&scene, 3500 * (int64_t)MS, truth_dscp(0));
     conclude(&scene);
     assert_int_equal(scene.verdict.right, 2);
-    assert_int_equal(scene.verdict.in_window, 2);
-    assert_int_equal(scene.verdict.ages[0], 2);
+    assert_int_equal(scene.verdict.of_begin, 2);
+    assert_int_equal(scene.verdict.begin_bytes, 2 * 1448);
+    assert_int_equal(scene.verdict.in_window, 0);
     assert_int_equal(scene.verdict.wrong, 2);
     assert_int_equal(scene.verdict.unlevelled, 1);
+    assert_int_equal(scene.verdict.examples[0].whose, JUDGE_OF_BEFORE);
+    assert_int_equal(scene.verdict.examples[0].longest_ns, 110 * (int64_t)MS);
+    assert_int_equal(scene.verdict.examples[1].whose, JUDGE_NOBODYS);
     assert_int_equal(scene.verdict.right_bytes, 2 * 1448);
     assert_int_equal(scene.verdict.wrong_bytes, 2 * 1448);
     assert_int_equal(scene.verdict.unattributed, 0);

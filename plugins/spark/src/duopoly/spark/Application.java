@@ -22,7 +22,9 @@ public final class Application implements AutoCloseable {
         Executors executors = new Executors(context.conf().getInt(TASK_CORES, 1));
         facts = new Facts(context.appName(), gate.whyNot().isEmpty(), shuffles, slots, executors);
         gate.follow(facts.stages(), facts.numbered());
-        session = new Session(socket, name, context.startTime(), gate.whyNot(), facts, gate);
+        String unmarked = Unmarked.why(context.conf());
+        String said = gate.whyNot().isEmpty() || unmarked.isEmpty() ? gate.whyNot() + unmarked : gate.whyNot() + "; " + unmarked;
+        session = new Session(socket, name, context.startTime(), gate.whyNot().isEmpty(), said, facts, gate);
         facts.toldTo(session);
         context.addSparkListener(facts);
         session.start();

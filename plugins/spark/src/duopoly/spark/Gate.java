@@ -56,7 +56,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
     private HashMap<Object, HashMap<Object, TaskSetManager>> managers; /* the scheduler's own, by stage and attempt */
     private volatile Map<Integer, Job.Stage> stages = Map.of();
     private volatile Map<Long, Job.Stage> numbered = Map.of();
-    private volatile boolean broken;
+    private volatile boolean broken; /* nothing is held from here on */
     private final AtomicBoolean left = new AtomicBoolean(); /* a slot was, or may be taken now: Spark is to offer it again */
     /* All below: under the scheduler's lock. */
     private long idleSinceNs; /* 0: something runs */
@@ -104,6 +104,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         Method get = TaskSchedulerImpl.class.getDeclaredMethod("schedulableBuilder");
         Method set = TaskSchedulerImpl.class.getDeclaredMethod("schedulableBuilder_$eq", SchedulableBuilder.class);
         TaskSetManager.class.getDeclaredMethod("dequeueTaskHelper", String.class, String.class, Enumeration.Value.class, boolean.class);
+        Class.forName(GatedTasks.class.getName()); /* the first stage does not wait for it */
         own.setAccessible(true);
         get.setAccessible(true);
         set.setAccessible(true);
@@ -251,6 +252,12 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         slots.forget();
         if (orders && !allows.isValid(System.nanoTime()))
             order(false);
+    }
+
+    /* Another one of this application may stand before or behind this one. */
+    @Override
+    public void over() {
+        broken = true;
     }
 
     private void order(boolean ours) {

@@ -29,6 +29,13 @@ public final class Plugin implements SparkPlugin {
         return new Executor();
     }
 
+    private static final String SCALA = "2.13.";
+
+    /* Others have no such classes of Scala as the rest was compiled against, some of which it meets when Spark runs already. */
+    private static boolean fits() {
+        return scala.util.Properties.versionNumberString().startsWith(SCALA);
+    }
+
     private static void leftOut(Throwable e) {
         Throwable cause = e.getCause() != null ? e.getCause() : e;
         LOG.warn("duopoly is left out, Spark goes on without it: {} (it needs Java 17 or newer, Spark 3.5 or newer with Scala 2.13)", cause.toString());
@@ -41,6 +48,8 @@ public final class Plugin implements SparkPlugin {
         @Override
         public void init(PluginContext plugin, Map<String, String> extra) {
             try {
+                if (!fits())
+                    return; /* which the driver's log says */
                 Class<?> type = Class.forName("duopoly.spark.Guest");
                 begins = type.getMethod("taskBegins");
                 guest = (AutoCloseable) type.getMethod("of", SparkConf.class, String.class).invoke(null, plugin.conf(), plugin.executorID());
@@ -85,6 +94,8 @@ public final class Plugin implements SparkPlugin {
         @Override
         public void registerMetrics(String name, PluginContext plugin) {
             try {
+                if (!fits())
+                    throw new UnsupportedOperationException("this Spark was built for Scala " + scala.util.Properties.versionNumberString());
                 application = (AutoCloseable) Class.forName("duopoly.spark.Application")
                                   .getConstructor(SparkContext.class, String.class)
                                   .newInstance(context, name);

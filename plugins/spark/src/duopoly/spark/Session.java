@@ -35,6 +35,9 @@ final class Session implements Fact.Teller, AutoCloseable {
 
         /** There is no session, as there was none a moment ago. */
         void alone();
+
+        /** There will be none any more: the application is over, or another plug-in of its own has taken its place. */
+        void over();
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
@@ -51,7 +54,8 @@ final class Session implements Fact.Teller, AutoCloseable {
     private final String path;
     private final String name;
     private final long boot;
-    private final String gate;
+    private final boolean holds;
+    private final String text;
     private final Source source;
     private final Follower follower;
     private final Thread thread = new Thread(this::run, "duopoly-session");
@@ -69,12 +73,13 @@ final class Session implements Fact.Teller, AutoCloseable {
     private long heartbeatMs;
     private long sent, answered, received, acknowledged;
 
-    /** `gate`: why it does not hold tasks back until they are allowed; empty: it does. */
-    Session(String path, String name, long boot, String gate, Source source, Follower follower) {
+    /** `holds`: tasks wait until they are allowed. `text`: why they do not, and which transfers nobody can mark. */
+    Session(String path, String name, long boot, boolean holds, String text, Source source, Follower follower) {
         this.path = path;
         this.name = name;
         this.boot = boot;
-        this.gate = gate;
+        this.holds = holds;
+        this.text = text;
         this.source = source;
         this.follower = follower;
         thread.setDaemon(true);
@@ -125,6 +130,7 @@ final class Session implements Fact.Teller, AutoCloseable {
             pause();
             follower.alone();
         }
+        follower.over();
     }
 
     private synchronized boolean going() {
@@ -193,7 +199,7 @@ final class Session implements Fact.Teller, AutoCloseable {
 
     private void hello() throws IOException, InterruptedException {
         write(Fact.HELLO, false, new Message().number(1, VERSION).number(2, VERSION).text(3, name, 63).number(4, boot).number(5, ++hellos)
-                                           .flag(7, gate.isEmpty()).text(8, gate, 127).flag(9, true));
+                                           .flag(7, holds).text(8, text, 127).flag(9, true));
         synchronized (this) {
             while (!welcomed && channel != null)
                 wait();
