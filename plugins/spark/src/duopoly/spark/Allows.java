@@ -186,10 +186,10 @@ final class Allows {
         return null;
     }
 
-    /** Whether one of those that count, and came `agoNs` ago at most, waits for a slot of that host. */
+    /** Whether one of those that count, and came `agoNs` ago at most, waits for a slot of that host; not where its stage starts what it likes. */
     synchronized boolean waits(String host, Predicate<Allow> counts, long agoNs, long nowNs) {
         for (Allow allow : ofHost.getOrDefault(host, List.of()))
-            if (nowNs < allow.untilNs && nowNs - allow.sinceNs < agoNs && counts.test(allow))
+            if (nowNs < allow.untilNs && nowNs - allow.sinceNs < agoNs && !opened.contains(key(allow.job, allow.stage)) && counts.test(allow))
                 return true;
         return false;
     }

@@ -37,7 +37,10 @@ public final class AllowsCheck {
         check(allows.find(7, 1, "w1", 1000 * MS).number == 12, "one came, one is no more");
         allows.use(allows.find(7, 1, "w1", 1000 * MS));
         check(allows.find(7, 1, "w1", 1000 * MS) == null, "used once");
+        take(allows, snapshot(4, false, true).part(5, allow(13, 1, 3, "w4", 5000)).part(5, allow(14, 2, 0, "w5", 5000)), 1500);
+        check(allows.waits("w4", one -> true, 500 * MS, 1500 * MS), "a slot is left to it");
         take(allows, snapshot(4, false, true).part(7, new Message().number(1, 7).number(2, 1)), 1500);
+        check(!allows.waits("w4", one -> true, 500 * MS, 1500 * MS) && allows.waits("w5", one -> true, 500 * MS, 1500 * MS), "an opened stage keeps no slot");
         check(!allows.hold(7, 1, 1500 * MS) && allows.hold(7, 2, 1500 * MS), "an opened stage is Spark's");
 
         check(take(allows, snapshot(5, false, true).flag(9, true).numbers(10, new long[] {9, 7, 8}, 0, 3), 1500), "another order");
