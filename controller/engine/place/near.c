@@ -68,15 +68,20 @@ static bool is_told_apart(const struct edge *edge)
     return split;
 }
 
+static bool is_pipelined(const struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        if (stage->edges[i].kind != EDGE_BARRIER)
+            return true;
+    return false;
+}
+
 static bool has_homes(const struct stage *stage)
 {
     bool apart = false;
-    for (uint32_t i = 0; i < stage->n_edges; i++) {
-        if (stage->edges[i].kind != EDGE_BARRIER)
-            return false;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
         apart |= is_told_apart(&stage->edges[i]);
-    }
-    return apart;
+    return apart && !is_pipelined(stage);
 }
 
 static void tally_all(struct engine *engine, const struct stage *stage, struct near *near)
@@ -120,14 +125,6 @@ void near_done(struct near *near)
 }
 
 /* ---- questions ---- */
-
-static bool is_pipelined(const struct stage *stage)
-{
-    for (uint32_t i = 0; i < stage->n_edges; i++)
-        if (stage->edges[i].kind != EDGE_BARRIER)
-            return true;
-    return false;
-}
 
 static uint64_t most_outputs(const struct job *job)
 {
