@@ -636,7 +636,7 @@ static void test_every_start_is_by_the_rules(void **state)
 {
     (void)state;
     uint64_t stream = test_seed(), starts = 0;
-    for (int i = 0; i < RUNS || (i < 10 * RUNS && unneeded()); i++)
+    for (int i = 0; i < RUNS || (i < 30 * RUNS && unneeded()); i++)
         starts += run(i, &stream);
     assert_true(starts > (uint64_t)RUNS * STEPS / 20);
     if (unneeded())
