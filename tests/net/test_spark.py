@@ -93,6 +93,11 @@ def jobs(daemon, *words):
     return sorted(daemon.ctl("jobs", *words)["jobs"], key=lambda row: row["job"])
 
 
+def all_done(daemon):
+    """Both jobs are: soon after the driver went, since what it said last is under way."""
+    return wait_until(lambda: [row["state"] for row in jobs(daemon, "--all")] == ["done", "done"] and jobs(daemon, "--all"), "both jobs are done")
+
+
 @pytest.fixture
 def site(cluster, tmp_path, workload):
     """A controller, the agent of the executors' host, and what makes relays and applications."""
@@ -151,8 +156,8 @@ def test_jobs_stages_tasks_and_sizes_are_known(site):
     spark = site.application()
     site.check_reduces_run(spark)
     spark.ended_well()
-    done = jobs(site.daemon, "--all")
-    assert [(row["state"], row["done"]) for row in done] == [("done", MAPS + REDUCES), ("done", done[1]["task_count"])], done
+    done = all_done(site.daemon)
+    assert [row["done"] for row in done] == [MAPS + REDUCES, done[1]["task_count"]], done
     assert done[1]["name"].endswith("-a-query")  # all jobs of one execution are one
 
 
@@ -171,7 +176,7 @@ def test_all_is_told_to_who_comes_later(site):
     relay.follow()
     assert site.check_reduces_run(spark) == job
     spark.ended_well()
-    assert [row["state"] for row in jobs(site.daemon, "--all")] == ["done", "done"]
+    all_done(site.daemon)
     assert spark.said().count("duopoly has no session") <= 2
 
 
@@ -247,8 +252,17 @@ def test_the_gate_starts_what_is_allowed(site):
     assert counters(site)["engine.allows"] == counters(site)["engine.allows_used"] >= 2
     assert 2 in spark.waiting()  # the largest is the first that is allowed; Spark by itself takes them as they come
     spark.ended_well()
-    assert [row["state"] for row in jobs(site.daemon, "--all")] == ["done", "done"]
+    all_done(site.daemon)
     assert counters(site)["engine.allows_used"] >= REDUCES and not re.search("gate (inactive|is)", spark.said())
+
+
+def test_the_end_of_an_application_is_told_whole(site):
+    """Of its last tasks and jobs Spark tells the plug-in when the application ends already."""
+    site.agent(), site.relay()
+    spark = site.application(spark_extraListeners="Tardy")
+    site.check_reduces_run(spark)
+    spark.ended_well()
+    all_done(site.daemon)
 
 
 @pytest.mark.frameworks

@@ -31,7 +31,7 @@ public final class Application implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public void close() throws InterruptedException {
         facts.over();
         session.close();
     }

@@ -10,10 +10,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.Resubmitted$;
 import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
@@ -39,12 +42,14 @@ final class Facts extends SparkListener implements Session.Source {
     private static final String DESCRIPTION = "spark.job.description";
     private static final String STREAM = "sql.streaming.queryId";
     private static final String EXECUTION_END = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd"; /* not of Spark's core */
+    private static final int HEARD_SECONDS = 10; /* its end may be dropped like any event */
 
     private final String application;
     private final boolean gated;
     private final Shuffles shuffles;
     private final Slots slots;
     private final Executors executors;
+    private final CountDownLatch heard = new CountDownLatch(1); /* all events */
     private Session session;
     private boolean failed; /* which the log has said */
 
@@ -133,8 +138,17 @@ final class Facts extends SparkListener implements Session.Source {
         quietly(() -> say(executors.removed(event.executorId())));
     }
 
-    /** The application ends, and gives its executors back. */
-    void over() {
+    // ---- the application's end ----
+
+    @Override
+    public void onApplicationEnd(SparkListenerApplicationEnd event) {
+        heard.countDown();
+    }
+
+    /** The application ends, and gives its executors back: after all that was before, for which Spark's own end waits as well. */
+    void over() throws InterruptedException {
+        if (!heard.await(HEARD_SECONDS, TimeUnit.SECONDS))
+            LOG.warn("duopoly has not heard all of Spark's events: it takes some jobs for unfinished ones");
         quietly(() -> executors.over(this::say));
     }
 

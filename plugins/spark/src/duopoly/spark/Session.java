@@ -43,6 +43,7 @@ final class Session implements Fact.Teller, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
     private static final int VERSION = 1;
     private static final int AGAIN_MS = 1000;
+    private static final int LAST_MS = 3000;
     private static final int QUEUE_MOST = 65536;
     private static final int WINDOW = 2048;       /* of the 4096 that may be unanswered */
     private static final int MESSAGE_MOST = 65536;
@@ -108,7 +109,7 @@ final class Session implements Fact.Teller, AutoCloseable {
             notifyAll();
         }
         try {
-            thread.join(AGAIN_MS); /* what was said last still goes out */
+            thread.join(LAST_MS); /* what was said last still goes out */
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
