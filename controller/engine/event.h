@@ -379,10 +379,11 @@ enum reason {
     REASON_KEPT_SLOT,        /* enough tasks that receive for long run there */
     REASON_FAR,              /* more of its input lies on a host without a free slot */
     /* frameworks */
-    REASON_USED,      /* the allow's start was seen; left = the attempt */
-    REASON_UNUSED,    /* no start was seen in time; left = ns since it was given */
-    REASON_ELSEWHERE, /* its task runs elsewhere; left = the attempt */
-    REASON_ROOM_GONE, /* its application has no room for it there any more */
+    REASON_USED,           /* the allow's start was seen; left = the attempt */
+    REASON_UNUSED,         /* no start was seen in time; left = ns since it was given */
+    REASON_ELSEWHERE,      /* its task runs elsewhere; left = the attempt */
+    REASON_ROOM_GONE,      /* its application has no room for it there any more */
+    REASON_NO_BLOCK_THERE, /* where its task's block lies was told since: not there */
     REASONS
 };
 

@@ -324,6 +324,21 @@ void framework_stage(struct engine *engine, const struct event *event)
     framework_follow(engine, job);
 }
 
+/* Its framework will not start it where its block is not: that room is for others. */
+static void withdraw_off_block(struct engine *engine, const struct task *task)
+{
+    const uint32_t *replicas = task_replicas(task);
+    for (struct attempt *allow = task->attempts; allow; allow = allow->next_of_task) {
+        bool known = false, there = false;
+        for (uint32_t i = 0; i < task->stage->replicas_per_task; i++) {
+            known |= replicas[i] != ENGINE_NONE;
+            there |= replicas[i] == allow->host->index;
+        }
+        if (allow->allowed_until_ns && known && !there)
+            allow_withdraw(engine, allow, REASON_NO_BLOCK_THERE);
+    }
+}
+
 static void set_task(struct engine *engine, struct task *task, const struct event *event,
                      uint32_t i)
 {
@@ -338,6 +353,8 @@ static void set_task(struct engine *engine, struct task *task, const struct even
                event->job_tasks.replicas.at + (size_t)i * per, per * sizeof(uint32_t));
     framework_count(task, 1);
     policy_task_counts(engine, task, true);
+    if (per)
+        withdraw_off_block(engine, task);
 }
 
 void framework_tasks(struct engine *engine, const struct event *event)

@@ -55,6 +55,7 @@ static const char *const reasons[REASONS] = {
     [REASON_UNUSED] = "unused",
     [REASON_ELSEWHERE] = "elsewhere",
     [REASON_ROOM_GONE] = "room-gone",
+    [REASON_NO_BLOCK_THERE] = "no-block-there",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

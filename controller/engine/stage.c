@@ -88,12 +88,18 @@ static void count_ready(struct engine *engine, struct stage *stage, int by)
     engine->n_ready += (uint64_t)(int64_t)by;
 }
 
+/* A framework may know where a block is, and not its size. */
+static bool has_block(const struct task *task)
+{
+    return task->stage->replicas && (task->input_bytes || task->stage->job->framework);
+}
+
 static void queue_map(struct engine *engine, struct task *task)
 {
     struct bucket *bucket = task->stage->bucket;
     struct sorted_key key = {task->stage->index, task->index, 0};
     sorted_insert(&bucket->ready_maps, &task->ready, key, 0);
-    if (task->stage->replicas && task->input_bytes)
+    if (has_block(task))
         locality_add(engine, task);
     if (!task->n_refs)
         sorted_insert(&bucket->unlocated, &task->ready_unlocated, key, 0);

@@ -45,7 +45,7 @@ def workload(tmp_path_factory):
 class Application:
     """Spark's driver with two executors of one core, all in a session of their own, which is ended as a whole."""
 
-    def __init__(self, folder, workload, socket_path, master="local-cluster[2,1,512]", **settings):
+    def __init__(self, folder, workload, socket_path, master="local-cluster[2,1,512]", runs=None, **settings):
         self.gate, self.out, self.err = folder / "gate", folder / "out", folder / "err"
         settings = {**SETTINGS, "spark.duopoly.socket": socket_path, "spark.duopoly.guests": socket_path.replace("frameworks", "guests"), "spark.local.dir": folder / "local",
                     "spark.sql.warehouse.dir": folder / "warehouse", **{key.replace("_", "."): value for key, value in settings.items()}}
@@ -53,7 +53,7 @@ class Application:
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.process = subprocess.Popen(
                 [SPARK / "bin" / "spark-submit", "--master", master, "--jars", JAR, "--driver-class-path", JAR, *words,
-                 "--class", "Workload", workload, self.gate, str(MAPS), str(REDUCES), str(BYTES)], stdout=out, stderr=err, cwd=folder,
+                 "--class", *(runs or ["Workload", workload, self.gate, str(MAPS), str(REDUCES), str(BYTES)])], stdout=out, stderr=err, cwd=folder,
                 start_new_session=True, env={**os.environ, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": HOST})
 
     def said(self):
@@ -93,9 +93,9 @@ def jobs(daemon, *words):
     return sorted(daemon.ctl("jobs", *words)["jobs"], key=lambda row: row["job"])
 
 
-def all_done(daemon):
-    """Both jobs are: soon after the driver went, since what it said last is under way."""
-    return wait_until(lambda: [row["state"] for row in jobs(daemon, "--all")] == ["done", "done"] and jobs(daemon, "--all"), "both jobs are done")
+def all_done(daemon, n=2):
+    """So many jobs: soon after the driver went, since what it said last is under way."""
+    return wait_until(lambda: [row["state"] for row in jobs(daemon, "--all")] == ["done"] * n and jobs(daemon, "--all"), "all jobs are done")
 
 
 @pytest.fixture
@@ -180,16 +180,36 @@ def test_all_is_told_to_who_comes_later(site):
     assert spark.said().count("duopoly has no session") <= 2
 
 
+def recorded(daemon, event):
+    """The fields of each in the recording."""
+    for file in sorted((daemon.folder / "log").iterdir(), key=lambda file: file.stat().st_mtime_ns):
+        for line in file.read_text(errors="replace").splitlines():
+            if line.startswith(f"e {event} "):
+                yield dict(word.split("=", 1) for word in line.split() if "=" in word)
+
+
 def stages_told(daemon):
     """Of each application, in the order in which they came: place of a stage in its job, its tasks and history number, as the recording has them."""
     told = {}
-    for file in sorted((daemon.folder / "log").iterdir(), key=lambda file: file.stat().st_mtime_ns):
-        for line in file.read_text(errors="replace").splitlines():
-            fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-            if line.startswith("e framework_stage "):
-                job = int(fields["job"])
-                told.setdefault(job >> 30, set()).add((job % (1 << 30), int(fields["stage"]), fields["tasks"], fields["history"]))
+    for fields in recorded(daemon, "framework_stage"):
+        job = int(fields["job"])
+        told.setdefault(job >> 30, set()).add((job % (1 << 30), int(fields["stage"]), fields["tasks"], fields["history"]))
     return list(told.values())
+
+
+def test_where_input_lies_is_told(site, workload):
+    """Of each map, of which Spark tells in an order of its own."""
+    hosts, places = "abc", "abcaabbccccbaab"
+    made = [Agent(site.daemon, name, slots=1) for name in hosts]
+    for agent in made:
+        agent.join()
+    site.relay()
+    spark = site.application(runs=["Where", workload, places], spark_locality_wait="0")  # nobody runs anything there
+    assert spark.process.wait(timeout=120) == 0 and spark.out.read_text().split() == ["hosts", "3"], spark.said()
+    told, = recorded(site.daemon, "framework_tasks")
+    replicas, per = told["replicas"].split(","), int(told["replicas_per_task"])
+    assert (told["stage"], told["first"]) == ("0", "0") and "".join(hosts[int(replica)] for replica in replicas[::per]) == places
+    assert set(replicas[1::per]) == {str(2**32 - 1)}
 
 
 @pytest.mark.frameworks
@@ -206,8 +226,7 @@ def test_a_later_run_has_the_same_history(site):
     site.application().ended_well()
     first, second = stages_told(site.daemon)
     assert first == second and len({history for *_, history in first}) == len(first) >= 5, (first, second)
-    done = jobs(site.daemon, "--all")
-    assert [row["state"] for row in done] == ["done"] * 4
+    all_done(site.daemon, 4)
 
 
 @pytest.mark.frameworks

@@ -7,15 +7,20 @@
 #define NUMBER(n) ((UINT64_C(1) << 63) + (n))
 enum { MEGABYTE = 1000000 };
 
-static void begin(struct script *s, uint32_t hosts, uint64_t slots)
+static void begin_placed(struct script *s, const char *place, uint32_t hosts, uint64_t slots)
 {
     struct engine_config config = script_config();
     config.framework_jobs_max = 1000;
-    strcpy(config.place, "greedy");
+    strcpy(config.place, place);
     script_begin(s, &config);
     s->reload = true;
     for (uint32_t h = 0; h < hosts; h++)
         script_host(s, h, slots);
+}
+
+static void begin(struct script *s, uint32_t hosts, uint64_t slots)
+{
+    begin_placed(s, "greedy", hosts, slots);
 }
 
 static struct event stage_event(uint64_t job, uint32_t stage, uint32_t tasks, uint64_t history)
@@ -232,6 +237,30 @@ static void test_sizes_in_order_of_learning(void **state)
     script_end(&s);
 }
 
+/* It waits for a slot there, also where nobody knows how large the block is and the job is small. */
+static void test_maps_where_their_blocks_are(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint32_t where[] = {2, 2, 1};
+    const uint64_t nothing[3] = {0};
+    begin_placed(&s, "joint", 3, 1);
+    struct event blocks = {.kind = EVENT_FRAMEWORK_TASKS};
+    blocks.job_tasks.job = 1;
+    blocks.job_tasks.replicas_per_task = 1;
+    blocks.job_tasks.replicas = (struct u32s){where, 3};
+    blocks.job_tasks.input_bytes = (struct u64s){nothing, 3};
+    blocks.job_tasks.compute_ns = (struct u64s){nothing, 3};
+    script_event(&s, stage_event(1, 0, 3, 0)); /* they may go anywhere, as far as was told */
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 3);
+    script_event(&s, blocks);
+    assert_true(view(&s, 1, 0, 2).host == 1);
+    assert_int_equal((view(&s, 1, 0, 0).host == 2) + (view(&s, 1, 0, 1).host == 2), 1);
+    assert_int_equal(
+        (view(&s, 1, 0, 0).state == TASK_READY) + (view(&s, 1, 0, 1).state == TASK_READY), 1);
+    script_end(&s);
+}
+
 /* Marked by bytes received until its size is known, then by that. */
 static void test_level_follows(void **state)
 {
@@ -357,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_history_orders_jobs),
         cmocka_unit_test(test_sizes_in_order_of_learning),
+        cmocka_unit_test(test_maps_where_their_blocks_are),
         cmocka_unit_test(test_level_follows),
         cmocka_unit_test(test_nothing_announced),
         cmocka_unit_test(test_skipped_stages),

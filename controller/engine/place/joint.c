@@ -608,9 +608,17 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
 
 /* ---- state and facts ---- */
 
+/* Of a size that nobody told it is large: its framework waits for a slot beside it. */
+static uint64_t block_of(const struct task *task)
+{
+    const uint32_t *replicas = task_replicas(task);
+    bool unknown = task->stage->job->framework && replicas && replicas[0] != ENGINE_NONE;
+    return unknown && !task->input_bytes ? UINT64_MAX : task->input_bytes;
+}
+
 static void count_block(struct joint_job *kept, const struct task *task)
 {
-    uint64_t block = task->input_bytes;
+    uint64_t block = block_of(task);
     uint64_t bytes = block < UINT64_MAX / SMALL_BLOCKS ? block * SMALL_BLOCKS : UINT64_MAX;
     if (bytes > kept->blocks_bytes)
         kept->blocks_bytes = bytes;

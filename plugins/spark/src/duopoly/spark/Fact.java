@@ -5,7 +5,7 @@ import java.io.IOException;
 /** Something to be told: made on Spark's threads, told on the session's, where it may take its time. */
 interface Fact {
     /* Fields of Envelope in schemas/duopoly.proto. */
-    int HELLO = 90, JOB = 91, STAGE = 92, BYTES = 94, TASK = 95, END = 96, REPLAYED = 97, EXECUTOR = 98;
+    int HELLO = 90, JOB = 91, STAGE = 92, TASKS = 93, BYTES = 94, TASK = 95, END = 96, REPLAYED = 97, EXECUTOR = 98;
 
     interface Teller {
         void tell(int kind, Message body) throws IOException;

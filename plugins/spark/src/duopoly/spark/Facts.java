@@ -103,7 +103,10 @@ final class Facts extends SparkListener implements Session.Source {
         executors.whole(all::add);
         for (Job job : current()) {
             all.add(job.fact());
-            job.stages.values().forEach(stage -> all.add(stage.fact()));
+            job.stages.values().forEach(stage -> {
+                all.add(stage.fact());
+                stage.blocks(all::add);
+            });
             for (Job.Stage stage : job.stages.values()) {
                 for (Job.Attempt attempt : stage.done)
                     if (attempt != null)
@@ -279,6 +282,8 @@ final class Facts extends SparkListener implements Session.Source {
             stage.attempt = event.stageInfo().attemptNumber();
             if (stage.attempt > 0)
                 outputsLost(stage);
+            else if (stage.parents.length == 0 && !stage.isPartial())
+                stage.located(Blocks.of(event.stageInfo(), stage.tasks), this::say);
             stage.offer(this::say);
             stage.sizes(shuffles, this::say);
             stage.parentsEnded(this::say);

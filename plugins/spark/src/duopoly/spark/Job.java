@@ -53,6 +53,7 @@ final class Job {
         private final Map<Integer, Integer> partial;
         final Attempt[] done;
         final Map<Integer, Long> allowed = new ConcurrentHashMap<>(); /* allows of partitions that are about to start */
+        private Blocks blocks; /* null: nobody says where its tasks' input lies */
         private int phase = KNOWN;
         private int ended; /* tasks that are done */
         private Fact last; /* that its last task's slot is free */
@@ -74,6 +75,17 @@ final class Job {
         /** Whether its tasks are not its partitions one by one. */
         boolean isPartial() {
             return partial != null;
+        }
+
+        /** Where the input of its tasks lies. */
+        void located(Blocks where, Consumer<Fact> say) {
+            blocks = where;
+            blocks(say);
+        }
+
+        void blocks(Consumer<Fact> say) {
+            if (blocks != null)
+                say.accept(blocks.fact(job.number, number));
         }
 
         boolean offered() {
