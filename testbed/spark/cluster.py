@@ -5,8 +5,10 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 from testbed.net import cluster, network, system
+from testbed.spark import blocks
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "duopoly" / "pyspark" / "pyspark"
 SPARK = pathlib.Path(os.environ.get("SPARK_HOME") or CACHE)
@@ -114,7 +116,9 @@ class Spark:
         for worker in workers:
             self._daemon(worker, "worker.Worker", "--host", worker, "--cores", "2", "--memory", "2g", "--work-dir", os.path.join(self.folder, "work"),
                          "spark://%s:%d" % (master, PORT))
+            self._start(worker, "blocks", sys.executable, "-B", blocks.__file__, str(blocks.PORT))
         for worker in workers:
+            system.wait_for(lambda worker=worker: self._alive() or "serving" in self._said(worker, "blocks"), 60, "the server of blocks on " + worker)
             system.wait_for(lambda worker=worker: self._alive() or "Successfully registered" in self._said(worker), 60, "Spark's worker on " + worker)
 
     def submit(self, settings, jar, main, words, log):
@@ -138,14 +142,14 @@ class Spark:
     def _alive(self):
         for child in self.children:
             if child.poll() is not None:
-                raise system.Failure("one of Spark's daemons has ended; its words are in %s" % self.folder)
+                raise system.Failure("one of Spark's daemons, or a server of blocks, has ended; its words are in %s" % self.folder)
         return False
 
-    def _log(self, host):
-        return os.path.join(self.folder, "spark-%s.log" % host)
+    def _log(self, host, what="spark"):
+        return os.path.join(self.folder, "%s-%s.log" % (what, host))
 
-    def _said(self, host):
-        with open(self._log(host), errors="replace") as said:
+    def _said(self, host, what="spark"):
+        with open(self._log(host, what), errors="replace") as said:
             return said.read()
 
     def _environment(self, host):
@@ -158,8 +162,10 @@ class Spark:
         return self.net.enter(host, "unshare", "--uts", "--mount", "sh", "-ec", script, host, self.hosts, own(self.net, host), own(self.net, OWN), *command)
 
     def _daemon(self, host, name, *words):
-        command = self._in(host, str(SPARK / "bin" / "spark-class"), "org.apache.spark.deploy." + name, *words)
-        with open(self._log(host), "ab") as out:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment(host), start_new_session=True)
+        self._start(host, "spark", str(SPARK / "bin" / "spark-class"), "org.apache.spark.deploy." + name, *words)
+
+    def _start(self, host, what, *command):
+        with open(self._log(host, what), "ab") as out:
+            child = subprocess.Popen(self._in(host, *command), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment(host), start_new_session=True)
         self.net.instance.add_process(child.pid)
         self.children.append(child)

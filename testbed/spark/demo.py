@@ -1,8 +1,9 @@
 """make demo NET=spark: an unmodified Apache Spark under a load of its own, without duopoly and with it, on namespaces around one switch.
 
-Variables: WORKLOAD (synthetic; tpch), ROWS (of ROWS below), JOBS (40; 19), SEED (1), SPREAD (seconds that they arrive in: half as many as
-jobs; ten times), SCALE (of tpch's tables, .1), LINK (50M), REPEATS (1: each row so often, taking turns), VERIFY (1: rows with marks are held
-against the controller's recording, packet by packet). Every run's event log, times and words stay in BUILD/demo-spark."""
+Variables: WORKLOAD (synthetic; anywhere: the same with input that has no place; tpch), ROWS (of ROWS below), JOBS (40; 19), SEED (1), SPREAD
+(seconds that they arrive in: half as many as jobs; ten times), SCALE (of tpch's tables, .1), LINK (50M), REPEATS (1: each row so often, taking
+turns), VERIFY (1: rows with marks are held against the controller's recording, packet by packet). Every run's event log, times and words stay in
+BUILD/demo-spark."""
 
 import json
 import os
@@ -12,14 +13,15 @@ import time
 import typing
 
 from testbed.demo import demo, inputs, latency
-from testbed.net import instance, star, system
+from testbed.net import instance, network, star, system
 from testbed.spark import cluster as sparks
 from testbed.spark import connections, events, tables
 
 WORKERS, SLOTS = 4, 2
 RUN_SECONDS = 1800
 IDLE_LEAST = 20  # percent of the processors': below it a run says nothing of the network
-OURS = {"spark.locality.wait": "0", "spark.shuffle.reduceLocality.enabled": "false"}
+# Maps wait for a slot beside their input as long as duopoly holds what it holds; where reduce tasks run is duopoly's word.
+OURS = {"spark.locality.wait": "30s", "spark.shuffle.reduceLocality.enabled": "false"}
 FAIR = {"spark.scheduler.mode": "FAIR"}
 SERVICE = {"spark.shuffle.service.enabled": "true", "spark.shuffle.service.port": str(connections.LAST)}
 TWO_CORES = {"spark.executor.cores": "2", "spark.executor.memory": "1g"}
@@ -41,20 +43,24 @@ BESIDE_ROWS = {"order": Kind(OURS, "order", "observe"), "marks": Kind(OURS, "fal
 KINDS = {**STOCK_ROWS, **BESIDE_ROWS}
 ROWS = list(KINDS)
 DEFAULT_ROWS = [row for row in ROWS if not row.startswith("all-")]
-LEGEND = """fifo, fair (a pool for each job): Spark alone; -ours: with locality off (spark.locality.wait=0, spark.shuffle.reduceLocality.enabled=false), as all below
+LEGEND = """fifo, fair (a pool for each job): Spark alone; -ours: with spark.locality.wait=30s and spark.shuffle.reduceLocality.enabled=false, as all below
 order: duopoly puts jobs in order; marks: it marks what they fetch; holds: it says which reduce task starts where and when; all: the three together
 -2cores: executors of two cores; -service: with Spark's external shuffle service. / stock: to the best mean of Spark alone in the same repeat
 worst: the largest ratio of a job's time to that in the first row; wait: seconds that tasks waited for fetches; came: bytes from other hosts"""
 
 
 class Synthetic:
+    """`hosts`: where the jobs' input lies; none: it has no place, and nothing is read."""
     main, jobs, settings = "Synthetic", 40, {"spark.shuffle.compress": "false", "spark.shuffle.spill.compress": "false", "spark.sql.adaptive.enabled": "false"}
+
+    def __init__(self, hosts):
+        self.hosts = hosts
 
     def spread(self, jobs):
         return max(1, jobs // 2)
 
     def words(self, _environment):
-        return []
+        return self.hosts
 
 
 class Tpch:
@@ -74,7 +80,7 @@ class Tpch:
         return ["file:" + tables.folder(float(scale))]
 
 
-WORKLOADS = {"synthetic": Synthetic(), "tpch": Tpch()}
+WORKLOADS = {"synthetic": Synthetic(network.host_names(WORKERS)), "anywhere": Synthetic([]), "tpch": Tpch()}
 
 
 def plugin(jar, beside, gate):

@@ -61,7 +61,7 @@ def test_queries_over_tables_give_spark_s_own_results_beside_duopoly():
 
 @pytest.mark.parametrize("variables, sentence", [
     ({"ROWS": "quick"}, 'demo: unknown row "quick": ROWS takes fifo, fifo-ours, fair, fair-ours, order, marks, holds, all, all-2cores, all-service'),
-    ({"WORKLOAD": "real"}, 'demo: unknown workload "real": WORKLOAD takes synthetic, tpch'),
+    ({"WORKLOAD": "real"}, 'demo: unknown workload "real": WORKLOAD takes synthetic, anywhere, tpch'),
     ({"WORKLOAD": "tpch", "SCALE": "x"}, 'demo: SCALE is "x", must be a number .001…10 (of the tables; .1 is 32 MB)'),
     ({"JOBS": "0"}, 'demo: JOBS is "0", must be a whole number 1…1000'),
     ({"SPARK_HOME": "/nowhere"}, "demo: NET=spark: there is no Spark in /nowhere: make deps-spark, or SPARK_HOME")])
