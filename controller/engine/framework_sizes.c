@@ -246,12 +246,35 @@ static uint64_t median(const struct sizes *sizes)
     return n ? values[n / 2] : 0;
 }
 
+/* Of a task, by the rows of the maps that have ended: the others are taken to be like them. 0: none
+ * was told. */
+static uint64_t mean_of_rows(const struct stage *stage)
+{
+    wide bytes = 0;
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct late_edge *late = stage->edges[i].late;
+        wide rows = 0;
+        for (uint32_t r = 0; late->n_rows && r < late->room; r++)
+            rows += late->columns[r];
+        if (late->n_rows)
+            bytes += rows * stage->job->stages[stage->edges[i].parent]->n_tasks / late->n_rows;
+        told += late->n_rows > 0;
+    }
+    if (!told || !stage->n_tasks)
+        return 0;
+    bytes = bytes * stage->n_edges / told / stage->n_tasks;
+    return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
+}
+
 static uint64_t guess_of(const struct engine *engine, const struct stage *stage)
 {
     const struct sizes *sizes = engine->sizes;
     const struct sizes_stage *past = sizes ? find(sizes, stage->framework->history) : NULL;
     uint64_t input = input_of(stage), first = engine->config.macroflow.threshold_bytes[0];
-    uint64_t guess = 0;
+    uint64_t guess = mean_of_rows(stage);
+    if (guess)
+        return guess;
     if (past)
         guess = past->mean;
     else if (sizes && sizes->input && input && stage->n_tasks) {
@@ -384,6 +407,16 @@ static void look(struct engine *engine, struct stage *stage, struct edge *edge)
         settle(engine, stage);
 }
 
+/* WHY not at each row: it costs all tasks of the stage. */
+static void guess_by_rows(struct engine *engine, struct stage *stage, const struct edge *edge)
+{
+    uint32_t n = edge->late->n_rows;
+    if (edge->late->complete || (n & (n - 1)) || engine->suspended)
+        return;
+    stage->framework->guess = guess_of(engine, stage);
+    size_all(engine, stage);
+}
+
 static bool take_cells(struct engine *engine, struct stage *stage, struct edge *edge,
                        const struct event *event)
 {
@@ -396,6 +429,7 @@ static bool take_cells(struct engine *engine, struct stage *stage, struct edge *
     if (n > FRAMEWORK_TASKS_MAX || (n && !framework_find_task(engine, stage, n - 1)))
         return false;
     make_room(engine, edge->late, stage);
+    uint32_t rows = edge->late->n_rows;
     struct late_row *row = take_row(engine, stage, edge, map, n);
     for (uint32_t i = 0; row && i < bytes->n; i++)
         if (all || at->at[i] < n)
@@ -404,6 +438,8 @@ static bool take_cells(struct engine *engine, struct stage *stage, struct edge *
         set_cell(engine, stage, edge, map, row, r, 0);
     if (row)
         look(engine, stage, edge);
+    if (row && all && edge->late->n_rows > rows)
+        guess_by_rows(engine, stage, edge);
     return row;
 }
 

@@ -9,15 +9,17 @@
  *
  * A task with edges that is not known is a reduce task all the same: its bytes are a *guess*, the
  * same for all such tasks of a stage, at least 1 and at least what is known of it. It comes from the
- * mean of a task of the stage with this history number when it ran last; else from its parents'
- * input by the ratio seen so far of shuffle to input; else from the median of the means of the last
- * SIZES_MEANS stages; else it is the first threshold of the Macroflow levels. It is made when the
- * stage or a parent is announced and before its tasks are ready. A guess counts for turn, place and
- * sums; on the wire such a task has the levels that the bytes received so far would have, until it
- * is known: then its level follows, and so it does when what is known is corrected.
+ * rows of maps that have ended, as if the others had the same, made anew where these are twice as
+ * many; else from the mean of a task of the stage with this history number when it ran last; else
+ * from its parents' input by the ratio seen so far of shuffle to input; else from the median of the
+ * means of the last SIZES_MEANS stages; else it is the first threshold of the Macroflow levels. It
+ * is made when the stage or a parent is announced and before its tasks are ready. A guess counts for
+ * turn, place and sums; on the wire such a task has the levels that the bytes received so far would
+ * have, until it is known: then its level follows, and so it does when what is known is corrected.
  *
- * Cost: a piece costs what it tells. The piece that completes the cells costs all reduce tasks of
- * the stage, a guess or a correction those that it changes; both the stage's live attempts.
+ * Cost: a piece costs what it tells. The piece that completes the cells, and a row with which rows
+ * are twice as many, cost all reduce tasks of the stage, a guess or a correction those that it
+ * changes; both the stage's live attempts.
  * Rows and sums count as cells of the job (cells_per_job_max); beyond, a piece is ignored and
  * counted. Histories: SIZES_HISTORY_MAX, the one not learnt for longest leaves. */
 #pragma once

@@ -180,11 +180,11 @@ def test_all_is_told_to_who_comes_later(site):
     assert spark.said().count("duopoly has no session") <= 2
 
 
-def recorded(daemon, event):
-    """The fields of each in the recording."""
+def recorded(daemon, *events):
+    """The fields of each of these in the recording."""
     for file in sorted((daemon.folder / "log").iterdir(), key=lambda file: file.stat().st_mtime_ns):
         for line in file.read_text(errors="replace").splitlines():
-            if line.startswith(f"e {event} "):
+            if line.startswith(tuple(f"e {event} " for event in events)):
                 yield dict(word.split("=", 1) for word in line.split() if "=" in word)
 
 
@@ -195,6 +195,18 @@ def stages_told(daemon):
         job = int(fields["job"])
         told.setdefault(job >> 30, set()).add((job % (1 << 30), int(fields["stage"]), fields["tasks"], fields["history"]))
     return list(told.values())
+
+
+def test_maps_that_ended_tell_what_the_others_will_have(site):
+    """What they have for a stage is told before that stage begins."""
+    site.agent(), site.relay()
+    spark = site.application()
+    site.check_reduces_run(spark)
+    facts = [fields for fields in recorded(site.daemon, "framework_bytes", "framework_stage") if fields["stage"] == "1"]
+    begins = next(place for place, fields in enumerate(facts) if fields.get("phase") == "1")
+    early = [fields for fields in facts[:begins] if fields.get("form") == "1"]  # a row
+    assert len({fields["first"] for fields in early}) >= MAPS // 2 and {len(fields["bytes"].split(",")) for fields in early} == {REDUCES}
+    spark.ended_well()
 
 
 def test_where_input_lies_is_told(site, workload):

@@ -170,6 +170,35 @@ static void test_guesses(void **state)
     script_end(&s);
 }
 
+/* They speak for the others, at 1, 2, 4, … of them, and in place of what was before. */
+static void test_guesses_by_maps_that_ended(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint64_t row[] = {4 * MEGABYTE, 2 * MEGABYTE, 0}, half[] = {2 * MEGABYTE, MEGABYTE, 0};
+    begin(&s, 2, 2);
+    two_stages(&s, 1, 8, 3, 0);
+    assert_int_equal(view(&s, 1, 1, 0).bytes, MEGABYTE);
+    tell(&s, 1, BYTES_ROW, 5, row, 3, NULL);
+    for (uint32_t t = 0; t < 3; t++) {
+        assert_true(view(&s, 1, 1, t).guessed);
+        assert_int_equal(view(&s, 1, 1, t).bytes, 8 * 6 * MEGABYTE / 3);
+    }
+    tell(&s, 1, BYTES_ROW, 5, row, 3, NULL); /* the same again */
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 8 * 6 * MEGABYTE / 3);
+    tell(&s, 1, BYTES_ROW, 0, half, 3, NULL);
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 8 * 9 * MEGABYTE / 2 / 3);
+    tell(&s, 1, BYTES_ROW, 1, half, 3, NULL); /* three */
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 8 * 9 * MEGABYTE / 2 / 3);
+    tell(&s, 1, BYTES_ROW, 2, half, 3, NULL);
+    assert_int_equal(view(&s, 1, 1, 2).bytes, 8 * 15 * MEGABYTE / 4 / 3);
+    for (uint32_t map = 3; map < 8; map++)
+        tell(&s, 1, BYTES_ROW, map, half, 3, NULL);
+    assert_false(view(&s, 1, 1, 2).guessed);
+    assert_int_equal(view(&s, 1, 1, 0).bytes, 16 * MEGABYTE);
+    script_end(&s);
+}
+
 static uint64_t first_in_turn(const struct script *s)
 {
     struct job_view job;
@@ -384,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells_sums_and_hosts_in_any_order),
         cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_guesses_by_maps_that_ended),
         cmocka_unit_test(test_history_orders_jobs),
         cmocka_unit_test(test_sizes_in_order_of_learning),
         cmocka_unit_test(test_maps_where_their_blocks_are),

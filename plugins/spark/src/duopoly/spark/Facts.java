@@ -339,6 +339,8 @@ final class Facts extends SparkListener implements Session.Source {
         if (state == Job.TASK_DONE)
             attempt.stage.done[attempt.task] = attempt;
         say(attempt.fact(state, received));
+        if (state == Job.TASK_DONE)
+            attempt.stage.output(attempt.task, shuffles, this::say);
         attempt.stage.ended(freed(info.executorId(), info.taskId()), this::say);
     }
 

@@ -1,7 +1,9 @@
 package duopoly.spark;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -43,6 +45,7 @@ final class Job {
         final int number;
         final int tasks;
         final Stage[] parents;
+        private final List<Stage> children = new ArrayList<>();
         final int shuffle; /* that it writes; −1: none */
         final boolean ungated;
         final long history;
@@ -70,6 +73,8 @@ final class Job {
             this.id = id;
             this.name = name;
             this.done = new Attempt[tasks];
+            for (Stage parent : parents)
+                parent.children.add(this);
         }
 
         /** Whether its tasks are not its partitions one by one. */
@@ -144,6 +149,13 @@ final class Job {
                 body.part(5, new Message().number(1, parents[i].number));
             return Fact.of(Fact.STAGE, body.number(6, history).number(7, phase).flag(8, ungated)
                                            .number(9, id).number(10, attempt).text(11, name, NAME_MOST));
+        }
+
+        /** What one of its tasks has for stages that have not begun: more of it than was known of them. */
+        void output(int task, Shuffles shuffles, Consumer<Fact> say) {
+            for (Stage child : children)
+                if (child.phase == KNOWN && child.partial == null && partial == null && shuffle >= 0)
+                    say.accept(shuffles.output(job.number, child.number, child.tasks, number, shuffle, task));
         }
 
         /** What its tasks receive, where that can be said of each. */
