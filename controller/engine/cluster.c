@@ -52,12 +52,19 @@ static void fit_unplace(struct shape *shape, struct fit *fit)
         sorted_remove(&shape->by_receivers[order], &fit->by_receivers[order]);
 }
 
+uint64_t host_crowd(const struct host *host)
+{
+    uint64_t receivers = host->receiving[ORDER_COFLOW].n;
+    receivers = receivers < HOST_CROWDED ? receivers : HOST_CROWDED;
+    return receivers << 56 | (uint64_t)host->running << 24 | host->index;
+}
+
 static void fit_place(struct shape *shape, struct fit *fit)
 {
     const struct host *host = fit->host;
     uint64_t place = (uint64_t)host->index << 16 | fit->unit;
     struct sorted_key load = {host->running, host->tie, place};
-    sorted_place(&shape->by_load, &fit->by_load, load, 0);
+    sorted_place(&shape->by_load, &fit->by_load, load, host_crowd(host));
     struct sorted_key tie = {host->tie, place, 0};
     sorted_place(&shape->by_tie, &fit->by_tie, tie, 0);
     for (int order = 0; order < ORDERS; order++) {

@@ -40,6 +40,10 @@ void host_touch(struct engine *engine, struct host *host);
 void host_draw_tie(struct engine *engine, struct host *host);
 /* After the first of its waiting locals changed. */
 void host_shape_update(struct shape *shape, struct host_shape *host_shape);
+/* Fewest receivers first, then fewest tasks, then the lowest index; HOST_CROWDED receivers and more
+ * count as so many. */
+uint64_t host_crowd(const struct host *host);
+enum { HOST_CROWDED = 255 };
 /* A unit of the host with room for the shape, the one with the fewest tasks; NULL: none. */
 struct fit *host_fit(const struct host *host, const struct shape *shape);
 /* What the shape's tasks would run in as the host's unit i: that, or the room of the shape's

@@ -263,7 +263,7 @@ struct fit {
     uint32_t unit;
     int64_t times;
     bool possible, capable;     /* would fit if the unit were empty; and the host is up */
-    struct sorted_node by_load; /* shape->by_load: fewest tasks first */
+    struct sorted_node by_load; /* shape->by_load: fewest tasks first; value: host_crowd() */
     struct sorted_node by_tie;  /* shape->by_tie: random order */
     struct sorted_node by_receivers[ORDERS]; /* shape->by_receivers: fewest receiving tasks, then
                                                 the longest smallest transfer */

@@ -249,6 +249,60 @@ static void test_held_jobs(void **state)
     check_held("joint", UINT64_C(20000) * MEGABYTE);
 }
 
+static void others_use_downlink(struct script *s, uint32_t host)
+{
+    struct event event = {.kind = EVENT_HOST_LOAD};
+    event.host_load.host = host;
+    event.host_load.resource = LOAD_DOWNLINK;
+    event.host_load.permille = 900;
+    script_event(s, event);
+}
+
+/* One of its reduce tasks goes to the host of its map's output, the others elsewhere a while later. */
+static void come(struct script *s, uint32_t job)
+{
+    uint64_t sums[4] = {MEGABYTE, MEGABYTE, MEGABYTE, MEGABYTE};
+    struct script_job j = {job, 1, 0, 4, NULL, 0, SECOND, SECOND, sums, (int64_t)job};
+    script_submit(s, &j);
+    script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, job, 0, 0), 0);
+    s->now_ns += SECOND;
+    script_events(s, NULL, 0);
+}
+
+/* Jobs come to hosts of which most are idle, and some on links that others use. */
+static uint64_t cost_of_coming(uint32_t hosts)
+{
+    struct script s;
+    struct engine_config config = script_config();
+    struct engine_status status;
+    strcpy(config.turn, "srpt");
+    strcpy(config.place, "joint");
+    strcpy(config.network, "rank");
+    script_begin(&s, &config);
+    for (uint32_t h = 0; h < hosts; h++)
+        script_host(&s, h, 4);
+    for (uint32_t h = 0; h < 3; h++)
+        others_use_downlink(&s, h);
+    come(&s, 1);
+    uint64_t before = visits(&s);
+    for (uint32_t j = 2; j <= PROBES; j++)
+        come(&s, j);
+    uint64_t looked_at = visits(&s) - before;
+    engine_status(s.engine, &status);
+    assert_int_equal(status.tasks_ready, 0);
+    script_end(&s);
+    return looked_at;
+}
+
+static void test_idle_hosts(void **state)
+{
+    (void)state;
+    uint64_t a = cost_of_coming(200), b = cost_of_coming(2000);
+    print_message("idle hosts: %llu, 10 × hosts %llu visits\n", (unsigned long long)a,
+                  (unsigned long long)b);
+    assert_true(2 * b <= 3 * a);
+}
+
 /* A chain of stages, one task each: whoever moves in turn at each start and end is not looked at as
  * a whole. */
 static uint64_t cost_of_chain(uint32_t stages)
@@ -289,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_baselines),
         cmocka_unit_test(test_fair),
         cmocka_unit_test(test_held_jobs),
+        cmocka_unit_test(test_idle_hosts),
         cmocka_unit_test(test_jobs_of_many_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,10 +36,11 @@
  * whose task was refused without that rule nobody behind it that is under the same rules or more
  * is asked (sorted_next_below), and each host excludes by "own" at most as many
  * jobs as it has slots. Which hosts are looked at: a stage that was refused looks only at hosts
- * that changed since. What is left is linear: a stage that is asked for the first time, was just
- * given a host of all, or whose job passed another in turn looks at each host with room; so do a
- * start's own inputs. Of those that wait for slots at home, HOMELESS_MAX at most, only their homes
- * are looked at. */
+ * that changed since. Another looks at those with outputs of its job, then at the rest in the order
+ * of by_load, where of n idle ones, which lie at random, log n are better than all before them. It
+ * looks at each host with room where none takes it, or where outputs are on as many; a start looks at
+ * all its inputs. Of stages that wait for slots at home, HOMELESS_MAX at most, only the homes are
+ * looked at. */
 #include "controller/engine/cluster.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
@@ -53,9 +54,7 @@
 __extension__ typedef unsigned __int128 wide;
 
 enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10, FEW = 4 };
-enum {
-    HOMELESS_MAX = 16
-}; /* stages that wait for slots at home at a time: each is asked each time */
+enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
 enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
 
 struct joint_engine {
@@ -192,7 +191,6 @@ static enum rule closed_by(const struct asking *a, struct host *host, struct off
     count_slots(host, shape, &slots, &free);
     int64_t reserve = reserve_of(slots);
     *ret_offer = (struct offer){.host = host, .task = a->task};
-    a->engine->counters.visits++;
     if (count_receivers(a, ret_offer))
         return OWN;
     bool tolerates_one = free > reserve + 1 && slots - free < FEW;
@@ -245,6 +243,7 @@ static struct task *largest(const struct stage *stage)
 static void consider(const struct asking *a, struct host *host, struct offer *best, bool *open)
 {
     struct offer offer;
+    a->engine->counters.visits++;
     if (!host || !host->shapes[a->task->stage->bucket->shape->index]->fitting)
         return;
     enum rule rule = closed_by(a, host, &offer);
@@ -277,11 +276,33 @@ static void wait_for_home(const struct asking *a)
                  (struct sorted_key){kept->far_until_ns, stage->job->number, stage->index}, 0);
 }
 
+/* Of hosts without outputs those that can be better than the best so far have less host_crowd(). */
+static uint64_t crowd_below(const struct offer *best)
+{
+    if (!best->host || best->earlier || foreign_quarters(best->host) ||
+        best->receivers >= HOST_CROWDED)
+        return UINT64_MAX;
+    return best->outputs ? 0 : host_crowd(best->host);
+}
+
+/* Each host that can be the best; each with room where none takes it. */
+static void consider_all(const struct asking *a, struct offer *best, bool *open)
+{
+    const struct sorted *outputs = &a->task->stage->job->outputs,
+                        *hosts = &a->task->stage->bucket->shape->by_load;
+    bool apart = outputs->n < hosts->n;
+    struct sorted_node *node;
+    for (node = sorted_first(outputs); apart && node; node = sorted_next(node))
+        consider(a, container_of(node, struct output_host, by_host)->host, best, open);
+    for (node = sorted_first_below(hosts, apart ? crowd_below(best) : UINT64_MAX); node;
+         node = sorted_next_below(node, apart ? crowd_below(best) : UINT64_MAX))
+        consider(a, container_of(node, struct fit, by_load)->host, best, open);
+}
+
 static struct offer find_host(const struct asking *a, struct joint_stage *kept)
 {
     struct engine *engine = a->engine;
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    const struct shape *shape = a->task->stage->bucket->shape;
     struct offer best = {0};
     bool remembers = may_remember(a, kept);
     if (remembers) {
@@ -289,9 +310,7 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
             consider(a, cluster_host(engine, engine->changes[i % CHANGES]), &best, &kept->open);
     } else {
         kept->open = false;
-        for (struct sorted_node *node = sorted_first(&shape->by_load); node;
-             node = sorted_next(node))
-            consider(a, container_of(node, struct fit, by_load)->host, &best, &kept->open);
+        consider_all(a, &best, &kept->open);
     }
     if (best.host && remembers)
         return best; /* the others of the changed hosts are looked at again */
@@ -595,6 +614,7 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
          node = sorted_next(node)) {
         struct fit *fit = container_of(node, struct fit, by_load);
         struct offer offer;
+        a.engine->counters.visits++;
         if (fit != host_fit(fit->host, stage->bucket->shape))
             continue;
         closed[closed_by(&a, fit->host, &offer)]++;
