@@ -1,12 +1,15 @@
 package duopoly.spark;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import org.apache.spark.scheduler.MapStatus;
 
 /**
  * A job as duopoly sees it: one of Spark's, or all those of one SQL execution. Its number is that of its first one in Spark. Stages are
@@ -46,6 +49,7 @@ final class Job {
         final int tasks;
         final Stage[] parents;
         private final List<Stage> children = new ArrayList<>();
+        private final List<Integer> untold = new ArrayList<>(); /* tasks that ended: the session's thread's */
         final int shuffle; /* that it writes; −1: none */
         final boolean ungated;
         final long history;
@@ -151,11 +155,25 @@ final class Job {
                                            .number(9, id).number(10, attempt).text(11, name, NAME_MOST));
         }
 
-        /** What one of its tasks has for stages that have not begun: more of it than was known of them. */
+        /** One of its tasks has ended: what it has for stages that have not begun is more than was known of these. */
         void output(int task, Shuffles shuffles, Consumer<Fact> say) {
-            for (Stage child : children)
-                if (child.phase == KNOWN && child.partial == null && partial == null && shuffle >= 0)
-                    say.accept(shuffles.output(job.number, child.number, child.tasks, number, shuffle, task));
+            Stage[] waiting = children.stream().filter(child -> child.phase == KNOWN && child.partial == null).toArray(Stage[]::new);
+            if (shuffle >= 0 && partial == null && waiting.length > 0)
+                say.accept(teller -> outputs(teller, task, shuffles, waiting));
+        }
+
+        /* Of Spark's tasks the end is told before their outputs are there to be asked for. */
+        private void outputs(Fact.Teller teller, int task, Shuffles shuffles, Stage[] waiting) throws IOException {
+            MapStatus[] maps = shuffles.outputs(shuffle);
+            untold.add(task);
+            for (Iterator<Integer> next = untold.iterator(); next.hasNext();) {
+                int map = next.next();
+                if (map >= maps.length || maps[map] == null)
+                    continue;
+                for (Stage child : waiting)
+                    shuffles.output(teller, job.number, child.number, child.tasks, number, shuffle, maps, map);
+                next.remove();
+            }
         }
 
         /** What its tasks receive, where that can be said of each. */

@@ -43,7 +43,7 @@ final class Session implements Fact.Teller, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
     private static final int VERSION = 1;
     private static final int AGAIN_MS = 1000;
-    private static final int LAST_MS = 3000;
+    private static final int LAST_MS = 5000; /* for the last answer */
     private static final int QUEUE_MOST = 65536;
     private static final int WINDOW = 2048;       /* of the 4096 that may be unanswered */
     private static final int MESSAGE_MOST = 65536;
@@ -109,7 +109,7 @@ final class Session implements Fact.Teller, AutoCloseable {
             notifyAll();
         }
         try {
-            thread.join(LAST_MS); /* what was said last still goes out */
+            thread.join(LAST_MS); /* what was said last is still taken in */
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -221,16 +221,21 @@ final class Session implements Fact.Teller, AutoCloseable {
     private Fact next() throws IOException, InterruptedException {
         while (true) {
             synchronized (this) {
-                if (queue.isEmpty() && !over && !behind && channel != null && received == acknowledged)
+                if (queue.isEmpty() && !isTold() && !behind && channel != null && received == acknowledged)
                     wait(heartbeatMs);
                 connected();
                 if (!queue.isEmpty())
                     return queue.poll();
-                if (over)
+                if (isTold())
                     return null;
             }
             write(ACKNOWLEDGE, false, new Message());
         }
+    }
+
+    /* WHY not when all was sent: what is under way to the controller goes with the connection. */
+    private boolean isTold() {
+        return over && answered == sent;
     }
 
     @Override

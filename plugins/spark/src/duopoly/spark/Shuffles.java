@@ -54,13 +54,10 @@ final class Shuffles {
         };
     }
 
-    /** The same of one map that has ended, where a message has room for it. */
-    Fact output(int job, int stage, int tasks, int parent, int shuffle, int map) {
-        return teller -> {
-            MapStatus[] maps = outputs(shuffle);
-            if (map < maps.length && maps[map] != null && tasks <= NUMBERS_MOST && (long) maps.length * tasks <= CELLS_MOST && parts(shuffle) == tasks)
-                row(teller, new Message().number(1, job).number(2, stage).number(3, parent), maps[map], map, tasks);
-        };
+    /** The same of one map, of all those outputs, where a message has room for it. */
+    void output(Fact.Teller teller, int job, int stage, int tasks, int parent, int shuffle, MapStatus[] maps, int map) throws IOException {
+        if (tasks <= NUMBERS_MOST && (long) maps.length * tasks <= CELLS_MOST && parts(shuffle) == tasks)
+            row(teller, new Message().number(1, job).number(2, stage).number(3, parent), maps[map], map, tasks);
     }
 
     /* The scheduler's thread changes this table meanwhile: at worst the shuffle is not found. */
