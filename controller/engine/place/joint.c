@@ -45,15 +45,13 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/order.h"
-#include "controller/engine/place/near.h"
+#include "controller/engine/place/joint_host.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/resources.h"
 #include "controller/engine/stage.h"
 #include "controller/engine/table.h"
 
-__extension__ typedef unsigned __int128 wide;
-
-enum { SHORT_MS = 1000, LONG_MS = 15000, SMALL_MS = 1000, SMALL_BLOCKS = 10, FEW = 4 };
+enum { SMALL_MS = 1000, SMALL_BLOCKS = 10 };
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
 enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
 
@@ -67,8 +65,6 @@ struct joint_job {
     uint64_t blocks_bytes; /* SMALL_BLOCKS times its largest block */
     uint64_t map_moves;
 };
-/* How long a task receives: rules tell no more of its bytes. The longer, the more of them. */
-enum length { SHORT, MEDIUM, LONG };
 /* Hosts that have not changed since refuse it, as things were then: pure memory. */
 struct joint_stage {
     bool refused, open;
@@ -82,46 +78,10 @@ struct joint_stage {
 };
 static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
 
-enum rule { OWN, EARLIER, KEPT, FAR, RULES };
-
-/* A task that asks for a host. */
-struct asking {
-    struct engine *engine;
-    struct task *task;
-    uint64_t short_bytes, long_bytes;
-    enum length length;
-    struct near *near;
-    int64_t until_ns; /* it waits for a slot at home; 0: it does not */
-};
-
-/* A host that may take it, or one of its stage that is at home there. */
-struct offer {
-    struct host *host;
-    struct task *task;
-    uint32_t earlier, outputs, receivers;
-};
-
-static uint64_t link_bytes(const struct engine *engine, uint32_t ms)
-{
-    if (!engine->up || !engine->uplink_bps)
-        return UINT64_MAX - 1;
-    return (uint64_t)((wide)engine->uplink_bps * ms / (8000 * (wide)engine->up));
-}
-
-static struct asking ask(const struct engine *engine, const struct task *task)
-{
-    struct asking a = {.engine = (struct engine *)(uintptr_t)engine,
-                       .task = (struct task *)(uintptr_t)task,
-                       .short_bytes = link_bytes(engine, SHORT_MS),
-                       .long_bytes = link_bytes(engine, LONG_MS)};
-    a.length = task->bytes > a.long_bytes ? LONG : task->bytes > a.short_bytes ? MEDIUM : SHORT;
-    return a;
-}
-
 static struct asking ask_for_host(struct engine *engine, const struct task *task)
 {
     struct joint_stage *kept = task->stage->kept[QUESTION_PLACE];
-    struct asking a = ask(engine, task);
+    struct asking a = joint_ask(engine, task);
     near_follow(engine, task->stage, &kept->near);
     a.near = &kept->near;
     int64_t until_ns = near_until_ns(engine, a.near, task);
@@ -135,101 +95,6 @@ static struct asking ask_for_host(struct engine *engine, const struct task *task
 static bool only_short(const struct engine *engine)
 {
     return engine->free.amount[RES_SLOTS] <= engine->total.amount[RES_SLOTS] / LAST_SHARE;
-}
-
-/* ---- one host ---- */
-
-static void count_slots(const struct host *host, const struct shape *shape, int64_t *ret_all,
-                        int64_t *ret_free)
-{
-    *ret_all = *ret_free = 0;
-    for (uint32_t i = 0; i < host->n_units; i++) {
-        const struct unit *unit = host_unit(host, shape, i);
-        *ret_all += unit ? resources_times(&unit->total, &shape->demand) : 0;
-        *ret_free += host->shapes[shape->index]->fit[i].times;
-    }
-}
-
-static int64_t reserve_of(int64_t slots)
-{
-    int64_t reserve = slots / 4 > 1 ? slots / 4 : 1;
-    return reserve < slots ? reserve : slots - 1;
-}
-
-static int64_t long_tasks(const struct host *host, uint64_t long_bytes)
-{
-    const struct attempt *attempt;
-    int64_t n = 0;
-    TAILQ_FOREACH (attempt, &host->attempts, on_host)
-        n += attempt->task && attempt->task->bytes > long_bytes;
-    return n;
-}
-
-/* Who receives there: of its own job (returned), of earlier jobs, all. */
-static uint32_t count_receivers(const struct asking *a, struct offer *offer)
-{
-    const struct job *job = a->task->stage->job;
-    const struct sorted *receiving = &offer->host->receiving[ORDER_COFLOW];
-    uint32_t own = 0;
-    offer->receivers = (uint32_t)receiving->n;
-    offer->earlier = 0;
-    for (struct sorted_node *node = sorted_first(receiving); node; node = sorted_next(node)) {
-        const struct attempt *attempt = container_of(node, struct attempt, by_size[ORDER_COFLOW]);
-        if (!attempt->task)
-            continue;
-        own += attempt->task->stage->job == job;
-        offer->earlier += sorted_compare(attempt->task->stage->job->turn, job->turn) < 0;
-    }
-    return own;
-}
-
-/* The first rule that closes the host, which has room; RULES: none, and how good it is. */
-static enum rule closed_by(const struct asking *a, struct host *host, struct offer *ret_offer)
-{
-    const struct shape *shape = a->task->stage->bucket->shape;
-    int64_t slots, free;
-    count_slots(host, shape, &slots, &free);
-    int64_t reserve = reserve_of(slots);
-    *ret_offer = (struct offer){.host = host, .task = a->task};
-    if (count_receivers(a, ret_offer))
-        return OWN;
-    bool tolerates_one = free > reserve + 1 && slots - free < FEW;
-    if (ret_offer->earlier > (tolerates_one ? 1u : 0u))
-        return EARLIER;
-    if (a->length == LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
-        return KEPT;
-    if (a->until_ns && !near_is_home(a->near, a->task, host))
-        return FAR;
-    return RULES;
-}
-
-static uint32_t outputs_on(const struct job *job, const struct host *host)
-{
-    struct sorted_node *node = sorted_find(&job->outputs, (struct sorted_key){host->index, 0, 0});
-    return node ? container_of(node, struct output_host, by_host)->outputs : 0;
-}
-
-/* WHY quarters: every link carries a little that is not ours. */
-static uint32_t foreign_quarters(const struct host *host)
-{
-    return host->foreign_permille / 250;
-}
-
-static bool is_better(const struct offer *a, const struct offer *b)
-{
-    if (a->task->bytes != b->task->bytes)
-        return a->task->bytes > b->task->bytes;
-    if (a->earlier != b->earlier)
-        return a->earlier < b->earlier;
-    if (foreign_quarters(a->host) != foreign_quarters(b->host))
-        return foreign_quarters(a->host) < foreign_quarters(b->host);
-    if (a->outputs != b->outputs)
-        return a->outputs > b->outputs;
-    if (a->receivers != b->receivers)
-        return a->receivers < b->receivers;
-    if (a->host->running != b->host->running)
-        return a->host->running < b->host->running;
-    return a->host->index < b->host->index;
 }
 
 /* ---- reduces ---- */
@@ -246,14 +111,14 @@ static void consider(const struct asking *a, struct host *host, struct offer *be
     a->engine->counters.visits++;
     if (!host || !host->shapes[a->task->stage->bucket->shape->index]->fitting)
         return;
-    enum rule rule = closed_by(a, host, &offer);
-    *open |= rule == OWN;
-    if (rule == FAR)
+    enum rule rule = joint_closed_by(a, host, &offer);
+    *open |= rule == RULE_OWN;
+    if (rule == RULE_FAR)
         offer.task = near_largest(a->near, a->task->stage, host);
-    if ((rule != RULES && rule != FAR) || !offer.task)
+    if ((rule != RULES && rule != RULE_FAR) || !offer.task)
         return;
-    offer.outputs = outputs_on(a->task->stage->job, host);
-    if (!best->host || is_better(&offer, best))
+    offer.outputs = joint_outputs_on(a->task->stage->job, host);
+    if (!best->host || joint_is_better(&offer, best))
         *best = offer;
 }
 
@@ -279,7 +144,7 @@ static void wait_for_home(const struct asking *a)
 /* Of hosts without outputs those that can be better than the best so far have less host_crowd(). */
 static uint64_t crowd_below(const struct offer *best)
 {
-    if (!best->host || best->earlier || foreign_quarters(best->host) ||
+    if (!best->host || best->earlier || joint_foreign_quarters(best->host) ||
         best->receivers >= HOST_CROWDED)
         return UINT64_MAX;
     return best->outputs ? 0 : host_crowd(best->host);
@@ -363,7 +228,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
         engine->counters.visits++;
         if (best && !goes_before(a.task, best))
             continue;
-        if (a.length != SHORT && only_short(engine))
+        if (a.length != RECEIVES_SHORT && only_short(engine))
             continue;
         struct offer offer = a.until_ns ? find_home(&a) : find_host(&a, kept);
         *ret_open |= a.until_ns || kept->open;
@@ -380,7 +245,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
 static void follow_rate(struct engine *engine)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    uint64_t rate = link_bytes(engine, LONG_MS);
+    uint64_t rate = joint_link_bytes(engine, JOINT_LONG_MS);
     if (rate == all->rate)
         return;
     all->rate = rate;
@@ -401,7 +266,7 @@ static bool is_sooner(const struct job *a, const struct job *b)
 static bool pick_of_shape(struct engine *engine, struct shape *shape, const struct job *before,
                           struct claim *ret_claim)
 {
-    uint64_t limit = only_short(engine) ? MEDIUM : UINT64_MAX;
+    uint64_t limit = only_short(engine) ? RECEIVES_MEDIUM : UINT64_MAX;
     struct sorted_node *node = sorted_first_below(&shape->reduces, limit);
     while (node) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_reduces);
@@ -412,7 +277,7 @@ static bool pick_of_shape(struct engine *engine, struct shape *shape, const stru
         if (ask_bucket(engine, bucket, ret_claim, &open))
             return true;
         if (!open)
-            limit = node->value == LONG ? LONG : 0;
+            limit = node->value == RECEIVES_LONG ? RECEIVES_LONG : 0;
         node = limit ? sorted_next_below(node, limit) : NULL;
     }
     return false;
@@ -515,8 +380,8 @@ static bool waits_for_own_slots(struct engine *engine, const struct bucket *buck
 /* Of the last slots. */
 static struct map_choice choose_last(struct engine *engine, const struct shape *shape)
 {
-    const uint64_t limit = link_bytes(engine, LAST_MS) + 1,
-                   small = link_bytes(engine, SMALL_MS) + 1;
+    const uint64_t limit = joint_link_bytes(engine, LAST_MS) + 1,
+                   small = joint_link_bytes(engine, SMALL_MS) + 1;
     for (struct sorted_node *node = sorted_first_below(&shape->maps, limit); node;
          node = sorted_next_below(node, limit)) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
@@ -529,7 +394,8 @@ static struct map_choice choose_last(struct engine *engine, const struct shape *
 
 static struct map_choice choose_small(const struct engine *engine, const struct shape *shape)
 {
-    struct sorted_node *node = sorted_first_below(&shape->maps, link_bytes(engine, SMALL_MS) + 1);
+    struct sorted_node *node =
+        sorted_first_below(&shape->maps, joint_link_bytes(engine, SMALL_MS) + 1);
     return (struct map_choice){node ? container_of(node, struct bucket, by_turn_maps) : NULL,
                                ANYWHERE};
 }
@@ -609,7 +475,7 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
         return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
     struct asking a = ask_for_host((struct engine *)(uintptr_t)engine, largest(stage));
     int64_t closed[RULES + 1] = {0}, all = 0;
-    enum rule most = OWN;
+    enum rule most = RULE_OWN;
     for (struct sorted_node *node = sorted_first(&stage->bucket->shape->by_load); node;
          node = sorted_next(node)) {
         struct fit *fit = container_of(node, struct fit, by_load);
@@ -617,10 +483,10 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
         a.engine->counters.visits++;
         if (fit != host_fit(fit->host, stage->bucket->shape))
             continue;
-        closed[closed_by(&a, fit->host, &offer)]++;
+        closed[joint_closed_by(&a, fit->host, &offer)]++;
         all++;
     }
-    for (enum rule rule = OWN; rule < RULES; rule++)
+    for (enum rule rule = RULE_OWN; rule < RULES; rule++)
         if (closed[rule] > closed[most])
             most = rule;
     return (struct policy_why){reasons[most], closed[most], all};
@@ -675,10 +541,10 @@ static uint64_t map_value(const struct bucket *bucket)
 /* The shortest of its stages' largest ready reduce tasks. */
 static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
 {
-    uint64_t least = LONG;
+    uint64_t least = RECEIVES_LONG;
     struct stage *stage;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
-        struct asking a = ask(engine, largest(stage));
+        struct asking a = joint_ask(engine, largest(stage));
         engine->counters.visits++;
         if (a.length < least)
             least = a.length;

@@ -1,0 +1,119 @@
+#include "controller/engine/place/joint_host.h"
+
+#include "controller/engine/cluster.h"
+#include "controller/engine/ground.h"
+#include "controller/engine/resources.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+enum { FEW = 4 };
+
+uint64_t joint_link_bytes(const struct engine *engine, uint32_t ms)
+{
+    if (!engine->up || !engine->uplink_bps)
+        return UINT64_MAX - 1;
+    return (uint64_t)((wide)engine->uplink_bps * ms / (8000 * (wide)engine->up));
+}
+
+struct asking joint_ask(const struct engine *engine, const struct task *task)
+{
+    struct asking a = {.engine = (struct engine *)(uintptr_t)engine,
+                       .task = (struct task *)(uintptr_t)task,
+                       .short_bytes = joint_link_bytes(engine, JOINT_SHORT_MS),
+                       .long_bytes = joint_link_bytes(engine, JOINT_LONG_MS)};
+    a.length = task->bytes > a.long_bytes    ? RECEIVES_LONG
+               : task->bytes > a.short_bytes ? RECEIVES_MEDIUM
+                                             : RECEIVES_SHORT;
+    return a;
+}
+
+static void count_slots(const struct host *host, const struct shape *shape, int64_t *ret_all,
+                        int64_t *ret_free)
+{
+    *ret_all = *ret_free = 0;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        const struct unit *unit = host_unit(host, shape, i);
+        *ret_all += unit ? resources_times(&unit->total, &shape->demand) : 0;
+        *ret_free += host->shapes[shape->index]->fit[i].times;
+    }
+}
+
+static int64_t reserve_of(int64_t slots)
+{
+    int64_t reserve = slots / 4 > 1 ? slots / 4 : 1;
+    return reserve < slots ? reserve : slots - 1;
+}
+
+static int64_t long_tasks(const struct host *host, uint64_t long_bytes)
+{
+    const struct attempt *attempt;
+    int64_t n = 0;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host)
+        n += attempt->task && attempt->task->bytes > long_bytes;
+    return n;
+}
+
+/* Who receives there: of its own job (returned), of earlier jobs, all. */
+static uint32_t count_receivers(const struct asking *a, struct offer *offer)
+{
+    const struct job *job = a->task->stage->job;
+    const struct sorted *receiving = &offer->host->receiving[ORDER_COFLOW];
+    uint32_t own = 0;
+    offer->receivers = (uint32_t)receiving->n;
+    offer->earlier = 0;
+    for (struct sorted_node *node = sorted_first(receiving); node; node = sorted_next(node)) {
+        const struct attempt *attempt = container_of(node, struct attempt, by_size[ORDER_COFLOW]);
+        if (!attempt->task)
+            continue;
+        own += attempt->task->stage->job == job;
+        offer->earlier += sorted_compare(attempt->task->stage->job->turn, job->turn) < 0;
+    }
+    return own;
+}
+
+enum rule joint_closed_by(const struct asking *a, struct host *host, struct offer *ret_offer)
+{
+    const struct shape *shape = a->task->stage->bucket->shape;
+    int64_t slots, free;
+    count_slots(host, shape, &slots, &free);
+    int64_t reserve = reserve_of(slots);
+    *ret_offer = (struct offer){.host = host, .task = a->task};
+    if (count_receivers(a, ret_offer))
+        return RULE_OWN;
+    bool tolerates_one = free > reserve + 1 && slots - free < FEW;
+    if (ret_offer->earlier > (tolerates_one ? 1u : 0u))
+        return RULE_EARLIER;
+    if (a->length == RECEIVES_LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
+        return RULE_KEPT;
+    if (a->until_ns && !near_is_home(a->near, a->task, host))
+        return RULE_FAR;
+    return RULES;
+}
+
+uint32_t joint_outputs_on(const struct job *job, const struct host *host)
+{
+    struct sorted_node *node = sorted_find(&job->outputs, (struct sorted_key){host->index, 0, 0});
+    return node ? container_of(node, struct output_host, by_host)->outputs : 0;
+}
+
+uint32_t joint_foreign_quarters(const struct host *host)
+{
+    return host->foreign_permille / 250;
+}
+
+bool joint_is_better(const struct offer *a, const struct offer *b)
+{
+    if (a->task->bytes != b->task->bytes)
+        return a->task->bytes > b->task->bytes;
+    if (a->earlier != b->earlier)
+        return a->earlier < b->earlier;
+    if (joint_foreign_quarters(a->host) != joint_foreign_quarters(b->host))
+        return joint_foreign_quarters(a->host) < joint_foreign_quarters(b->host);
+    if (a->outputs != b->outputs)
+        return a->outputs > b->outputs;
+    if (a->receivers != b->receivers)
+        return a->receivers < b->receivers;
+    if (a->host->running != b->host->running)
+        return a->host->running < b->host->running;
+    return a->host->index < b->host->index;
+}
