@@ -154,8 +154,8 @@ static bool waits_for_home(const struct model *m, const struct m_job *j, uint32_
     uint64_t bytes = home_bytes(m, j, s, t, home), part = j->stage[s].task[t].bytes / up;
     assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
     return bytes > part &&
-           m->script.now_ns <
-               view.ready_ns + (int64_t)((wide)(bytes - part) * 8 * up * 1000000000 / m_bps_up(m));
+           m->script.now_ns < view.ready_ns + 2 * (int64_t)((wide)(bytes - part) * 8 * up *
+                                                            1000000000 / m_bps_up(m));
 }
 
 /* The stage's largest that is at home there by what it reads itself; false: none is. */

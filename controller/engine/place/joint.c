@@ -30,7 +30,7 @@
  * hold_max ends what maps wait for. A reduce task waits for links that its own or earlier jobs use,
  * where it could not receive yet and would hold its slot for as long, and for a slot of those that
  * there are for transfers of its length; neither is kept from it for something better of its own. For
- * a slot at home it waits at most for what that saves it.
+ * a slot at home it waits at most for twice what that saves it.
  *
  * Which jobs are asked. All rules but "own" only close more hosts to a later job. So after a job
  * whose task was refused without that rule nobody behind it that is under the same rules or more
@@ -644,7 +644,7 @@ static const struct policy_reason reasons[] = {
      "hosts with a free slot",
      "most of its input is elsewhere than on {left} of {right} hosts with a free slot, and it "
      "waits "
-     "for one there no longer than it would take to come."},
+     "for one there no longer than twice the time that it would take to come."},
     {0}};
 
 const struct place_policy place_joint = {

@@ -9,6 +9,8 @@
 
 __extension__ typedef unsigned __int128 wide;
 
+enum { PATIENCE = 2 }; /* times what it saves */
+
 struct near_task {
     uint32_t home, task;
     uint32_t next; /* of the first with this home: before it none is ready any more */
@@ -155,7 +157,7 @@ static int64_t link_ns(const struct engine *engine, uint64_t bytes)
     if (!engine->uplink_bps)
         return 0;
     wide ns = (wide)bytes * 8 * engine->up * 1000000000 / engine->uplink_bps;
-    return ns > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)ns;
+    return ns > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)ns;
 }
 
 int64_t near_until_ns(const struct engine *engine, const struct near *near, const struct task *task)
@@ -164,7 +166,7 @@ int64_t near_until_ns(const struct engine *engine, const struct near *near, cons
     uint64_t part = engine->up ? task->bytes / engine->up : task->bytes;
     if (home.bytes <= part || !is_open(engine, task, home.host))
         return task->ready_ns;
-    return task->ready_ns + link_ns(engine, home.bytes - part);
+    return task->ready_ns + PATIENCE * link_ns(engine, home.bytes - part);
 }
 
 bool near_is_home(const struct near *near, const struct task *task, const struct host *host)
