@@ -141,7 +141,7 @@ struct event {
             uint32_t replicas_per_task; /* 0…ENGINE_REPLICAS_MAX */
             struct u32s
                 replicas; /* host indexes, replicas_per_task per task, ENGINE_NONE fills up */
-            struct u64s input_bytes; /* one per task */
+            struct u64s input_bytes; /* one per task; 0 of a framework: not known */
             struct u64s compute_ns;  /* one per task */
         } job_tasks;
         struct {

@@ -7,7 +7,7 @@ import org.apache.spark.SparkEnv;
 
 /** A job's input, which lies on hosts: a task reads it from there over the network, but where it runs there itself (blocks.py). */
 final class Blocks {
-    private static final int PORT = 7300;
+    private static final int PORT = 7300; /* as in blocks.py */
 
     private Blocks() {}
 
