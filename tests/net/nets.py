@@ -375,6 +375,11 @@ def pass_bytes(source, target, count):
     target.settimeout(10 * PATIENCE)
 
 
+def tcp_sent_again(sock):
+    """Payload that the socket has sent more than once (tcpi_bytes_retrans, Linux 4.19)."""
+    return struct.unpack_from("=Q", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 216), 208)[0]
+
+
 def tcp_queued(sock):
     """Bytes in the socket's send queue (SIOCOUTQ): sent and not acknowledged, or not sent."""
     return struct.unpack("i", fcntl.ioctl(sock, 0x5411, struct.pack("i", 0)))[0]
