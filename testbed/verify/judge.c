@@ -118,6 +118,17 @@ static void judge_other(const struct packet_key *key, const struct packet *packe
         count_wrong(verdict, key, packet, connection, expected, old);
 }
 
+/* Whether its mark was right when it was sent, before it waited for `waited_ns`. */
+static bool was_right(const struct truth *truth, const struct packet_key *key,
+                      const struct packet *packet, int64_t waited_ns)
+{
+    const int64_t sent_ns = packet->time_ns - waited_ns;
+    const struct truth_connection *connection = truth_connection(truth, key, sent_ns, 0);
+    int64_t since_ns;
+    return has_levels(connection) &&
+           packet->dscp == truth_dscp(truth_level(truth, connection->attempt, sent_ns, &since_ns));
+}
+
 static void judge_packet(const struct truth *truth, const struct packets *packets,
                          const struct packet *packet, const struct judge_windows *windows,
                          struct verdict *verdict)
@@ -139,6 +150,11 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
     if (packet->dscp == expected) {
         verdict->right++;
         verdict->right_bytes += packet->payload_bytes;
+        return;
+    }
+    if (was_right(truth, key, packet, packet_waited(packets, packet))) {
+        verdict->late++;
+        verdict->late_bytes += packet->payload_bytes;
         return;
     }
     const struct judge_old old = old_mark(truth, connection, packet);

@@ -2,9 +2,10 @@
  *
  * Each payload packet is
  *   right         its DSCP is that of its attempt's level in the mode in force;
+ *   late          it was right when its sender sent it (packets.h), and waited in a queue since;
  *   in a window   it is that of a level that was in force less than `change_ns` before: packets
- *                 that wait in a queue, or are sent before word of a change has reached their
- *                 sender, keep the old mark;
+ *                 that are sent before word of a change has reached their sender, or wait in a
+ *                 queue and have no time stamp, keep the old mark;
  *   of a begin    its connection has just passed to this task (see below);
  *   wrong         it is neither;
  *   unattributed  no task wrote its connection down, or the recording does not know the attempt;
@@ -71,8 +72,8 @@ struct judge_seen {
     int64_t change_ns, time_ns;
 };
 struct verdict {
-    uint64_t checked, right, in_window, of_begin, wrong, unattributed, unlevelled, lost;
-    uint64_t right_bytes, window_bytes, begin_bytes, wrong_bytes; /* payload */
+    uint64_t checked, right, late, in_window, of_begin, wrong, unattributed, unlevelled, lost;
+    uint64_t right_bytes, late_bytes, window_bytes, begin_bytes, wrong_bytes; /* payload */
     uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, change_ns
                                   ago */
     struct judge_example

@@ -10,12 +10,23 @@ enum {
     TYPE_IPV4 = 0x0800,
     TYPE_IPV6 = 0x86dd,
     PROTOCOL_TCP = 6,
-    IPV6_SIZE = 40
+    IPV6_SIZE = 40,
+    TCP_SIZE = 20,
+    OPTION_END = 0,
+    OPTION_PADDING = 1,
+    OPTION_STAMPS = 8,
+    STAMPS_SIZE = 10
 };
+#define STAMP_NS INT64_C(1000000)
 
 static uint16_t get16(const uint8_t *at)
 {
     return (uint16_t)(at[0] << 8 | at[1]);
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)get16(at) << 16 | get16(at + 2);
 }
 
 static int compare_keys(const struct packet_flow *a, const struct packet_flow *b)
@@ -41,19 +52,35 @@ bool packet_address(const char *text, struct in6_addr *ret_address)
     return inet_pton(AF_INET6, text, ret_address) == 1;
 }
 
+static void decode_options(const uint8_t *at, size_t size, struct packet_frame *frame)
+{
+    while (size >= 2 && *at != OPTION_END) {
+        size_t length = *at == OPTION_PADDING ? 1 : at[1];
+        if (length == 0 || length > size)
+            return;
+        if (*at == OPTION_STAMPS && length == STAMPS_SIZE) {
+            frame->stamped = true;
+            frame->stamp = get32(at + 2);
+        }
+        at += length;
+        size -= length;
+    }
+}
+
 /* `size` bytes of IP payload follow at `tcp`, of which `captured` are there. */
 static bool decode_tcp(const uint8_t *tcp, size_t captured, size_t size, struct packet_frame *frame)
 {
-    if (captured < 20)
+    if (captured < TCP_SIZE)
         return false;
     size_t header = (size_t)(tcp[12] >> 4) * 4;
-    if (header < 20 || header > size)
+    if (header < TCP_SIZE || header > size)
         return false;
     frame->key.from.port = get16(tcp);
     frame->key.to.port = get16(tcp + 2);
     frame->flags = tcp[13];
-    frame->sequence = (uint32_t)get16(tcp + 4) << 16 | get16(tcp + 6);
+    frame->sequence = get32(tcp + 4);
     frame->payload_bytes = (uint32_t)(size - header);
+    decode_options(tcp + TCP_SIZE, (captured < header ? captured : header) - TCP_SIZE, frame);
     return true;
 }
 
@@ -155,6 +182,31 @@ int packets_flow(struct packets *packets, const struct packet_key *key, uint32_t
     return 0;
 }
 
+/* The stamp wraps after 49 days; what is far from the flow's first one is no clock. */
+static int64_t since_stamp(const struct packet_flow *flow, int64_t time_ns, uint32_t stamp)
+{
+    return time_ns - (int32_t)(stamp - flow->first_stamp) * STAMP_NS;
+}
+
+static void note_stamp(struct packet_flow *flow, int64_t time_ns, uint32_t stamp)
+{
+    if (!flow->stamped) {
+        flow->stamped = true;
+        flow->first_stamp = stamp;
+        flow->fastest_ns = time_ns;
+    }
+    const int64_t since_ns = since_stamp(flow, time_ns, stamp);
+    if (since_ns < flow->fastest_ns)
+        flow->fastest_ns = since_ns;
+}
+
+int64_t packet_waited(const struct packets *packets, const struct packet *packet)
+{
+    const struct packet_flow *flow = packets->flows[packet->flow];
+    return packet->stamped ? since_stamp(flow, packet->time_ns, packet->stamp) - flow->fastest_ns
+                           : 0;
+}
+
 void packets_add(struct packets *packets, int64_t time_ns, const struct packet_frame *frame)
 {
     struct packet_flow *flow = frame->payload_bytes ? find_flow(packets, &frame->key) : NULL;
@@ -167,8 +219,17 @@ void packets_add(struct packets *packets, int64_t time_ns, const struct packet_f
     }
     uint16_t payload =
         (uint16_t)(frame->payload_bytes < UINT16_MAX ? frame->payload_bytes : UINT16_MAX);
-    packets->at[packets->n++] =
-        (struct packet){time_ns, flow->index, payload, frame->dscp, frame->flags};
+    if (frame->stamped)
+        note_stamp(flow, time_ns, frame->stamp);
+    packets->at[packets->n++] = (struct packet){
+        .time_ns = time_ns,
+        .flow = flow->index,
+        .stamp = frame->stamp,
+        .payload_bytes = payload,
+        .dscp = frame->dscp,
+        .flags = frame->flags,
+        .stamped = frame->stamped,
+    };
 }
 
 void packets_done(struct packets *packets)

@@ -1,8 +1,12 @@
 /* Captured packets: what of a frame matters here, and the flows that they belong to.
  *
  * A flow is one direction of a TCP connection (128-bit addresses, IPv4 as v4-mapped). Only packets
- * with TCP payload are kept, 16 bytes each, in the order of capture. Pure; bounded: beyond
- * PACKETS_MAX packets or PACKETS_FLOWS_MAX flows more are counted as lost, not kept. */
+ * with TCP payload are kept, 24 bytes each, in the order of capture. Pure; bounded: beyond
+ * PACKETS_MAX packets or PACKETS_FLOWS_MAX flows more are counted as lost, not kept.
+ *
+ * When a packet was sent is known from its time stamp (TSval, RFC 7323), which Linux counts in
+ * milliseconds and sets when TCP hands the packet out, just before it is marked: packet_waited()
+ * says how much longer it took from there to the capture than the flow's fastest. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,19 +34,26 @@ struct packet_frame {
     uint16_t id;   /* IPv4's identification; 0 in IPv6 */
     uint32_t sequence;
     uint32_t payload_bytes;
+    bool stamped; /* it has a TSval */
+    uint32_t stamp;
 };
 
 struct packet {
     int64_t time_ns;
     uint32_t flow;
+    uint32_t stamp; /* TSval */
     uint16_t payload_bytes;
     uint8_t dscp, flags;
+    bool stamped;
 };
 
 struct packet_flow {
     RB_ENTRY(packet_flow) entry;
     struct packet_key key;
     uint32_t index; /* in order of first sight */
+    bool stamped;
+    uint32_t first_stamp;
+    int64_t fastest_ns; /* least time of capture less stamp, that counted from first_stamp */
 };
 RB_HEAD(packet_flows, packet_flow);
 
@@ -68,5 +79,8 @@ void packets_init(struct packets *packets);
 int packets_flow(struct packets *packets, const struct packet_key *key, uint32_t *ret_flow);
 /* Keeps one frame seen at time_ns. O(log flows). */
 void packets_add(struct packets *packets, int64_t time_ns, const struct packet_frame *frame);
+/* How long a kept packet had waited when it was captured, to about a millisecond; at most what it
+ * really was, since the flow's fastest may have waited, too. 0 if it has no stamp. */
+int64_t packet_waited(const struct packets *packets, const struct packet *packet);
 /* NULL and zeroed ones are fine. */
 void packets_done(struct packets *packets);

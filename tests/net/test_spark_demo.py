@@ -44,7 +44,8 @@ def test_what_tasks_fetch_bears_their_levels_also_from_the_external_shuffle_serv
     rows, folder = figures(ROWS="all all-service", VERIFY="1", JOBS="6")
     for row in rows:
         marks = row["marks"]
-        right, judged = marks["right_bytes"] + marks["window_bytes"], marks["right_bytes"] + marks["window_bytes"] + marks["wrong_bytes"]
+        right = marks["right_bytes"] + marks["late_bytes"] + marks["window_bytes"]
+        judged = right + marks["wrong_bytes"]
         # An executor's thread that waits for a processor, among all that runs here, announces its task late.
         assert judged > 0.9 * row["remote_bytes"] > 0 and right >= (0.999 if row["cpu_idle"] >= IDLE_LEAST else 0.99) * judged, marks
         assert marks["unattributed"] == marks["lost"] == 0 and marks["begin_bytes"] < 0.001 * judged, marks

@@ -34,6 +34,15 @@ static size_t make_ipv4(uint8_t *frame, uint8_t tos, uint16_t payload)
     return 14 + 20 + 32;
 }
 
+/* Gives the frame a TSval (RFC 7323, 3.2), behind two NOPs. */
+static void stamp_ipv4(uint8_t *frame, uint32_t stamp)
+{
+    const uint8_t options[] = {
+        1, 1, 8, 10, (uint8_t)(stamp >> 24), (uint8_t)(stamp >> 16), (uint8_t)(stamp >> 8),
+        (uint8_t)stamp};
+    memcpy(frame + 14 + 20 + 20, options, sizeof(options));
+}
+
 static void test_frames_are_read(void **state)
 {
     (void)state;
@@ -49,6 +58,25 @@ static void test_frames_are_read(void **state)
     assert_int_equal(frame.dscp, 27);
     assert_int_equal(frame.payload_bytes, 1400);
     assert_int_equal(frame.flags, 0x18);
+}
+
+static void test_time_stamps_are_read(void **state)
+{
+    (void)state;
+    uint8_t bytes[128];
+    struct packet_frame frame;
+    size_t size = make_ipv4(bytes, 0, 1400);
+    assert_true(packet_decode(bytes, size, &frame));
+    assert_false(frame.stamped);
+    stamp_ipv4(bytes, 0xfedcba98);
+    assert_true(packet_decode(bytes, size, &frame));
+    assert_true(frame.stamped);
+    assert_int_equal(frame.stamp, 0xfedcba98);
+    assert_true(packet_decode(bytes, size - 5, &frame)); /* cut in the option */
+    assert_false(frame.stamped);
+    bytes[14 + 20 + 20 + 3] = 0; /* an option that would never end */
+    assert_true(packet_decode(bytes, size, &frame));
+    assert_false(frame.stamped);
 }
 
 static void test_ipv6_traffic_class_is_read_as_tos(void **state)
@@ -157,6 +185,17 @@ static void see(struct scene *scene, int64_t time_ns, unsigned dscp)
     packets_add(&scene->packets, time_ns, &frame);
 }
 
+/* The flow's clock stands at `stamp` when a packet is sent that comes by at `time_ns`. */
+static void see_stamped(struct scene *scene, int64_t time_ns, unsigned dscp, uint32_t stamp)
+{
+    uint8_t bytes[128];
+    struct packet_frame frame;
+    size_t size = make_ipv4(bytes, (uint8_t)(dscp << 2), 1448);
+    stamp_ipv4(bytes, stamp);
+    assert_true(packet_decode(bytes, size, &frame));
+    packets_add(&scene->packets, time_ns, &frame);
+}
+
 static void conclude(struct scene *scene)
 {
     struct err err = {0};
@@ -204,6 +243,42 @@ static void test_an_old_mark_passes_inside_the_window_only(void **state)
     conclude(&scene);
     assert_int_equal(scene.verdict.wrong, 1);
     assert_false(verdict_is_good(&scene.verdict));
+    tear_down(&scene);
+}
+
+/* The mode changes at 1 s; the fastest packet took 1 ms, and the clock wraps at 950 ms. */
+static void test_a_mark_that_was_right_when_sent_may_have_waited_in_a_queue(void **state)
+{
+    (void)state;
+    const uint32_t zero = (uint32_t)-950;
+    struct scene scene;
+    set_up(&scene);
+    see_stamped(&scene, (int64_t)960 * MS, truth_dscp(3), zero + 955);
+    see_stamped(&scene, (int64_t)990 * MS, truth_dscp(3), zero + 989);
+    see_stamped(&scene, (int64_t)1050 * MS, truth_dscp(3), zero + 995);
+    see_stamped(&scene, (int64_t)1600 * MS, truth_dscp(3), zero + 998); /* past any window */
+    see_stamped(&scene, (int64_t)1601 * MS, truth_dscp(1), zero + 1002);
+    conclude(&scene);
+    assert_int_equal(scene.verdict.late, 2);
+    assert_int_equal(scene.verdict.late_bytes, 2 * 1448);
+    assert_int_equal(scene.verdict.right, 3);
+    assert_true(verdict_is_good(&scene.verdict));
+    tear_down(&scene);
+}
+
+static void test_a_mark_that_was_not_right_when_sent_is_none_of_a_queue_s(void **state)
+{
+    (void)state;
+    struct scene scene;
+    set_up(&scene);
+    see_stamped(&scene, (int64_t)990 * MS, truth_dscp(3), 989);
+    see_stamped(&scene, (int64_t)1050 * MS, truth_dscp(3), 1005); /* sent before word came */
+    see_stamped(&scene, (int64_t)1600 * MS, truth_dscp(3), 1005);
+    see_stamped(&scene, (int64_t)1700 * MS, truth_dscp(6), 990);
+    conclude(&scene);
+    assert_int_equal(scene.verdict.late, 0);
+    assert_int_equal(scene.verdict.in_window, 1);
+    assert_int_equal(scene.verdict.wrong, 2);
     tear_down(&scene);
 }
 
@@ -482,10 +557,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_are_read),
+        cmocka_unit_test(test_time_stamps_are_read),
         cmocka_unit_test(test_ipv6_traffic_class_is_read_as_tos),
         cmocka_unit_test(test_what_is_no_tcp_or_cut_is_nothing),
         cmocka_unit_test(test_right_marks_are_right_in_each_mode),
         cmocka_unit_test(test_an_old_mark_passes_inside_the_window_only),
+        cmocka_unit_test(test_a_mark_that_was_right_when_sent_may_have_waited_in_a_queue),
+        cmocka_unit_test(test_a_mark_that_was_not_right_when_sent_is_none_of_a_queue_s),
         cmocka_unit_test(test_a_planted_wrong_mark_is_found),
         cmocka_unit_test(test_a_mark_that_was_never_in_force_is_wrong_also_in_a_window),
         cmocka_unit_test(test_a_level_that_its_own_step_replaced_passes_inside_the_window),
