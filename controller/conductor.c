@@ -6,6 +6,7 @@
 #include "controller/endings.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/ledger.h"
+#include "controller/stances_kept.h"
 #include "controller/store/recovery.h"
 #include "lib/container_of.h"
 #include "lib/log.h"
@@ -472,55 +473,10 @@ static void on_host_moved(void *user, uint32_t host)
     ledger_host_moved(conductor->ledger, host);
 }
 
-static bool is_known(const struct agents *agents, enum stance_scope scope, const char *name)
-{
-    struct agent_view agent;
-    if (scope == STANCE_OF_HOST)
-        return agents_named(agents, name, &agent) == 0;
-    for (uint32_t i = 0; scope == STANCE_OF_RACK && agents_at(agents, i, &agent) == 0; i++)
-        if (strcmp(agent.rack, name) == 0)
-            return true;
-    return scope == STANCE_OF_ALL;
-}
-
-/* Stances are kept as settings "stance" 0000 … in the order in which they count: a scope, a stance
- * as its number, and whose it is. */
-static void stance_keep(struct conductor *conductor, uint32_t place, const struct stance_rule *rule)
-{
-    char name[16], value[80];
-    snprintf(name, sizeof(name), "%04" PRIu32, place);
-    if (rule)
-        snprintf(value, sizeof(value), "%d %d %s", (int)rule->scope, (int)rule->stance, rule->name);
-    store_set(conductor->store, "stance", name, rule ? value : NULL);
-}
-
-static void stances_keep(struct conductor *conductor, uint32_t before)
-{
-    const struct stances *stances = agents_stances(conductor->agents);
-    const struct stance_rule all = {.scope = STANCE_OF_ALL, .stance = stances->of_all};
-    stance_keep(conductor, 0, stances->of_all ? &all : NULL);
-    for (uint32_t i = 0; i < stances->n || i < before; i++)
-        stance_keep(conductor, i + 1, i < stances->n ? &stances->rules[i] : NULL);
-}
-
-static void on_kept_stance(void *context, const char *name, const char *value)
-{
-    struct agents *agents = context;
-    int scope, stance, at = 0;
-    (void)name;
-    if (sscanf(value, "%d %d %n", &scope, &stance, &at) == 2 && at)
-        agents_set_stance(agents, (enum stance_scope)scope, value + at, (duopoly_Stance)stance);
-}
-
 int conductor_set_stance(struct conductor *conductor, enum stance_scope scope, const char *name,
                          duopoly_Stance stance)
 {
-    if (!is_known(conductor->agents, scope, name))
-        return -ENOENT;
-    uint32_t before = agents_stances(conductor->agents)->n;
-    int r = agents_set_stance(conductor->agents, scope, name, stance);
-    if (r >= 0)
-        stances_keep(conductor, before);
+    int r = stances_kept_set(conductor->store, conductor->agents, scope, name, stance);
     run(conductor, false);
     return r;
 }
@@ -702,7 +658,7 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
     if (r == 0)
-        store_settings(conductor->store, "stance", on_kept_stance, conductor->agents);
+        stances_kept_read(conductor->store, conductor->agents);
     if (r == 0)
         r = agents_restore(conductor->agents, conductor->started_ns, recovered->hosts,
                            recovered->n_hosts);
