@@ -127,14 +127,15 @@ static void print_delays_json(const char *name, const struct judge_delays *delay
 void verdict_print_json(const struct verdict *v, FILE *out)
 {
     fprintf(out,
-            "{\"checked\": %" PRIu64 ", \"right\": %" PRIu64 ", \"late\": %" PRIu64 ", \"in_window\": %" PRIu64
-            ", \"wrong\": %" PRIu64 ", \"unattributed\": %" PRIu64 ", \"unlevelled\": %" PRIu64
-            ", \"lost\": %" PRIu64 ", \"of_begin\": %" PRIu64 ", \"right_bytes\": %" PRIu64
-            ", \"late_bytes\": %" PRIu64 ", \"window_bytes\": %" PRIu64 ", \"begin_bytes\": %" PRIu64
+            "{\"checked\": %" PRIu64 ", \"right\": %" PRIu64 ", \"late\": %" PRIu64
+            ", \"in_window\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"unattributed\": %" PRIu64
+            ", \"unlevelled\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"of_begin\": %" PRIu64
+            ", \"right_bytes\": %" PRIu64 ", \"late_bytes\": %" PRIu64
+            ", \"window_bytes\": %" PRIu64 ", \"begin_bytes\": %" PRIu64
             ", \"wrong_bytes\": %" PRIu64 ", \"mode_switches\": %" PRIu64,
             v->checked, v->right, v->late, v->in_window, v->wrong, v->unattributed, v->unlevelled,
-            v->lost, v->of_begin, v->right_bytes, v->late_bytes, v->window_bytes, v->begin_bytes, v->wrong_bytes,
-            v->mode_changes);
+            v->lost, v->of_begin, v->right_bytes, v->late_bytes, v->window_bytes, v->begin_bytes,
+            v->wrong_bytes, v->mode_changes);
     print_delays_json("flowing", &v->flowing, out);
     print_delays_json("promoted", &v->promoted, out);
     print_delays_json("demoted", &v->demoted, out);

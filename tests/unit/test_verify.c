@@ -37,9 +37,14 @@ static size_t make_ipv4(uint8_t *frame, uint8_t tos, uint16_t payload)
 /* Gives the frame a TSval (RFC 7323, 3.2), behind two NOPs. */
 static void stamp_ipv4(uint8_t *frame, uint32_t stamp)
 {
-    const uint8_t options[] = {
-        1, 1, 8, 10, (uint8_t)(stamp >> 24), (uint8_t)(stamp >> 16), (uint8_t)(stamp >> 8),
-        (uint8_t)stamp};
+    const uint8_t options[] = {1,
+                               1,
+                               8,
+                               10,
+                               (uint8_t)(stamp >> 24),
+                               (uint8_t)(stamp >> 16),
+                               (uint8_t)(stamp >> 8),
+                               (uint8_t)stamp};
     memcpy(frame + 14 + 20 + 20, options, sizeof(options));
 }
 
