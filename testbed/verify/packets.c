@@ -182,7 +182,7 @@ int packets_flow(struct packets *packets, const struct packet_key *key, uint32_t
     return 0;
 }
 
-/* The stamp wraps after 49 days; what is far from the flow's first one is no clock. */
+/* Stamps wrap after 49 days: what counts is how far one is from the flow's first. */
 static int64_t since_stamp(const struct packet_flow *flow, int64_t time_ns, uint32_t stamp)
 {
     return time_ns - (int32_t)(stamp - flow->first_stamp) * STAMP_NS;

@@ -35,7 +35,7 @@ struct packet_frame {
     uint32_t sequence;
     uint32_t payload_bytes;
     bool stamped; /* it has a TSval */
-    uint32_t stamp;
+    uint32_t stamp; /* ms of the sender's clock, from anywhere on; wraps */
 };
 
 struct packet {
