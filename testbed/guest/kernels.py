@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from testbed.guest.virtual import kernel as virtual
+from testbed.net import system
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INIT = os.path.join(HERE, "init")
@@ -105,15 +106,10 @@ KERNELS = {"uml": Uml, "qemu": Qemu, "virtual": Virtual}
 NO_MOUNT = "the root is no mount that can be made read-only (a chroot)"
 
 
-def root_is_mount():
-    with open("/proc/self/mountinfo") as mounts:
-        return any(line.split()[4] == "/" for line in mounts)
-
-
 def check(kernel, build):
     """Missing where such a guest cannot be booted."""
     if os.geteuid() != 0:
         raise Missing("needs root")
     KERNELS[kernel].check(build)
-    if not root_is_mount():
+    if not system.root_is_mount():
         raise Missing(NO_MOUNT)

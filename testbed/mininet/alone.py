@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from testbed.demo import demo
-from testbed.net import instance, network, openvswitch, system
+from testbed.net import instance, mininets, network, openvswitch, system
 
 MEMBER = "mn"
 
@@ -28,6 +28,7 @@ def run(words):
     system.stop_signals_raise()
     if os.geteuid() != 0:
         raise system.Failure("network namespaces need root")
+    mininets.check_root()
     instance.end_abandoned()
     own = instance.create(demo.TREE)
     try:

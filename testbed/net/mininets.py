@@ -17,6 +17,7 @@ from testbed.net import instance as instances
 
 SPACE = "mn"
 CLONE_NEWNET = 0x40000000
+NO_MOUNT = "Mininet's hosts need a root that is a mount of its own (this is a chroot)"
 
 
 def load(name):
@@ -25,6 +26,12 @@ def load(name):
         return importlib.import_module("mininet." + name)
     except ImportError:
         raise system.Failure("%s has no mininet: apt-get install mininet, whose module is /usr/bin/python3's" % sys.executable) from None
+
+
+def check_root():
+    """Mininet's mnexec ends where it cannot make / private, and Mininet waits for its prompt forever."""
+    if not system.root_is_mount():
+        raise system.Failure(NO_MOUNT)
 
 
 @contextlib.contextmanager
@@ -47,6 +54,7 @@ class Own(attached.Attached):
     def __init__(self, instance):
         network.Network.__init__(self, instance)
         load("net")
+        check_root()
         if not shutil.which("brctl"):
             raise system.Failure("Mininet's Linux bridges need brctl: apt-get install bridge-utils")
 

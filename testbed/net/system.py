@@ -19,6 +19,12 @@ class Failure(Exception):
     """One sentence for the user; no traceback."""
 
 
+def root_is_mount():
+    """In a chroot it is none, and neither its mounts can be made private nor itself read-only."""
+    with open("/proc/self/mountinfo") as mounts:
+        return any(line.split()[4] == "/" for line in mounts)
+
+
 def _die_with(parent):
     """For a child between fork and exec; the parent may have been killed before we ask to go with it."""
     LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)

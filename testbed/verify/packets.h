@@ -34,7 +34,7 @@ struct packet_frame {
     uint16_t id;   /* IPv4's identification; 0 in IPv6 */
     uint32_t sequence;
     uint32_t payload_bytes;
-    bool stamped; /* it has a TSval */
+    bool stamped;   /* it has a TSval */
     uint32_t stamp; /* ms of the sender's clock, from anywhere on; wraps */
 };
 

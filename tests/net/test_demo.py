@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from testbed.net import instance as instances
-from testbed.net import kernel, system
+from testbed.net import kernel, mininets, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SMALL = ["HOSTS=3", "SLOTS=2", "JOBS=12", "SCALE=400", "NO_INSTALL=1"]
@@ -205,6 +205,8 @@ def test_up_stands_until_down():
 def test_a_demo_in_mininet():
     if not importlib.util.find_spec("mininet") or not shutil.which("brctl"):
         pytest.skip("mininet or bridge-utils is not installed")
+    if not system.root_is_mount():
+        pytest.skip(mininets.NO_MOUNT)
     child = start("demo", "POLICIES=joint", *SMALL, "NET=mininet")
     said = child.communicate(timeout=240)[0]
     assert child.returncode == 0, said

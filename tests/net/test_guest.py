@@ -10,7 +10,8 @@ import subprocess
 import pytest
 
 from nets import TOP, needs_root, wait_for
-from testbed.guest.kernels import NO_MOUNT, root_is_mount
+from testbed.guest.kernels import NO_MOUNT
+from testbed.net.system import root_is_mount
 
 pytestmark = needs_root
 FEW = "tests/net/test_guest.py::test_the_machines_files_are_there_and_read_only"

@@ -89,7 +89,7 @@ def test_nothing_of_the_guest_outlives_a_killed_demo(installed):
     (["NET=guest", "HOSTS=10"], "HOSTS at most 9"),
     (["NET=guest", "TRACE=/nosuch"], "cannot open the workload /nosuch"),
 ])
-def test_wrong_words_are_one_sentence(words, sentence):
+def test_wrong_words_are_one_sentence(installed, words, sentence):
     demo = Demo("NO_INSTALL=1", *words)
     said = demo.end()
     assert demo.make.returncode != 0

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from testbed.net import mininets, system
+
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TREE, os.environ.get("BUILD", "build"))
 MININET = os.path.join(TREE, "testbed", "mininet")
@@ -22,6 +24,19 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("ovs-vswitchd"), reason="openvswitch-switch is not installed"),
     pytest.mark.skipif(not shutil.which("brctl"), reason="bridge-utils is not installed"),
 ]
+CHROOT = r"""
+mount --make-rprivate /; mount -t tmpfs tmpfs "$1"; mkdir "$1/root"
+for entry in /*; do
+    if [ -L "$entry" ]; then cp -a "$entry" "$1/root"; elif [ -d "$entry" ]; then mkdir "$1/root$entry"; mount --rbind "$entry" "$1/root$entry"; fi
+done
+folder=$1; shift; exec chroot "$folder/root" "$@"
+"""
+
+
+@pytest.fixture(autouse=True)
+def whole_root(request):
+    if not system.root_is_mount() and "in_a_chroot" not in request.node.name:
+        pytest.skip(mininets.NO_MOUNT)
 
 
 @pytest.fixture
@@ -124,6 +139,13 @@ def test_what_cannot_be_is_one_sentence(tmp_path, text, words):
     assert done.returncode == 1 and "on\n" not in done.stdout, done.stdout + done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("duopoly: ")]
     assert len(said) == 1 and words in said[0] and "Traceback" not in done.stderr, done.stderr
+
+
+def test_in_a_chroot_it_is_one_sentence(tmp_path):
+    """Mininet would wait there forever: its mnexec cannot make / private."""
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", CHROOT, "sh", str(tmp_path), "sh", "-c", 'cd "$0" && exec "$@"', TREE,
+                           PYTHON, "-B", "-m", "testbed.mininet.alone", "true"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 1 and done.stderr.splitlines() == ["alone: " + mininets.NO_MOUNT], done.stdout + done.stderr
 
 
 def test_another_python_is_told_what_is_missing():

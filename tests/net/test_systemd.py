@@ -8,7 +8,8 @@ import pytest
 
 from controller import workload
 from nets import TOP, cgroup2_root, needs_root, wait_for
-from testbed.guest.kernels import NO_MOUNT, root_is_mount
+from testbed.guest.kernels import NO_MOUNT
+from testbed.net.system import root_is_mount
 
 pytestmark = needs_root
 

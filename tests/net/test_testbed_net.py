@@ -12,7 +12,7 @@ import time
 import pytest
 
 from testbed.net import instance as instances
-from testbed.net import kernel, networks, star, system
+from testbed.net import kernel, mininets, networks, star, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -70,6 +70,8 @@ def build(kind, one, hosts=6, bps=50_000_000):
     """A network of the table, as it is where nothing else is said."""
     if kind[0] == "mininet" and not (importlib.util.find_spec("mininet") and shutil.which("brctl")):
         pytest.skip("mininet or bridge-utils is not installed")
+    if kind[0] == "mininet" and not system.root_is_mount():
+        pytest.skip(mininets.NO_MOUNT)
     if kind[0] == "dpdk" and not os.path.exists(os.path.join(TREE, os.environ.get("BUILD") or "build", "duopoly-fastpath")):
         pytest.skip("duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")
     return networks.NETWORKS[kind](one, hosts, bps, **{word.lower(): bounds[0] for word, bounds in networks.NETWORKS[kind].VARIABLES.items()})
