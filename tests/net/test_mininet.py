@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("brctl"), reason="bridge-utils is not installed"),
 ]
 CHROOT = r"""
-mount --make-rprivate /; mount -t tmpfs tmpfs "$1"; mkdir "$1/root"
+mount -t tmpfs tmpfs "$1"; mkdir "$1/root"
 for entry in /*; do
     if [ -L "$entry" ]; then cp -a "$entry" "$1/root"; elif [ -d "$entry" ]; then mkdir "$1/root$entry"; mount --rbind "$entry" "$1/root$entry"; fi
 done
@@ -143,8 +143,9 @@ def test_what_cannot_be_is_one_sentence(tmp_path, text, words):
 
 def test_in_a_chroot_it_is_one_sentence(tmp_path):
     """Mininet would wait there forever: its mnexec cannot make / private."""
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", CHROOT, "sh", str(tmp_path), "sh", "-c", 'cd "$0" && exec "$@"', TREE,
-                           PYTHON, "-B", "-m", "testbed.mininet.alone", "true"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    into = ["unshare", "--mount", "sh", "-c", CHROOT, "sh", str(tmp_path)] if system.root_is_mount() else []
+    done = subprocess.run([*into, "sh", "-c", 'cd "$0" && exec "$@"', TREE, PYTHON, "-B", "-m", "testbed.mininet.alone", "true"],
+                          capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 1 and done.stderr.splitlines() == ["alone: " + mininets.NO_MOUNT], done.stdout + done.stderr
 
 
