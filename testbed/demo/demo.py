@@ -45,12 +45,11 @@ def own_folder(build, name="demo"):
         return
 
 
-def prepare(environment):
-    """What must be right before anything is changed."""
+def prepare(environment, lasting=False):
+    """What must be right before anything is changed. `lasting`: the network has to outlive this process."""
     if os.geteuid() != 0:
         raise system.Failure("the testbed needs root: it makes network namespaces, queues and cgroups")
-    asked = inputs.Inputs(environment, TREE, build_folder())
-    return asked
+    return inputs.Inputs(environment, TREE, build_folder(), lasting)
 
 
 def window_ms(crossings):

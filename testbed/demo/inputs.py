@@ -35,8 +35,8 @@ def rate(environment, name, default):
 
 
 class Inputs:
-    def __init__(self, environment, tree, build):
-        self.tree, self.build = tree, build
+    def __init__(self, environment, tree, build, lasting=False):
+        self.tree, self.build, self.lasting = tree, build, lasting
         self.hosts = number(environment, "HOSTS")
         self.slots = number(environment, "SLOTS")
         self.seed = number(environment, "SEED")
@@ -59,6 +59,8 @@ class Inputs:
         if asked not in networks.NETWORKS:
             raise system.Failure("NET=%s has no TOPO=%s, but %s" % (*asked, ", ".join(topo for net, topo in networks.NETWORKS if net == asked[0])))
         self.kind = networks.NETWORKS[asked]
+        if self.lasting and not self.kind.lasting:
+            raise system.Failure("this NET ends with the process that made it: it is for make demo alone")
         self.network_words = {word.lower(): number(environment, word, bounds) for word, bounds in self.kind.VARIABLES.items()}
         for other, kind in networks.NETWORKS.items():
             for word in kind.VARIABLES:
@@ -73,11 +75,6 @@ class Inputs:
             known += places.PLACES if word == "NET" else []
             raise system.Failure("unknown network \"%s\": %s takes %s" % (name, word, ", ".join(known)))
         return name
-
-    def check_lasting(self):
-        """Failure where the network ends with who made it."""
-        if not self.kind.lasting:
-            raise system.Failure("this NET ends with the process that made it: it is for make demo alone")
 
     def network(self, instance):
         """What was asked for, in that instance; it is not made yet."""

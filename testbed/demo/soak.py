@@ -303,8 +303,7 @@ def soak(environment):
     minutes = whole_number(environment, "MINUTES", 60, 10**6)
     every = whole_number(environment, "KILL_EVERY", 20, 3600)
     seed = whole_number(environment, "SEED", int(time.time()), 2**53)
-    asked = demo.prepare(dict(environment, SEED="", POLICIES=environment.get("POLICIES") or "joint"))
-    asked.check_lasting()
+    asked = demo.prepare(dict(environment, SEED="", POLICIES=environment.get("POLICIES") or "joint"), lasting=True)
     if len(asked.policies) != 1 or asked.hosts < 2:
         raise system.Failure("a soak has one policy and at least two hosts")
     with demo.own_folder(asked.build, "soak") as folder:

@@ -17,10 +17,9 @@ def ours():
 
 
 def up(environment):
-    asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "joint"))
+    asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "joint"), lasting=True)
     if len(asked.policies) != 1:
         raise system.Failure("one policy at a time can stand, such as POLICIES=%s" % asked.policies[0])
-    asked.check_lasting()
     instance.end_abandoned()
     if ours():
         raise system.Failure("a testbed of this checkout stands already: make down ends it")

@@ -118,13 +118,13 @@ def test_without_its_kernel_the_demo_says_how_to_get_it(tmp_path, monkeypatch):
 def source(tmp_path, monkeypatch):
     """A kernel's source of one file, whose makefile says what to do; the cache is a folder of the test's."""
     def make(makefile):
-        with tarfile.open(tmp_path / "source.tar.xz", "w:xz") as tar:
+        with tarfile.open(tmp_path / "source.tar", "w") as tar:
             for name, text in (("Makefile", makefile), ("file", "a\n")):
                 member = tarfile.TarInfo("linux/" + name)
                 member.size = len(text)
                 tar.addfile(member, io.BytesIO(text.encode()))
     (tmp_path / "patch").write_text("--- a/file\n+++ b/file\n@@ -1 +1 @@\n-a\n+b\n")
-    monkeypatch.setattr(kernel, "SOURCE", str(tmp_path / "source.tar.xz"))
+    monkeypatch.setattr(kernel, "SOURCE", str(tmp_path / "source.tar"))
     monkeypatch.setattr(kernel, "PATCH", str(tmp_path / "patch"))
     monkeypatch.setattr(kernel, "package_version", lambda: "6.1.0-0")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
