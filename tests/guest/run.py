@@ -12,7 +12,7 @@ import time
 from testbed.guest import guest
 from testbed.guest.guest import Dead
 from testbed.guest.kernels import KERNELS, Missing, check
-from tests.junit_counts import counts as junit_counts
+from tests.junit import Report, tell
 
 PYTEST = ["/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider"]
 NONE_COLLECTED = 5
@@ -72,11 +72,14 @@ class Guest(guest.Guest):
         home = tempfile.mkdtemp(prefix="duopoly-guest-")
         super().__init__(kernel, BUILD, selection.commands(home), home, TIMEOUT_S)
 
-    def counts(self):
-        """Passed, failed, skipped."""
+    def tally(self):
+        """Passed, failed and skipped; why, once for each that was skipped; the ids of those of tests/net that failed."""
         units = [int(n) for n in self.read("counts").split()] or [0, 0, 0]
-        files = junit_counts(self.path("junit.xml")) if os.path.exists(self.path("junit.xml")) else [0, 0, 0]
-        return [a + b for a, b in zip(units, files)]
+        whys = self.read("counts.skips").splitlines()
+        if not os.path.exists(self.path("junit.xml")):
+            return units, whys, []
+        files = Report(self.path("junit.xml"))
+        return [a + b for a, b in zip(units, files.counts())], whys + files.skips(), files.failed()
 
     def last_words(self):
         return "\n".join("    " + line for line in self.console())
@@ -89,34 +92,32 @@ class Guest(guest.Guest):
             shutil.rmtree(self.home, ignore_errors=True)
 
 
-def report(kernel, counted, began):
-    passed, failed, skipped = counted
-    if os.environ.get("COUNTS"):
-        with open(os.environ["COUNTS"], "a") as file:
-            file.write(f"{passed} {failed} {skipped}\n")
+def report(kernel, tally, began):
+    passed, failed, skipped = tally[0]
+    tell(*tally, kernel=kernel)
     print(f"guest {kernel}: {passed} passed, {failed} failed, {skipped} skipped in {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
 
 
 def boot(kernel, selection):
-    """Runs them; returns the counts. A guest that dies is one failure."""
+    """Runs them; returns the tally. A guest that dies is one failure."""
     one = Guest(kernel, selection)
     try:
         statuses = one.wait()
-        counted = one.counts()
-        if any(statuses) and not counted[1]:
+        tally = one.tally()
+        if any(statuses) and not tally[0][1]:
             raise Dead(f"could not run the tests (exit status {max(statuses)}; what they said stands above)")
-        return counted
+        return tally
     except Dead as why:
         running = one.read("output").strip().splitlines()[-1:] or ["none"]
         print(f"\nFAIL the guest {kernel} {why}; last line of its tests: {running[0]}; last lines of its console:\n{one.last_words()}")
-        return [0, 1, 0]
+        return [0, 1, 0], [], []
     finally:
         one.remove()
 
 
 def outcome(kernel, names):
-    """The counts of what was named."""
+    """The tally of what was named."""
     try:
         selection = Selection(kernel, names)
         if not selection.names():
@@ -124,11 +125,11 @@ def outcome(kernel, names):
         check(kernel, BUILD)
     except Unknown as why:
         print(why)
-        return [0, 1, 0]
+        return [0, 1, 0], [], []
     except Missing as why:
         for name in selection.names():
             print(f"skipped in guest {kernel}: {name}: {why}")
-        return [0, 0, len(selection.names())]
+        return [0, 0, len(selection.names())], [str(why)] * len(selection.names()), []
     return boot(kernel, selection)
 
 

@@ -11,6 +11,14 @@
 
 #include <cmocka.h>
 
+/* Skips this test; tests/run says at its end how many were skipped for this reason. */
+#define skip_since(reason)                                                                         \
+    do {                                                                                           \
+        printf("skipped: %s\n", reason);                                                           \
+        fflush(stdout);                                                                            \
+        skip();                                                                                    \
+    } while (0)
+
 /* The seed of this run: TEST_SEED from the environment, else always the same, so that a test that
  * starts to fail fails for what was changed; `make soak` draws new ones. It is printed. */
 static inline uint64_t test_seed(void)

@@ -140,7 +140,7 @@ static void test_a_full_file_system(void **state)
     struct attempt_status status = {.exit_status = 1}, back;
     memset(status.last_line, 'x', sizeof(status.last_line) - 1);
     if (getuid() != 0)
-        skip();
+        skip_since("another user is needed: only root can be one");
     files_path(small, "%s/small", directory);
     files_path(filler, "%s/filler", small);
     assert_int_equal(mkdir(small, 0755), 0);

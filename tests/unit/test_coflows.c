@@ -294,7 +294,7 @@ static void test_published_totals_of_the_benchmark_trace(void **state)
     const char *path = getenv("FB_TRACE");
     struct workload_fb *t = NULL;
     if (workload_fb_load(path ? path : "../shared/traces/FB2010-1Hr-150-0.txt", &t, NULL))
-        skip();
+        skip_since("no Facebook trace (FB_TRACE=)");
     double makespan_s;
     struct stats s = benchmark("dclas", t, true, &makespan_s);
     assert_int_equal(lround(s.mean * 1024), 46098);

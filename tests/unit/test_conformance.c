@@ -539,10 +539,8 @@ static void test_both_data_paths_send_the_same(void **state)
 {
     const struct world *world = *state;
     kernel_open(world);
-    if (loading < 0) {
-        print_message("the marking programs do not load here\n");
-        skip();
-    }
+    if (loading < 0)
+        skip_since("the marking programs do not load here");
     run_world(world);
     same_file();
 }

@@ -104,7 +104,7 @@ static void test_every_driver_keeps_the_contract(void **state)
     }
     assert_null(mark_find("no such driver"));
     if (!own_namespace)
-        skip();
+        skip_since("no network namespace of its own (root is needed)");
 }
 
 /* How many of the changes that marks_plan tells take something away; each file is said. */
@@ -134,7 +134,7 @@ static void test_a_plan_tells_what_another_driver_left(void **state)
     struct err err = {0};
     (void)state;
     if (!own_namespace)
-        skip();
+        skip_since("no network namespace of its own (root is needed)");
     for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
         struct marks *marks = NULL;
         uint32_t all, files;
@@ -159,7 +159,7 @@ static void test_the_kernel_keeps_state_between_agents(void **state)
     struct mark_stats stats;
     uint32_t mode = 0;
     if (!own_namespace)
-        skip();
+        skip_since("no network namespace of its own (root is needed)");
     const struct mark_driver *driver = &mark_ebpf;
     struct mark_flow_levels flow = {.owner = 5, .coflow = 1, .macroflow = 1};
     memcpy(flow.key.peer, config.members[0].address, sizeof(flow.key.peer));
@@ -207,7 +207,7 @@ static void test_many_flows_in_batches(void **state)
     struct mark_stats stats;
     static struct mark_flow_levels flows[1500];
     if (!own_namespace)
-        skip();
+        skip_since("no network namespace of its own (root is needed)");
     assert_int_equal(mark_ebpf.open(&config, &mark, &err), 0);
     for (uint16_t i = 0; i < 1500; i++) {
         flows[i] = (struct mark_flow_levels){.owner = 1, .coflow = 1};

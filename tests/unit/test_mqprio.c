@@ -144,7 +144,7 @@ static void test_mqprio_is_told_as_tc_tells_it(void **state)
     union mqprio_options mqprio = {0};
     struct qdisc *qdisc;
     if (!own_namespace)
-        skip();
+        skip_since("no network namespace of its own (root is needed)");
     mqprio_options(&port, 8, &mqprio.options);
     spy("tc qdisc replace dev lo root handle d00: mqprio num_tc 8 map 0 7 7 6 5 4 3 2 1 0 0 0 0 0 "
         "0 0 "
@@ -168,7 +168,7 @@ static void test_entries_are_told_as_dcb_tells_them(void **state)
     static const char *const verbs[] = {"add", "del"};
     struct dcb_table table;
     if (!own_namespace)
-        skip();
+        skip_since("no network namespace of its own (root is needed)");
     memset(&table, DCB_NONE, sizeof(table));
     table.priority_of[3] = 7;
     table.priority_of[7] = 6;

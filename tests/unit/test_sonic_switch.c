@@ -634,7 +634,7 @@ static void test_places_are_checked(void **state)
 static void test_there_is_no_redis(void **state)
 {
     (void)state;
-    skip();
+    skip_since("there is no redis-tools");
 }
 
 #define ON_SITE(test) cmocka_unit_test_setup_teardown(test, begin_site, end)

@@ -221,8 +221,9 @@ static void test_a_data_plane_that_died_is_told_again(void **state)
     bench.config.settings = &bench.settings;
     bench.config.wish = wish_of(100000000, 8);
     memcpy(bench.config.dscp_of_level, bench.config.wish.dscp_of_level, PORT_LEVELS);
-    if (fastpath_begin(&bench))
-        skip();
+    const char *missing = fastpath_begin(&bench);
+    if (missing)
+        skip_since(missing);
     assert_int_equal(switches_open(&switch_fastpath, &bench.config, &switches, &err), 0);
     if (switches_apply(switches, &err) < 0)
         fail_msg("%s", err.text);

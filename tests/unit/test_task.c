@@ -103,7 +103,7 @@ static void test_rights_are_given_away_for_good(void **state)
 {
     (void)state;
     if (getuid() != 0)
-        skip();
+        skip_since("another user is needed: only root can be one");
     assert_int_equal(in_a_fork(has_rights_left), 0);
     assert_int_equal(in_a_fork(keeps_more_than_kill), 0);
 }

@@ -432,7 +432,7 @@ static void test_the_real_trace_converts(void **state)
         getenv("FB_TRACE") ? getenv("FB_TRACE") : "../shared/traces/FB2010-1Hr-150-0.txt";
     FILE *probe = fopen(path, "re");
     if (!probe)
-        skip();
+        skip_since("no Facebook trace (FB_TRACE=)");
     fclose(probe);
     struct workload_convert options = workload_convert_defaults;
     struct workload_input input;

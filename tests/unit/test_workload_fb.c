@@ -107,7 +107,7 @@ static void test_the_benchmark_trace_where_it_is(void **state)
         path = "../shared/traces/FB2010-1Hr-150-0.txt";
     struct workload_fb *t = NULL;
     if (workload_fb_load(path, &t, NULL))
-        skip();
+        skip_since("no Facebook trace (FB_TRACE=)");
     size_t flows = 0;
     for (size_t i = 0; i < t->n_coflows; i++)
         flows += (size_t)t->coflows[i].n_mappers * t->coflows[i].n_reducers;
