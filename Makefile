@@ -321,7 +321,7 @@ $(BENCH_DPDK): $(BUILD)/bench-%: $(BUILD)/obj/tests/bench/%_main_dpdk.o $(foreac
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DPDK_LIBS) $(WIRE_LIBS) -lyaml -pthread
 
 .PHONY: bench-dataplane
-bench-dataplane: ## what the data plane in user space forwards on one processor, beside testpmd's macswap in the same run, misses marked (needs Debian's dpdk, some minutes; PARTS='full cold': those alone)
+bench-dataplane: ## what the data plane in user space forwards on one processor, beside testpmd's macswap in the same run, misses marked (make deps-bench, some minutes; PARTS='full cold': those alone)
 	@$(MAKE) -s --no-print-directory programs $(BENCH_DPDK)
 	@tests/bench/dataplane $(BUILD) $(PARTS)
 
@@ -401,6 +401,10 @@ test-virtual: deps-virtual ## runs the tests in virtual time (root, under 45 min
 .PHONY: deps-dpdk
 deps-dpdk: deps ## installs what the data plane in user space is built with (DPDK 22.11: 200 packages); without it the rest builds
 	@./install-packages $$(sed 's/#.*//' dataplane/packages.txt) || true
+
+.PHONY: deps-bench
+deps-bench: deps-dpdk ## installs the programs that make bench-dataplane compares with
+	@./install-packages $$(sed 's/#.*//' tests/bench/packages.txt) || true
 
 .PHONY: test-dpdk
 test-dpdk: deps-dpdk ## runs the tests of the data plane in user space (root), also with the sanitizers
