@@ -27,11 +27,19 @@ struct past {
     TAILQ_ENTRY(past) by_end;
 };
 
+/* What failed last on a host, whether or not it is still kept. */
+struct failure {
+    UT_hash_handle hh;
+    uint32_t host;
+    uint64_t attempt;
+};
+
 struct history {
     uint32_t finished_max, finished, n_kept;
     uint64_t places;
     struct past *jobs;
     struct kept *attempts;
+    struct failure *failures;
     struct kept_list by_age;
     TAILQ_HEAD(, past) by_end;
 };
@@ -88,8 +96,13 @@ static void past_drop(struct history *history, struct past *past)
 void history_destroy(struct history *history)
 {
     struct past *past, *next;
+    struct failure *failure, *after;
     if (!history)
         return;
+    HASH_ITER (hh, history->failures, failure, after) {
+        HASH_DEL(history->failures, failure);
+        free(failure);
+    }
     HASH_ITER (hh, history->jobs, past, next) {
         past_drop(history, past);
     }
@@ -122,6 +135,23 @@ static bool room_make(struct history *history, struct past *past, enum ending_ki
     return true;
 }
 
+static bool is_failure(enum ending_kind kind)
+{
+    return kind == ENDING_FAILED || kind == ENDING_REFUSED;
+}
+
+static void failure_note(struct history *history, const struct ending *ending)
+{
+    struct failure *failure;
+    HASH_FIND(hh, history->failures, &ending->host, sizeof(ending->host), failure);
+    if (!failure && (failure = calloc(1, sizeof(*failure)))) {
+        failure->host = ending->host;
+        HASH_ADD(hh, history->failures, host, sizeof(failure->host), failure);
+    }
+    if (failure)
+        failure->attempt = ending->attempt;
+}
+
 void history_attempt_ended(struct history *history, const struct ending *ending, bool live)
 {
     struct past *past = past_find(history, ending->job);
@@ -148,6 +178,8 @@ void history_attempt_ended(struct history *history, const struct ending *ending,
     TAILQ_INSERT_TAIL(&past->endings, kept, of_job);
     TAILQ_INSERT_TAIL(&history->by_age, kept, by_age);
     HASH_ADD(hh, history->attempts, ending.attempt, sizeof(kept->ending.attempt), kept);
+    if (is_failure(ending->kind))
+        failure_note(history, ending);
     if (++history->n_kept > HISTORY_ENDINGS)
         kept_drop(history, TAILQ_FIRST(&history->by_age));
 }
@@ -194,9 +226,17 @@ const struct ending *history_failure(const struct history *history, uint64_t job
     if (!past || !past->others)
         return NULL;
     TAILQ_FOREACH_REVERSE (kept, &past->endings, kept_list, of_job)
-        if (kept->ending.kind == ENDING_FAILED || kept->ending.kind == ENDING_REFUSED)
+        if (is_failure(kept->ending.kind))
             return &kept->ending;
     return NULL;
+}
+
+const struct ending *history_failure_on(const struct history *history, uint32_t host)
+{
+    const struct failure *failure;
+    HASH_FIND(hh, history->failures, &host, sizeof(host), failure);
+    const struct ending *ending = failure ? history_attempt(history, failure->attempt) : NULL;
+    return ending && ending->host == host ? ending : NULL;
 }
 
 const struct ending *history_after(const struct history *history, uint64_t job, uint64_t place,

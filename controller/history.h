@@ -6,7 +6,8 @@
  * its recording carries them. Lost with the controller, as jobs are.
  *
  * Kept, per job: why it ended, the first HISTORY_DONE attempts that were done, and the newest
- * HISTORY_OTHERS that ended otherwise; of all jobs together the newest HISTORY_ENDINGS. A job stays
+ * HISTORY_OTHERS that ended otherwise; of all jobs together the newest HISTORY_ENDINGS; per host
+ * which one failed last there. A job stays
  * from its first ending until `finished_max` others ended after it (as long as the engine keeps
  * it). What does not fit any more goes without a word; out of memory, too: whoever asks is told
  * that it is not kept.
@@ -62,6 +63,8 @@ const struct ending *history_task(const struct history *history, uint64_t job, u
                                   uint32_t task);
 /* The newest of a job that failed or was refused. */
 const struct ending *history_failure(const struct history *history, uint64_t job);
+/* The last on a host that failed or was refused. */
+const struct ending *history_failure_on(const struct history *history, uint32_t host);
 /* The ending of a job with a larger place than `place` (0: the first), and its place; in order of
  * time. */
 const struct ending *history_after(const struct history *history, uint64_t job, uint64_t place,

@@ -292,6 +292,27 @@ static const char *state_name(const struct agent_view *agent, const struct host_
     return host->draining ? "draining" : host->suspect ? "suspect" : names[AGENT_UP];
 }
 
+/* What failed there, as far as that is the host's fault. */
+static void failing_note(const struct conductor *conductor, const struct host_view *host,
+                         duopoly_HostRow *row)
+{
+    int64_t now_ns = conductor_now_ns(conductor);
+    char next[48] = "a probe when there is a task for it";
+    const struct ending *last = history_failure_on(conductor_history(conductor), host->host);
+    row->failed_in_a_row = host->failed_in_a_row;
+    if (!host->failing)
+        return;
+    if (host->probe_ns)
+        snprintf(next, sizeof(next), "next probe in %.0f s",
+                 (double)(host->probe_ns > now_ns ? host->probe_ns - now_ns : 0) / 1e9);
+    snprintf(row->text, sizeof(row->text),
+             "the last %" PRIu32
+             " attempts here failed, others did their tasks: suspect for %.0f s, "
+             "%s; %s",
+             host->failed_in_a_row, (double)(now_ns - host->suspect_since_ns) / 1e9, next,
+             last ? last->words : "how the last one ended is not kept");
+}
+
 /* What is known of reading from there, and of it as a reader. */
 static void host_note(const struct conductor *conductor, const struct host_view *host,
                       duopoly_HostRow *row)
@@ -301,7 +322,7 @@ static void host_note(const struct conductor *conductor, const struct host_view 
         snprintf(row->text, sizeof(row->text),
                  "%" PRIu32 " host%s cannot read from it: suspect for %.0f s", host->readers,
                  host->readers == 1 ? "" : "s", since_s);
-    else if (host->suspect)
+    else if (host->blind)
         snprintf(row->text, sizeof(row->text),
                  "cannot read from %" PRIu32 " hosts, which others can: suspect for %.0f s",
                  host->sources, since_s);
@@ -311,6 +332,8 @@ static void host_note(const struct conductor *conductor, const struct host_view 
     else if (host->trial)
         wire_copy(row->text, sizeof(row->text),
                   "was suspect; nobody has read from it since: on trial");
+    else
+        failing_note(conductor, host, row);
     row->readers = host->readers;
     row->sources = host->sources;
 }

@@ -118,8 +118,7 @@ void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
                   "waits for the hosts that were known before the restart");
     else if (status.hosts_suspect)
         snprintf(out->text, sizeof(out->text),
-                 "%" PRIu32 " suspect host%s no new work, because others cannot read from there or "
-                 "it from them (duopolyctl hosts)",
+                 "%" PRIu32 " suspect host%s no new work (duopolyctl hosts says why)",
                  status.hosts_suspect, status.hosts_suspect == 1 ? " gets" : "s get");
     else if (out->lost_jobs)
         say(out->text, sizeof(out->text),

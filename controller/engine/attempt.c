@@ -2,6 +2,7 @@
 
 #include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/failing.h"
 #include "controller/engine/framework_sizes.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
@@ -228,6 +229,7 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
 {
     attempt_orphan(engine, attempt);
     attempt_set_receiving(engine, attempt, false);
+    failing_ended(engine, attempt);
     policy_end_attempt(engine, attempt);
     allow_forget(engine, attempt);
     host_occupy(engine, attempt, false);
@@ -301,6 +303,8 @@ struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
     task_run(engine, task);
     struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
     source_set_block(engine, attempt, source_choose(engine, task, host, number));
+    if (host->failing.suspect)
+        failing_started(engine, attempt);
     attempt->reason = claim->reason;
     attempt->left = claim->left;
     attempt->right = claim->right;

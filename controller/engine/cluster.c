@@ -6,6 +6,7 @@
 #include "controller/engine/attempt.h"
 #include "controller/engine/congestion.h"
 #include "controller/engine/estimate.h"
+#include "controller/engine/failing.h"
 #include "controller/engine/outcome.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
@@ -15,9 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool host_suspect(const struct host *host)
+{
+    return host->reach.suspect || host->failing.suspect;
+}
+
 bool host_up(const struct host *host)
 {
-    return host->joined && !host->silent && !host->lost && !host->draining && !host->reach.suspect;
+    return host->joined && !host->silent && !host->lost && !host->draining && !host_suspect(host);
 }
 
 struct host *cluster_host(const struct engine *engine, uint32_t index)
@@ -124,6 +130,10 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
         else
             fit_unplace(shape, fit);
     }
+    bool clean = here->capable && !host->failing.in_a_row;
+    shape->capable_hosts += (uint32_t)here->capable - (uint32_t)was_capable;
+    shape->clean_hosts += (uint32_t)clean - (uint32_t)here->clean;
+    here->clean = clean;
     shape->flips += (here->fitting > 0) != was_fitting;
     host_shape_update(shape, here);
     if (here->capable != was_capable)
@@ -364,6 +374,7 @@ static void replace_units(struct engine *engine, struct host *host, const struct
         struct host_shape *old = host->shapes[i], *new = host_shape_create(engine, host);
         new->waiting = old->waiting;
         new->capable = old->capable;
+        new->clean = old->clean;
         sorted_remove(&engine->shapes[i]->local_hosts, &old->local_host);
         host->shapes[i] = new;
         free(old);
@@ -384,6 +395,7 @@ static void describe(struct engine *engine, struct host *host, const struct even
 static void forget_generation(struct engine *engine, struct host *host)
 {
     attempts_of_host_lost(engine, host);
+    failing_forget(engine, host);
     source_host_lost(engine, host);
 }
 
@@ -458,11 +470,14 @@ void cluster_lost(struct engine *engine, const struct event *event)
     estimate_follow_cluster(engine);
 }
 
-void cluster_set_suspect(struct engine *engine, struct host *host, bool suspect)
+void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, bool suspect)
 {
+    if (*which == suspect)
+        return;
     host_leave_sums(engine, host);
-    host->reach.suspect = suspect;
-    engine->suspects += suspect ? 1 : -1u;
+    engine->suspects -= host_suspect(host);
+    *which = suspect;
+    engine->suspects += host_suspect(host);
     host_enter_sums(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);

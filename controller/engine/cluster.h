@@ -20,8 +20,9 @@ void cluster_load(struct engine *engine, const struct event *event);
 /* Rejected for a host that is up. What is left is as an index that nobody has joined under. */
 void cluster_forget(struct engine *engine, const struct event *event);
 
-/* Takes the host out of what is up, or back in (source.h decides). */
-void cluster_set_suspect(struct engine *engine, struct host *host, bool suspect);
+/* Takes the host out of what is up, or back in. `which`: its suspicion as a source or reader (source.h
+ * decides), or as one that fails what runs there (failing.h). */
+void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, bool suspect);
 
 /* For load: the host's state as it was. The caller touches the host. */
 void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
@@ -33,6 +34,7 @@ struct host *cluster_host(const struct engine *engine, uint32_t index);
  * NULL beyond hosts_max. */
 struct host *cluster_adopt(struct engine *engine, uint32_t index);
 bool host_up(const struct host *host);
+bool host_suspect(const struct host *host);
 /* Is `label` one of the comma-separated labels? The empty label is everybody's. */
 bool cluster_has_label(const char *labels, const char *label);
 void host_touch(struct engine *engine, struct host *host);

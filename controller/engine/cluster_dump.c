@@ -107,4 +107,5 @@ void cluster_dump_host(struct dumper *d, const struct host *host)
     };
     dump_record(d, &cluster_kinds[HOST].kind, &record);
     source_dump_reach(d, host);
+    failing_dump_host(d, host);
 }

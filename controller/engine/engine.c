@@ -3,6 +3,7 @@
 #include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/commit/commit.h"
+#include "controller/engine/failing.h"
 #include "controller/engine/framework.h"
 #include "controller/engine/framework_sizes.h"
 #include "controller/engine/gate.h"
@@ -13,6 +14,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/outcome.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/retry.h"
 #include "controller/engine/room.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
@@ -33,6 +35,7 @@ void engine_config_default(struct engine_config *ret_config)
         .stop_grace_ns = 1000000000,
         .failures_max = 4,
         .source_lost_ns = 30000000000,
+        .probe_ns = 5000000000,
         .allow_ns = 5000000000,
         .hosts_max = 16384,
         .units_per_host_max = 16,
@@ -81,10 +84,10 @@ static int check_config(const struct engine_config *config, struct err *err)
                        "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
     if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0 ||
         config->even_wait_ns < 0 || config->start_wait_ns < 0 || config->source_lost_ns < 0 ||
-        config->allow_ns < (config->framework_jobs_max > 0))
+        config->probe_ns < 0 || config->allow_ns < (config->framework_jobs_max > 0))
         return err_set(err, EINVAL,
                        "hold_max must be positive, so must allow where frameworks have jobs; "
-                       "dwell, grace, even_wait, start_wait and source_lost not negative");
+                       "dwell, grace, even_wait, start_wait, source_lost and probe not negative");
     if (check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;
@@ -218,11 +221,24 @@ static void pass_time(struct engine *engine, int64_t now_ns)
     engine->now_ns = now_ns;
 }
 
+/* What no policy places; true: something. */
+static bool place_failed(struct engine *engine)
+{
+    struct claim claim;
+    bool placed = false;
+    while (failing_pick(engine, &claim) || retry_pick(engine, &claim)) {
+        attempt_start(engine, &claim);
+        mode_update(engine);
+        placed = true;
+    }
+    return placed;
+}
+
 /* True: claims were proposed, whatever became of them. */
 static bool place_all(struct engine *engine)
 {
     struct claim claim;
-    bool proposed = false;
+    bool proposed = place_failed(engine);
     while (engine->n_ready && engine->place->pick(engine, &claim)) {
         proposed = true;
         if (!engine->commit->admits(engine, &claim))
@@ -261,6 +277,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->counters.events += n;
     bool ignored = apply_all(engine, events, n);
     source_expire(engine);
+    failing_expire(engine);
     allow_expire(engine);
     hold_expire(engine);
     gate_expire(engine);
@@ -283,9 +300,10 @@ static int64_t place_deadline_ns(const struct engine *engine)
 
 int64_t engine_deadline_ns(const struct engine *engine)
 {
-    const int64_t deadlines[] = {hold_deadline_ns(engine),   mode_deadline_ns(engine),
-                                 source_deadline_ns(engine), allow_deadline_ns(engine),
-                                 gate_deadline_ns(engine),   place_deadline_ns(engine)};
+    const int64_t deadlines[] = {hold_deadline_ns(engine),    mode_deadline_ns(engine),
+                                 source_deadline_ns(engine),  allow_deadline_ns(engine),
+                                 gate_deadline_ns(engine),    place_deadline_ns(engine),
+                                 failing_deadline_ns(engine), retry_deadline_ns(engine)};
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

@@ -74,6 +74,9 @@ struct engine_config {
     /* A host that could not be read from for so long: what waits for it runs again, and its outputs
      * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
     int64_t source_lost_ns;
+    /* A host that failed what was done elsewhere is suspect, and gets a probe after so long (failing.h);
+     * another try of a task goes elsewhere (retry.h); 5 s. 0: neither, as in logs of before. */
+    int64_t probe_ns;
     struct level_table coflow, macroflow, dclas;
     /* Jobs of frameworks that it knows at once. 0: none, their facts are ignored and counted. */
     uint32_t framework_jobs_max;
@@ -138,7 +141,10 @@ struct host_view {
     uint32_t uplink_permille, downlink_permille;
     uint64_t smallest_coflow_bytes, smallest_macroflow_bytes; /* receiving here; UINT64_MAX: none */
     bool suspect;              /* it gets no new work: others cannot read from it (mute), or it */
-    bool mute, blind;          /* cannot read from them (blind) */
+    bool mute, blind;          /* cannot read from them (blind), or what runs there fails; */
+    bool failing;              /* then it gets a probe now and again, */
+    int64_t probe_ns;          /* the next one then; 0: when there is a task for it, or one runs */
+    uint32_t failed_in_a_row;  /* attempts that failed there since one was done */
     bool trial;                /* it was suspect, and nobody has read from it since */
     int64_t suspect_since_ns;  /* while it is */
     uint32_t readers, sources; /* hosts that cannot read from it; that it cannot read from */

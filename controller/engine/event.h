@@ -384,6 +384,10 @@ enum reason {
     REASON_ELSEWHERE,      /* its task runs elsewhere; left = the attempt */
     REASON_ROOM_GONE,      /* its application has no room for it there any more */
     REASON_NO_BLOCK_THERE, /* where its task's block lies was told since: not there */
+    /* failures */
+    REASON_RETRY, /* start: not where it failed; left = hosts where it did, right = tasks there */
+    REASON_PROBE, /* start: to see whether a suspect host works; left = probes that failed there, right =
+                     attempts that did */
     REASONS
 };
 

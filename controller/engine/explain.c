@@ -10,6 +10,7 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/retry.h"
 #include "controller/engine/source.h"
 #include "controller/engine/turn/turn.h"
 
@@ -302,12 +303,8 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     else
         explain_say(e, "Ready: it is placed at the next decision.");
     if (engine->suspects && shape->times <= 0)
-        explain_say(
-            e,
-            " %u suspect host%s no new work, because others cannot read from %s or it from them "
-            "(duopolyctl hosts).",
-            engine->suspects, engine->suspects == 1 ? " gets" : "s get",
-            engine->suspects == 1 ? "it" : "each");
+        explain_say(e, " %u suspect host%s no new work (duopolyctl hosts says why).",
+                    engine->suspects, engine->suspects == 1 ? " gets" : "s get");
     add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
     add_fact(e, "free_slots_for_it", "%" PRId64, shape->times);
     if (task->stage->held) {
@@ -316,6 +313,19 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
         add_fact(e, "hold_right", "%" PRId64, task->stage->hold_right);
         add_fact(e, "held_s", "%.3f", (double)(engine->now_ns - task->stage->held_since_ns) / 1e9);
     }
+}
+
+static void explain_retry(const struct engine *engine, struct engine_explanation *e,
+                          const struct task *task)
+{
+    const struct retry *retry = task->retry;
+    double left_s = (double)(task->ready_ns + engine->config.hold_max_ns - engine->now_ns) / 1e9;
+    explain_say(e, "Failed on");
+    for (uint32_t i = 0; i < retry->n; i++)
+        explain_say(e, "%s %s", i ? "," : "", host_name(retry->tried[i].host));
+    explain_say(e, "; waits for room on another host, for %.1f s at most, then for any.", left_s);
+    add_fact(e, "failed_on_hosts", "%u", retry->n);
+    add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
 }
 
 static uint64_t place_in_order(const struct engine *engine, const struct job *job)
@@ -373,6 +383,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
                     host_name(cluster_host(engine, task->done_host)));
     else if (task->attempts)
         explain_attempt(engine, e, task->attempts);
+    else if (retry_waits(task))
+        explain_retry(engine, e, task);
     else if (task->state == TASK_READY)
         explain_ready(engine, e, task);
     else

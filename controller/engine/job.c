@@ -10,6 +10,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
+#include "controller/engine/retry.h"
 #include "controller/engine/stage.h"
 #include "controller/engine/table.h"
 #include "lib/fnv1a.h"
@@ -499,6 +500,8 @@ static void stage_destroy(struct engine *engine, struct stage *stage)
 {
     for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
         locality_remove(engine, &stage->tasks[t]);
+    for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
+        retry_forget(engine, &stage->tasks[t]);
     framework_stage_destroy(engine, stage);
     for (uint32_t i = 0; stage->edges && i < stage->n_edges; i++)
         free(stage->edges[i].bytes);

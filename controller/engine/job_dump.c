@@ -253,6 +253,7 @@ static void dump_task(struct dumper *d, const struct task *task)
         .started_ns = task->started_ns,
     };
     dump_record(d, &job_kinds[TASK].kind, &record);
+    failing_dump_task(d, task);
 }
 
 static void dump_stage(struct dumper *d, const struct stage *stage)

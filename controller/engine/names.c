@@ -56,6 +56,8 @@ static const char *const reasons[REASONS] = {
     [REASON_ELSEWHERE] = "elsewhere",
     [REASON_ROOM_GONE] = "room-gone",
     [REASON_NO_BLOCK_THERE] = "no-block-there",
+    [REASON_RETRY] = "retry",
+    [REASON_PROBE] = "probe",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

@@ -2,7 +2,9 @@
 
 #include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
+#include "controller/engine/failing.h"
 #include "controller/engine/job.h"
+#include "controller/engine/retry.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
 
@@ -53,11 +55,16 @@ void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t recei
     struct task *task = attempt->task;
     struct host *host = attempt->host;
     uint64_t number = attempt->number;
+    bool ours = !attempt->foreign;
     if (attempt->state != ATTEMPT_COMPUTING) {
         attempt->state = ATTEMPT_COMPUTING;
         source_received(engine, attempt);
     }
     attempt_destroy(engine, attempt);
+    if (ours)
+        failing_worked(engine, host);
+    if (task)
+        retry_done(engine, task, host);
     if (task)
         outcome_accept(engine, task, number, host);
     host_touch(engine, host);
@@ -72,6 +79,7 @@ static void fail(struct engine *engine, const struct event *event)
     struct task *task = attempt->task;
     uint64_t number = attempt->number;
     bool stopping = attempt->stopping;
+    failing_failed(engine, attempt);
     outcome_end(engine, attempt);
     if (task && !task->stage->framework && !stopping &&
         ++task->failures >= engine->config.failures_max)

@@ -2,6 +2,7 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/policies.h"
 
+#include "controller/engine/failing.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/stage.h"
@@ -100,10 +101,9 @@ int policy_choose(struct engine *engine, struct err *err)
     return 0;
 }
 
-static const struct policy_reason *reason_of(const struct policy *policy, enum decision_kind kind,
-                                             enum reason reason)
+static const struct policy_reason *reason_of(const struct policy_reason *entry,
+                                             enum decision_kind kind, enum reason reason)
 {
-    const struct policy_reason *entry = policy->reasons;
     while (entry && entry->reason && (entry->kind != kind || entry->reason != reason))
         entry++;
     return entry && entry->reason ? entry : NULL;
@@ -112,12 +112,12 @@ static const struct policy_reason *reason_of(const struct policy *policy, enum d
 const struct policy_reason *policy_reason(const struct engine *engine, enum decision_kind kind,
                                           enum reason reason)
 {
-    const struct policy_reason *entry = NULL;
+    const struct policy_reason *entry = reason_of(failing_reasons, kind, reason);
     for (enum question q = 0; q < QUESTIONS && !entry; q++)
-        entry = reason_of(engine->policies[q], kind, reason);
+        entry = reason_of(engine->policies[q]->reasons, kind, reason);
     for (enum question q = 0; q < QUESTIONS; q++)
         for (unsigned i = 0; policy_at(q, i) && !entry; i++)
-            entry = reason_of(policy_at(q, i), kind, reason);
+            entry = reason_of(policy_at(q, i)->reasons, kind, reason);
     return entry;
 }
 

@@ -183,7 +183,7 @@ static void judge(struct engine *engine, struct host *host)
         reach->strikes += reach->strikes < SOURCE_STRIKES_MAX;
         engine->counters.suspicions++;
     }
-    cluster_set_suspect(engine, host, suspect);
+    cluster_set_suspect(engine, host, &reach->suspect, suspect);
     if (reach->mute)
         move_block_readers(engine, host);
 }

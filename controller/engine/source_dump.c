@@ -53,7 +53,7 @@ static int load_reach(struct engine *engine, const void *object, struct err *err
     host->reach.cut = record->cut;
     host->reach.suspect_since_ns = record->suspect_since_ns;
     if (record->suspect)
-        cluster_set_suspect(engine, host, true);
+        cluster_set_suspect(engine, host, &host->reach.suspect, true);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/policy.h"
+#include "controller/engine/retry.h"
 
 #include <stdlib.h>
 
@@ -116,6 +117,8 @@ static void queue_reduce(struct task *task)
 
 static void make_ready(struct engine *engine, struct task *task)
 {
+    if (retry_take(engine, task))
+        return;
     task->state = TASK_READY;
     task->ready_ns = engine->now_ns;
     task->stage->readied++;
@@ -128,6 +131,15 @@ static void make_ready(struct engine *engine, struct task *task)
     hold_stage_ready(engine, task->stage);
     if (task->stage->framework)
         gate_ready(engine, task->stage);
+}
+
+void task_queue_anywhere(struct engine *engine, struct task *task)
+{
+    int64_t ready_ns = task->ready_ns;
+    retry_leave(engine, task);
+    task->retry->anywhere = true;
+    make_ready(engine, task);
+    task->ready_ns = ready_ns;
 }
 
 static void leave_queue(struct engine *engine, struct task *task, enum task_state state)
@@ -191,6 +203,8 @@ void stage_close(struct engine *engine, struct stage *stage)
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_READY)
             leave_queue(engine, &stage->tasks[t], TASK_BLOCKED);
+        else
+            retry_leave(engine, &stage->tasks[t]);
     if (stage->framework)
         gate_rest(engine, stage);
 }
@@ -265,6 +279,9 @@ void task_run(struct engine *engine, struct task *task)
     if (task->state == TASK_READY) {
         stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
         leave_queue(engine, task, TASK_RUNNING);
+    } else if (retry_waits(task)) {
+        stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
+        retry_leave(engine, task);
     }
     task->state = TASK_RUNNING;
     task->started_ns = engine->now_ns;
@@ -333,6 +350,7 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     enum task_state before = task->state;
     if (task->state == TASK_READY)
         leave_queue(engine, task, TASK_BLOCKED);
+    retry_forget(engine, task);
     if (task->state == TASK_RUNNING) {
         stage->n_running--;
         job->n_running--;

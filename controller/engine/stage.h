@@ -29,6 +29,8 @@ void task_resize(struct engine *engine, struct task *task, uint64_t bytes);
  * end the job and free it. `host`: where its output is; NULL: nobody knows. */
 void task_run(struct engine *engine, struct task *task);
 void task_requeue(struct engine *engine, struct task *task);
+/* It waits for another host no more (retry.h): the policies place it. */
+void task_queue_anywhere(struct engine *engine, struct task *task);
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host);
 /* Its slot went with its host, after task_requeue. What is pipelined behind it holds its slots
  * until it has run: with no other slot free they would wait for each other for ever, so who still

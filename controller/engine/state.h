@@ -82,6 +82,7 @@ struct task {
     struct sorted_node ready_unlocated; /* bucket->unlocated */
     struct local_ref *refs;             /* index: while it is a ready map with replicas */
     uint32_t n_refs, candidates;        /* index: locals, and how many of them fit */
+    struct retry *retry;                /* where it failed (retry.h); NULL: nowhere yet */
 };
 
 /* Ready maps of one bucket whose block is on one host. */
@@ -206,6 +207,7 @@ struct job {
     struct bucket **buckets;
     uint32_t n_buckets;
     uint64_t n_tasks, n_ready, n_running, n_done;
+    uint64_t n_retries; /* tasks that wait for another host (retry.h); not among n_ready */
     uint64_t n_allowed; /* of a framework's: may start, have not been seen to; running, too */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
@@ -272,7 +274,8 @@ struct fit {
 struct host_shape {
     struct host *host;
     uint32_t fitting;              /* units with room */
-    bool capable;                  /* some unit could hold one when empty, and the host is up */
+    bool capable;                  /* some unit could hold one when empty, and the host is up, */
+    bool clean;                    /* and nothing has failed there since something was done */
     struct sorted waiting;         /* locals, by their job's turn */
     struct sorted_node local_host; /* shape->local_hosts while both */
     struct fit fit[];
@@ -288,6 +291,19 @@ struct reach {
     uint32_t strikes;
     uint32_t readers, sources; /* index: pairs as a source, as a reader */
     int64_t suspect_since_ns;
+};
+
+/* How often what runs there fails (failing.h). */
+struct failing {
+    bool suspect;             /* no new work but a probe */
+    uint32_t in_a_row;        /* attempts that failed since the last that was done */
+    uint32_t proofs;          /* tasks that failed here since then and were done elsewhere */
+    uint32_t probes;          /* that failed, of this suspicion; counted to FAILING_DOUBLINGS */
+    uint64_t probe;           /* the attempt; 0: none runs */
+    uint64_t era;             /* index: how often a row of failures ended */
+    int64_t since_ns;         /* suspect */
+    int64_t due_ns;           /* of the next probe; INT64_MAX: now */
+    struct sorted_node timer; /* engine->probe_timers or engine->probes_due */
 };
 
 struct host {
@@ -309,6 +325,7 @@ struct host {
     uint64_t tie_draws, tie;    /* a random place among equals, drawn anew at each start here */
     struct attempts attempts;
     struct reach reach;
+    struct failing failing;
     struct attempts block_readers;   /* index: attempts that read their block from here */
     TAILQ_HEAD(, local_maps) locals; /* index */
     struct sorted receiving[ORDERS]; /* by_size */
@@ -328,6 +345,7 @@ struct shape {
     uint64_t flips;       /* how often a host's room came or went */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
+    uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
     uint64_t n_ready;
     struct sorted by_load, by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
@@ -396,6 +414,9 @@ struct engine {
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
     struct stage *late;      /* between hold_mark and the start that it is for; else NULL */
     uint32_t framework_jobs; /* index */
+    struct sorted retries;   /* tasks that wait for another host (retry.h) */
+    struct sorted probe_timers,
+        probes_due; /* suspect hosts that fail what runs there (failing.h) */
     struct sorted applications;
     uint32_t rooms;                          /* index */
     struct sorted allow_timers, gate_timers; /* index */

@@ -8,6 +8,7 @@
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/resources.h"
+#include "controller/engine/retry.h"
 #include "controller/engine/stage.h"
 
 #include <errno.h>
@@ -43,11 +44,16 @@ int engine_host(const struct engine *engine, uint32_t index, struct host_view *r
         .downlink_permille = host->downlink_permille,
         .smallest_coflow_bytes = smallest_receiving(host, ORDER_COFLOW),
         .smallest_macroflow_bytes = smallest_receiving(host, ORDER_MACROFLOW),
-        .suspect = host->reach.suspect,
+        .suspect = host_suspect(host),
         .mute = host->reach.mute,
         .blind = host->reach.blind,
         .trial = !host->reach.suspect && host->reach.strikes,
-        .suspect_since_ns = host->reach.suspect_since_ns,
+        .failing = host->failing.suspect,
+        .probe_ns =
+            host->failing.probe || host->failing.due_ns == INT64_MAX ? 0 : host->failing.due_ns,
+        .failed_in_a_row = host->failing.in_a_row,
+        .suspect_since_ns =
+            host->reach.suspect ? host->reach.suspect_since_ns : host->failing.since_ns,
         .readers = host->reach.readers,
         .sources = host->reach.sources,
     };
@@ -71,7 +77,7 @@ static void view_job(const struct engine *engine, const struct job *job, struct 
         .state = job->state,
         .stages = job->n_stages,
         .tasks = job->n_tasks,
-        .ready = job->n_ready,
+        .ready = job->n_ready + job->n_retries,
         .running = job->n_running,
         .allowed = job->n_allowed,
         .done = job->n_done,
@@ -197,7 +203,7 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
         .job = job,
         .stage = stage,
         .task = index,
-        .state = task->state,
+        .state = retry_waits(task) ? TASK_READY : task->state,
         .network_input = task->bytes > 0,
         .guessed = task->guessed,
         .bytes = task->bytes,
@@ -286,7 +292,7 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
         .hosts_up = engine->up,
         .hosts_suspect = engine->suspects,
         .jobs_active = engine->active.n,
-        .tasks_ready = engine->n_ready,
+        .tasks_ready = engine->n_ready + engine->retries.n,
         .attempts = engine->attempts.n,
         .held_stages = (uint32_t)engine->held_stages,
         .slots = engine->total.amount[RES_SLOTS],

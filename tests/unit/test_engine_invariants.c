@@ -253,8 +253,8 @@ static void check_answers(const struct chaos *c, const struct event *e)
     for (size_t i = 0; (d = script_decision(&c->script, DECISION_START, i)); i++) {
         struct host_view host;
         assert_int_equal(engine_host(c->script.engine, d->start.host, &host), 0);
-        assert_true(host.joined && !host.silent && !host.lost && !host.draining && !host.suspect &&
-                    d->start.unit < host.units);
+        assert_true(host.joined && !host.silent && !host.lost && !host.draining &&
+                    (!host.suspect || d->reason == REASON_PROBE) && d->start.unit < host.units);
     }
     bool answered = e->kind == EVENT_ASK || e->kind == EVENT_LOCK || e->kind == EVENT_UNLOCK ||
                     e->kind == EVENT_CLAIM;

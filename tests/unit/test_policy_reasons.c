@@ -515,7 +515,7 @@ static void test_what_was_before_is_called_so(void **state)
     script_host_event(&s, EVENT_HOST_SILENT, 0);
     script_host(&s, 1, 1);
     uint64_t old = script_attempt_of(&s, 1, 1, 0);
-    script_attempt(&s, EVENT_ATTEMPT_FAILED, old, 0);
+    script_attempt(&s, EVENT_ATTEMPT_LOST, old, 0);
     assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
     says(&e, "Runs on h1 because nobody received over its downlink");
     says(&e, "that of its ");
