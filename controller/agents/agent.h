@@ -80,6 +80,7 @@ struct agent {
 
     /* What the engine was told. */
     bool joined, silent, lost;
+    int64_t lost_ns;   /* since when; 0: since before this controller's start */
     char no_room[256]; /* why it starts nothing, as it said in this session; its host is silent */
     uint64_t joined_boot;
     bool changed; /* its description differs from what the engine was told */

@@ -165,6 +165,7 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
         if (agent->joined)
             agent_tell_host(agent, EVENT_HOST_LOST);
         agent->lost = true;
+        agent->lost_ns = now_ns;
         agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
         agent_await_no_more(agent);
         agent_watch_forgetting(agent, now_ns);

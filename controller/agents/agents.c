@@ -323,6 +323,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .queues = agent->state.queues,
         .marks = agent->state.marks,
         .heard_ns = agent->heard_ns,
+        .lost_ns = agent->lost_ns,
         .counters = &agent->counters,
         .links = &agent->links,
         .guests = &agent->guests,

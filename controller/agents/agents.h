@@ -224,7 +224,8 @@ struct agent_view {
     const char *trouble;   /* what somebody else changed on its ports; "" nothing */
     const char *queues;    /* what makes them on its ports, and why */
     const char *marks;     /* its mark driver, and why no better one */
-    int64_t heard_ns;      /* when it was heard last */
+    int64_t heard_ns;      /* when it was heard last; no sooner than this controller's start */
+    int64_t lost_ns;       /* LOST: since when; 0: since before this controller's start */
     uint8_t address[16];
     const duopoly_AgentCounters *counters; /* the last that it sent */
     const struct agent_links *links;

@@ -14,6 +14,7 @@ static const struct column columns[] = {
     {"received_peak_bps", "RECEIVED PEAK"},
     {"dropped", "DROPPED"},
     {"age_ns", "TOLD"},
+    {"text", "NOTE"},
     {NULL, NULL},
 };
 
@@ -29,14 +30,16 @@ static void link_row(const duopoly_LinkRow *row, struct writer *writer)
     writer_cell(writer, value_text(row->host));
     writer_cell(writer, value_text(link->port));
     writer_cell(writer, link->rate_bps ? value_bit_rate(link->rate_bps) : value_absent());
-    writer_cell(writer, use(link->sent_bps, link->rate_bps));
-    writer_cell(writer, use(link->received_bps, link->rate_bps));
-    writer_cell(writer, value_bit_rate(link->sent_bps));
-    writer_cell(writer, value_bit_rate(link->sent_peak_bps));
-    writer_cell(writer, value_bit_rate(link->received_bps));
-    writer_cell(writer, value_bit_rate(link->received_peak_bps));
-    writer_cell(writer, value_number(link->dropped));
+    const struct value carried[] = {
+        use(link->sent_bps, link->rate_bps), use(link->received_bps, link->rate_bps),
+        value_bit_rate(link->sent_bps),      value_bit_rate(link->sent_peak_bps),
+        value_bit_rate(link->received_bps),  value_bit_rate(link->received_peak_bps),
+        value_number(link->dropped),
+    };
+    for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++)
+        writer_cell(writer, row->gone ? value_absent() : carried[i]);
     writer_cell(writer, value_duration(row->age_ns));
+    writer_cell(writer, *row->text ? value_text(row->text) : value_absent());
 }
 
 int links_check(const struct request *request, struct err *err)

@@ -145,6 +145,7 @@ static const struct column host_columns[] = {
     {"uplink_permille", "UPLINK"},
     {"downlink_permille", "DOWNLINK"},
     {"silent_ns", "LAST HEARD"},
+    {"lost_ns", NULL},
     {"boot", NULL},
     {"readers", NULL},
     {"sources", NULL},
@@ -155,6 +156,17 @@ static const struct column host_columns[] = {
     {NULL, NULL},
 };
 
+/* A switch runs nothing; what is gone says nothing of now. */
+static struct value of_host(const duopoly_HostRow *row, struct value value)
+{
+    return row->role == duopoly_Role_ROLE_SWITCH ? value_absent() : value;
+}
+
+static struct value now_or_none(const duopoly_HostRow *row, struct value value)
+{
+    return row->gone ? value_absent() : of_host(row, value);
+}
+
 static uint64_t host_rows(const duopoly_Page *page, struct writer *writer)
 {
     for (pb_size_t i = 0; i < page->hosts_count; i++) {
@@ -164,13 +176,14 @@ static uint64_t host_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_text(row->role == duopoly_Role_ROLE_SWITCH ? "switch" : "host"));
         writer_cell(writer, text_or_none(row->rack));
         writer_cell(writer, text_or_none(stance_word(row->stance)));
-        writer_cell(writer, value_signed(row->free.slots));
-        writer_cell(writer, value_signed(row->total.slots));
-        writer_cell(writer, value_number(row->running));
-        writer_cell(writer, value_number(row->receiving));
-        writer_cell(writer, value_permille(row->uplink_permille));
-        writer_cell(writer, value_permille(row->downlink_permille));
+        writer_cell(writer, now_or_none(row, value_signed(row->free.slots)));
+        writer_cell(writer, of_host(row, value_signed(row->total.slots)));
+        writer_cell(writer, of_host(row, value_number(row->running)));
+        writer_cell(writer, now_or_none(row, value_number(row->receiving)));
+        writer_cell(writer, now_or_none(row, value_permille(row->uplink_permille)));
+        writer_cell(writer, now_or_none(row, value_permille(row->downlink_permille)));
         writer_cell(writer, duration_or_none(row->silent_ns));
+        writer_cell(writer, row->lost_ns ? value_duration(row->lost_ns) : value_absent());
         writer_cell(writer, value_number(row->boot));
         writer_cell(writer, value_number(row->readers));
         writer_cell(writer, value_number(row->sources));
@@ -227,14 +240,16 @@ static uint64_t key_rows(const duopoly_Page *page, struct writer *writer)
 const struct list list_of_keys = {duopoly_ListOf_LIST_KEYS, "keys", key_columns, key_rows};
 const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
 const struct list list_of_tasks = {duopoly_ListOf_LIST_TASKS, "tasks", task_columns, task_rows};
-static const struct column queue_columns[] = {
-    {"name", "HOST"}, {"role", "ROLE"}, {"stance", "STANCE"}, {"queues", "QUEUES"}, {NULL, NULL}};
+static const struct column queue_columns[] = {{"name", "HOST"},     {"state", "STATE"},
+                                              {"role", "ROLE"},     {"stance", "STANCE"},
+                                              {"queues", "QUEUES"}, {NULL, NULL}};
 
 static uint64_t queue_rows(const duopoly_Page *page, struct writer *writer)
 {
     for (pb_size_t i = 0; i < page->hosts_count; i++) {
         const duopoly_HostRow *row = &page->hosts[i];
         writer_cell(writer, value_text(row->name));
+        writer_cell(writer, value_text(row->state));
         writer_cell(writer, value_text(row->role == duopoly_Role_ROLE_SWITCH ? "switch" : "host"));
         writer_cell(writer, text_or_none(stance_word(row->stance)));
         writer_cell(writer, text_or_none(row->queues));

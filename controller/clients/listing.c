@@ -282,6 +282,22 @@ static void job_tasks_page(const struct conductor *conductor, const duopoly_List
     }
 }
 
+bool listing_gone(const struct agent_view *agent, int64_t now_ns, char *text, size_t size)
+{
+    double heard_s = (double)(now_ns - agent->heard_ns) / 1e9,
+           lost_s = (double)(now_ns - agent->lost_ns) / 1e9;
+    bool lost = agent->state == AGENT_LOST;
+    if (!lost && agent->state != AGENT_SILENT)
+        return false;
+    if (text && lost && !agent->lost_ns)
+        snprintf(text, size, "lost since before the controller started");
+    else if (text && lost)
+        snprintf(text, size, "lost for %.0f s, heard last %.0f s ago", lost_s, heard_s);
+    else if (text)
+        snprintf(text, size, "not heard for %.0f s", heard_s);
+    return true;
+}
+
 static const char *state_name(const struct agent_view *agent, const struct host_view *host)
 {
     static const char *const names[] = {
@@ -338,6 +354,15 @@ static void host_note(const struct conductor *conductor, const struct host_view 
     row->sources = host->sources;
 }
 
+/* What it said of itself. */
+static void said_fill(const struct agent_view *agent, duopoly_HostRow *row)
+{
+    row->stance = agent->stance;
+    wire_copy(row->text, sizeof(row->text), agent->trouble);
+    wire_copy(row->queues, sizeof(row->queues), agent->queues);
+    wire_copy(row->marks, sizeof(row->marks), agent->marks);
+}
+
 static void host_row(const struct conductor *conductor, const struct agent_view *agent,
                      duopoly_HostRow *row)
 {
@@ -350,10 +375,11 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->role = agent->is_switch ? duopoly_Role_ROLE_SWITCH : duopoly_Role_ROLE_HOST;
     row->silent_ns =
         agent->state == AGENT_UNMARKED ? 0 : conductor_now_ns(conductor) - agent->heard_ns;
-    row->stance = agent->stance;
-    wire_copy(row->text, sizeof(row->text), agent->trouble);
-    wire_copy(row->queues, sizeof(row->queues), agent->queues);
-    wire_copy(row->marks, sizeof(row->marks), agent->marks);
+    row->gone = listing_gone(agent, conductor_now_ns(conductor), row->text, sizeof(row->text));
+    if (!row->gone)
+        said_fill(agent, row);
+    if (agent->state == AGENT_LOST && agent->lost_ns)
+        row->lost_ns = conductor_now_ns(conductor) - agent->lost_ns;
     if (!known)
         return;
     row->has_total = row->has_free = true;
@@ -361,6 +387,8 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->free = resources_to_wire(&host.free);
     row->running = host.running;
     row->receiving = host.receiving;
+    if (row->gone)
+        return;
     row->uplink_permille = host.uplink_permille;
     row->downlink_permille = host.downlink_permille;
     host_note(conductor, &host, row);

@@ -23,6 +23,10 @@ struct listing_sources {
     const uint64_t *refused_requests; /* by kind, AGENT_KINDS of them */
 };
 
+/* Whether what the agent said last of itself says nothing of now: it is silent or lost. Then `text`
+ * (if not NULL) says so, and since when. */
+bool listing_gone(const struct agent_view *agent, int64_t now_ns, char *text, size_t size);
+
 /* Fills `answer` with a Page, or Refused. */
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
                   duopoly_Envelope *answer);

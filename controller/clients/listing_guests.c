@@ -26,7 +26,7 @@ static void gate_tell(const struct conductor *conductor, duopoly_GuestApplicatio
 static bool fill(const struct conductor *conductor, const struct agent_view *agent, uint32_t place,
                  uint32_t first, duopoly_GuestPage *page)
 {
-    for (uint32_t i = first; i < agent->guests->n; i++) {
+    for (uint32_t i = first; agent->state != AGENT_LOST && i < agent->guests->n; i++) {
         if (page->rows_count == MOST) {
             page->cursor = (uint64_t)place << 32 | i;
             return false;

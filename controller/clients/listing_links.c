@@ -1,5 +1,6 @@
 #include "controller/clients/listing_links.h"
 
+#include "controller/clients/listing.h"
 #include "controller/clients/refusal.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ static bool fill(const struct agent_view *agent, uint32_t place, uint32_t first,
         *row = (duopoly_LinkRow){
             .has_link = true, .link = link->link, .age_ns = now_ns - link->told_ns};
         wire_copy(row->host, sizeof(row->host), agent->name);
+        row->gone = listing_gone(agent, now_ns, row->text, sizeof(row->text));
     }
     return true;
 }

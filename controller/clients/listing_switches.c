@@ -1,5 +1,6 @@
 #include "controller/clients/listing_switches.h"
 
+#include "controller/clients/listing.h"
 #include "controller/clients/refusal.h"
 
 #include <string.h>
@@ -26,8 +27,12 @@ static void fill_row(const struct conductor *conductor, const struct inventory_s
     row->confirm_s = inventory_confirm_s(one, now_ns);
     if (agents_named(conductor_agents(conductor), one->name, &agent) < 0)
         return;
-    row->stance = agent.stance;
     wire_copy(row->state, sizeof(row->state), states[agent.state]);
+    if (listing_gone(&agent, now_ns, row->text, sizeof(row->text))) {
+        row->differs_ns = -1;
+        return;
+    }
+    row->stance = agent.stance;
     if (!*row->text)
         wire_copy(row->text, sizeof(row->text), agent.trouble);
 }

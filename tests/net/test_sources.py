@@ -46,6 +46,19 @@ class Site:
         rows = self.running.ask("counters")["counters"]
         return next(row["value"] for row in rows if row["name"] == name)
 
+    def links(self, name):
+        return [link for link in self.running.ask("links")["links"] if link["host"] == name]
+
+    def check_gone(self, name):
+        """Nothing that it said last stands there as if it were so now; since when it is lost does."""
+        row = self.host(name)
+        for key in ("stance", "slots_free", "receiving", "uplink_permille", "downlink_permille", "queues", "marks"):
+            assert row[key] is None, row
+        assert row["text"].startswith("lost for ") and "heard last" in row["text"] and row["lost_ns"] > 0
+        for link in self.links(name):
+            assert link["sent_bps"] is None and link["received_permille"] is None and link["text"].startswith("lost for ")
+        assert self.host("w1")["marks"] and self.host("w1")["lost_ns"] is None
+
     def cut_off(self, name):
         """The host is gone: first its link, then everything that runs on it."""
         net = self.running.net
@@ -127,8 +140,10 @@ def test_a_host_is_forgotten_by_order(site):
         site.running.ask("host", "forget", "w1")
     with pytest.raises(system.Failure, match="there is no host w9"):
         site.running.ask("host", "forget", "w9")
+    system.wait_for(lambda: site.links("w4"), 20, "what the links of w4 carry")
     site.cut_off("w4")
     system.wait_for(lambda: site.host("w4")["state"] == "lost", 20, "the loss of w4")
+    site.check_gone("w4")
     site.running.ask("host", "forget", "w4")
     assert [row["name"] for row in site.running.ask("hosts")["hosts"] if row["role"] == "host"] == ["w1", "w2", "w3"]
     assert site.running.ask("status")["hosts"] == 3
