@@ -84,9 +84,29 @@ static void ending_say(const struct engine *engine, const struct ending *ending,
     }
 }
 
+/* An attempt that was found running began at a time that nobody here knows. */
+static struct spent spent_of(const struct engine *engine, int64_t now_ns,
+                             const struct attempt_view *attempt, uint64_t received_bytes)
+{
+    struct task_view task;
+    if (attempt->found || attempt->orphan || attempt->foreign ||
+        engine_task(engine, attempt->job, attempt->stage, attempt->task, &task) < 0)
+        return (struct spent){0};
+    int64_t received_ns = attempt->received_ns ? attempt->received_ns : attempt->started_ns;
+    return (struct spent){
+        .known = true,
+        .wait_ns = attempt->started_ns - task.ready_ns,
+        .receive_ns = received_ns - attempt->started_ns,
+        .compute_ns = now_ns - received_ns,
+        .bytes = task.bytes,
+        .received_bytes =
+            received_bytes > attempt->received_bytes ? received_bytes : attempt->received_bytes,
+    };
+}
+
 static void note(struct history *history, const struct engine *engine, int64_t now_ns,
-                 const struct attempt_view *attempt, enum ending_kind kind, int64_t exit_status,
-                 const char *words)
+                 const struct attempt_view *attempt, enum ending_kind kind,
+                 const struct event *event, const char *words)
 {
     char text[HISTORY_WORDS], clean[256];
     struct job_view job;
@@ -97,8 +117,11 @@ static void note(struct history *history, const struct engine *engine, int64_t n
         .task = attempt->task,
         .host = attempt->host,
         .kind = kind,
-        .exit_status = exit_status,
+        .exit_status = event ? event->attempt.exit_status : 0,
         .ended_ns = now_ns,
+        .spent = event && kind == ENDING_DONE
+                     ? spent_of(engine, now_ns, attempt, event->attempt.received_bytes)
+                     : (struct spent){0},
         .words = text,
     };
     endings_words(words, clean, sizeof(clean));
@@ -129,7 +152,7 @@ static enum ending_kind kind_of(const struct event *event, const struct attempt_
 static void lost_note(void *context, const struct attempt_view *attempt)
 {
     const struct lost_host *lost = context;
-    note(lost->history, lost->engine, lost->now_ns, attempt, ENDING_LOST, 0, "");
+    note(lost->history, lost->engine, lost->now_ns, attempt, ENDING_LOST, NULL, "");
 }
 
 void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
@@ -145,8 +168,7 @@ void endings_note(struct history *history, const struct engine *engine, int64_t 
     case EVENT_ATTEMPT_KILLED:
     case EVENT_ATTEMPT_LOST:
         if (engine_attempt(engine, event->attempt.attempt, &attempt) == 0)
-            note(history, engine, now_ns, &attempt, kind_of(event, &attempt),
-                 event->attempt.exit_status, words);
+            note(history, engine, now_ns, &attempt, kind_of(event, &attempt), event, words);
         break;
     case EVENT_HOST_LOST:
         engine_host_attempts(engine, event->host.host, lost_note, &lost);
@@ -184,11 +206,12 @@ void endings_note_unknown(struct history *history, const struct engine *engine, 
     bool known = engine_attempt(engine, event->attempt.attempt, &attempt) == 0;
     if (known || endings_attempt(engine, before, event, &attempt) < 0)
         return;
+    attempt.found = true;
     note(history, engine, now_ns, &attempt,
          event->kind == EVENT_ATTEMPT_DONE      ? ENDING_DONE
          : event->kind == EVENT_ATTEMPT_REFUSED ? ENDING_REFUSED
                                                 : ENDING_FAILED,
-         event->attempt.exit_status, words);
+         event, words);
 }
 
 static void failed_say(const struct history *history, const struct engine *engine,

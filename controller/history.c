@@ -24,6 +24,8 @@ struct past {
     struct job_ending ending;
     struct kept_list endings;
     uint32_t done, others;
+    struct spent spent; /* sums */
+    uint32_t measured;
     TAILQ_ENTRY(past) by_end;
 };
 
@@ -135,6 +137,16 @@ static bool room_make(struct history *history, struct past *past, enum ending_ki
     return true;
 }
 
+static void spent_add(struct past *past, const struct spent *one)
+{
+    past->spent.wait_ns += one->wait_ns;
+    past->spent.receive_ns += one->receive_ns;
+    past->spent.compute_ns += one->compute_ns;
+    past->spent.bytes += one->bytes;
+    past->spent.received_bytes += one->received_bytes;
+    past->measured++;
+}
+
 static bool is_failure(enum ending_kind kind)
 {
     return kind == ENDING_FAILED || kind == ENDING_REFUSED;
@@ -162,6 +174,8 @@ void history_attempt_ended(struct history *history, const struct ending *ending,
         return;
     if (before)
         kept_drop(history, before);
+    if (ending->spent.known)
+        spent_add(past, &ending->spent);
     if (!room_make(history, past, ending->kind))
         return;
     const char *words = ending->words ? ending->words : "";
@@ -252,6 +266,17 @@ const struct ending *history_after(const struct history *history, uint64_t job, 
             return &kept->ending;
         }
     return NULL;
+}
+
+bool history_spent(const struct history *history, uint64_t job, struct spent *ret_sums,
+                   uint32_t *ret_tasks)
+{
+    const struct past *past = past_find(history, job);
+    if (!past)
+        return false;
+    *ret_sums = past->spent;
+    *ret_tasks = past->measured;
+    return true;
 }
 
 const struct job_ending *history_job(const struct history *history, uint64_t job)

@@ -24,13 +24,24 @@
 
 enum ending_kind { ENDING_DONE, ENDING_FAILED, ENDING_REFUSED, ENDING_KILLED, ENDING_LOST };
 
+/* What a task's accepted attempt took. */
+struct spent {
+    bool known;      /* it was seen from its start to its end */
+    int64_t wait_ns; /* from ready to started */
+    int64_t
+        receive_ns; /* from started to all of its input; 0: it read nothing, or did not say when */
+    int64_t compute_ns;             /* the rest */
+    uint64_t bytes, received_bytes; /* network input, as it was expected and as it came */
+};
+
 struct ending {
     uint64_t attempt, job;
     uint32_t stage, task, host;
     enum ending_kind kind;
     int64_t exit_status;
     int64_t ended_ns;
-    const char *words; /* a clause without a full stop, "" for ENDING_DONE */
+    struct spent spent; /* ENDING_DONE */
+    const char *words;  /* a clause without a full stop, "" for ENDING_DONE */
 };
 
 /* Why a job ended; for one that is done only the number and the state are set. */
@@ -69,5 +80,9 @@ const struct ending *history_failure_on(const struct history *history, uint32_t 
  * time. */
 const struct ending *history_after(const struct history *history, uint64_t job, uint64_t place,
                                    uint64_t *ret_place);
+/* Sums over the tasks of a job that were done, of which `ret_tasks` are known; all of them, kept or
+ * not. false: nothing is kept of it. */
+bool history_spent(const struct history *history, uint64_t job, struct spent *ret_sums,
+                   uint32_t *ret_tasks);
 /* NULL also for a job that has not ended. */
 const struct job_ending *history_job(const struct history *history, uint64_t job);

@@ -214,12 +214,6 @@ static int run_jobs(struct client *client, const struct request *request, struct
     return r < 0 ? r : guests_write_applications(client, writer, err);
 }
 
-static int run_tasks(struct client *client, const struct request *request, struct writer *writer,
-                     struct err *err)
-{
-    return list_write(client, &list_of_tasks, job_of(request), request->all, writer, err);
-}
-
 static int run_queues(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
@@ -242,42 +236,41 @@ static int run_counters(struct client *client, const struct request *request, st
     return list_write(client, &list_of_counters, 0, false, writer, err);
 }
 
-/* Of a job that has ended not all are kept, and how many is not known. */
-static void more_write(const duopoly_JobRow *job, uint64_t shown, struct writer *writer)
-{
-    bool ended = strcmp(job->state, "active") != 0 && strcmp(job->state, "arriving") != 0;
-    char number[32] = "more", text[160];
-    if (!ended && job->tasks > shown)
-        snprintf(number, sizeof(number), "%" PRIu64 " more", job->tasks - shown);
-    snprintf(text, sizeof(text),
-             "%s tasks are not shown: duopolyctl tasks %" PRIu64
-             " lists those that run, with -a all",
-             number, job->job);
-    writer_field(writer, "more", "more", value_text(text));
-}
-
-static int run_job(struct client *client, const struct request *request, struct writer *writer,
-                   struct err *err)
+static int job_get(struct client *client, uint64_t number, duopoly_JobRow *ret_job, struct err *err)
 {
     const duopoly_Envelope *answer;
-    uint64_t rows;
-    bool more;
     duopoly_List *list = &client_request(client, duopoly_Envelope_list_tag)->body.list;
     list->of = duopoly_ListOf_LIST_JOBS;
-    list->job = job_of(request);
+    list->job = number;
     list->finished = true;
     int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
     if (r < 0)
         return r;
     if (!answer->body.page.jobs_count)
-        return err_set(err, ENOENT, "there is no job %" PRIu64 " any more", job_of(request));
-    const duopoly_JobRow job = answer->body.page.jobs[0];
+        return err_set(err, ENOENT, "there is no job %" PRIu64 " any more", number);
+    *ret_job = answer->body.page.jobs[0];
+    return 0;
+}
+
+static int run_tasks(struct client *client, const struct request *request, struct writer *writer,
+                     struct err *err)
+{
+    duopoly_JobRow job;
+    if (!request->n_words || !request->all)
+        return list_write(client, &list_of_tasks, job_of(request), request->all, writer, err);
+    int r = job_get(client, job_of(request), &job, err);
+    return r < 0 ? r : job_tasks_write(client, &job, UINT64_MAX, writer, err);
+}
+
+static int run_job(struct client *client, const struct request *request, struct writer *writer,
+                   struct err *err)
+{
+    duopoly_JobRow job;
+    int r = job_get(client, job_of(request), &job, err);
+    if (r < 0)
+        return r;
     job_fields_write(&job, writer);
-    r = list_write_most(client, &list_of_tasks, job.job, true, JOB_TASKS_SHOWN, writer, &rows,
-                        &more, err);
-    if (r == 0 && more)
-        more_write(&job, rows, writer);
-    return r;
+    return job_tasks_write(client, &job, JOB_TASKS_SHOWN, writer, err);
 }
 
 static int accepted_write(struct client *client, struct writer *writer, struct err *err)

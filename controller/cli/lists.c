@@ -2,6 +2,8 @@
 
 #include "controller/cli/stance.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -30,15 +32,30 @@ static struct value text_or_none(const char *text)
 }
 
 static const struct column job_columns[] = {
-    {"job", "JOB"},         {"name", "NAME"},
-    {"user", "USER"},       {"state", "STATE"},
-    {"place", "PLACE"},     {"task_count", "TASKS"},
-    {"ready", "READY"},     {"running", "RUNNING"},
-    {"done", "DONE"},       {"held_stages", "HELD"},
-    {"age_ns", "AGE"},      {"shuffle_bytes", "SHUFFLE"},
-    {"key_ns", "ESTIMATE"}, {"text", "NOTE"},
-    {"failed_host", NULL},  {"failed_attempt", NULL},
-    {"failed_stage", NULL}, {"failed_task", NULL},
+    {"job", "JOB"},
+    {"name", "NAME"},
+    {"user", "USER"},
+    {"state", "STATE"},
+    {"place", "PLACE"},
+    {"task_count", "TASKS"},
+    {"ready", "READY"},
+    {"running", "RUNNING"},
+    {"done", "DONE"},
+    {"held_stages", "HELD"},
+    {"age_ns", "AGE"},
+    {"shuffle_bytes", "SHUFFLE"},
+    {"left_ns", "WORK LEFT"},
+    {"left_bytes", "BYTES LEFT"},
+    {"slot_wait_ns", NULL},
+    {"measured_tasks", NULL},
+    {"receive_ns", NULL},
+    {"compute_ns", NULL},
+    {"received_bytes", NULL},
+    {"text", "NOTE"},
+    {"failed_host", NULL},
+    {"failed_attempt", NULL},
+    {"failed_stage", NULL},
+    {"failed_task", NULL},
     {NULL, NULL},
 };
 
@@ -58,7 +75,13 @@ static void job_row(const duopoly_JobRow *row, struct value *ret_values)
         value_number(row->held),
         duration_or_none(row->age_ns),
         value_bytes(row->shuffle_bytes),
-        value_duration((int64_t)row->key_ns),
+        duration_or_none(row->left_ns),
+        row->left_bytes < 0 ? none : value_bytes((uint64_t)row->left_bytes),
+        duration_or_none(row->slot_wait_ns),
+        value_number(row->measured),
+        row->measured ? value_duration(row->receive_ns) : none,
+        row->measured ? value_duration(row->compute_ns) : none,
+        row->measured ? value_bytes(row->received_bytes) : none,
         text_or_none(*row->reason ? row->reason : row->text),
         text_or_none(row->failed_host),
         row->failed_attempt ? value_number(row->failed_attempt) : none,
@@ -83,8 +106,26 @@ static uint64_t job_rows(const duopoly_Page *page, struct writer *writer)
 void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
 {
     static const char *const headings[JOB_COLUMNS] = {
-        "job",     "name", "user",        "state", "place in turn", "tasks",     "ready tasks",
-        "running", "done", "stages held", "age",   "shuffle",       "estimated", "note",
+        "job",
+        "name",
+        "user",
+        "state",
+        "place in turn",
+        "tasks",
+        "ready tasks",
+        "running",
+        "done",
+        "stages held",
+        "age",
+        "shuffle",
+        "work left",
+        "bytes left",
+        "waits of tasks",
+        "tasks measured",
+        "their transfers",
+        "their computing",
+        "their bytes",
+        "note",
     };
     struct value values[JOB_COLUMNS];
     job_row(row, values);
@@ -104,6 +145,9 @@ static const struct column task_columns[] = {
     {"coflow_level", "COFLOW"},
     {"macroflow_level", "MACROFLOW"},
     {"age_ns", "AGE"},
+    {"wait_ns", "WAITED"},
+    {"receive_ns", "TRANSFER"},
+    {"compute_ns", "COMPUTE"},
     {"attempt", "ATTEMPT"},
     {"failures", "FAILURES"},
     {"text", "NOTE"},
@@ -119,12 +163,15 @@ static uint64_t task_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_number(row->task));
         writer_cell(writer, value_text(row->state));
         writer_cell(writer, text_or_none(row->host));
-        writer_cell(writer, value_bytes(row->bytes));
-        writer_cell(writer, value_bytes(row->received_bytes));
+        writer_cell(writer, row->unmeasured ? value_absent() : value_bytes(row->bytes));
+        writer_cell(writer, row->unmeasured ? value_absent() : value_bytes(row->received_bytes));
         writer_cell(writer, level_or_none(row->level));
         writer_cell(writer, level_or_none(row->coflow_level));
         writer_cell(writer, level_or_none(row->macroflow_level));
         writer_cell(writer, duration_or_none(row->age_ns));
+        writer_cell(writer, duration_or_none(row->wait_ns));
+        writer_cell(writer, duration_or_none(row->receive_ns));
+        writer_cell(writer, duration_or_none(row->compute_ns));
         writer_cell(writer, row->attempt ? value_number(row->attempt) : value_absent());
         writer_cell(writer, row->failures ? value_number(row->failures) : value_absent());
         writer_cell(writer, text_or_none(row->text));
@@ -262,36 +309,101 @@ const struct list list_of_hosts = {duopoly_ListOf_LIST_HOSTS, "hosts", host_colu
 const struct list list_of_counters = {duopoly_ListOf_LIST_COUNTERS, "counters", counter_columns,
                                       counter_rows};
 
-int list_write_most(struct client *client, const struct list *list, uint64_t job, bool finished,
-                    uint64_t most, struct writer *writer, uint64_t *ret_rows, bool *ret_more,
-                    struct err *err)
+/* Pages of one list, written until there are `most` rows; then counted, if that is `counted`. */
+struct pages {
+    const struct list *list;
+    duopoly_List request;
+    uint64_t most, written, counted, done; /* done: of both, rows of tasks that were done */
+    bool counts, changed;
+};
+
+static void page_take(struct pages *pages, const duopoly_Page *page, struct writer *writer)
 {
-    uint64_t rows = 0;
-    duopoly_List request = {.of = list->of, .job = job, .finished = finished};
-    bool changed = false;
-    writer_table(writer, list->key, list->columns);
+    uint64_t room = pages->most - pages->written;
+    duopoly_Page shown = *page;
+    if (shown.tasks_count > room)
+        shown.tasks_count = (pb_size_t)room;
+    pages->counted += page->tasks_count - shown.tasks_count;
+    pages->written += pages->list->rows(&shown, writer);
+    for (pb_size_t i = 0; i < page->tasks_count; i++)
+        pages->done += strcmp(page->tasks[i].state, "done") == 0;
+    pages->changed |= page->changed;
+}
+
+static int pages_read(struct client *client, struct pages *pages, struct writer *writer,
+                      struct err *err)
+{
+    pages->request.cursor = 0;
     do {
         const duopoly_Envelope *answer;
-        client_request(client, duopoly_Envelope_list_tag)->body.list = request;
+        client_request(client, duopoly_Envelope_list_tag)->body.list = pages->request;
         int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
         if (r < 0)
             return r;
-        rows += list->rows(&answer->body.page, writer);
-        changed |= answer->body.page.changed;
-        request.cursor = answer->body.page.cursor;
-        request.version = answer->body.page.version;
-    } while (request.cursor && rows < most);
-    writer_table_end(writer);
-    writer_field(writer, "changed", NULL, value_bool(changed));
-    *ret_rows = rows;
-    *ret_more = request.cursor != 0;
+        page_take(pages, &answer->body.page, writer);
+        pages->request.cursor = answer->body.page.cursor;
+        pages->request.version = answer->body.page.version;
+    } while (pages->request.cursor && (pages->counts || pages->written < pages->most));
     return 0;
 }
 
 int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,
                struct writer *writer, struct err *err)
 {
-    uint64_t rows;
-    bool more;
-    return list_write_most(client, list, job, finished, UINT64_MAX, writer, &rows, &more, err);
+    struct pages pages = {.list = list,
+                          .request = {.of = list->of, .job = job, .finished = finished},
+                          .most = UINT64_MAX};
+    writer_table(writer, list->key, list->columns);
+    int r = pages_read(client, &pages, writer, err);
+    if (r < 0)
+        return r;
+    writer_table_end(writer);
+    writer_field(writer, "changed", NULL, value_bool(pages.changed));
+    return 0;
+}
+
+/* What stands in no row: it was cut, or it is not kept. */
+static void missing_write(const duopoly_JobRow *job, const struct pages *pages, bool ended,
+                          struct writer *writer)
+{
+    char text[160];
+    uint64_t more = ended                         ? pages->counted
+                    : job->tasks > pages->written ? job->tasks - pages->written
+                                                  : 0;
+    uint64_t lost =
+        strcmp(job->state, "done") == 0 && job->tasks > pages->done ? job->tasks - pages->done : 0;
+    snprintf(text, sizeof(text),
+             "%" PRIu64 " more %s not shown: duopolyctl tasks %" PRIu64 " -a lists all", more,
+             more == 1 ? "is" : "are", job->job);
+    if (more)
+        writer_field(writer, "more", "more", value_text(text));
+    snprintf(text, sizeof(text), "how %" PRIu64 " of its tasks ended is not kept any more", lost);
+    if (lost)
+        writer_field(writer, "not_kept", "not kept", value_text(text));
+}
+
+int job_tasks_write(struct client *client, const duopoly_JobRow *job, uint64_t most,
+                    struct writer *writer, struct err *err)
+{
+    bool ended = strcmp(job->state, "active") != 0 && strcmp(job->state, "arriving") != 0;
+    struct pages pages = {
+        .list = &list_of_tasks,
+        .request = {.of = duopoly_ListOf_LIST_TASKS,
+                    .job = job->job,
+                    .finished = true,
+                    .part = ended ? duopoly_TaskPart_TASKS_ALL : duopoly_TaskPart_TASKS_LIVE},
+        .most = most,
+        .counts = ended};
+    int r;
+    writer_table(writer, list_of_tasks.key, list_of_tasks.columns);
+    do
+        r = pages_read(client, &pages, writer, err);
+    while (r == 0 && !ended && pages.written < most &&
+           pages.request.part++ < duopoly_TaskPart_TASKS_DONE);
+    if (r < 0)
+        return r;
+    writer_table_end(writer);
+    writer_field(writer, "changed", NULL, value_bool(pages.changed));
+    missing_write(job, &pages, ended, writer);
+    return 0;
 }

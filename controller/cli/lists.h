@@ -14,11 +14,11 @@ extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_que
 int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,
                struct writer *writer, struct err *err);
 
-/* As list_write, but ends with the page that brings it to `most` rows. *ret_rows: how many it wrote;
- * *ret_more: there are more. */
-int list_write_most(struct client *client, const struct list *list, uint64_t job, bool finished,
-                    uint64_t most, struct writer *writer, uint64_t *ret_rows, bool *ret_more,
-                    struct err *err);
+/* The tasks of a job: of one that goes on those that run or are ready first, then those that wait for
+ * other stages, then those that are done; of one that has ended how its attempts ended. At most
+ * `most` rows; says how many are missing. */
+int job_tasks_write(struct client *client, const duopoly_JobRow *job, uint64_t most,
+                    struct writer *writer, struct err *err);
 
 /* One job as fields. */
 void job_fields_write(const duopoly_JobRow *row, struct writer *writer);

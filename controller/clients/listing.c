@@ -48,6 +48,21 @@ static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *ro
     }
 }
 
+/* What is left, and what was done took. */
+static void job_row_work(const struct conductor *conductor, duopoly_JobRow *row)
+{
+    uint64_t ns, bytes;
+    struct spent spent;
+    bool goes_on = engine_job_left(conductor_engine(conductor), row->job, &ns, &bytes) == 0;
+    row->left_ns = goes_on && ns && ns <= INT64_MAX ? (int64_t)ns : -1;
+    row->left_bytes = goes_on && bytes <= INT64_MAX ? (int64_t)bytes : -1;
+    if (!history_spent(conductor_history(conductor), row->job, &spent, &row->measured))
+        return;
+    row->receive_ns = spent.receive_ns;
+    row->compute_ns = spent.compute_ns;
+    row->received_bytes = spent.received_bytes;
+}
+
 static void job_row(const struct conductor *conductor, const struct job_view *job, uint64_t place,
                     duopoly_JobRow *ret_row)
 {
@@ -66,6 +81,8 @@ static void job_row(const struct conductor *conductor, const struct job_view *jo
     ret_row->key_ns = job->key;
     ret_row->place = (uint32_t)place;
     ret_row->shuffle_bytes = job->shuffle_bytes;
+    ret_row->slot_wait_ns = job->slot_wait_ns;
+    job_row_work(conductor, ret_row);
     job_row_reason(conductor, ret_row);
 }
 
@@ -154,6 +171,33 @@ static void jobs_page(const struct conductor *conductor, const duopoly_List *lis
     page->cursor = of < end || of == JOBS_AFTER_FRAMEWORKS ? cursor : 0;
 }
 
+/* Of what was done: as it was measured, or unknown. */
+static void spent_fill(const struct ending *ending, duopoly_TaskRow *row)
+{
+    const struct spent *spent = &ending->spent;
+    row->unmeasured = !spent->known;
+    if (!spent->known)
+        return;
+    row->bytes = spent->bytes;
+    row->received_bytes = spent->received_bytes;
+    row->wait_ns = spent->wait_ns;
+    row->receive_ns = spent->receive_ns;
+    row->compute_ns = spent->compute_ns;
+}
+
+/* Of an attempt that runs, till now. */
+static void times_fill(const struct attempt_view *attempt, const struct task_view *task,
+                       int64_t now_ns, duopoly_TaskRow *row)
+{
+    bool computes = attempt->state == ATTEMPT_COMPUTING;
+    int64_t received_ns = attempt->received_ns ? attempt->received_ns : attempt->started_ns;
+    if (attempt->found || attempt->allow || attempt->foreign)
+        return;
+    row->wait_ns = attempt->started_ns - task->ready_ns;
+    row->receive_ns = (computes ? received_ns : now_ns) - attempt->started_ns;
+    row->compute_ns = computes ? now_ns - received_ns : -1;
+}
+
 static void attempt_fill(const struct conductor *conductor, const struct attempt_view *attempt,
                          duopoly_TaskRow *row)
 {
@@ -179,17 +223,21 @@ static void task_row(const struct conductor *conductor, const struct task_view *
     row->coflow_level = row->macroflow_level = row->level = -1;
     row->age_ns = task->state == TASK_READY ? conductor_now_ns(conductor) - task->ready_ns : -1;
     row->attempt = task->attempt;
+    row->wait_ns = row->receive_ns = row->compute_ns = -1;
     if (agents_of_host(conductor_agents(conductor), task->host, &agent) == 0)
         wire_copy(row->host, sizeof(row->host), agent.name);
     if (task->attempt &&
         engine_attempt(conductor_engine(conductor), task->attempt, &attempt) == 0) {
         attempt_fill(conductor, &attempt, row);
+        times_fill(&attempt, task, conductor_now_ns(conductor), row);
         state = attempt_state_name(attempt.state);
     }
     wire_copy(row->state, sizeof(row->state), state);
     row->failures = task->failures;
     const struct ending *last =
         history_task(conductor_history(conductor), task->job, task->stage, task->task);
+    if (last && last->kind == ENDING_DONE && task->state == TASK_DONE)
+        spent_fill(last, row);
     if (last)
         wire_copy(row->text, sizeof(row->text), last->words);
     else
@@ -213,6 +261,8 @@ static void ending_row(const struct conductor *conductor, const struct ending *e
     row->attempt = ending->attempt;
     row->coflow_level = row->macroflow_level = row->level = -1;
     row->age_ns = conductor_now_ns(conductor) - ending->ended_ns;
+    row->wait_ns = row->receive_ns = row->compute_ns = -1;
+    spent_fill(ending, row);
     if (engine_host(conductor_engine(conductor), ending->host, &host) == 0)
         wire_copy(row->host, sizeof(row->host), host.name);
     wire_copy(row->state, sizeof(row->state), states[ending->kind]);
@@ -257,6 +307,19 @@ static void running_page(const struct conductor *conductor, const duopoly_List *
     }
 }
 
+static bool is_of_part(const duopoly_List *list, enum task_state state)
+{
+    static const duopoly_TaskPart parts[] = {
+        [TASK_BLOCKED] = duopoly_TaskPart_TASKS_WAITING,
+        [TASK_READY] = duopoly_TaskPart_TASKS_LIVE,
+        [TASK_RUNNING] = duopoly_TaskPart_TASKS_LIVE,
+        [TASK_DONE] = duopoly_TaskPart_TASKS_DONE,
+    };
+    if (!list->finished)
+        return state == TASK_RUNNING;
+    return list->part == duopoly_TaskPart_TASKS_ALL || list->part == parts[state];
+}
+
 /* The cursor is stage : task + 1. */
 static void job_tasks_page(const struct conductor *conductor, const duopoly_List *list,
                            duopoly_Page *page)
@@ -277,7 +340,7 @@ static void job_tasks_page(const struct conductor *conductor, const duopoly_List
             return;
         }
         if (engine_task(engine, list->job, stage, index++, &task) == 0 &&
-            (list->finished || task.state == TASK_RUNNING))
+            is_of_part(list, task.state))
             task_row(conductor, &task, &page->tasks[page->tasks_count++]);
     }
 }

@@ -359,6 +359,12 @@ void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_
         order_change(engine, attempt->task->stage->job);
 }
 
+static void has_input(struct engine *engine, struct attempt *attempt)
+{
+    attempt->state = ATTEMPT_COMPUTING;
+    attempt->received_ns = engine->now_ns;
+}
+
 enum attempt_state attempt_seen_phase(uint32_t phase)
 {
     return phase >= ATTEMPT_QUEUED && phase <= ATTEMPT_COMPUTING ? (enum attempt_state)phase
@@ -459,6 +465,8 @@ void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt
     bool was_computing = attempt->state == ATTEMPT_COMPUTING;
     if (phase > attempt->state)
         attempt->state = phase;
+    if (!was_computing && attempt->state == ATTEMPT_COMPUTING)
+        has_input(engine, attempt);
     if (attempt->state == ATTEMPT_COMPUTING && (attempt->receiving || !was_computing)) {
         if (attempt->receiving)
             source_received(engine, attempt);
@@ -496,7 +504,7 @@ void attempt_received(struct engine *engine, const struct event *event)
     if (!attempt)
         return;
     attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
-    attempt->state = ATTEMPT_COMPUTING;
+    has_input(engine, attempt);
     source_received(engine, attempt);
     attempt_set_receiving(engine, attempt, false);
     host_touch(engine, attempt->host);

@@ -198,7 +198,10 @@ struct attempt_view {
     int64_t allow_until_ns; /* until then */
     uint64_t coflow_level, macroflow_level;
     uint64_t coflow_bytes, macroflow_bytes, received_bytes;
-    int64_t started_ns;
+    int64_t started_ns; /* when it was sent; of one that was found running, when that was */
+    int64_t
+        received_ns; /* when it had all its input; 0: not yet, it reads nothing, or nobody knows */
+    bool found;      /* it was found running */
 };
 /* By identity: 0 or −ENOENT. O(log n). */
 int engine_host(const struct engine *engine, uint32_t host, struct host_view *ret_view);
@@ -215,6 +218,10 @@ int engine_job_after(const struct engine *engine, uint64_t after, struct job_vie
 /* The active job whose turn comes after that of `after` (0: the first). −ENOENT at the end, −ESRCH
  * when `after` is not active any more. O(log n). */
 int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_view *ret_view);
+/* What the tasks of an active job that are not done compute, and their network input less what those
+ * that run have received. −ENOENT: it is not active, or a framework's. O(stages + its attempts). */
+int engine_job_left(const struct engine *engine, uint64_t job, uint64_t *ret_ns,
+                    uint64_t *ret_bytes);
 /* From 1; 0: not active. O(place). */
 uint64_t engine_job_place(const struct engine *engine, uint64_t job);
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);

@@ -366,9 +366,12 @@ static void sum_bytes(struct engine *engine, struct job *job)
             else
                 sum_even(engine, stage, parent, &stage->edges[i]);
         }
-        for (uint32_t t = 0; t < stage->n_tasks; t++)
+        for (uint32_t t = 0; t < stage->n_tasks; t++) {
             stage->total_bytes += stage->tasks[t].bytes;
+            job->left_ns += stage->tasks[t].compute_ns;
+        }
         job->shuffle_bytes += stage->total_bytes;
+        job->left_bytes += stage->total_bytes;
     }
 }
 

@@ -264,8 +264,18 @@ void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
     }
 }
 
+/* What is left of its job is more or less by the task. */
+static void count_left(struct task *task, bool left)
+{
+    struct job *job = task->stage->job;
+    job->left_ns += left ? task->compute_ns : -task->compute_ns;
+    job->left_bytes += left ? task->bytes : -task->bytes;
+}
+
 static void moved(struct engine *engine, struct task *task, enum task_state before)
 {
+    if ((before == TASK_DONE) != (task->state == TASK_DONE))
+        count_left(task, before == TASK_DONE);
     policy_task_moved(engine, task, before);
     order_change(engine, task->stage->job);
 }
@@ -389,6 +399,7 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     job->n_running += state == TASK_RUNNING;
     if (state != TASK_DONE)
         return;
+    count_left(task, false);
     task->done_attempt = done_attempt;
     task->done_host = done_host ? done_host->index : ENGINE_NONE;
     if (done_host && stage->n_children)

@@ -40,6 +40,8 @@ struct attempt {
     uint64_t bytes[ORDERS]; /* sizes that the levels come from */
     uint64_t received_bytes, remote_bytes;
     int64_t started_ns;
+    int64_t
+        received_ns; /* for people: when it had all its input, as far as is known; 0; not dumped */
     uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
     bool receiving, stopping;
     bool foreign;                   /* a framework's: never started or stopped from here */
@@ -211,6 +213,8 @@ struct job {
     uint64_t n_allowed; /* of a framework's: may start, have not been seen to; running, too */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
+    uint64_t left_ns,
+        left_bytes; /* index: computing and network input of tasks that are not done */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
     uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
     uint32_t hosts;        /* that were joined when it was submitted, at least 1 */

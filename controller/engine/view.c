@@ -121,6 +121,31 @@ int engine_job(const struct engine *engine, uint64_t number, struct job_view *re
     return job || finished ? 0 : -ENOENT;
 }
 
+static uint64_t still_to_come(const struct attempt *attempt)
+{
+    uint64_t bytes = attempt->task->bytes, received = attempt->received_bytes;
+    if (attempt->state == ATTEMPT_COMPUTING || received > bytes)
+        return 0;
+    return bytes - received;
+}
+
+int engine_job_left(const struct engine *engine, uint64_t number, uint64_t *ret_ns,
+                    uint64_t *ret_bytes)
+{
+    const struct job *job = job_find(engine, number);
+    if (!job || job->state != JOB_ACTIVE || job->framework)
+        return -ENOENT;
+    *ret_ns = job->left_ns;
+    *ret_bytes = job->left_bytes;
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        const struct attempt *attempt;
+        TAILQ_FOREACH (attempt, &job->stages[s]->attempts, of_stage)
+            if (attempt == attempt->task->attempts)
+                *ret_bytes -= attempt->task->bytes - still_to_come(attempt);
+    }
+    return 0;
+}
+
 static struct sorted_node *after_number(const struct sorted *set, uint64_t after)
 {
     struct sorted_key key = {after, 0, 1};
@@ -241,6 +266,8 @@ static void view_attempt(const struct attempt *attempt, struct attempt_view *ret
         .macroflow_bytes = attempt->bytes[ORDER_MACROFLOW],
         .received_bytes = attempt->received_bytes,
         .started_ns = attempt->started_ns,
+        .received_ns = attempt->received_ns,
+        .found = attempt->reason == REASON_NONE,
     };
 }
 

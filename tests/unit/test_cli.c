@@ -217,12 +217,12 @@ static void every_form_keeps_the_contract(void **state)
 static void a_failed_job_shows_its_reason(void **state)
 {
     (void)state;
-    static const char golden[] = "job           7\n"
-                                 "name          sort\n"
-                                 "user          0\n"
-                                 "state         failed\n";
+    static const char golden[] = "job             7\n"
+                                 "name            sort\n"
+                                 "user            0\n"
+                                 "state           failed\n";
     static const char note[] =
-        "\nnote          task 7/1/3 failed 4 times; attempt 42 ('map') on w3 "
+        "\nnote            task 7/1/3 failed 4 times; attempt 42 ('map') on w3 "
         "ended with exit code 1: disk is full\n";
     duopoly_JobRow row = {.job = 7, .failed_attempt = 42, .failed_stage = 1, .failed_task = 3};
     strcpy(row.name, "sort");
