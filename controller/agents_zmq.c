@@ -42,8 +42,10 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
              wire_kind_name(envelope->which_body));
     log_warning(LOG_FAULT_PEER, "key of %s: %s: refused, %s", who->name,
                 wire_kind_name(envelope->which_body), refused->text);
+    char result[sizeof(refused->text) + 16];
+    snprintf(result, sizeof(result), "refused, %s", refused->text);
     store_audit(conductor_store(door->conductor), who->name, wire_kind_name(envelope->which_body),
-                refused->text);
+                result);
     conductor_commit(door->conductor);
     wire_zmq_send(door->endpoint, peer, WIRE_RESULT, &door->answer);
 }

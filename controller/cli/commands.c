@@ -1,5 +1,6 @@
 #include "controller/cli/commands.h"
 
+#include "controller/cli/audit.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/guests.h"
 #include "controller/cli/keys.h"
@@ -15,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* `job` is for looking at one: two pages. */
 #define JOB_TASKS_SHOWN 96
@@ -322,42 +322,6 @@ static int run_store(struct client *client, const struct request *request, struc
     return accepted_write(client, writer, err);
 }
 
-static void audit_write(const duopoly_AuditRow *row, struct writer *writer)
-{
-    const time_t seconds = (time_t)(row->at_ns / 1000000000);
-    struct tm utc;
-    char text[32];
-    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
-    writer_cell(writer, value_number(row->n));
-    writer_cell(writer, value_text(text));
-    writer_cell(writer, value_text(row->who));
-    writer_cell(writer, value_text(row->what));
-    writer_cell(writer, value_text(row->result));
-}
-
-static int run_audit(struct client *client, const struct request *request, struct writer *writer,
-                     struct err *err)
-{
-    static const struct column columns[] = {{"n", "NUMBER"},  {"time", "TIME"},     {"who", "WHO"},
-                                            {"what", "WHAT"}, {"result", "RESULT"}, {NULL, NULL}};
-    const duopoly_Envelope *answer;
-    uint64_t after = 0;
-    (void)request;
-    writer_table(writer, "audit", columns);
-    do {
-        client_request(client, duopoly_Envelope_get_audit_tag)->body.get_audit.after = after;
-        int r = client_call(client, duopoly_Envelope_audit_page_tag, &answer, err);
-        if (r < 0)
-            return r;
-        for (pb_size_t i = 0; i < answer->body.audit_page.rows_count; i++) {
-            audit_write(&answer->body.audit_page.rows[i], writer);
-            after = answer->body.audit_page.rows[i].n;
-        }
-    } while (answer->body.audit_page.more);
-    writer_table_end(writer);
-    return 0;
-}
-
 static int run_policy(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
@@ -438,7 +402,11 @@ const struct command cli_commands[] = {
      "checks every row of the store, or copies it to a new file: a name in the controller's state "
      "folder, or a path on its host",
      1, 2, "", store_check, run_store},
-    {"audit", "", "who changed what, and what was refused", 0, 0, "", NULL, run_audit},
+    {"audit", "[--who WORD] [--what WORD] [--since TIME] [--result done|refused] [--limit N]",
+     "who changed what, and what was refused: all that is kept at hand, or what has these words, "
+     "is "
+     "no older (10min, 2026-01-31, 2026-01-31T12:00:00Z), came out so; the newest N of it",
+     0, 0, "f", audit_check, run_audit},
     {"policy", "QUESTION NAME",
      "sets turn, place, network or mode until told otherwise; configured: back to the "
      "configuration",
@@ -482,6 +450,10 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --as and no --from", command->name);
     if (request->id && !strchr(command->options, 'i'))
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
+    if ((request->who || request->what || request->since || request->result || request->limit) &&
+        !strchr(command->options, 'f'))
+        return err_set(err, EINVAL, "'%s' takes no --who, --what, --since, --result and --limit",
+                       command->name);
     if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))
         return err_set(err, EINVAL, "'%s' takes no --role, --out and --for", command->name);
     return command->check ? command->check(request, err) : 0;

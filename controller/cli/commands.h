@@ -20,6 +20,8 @@ struct request {
     const char *host, *rack;             /* --host, --rack; NULL: not given */
     const char *confirm;                 /* --confirm; NULL: not given */
     const char *as, *from;               /* --as, --from; NULL: not given */
+    const char *who, *what, *since, *result,
+        *limit; /* of audit, as they are called; NULL: not given */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. */
@@ -38,8 +40,8 @@ struct command {
     const char *help;
     int least_words, most_words;
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
-                            --for), "h" (--host, --rack), "c" (--confirm), "r" (--as, --from)
-                            it takes */
+                            --for), "h" (--host, --rack), "c" (--confirm), "r" (--as, --from),
+                            "f" (--who, --what, --since, --result, --limit) it takes */
     /* Checks the request without the controller; NULL: the number of words is all. −EINVAL is a
      * wrong argument. */
     int (*check)(const struct request *request, struct err *err);

@@ -22,7 +22,12 @@ enum {
     KEY_RACK,
     KEY_CONFIRM,
     KEY_AS,
-    KEY_FROM
+    KEY_FROM,
+    KEY_WHO,
+    KEY_WHAT,
+    KEY_SINCE,
+    KEY_RESULT,
+    KEY_LIMIT
 };
 
 struct arguments {
@@ -58,6 +63,11 @@ static const struct argp_option options[] = {
      "agent, scheduler, framework, read-only, operator, admin (keys make)", 0},
     {"out", KEY_OUT, "FOLDER", 0, "where key files go (keys make, rotate)", 0},
     {"for", KEY_FOR, "TIME", 0, "the old key is good for so long, as 90s; 1 h (keys rotate)", 0},
+    {"who", KEY_WHO, "WORD", 0, "only of those who are called so, in part (audit)", 0},
+    {"what", KEY_WHAT, "WORD", 0, "only what is called so, in part (audit)", 0},
+    {"since", KEY_SINCE, "TIME", 0, "only what is no older (audit)", 0},
+    {"result", KEY_RESULT, "done|refused", 0, "only what came out so (audit)", 0},
+    {"limit", KEY_LIMIT, "N", 0, "only the newest so many (audit)", 0},
     {0},
 };
 
@@ -106,6 +116,21 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_FROM:
         arguments->request.from = value;
+        return 0;
+    case KEY_WHO:
+        arguments->request.who = value;
+        return 0;
+    case KEY_WHAT:
+        arguments->request.what = value;
+        return 0;
+    case KEY_SINCE:
+        arguments->request.since = value;
+        return 0;
+    case KEY_RESULT:
+        arguments->request.result = value;
+        return 0;
+    case KEY_LIMIT:
+        arguments->request.limit = value;
         return 0;
     case KEY_UNDO:
         arguments->request.undo = true;

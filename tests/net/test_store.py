@@ -214,6 +214,18 @@ def test_every_change_is_in_the_audit(cluster):
                                          "cancel 1", "cancel 9", "host forget h1"]
     assert [r["result"].startswith("refused, ") for r in rows] == [False, False, True, False, True, False, True, True]
 
+    def asked(*filters):
+        return [row["n"] for row in daemon.ctl("audit", *filters)["audit"]]
+    assert asked("--result", "refused") == [3, 5, 7, 8] and asked("--result", "done") == [1, 2, 4, 6]
+    assert asked("--what", "cancel") == [6, 7] and asked("--what", "cancel", "--result", "refused") == [7]
+    assert asked("--who", f"uid {os.getuid()}") == list(range(1, 9)) and asked("--who", "nobody") == []
+    assert asked("--since", "1h") == list(range(1, 9)) == asked("--since", "2020-02-29") and asked("--since", "2099-01-01T00:00:00Z") == []
+    newest = daemon.ctl("audit", "--limit", "3")
+    assert [row["n"] for row in newest["audit"]] == [6, 7, 8] and newest["more"].startswith("5 older ones are not shown")
+    for wrong in (("--since", "soon"), ("--since", "2026-02-30"), ("--result", "no"), ("--limit", "0"), ("--who", "")):
+        assert wrong[0] in daemon.ctl("audit", *wrong, expect=2)
+    assert "takes no --who" in daemon.ctl("jobs", "--who", "me", expect=2)
+
 
 def test_the_store_is_checked_and_copied_while_it_runs(cluster):
     daemon = cluster.daemon()

@@ -62,6 +62,15 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(check("jobs", 0, NULL, undo), -EINVAL);
     assert_int_equal(check("cancel", 1, "1", id), -EINVAL);
     assert_int_equal(check("drain", 1, "a host", plain), -EINVAL);
+    const struct request filters = {
+        .who = "ann", .what = "drain", .since = "10min", .result = "refused", .limit = "5"};
+    assert_int_equal(check("audit", 0, NULL, filters), 0);
+    assert_int_equal(check("jobs", 0, NULL, filters), -EINVAL);
+    const struct request wrong[] = {{.who = ""},        {.what = ""},          {.since = "soon"},
+                                    {.result = "both"}, {.limit = "-1"},       {.limit = "0"},
+                                    {.since = "-5s"},   {.since = "2026-2-31"}};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(check("audit", 0, NULL, wrong[i]), -EINVAL);
 }
 
 static int keys(const char *what, const char *names, const char *role, const char *lasting)

@@ -1,0 +1,11 @@
+/* duopolyctl audit: who changed what, and what was refused, with filters. The controller lists the newest
+ * lines of its audit; those are looked through here. */
+#pragma once
+
+#include "controller/cli/commands.h"
+
+/* Whether the filters can be meant. −EINVAL. */
+int audit_check(const struct request *request, struct err *err);
+
+int run_audit(struct client *client, const struct request *request, struct writer *writer,
+              struct err *err);
