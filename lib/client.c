@@ -197,6 +197,11 @@ duopoly_Reason client_refusal(const struct client *client)
     return client->refusal;
 }
 
+void client_refusal_set(struct client *client, duopoly_Reason reason)
+{
+    client->refusal = reason;
+}
+
 int client_watch(struct client *client, uint64_t job, struct err *err)
 {
     const duopoly_Envelope *answer;

@@ -55,6 +55,8 @@ int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_En
 
 /* Why the last −EREMOTEIO was. */
 duopoly_Reason client_refusal(const struct client *client);
+/* Of several refusals that was the one that tells. */
+void client_refusal_set(struct client *client, duopoly_Reason reason);
 
 /* Asks for the events of one job, or of all (0). */
 int client_watch(struct client *client, uint64_t job, struct err *err);

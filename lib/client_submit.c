@@ -167,10 +167,14 @@ static int part_send(struct walk *walk, struct err *err)
 static int answers_take(struct walk *walk, int r, struct err *err)
 {
     struct err later;
+    duopoly_Reason first = client_refusal(walk->client);
     while (walk->answered < walk->sent && (r == 0 || r == -EREMOTEIO)) {
         int code = part_answer(walk, r == 0 ? err : &later);
+        if (r == 0)
+            first = client_refusal(walk->client);
         r = r == 0 || (code < 0 && code != -EREMOTEIO) ? code : r;
     }
+    client_refusal_set(walk->client, first);
     return r;
 }
 

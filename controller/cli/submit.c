@@ -1,12 +1,13 @@
 #include "controller/cli/submit.h"
 
 #include "lib/client_submit.h"
-#include "lib/workload/workload_file.h"
+#include "lib/workload/workload_input.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 struct submitted {
     char name[64], text[256];
@@ -14,9 +15,17 @@ struct submitted {
     bool waits; /* checked, and not begun */
 };
 
+/* Where a name stands in the file. */
+struct named {
+    UT_hash_handle hh;
+    char name[64];
+    uint64_t line, id;
+};
+
 struct submissions {
     struct submitted *at;
     size_t n, room;
+    struct named *names;
 };
 
 static struct submitted *submitted_add(struct submissions *submissions)
@@ -50,21 +59,65 @@ static int job_prepare(struct client *client, const struct workload_job *job,
     return 0;
 }
 
+/* The first job of the file with that name, which is this one where there was none; NULL: no memory. */
+static struct named *name_take(struct submissions *submissions, const struct workload_input *input,
+                               const struct workload_job *job)
+{
+    struct named *named;
+    HASH_FIND_STR(submissions->names, job->name, named);
+    if (named || !(named = calloc(1, sizeof(*named))))
+        return named;
+    wire_copy(named->name, sizeof(named->name), job->name);
+    named->line = input->reader.line;
+    named->id = job->id;
+    HASH_ADD_STR(submissions->names, name, named);
+    return named;
+}
+
+/* WHY in words of the file: the job that has the name never began, and has a number that nobody was
+ * told. */
+static int file_job_prepare(struct client *client, const struct workload_input *input,
+                            const struct workload_job *job, struct submissions *submissions,
+                            struct err *err)
+{
+    const struct named *first = name_take(submissions, input, job);
+    if (!first)
+        return err_set(err, ENOMEM, "out of memory");
+    int r = job_prepare(client, job, submissions, err);
+    if (r < 0 && first->id != job->id && client_refusal(client) == duopoly_Reason_REASON_CONFLICT)
+        return err_set(err, EINVAL,
+                       "%s:%" PRIu64 ": job %" PRIu64 " has the name '%s' of job %" PRIu64
+                       " in line %" PRIu64 " and another content: give it another name",
+                       input->reader.name, input->reader.line, job->id, job->name, first->id,
+                       first->line);
+    return r;
+}
+
+static void submissions_done(struct submissions *submissions)
+{
+    struct named *named, *next;
+    HASH_ITER (hh, submissions->names, named, next) {
+        HASH_DEL(submissions->names, named);
+        free(named);
+    }
+    free(submissions->at);
+}
+
 /* Hands over the jobs of an open file, or the one with number `id`, to be checked. */
-static int jobs_prepare(struct client *client, struct workload_reader *reader, uint64_t id,
-                        struct submissions *submissions, struct err *err)
+static int jobs_prepare(struct client *client, struct workload_input *input, const char *path,
+                        uint64_t id, struct submissions *submissions, struct err *err)
 {
     struct workload_job job;
     int r;
-    while ((r = workload_reader_next(reader, &job, err)) > 0) {
-        r = !id || job.id == id ? job_prepare(client, &job, submissions, err) : 0;
+    while ((r = workload_input_next(input, &job, err)) > 0) {
+        r = !id || job.id == id ? file_job_prepare(client, input, &job, submissions, err) : 0;
         workload_job_done(&job);
         if (r < 0)
             return r;
     }
     if (r == 0 && !submissions->n)
-        return id ? err_set(err, ENOENT, "%s has no job with id %" PRIu64, reader->name, id)
-                  : err_set(err, ENOENT, "%s has no jobs", reader->name);
+        return id ? err_set(err, ENOENT, "%s has no job with id %" PRIu64, path, id)
+                  : err_set(err, ENOENT, "%s has no jobs", path);
     return r;
 }
 
@@ -131,21 +184,22 @@ int run_submit(struct client *client, const struct request *request, struct writ
                struct err *err)
 {
     struct submissions submissions = {.n = 0};
-    struct workload_reader reader;
-    FILE *in = fopen(request->words[0], "re");
-    if (!in)
-        return err_sys(err, errno, "%s cannot be opened", request->words[0]);
-    int r = workload_reader_init(&reader, in, request->words[0], err);
+    struct workload_convert options = workload_convert_defaults;
+    struct workload_input input;
+    const char *path = request->words[0];
+    options.jobs = 0;
+    int r = workload_input_open(&input, path, &options, err);
     if (r == 0)
-        r = jobs_prepare(client, &reader, request->id, &submissions, err);
+        r = jobs_prepare(client, &input, path, request->id, &submissions, err);
     if (r < 0) {
         r = err_prefix(err, "nothing was submitted");
     } else {
+        if (input.converted)
+            writer_field(writer, "converted", "converted", value_text(input.header.description));
         r = jobs_commit(client, &submissions, err);
         submissions_write(&submissions, writer);
     }
-    free(submissions.at);
-    workload_reader_done(&reader);
-    fclose(in);
+    submissions_done(&submissions);
+    workload_input_done(&input);
     return r;
 }

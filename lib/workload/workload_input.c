@@ -32,6 +32,8 @@ int workload_input_open(struct workload_input *input, const char *path,
     if (!input->file)
         return err_sys(err, errno, "cannot open the workload %s", path);
     int first = getc(input->file);
+    if (first == EOF && ferror(input->file) && errno == EISDIR)
+        return err_set(err, EISDIR, "%s is a folder, not a workload file", path);
     if (first == EOF && ferror(input->file))
         return err_sys(err, errno, "cannot read the workload %s", path);
     if (first == EOF)

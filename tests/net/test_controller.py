@@ -682,3 +682,27 @@ def test_a_submission_that_breaks_off_shows_what_began(tmp_path, end):
                    " 11 a             1 accepted\n"
                    f" 12 b             2 {rest}\n"
                    f" 13 c             3 {rest}\n")
+
+
+def test_one_name_twice_in_a_file_is_refused(cluster):
+    daemon = cluster.daemon()
+    cluster.agent(daemon, "h1").join()
+    path = workload(daemon.folder, [dict(one_job(name), id=i, priority=i) for i, name in ((7, "twin"), (8, "other"), (9, "twin"))])
+    refused = daemon.ctl("submit", path, expect=1)
+    assert f"{path}:4: job 9 has the name 'twin' of job 7 in line 2 and another content: give it another name" in refused
+    assert "nothing was submitted" in refused and not daemon.ctl("jobs", "-a")["jobs"]
+    assert [job["id"] for job in daemon.ctl("submit", path, "--id", "9")["jobs"]] == [9]
+
+
+def test_a_trace_is_submitted(cluster):
+    """As duopoly-workload reads it; the mapping is said."""
+    daemon = cluster.daemon()
+    cluster.agent(daemon, "h1").join()
+    trace = daemon.folder / "trace.txt"
+    trace.write_text("4 3\n1 0 2 0 1 1 2:10.0\n2 500 1 3 2 0:1.0 1:2.5\n7 900 1 0 1 3:4\n")
+    said = daemon.ctl("submit", str(trace))
+    assert [(job["name"], job["id"]) for job in said["jobs"]] == [("job-1", 1), ("job-2", 2), ("job-7", 7)]
+    assert "trace.txt" in said["converted"]
+    assert sorted((job["name"], job["task_count"]) for job in daemon.ctl("jobs")["jobs"]) == [("job-1", 3), ("job-2", 3), ("job-7", 2)]
+    trace.write_text("4 1\n1 0 2 0 1 1 9:10.0\n")
+    assert "trace.txt:2" in daemon.ctl("submit", str(trace), expect=1)
