@@ -1,5 +1,7 @@
 #include "lib/writer.h"
 
+#include "lib/bit_rate.h"
+
 #include <assert.h>
 #include <err.h>
 #include <errno.h>
@@ -102,20 +104,6 @@ static void duration_words(int64_t ns, char *words, size_t size)
         snprintf(words, size, "%s%.1f min", sign, s / 60);
     else
         snprintf(words, size, "%s%.1f h", sign, s / 3600);
-}
-
-static void unit_words(uint64_t number, const char *unit, char *words, size_t size)
-{
-    static const char prefixes[] = "kMGTPE";
-    double value = (double)number / 1e3;
-    size_t prefix = 0;
-    if (number < 1000) {
-        snprintf(words, size, "%" PRIu64 " %s", number, unit);
-        return;
-    }
-    for (; value >= 999.95 && prefix + 1 < sizeof(prefixes) - 1; prefix++)
-        value /= 1e3;
-    snprintf(words, size, "%.1f %c%s", value, prefixes[prefix], unit);
 }
 
 const char *value_words(const struct value *value, char *words, size_t size)

@@ -51,7 +51,11 @@ static const duopoly_CounterRow *row_find(const struct rows *rows, const char *s
 static struct value value_of(const struct rows *rows, const char *source, const char *name)
 {
     const duopoly_CounterRow *row = row_find(rows, source, name);
-    return row ? value_number(row->value) : value_absent();
+    size_t length = strlen(name), unit = strlen("_bytes");
+    if (!row)
+        return value_absent();
+    return length > unit && strcmp(name + length - unit, "_bytes") == 0 ? value_bytes(row->value)
+                                                                        : value_number(row->value);
 }
 
 /* Cells of one row: what that source has counted under each column's key. */

@@ -75,7 +75,7 @@ static void switch_row(const duopoly_SwitchRow *row, struct writer *writer)
 static void port_row(const duopoly_SwitchPort *row, struct writer *writer)
 {
     writer_cell(writer, value_text(row->name));
-    writer_cell(writer, row->rate_bps ? value_number(row->rate_bps) : value_absent());
+    writer_cell(writer, row->rate_bps ? value_bit_rate(row->rate_bps) : value_absent());
     writer_cell(writer, row->queues ? value_number(row->queues) : value_absent());
     writer_cell(writer, text_or_none(row->text));
 }

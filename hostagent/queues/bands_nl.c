@@ -1,6 +1,7 @@
 #include "hostagent/queues/bands_nl.h"
 
 #include "hostagent/nl.h"
+#include "lib/bit_rate.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -137,9 +138,10 @@ void bands_say(const struct qdisc_plan *all, uint32_t step, char *text, size_t s
 {
     const struct bands_plan *plan = (const struct bands_plan *)all;
     uint32_t leaves = plan->leaves;
+    char rate[BIT_RATE_WORDS];
     if (plan->hold && step == 0) {
-        snprintf(text, size, "qdisc tbf %x:, rate %llu B/s", KERNEL_HOLD,
-                 (unsigned long long)(plan->want.link_bps / 8));
+        snprintf(text, size, "qdisc tbf %x:, rate %s", KERNEL_HOLD,
+                 bit_rate_words(plan->want.link_bps, rate));
         return;
     }
     step -= plan->hold;

@@ -4,6 +4,7 @@
 #include "hostagent/nl.h"
 #include "hostagent/queues/htb.h"
 #include "hostagent/queues/kernel_nl.h"
+#include "lib/bit_rate.h"
 
 #include <errno.h>
 #include <linux/pkt_sched.h>
@@ -196,16 +197,16 @@ static void htb_say(const struct qdisc_plan *plan, uint32_t i, char *text, size_
 {
     const struct htb_step *step = &((const struct htb_plan *)plan)->steps[i];
     const struct htb_class *class = &step->class;
-    char leaf[64];
+    char leaf[64], rate[BIT_RATE_WORDS], ceiling[BIT_RATE_WORDS];
     switch (step->kind) {
     case HTB_STEP_ROOT:
         snprintf(text, size, "qdisc htb %x:, default class %x:%x%s%s", QDISC_MAJOR, QDISC_MAJOR,
                  step->default_minor, plan->kind[0] ? ", in the place of " : "", plan->kind);
         return;
     case HTB_STEP_CLASS:
-        snprintf(text, size, "class %x:%x, prio %u, rate %llu and ceil %llu B/s", QDISC_MAJOR,
-                 class->minor, class->prio, (unsigned long long)class->rate_bytes_s,
-                 (unsigned long long)class->ceil_bytes_s);
+        snprintf(text, size, "class %x:%x, prio %u, rate %s, ceil %s", QDISC_MAJOR, class->minor,
+                 class->prio, bit_rate_words(8 * class->rate_bytes_s, rate),
+                 bit_rate_words(8 * class->ceil_bytes_s, ceiling));
         return;
     case HTB_STEP_LEAF:
         leaf_say(&class->leaf, leaf, sizeof(leaf));

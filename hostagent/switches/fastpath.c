@@ -4,6 +4,7 @@
  * others set: who takes our ports with --replace is seen when somebody looks. */
 #include "hostagent/plane_link.h"
 #include "hostagent/switches/switch.h"
+#include "lib/bit_rate.h"
 #include "lib/port/plane_port.h"
 
 #include <errno.h>
@@ -273,9 +274,10 @@ static int plan_port(const struct switch_state *sw, struct fastpath_plan *plan,
                        there->port, there->owner);
     plan->takes_others |= is_others(sw, there);
     plan->set.ports_count++;
+    char rate[BIT_RATE_WORDS];
     return switch_step_add(&plan->plan, is_ours(sw, there) ? SWITCH_CHANGE : SWITCH_ADD,
-                           there->port, err, "%u queues at %" PRIu64 " b/s", want->queues_count,
-                           port.link_bps);
+                           there->port, err, "%u queues at %s", want->queues_count,
+                           bit_rate_words(port.link_bps, rate));
 }
 
 static int fastpath_plan(struct switch_state *sw, bool again, struct switch_plan **ret_plan,

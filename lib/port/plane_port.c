@@ -93,7 +93,7 @@ int plane_port_read(const duopoly_PlanePort *message, const struct port_facts *f
                               .levels = PORT_LEVELS,
                               .queues_n = message->queues_count};
     if (facts->link_bps && message->rate_bps > facts->link_bps)
-        return err_set(err, EINVAL, "%s: %" PRIu64 " b/s are more than its device's %" PRIu64,
+        return err_set(err, EINVAL, "%s: %" PRIu64 " bit/s are more than its device's %" PRIu64,
                        message->port, message->rate_bps, facts->link_bps);
     for (pb_size_t q = 0; q < message->queues_count; q++) {
         int r = read_queue(message, q, ret_port, err);

@@ -96,5 +96,5 @@ def test_what_a_job_took_is_kept(site):
     reduces = [row for row in rows if row["stage"] == 1]
     assert all(row["bytes"] == 2_000_000 and row["receive_ns"] > 0 for row in reduces)
     said = site.text("job", number)
-    for heading in ("waits of tasks", "their transfers", "their computing", "their bytes", "WAITED", "TRANSFER", "COMPUTE"):
+    for heading in ("waits of tasks", "their transfers", "their computing", "they received", "WAITED", "TRANSFER", "COMPUTE"):
         assert heading in said

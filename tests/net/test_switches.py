@@ -111,8 +111,10 @@ def test_an_operator_looks_tries_keeps_and_takes_back(site):
     assert (row["driver"], row["ports"], row["state"]) == ("ovs", PORTS, "up") and row["differs_ns"] > 0 and row["confirm_ns"] is None
     said = daemon.ctl("switch", "sw1")
     assert [(p["name"], p["rate_bps"], p["queues"]) for p in said["ports"]] == [(f"p{i}", 10 ** 8, 10) for i in range(PORTS)]
+    for_people = subprocess.run([BUILD + "/duopolyctl", "-s", daemon.socket, "switch", "sw1"], capture_output=True, text=True, check=True)
+    assert "p0   100.0 Mbit/s" in for_people.stdout
     plan = daemon.ctl("switch", "sw1", "plan")["plan"]
-    assert len(plan) == ROWS and plan[0] == {"verb": "add", "port": "p0", "text": "linux-htb at 100000000 b/s"}
+    assert len(plan) == ROWS and plan[0] == {"verb": "add", "port": "p0", "text": "linux-htb at 100.0 Mbit/s"}
 
     daemon.ctl("switch", "sw1", "apply", "--confirm", "2 s")
     wait_for("our queues", switch.is_right)

@@ -1,4 +1,5 @@
 #include "hostagent/switches/ovs/ovs_rows.h"
+#include "lib/bit_rate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -474,12 +475,12 @@ static int point_at(struct planning *planning, const struct ovs_port *port, cons
 static int insert_qos(struct planning *planning, const struct ovs_port *port,
                       const struct port *want)
 {
-    char name[24];
+    char name[24], rate[BIT_RATE_WORDS];
     bool moved = false;
     json_t *pairs = json_array(), *ids = qos_ids(planning, port, port->qos);
     new_name(planning, name);
     int r = switch_step_add(planning->plan, SWITCH_ADD, port->name, planning->err,
-                            "linux-htb at %" PRIu64 " b/s%s", want->link_bps,
+                            "linux-htb at %s%s", bit_rate_words(want->link_bps, rate),
                             port->qos[0] ? " in the place of somebody's QoS" : "");
     if (r >= 0)
         r = plan_queues(planning, port, want, NULL, pairs, &moved);
@@ -526,8 +527,9 @@ static int change_qos(struct planning *planning, const struct ovs_port *port,
     if (!json_equal(json_object_get(row, "ids"), ids))
         json_object_set_new(change, "external_ids", map_value(ids));
     if (r >= 0 && json_object_size(change)) {
+        char rate[BIT_RATE_WORDS];
         r = switch_step_add(planning->plan, SWITCH_CHANGE, port->name, planning->err,
-                            "linux-htb at %" PRIu64 " b/s", want->link_bps);
+                            "linux-htb at %s", bit_rate_words(want->link_bps, rate));
         if (r >= 0)
             r = add_wait(planning->operations, "QoS", uuid, "queues",
                          json_object_get(row, "queues"), planning->err);
