@@ -55,10 +55,9 @@ struct conductor {
     uint64_t version;
     struct history *history;
     struct last_words words;
-    const char *asker;                     /* who asks for what is being stepped */
-    struct mode_change mode_change;        /* at_ns 0 and no rule: none yet */
-    uint64_t orphans, lost[LOST_JOBS_MAX]; /* lost: job numbers */
-    uint32_t n_lost;
+    const char *asker;              /* who asks for what is being stepped */
+    struct mode_change mode_change; /* at_ns 0 and no rule: none yet */
+    struct orphans orphans;
 };
 
 static void conductor_break(struct conductor *conductor, const char *what)
@@ -143,21 +142,6 @@ static void job_tell(struct conductor *conductor, const struct decision *decisio
     conductor->hooks.job_ended(conductor->hooks.ended_user, &event);
 }
 
-static void orphan_note(struct conductor *conductor, uint64_t attempt)
-{
-    struct attempt_view view;
-    struct job_view job;
-    uint32_t i = 0;
-    if (engine_attempt(conductor->engine, attempt, &view) < 0 ||
-        engine_job(conductor->engine, view.job, &job) == 0)
-        return;
-    conductor->orphans++;
-    while (i < conductor->n_lost && conductor->lost[i] != view.job)
-        i++;
-    if (i == conductor->n_lost && i < LOST_JOBS_MAX)
-        conductor->lost[conductor->n_lost++] = view.job;
-}
-
 static void mode_note(struct conductor *conductor, int64_t now_ns, const struct decision *decision)
 {
     struct mode_change *change = &conductor->mode_change;
@@ -181,7 +165,7 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
         break;
     case DECISION_STOP:
         if (decision->reason == REASON_ORPHAN)
-            orphan_note(conductor, decision->stop.attempt);
+            orphans_note(&conductor->orphans, conductor->engine, decision->stop.attempt);
         /* fallthrough */
     default:
         conductor_log_framework(conductor->frameworks, conductor->engine, decision);
@@ -223,13 +207,14 @@ static void step(struct conductor *conductor)
         conductor_break(conductor, "out of memory");
         return;
     }
-    const uint64_t orphans = conductor->orphans;
-    const uint32_t lost = conductor->n_lost;
+    const struct orphans *orphans = &conductor->orphans;
+    const uint64_t attempts = orphans->attempts;
+    const uint32_t jobs = orphans->jobs;
     modes_take(conductor, now_ns);
     for (size_t i = 0; i < conductor->decisions.n; i++)
         if (conductor->decisions.at[i].kind != DECISION_MODE)
             decision_take(conductor, now_ns, &conductor->decisions.at[i]);
-    conductor_log_orphans(conductor->orphans - orphans, conductor->n_lost - lost);
+    conductor_log_orphans(orphans->attempts - attempts, orphans->jobs - jobs);
 }
 
 static void rearm(struct conductor *conductor)
@@ -581,11 +566,9 @@ const struct mode_change *conductor_mode_change(const struct conductor *conducto
     return *conductor->mode_change.rule ? &conductor->mode_change : NULL;
 }
 
-void conductor_orphans(const struct conductor *conductor, uint64_t *ret_attempts,
-                       uint32_t *ret_jobs)
+const struct orphans *conductor_orphans(const struct conductor *conductor)
 {
-    *ret_attempts = conductor->orphans;
-    *ret_jobs = conductor->n_lost;
+    return &conductor->orphans;
 }
 
 const struct recording *conductor_recording(const struct conductor *conductor)

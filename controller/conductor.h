@@ -20,6 +20,7 @@
 #include "controller/epoch.h"
 #include "controller/frameworks/frameworks.h"
 #include "controller/history.h"
+#include "controller/orphans.h"
 #include "controller/recording/recording.h"
 #include "controller/settings.h"
 #include "controller/store/store.h"
@@ -120,12 +121,8 @@ struct mode_change {
     char rule[16];
 };
 const struct mode_change *conductor_mode_change(const struct conductor *conductor);
-/* Attempts that agents had of jobs that are not known here, and were told to stop: the controller
- * keeps jobs in memory, so these are what ran when it ended. Beyond LOST_JOBS_MAX jobs are not
- * told apart. */
-#define LOST_JOBS_MAX 1024
-void conductor_orphans(const struct conductor *conductor, uint64_t *ret_attempts,
-                       uint32_t *ret_jobs);
+/* What agents had of jobs that are not known here: what ran when these were lost. */
+const struct orphans *conductor_orphans(const struct conductor *conductor);
 /* NULL: nothing is recorded. */
 const struct recording *conductor_recording(const struct conductor *conductor);
 /* How attempts and jobs ended. */

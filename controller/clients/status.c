@@ -110,7 +110,8 @@ void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
     if (status.hot_uplinks)
         uplinks_say(conductor, status.hot_uplinks, out->congested_uplinks,
                     sizeof(out->congested_uplinks));
-    conductor_orphans(conductor, &out->orphans, &out->lost_jobs);
+    out->orphans = conductor_orphans(conductor)->attempts;
+    out->lost_jobs = conductor_orphans(conductor)->jobs;
     if (store_refusal(conductor_store(conductor), &err) < 0)
         wire_copy(out->text, sizeof(out->text), err.text);
     else if (agents_resyncing(conductor_agents(conductor)))
