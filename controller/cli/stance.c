@@ -40,9 +40,12 @@ int stance_check(const struct request *request, struct err *err)
     return 0;
 }
 
+enum { OTHERS_NAMED = 4 };
+
 struct census {
     uint32_t hosts, there, away; /* in scope; of these with the stance; of these not up */
-    char others[128];            /* some that are up and have another */
+    uint32_t different;          /* that are up and have another */
+    char others[320];            /* these, the first OTHERS_NAMED by name */
 };
 
 static void count(struct census *census, const duopoly_HostRow *row, const struct request *request,
@@ -57,7 +60,7 @@ static void count(struct census *census, const duopoly_HostRow *row, const struc
         census->away++;
     else if (row->stance == stance)
         census->there++;
-    else
+    else if (census->different++ < OTHERS_NAMED)
         snprintf(census->others + used, sizeof(census->others) - used, "%s%s", used ? ", " : "",
                  row->name);
 }
@@ -79,6 +82,10 @@ static int take_census(struct client *client, const struct request *request, duo
         list.cursor = page->cursor;
         list.version = page->version;
     } while (list.cursor);
+    size_t used = strlen(census.others);
+    if (census.different > OTHERS_NAMED)
+        snprintf(census.others + used, sizeof(census.others) - used, " and %u more",
+                 census.different - OTHERS_NAMED);
     *ret_census = census;
     return 0;
 }

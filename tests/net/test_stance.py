@@ -96,6 +96,22 @@ def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
         daemon.remove()
 
 
+def test_hosts_that_have_not_taken_it_are_counted():
+    """Of many the first are named, and how many there are besides."""
+    daemon = Daemon()
+    agents = [Racked(daemon, "a-host-with-a-long-name-%d" % i, "r0", i + 1) for i in range(6)]
+    try:
+        for agent in agents:
+            agent.join()
+            state_of(agent, ENFORCE)
+        said = daemon.ctl("stance", "observe", "--all", expect=1)
+        assert "a-host-with-a-long-name-3 and 2 more" in said, said
+    finally:
+        for agent in agents:
+            agent.close()
+        daemon.remove()
+
+
 class Site:
     """duopolyd and an agent in one namespace; a task of the agent fetches from the other host."""
 
