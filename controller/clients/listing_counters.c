@@ -213,7 +213,8 @@ void counters_page(const struct listing_sources *sources, const duopoly_List *li
         struct telling telling = {
             .page = page, .source = agent.name, .source_place = source, .first = first};
         agent_tell(&telling, agent.counters);
-        if (agent.guests->n || agent.guests->refused || agent.guests->left_out)
+        if (agent.state != AGENT_LOST &&
+            (agent.guests->n || agent.guests->refused || agent.guests->left_out))
             guests_tell(&telling, agent.guests);
         if (telling.full)
             return;
