@@ -128,6 +128,9 @@ const char *value_words(const struct value *value, char *words, size_t size)
     case VALUE_DURATION:
         duration_words(value->signed_number, words, size);
         break;
+    case VALUE_MS:
+        duration_words((int64_t)(value->number % (INT64_MAX / 1000000)) * 1000000, words, size);
+        break;
     case VALUE_PERMILLE:
         snprintf(words, size, "%" PRIu64 ".%" PRIu64 " %%", value->number / 10, value->number % 10);
         break;

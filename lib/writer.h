@@ -26,6 +26,7 @@ enum value_kind {
     VALUE_DURATION, /* signed, ns */
     VALUE_PERMILLE,
     VALUE_BIT_RATE, /* bit/s */
+    VALUE_MS,
     VALUE_ABSENT,
 };
 
@@ -44,6 +45,7 @@ struct value {
 #define value_duration(ns) ((struct value){.kind = VALUE_DURATION, .signed_number = (ns)})
 #define value_permille(n)  ((struct value){.kind = VALUE_PERMILLE, .number = (n)})
 #define value_bit_rate(n)  ((struct value){.kind = VALUE_BIT_RATE, .number = (n)})
+#define value_ms(n)        ((struct value){.kind = VALUE_MS, .number = (n)})
 #define value_absent()     ((struct value){.kind = VALUE_ABSENT})
 
 struct column {

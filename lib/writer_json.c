@@ -53,6 +53,7 @@ static json_t *json_of(const struct value *value)
     case VALUE_BYTES:
     case VALUE_PERMILLE:
     case VALUE_BIT_RATE:
+    case VALUE_MS:
         return number_value(value->number);
     case VALUE_SIGNED:
     case VALUE_DURATION:

@@ -29,7 +29,7 @@ static const struct column switch_columns[] = {
     {"filtered_packets", "FILTERED"},
     {"shut_packets", "SHUT OUT"},
     {"shuts", "TIMES SHUT"},
-    {"shut_ms", "SHUT FOR MS"},
+    {"shut_ms", "SHUT FOR"},
     {NULL, NULL},
 };
 
@@ -48,14 +48,19 @@ static const duopoly_CounterRow *row_find(const struct rows *rows, const char *s
     return NULL;
 }
 
+static bool ends_in(const char *name, const char *unit)
+{
+    size_t length = strlen(name), least = strlen(unit);
+    return length > least && strcmp(name + length - least, unit) == 0;
+}
+
 static struct value value_of(const struct rows *rows, const char *source, const char *name)
 {
     const duopoly_CounterRow *row = row_find(rows, source, name);
-    size_t length = strlen(name), unit = strlen("_bytes");
-    if (!row)
-        return value_absent();
-    return length > unit && strcmp(name + length - unit, "_bytes") == 0 ? value_bytes(row->value)
-                                                                        : value_number(row->value);
+    return !row                      ? value_absent()
+           : ends_in(name, "_bytes") ? value_bytes(row->value)
+           : ends_in(name, "_ms")    ? value_ms(row->value)
+                                     : value_number(row->value);
 }
 
 /* Cells of one row: what that source has counted under each column's key. */

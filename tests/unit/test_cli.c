@@ -279,6 +279,7 @@ static void values_have_words(void **state)
         {value_bytes(UINT64_MAX), "18.4 EB"},
         {value_permille(905), "90.5 %"},
         {value_bit_rate(999), "999 bit/s"},
+        {value_ms(1500), "1.5 s"},
         {value_bit_rate(94100000), "94.1 Mbit/s"},
         {value_absent(), "-"},
         {value_bool(1), "yes"},
