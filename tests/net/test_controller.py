@@ -358,6 +358,21 @@ def test_one_job_shows_some_of_its_tasks(cluster):
     assert len(job["tasks"]) == 96 and "more" not in job
 
 
+def test_endings_that_are_not_kept_are_counted(cluster):
+    """Of a job's tasks the first 1024 are kept with how they ended."""
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1", slots=64)
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(maps=1029, reduces=1)]))
+    for _ in range(1030):
+        run_attempt(h1, next_start(h1)[1])
+    wait_until(lambda: daemon.ctl("jobs", "-a")["jobs"][0]["state"] == "done", "the end of the job")
+    job = daemon.ctl("job", 1)
+    assert len(job["tasks"]) == 96 and job["more"] == "928 more are not shown: duopolyctl tasks 1 -a lists all"
+    assert job["not_kept"] == "how 6 of its tasks ended is not kept any more" and job["measured_tasks"] == 1030
+    assert daemon.ctl("tasks", 1, "-a")["not_kept"] == job["not_kept"]
+
+
 def test_a_folder_is_no_workload(cluster):
     said = cluster.daemon().ctl("submit", "/", expect=1)
     assert said == "duopolyctl: nothing was submitted: / is a folder, not a workload file\n"

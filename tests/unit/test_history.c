@@ -20,6 +20,34 @@ static void end_attempt(struct history *history, uint64_t job, uint32_t task, ui
     history_attempt_ended(history, &ending, true);
 }
 
+/* Sums are of all tasks, also of those whose endings are not kept; what was not measured is in none. */
+static void what_tasks_took_adds_up(void **state)
+{
+    (void)state;
+    struct history *history = history_create(10);
+    struct spent sums;
+    uint32_t tasks;
+    assert_false(history_spent(history, 1, &sums, &tasks));
+    end_attempt(history, 1, 0, 1, ENDING_DONE, NULL);
+    for (uint32_t i = 0; i < HISTORY_DONE + 10; i++) {
+        const struct ending one = {.attempt = 100 + i,
+                                   .job = 1,
+                                   .task = i,
+                                   .kind = ENDING_DONE,
+                                   .spent = {true, 1, 2, 3, 4, 5}};
+        history_attempt_ended(history, &one, true);
+        if (i + 1 < HISTORY_DONE)
+            history_attempt_ended(history, &one, true); /* told twice */
+    }
+    uint32_t kept = HISTORY_DONE - 1;
+    assert_true(history_spent(history, 1, &sums, &tasks));
+    assert_true(tasks == HISTORY_DONE + 10 && sums.wait_ns == tasks &&
+                sums.receive_ns == 2 * tasks);
+    assert_true(sums.compute_ns == 3 * tasks && sums.received_bytes == 5 * (uint64_t)tasks);
+    assert_true(history_attempt(history, 100 + kept - 1) && !history_attempt(history, 100 + kept));
+    history_destroy(history);
+}
+
 static void end_job(struct history *history, uint64_t job, const char *reason)
 {
     struct job_ending ending = {.job = job, .state = JOB_FAILED};
@@ -46,6 +74,8 @@ static void endings_are_found_again(void **state)
     assert_null(history_task(history, 1, 1, 0));
     assert_null(history_task(history, 2, 0, 0));
     assert_int_equal(history_failure(history, 1)->attempt, 11);
+    assert_int_equal(history_failure_on(history, 7)->attempt, 11);
+    assert_null(history_failure_on(history, 8));
     assert_null(history_job(history, 1));
     end_job(history, 1, "why");
     end_job(history, 1, "told twice");
@@ -204,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(endings_are_found_again),
+        cmocka_unit_test(what_tasks_took_adds_up),
         cmocka_unit_test(jobs_go_with_the_engines),
         cmocka_unit_test(a_job_keeps_its_bounds),
         cmocka_unit_test(all_jobs_together_keep_theirs),
