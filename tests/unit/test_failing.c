@@ -20,6 +20,14 @@ static void submit(struct script *s, uint64_t job, uint32_t maps)
     script_submit(s, &j);
 }
 
+/* Maps, then reduce tasks that read from all of them. */
+static void submit_shuffle(struct script *s, uint64_t job, uint32_t maps)
+{
+    static const uint64_t sums[] = {3000000, 1000000, 1000000, 500000, 2000000, 7};
+    struct script_job j = {job, maps, 0, 6, NULL, 0, SECOND, SECOND, sums, -1};
+    script_submit(s, &j);
+}
+
 static struct host_view host_of(const struct script *s, uint32_t host)
 {
     struct host_view view;
@@ -98,7 +106,7 @@ static void bad_hosts(const char *place, uint32_t failing)
     struct script s;
     begin(&s, place, HOSTS, SLOTS);
     for (uint64_t job = 1; job <= 6; job++) {
-        submit(&s, job, 20);
+        (job % 2 ? submit : submit_shuffle)(&s, job, 20);
         run(&s, job, failing);
         if (job_of(&s, job).state != JOB_DONE)
             fail_msg("%s, hosts %#x fail: job %d is %s", place, failing, (int)job,
