@@ -371,25 +371,29 @@ static const char *state_name(const struct agent_view *agent, const struct host_
     return host->draining ? "draining" : host->suspect ? "suspect" : names[AGENT_UP];
 }
 
-/* What failed there, as far as that is the host's fault. */
+enum { FAILURES_TOLD = 3 }; /* in a row; a single job that fails leaves fewer on most hosts */
+
+/* What failed there: its fault, or nobody knows whose. */
 static void failing_note(const struct conductor *conductor, const struct host_view *host,
                          duopoly_HostRow *row)
 {
     int64_t now_ns = conductor_now_ns(conductor);
-    char next[48] = "a probe when there is a task for it";
     const struct ending *last = history_failure_on(conductor_history(conductor), host->host);
+    const char *words = last ? last->words : "how the last one ended is not kept";
+    char next[48] = "a probe when there is a task for it";
     row->failed_in_a_row = host->failed_in_a_row;
-    if (!host->failing)
-        return;
     if (host->probe_ns)
         snprintf(next, sizeof(next), "next probe in %.0f s",
                  (double)(host->probe_ns > now_ns ? host->probe_ns - now_ns : 0) / 1e9);
-    snprintf(row->text, sizeof(row->text),
-             "the last %" PRIu32
-             " attempts here failed, others did their tasks: suspect for %.0f s, "
-             "%s; %s",
-             host->failed_in_a_row, (double)(now_ns - host->suspect_since_ns) / 1e9, next,
-             last ? last->words : "how the last one ended is not kept");
+    if (host->failing)
+        snprintf(row->text, sizeof(row->text),
+                 "the last %" PRIu32 " attempts here failed, others did their tasks: suspect for "
+                 "%.0f s, %s; %s",
+                 host->failed_in_a_row, (double)(now_ns - host->suspect_since_ns) / 1e9, next,
+                 words);
+    else if (host->failed_in_a_row >= FAILURES_TOLD && !*row->text)
+        snprintf(row->text, sizeof(row->text), "the last %" PRIu32 " attempts here failed; %s",
+                 host->failed_in_a_row, words);
 }
 
 /* What is known of reading from there, and of it as a reader. */

@@ -89,5 +89,8 @@ def test_a_command_that_is_nowhere_is_no_hosts_fault(site):
     for _ in range(4):
         job = site.run(12, "wrong")
         assert job["state"] == "failed" and "failed 4 times" in job["text"] and "exit code 127" in job["text"]
+        for row in site.running.ask("hosts")["hosts"]:
+            said = "the last %d attempts here failed; attempt " % row["failed_in_a_row"]
+            assert row["failed_in_a_row"] < 3 or row["text"].startswith(said), row
         assert site.run(3)["state"] == "done"
         assert [site.host(name)["state"] for name in ("w1", "w2", "w3")] == ["up"] * 3
