@@ -345,10 +345,10 @@ static __always_inline void send_marked(struct __sk_buff *skb, const struct mark
 }
 
 static __always_inline void send_managed(struct __sk_buff *skb, const struct mark_packet *packet,
-                                         __u8 level, bool inner)
+                                         __u8 level, bool bare, bool inner)
 {
     if (level < MARK_LEVELS)
-        send_marked(skb, packet, packet->flags & FLAG_SYN ? 0 : level, is_bare(packet), inner);
+        send_marked(skb, packet, packet->flags & FLAG_SYN ? 0 : level, bare, inner);
     else
         send_unmarked(skb, packet, inner);
 }
@@ -361,7 +361,7 @@ static __always_inline void send_nudge(struct __sk_buff *skb, const struct mark_
     bool valid = bpf_ktime_get_boot_ns() < control_word(MARK_CONTROL_EXPIRY);
     set_priority(skb, 0);
     valid = valid && is_member(packet->key.peer);
-    send_managed(skb, packet, valid ? level : MARK_UNMARKED, inner);
+    send_managed(skb, packet, valid ? level : MARK_UNMARKED, is_bare(packet), inner);
 }
 
 /* Around what a tunnel of ours has sent on: the same, unless it goes where no mark may. */
@@ -413,19 +413,18 @@ static __always_inline void mark_own(struct __sk_buff *skb, const struct mark_pa
         return;
     }
     struct mark_flow *flow = NULL, copy = {0};
-    bool member = is_member(packet->key.peer);
-    __u8 level = member ? level_inside(skb, packet, &bare) : MARK_UNMARKED;
-    if (level < MARK_LEVELS) {
-        send_marked(skb, packet, level, bare, inner);
-        return;
-    }
+    __u8 level = MARK_UNMARKED;
     if (packet->has_ports)
         flow = flow_of(skb, packet, &packet->key, MARK_ROLE_OPENER, now, &copy);
-    if (flow || member)
+    else
+        level = level_inside(skb, packet, &bare);
+    if (!flow && !is_member(packet->key.peer))
+        level = MARK_UNMARKED;
+    else if (level == MARK_UNMARKED)
         level = level_out(skb, flow, packet, now);
     if (flow)
         end_flow(flow, packet, &packet->key, MARK_FIN_SENT);
-    send_managed(skb, packet, level, inner);
+    send_managed(skb, packet, level, bare || is_bare(packet), inner);
 }
 
 static __always_inline int mark_from(struct __sk_buff *skb, __u32 offset, bool inner)
