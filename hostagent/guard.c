@@ -62,13 +62,16 @@ static void touch(struct guard *guard, int ifindex)
         guard->touched[guard->touched_n++] = ifindex;
 }
 
+/* One that is gone is told of next. */
 static int compare_marks(struct guard *guard, const struct ports_found *ports,
                          char what[GUARD_TEXT], struct err *err)
 {
     int r = 0;
-    for (uint32_t i = 0; r == 0 && i < ports->n; i++)
+    for (uint32_t i = 0; r == 0 && i < ports->n; i++) {
         if (is_touched(guard, ports->ifindexes[i]))
             r = marks_compare(guard->config.marks, ports->names[i], what, GUARD_TEXT, err);
+        r = r == -ENODEV ? 0 : r;
+    }
     return r;
 }
 
