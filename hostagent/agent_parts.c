@@ -149,10 +149,14 @@ static int open_marks(struct agent_parts *agent, struct err *err)
                       &agent->marks, err);
 }
 
-static void tell_host(struct agent_parts *agent)
+void agent_tell_host(struct agent_parts *agent)
 {
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
     memcpy(state.text, agent->notice, sizeof(agent->notice));
+    size_t noted = strlen(state.text);
+    if (agent->tunnels_words[0])
+        snprintf(state.text + noted, sizeof(state.text) - noted, "%s%s", noted ? "; " : "",
+                 agent->tunnels_words);
     memcpy(state.queues, agent->queues_words, sizeof(state.queues));
     size_t said = strlen(state.queues);
     if (agent->routes_words[0])
@@ -170,7 +174,7 @@ static void on_stance(void *user)
     agent->notice[0] = 0;
     guard_reset(agent->guard);
     guests_reach(agent->guests, stance_reach(stance_now(agent->stance)));
-    tell_host(agent);
+    agent_tell_host(agent);
     agent_tell_switch(agent);
 }
 
@@ -178,7 +182,7 @@ void agent_on_notice(void *user, const char *text)
 {
     struct agent_parts *agent = user;
     snprintf(agent->notice, sizeof(agent->notice), "%s", text);
-    tell_host(agent);
+    agent_tell_host(agent);
 }
 
 /* For connections beyond the kernel. */
@@ -218,6 +222,7 @@ static int open_guard(struct agent_parts *agent, struct err *err)
                                         .marks = agent->marks,
                                         .stance = agent->stance,
                                         .ports = &agent->resolved->ports,
+                                        .tunnels = &agent->resolved->tunnels.ports,
                                         .repair = agent->settings->queues.on_change ==
                                                   SETTINGS_CHANGE_REPAIR,
                                         .on_notice = agent_on_notice,
@@ -285,7 +290,7 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     if (r >= 0)
         uplink_set_tasks(agent->uplink, agent->tasks);
     if (r >= 0)
-        tell_host(agent);
+        agent_tell_host(agent);
     return r;
 }
 
@@ -370,6 +375,8 @@ int agent_open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = open_guard(agent, err);
     if (r >= 0)
         r = agent_open_links(agent, err);
+    if (r >= 0)
+        agent_say_tunnels(agent);
     if (r >= 0 && agent->queues)
         r = switch_links_open(agent->queues, &agent->switch_links, err);
     if (r >= 0 && agent_is_host(agent))

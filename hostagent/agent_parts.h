@@ -28,6 +28,7 @@ struct agent_parts {
     bool looked;             /* the guard did, after the last report */
     char notice[GUARD_TEXT]; /* what somebody else changed last */
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)], routes_words[100];
+    char tunnels_words[200]; /* what of tunnels does not work */
     struct tasks *tasks;
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */
@@ -62,11 +63,14 @@ int agent_make_cgroup(const struct agent_parts *agent, struct err *err);
 void agent_remove_cgroup(const struct agent_parts *agent);
 /* Tells the controller in one sentence what somebody else changed, or what could not be done. */
 void agent_on_notice(void *user, const char *text);
+void agent_tell_host(struct agent_parts *agent); /* its state, once there is an uplink */
 
 /* ---- its ports, their queues, marks and routes (agent_ports.c) ---- */
 
 /* They come and go while it runs: to be called after each change of an interface. 0; −EAGAIN: look again later. */
 int agent_on_links(void *user);
+/* Tells what of the tunnels that there are now does not work, when that is something else. */
+void agent_say_tunnels(struct agent_parts *agent);
 /* Counters of the ports that there are now. */
 int agent_open_links(struct agent_parts *agent, struct err *err);
 int agent_open_queues(struct agent_parts *agent, bool replace, struct err *err);

@@ -83,16 +83,38 @@ static void follow_names(const struct agent_parts *agent, const struct ports_fou
     }
 }
 
+static void set_all_marks(struct agent_parts *agent, const struct ports_found *ports,
+                          const struct ports_found *but, bool ours)
+{
+    for (uint32_t i = 0; i < ports->n; i++)
+        if (!has_port(but, ports, i))
+            set_marks(agent, ports->names[i], ours);
+}
+
+/* Those that go first: a port can become a tunnel, which has other programs. */
+static void follow_marks(struct agent_parts *agent, struct ports_found *before,
+                         const struct ports_found *now, struct ports_found *before_tunnels,
+                         const struct ports_found *now_tunnels)
+{
+    follow_names(agent, now, before);
+    follow_names(agent, now_tunnels, before_tunnels);
+    set_all_marks(agent, before, now, false);
+    set_all_marks(agent, before_tunnels, now_tunnels, false);
+    set_all_marks(agent, now, before, true);
+    set_all_marks(agent, now_tunnels, before_tunnels, true);
+}
+
 /* Something about an interface has changed: perhaps it is a port of ours now, or not any more. */
 int agent_on_links(void *user)
 {
     static struct ports_found before, now;
+    static struct tunnels_found before_tunnels, now_tunnels;
     struct agent_parts *agent = user;
     struct settings_resolved *resolved = agent->resolved;
     struct err err = {0};
-    int r = settings_find_ports(agent->settings, false, &now, &err);
+    int r = settings_find_ports(agent->settings, false, &now, &now_tunnels, &err);
     if (r == -ENODEV)
-        now.n = 0; /* the bridge is gone */
+        now.n = now_tunnels.ports.n = now_tunnels.notes_n = 0; /* the bridge is gone */
     else if (r < 0) {
         if (r != -EAGAIN)
             log_error(LOG_FAULT_US, "%s", err.text);
@@ -100,22 +122,38 @@ int agent_on_links(void *user)
     }
     before = resolved->ports;
     resolved->ports = now;
+    before_tunnels = resolved->tunnels;
+    resolved->tunnels = now_tunnels;
     resolved->marks.ports_n = agent->marks_config.ports_n = now.n;
+    resolved->marks.tunnels_n = agent->marks_config.tunnels_n = now_tunnels.ports.n;
     bool enforce = stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE;
     if (agent->queues)
         switches_follow(agent->queues, &now, enforce, on_refused_port, agent);
     if (agent_open_links(agent, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
-    follow_names(agent, &now, &before);
-    for (uint32_t i = 0; i < before.n; i++)
-        if (!has_port(&now, &before, i))
-            set_marks(agent, before.names[i], false);
-    for (uint32_t i = 0; i < now.n; i++)
-        if (!has_port(&before, &now, i))
-            set_marks(agent, now.names[i], true);
+    follow_marks(agent, &before, &now, &before_tunnels.ports, &now_tunnels.ports);
+    agent_say_tunnels(agent);
     agent_set_routes(agent,
                      enforce); /* the kernel makes new ones for an interface that is up again */
     return 0;
+}
+
+void agent_say_tunnels(struct agent_parts *agent)
+{
+    const struct tunnels_found *tunnels = &agent->resolved->tunnels;
+    char words[sizeof(agent->tunnels_words)] = "";
+    if (tunnels->hides && !marks_know_connections(agent->marks))
+        snprintf(words, sizeof(words),
+                 "WireGuard hides from nftables whose data it carries: they leave unmarked");
+    else if (tunnels->notes_n)
+        snprintf(words, sizeof(words), "%s%s", tunnels->notes[0],
+                 tunnels->notes_n > 1 ? "; others: see --plan" : "");
+    if (strcmp(words, agent->tunnels_words) == 0)
+        return;
+    if (words[0])
+        log_warning(LOG_FAULT_CONFIGURATION, "%s", words);
+    memcpy(agent->tunnels_words, words, sizeof(words));
+    agent_tell_host(agent);
 }
 
 int agent_set_queues(struct agent_parts *agent, struct err *err)
@@ -147,7 +185,9 @@ static void add_former(const struct agent_parts *agent, const char *file, const 
     if (!ifindex)
         unlink(path); /* it is gone, with all that was on it */
     if (!ifindex || ports->n == QUEUES_PORTS ||
-        ports_place(&agent->resolved->ports, ifindex) >= 0 || ports_place(ports, ifindex) >= 0)
+        ports_place(&agent->resolved->ports, ifindex) >= 0 ||
+        ports_place(&agent->resolved->tunnels.ports, ifindex) >= 0 ||
+        ports_place(ports, ifindex) >= 0)
         return;
     ports_add(ports, ifindex, name);
 }

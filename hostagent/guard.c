@@ -62,6 +62,19 @@ static void touch(struct guard *guard, int ifindex)
         guard->touched[guard->touched_n++] = ifindex;
 }
 
+/* One that is gone is told of next. */
+static int compare_marks(struct guard *guard, const struct ports_found *ports,
+                         char what[GUARD_TEXT], struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < ports->n; i++) {
+        if (is_touched(guard, ports->ifindexes[i]))
+            r = marks_compare(guard->config.marks, ports->names[i], what, GUARD_TEXT, err);
+        r = r == -ENODEV ? 0 : r;
+    }
+    return r;
+}
+
 /* An enum switches_verdict, with `what` when something is not as it should be. */
 static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
 {
@@ -70,10 +83,10 @@ static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
     int r = 0;
     if (config->queues && (guard->all || guard->queues) && stance == duopoly_Stance_STANCE_ENFORCE)
         r = switches_compare(config->queues, what, GUARD_TEXT, err);
-    for (uint32_t i = 0; stance != duopoly_Stance_STANCE_OBSERVE && r == 0 && i < config->ports->n;
-         i++)
-        if (is_touched(guard, config->ports->ifindexes[i]))
-            r = marks_compare(config->marks, config->ports->names[i], what, GUARD_TEXT, err);
+    if (r == 0 && stance != duopoly_Stance_STANCE_OBSERVE)
+        r = compare_marks(guard, config->ports, what, err);
+    if (r == 0 && stance != duopoly_Stance_STANCE_OBSERVE)
+        r = compare_marks(guard, config->tunnels, what, err);
     return r;
 }
 
@@ -221,10 +234,11 @@ static int on_change(struct nl_msg *msg, void *arg)
     if (header->nlmsg_type == RTM_DELLINK)
         set_down(guard, ifindex, false);
     guard->links = guard->links || link;
-    if (port >= 0)
+    bool ours = port >= 0 || ports_place(guard->config.tunnels, ifindex) >= 0;
+    if (ours)
         touch(guard, ifindex);
     guard->queues = guard->queues || (port >= 0 && (link || !is_marks_alone(header)));
-    if (port >= 0 || link)
+    if (ours || link)
         check_soon(guard);
     return NL_OK;
 }

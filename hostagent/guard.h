@@ -26,8 +26,9 @@
 struct guard_config {
     struct switches *queues; /* NULL: not ours */
     struct marks *marks;
-    const struct stance *stance;     /* what it allows should stand there */
-    const struct ports_found *ports; /* borrowed; may change in on_links */
+    const struct stance *stance;       /* what it allows should stand there */
+    const struct ports_found *ports;   /* borrowed; may change in on_links */
+    const struct ports_found *tunnels; /* so, too: with marks alone */
     bool repair;
     void (*on_notice)(void *user, const char *text);
     /* An interface came, went or changed. −EAGAIN: to be called again. */

@@ -91,7 +91,7 @@ static int plan(const struct arguments *arguments, const struct agent_settings *
     struct changes changes = {0};
     int r = plan_make(settings, resolved, arguments->replace, &changes, err);
     if (r >= 0)
-        r = plan_write(settings, &changes, arguments->form, stdout, err);
+        r = plan_write(settings, resolved, &changes, arguments->form, stdout, err);
     if (r >= 0)
         r = changes.refusals_n ? EXIT_FAILURE : changes.n ? EXIT_CHANGES : EXIT_SUCCESS;
     changes_free(&changes);
@@ -107,7 +107,7 @@ static int run(const struct arguments *arguments, struct err *err)
     if (r >= 0)
         r = settings_resolve(&settings, arguments->config, &resolved, err);
     if (r >= 0 && !arguments->restore && !arguments->stance)
-        r = settings_find_ports(&settings, true, &resolved.ports, err);
+        r = settings_find_ports(&settings, true, &resolved.ports, &resolved.tunnels, err);
     if (r < 0 || arguments->check)
         return r;
     if (arguments->plan)

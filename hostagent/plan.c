@@ -200,9 +200,11 @@ int plan_make(const struct agent_settings *settings, const struct settings_resol
     return 0;
 }
 
-int plan_write(const struct agent_settings *settings, const struct changes *changes,
-               const struct writer_form *form, FILE *out, struct err *err)
+int plan_write(const struct agent_settings *settings, const struct settings_resolved *resolved,
+               const struct changes *changes, const struct writer_form *form, FILE *out,
+               struct err *err)
 {
+    static const struct column notes[] = {{"note", "NOTE"}, {NULL, NULL}};
     static const struct column reasons[] = {{"reason", "REFUSED BECAUSE"}, {NULL, NULL}};
     static const struct column columns[] = {
         {"verb", "CHANGE"}, {"kind", "KIND"}, {"where", "WHERE"}, {"what", "WHAT"}, {NULL, NULL}};
@@ -215,6 +217,10 @@ int plan_write(const struct agent_settings *settings, const struct changes *chan
     writer_table(writer, "refusals", reasons);
     for (uint32_t i = 0; i < changes->refusals_n; i++)
         writer_cell(writer, value_text(changes->refusals[i].text));
+    writer_table_end(writer);
+    writer_table(writer, "notes", notes);
+    for (uint32_t i = 0; i < resolved->tunnels.notes_n; i++)
+        writer_cell(writer, value_text(resolved->tunnels.notes[i]));
     writer_table_end(writer);
     writer_table(writer, "changes", columns);
     for (uint32_t i = 0; i < changes->n; i++) {

@@ -19,6 +19,7 @@
 int plan_make(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct changes *ret_changes, struct err *err);
 
-/* The stance in force, refusals, and changes in their order. */
-int plan_write(const struct agent_settings *settings, const struct changes *changes,
-               const struct writer_form *form, FILE *out, struct err *err);
+/* The stance in force, refusals, notes on what will not work, and changes in their order. */
+int plan_write(const struct agent_settings *settings, const struct settings_resolved *resolved,
+               const struct changes *changes, const struct writer_form *form, FILE *out,
+               struct err *err);

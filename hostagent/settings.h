@@ -104,9 +104,10 @@ int agent_settings_read(const char *path, struct agent_settings *ret_settings, s
 struct settings_resolved {
     const char *file;         /* the configuration itself: duopoly-task reads its part of it */
     struct ports_found ports; /* now */
-    uint64_t link_bps;        /* of a host's uplinks together; 0: a switch at its links' speeds */
-    uint32_t gid;             /* of the commands' user */
-    uint32_t frameworks_gid;  /* of those who may use the frameworks' socket */
+    struct tunnels_found tunnels;
+    uint64_t link_bps;       /* of a host's uplinks together; 0: a switch at its links' speeds */
+    uint32_t gid;            /* of the commands' user */
+    uint32_t frameworks_gid; /* of those who may use the frameworks' socket */
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
     char cgroup_mount[FILES_PATH]; /* of version 2; "": it is nowhere */
     uint16_t control_port;
@@ -117,7 +118,8 @@ struct settings_resolved {
 
 /* The ports that there are now. `all`: each name and pattern must have one. */
 int settings_find_ports(const struct agent_settings *settings, bool all,
-                        struct ports_found *ret_found, struct err *err);
+                        struct ports_found *ret_found, struct tunnels_found *ret_tunnels,
+                        struct err *err);
 
 /* How fast the link of a port is, by the configuration or its own word; 0: neither says. `sock` as in
  * hostagent/queues/link_speed.h. */

@@ -21,16 +21,19 @@ static bool is_linux(const struct agent_settings *settings)
 
 /* None of this machine, where the switch is another one. */
 int settings_find_ports(const struct agent_settings *settings, bool all,
-                        struct ports_found *ret_found, struct err *err)
+                        struct ports_found *ret_found, struct tunnels_found *ret_tunnels,
+                        struct err *err)
 {
     const struct settings_link *link = &settings->link;
     const struct ports_wanted wanted = {.name = link->uplink,
                                         .bridge = link->bridge,
                                         .patterns = link->ports,
-                                        .patterns_n = link->ports_n};
+                                        .patterns_n = link->ports_n,
+                                        .members = settings->marks.members,
+                                        .members_n = settings->marks.members_n};
     if (is_linux(settings))
-        return ports_find(&wanted, all, ret_found, err);
-    ret_found->n = 0;
+        return ports_find(&wanted, all, ret_found, ret_tunnels, err);
+    ret_found->n = ret_tunnels->ports.n = ret_tunnels->notes_n = 0;
     return 0;
 }
 
@@ -166,6 +169,8 @@ static void resolve_network(const struct agent_settings *settings,
                              .cgroup = resolved->cgroup,
                              .ports = (const char(*)[PORT_NAME])resolved->ports.names,
                              .ports_n = resolved->ports.n,
+                             .tunnels = (const char(*)[PORT_NAME])resolved->tunnels.ports.names,
+                             .tunnels_n = resolved->tunnels.ports.n,
                              .members_n = marks->members_n,
                              .control_port = resolved->control_port,
                              .flows_max = (uint32_t)marks->flows};
@@ -180,7 +185,7 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     uint64_t port = 0;
     number_take(strrchr(settings->controller, ':') + 1, UINT16_MAX, &port);
     ret_resolved->control_port = (uint16_t)port;
-    int r = settings_find_ports(settings, false, &ret_resolved->ports, err);
+    int r = settings_find_ports(settings, false, &ret_resolved->ports, &ret_resolved->tunnels, err);
     resolve_wish(settings, &ret_resolved->wish);
     if (r >= 0)
         r = resolve_rate(settings, ret_resolved, err);

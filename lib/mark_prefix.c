@@ -32,3 +32,10 @@ int mark_prefix_parse(const char *text, struct mark_prefix *ret_prefix, struct e
     *ret_prefix = prefix;
     return 0;
 }
+
+bool mark_prefix_has(const struct mark_prefix *prefix, const uint8_t *address, uint32_t bits)
+{
+    uint32_t whole = prefix->bits / 8, rest = prefix->bits % 8;
+    return bits >= prefix->bits && memcmp(address, prefix->address, whole) == 0 &&
+           (!rest || (address[whole] ^ prefix->address[whole]) >> (8 - rest) == 0);
+}

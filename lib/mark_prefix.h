@@ -3,6 +3,7 @@
 
 #include "lib/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mark_prefix {
@@ -13,3 +14,6 @@ struct mark_prefix {
 /* "10.0.0.0/8", "fd00::/16", a bare address: a prefix of v4-mapped addresses. −EINVAL with a
  * sentence. */
 int mark_prefix_parse(const char *text, struct mark_prefix *ret_prefix, struct err *err);
+
+/* Whether all that begins with the first `bits` of this address (128: itself) is in it. */
+bool mark_prefix_has(const struct mark_prefix *prefix, const uint8_t *address, uint32_t bits);

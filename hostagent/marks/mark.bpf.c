@@ -6,6 +6,10 @@
  *   classify  egress of a switch's port (clsact): all that touches forwarded packets
  *   count     receive path of the sockets in the agent's cgroup subtree
  *
+ * Of the first three there are others for interfaces without link headers (…_ip), and of mark and
+ * classify for tunnels that go over a port of ours (inner…): these write the packet's mark, and what
+ * they made of it into its priority, which the port takes from there for the packet around it.
+ *
  * The end that opened a connection marks by the socket's cgroup, the end that accepted it puts the
  * mark that arrived last on what it sends: never both at one end, so two ends cannot echo each
  * other for ever. Which end we are is decided once for each connection: by its SYN; for one that is
@@ -127,10 +131,28 @@ static __always_inline __u8 level_of(const struct mark_packet *packet)
     return settings.level_of_dscp[(packet->traffic_class >> 2) & (MARK_DSCPS - 1)];
 }
 
+static __always_inline void set_priority(struct __sk_buff *skb, __u32 priority)
+{
+    barrier_var(skb); /* or its address is computed once for all, which the verifier refuses */
+    skb->priority = priority;
+}
+
 static __always_inline void set_class(struct __sk_buff *skb, __u32 class)
 {
     if (class && control_word(MARK_CONTROL_CLASSES))
-        skb->priority = class;
+        set_priority(skb, class);
+}
+
+/* The end of a packet's way through us: `carried` for a port below, or counted and in its queue. */
+static __always_inline void settle(struct __sk_buff *skb, bool inner, __u32 carried, __u32 counter,
+                                   __u32 class)
+{
+    if (inner) {
+        set_priority(skb, MARK_CARRIED | (skb->priority & 15) << 8 | carried);
+    } else {
+        add(counter, skb->len);
+        set_class(skb, class);
+    }
 }
 
 /* The state of the socket that the packet's connection has here, 0 if none. With `listener` that of
@@ -289,14 +311,14 @@ static __always_inline __u8 level_out(struct __sk_buff *skb, struct mark_flow *f
     return level;
 }
 
-static __always_inline void send_unmarked(struct __sk_buff *skb, const struct mark_packet *packet)
+static __always_inline void send_unmarked(struct __sk_buff *skb, const struct mark_packet *packet,
+                                          bool inner)
 {
     if (packet->version && level_of(packet) != MARK_UNMARKED) {
         write_dscp(skb, packet, 0);
         add(MARK_COUNT_BLEACHED, 1);
     }
-    add(MARK_COUNT_UNMARKED, skb->len);
-    set_class(skb, settings.class_unmanaged);
+    settle(skb, inner, MARK_CARRIED_PLAIN, MARK_COUNT_UNMARKED, settings.class_unmanaged);
 }
 
 /* A TCP segment that carries no content and does not end anything: those stay behind content. */
@@ -305,68 +327,118 @@ static __always_inline bool is_bare(const struct mark_packet *packet)
     return packet->has_ports && packet->payload == 0 && !(packet->flags & (FLAG_FIN | FLAG_RST));
 }
 
-static __always_inline void set_class_of_level(struct __sk_buff *skb,
-                                               const struct mark_packet *packet, __u8 level)
+static __always_inline void settle_level(struct __sk_buff *skb, bool inner, __u8 level, bool bare)
 {
-    set_class(skb, settings.class_of_level[is_bare(packet) ? 0 : level & (MARK_LEVELS - 1)]);
+    barrier_var(level); /* or the verifier does not see the bound below */
+    level &= MARK_LEVELS - 1;
+    settle(skb, inner, level | (bare ? MARK_CARRIED_BARE : MARK_CARRIED_LEVEL),
+           MARK_COUNT_LEVEL0 + level, settings.class_of_level[bare ? 0 : level]);
 }
 
 static __always_inline void send_marked(struct __sk_buff *skb, const struct mark_packet *packet,
-                                        __u8 level)
+                                        __u8 level, bool bare, bool inner)
 {
-    level = packet->flags & FLAG_SYN ? 0 : level;
-    barrier_var(level); /* or the verifier does not see the bound below */
+    barrier_var(level);
     level &= MARK_LEVELS - 1;
     write_dscp(skb, packet, settings.dscp_of_level[level]);
-    add(MARK_COUNT_LEVEL0 + level, skb->len);
-    set_class_of_level(skb, packet, level);
+    settle_level(skb, inner, level, bare);
+}
+
+static __always_inline void send_managed(struct __sk_buff *skb, const struct mark_packet *packet,
+                                         __u8 level, bool bare, bool inner)
+{
+    if (level < MARK_LEVELS)
+        send_marked(skb, packet, packet->flags & FLAG_SYN ? 0 : level, bare, inner);
+    else
+        send_unmarked(skb, packet, inner);
 }
 
 /* Our own agent has marked it (nudge.h): only a member gets to see that, and only under a lease. */
-static __always_inline void send_nudge(struct __sk_buff *skb, const struct mark_packet *packet)
+static __always_inline void send_nudge(struct __sk_buff *skb, const struct mark_packet *packet,
+                                       bool inner)
 {
     __u8 level = level_of(packet);
     bool valid = bpf_ktime_get_boot_ns() < control_word(MARK_CONTROL_EXPIRY);
-    skb->priority = 0;
-    if (valid && level < MARK_LEVELS && is_member(packet->key.peer))
-        send_marked(skb, packet, level);
-    else
-        send_unmarked(skb, packet);
+    set_priority(skb, 0);
+    valid = valid && is_member(packet->key.peer);
+    send_managed(skb, packet, valid ? level : MARK_UNMARKED, is_bare(packet), inner);
 }
 
-SEC("tc")
-int mark(struct __sk_buff *skb)
+/* Around what a tunnel of ours has sent on: the same, unless it goes where no mark may. */
+static __always_inline void send_carried(struct __sk_buff *skb, const struct mark_packet *packet,
+                                         bool inner)
 {
-    struct mark_packet packet;
-    parse(skb, ETH_HLEN, &packet);
-    if (skb->priority == MARK_NUDGE) {
-        send_nudge(skb, &packet);
-        return TC_ACT_UNSPEC;
-    }
-    if (is_control(&packet)) {
-        add(MARK_COUNT_CONTROL, skb->len);
-        set_class(skb, settings.class_control);
-        return TC_ACT_UNSPEC;
-    }
+    __u32 carried = skb->priority & 0xff;
+    __u8 level = carried & (MARK_LEVELS - 1);
+    set_priority(skb, (skb->priority >> 8) & 15);
+    if (carried == MARK_CARRIED_CONTROL)
+        settle(skb, inner, MARK_CARRIED_CONTROL, MARK_COUNT_CONTROL, settings.class_control);
+    else if (carried == MARK_CARRIED_PLAIN)
+        settle(skb, inner, MARK_CARRIED_PLAIN, MARK_COUNT_UNMARKED, settings.class_unmanaged);
+    else if (is_member(packet->key.peer))
+        send_marked(skb, packet, level, carried & MARK_CARRIED_BARE, inner);
+    else
+        send_unmarked(skb, packet, inner);
+}
+
+static __always_inline bool is_carried(const struct __sk_buff *skb)
+{
+    return (skb->priority & MARK_CARRIED_MASK) == MARK_CARRIED;
+}
+
+/* Around what a tunnel sends that forgets priorities (WireGuard), but not whose it is: the level of
+ * the connection inside, which the tunnel's own program has just marked. MARK_UNMARKED also where
+ * there is none. */
+static __always_inline __u8 level_inside(struct __sk_buff *skb, const struct mark_packet *packet,
+                                         bool *bare)
+{
+    struct mark_flow_key key = {0};
+    struct bpf_sock *sk = skb->sk;
+    if (packet->protocol == IPPROTO_TCP || !sk || !key_of_socket(sk, &key))
+        return MARK_UNMARKED;
+    const struct mark_flow *flow = bpf_map_lookup_elem(&flows, &key);
+    if (!flow || flow->followed == MARK_UNMARKED)
+        return MARK_UNMARKED;
+    *bare = sk->state == BPF_TCP_ESTABLISHED && is_short(packet, sk->family == AF_INET6);
+    return sk->state == BPF_TCP_SYN_SENT || sk->state == BPF_TCP_NEW_SYN_RECV ? 0 : flow->followed;
+}
+
+static __always_inline void mark_own(struct __sk_buff *skb, const struct mark_packet *packet,
+                                     bool inner)
+{
     __u64 now = bpf_ktime_get_boot_ns();
-    bool forwarded = skb->ingress_ifindex != 0;
-    if (!packet.version || forwarded || now >= control_word(MARK_CONTROL_EXPIRY)) {
-        add(MARK_COUNT_UNMARKED, skb->len);
-        set_class(skb, settings.class_unmanaged);
-        return TC_ACT_UNSPEC;
+    bool forwarded = skb->ingress_ifindex != 0, bare = false;
+    if (!packet->version || forwarded || now >= control_word(MARK_CONTROL_EXPIRY)) {
+        settle(skb, inner, MARK_CARRIED_PLAIN, MARK_COUNT_UNMARKED, settings.class_unmanaged);
+        return;
     }
     struct mark_flow *flow = NULL, copy = {0};
-    if (packet.has_ports)
-        flow = flow_of(skb, &packet, &packet.key, MARK_ROLE_OPENER, now, &copy);
     __u8 level = MARK_UNMARKED;
-    if (flow || is_member(packet.key.peer))
-        level = level_out(skb, flow, &packet, now);
-    if (flow)
-        end_flow(flow, &packet, &packet.key, MARK_FIN_SENT);
-    if (level < MARK_LEVELS)
-        send_marked(skb, &packet, level);
+    if (packet->has_ports)
+        flow = flow_of(skb, packet, &packet->key, MARK_ROLE_OPENER, now, &copy);
     else
-        send_unmarked(skb, &packet);
+        level = level_inside(skb, packet, &bare);
+    if (!flow && !is_member(packet->key.peer))
+        level = MARK_UNMARKED;
+    else if (level == MARK_UNMARKED)
+        level = level_out(skb, flow, packet, now);
+    if (flow)
+        end_flow(flow, packet, &packet->key, MARK_FIN_SENT);
+    send_managed(skb, packet, level, bare || is_bare(packet), inner);
+}
+
+static __always_inline int mark_from(struct __sk_buff *skb, __u32 offset, bool inner)
+{
+    struct mark_packet packet;
+    parse(skb, offset, &packet);
+    if (skb->priority == MARK_NUDGE)
+        send_nudge(skb, &packet, inner);
+    else if (is_carried(skb))
+        send_carried(skb, &packet, inner);
+    else if (is_control(&packet))
+        settle(skb, inner, MARK_CARRIED_CONTROL, MARK_COUNT_CONTROL, settings.class_control);
+    else
+        mark_own(skb, &packet, inner);
     return TC_ACT_UNSPEC;
 }
 
@@ -396,11 +468,10 @@ static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct mar
            timestamp_of(skb, packet, &tsval) && (__s32)(tsval - flow->answered_tsval) < 0;
 }
 
-SEC("tc")
-int follow(struct __sk_buff *skb)
+static __always_inline int follow_from(struct __sk_buff *skb, __u32 offset)
 {
     struct mark_packet packet;
-    parse(skb, ETH_HLEN, &packet);
+    parse(skb, offset, &packet);
     if (!packet.has_ports)
         return TC_ACT_UNSPEC;
     turn_round(&packet.key);
@@ -420,31 +491,47 @@ int follow(struct __sk_buff *skb)
     return TC_ACT_UNSPEC;
 }
 
-SEC("tc")
-int classify(struct __sk_buff *skb)
+static __always_inline int classify_from(struct __sk_buff *skb, __u32 offset, bool inner)
 {
     struct mark_packet packet;
-    parse(skb, ETH_HLEN, &packet);
+    parse(skb, offset, &packet);
+    if (is_carried(skb)) {
+        send_carried(skb, &packet, inner);
+        return TC_ACT_UNSPEC;
+    }
     if (is_control(&packet)) {
-        add(MARK_COUNT_CONTROL, skb->len);
-        set_class(skb, settings.class_control);
+        settle(skb, inner, MARK_CARRIED_CONTROL, MARK_COUNT_CONTROL, settings.class_control);
         return TC_ACT_UNSPEC;
     }
     __u8 level = packet.version ? level_of(&packet) : MARK_UNMARKED;
     bool leaves = level < MARK_LEVELS && !is_member(packet.key.peer);
     if (level < MARK_LEVELS && !leaves && is_member(packet.key.local)) {
-        add(MARK_COUNT_LEVEL0 + (level & (MARK_LEVELS - 1)), skb->len);
-        set_class_of_level(skb, &packet, level);
+        settle_level(skb, inner, level, is_bare(&packet));
         return TC_ACT_UNSPEC;
     }
     if (leaves) {
         write_dscp(skb, &packet, 0);
         add(MARK_COUNT_BLEACHED, 1);
     }
-    add(MARK_COUNT_UNMARKED, skb->len);
-    set_class(skb, settings.class_unmanaged);
+    settle(skb, inner, MARK_CARRIED_PLAIN, MARK_COUNT_UNMARKED, settings.class_unmanaged);
     return TC_ACT_UNSPEC;
 }
+
+#define PROGRAM(name, body)                                                                        \
+    SEC("tc") int name(struct __sk_buff *skb)                                                      \
+    {                                                                                              \
+        return body;                                                                               \
+    }
+PROGRAM(mark, mark_from(skb, ETH_HLEN, false))
+PROGRAM(mark_ip, mark_from(skb, NO_HEADER, false))
+PROGRAM(inner, mark_from(skb, ETH_HLEN, true))
+PROGRAM(inner_ip, mark_from(skb, NO_HEADER, true))
+PROGRAM(follow, follow_from(skb, ETH_HLEN))
+PROGRAM(follow_ip, follow_from(skb, NO_HEADER))
+PROGRAM(classify, classify_from(skb, ETH_HLEN, false))
+PROGRAM(classify_ip, classify_from(skb, NO_HEADER, false))
+PROGRAM(inner_classify, classify_from(skb, ETH_HLEN, true))
+PROGRAM(inner_classify_ip, classify_from(skb, NO_HEADER, true))
 
 /* What of the packet's payload the socket has not received yet: a segment sent again is counted
  * once. */

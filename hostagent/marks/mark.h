@@ -25,6 +25,8 @@ struct mark_config {
     const char *cgroup;    /* path of the subtree whose sockets are counted; not for switches */
     const char (*ports)[PORT_NAME];
     uint32_t ports_n;
+    const char (*tunnels)[PORT_NAME]; /* that go over these ports: the packets in them are marked */
+    uint32_t tunnels_n;
     struct mark_prefix members[MARK_MEMBERS];
     uint32_t members_n; /* 0: everybody is one */
     uint8_t dscp_of_level[MARK_LEVELS];
@@ -33,6 +35,16 @@ struct mark_config {
                                         0: no queues of ours, classes are left alone */
     uint32_t flows_max; /* entries of the flow table, which forgets the least recently used */
 };
+
+/* Ports, then tunnels. */
+static inline uint32_t mark_ports(const struct mark_config *config)
+{
+    return config->ports_n + config->tunnels_n;
+}
+static inline const char *mark_port(const struct mark_config *config, uint32_t i)
+{
+    return i < config->ports_n ? config->ports[i] : config->tunnels[i - config->ports_n];
+}
 
 struct mark_task_levels {
     uint64_t cgroup;           /* cgroup2 id: the inode of its directory */

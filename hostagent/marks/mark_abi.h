@@ -16,6 +16,16 @@
 #define MARK_SILENT_NS 60000000000ull /* a flow's entry is dead after so much silence */
 #define MARK_NUDGE     0x0d00ff00u    /* skb->priority of nudges (nudge.h): no class of ours */
 
+/* skb->priority of a packet that a tunnel device of ours sends on: with it the port below knows what
+ * to make of the packet around it, whatever the tunnel does to the packet itself. Bits 8 to 11 have
+ * the priority that it had before. */
+#define MARK_CARRIED         0x0dfe0000u
+#define MARK_CARRIED_MASK    0xffff0000u
+#define MARK_CARRIED_LEVEL   0x00 /* plus the level */
+#define MARK_CARRIED_BARE    0x08 /* plus the level: waits in level 0's queue */
+#define MARK_CARRIED_CONTROL 0x10
+#define MARK_CARRIED_PLAIN   0x20 /* unmarked; its code point is left alone */
+
 /* Both levels of a task or flow in one 64-bit word, so that they change at once: byte 0 the level
  * in mode 0 (Coflow), byte 1 in mode 1 (Macroflow), each 0…7 or MARK_UNMARKED. */
 static inline __u64 mark_word(__u8 coflow, __u8 macroflow)

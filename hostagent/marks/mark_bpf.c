@@ -10,6 +10,7 @@
 #include "hostagent/marks/mark_members.h"
 #include "hostagent/marks/mark_mount.h"
 #include "hostagent/marks/mark_plan.h"
+#include "hostagent/marks/mark_programs.h"
 #include "hostagent/marks/tc_bpf.h"
 #include "lib/now.h"
 
@@ -48,19 +49,13 @@ static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
     free(values);
 }
 
-static void programs_of(const struct mark_bpf *skel, const struct mark_config *config,
-                        int *ret_egress, int *ret_ingress)
-{
-    *ret_egress = bpf_program__fd(config->is_switch ? skel->progs.classify : skel->progs.mark);
-    *ret_ingress = config->is_switch ? -1 : bpf_program__fd(skel->progs.follow);
-}
-
 static int attach_ports(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
     int egress, ingress;
-    programs_of(skel, config, &egress, &ingress);
-    for (uint32_t i = 0; i < config->ports_n; i++) {
-        int r = tc_bpf_attach(config->state_dir, config->ports[i], ingress, egress, err);
+    for (uint32_t i = 0; i < mark_ports(config); i++) {
+        const char *port = mark_port(config, i);
+        mark_programs_of(skel, config, port, &egress, &ingress);
+        int r = tc_bpf_attach(config->state_dir, port, ingress, egress, err);
         if (r < 0)
             return r;
     }
@@ -131,8 +126,8 @@ static int attach(struct mark_bpf *skel, const struct mark_config *config, struc
 static int detach_ports(const struct mark_config *config, struct err *err)
 {
     int r = 0;
-    for (uint32_t i = config->ports_n; i-- > 0;) {
-        int other = tc_bpf_detach(config->state_dir, config->ports[i], r < 0 ? NULL : err);
+    for (uint32_t i = mark_ports(config); i-- > 0;) {
+        int other = tc_bpf_detach(config->state_dir, mark_port(config, i), r < 0 ? NULL : err);
         r = r < 0 ? r : other;
     }
     return r;
@@ -157,7 +152,7 @@ static int ebpf_reach_set(struct mark *mark, enum mark_reach reach, struct err *
 static int ebpf_port_set(struct mark *mark, const char *port, bool ours, struct err *err)
 {
     int egress, ingress;
-    programs_of(mark->skel, mark->config, &egress, &ingress);
+    mark_programs_of(mark->skel, mark->config, port, &egress, &ingress);
     return ours ? tc_bpf_attach(mark->config->state_dir, port, ingress, egress, err)
                 : tc_bpf_detach(mark->config->state_dir, port, err);
 }
@@ -228,7 +223,7 @@ static int ebpf_compare(struct mark *mark, const char *port, char *what, size_t 
                         struct err *err)
 {
     int egress, ingress;
-    programs_of(mark->skel, mark->config, &egress, &ingress);
+    mark_programs_of(mark->skel, mark->config, port, &egress, &ingress);
     int r = tc_bpf_compare(port, ingress, egress, err);
     if (r == 1)
         snprintf(what, size, "%s: somebody removed or replaced our filters", port);

@@ -175,14 +175,12 @@ static int nft_driver_reach_set(struct mark *mark, enum mark_reach reach, struct
     return mark_nft_write(mark, true, err);
 }
 
-/* Its rules are the same on all ports. */
+/* Its rules name all ports. */
 static int nft_driver_port_set(struct mark *mark, const char *port, bool ours, struct err *err)
 {
-    (void)mark;
     (void)port;
     (void)ours;
-    (void)err;
-    return 0;
+    return mark_nft_write(mark, false, err);
 }
 
 static int nft_driver_compare(struct mark *mark, const char *port, char *what, size_t size,

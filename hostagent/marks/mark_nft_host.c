@@ -74,6 +74,7 @@ static void output_chains(struct rules_writer *w)
     const uint32_t mask = ARRIVED_MASK;
     rules_member_chains(w, "to", false, "unmarked");
     not_on_our_ports(w, "output", NFT_META_OIFNAME);
+    rules_tunnel_carried(w, "output");
     rules_to_control(w, "output");
     rules_begin(w, "output");
     nft_load_meta(w->nft, NFT_META_OIFNAME, 0);
@@ -195,6 +196,7 @@ void rules_host_table(struct rules_writer *w)
     mark_nft_arrived_set(w->nft, w->table);
     mark_nft_dscp_sets(w->nft, w->table, w->settings.dscp_of_level, "follow_by", "follow");
     follow_chain(w, 0);
+    rules_tunnel_chains(w);
     rules_end_chains(w);
     for (uint32_t level = 0; level < MARK_LEVELS; level++)
         rules_level_chain(w, level, true);
@@ -205,6 +207,7 @@ void rules_host_table(struct rules_writer *w)
     nft_hook_add(w->nft, w->table, "forward", NF_INET_FORWARD, PRIORITY, NULL);
     input_chains(w);
     output_chains(w);
+    rules_tunnel_rules(w);
     not_on_our_ports(w, "forward", NFT_META_OIFNAME);
     rules_settle(w, "forward", MARK_COUNT_UNMARKED, w->settings.class_unmanaged);
 }

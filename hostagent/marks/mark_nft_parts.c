@@ -84,7 +84,7 @@ void rules_load_dscp(struct rules_writer *w, const struct rules_version *v, uint
     nft_mask(w->nft, reg, v->dscp_mask, rules_zeros, 4);
 }
 
-static void write_dscp(struct rules_writer *w, const struct rules_version *v, uint8_t dscp)
+void rules_write_dscp(struct rules_writer *w, const struct rules_version *v, uint8_t dscp)
 {
     uint8_t bytes[4];
     dscp_bytes(v, dscp, bytes);
@@ -130,6 +130,7 @@ void rules_set_class(struct rules_writer *w, uint32_t class)
 
 void rules_settle(struct rules_writer *w, const char *chain, uint32_t counter, uint32_t class)
 {
+    rules_tunnel_settle(w, chain, counter);
     rules_begin(w, chain);
     nft_count(w->nft, mark_nft_counter(counter));
     rules_set_class(w, class);
@@ -230,16 +231,21 @@ void rules_to_control(struct rules_writer *w, const char *chain)
     nft_go(w->nft, "control");
 }
 
+void rules_of_bare(struct rules_writer *w, const char *chain, const struct rules_version *v)
+{
+    rules_begin(w, chain);
+    rules_of_version(w, v);
+    rules_of_protocol(w, IPPROTO_TCP);
+    rules_with_flags(w, TH_FIN | TH_RST, 0);
+    rules_load_lengths(w, v);
+    nft_is_in(w->nft, 0, "bare");
+}
+
 /* What carries no content and ends nothing waits in level 0's queue. */
 static void bare_chain(struct rules_writer *w)
 {
     for (int i = 0; i < 2 && rules_have_queues(w); i++) {
-        rules_begin(w, "bare");
-        rules_of_version(w, &rules_versions[i]);
-        rules_of_protocol(w, IPPROTO_TCP);
-        rules_with_flags(w, TH_FIN | TH_RST, 0);
-        rules_load_lengths(w, &rules_versions[i]);
-        nft_is_in(w->nft, 0, "bare");
+        rules_of_bare(w, "bare", &rules_versions[i]);
         rules_set_class(w, w->settings.class_of_level[0]);
     }
     rules_begin(w, "bare");
@@ -255,7 +261,7 @@ static void bleach(struct rules_writer *w, const char *chain)
         rules_of_version(w, &rules_versions[i]);
         rules_load_dscp(w, &rules_versions[i], 0);
         nft_is_in(w->nft, 0, ours);
-        write_dscp(w, &rules_versions[i], 0);
+        rules_write_dscp(w, &rules_versions[i], 0);
         nft_count(w->nft, mark_nft_counter(MARK_COUNT_BLEACHED));
     }
 }
@@ -281,8 +287,9 @@ void rules_level_chain(struct rules_writer *w, uint32_t level, bool writes)
     for (int i = 0; i < 2 && writes; i++) {
         rules_begin(w, chain);
         rules_of_version(w, &rules_versions[i]);
-        write_dscp(w, &rules_versions[i], w->settings.dscp_of_level[level]);
+        rules_write_dscp(w, &rules_versions[i], w->settings.dscp_of_level[level]);
     }
+    rules_tunnel_level(w, chain, level);
     rules_begin(w, chain);
     nft_count(w->nft, chain);
     rules_set_class(w, w->settings.class_of_level[level]);

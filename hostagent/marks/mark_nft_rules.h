@@ -49,6 +49,19 @@ void rules_call_members(struct rules_writer *w, const char *from, const char *st
 void rules_end_chains(struct rules_writer *w);
 void rules_level_chain(struct rules_writer *w, uint32_t level, bool writes);
 
+/* ---- tunnels over ports: nothing where there are none ------------------------------------------ */
+
+/* A packet that goes into a tunnel leaves us with what was made of it as its priority, which tells what
+ * to make of the packet around it: mark_abi.h has the numbers. Chains and sets, and their rules once the
+ * chains of members are there. */
+void rules_tunnel_chains(struct rules_writer *w);
+void rules_tunnel_rules(struct rules_writer *w);
+/* In these chains: what goes into a tunnel ends here, with that counter's or this level; what is around
+ * a packet that a tunnel carries ends here. */
+void rules_tunnel_settle(struct rules_writer *w, const char *chain, uint32_t counter);
+void rules_tunnel_level(struct rules_writer *w, const char *chain, uint32_t level);
+void rules_tunnel_carried(struct rules_writer *w, const char *chain);
+
 /* ---- rules ------------------------------------------------------------------------------------- */
 
 void rules_begin(struct rules_writer *w, const char *chain);
@@ -68,6 +81,10 @@ void rules_of_version(struct rules_writer *w, const struct rules_version *v);
 void rules_of_protocol(struct rules_writer *w, uint8_t protocol);
 void rules_with_flags(struct rules_writer *w, uint8_t of, uint8_t are); /* TH_… */
 
+/* A rule for segments that carry no content and end nothing. */
+void rules_of_bare(struct rules_writer *w, const char *chain, const struct rules_version *v);
+
+void rules_write_dscp(struct rules_writer *w, const struct rules_version *v, uint8_t dscp);
 void rules_load_dscp(struct rules_writer *w, const struct rules_version *v, uint32_t reg);
 
 /* As this end sees it, into registers 0 to 9. */

@@ -68,10 +68,31 @@ void mark_nft_port_set(struct nft *nft, const struct mark_nft_wish *wish,
     const struct nft_set ports = {
         .name = "ports", .key_bytes = PORT_NAME, .key_type = NFT_TYPE_IFNAME};
     nft_set_add(nft, table, &ports);
-    for (uint32_t i = 0; i < wish->config->ports_n; i++) {
-        const struct nft_element port = port_element(wish->config->ports[i]);
+    for (uint32_t i = 0; i < mark_ports(wish->config); i++) {
+        const struct nft_element port = port_element(mark_port(wish->config, i));
         nft_element_add(nft, table, "ports", &port, NFT_PLAIN);
     }
+}
+
+void mark_nft_tunnel_sets(struct nft *nft, const struct mark_nft_wish *wish,
+                          const struct nft_table *table, const char *carried)
+{
+    const struct nft_set tunnels = {
+        .name = "tunnels", .key_bytes = PORT_NAME, .key_type = NFT_TYPE_IFNAME};
+    const struct nft_set priorities = {
+        .name = carried, .key_bytes = 4, .key_type = NFT_TYPE_NUMBER, .values = NFT_VERDICTS};
+    nft_set_add(nft, table, &tunnels);
+    nft_set_add(nft, table, &priorities);
+    for (uint32_t i = 0; i < wish->config->tunnels_n; i++) {
+        const struct nft_element tunnel = port_element(wish->config->tunnels[i]);
+        nft_element_add(nft, table, "tunnels", &tunnel, NFT_PLAIN);
+    }
+}
+
+void mark_nft_carry(struct nft *nft, const struct nft_table *table, const char *carried,
+                    uint32_t priority, const char *chain)
+{
+    add(nft, table, carried, &priority, sizeof(priority), chain);
 }
 
 void mark_nft_bare_set(struct nft *nft, const struct nft_table *table)
@@ -202,8 +223,8 @@ void mark_nft_mode(struct nft *nft, const struct mark_nft_wish *wish, uint32_t m
 {
     if (stands)
         nft_set_flush(nft, &wish->tables[0], "mode");
-    for (uint32_t i = 0; i < wish->config->ports_n; i++) {
-        struct nft_element port = port_element(wish->config->ports[i]);
+    for (uint32_t i = 0; i < mark_ports(wish->config); i++) {
+        struct nft_element port = port_element(mark_port(wish->config, i));
         snprintf(port.chain, sizeof(port.chain), "%s", mark_nft_modes[mode]);
         nft_element_add(nft, &wish->tables[0], "mode", &port, NFT_VERDICTS);
     }
@@ -212,8 +233,8 @@ void mark_nft_mode(struct nft *nft, const struct mark_nft_wish *wish, uint32_t m
 void mark_nft_lease(struct nft *nft, const struct mark_nft_wish *wish, uint64_t lease_ms)
 {
     nft_set_flush(nft, &wish->tables[0], "lease");
-    for (uint32_t i = 0; lease_ms && i < wish->config->ports_n; i++) {
-        struct nft_element port = port_element(wish->config->ports[i]);
+    for (uint32_t i = 0; lease_ms && i < mark_ports(wish->config); i++) {
+        struct nft_element port = port_element(mark_port(wish->config, i));
         port.life_ms = lease_ms;
         nft_element_add(nft, &wish->tables[0], "lease", &port, NFT_PLAIN);
     }

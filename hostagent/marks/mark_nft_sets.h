@@ -28,3 +28,8 @@ void mark_nft_arrived_set(struct nft *nft, const struct nft_table *table);
 void mark_nft_dscp_sets(struct nft *nft, const struct nft_table *table,
                         const uint8_t dscp_of_level[MARK_LEVELS], const char *stem,
                         const char *target);
+/* `tunnels`: their names; and an empty one from priorities to chains, and what goes into that. */
+void mark_nft_tunnel_sets(struct nft *nft, const struct mark_nft_wish *wish,
+                          const struct nft_table *table, const char *carried);
+void mark_nft_carry(struct nft *nft, const struct nft_table *table, const char *carried,
+                    uint32_t priority, const char *chain);

@@ -12,6 +12,7 @@ static void classify_chains(struct rules_writer *w)
     const uint16_t arp = htons(ETH_P_ARP);
     rules_member_chains(w, "to", false, "unmarked");
     rules_member_chains(w, "from", true, "plain");
+    rules_tunnel_carried(w, "classify");
     rules_begin(w, "classify");
     nft_load_meta(w->nft, NFT_META_PROTOCOL, 0);
     nft_is(w->nft, 0, &arp, 2);
@@ -51,15 +52,17 @@ void rules_switch_table(struct rules_writer *w)
     mark_nft_state_sets(w->nft, w->wish);
     mark_nft_bare_set(w->nft, w->table);
     mark_nft_dscp_sets(w->nft, w->table, w->settings.dscp_of_level, "class_by", "level");
+    rules_tunnel_chains(w);
     rules_end_chains(w);
     for (uint32_t level = 0; level < MARK_LEVELS; level++)
         rules_level_chain(w, level, false);
     classify_chains(w);
+    rules_tunnel_rules(w);
     const struct mark_config *config = w->wish->config;
-    for (uint32_t i = 0; i < config->ports_n && w->wish->reach != MARK_REACH_NOTHING; i++) {
+    for (uint32_t i = 0; i < mark_ports(config) && w->wish->reach != MARK_REACH_NOTHING; i++) {
         char chain[NFT_NAME];
         snprintf(chain, sizeof(chain), "port%u", i);
-        nft_hook_add(w->nft, w->table, chain, NF_NETDEV_EGRESS, 0, config->ports[i]);
+        nft_hook_add(w->nft, w->table, chain, NF_NETDEV_EGRESS, 0, mark_port(config, i));
         rules_begin(w, chain);
         nft_call(w->nft, "classify");
     }

@@ -30,6 +30,10 @@
 #define EXTENSIONS      6
 #define TIMESTAMP_BYTES 12 /* of the option, with the two NOPs before it (RFC 7323 appendix A) */
 #define TIMESTAMP_HEAD  0x0101080a
+#define ADDRESSES_AT    12 /* in IPv4's header, and some of them in IPv6's */
+#define SEALED          32 /* bytes that WireGuard adds: header and tag */
+#define AF_INET         2
+#define AF_INET6        10
 
 struct mark_packet {
     struct mark_flow_key key; /* source in `local`, destination in `peer`, until turned round */
@@ -43,7 +47,27 @@ struct mark_packet {
     __u8 flags;
     bool has_ports; /* TCP, first or only fragment */
     bool neighbour; /* ARP or ND */
+    bool bare_ip; /* the interface's packets have no header before IP's: offsets count from there */
 };
+
+#define NO_HEADER 0xffffffffu /* in the place of a length: see bare_ip */
+#define HEADERS   256         /* of a packet; what comes decapsulated may have them in fragments */
+
+/* In front of an interface without link headers the kernel may have left others (GRE's). */
+static __always_inline long load(struct __sk_buff *skb, const struct mark_packet *packet,
+                                 __u32 offset, void *to, __u32 bytes)
+{
+    return packet->bare_ip ? bpf_skb_load_bytes_relative(skb, offset, to, bytes, BPF_HDR_START_NET)
+                           : bpf_skb_load_bytes(skb, offset, to, bytes);
+}
+
+/* Loads that count from IP's header do not look into fragments. */
+static __always_inline void pull_headers(struct __sk_buff *skb)
+{
+    __u8 both[60]; /* IPv6 and TCP */
+    if (bpf_skb_load_bytes_relative(skb, 0, both, sizeof(both), BPF_HDR_START_NET) < 0)
+        bpf_skb_pull_data(skb, skb->len < HEADERS ? skb->len : HEADERS);
+}
 
 static __always_inline void map_v4(__u8 to[16], const __u8 *from)
 {
@@ -57,7 +81,7 @@ static __always_inline void parse_transport(struct __sk_buff *skb, __u32 offset,
 {
     if (packet->protocol == IPPROTO_TCP) {
         __u8 tcp[20];
-        if (bpf_skb_load_bytes(skb, offset, tcp, sizeof(tcp)) < 0)
+        if (load(skb, packet, offset, tcp, sizeof(tcp)) < 0)
             return;
         __u32 header = (__u32)(tcp[12] >> 4) * 4;
         __builtin_memcpy(&packet->key.local_port, tcp, 2);
@@ -72,7 +96,7 @@ static __always_inline void parse_transport(struct __sk_buff *skb, __u32 offset,
         packet->payload = bytes > 8 ? bytes - 8 : 0;
     } else if (packet->protocol == IPPROTO_ICMPV6) {
         __u8 type = 0;
-        if (bpf_skb_load_bytes(skb, offset, &type, 1) == 0)
+        if (load(skb, packet, offset, &type, 1) == 0)
             packet->neighbour = type >= ND_FIRST && type <= ND_LAST;
     }
 }
@@ -81,7 +105,7 @@ static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset,
                                      struct mark_packet *packet)
 {
     __u8 ip[20];
-    if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
+    if (load(skb, packet, offset, ip, sizeof(ip)) < 0)
         return;
     __u32 header = (__u32)(ip[0] & 15) * 4, total = (__u32)ip[2] << 8 | ip[3];
     packet->version = 4;
@@ -98,8 +122,8 @@ static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset,
 
 /* Goes on to the header behind the extensions; false: there is none in this packet, or none that is
  * looked at. */
-static __always_inline bool skip_extensions(struct __sk_buff *skb, __u32 *offset, __u32 *bytes,
-                                            __u8 *protocol)
+static __always_inline bool skip_extensions(struct __sk_buff *skb, const struct mark_packet *packet,
+                                            __u32 *offset, __u32 *bytes, __u8 *protocol)
 {
     for (int i = 0; i < EXTENSIONS; i++) {
         __u8 head[4]; /* next header, length; of a fragment also the offset */
@@ -107,7 +131,7 @@ static __always_inline bool skip_extensions(struct __sk_buff *skb, __u32 *offset
         if (*protocol != IPPROTO_HOPOPTS && *protocol != IPPROTO_ROUTING &&
             *protocol != IPPROTO_DSTOPTS && *protocol != IPPROTO_FRAGMENT)
             return true;
-        if (bpf_skb_load_bytes(skb, *offset, head, sizeof(head)) < 0)
+        if (load(skb, packet, *offset, head, sizeof(head)) < 0)
             return false;
         if (*protocol != IPPROTO_FRAGMENT)
             length += (__u32)head[1] * 8;
@@ -126,7 +150,7 @@ static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset,
                                      struct mark_packet *packet)
 {
     __u8 ip[40];
-    if (bpf_skb_load_bytes(skb, offset, ip, sizeof(ip)) < 0)
+    if (load(skb, packet, offset, ip, sizeof(ip)) < 0)
         return;
     __u32 bytes = (__u32)ip[4] << 8 | ip[5];
     packet->version = 6;
@@ -137,7 +161,7 @@ static __always_inline void parse_v6(struct __sk_buff *skb, __u32 offset,
     if (bytes == 0 && skb->len > offset + 40)
         bytes = skb->len - offset - 40;
     offset += 40;
-    if (skip_extensions(skb, &offset, &bytes, &packet->protocol))
+    if (skip_extensions(skb, packet, &offset, &bytes, &packet->protocol))
         parse_transport(skb, offset, bytes, packet);
 }
 
@@ -146,11 +170,16 @@ static __always_inline bool is_tag(__be16 type)
     return type == bpf_htons(ETH_P_8021Q) || type == bpf_htons(ETH_P_8021AD);
 }
 
-/* `offset`: what of the frame stands before its network header or its first tag. */
+/* `offset`: what of the frame stands before its network header or its first tag, or NO_HEADER. */
 static __always_inline void parse(struct __sk_buff *skb, __u32 offset, struct mark_packet *packet)
 {
     __be16 type = (__be16)skb->protocol;
     __builtin_memset(packet, 0, sizeof(*packet));
+    if (offset == NO_HEADER) {
+        packet->bare_ip = true;
+        offset = 0;
+        pull_headers(skb);
+    }
     for (int tag = 0; tag < TAGS && is_tag(type); tag++, offset += TAG_BYTES)
         if (bpf_skb_load_bytes(skb, offset + 2, &type, sizeof(type)) < 0)
             return;
@@ -198,11 +227,21 @@ static __always_inline void write_v6(struct __sk_buff *skb, __u32 offset, __u8 t
     bpf_skb_store_bytes(skb, offset, bytes, 2, 0);
 }
 
+/* A multipoint GRE has written the header around the packet in front of it by now. */
+static __always_inline bool is_in_front(struct __sk_buff *skb)
+{
+    __u64 here = 0, there = 1;
+    return bpf_skb_load_bytes(skb, ADDRESSES_AT, &here, sizeof(here)) == 0 &&
+           bpf_skb_load_bytes_relative(skb, ADDRESSES_AT, &there, sizeof(there),
+                                       BPF_HDR_START_NET) == 0 &&
+           here == there;
+}
+
 static __always_inline void write_dscp(struct __sk_buff *skb, const struct mark_packet *packet,
                                        __u8 dscp)
 {
     __u8 traffic_class = (__u8)(dscp << 2 | (packet->traffic_class & 3));
-    if (traffic_class == packet->traffic_class)
+    if (traffic_class == packet->traffic_class || (packet->bare_ip && !is_in_front(skb)))
         return;
     if (packet->version == 4)
         write_v4(skb, packet->network, traffic_class);
@@ -210,12 +249,40 @@ static __always_inline void write_dscp(struct __sk_buff *skb, const struct mark_
         write_v6(skb, packet->network, traffic_class);
 }
 
+/* What the connection of a TCP socket is called; false: it is none's. */
+static __always_inline bool key_of_socket(struct bpf_sock *sk, struct mark_flow_key *key)
+{
+    struct bpf_sock *full = bpf_sk_fullsock(sk);
+    if (full ? full->protocol != IPPROTO_TCP : sk->state != BPF_TCP_NEW_SYN_RECV)
+        return false;
+    if (sk->family == AF_INET) {
+        __u32 local = sk->src_ip4, peer = sk->dst_ip4;
+        map_v4(key->local, (const __u8 *)&local);
+        map_v4(key->peer, (const __u8 *)&peer);
+    } else {
+        __u32 local[4] = {sk->src_ip6[0], sk->src_ip6[1], sk->src_ip6[2], sk->src_ip6[3]};
+        __u32 peer[4] = {sk->dst_ip6[0], sk->dst_ip6[1], sk->dst_ip6[2], sk->dst_ip6[3]};
+        __builtin_memcpy(key->local, local, 16);
+        __builtin_memcpy(key->peer, peer, 16);
+    }
+    key->local_port = bpf_htons((__u16)sk->src_port);
+    key->peer_port = sk->dst_port;
+    return true;
+}
+
+/* WireGuard: no more than a segment of TCP without content, as far as can be seen, which is of 52 or
+ * 72 bytes with a time stamp, and padded to 16. */
+static __always_inline bool is_short(const struct mark_packet *packet, bool v6)
+{
+    return packet->protocol == IPPROTO_UDP && packet->payload <= SEALED + (v6 ? 80 : 64);
+}
+
 /* The sender's time on a segment (RFC 7323): where it is the first option, as Linux sends it. */
 static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct mark_packet *packet,
                                          __u32 *ret_tsval)
 {
     __be32 option[TIMESTAMP_BYTES / 4];
-    if (!packet->options || bpf_skb_load_bytes(skb, packet->options, option, sizeof(option)) < 0 ||
+    if (!packet->options || load(skb, packet, packet->options, option, sizeof(option)) < 0 ||
         option[0] != bpf_htonl(TIMESTAMP_HEAD))
         return false;
     *ret_tsval = bpf_ntohl(option[1]);

@@ -145,6 +145,11 @@ const char *marks_says(const struct marks *marks)
     return marks->says;
 }
 
+bool marks_know_connections(const struct marks *marks)
+{
+    return marks->driver->nudges;
+}
+
 uint32_t marks_told_by(const struct marks *marks)
 {
     return marks->driver->told_by;

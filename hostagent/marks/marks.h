@@ -48,6 +48,9 @@ void marks_join(struct marks *marks, struct mark_plane *plane);
 /* Which driver it is and, after "auto", why no better one: until close. */
 const char *marks_says(const struct marks *marks);
 
+/* Whether the driver knows connections: else it marks no data inside what hides them. */
+bool marks_know_connections(const struct marks *marks);
+
 /* The group of NETLINK_NETFILTER that tells of changes which marks_compare is to look at; 0: none. */
 uint32_t marks_told_by(const struct marks *marks);
 

@@ -53,6 +53,13 @@ int link_index(int sock, const char *port, struct err *err)
     return r < 0 ? r : request.ifr_ifindex;
 }
 
+int link_type(int sock, const char *port)
+{
+    struct ifreq request;
+    int r = ask_device(sock, SIOCGIFHWADDR, port, &request, NULL);
+    return r < 0 ? r : request.ifr_hwaddr.sa_family;
+}
+
 bool link_is_up(int sock, const char *port)
 {
     struct ifreq request;

@@ -1,6 +1,7 @@
 #include "hostagent/queues/ports_nl.h"
 
 #include "hostagent/nl.h"
+#include "hostagent/queues/tunnels.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -15,29 +16,6 @@
 #define LINKS_MOST 65536
 #define TRIES      5 /* a dump may be cut by what changes meanwhile */
 #define BONDS_DEEP 4
-
-struct link {
-    int ifindex, master;
-    char name[PORT_NAME];
-    bool bond, bridge, loopback;
-};
-
-struct links_told {
-    struct link *links;
-    uint32_t n, room;
-    int error;
-};
-
-static void take_kind(struct nlattr *info, struct link *link)
-{
-    struct nlattr *attrs[IFLA_INFO_MAX + 1];
-    if (!info || nla_parse_nested(attrs, IFLA_INFO_MAX, info, NULL) < 0 || !attrs[IFLA_INFO_KIND])
-        return;
-    char kind[16];
-    nla_strlcpy(kind, attrs[IFLA_INFO_KIND], sizeof(kind));
-    link->bond = strcmp(kind, "bond") == 0 || strcmp(kind, "team") == 0;
-    link->bridge = strcmp(kind, "bridge") == 0;
-}
 
 static int make_room(struct links_told *told)
 {
@@ -68,8 +46,11 @@ static int keep_link(struct nl_msg *msg, void *arg)
         return NL_STOP;
     struct link *link = &told->links[told->n++];
     *link = (struct link){.ifindex = info->ifi_index,
-                          .loopback = (info->ifi_flags & IFF_LOOPBACK) != 0};
-    take_kind(attrs[IFLA_LINKINFO], link);
+                          .loopback = (info->ifi_flags & IFF_LOOPBACK) != 0,
+                          .up = (info->ifi_flags & IFF_UP) != 0};
+    link_kind_take(attrs[IFLA_LINKINFO], &link->kind);
+    if (attrs[IFLA_LINK] && nla_len(attrs[IFLA_LINK]) >= 4 && !attrs[IFLA_LINK_NETNSID])
+        link->below = (int)nla_get_u32(attrs[IFLA_LINK]);
     if (attrs[IFLA_MASTER] && nla_len(attrs[IFLA_MASTER]) >= 4)
         link->master = (int)nla_get_u32(attrs[IFLA_MASTER]);
     nla_strlcpy(link->name, attrs[IFLA_IFNAME], sizeof(link->name));
@@ -123,13 +104,13 @@ static bool is_wanted(const struct ports_wanted *wanted, const struct link *link
 static bool is_port(const struct ports_wanted *wanted, const struct links_told *told,
                     const struct link *link, int bridge)
 {
-    if (link->bond)
+    if (link->kind.bond)
         return false;
     for (int deep = 0; link && deep < BONDS_DEEP; deep++) {
         if (is_wanted(wanted, link, bridge))
             return true;
         link = link_of(told, link->master);
-        link = link && link->bond ? link : NULL;
+        link = link && link->kind.bond ? link : NULL;
     }
     return false;
 }
@@ -156,7 +137,7 @@ static int check_bridge(const struct links_told *told, int bridge, struct err *e
 {
     const struct link *link = link_of(told, bridge);
     for (uint32_t i = 0; i < told->n; i++)
-        if (!link || link->bridge || told->links[i].master == bridge)
+        if (!link || link->kind.bridge || told->links[i].master == bridge)
             return 0;
     return err_set(err, EINVAL,
                    "%s is no bridge of the kernel's, and has no ports there: name them as "
@@ -183,8 +164,17 @@ static int check_all(const struct ports_wanted *wanted, const struct links_told 
     return 0;
 }
 
+static void add_found(const struct links_told *told, const enum link_place *places,
+                      enum link_place which, struct ports_found *found)
+{
+    found->n = 0;
+    for (uint32_t i = 0; i < told->n; i++)
+        if (places[i] == which)
+            ports_add(found, told->links[i].ifindex, told->links[i].name);
+}
+
 static int choose(const struct ports_wanted *wanted, struct links_told *told, bool all,
-                  struct ports_found *found, struct err *err)
+                  struct ports_found *found, struct tunnels_found *tunnels, struct err *err)
 {
     int bridge = find_bridge(wanted, told, err), r = bridge;
     if (r >= 0 && all)
@@ -194,34 +184,35 @@ static int choose(const struct ports_wanted *wanted, struct links_told *told, bo
     if (r < 0)
         return r;
     uint32_t n = 0;
-    bool *ours = calloc(told->n + 1, sizeof(*ours));
-    if (!ours)
+    enum link_place *places = calloc(told->n + 1, sizeof(*places));
+    if (!places)
         return err_sys(err, ENOMEM, "ports");
-    for (uint32_t i = 0; i < told->n; i++)
-        n += ours[i] = is_port(wanted, told, &told->links[i], bridge);
-    if (n > QUEUES_PORTS) {
-        free(ours);
-        return err_set(err, E2BIG, "%u ports: an agent manages at most %d", n, QUEUES_PORTS);
+    if (told->n)
+        qsort(told->links, told->n, sizeof(told->links[0]), by_name);
+    for (uint32_t i = 0; i < told->n; i++) {
+        bool ours = is_port(wanted, told, &told->links[i], bridge);
+        places[i] = ours ? LINK_PORT : LINK_OTHERS;
+        n += ours;
     }
-    n = 0;
-    for (uint32_t i = 0; i < told->n; i++)
-        if (ours[i])
-            told->links[n++] = told->links[i];
-    free(ours);
-    qsort(told->links, n, sizeof(told->links[0]), by_name);
-    found->n = 0;
-    for (uint32_t i = 0; i < n; i++)
-        ports_add(found, told->links[i].ifindex, told->links[i].name);
-    return 0;
+    if (n > QUEUES_PORTS) {
+        r = err_set(err, E2BIG, "%u ports: an agent manages at most %d", n, QUEUES_PORTS);
+    } else {
+        tunnels_place(told, places);
+        add_found(told, places, LINK_PORT, found);
+        add_found(told, places, LINK_TUNNEL, &tunnels->ports);
+        tunnels_note(wanted, told, places, tunnels);
+    }
+    free(places);
+    return r < 0 ? r : 0;
 }
 
 int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *ret_found,
-               struct err *err)
+               struct tunnels_found *ret_tunnels, struct err *err)
 {
     struct links_told told = {0};
     int r = tell(&told, err);
     if (r >= 0)
-        r = choose(wanted, &told, all, ret_found, err);
+        r = choose(wanted, &told, all, ret_found, ret_tunnels, err);
     free(told.links);
     return r;
 }

@@ -38,13 +38,6 @@ struct route_list {
     int error;
 };
 
-static bool within(const uint8_t *address, uint32_t bits, const struct mark_prefix *prefix)
-{
-    uint32_t whole = prefix->bits / 8, rest = prefix->bits % 8;
-    return bits >= prefix->bits && memcmp(address, prefix->address, whole) == 0 &&
-           (!rest || (address[whole] ^ prefix->address[whole]) >> (8 - rest) == 0);
-}
-
 static bool same_key(const struct route_key *a, const struct route_key *b)
 {
     return memcmp(a, b, sizeof(*a)) == 0;
@@ -63,7 +56,7 @@ static bool is_wanted(const struct route_list *list, const struct route_key *key
     const struct routes_config *config = list->config;
     for (uint32_t i = 0; config && i < config->members_n; i++)
         if (address_is_v4(config->members[i].address) == (key->family == AF_INET) &&
-            within(key->dst, key->bits, &config->members[i]))
+            mark_prefix_has(&config->members[i], key->dst, key->bits))
             return true;
     return has_key(list->keys, list->keys_n, key);
 }

@@ -121,10 +121,12 @@ static void links_try(void)
 static void ports_try(void)
 {
     static struct ports_found found;
+    static struct tunnels_found tunnels;
     const struct port_pattern patterns[] = {{"eth*"}, {"swp[1-32]"}};
     const struct ports_wanted wanted = {
         .name = "bond0", .bridge = "br0", .patterns = patterns, .patterns_n = 2};
-    if (ports_find(&wanted, true, &found, NULL) == 0 && found.n > QUEUES_PORTS)
+    if (ports_find(&wanted, true, &found, &tunnels, NULL) == 0 &&
+        found.n + tunnels.ports.n > QUEUES_PORTS)
         abort();
     for (uint32_t i = 0; i < found.n; i++)
         if (!memchr(found.names[i], 0, PORT_NAME))

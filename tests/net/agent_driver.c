@@ -8,7 +8,7 @@
  * LEVELS 0: no queues, marks only. STATE_DIR/bpf takes the pinned maps. From the environment:
  * REPLACE=1 takes the place of a foreign qdisc, LEAF_PACKETS (100), FLOOR_PERMILLE (10), NUDGE=1
  * nudges what is promoted, QUEUES (htb) names the queue driver, ECN=1 has its queues mark, MARKS
- * names the mark driver (ebpf). */
+ * names the mark driver (ebpf), TUNNELS tunnels that go over the ports. */
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/queues/queues.h"
@@ -26,6 +26,7 @@ static struct queues *queues;
 static struct marks *marks;
 static struct mark_config config;
 static char ports[QUEUES_PORTS][PORT_NAME];
+static char tunnels[8][PORT_NAME]; /* that go over these ports */
 static char bpffs[FILES_PATH];
 
 static uint32_t split(char *list, int (*take)(const char *item, uint32_t i))
@@ -41,6 +42,14 @@ static int take_port(const char *item, uint32_t i)
     if (i == QUEUES_PORTS)
         return -E2BIG;
     snprintf(ports[i], PORT_NAME, "%s", item);
+    return 0;
+}
+
+static int take_tunnel(const char *item, uint32_t i)
+{
+    if (i == sizeof(tunnels) / sizeof(tunnels[0]))
+        return -E2BIG;
+    snprintf(tunnels[i], PORT_NAME, "%s", item);
     return 0;
 }
 
@@ -197,10 +206,13 @@ static int open_all(char **argv, sd_event *event, struct err *err)
                                   .state_dir = argv[1],
                                   .cgroup = argv[7],
                                   .ports = (const char(*)[PORT_NAME])ports,
+                                  .tunnels = (const char(*)[PORT_NAME])tunnels,
                                   .flows_max = (uint32_t)number(argv[8]),
                                   .control_port = (uint16_t)number(argv[9])};
     memcpy(config.dscp_of_level, port_wish_preset.dscp_of_level, sizeof(config.dscp_of_level));
     config.ports_n = split(argv[3], take_port);
+    if (getenv("TUNNELS"))
+        config.tunnels_n = split(getenv("TUNNELS"), take_tunnel);
     if (strcmp(argv[6], "-") != 0)
         config.members_n = split(argv[6], take_member);
     struct port_wish wish = port_wish_preset;

@@ -184,10 +184,10 @@ class Net:
 
     def agent(self, host, ports="up0", link_bps=100_000_000, levels=8, members="10.99.0.0/24,fd99::/64", cgroup=None,
               flows=1024, control_port=7000, role="host", replace=False, name=None, leaf_packets=100, nudge=False, marks=None,
-              queues=None, ecn=False, under=()):
+              queues=None, ecn=False, under=(), tunnels=None):
         driver = Driver(self, host, [os.path.join(self.dir, name or host.name), role, ports, str(link_bps), str(levels),
                                      members, cgroup.path if cgroup else "-", str(flows), str(control_port)], under,
-                        MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets, QUEUES=queues, ECN=int(ecn))
+                        MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets, QUEUES=queues, ECN=int(ecn), TUNNELS=tunnels)
         self.children.append(driver)
         return driver
 

@@ -1,0 +1,10 @@
+/* Which programs of mark.bpf.c hang on a port: by what it is, and by what its frames begin with. */
+#pragma once
+
+#include "hostagent/marks/mark.h"
+
+struct mark_bpf;
+
+/* Descriptors, the skeleton's; −1: none. One system call. */
+void mark_programs_of(const struct mark_bpf *skel, const struct mark_config *config,
+                      const char *port, int *ret_egress, int *ret_ingress);
