@@ -67,11 +67,6 @@ void failing_forget(struct engine *engine, struct host *host)
     *failing = (struct failing){.era = era};
 }
 
-void failing_worked(struct engine *engine, struct host *host)
-{
-    failing_forget(engine, host);
-}
-
 void failing_proved(struct engine *engine, struct host *host, uint64_t era)
 {
     struct failing *failing = &host->failing;

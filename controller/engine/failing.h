@@ -25,11 +25,10 @@ enum {
 
 /* The attempt failed, or was refused; before its end. */
 void failing_failed(struct engine *engine, struct attempt *attempt);
-/* An attempt of ours was done there; the caller touches the host. */
-void failing_worked(struct engine *engine, struct host *host);
 /* The task, which failed on that host in its era, was done on another one. */
 void failing_proved(struct engine *engine, struct host *host, uint64_t era);
-/* Another generation: nothing is known of it any more. The caller touches the host. */
+/* An attempt of ours was done there, or it is another generation: what failed there says no more. The
+ * caller touches the host. */
 void failing_forget(struct engine *engine, struct host *host);
 /* A suspect host got a probe; the attempt ends. */
 void failing_started(struct engine *engine, struct attempt *attempt);

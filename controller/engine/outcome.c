@@ -62,7 +62,7 @@ void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t recei
     }
     attempt_destroy(engine, attempt);
     if (ours)
-        failing_worked(engine, host);
+        failing_forget(engine, host);
     if (task)
         retry_done(engine, task, host);
     if (task)

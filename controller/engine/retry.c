@@ -15,24 +15,27 @@ bool retry_failed_on(const struct task *task, const struct host *host)
     return false;
 }
 
+/* Hosts that a task remembers. */
+static uint32_t most_tried(const struct engine *engine)
+{
+    uint32_t failures = engine->config.failures_max;
+    return failures < RETRY_LOOKS ? failures : RETRY_LOOKS;
+}
+
 static struct retry *remember(struct engine *engine, struct task *task)
 {
-    struct retry *retry = task->retry;
-    uint32_t most = engine->config.failures_max;
-    if (!retry) {
-        most = most < RETRY_LOOKS ? most : RETRY_LOOKS;
-        retry = task->retry =
-            engine_allocate(engine, 1, sizeof(*retry) + most * sizeof(retry->tried[0]));
-        retry->task = task;
+    if (!task->retry) {
+        size_t tried = most_tried(engine) * sizeof(struct tried);
+        task->retry = engine_allocate(engine, 1, sizeof(struct retry) + tried);
+        task->retry->task = task;
     }
-    return retry;
+    return task->retry;
 }
 
 static void add(struct engine *engine, struct task *task, struct host *host, uint64_t era)
 {
     struct retry *retry = remember(engine, task);
-    uint32_t most = engine->config.failures_max;
-    if (!retry_failed_on(task, host) && retry->n < (most < RETRY_LOOKS ? most : RETRY_LOOKS))
+    if (!retry_failed_on(task, host) && retry->n < most_tried(engine))
         retry->tried[retry->n++] = (struct tried){host, era};
 }
 

@@ -1,82 +1,42 @@
 """What an operator reads in duopolyctl of jobs, on real namespaces: what is left of one, what its tasks waited for and took,
 which of them are shown first, and how many are not."""
 
-import json
+import fcntl
 import os
-import shutil
-import tempfile
 
 import pytest
 
-from testbed.net import cluster, instance, star, system
-
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(TREE, os.environ.get("BUILD") or "build")
+import small_site
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the testbed needs root")
 
 
-class Cluster(cluster.Cluster):
-    """Its agents know a command that ends at once, and one that ends when a file is there."""
-    gate = ""
-
-    def _agent_yaml(self, name):
-        return super()._agent_yaml(name).replace(
-            "  commands:\n", "  commands:\n    - {name: short, argv: [\"true\"]}\n"
-            "    - {name: waits, argv: [sh, -c, 'until test -e %s; do sleep 0.05; done']}\n" % self.gate)
-
-
-class Site:
-    def __init__(self, running, folder):
-        self.running, self.folder = running, folder
-
-    def submit(self, *stages):
-        path = os.path.join(self.folder, "job.jsonl")
-        with open(path, "w") as out:
-            out.write(json.dumps({"duopoly_workload": 1, "hosts": 2}) + "\n")
-            out.write(json.dumps({"id": 1, "name": "looked-at", "stages": list(stages)}) + "\n")
-        return str(self.running.ask("submit", path)["jobs"][0]["job"])
-
-    def wait(self, number, what, seconds=60):
-        system.wait_for(lambda: what(self.running.ask("job", number)), seconds, "job " + number)
-        return self.running.ask("job", number)
-
-    def text(self, *words):
-        return system.run(self.running.program("duopolyctl"), "-s", self.running.socket, *words)
+def commands(_name, seen):
+    """One that ends at once, and one that ends when nobody holds a lock."""
+    return {"short": "true", "waits": "flock -s %s/gate true" % seen}
 
 
 @pytest.fixture
 def site(tmp_path):
-    own = instance.create(TREE)
-    seen = tempfile.mkdtemp(prefix="duopoly-operator-")  # WHY: tasks have a user of their own, who must see what is in it
-    try:
-        os.chmod(seen, 0o755)
-        Cluster.gate = os.path.join(seen, "gate")
-        net = star.Star(own, 2, 20_000_000)
-        net.up()
-        running = Cluster(net, BUILD, "fair", 2, 1, 1, str(tmp_path / "logs"))
-        running.up()
-        yield Site(running, str(tmp_path))
-    finally:
-        shutil.rmtree(seen)
-        own.down()
+    with small_site.site(str(tmp_path), 2, commands) as made:
+        yield made
 
 
 def test_what_runs_is_shown_first(site):
-    number = site.submit({"tasks": 100, "command": "short", "compute_ms": 1},
-                         {"tasks": 50, "command": "waits", "compute_ms": 1000, "parents": [{"stage": 0, "sums": [1000] * 50}]},
-                         {"tasks": 15, "command": "short", "compute_ms": 1, "parents": [{"stage": 1, "sums": [100] * 15}]})
-    job = site.wait(number, lambda job: job["done"] == 100 and job["running"] == 4)
-    rows = job["tasks"]
-    assert len(rows) == 96 and job["more"] == "69 more are not shown: duopolyctl tasks %s -a lists all" % number
-    assert [row["stage"] for row in rows[:50]] == [1] * 50
-    assert sorted(row["state"] for row in rows[:50]) == sorted(["ready"] * 46 + [row["state"] for row in rows[:4]])
-    assert [row["stage"] for row in rows[50:65]] == [2] * 15 and {row["state"] for row in rows[65:]} == {"done"}
-    # What is left: 50 tasks of a second, 15 of a millisecond; their input, which these tasks do not say that they have.
-    assert job["left_ns"] == 50_015_000_000 and 0 < job["left_bytes"] <= 50 * 1000 + 15 * 100
-    assert len(site.running.ask("tasks", number, "-a")["tasks"]) == 165
-    with open(Cluster.gate, "w"):
-        pass
+    with open(os.path.join(site.seen, "gate"), "w") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        number = site.submit({"tasks": 100, "command": "short", "compute_ms": 1},
+                             {"tasks": 50, "command": "waits", "compute_ms": 1000, "parents": [{"stage": 0, "sums": [1000] * 50}]},
+                             {"tasks": 15, "command": "short", "compute_ms": 1, "parents": [{"stage": 1, "sums": [100] * 15}]})
+        job = site.wait(number, lambda job: job["done"] == 100 and job["running"] == 4)
+        rows = job["tasks"]
+        assert len(rows) == 96 and job["more"] == "69 more are not shown: duopolyctl tasks %s -a lists all" % number
+        assert [row["stage"] for row in rows[:50]] == [1] * 50
+        assert sorted(row["state"] for row in rows[:50]) == sorted(["ready"] * 46 + [row["state"] for row in rows[:4]])
+        assert [row["stage"] for row in rows[50:65]] == [2] * 15 and {row["state"] for row in rows[65:]} == {"done"}
+        # What is left: 50 tasks of a second, 15 of a millisecond; their input, which these tasks do not say that they have.
+        assert job["left_ns"] == 50_015_000_000 and 0 < job["left_bytes"] <= 50 * 1000 + 15 * 100
+        assert len(site.running.ask("tasks", number, "-a")["tasks"]) == 165
     job = site.wait(number, lambda job: job["state"] == "done")
     assert job["left_ns"] is None and job["more"].startswith("69 more are not shown") and "not_kept" not in job
     said = site.text("jobs", "-a")
