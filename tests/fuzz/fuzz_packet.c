@@ -2,7 +2,8 @@
  * packet in memory. Whatever a packet is, only the six DSCP bits of an IP header and what depends on
  * them (the checksum of IPv4) may change, and only of members flows are kept.
  *
- * An input is: a byte of what the world is like, a packet that goes out, one that comes in. */
+ * An input is: a byte of what the world is like, the length of a packet that goes out, that packet,
+ * and one that comes in. */
 #define __BPF_HELPERS__ /* libbpf's declarations of the helpers */
 
 #include <linux/bpf.h>
@@ -29,6 +30,7 @@ enum { PACKET_MAX = 2048, FLOWS = 4 };
 
 static struct {
     uint8_t bytes[PACKET_MAX];
+    uint32_t network; /* where the kernel says that its network header begins */
     struct __sk_buff skb;
     struct bpf_sock sock;
     bool lookup_finds;
@@ -49,6 +51,19 @@ static long bpf_skb_load_bytes(const void *skb, uint32_t offset, void *to, uint3
     }
     memcpy(to, world.bytes + offset, length);
     return 0;
+}
+
+static long bpf_skb_load_bytes_relative(const void *skb, uint32_t offset, void *to, uint32_t length,
+                                        uint32_t start)
+{
+    if (start != BPF_HDR_START_NET || offset > UINT32_MAX - world.network)
+        abort();
+    return bpf_skb_load_bytes(skb, world.network + offset, to, length);
+}
+
+static long bpf_skb_pull_data(struct __sk_buff *skb, uint32_t length)
+{
+    return length <= skb->len ? 0 : -1;
 }
 
 static long bpf_skb_store_bytes(struct __sk_buff *skb, uint32_t offset, const void *from,
@@ -197,17 +212,16 @@ static uint32_t ip_sum(const uint8_t *ip)
     return sum;
 }
 
-/* Where IP begins behind at most two tags, as its Ethernet type says in *ret_type. */
-static size_t network_of(const uint8_t *frame, size_t length, uint16_t *ret_type)
+/* Where IP begins behind at most two tags, which begin at `at`; *type is the first tag's, or IP's. */
+static size_t network_of(const uint8_t *frame, size_t length, size_t at, uint16_t *type)
 {
-    size_t at = 12;
-    *ret_type = 0;
-    for (int tags = 0; at + 2 <= length; tags++, at += 4) {
-        *ret_type = (uint16_t)(frame[at] << 8 | frame[at + 1]);
-        if (tags == 2 || (*ret_type != ETH_P_8021Q && *ret_type != ETH_P_8021AD))
-            break;
+    for (int tags = 0; tags < 2 && (*type == ETH_P_8021Q || *type == ETH_P_8021AD); tags++) {
+        if (at + 4 > length)
+            return at;
+        *type = (uint16_t)(frame[at + 2] << 8 | frame[at + 3]);
+        at += 4;
     }
-    return at + 2;
+    return at;
 }
 
 /* What the program may have changed: 8 bits of TOS or traffic class but its two of ECN, and a
@@ -215,8 +229,8 @@ static size_t network_of(const uint8_t *frame, size_t length, uint16_t *ret_type
 static void changes_check(const uint8_t *before, size_t length)
 {
     uint8_t allowed[PACKET_MAX];
-    uint16_t type;
-    const size_t at = network_of(before, length, &type);
+    uint16_t type = bpf_ntohs((uint16_t)world.skb.protocol);
+    const size_t at = network_of(before, length, world.network, &type);
     uint8_t *ip = allowed + at;
     const uint8_t *now = world.bytes + at;
     memcpy(allowed, before, length);
@@ -235,19 +249,39 @@ static void changes_check(const uint8_t *before, size_t length)
         abort();
 }
 
-static void run(int (*program)(struct __sk_buff *skb), const uint8_t *packet, size_t length)
+static void run_at(int (*program)(struct __sk_buff *skb), const uint8_t *packet, size_t length,
+                   uint16_t protocol, uint32_t network)
 {
     static uint8_t before[PACKET_MAX];
     length = length < PACKET_MAX ? length : PACKET_MAX;
     memset(world.bytes, 0, PACKET_MAX);
     memcpy(world.bytes, packet, length);
     memcpy(before, packet, length);
+    world.network = network;
     world.skb.len = (uint32_t)length;
-    world.skb.protocol = length >= 14 ? word_at(12) : 0;
+    world.skb.protocol = protocol;
     world.skb.sk = &world.sock;
     world.now += 1000000;
     program(&world.skb);
     changes_check(before, length);
+}
+
+static void run(int (*program)(struct __sk_buff *skb), const uint8_t *frame, size_t length)
+{
+    uint16_t protocol = 0;
+    if (length >= ETH_HLEN)
+        memcpy(&protocol, frame + 12, sizeof(protocol));
+    run_at(program, frame, length, protocol, ETH_HLEN);
+}
+
+/* Without its link header, as on an interface that has none. */
+static void run_ip(int (*program)(struct __sk_buff *skb), const uint8_t *frame, size_t length)
+{
+    uint16_t protocol;
+    if (length < ETH_HLEN)
+        return;
+    memcpy(&protocol, frame + 12, sizeof(protocol));
+    run_at(program, frame + ETH_HLEN, length - ETH_HLEN, protocol, 0);
 }
 
 /* The program's settings are constants, which a loader fills; a compiler may have them in a page that nobody may write. */
@@ -283,6 +317,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&world, 0, sizeof(world));
     memset(kept, 0, sizeof(kept));
     world.lookup_finds = data[0] & 1;
+    world.sock.protocol = IPPROTO_TCP;
+    world.sock.family = data[0] & 1 ? AF_INET : AF_INET6;
+    world.sock.src_ip4 = world.sock.dst_ip4 = bpf_htonl(0x0a000001);
     world.sock.state = data[0] & 2 ? BPF_TCP_LISTEN : BPF_TCP_ESTABLISHED;
     world.expiry = data[0] & 4 ? 0 : UINT64_MAX;
     world.mode = data[0] >> 3 & 1;
@@ -293,5 +330,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     run(mark, data + 2, first);
     run(classify, data + 2 + first, size - 2 - first);
     run(count, data + 2, first);
+    run_ip(mark_ip, data + 2, first);
+    run_ip(follow_ip, data + 2 + first, size - 2 - first);
+    run_ip(classify_ip, data + 2 + first, size - 2 - first);
+    /* Into a tunnel, and then what is around it out of the port. */
+    run(inner, data + 2, first);
+    run(mark, data + 2 + first, size - 2 - first);
+    run_ip(inner_ip, data + 2, first);
+    run_ip(mark_ip, data + 2 + first, size - 2 - first);
+    run(inner_classify, data + 2, first);
+    run(classify, data + 2 + first, size - 2 - first);
+    run_ip(inner_classify_ip, data + 2, first);
+    run_ip(classify_ip, data + 2 + first, size - 2 - first);
     return 0;
 }
