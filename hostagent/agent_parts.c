@@ -149,7 +149,7 @@ static int open_marks(struct agent_parts *agent, struct err *err)
                       &agent->marks, err);
 }
 
-void agent_tell_host(struct agent_parts *agent)
+void agent_say_host(struct agent_parts *agent)
 {
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
     memcpy(state.text, agent->notice, sizeof(agent->notice));
@@ -174,7 +174,7 @@ static void on_stance(void *user)
     agent->notice[0] = 0;
     guard_reset(agent->guard);
     guests_reach(agent->guests, stance_reach(stance_now(agent->stance)));
-    agent_tell_host(agent);
+    agent_say_host(agent);
     agent_tell_switch(agent);
 }
 
@@ -182,7 +182,7 @@ void agent_on_notice(void *user, const char *text)
 {
     struct agent_parts *agent = user;
     snprintf(agent->notice, sizeof(agent->notice), "%s", text);
-    agent_tell_host(agent);
+    agent_say_host(agent);
 }
 
 /* For connections beyond the kernel. */
@@ -290,7 +290,7 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     if (r >= 0)
         uplink_set_tasks(agent->uplink, agent->tasks);
     if (r >= 0)
-        agent_tell_host(agent);
+        agent_say_host(agent);
     return r;
 }
 

@@ -63,7 +63,7 @@ int agent_make_cgroup(const struct agent_parts *agent, struct err *err);
 void agent_remove_cgroup(const struct agent_parts *agent);
 /* Tells the controller in one sentence what somebody else changed, or what could not be done. */
 void agent_on_notice(void *user, const char *text);
-void agent_tell_host(struct agent_parts *agent); /* its state, once there is an uplink */
+void agent_say_host(struct agent_parts *agent); /* its state, once there is an uplink */
 
 /* ---- its ports, their queues, marks and routes (agent_ports.c) ---- */
 

@@ -153,7 +153,7 @@ void agent_say_tunnels(struct agent_parts *agent)
     if (words[0])
         log_warning(LOG_FAULT_CONFIGURATION, "%s", words);
     memcpy(agent->tunnels_words, words, sizeof(words));
-    agent_tell_host(agent);
+    agent_say_host(agent);
 }
 
 int agent_set_queues(struct agent_parts *agent, struct err *err)

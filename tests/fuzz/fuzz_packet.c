@@ -229,7 +229,7 @@ static size_t network_of(const uint8_t *frame, size_t length, size_t at, uint16_
 static void changes_check(const uint8_t *before, size_t length)
 {
     uint8_t allowed[PACKET_MAX];
-    uint16_t type = bpf_ntohs((uint16_t)world.skb.protocol);
+    uint16_t type = (uint16_t)bpf_ntohs((uint16_t)world.skb.protocol);
     const size_t at = network_of(before, length, world.network, &type);
     uint8_t *ip = allowed + at;
     const uint8_t *now = world.bytes + at;
