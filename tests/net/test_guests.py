@@ -25,17 +25,19 @@ def cgroup_of(pid):
         return next(line.strip()[3:] for line in f if line.startswith("0::"))
 
 
+def enter(group):
+    with open(f"{group}/cgroup.procs", "w") as f:
+        f.write("0")
+
+
 class Executor:
     """`where`: a namespace; `group`: the cgroup that it is born in."""
 
     def __init__(self, where, group, app="app-1", executor="1", cores=1, user=0, words=True):
-        def enter():
-            with open(f"{group.path}/cgroup.procs", "w") as f:
-                f.write("0")
         self.argv = [sys.executable, os.path.join(HERE, "guest_executor.py"), "--driver-url", "spark://x", "--executor-id", executor,
                      "--cores", str(cores), "--app-id", app, "--hostname", "h"][:None if words else 2]
         enters = ["nsenter", "--net=/run/netns/" + where.name] if where else ["nsenter"]
-        self.process = subprocess.Popen([*enters, "-S", str(user), "-G", str(user), "--", *self.argv], preexec_fn=enter, text=True,
+        self.process = subprocess.Popen([*enters, "-S", str(user), "-G", str(user), "--", *self.argv], preexec_fn=lambda: enter(group.path), text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.born = "/" + os.path.relpath(group.path, cgroup2_root())
         assert self.process.stdout.readline() == f"ready {self.process.pid}\n"

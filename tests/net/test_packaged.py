@@ -1,0 +1,132 @@
+"""What docs/rights.md promises of each daemon, under its real unit (units.py): who it is, what it may, and that what it is for works."""
+
+import os
+import subprocess
+
+import pytest
+
+import test_guests
+from nets import Capture, Net, cgroup2_root, needs_root, wait_for
+from scripted import Controller
+from units import Machine
+
+pytestmark = needs_root
+
+
+class Executor(test_guests.Executor):
+    """In a machine, born in a cgroup of that name there, as a user of it."""
+
+    def __init__(self, machine, group, user, app, executor="1"):
+        self.path = f"{machine.cgroup}/{group}"
+        os.makedirs(self.path, exist_ok=True)
+        self.born = "/" + os.path.relpath(self.path, cgroup2_root())
+        words = ["python3", os.path.join(test_guests.HERE, "guest_executor.py"), "--driver-url", "spark://x", "--executor-id", executor,
+                 "--cores", "1", "--app-id", app, "--hostname", "h"]
+        self.process = subprocess.Popen(machine.inside(*words, user=user), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        preexec_fn=lambda: test_guests.enter(self.path))
+        said = self.process.stdout.readline().split()
+        assert said[:1] == ["ready"], said
+        self.started = []
+
+    def end(self):
+        self.process.stdin.close()  # which it ends for, inside
+        self.process.wait(20)
+
+
+class Site:
+    """The packaged agent on h1 under a scripted controller on h2."""
+
+    def __init__(self, folder, rung, prepare=""):
+        self.net, self.made = Net(2), []
+        peer = self.net.hosts[1]
+        address = f"tcp://{peer.address}:7000"
+        self.controller = Controller(peer, address)
+        self.machine = Machine(folder, net=self.net, units=("duopoly-agent",), prepare=prepare, agent=lambda text: text.replace(
+            "controller: tcp://127.0.0.1:7600", "controller: " + address) +
+            f"guests: {{rung: {rung}, users: [alice, bob], rescan: 100 ms}}\nmeasurements: /run/duopoly-agent/measurements\n")
+        self.server, self.out = test_guests.Server(peer), Capture(self.net.sw, "p1")
+
+    def begin(self):
+        self.machine.start()
+        wait_for(f"a session: {self.machine.said('duopoly-agent')}", lambda: self.controller.of("inventory_end"), 20)
+        return self
+
+    def executor(self, *words):
+        self.made.append(Executor(self.machine, *words))
+        return self.made[-1]
+
+    def applications(self):
+        return test_guests.applications(self.controller)
+
+    def dscps(self, executor, count):
+        return test_guests.dscps(self.out, self.server, lambda: executor.do("fetch", *self.server.address, count))
+
+    def end(self):
+        for one in self.made:
+            one.end()
+        self.machine.stop()
+        self.server.close()
+        self.out.close()
+        self.controller.stop()
+        self.net.remove()
+
+
+@pytest.fixture
+def begin(tmp_path):
+    made = []
+
+    def make(*words, **more):
+        made.append(Site(str(tmp_path), *words, **more))
+        return made[-1].begin()
+    yield make
+    for site in made:
+        site.end()
+
+
+@pytest.mark.parametrize("rung", ["observe", "mark"])
+def test_executors_of_other_users_are_found(begin, rung):
+    """Their bytes are counted, and under `mark` they bear the level of their application."""
+    site = begin(rung)
+    one, two = site.executor("container-1", "alice", "app-1"), site.executor("container-2", "bob", "app-2")
+    marked = int(rung == "mark")
+    wait_for("both to be found", lambda: {n: (a["guests"], a["marked"]) for n, a in site.applications().items()} ==
+             {"app-1": (1, marked), "app-2": (1, marked)})
+    users = {name: site.machine.uid(name) for name in ("alice", "bob")}
+    assert {n: a["user"] for n, a in site.applications().items()} == {"app-1": users["alice"], "app-2": users["bob"]}
+    for app, user, level in (("app-1", "alice", 3), ("app-2", "bob", 6)):
+        site.controller.do(f"guest {app} {users[user]} {level}")
+    wait_for("the levels", lambda: {a["level"] for a in site.applications().values()} == {3, 6})
+    assert [site.dscps(e, 50_000) for e in (one, two)] == ([{15}, {27}] if marked else [{0}, {0}])
+    wait_for("the bytes", lambda: {a["bytes"] for a in site.applications().values()} == {50_000})
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    """All daemons, as they are installed."""
+    made = Machine(str(tmp_path_factory.mktemp("machine")))
+    try:
+        made.start()
+        wait_for("a session", lambda: "session with controller" in made.said("duopoly-agent"), 20)
+        yield made
+    finally:
+        made.stop()
+
+
+CLOCK = """import sqlite3
+for row in sqlite3.connect("file:/var/lib/duopoly/store.db?mode=ro", uri=True).execute("select value from settings where kind = 'clock'"):
+    print(row[0])
+"""
+
+
+def test_a_restarted_controller_knows_that_the_machine_was_not_booted(machine):
+    """What its store tells times by is that of before."""
+    def clock():
+        return machine.run("/usr/bin/python3", "-c", CLOCK)
+    with open("/proc/sys/kernel/random/boot_id") as boot:
+        wanted = boot.read().strip() + " "
+    before = wait_for("the clock to be stored", clock)
+    assert before.startswith(wanted), before
+    machine.run("systemctl", "restart", "duopolyd")
+    wait_for("all to be active", machine.active)
+    wait_for("an answer", lambda: machine.state("status"))
+    assert clock() == before
