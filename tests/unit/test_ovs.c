@@ -294,6 +294,53 @@ static void test_a_bridge_that_is_not_there_is_said(void **state)
     settings.openflow[0] = 0;
 }
 
+static void test_a_bridge_of_other_versions_is_said_with_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *said;
+    } cases[] = {
+        {"OpenFlow10", "speaks OpenFlow 1.0, not OpenFlow 1.3"},
+        {"OpenFlow14", "speaks OpenFlow 1.4, not OpenFlow 1.3"},
+        {"OpenFlow10,OpenFlow12,OpenFlow15", "speaks OpenFlow 1.0, 1.2 and 1.5, not OpenFlow 1.3"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char words[128];
+        snprintf(words, sizeof(words), "set bridge br0 protocols=%s", cases[i].set);
+        vsctl(words);
+        struct switch_state *sw = open_switch();
+        check_refused(sw, -EPROTO, cases[i].said);
+        check_refused(sw, -EPROTO, "protocols OpenFlow13"); /* and again */
+        switch_ovs.close(sw);
+    }
+    vsctl("clear bridge br0 protocols");
+}
+
+/* While it goes on like that, it is said once. */
+static void test_a_bridge_that_changes_its_versions_is_said_once(void **state)
+{
+    (void)state;
+    struct switch_state *sw = open_switch();
+    struct err err = {0};
+    int told = 0;
+    apply(sw, false);
+    vsctl("set bridge br0 protocols=OpenFlow10");
+    while (switch_ovs.plan(sw, true, &(struct switch_plan *){NULL}, &err) >= 0)
+        ;
+    for (uint64_t end = now_ns(CLOCK_MONOTONIC) + 1000000000; now_ns(CLOCK_MONOTONIC) < end;) {
+        struct pollfd poll_of = {.fd = switch_ovs.fd(sw), .events = POLLIN};
+        assert_true(poll(&poll_of, 1, 100) >= 0);
+        if (switch_ovs.notice(sw, &err) < 0 &&
+            strstr(err.text, "speaks OpenFlow 1.0, not OpenFlow 1.3"))
+            told++;
+    }
+    assert_int_equal(told, 1);
+    vsctl("clear bridge br0 protocols");
+    await(sw, SWITCH_BACK);
+    apply(sw, true);
+    restore(sw);
+    switch_ovs.close(sw);
+}
+
 /* ---- what is none ------------------------------------------------------------------------------ */
 
 struct words {
@@ -548,6 +595,8 @@ int main(void)
         cmocka_unit_test(test_somebodys_flows_are_never_passed),
         cmocka_unit_test(test_another_agents_queues_stay),
         cmocka_unit_test(test_a_bridge_that_is_not_there_is_said),
+        cmocka_unit_test(test_a_bridge_of_other_versions_is_said_with_them),
+        cmocka_unit_test(test_a_bridge_that_changes_its_versions_is_said_once),
         cmocka_unit_test(test_servers_that_are_none_are_left),
         cmocka_unit_test(test_a_server_without_end_is_left),
         cmocka_unit_test(test_a_database_without_queues_is_said),

@@ -205,17 +205,34 @@ int of_get_header(const uint8_t *bytes, struct of_header *ret_header)
     return 0;
 }
 
-bool of_hello_fits(const uint8_t *message, size_t length)
+uint32_t of_hello_versions(const uint8_t *message, size_t length)
 {
     for (size_t at = OF_HEADER; at + 8 <= length;) {
         uint16_t type = get16(message + at), n = get16(message + at + 2);
         if (type == 1 && n >= 8 && at + n <= length)
-            return get32(message + at + 4) & 1u << OF_VERSION;
+            return get32(message + at + 4);
         if (n < 4)
             break;
         at += (n + 7u) & ~7u;
     }
-    return message[0] >= OF_VERSION;
+    return (2u << message[0]) - 2;
+}
+
+const char *of_versions_words(uint32_t versions, char words[OF_VERSIONS_WORDS])
+{
+    size_t used = 0;
+    words[0] = 0;
+    versions &= (2u << VERSION_LAST) - 2;
+    for (unsigned version = 1; version <= VERSION_LAST; version++) {
+        bool last = versions >> version == 1;
+        if (versions >> version & 1)
+            used += (size_t)snprintf(words + used, OF_VERSIONS_WORDS - used, "%s1.%u",
+                                     !used  ? ""
+                                     : last ? " and "
+                                            : ", ",
+                                     version - 1);
+    }
+    return used ? words : "of no version that there is";
 }
 
 int of_get_part(const uint8_t *message, size_t length, uint16_t *ret_kind, bool *ret_more)

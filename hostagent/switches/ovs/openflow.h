@@ -17,6 +17,8 @@
 #define OF_NO_QUEUE   (-1)
 #define OF_ANY_TABLE  255
 
+#define OF_VERSIONS_WORDS 40 /* bytes that they need at most */
+
 enum of_type {
     OF_HELLO = 0,
     OF_ERROR = 1,
@@ -82,8 +84,11 @@ size_t of_put_ask_queues(uint8_t *buffer, uint32_t xid);
 /* −EBADMSG: that is no header. Wants OF_HEADER bytes. */
 int of_get_header(const uint8_t *bytes, struct of_header *ret_header);
 
-/* Whether who sent this HELLO (a whole message) speaks 1.3. */
-bool of_hello_fits(const uint8_t *message, size_t length);
+/* What who sent this HELLO (a whole message) speaks: bit OF_VERSION for 1.3, and so on. Without a list of
+ * versions, all up to its own. */
+uint32_t of_hello_versions(const uint8_t *message, size_t length);
+/* In words, "1.0 and 1.4". */
+const char *of_versions_words(uint32_t versions, char words[OF_VERSIONS_WORDS]);
 
 /* A part of a multipart answer: what kind it is, and whether others follow. −EBADMSG. */
 int of_get_part(const uint8_t *message, size_t length, uint16_t *ret_kind, bool *ret_more);

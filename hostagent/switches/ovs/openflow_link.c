@@ -46,10 +46,13 @@ static int send_bytes(struct openflow *link, const uint8_t *bytes, size_t n, str
 
 int openflow_greet(struct openflow *link, struct err *err)
 {
-    uint8_t bytes[2 * OF_FLOW_BYTES];
-    size_t n = of_put_hello(bytes);
-    n += of_put_wishes(bytes + n);
-    return send_bytes(link, bytes, n, err);
+    uint8_t bytes[OF_FLOW_BYTES];
+    return send_bytes(link, bytes, of_put_hello(bytes), err);
+}
+
+bool openflow_greeted(const struct openflow *link)
+{
+    return link->heard;
 }
 
 static int bad(struct openflow *link, const char *what, struct err *err)
@@ -58,12 +61,14 @@ static int bad(struct openflow *link, const char *what, struct err *err)
                    what);
 }
 
-static int wrong_version(struct openflow *link, struct err *err)
+static int wrong_version(struct openflow *link, uint32_t versions, struct err *err)
 {
-    return err_set(err, EPROTO,
-                   "%s: the switch does not speak OpenFlow 1.3: allow it (ovs-vsctl add bridge "
-                   "BRIDGE protocols OpenFlow13)",
-                   stream_where(link->stream));
+    char words[OF_VERSIONS_WORDS];
+    return err_set(
+        err, EPROTO,
+        "%s: the switch speaks OpenFlow %s, not OpenFlow 1.3: allow it (ovs-vsctl add bridge "
+        "BRIDGE protocols OpenFlow13)",
+        stream_where(link->stream), of_versions_words(versions, words));
 }
 
 static int take_error(struct openflow *link, const uint8_t *message, size_t length, struct err *err)
@@ -72,7 +77,7 @@ static int take_error(struct openflow *link, const uint8_t *message, size_t leng
     if (of_get_error(message, length, &type, &code) < 0)
         return bad(link, "an error without a number", err);
     if (type == 0)
-        return wrong_version(link, err);
+        return wrong_version(link, 1u << message[0], err);
     return err_set(err, EPROTO, "%s: the switch refuses what it is asked: OpenFlow error %u.%u",
                    stream_where(link->stream), type, code);
 }
@@ -87,19 +92,31 @@ static int answer_echo(struct openflow *link, const uint8_t *message, size_t len
     return r < 0 ? r : send_bytes(link, message + OF_HEADER, length - OF_HEADER, err);
 }
 
+/* Only who speaks 1.3 is told anything more: it closes after any other word, and what it said before
+ * could not be read any more. */
+static int take_hello(struct openflow *link, const uint8_t *message, size_t length, struct err *err)
+{
+    uint8_t bytes[2 * OF_FLOW_BYTES];
+    uint32_t versions = of_hello_versions(message, length);
+    if (!(versions & 1u << OF_VERSION))
+        return wrong_version(link, versions, err);
+    if (link->heard)
+        return 0;
+    link->heard = true;
+    return send_bytes(link, bytes, of_put_wishes(bytes), err);
+}
+
 static int take_message(struct openflow *link, const uint8_t *message,
                         const struct of_header *header, take_fn take, void *user, struct err *err)
 {
-    if (header->type == OF_HELLO) {
-        link->heard = true;
-        return of_hello_fits(message, header->length) ? 0 : wrong_version(link, err);
-    }
+    if (header->type == OF_HELLO)
+        return take_hello(link, message, header->length, err);
     if (header->type == OF_ERROR)
         return take_error(link, message, header->length, err);
     if (!link->heard)
         return bad(link, "it does not begin with HELLO", err);
     if (header->version != OF_VERSION)
-        return wrong_version(link, err);
+        return wrong_version(link, 1u << header->version, err);
     if (header->type == OF_ECHO)
         return answer_echo(link, message, header->length, err);
     if (header->type == OF_FLOW_REMOVED)
@@ -149,6 +166,12 @@ static int take_in(struct openflow *link, take_fn take, void *user, size_t *ret_
     }
 }
 
+static int in_part(struct openflow *link, struct err *err)
+{
+    return err_set(err, ETIMEDOUT, "%s: the switch answers only in part",
+                   stream_where(link->stream));
+}
+
 static int wait_for(struct openflow *link, take_fn take, void *user, struct err *err)
 {
     uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + SWITCH_WAIT_MS * 1000000ull;
@@ -156,13 +179,27 @@ static int wait_for(struct openflow *link, take_fn take, void *user, struct err 
     for (;;) {
         int r = take_in(link, take, user, &n, err);
         if (r == 0 && now_ns(CLOCK_MONOTONIC) > until_ns)
-            r = err_set(err, ETIMEDOUT, "%s: the switch answers only in part",
-                        stream_where(link->stream));
+            r = in_part(link, err);
         if (r == 0)
             r = stream_wait(link->stream, until_ns, err);
         if (r != 0)
             return r < 0 ? r : 0;
     }
+}
+
+/* Only then anything is asked of it. */
+static int wait_for_hello(struct openflow *link, struct err *err)
+{
+    uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + SWITCH_WAIT_MS * 1000000ull;
+    size_t n = 0;
+    int r = 0;
+    while (r >= 0 && !link->heard) {
+        r = take_in(link, NULL, NULL, &n, err);
+        if (r >= 0 && !link->heard)
+            r = now_ns(CLOCK_MONOTONIC) > until_ns ? in_part(link, err)
+                                                   : stream_wait(link->stream, until_ns, err);
+    }
+    return r;
 }
 
 struct reading {
@@ -205,7 +242,9 @@ int openflow_read(struct openflow *link, uint8_t table, bool all, struct openflo
     ret_table->n = 0;
     ret_table->more = false;
     memset(ret_table->jumps, 0, sizeof(ret_table->jumps));
-    int r = send_bytes(link, bytes,
+    int r = wait_for_hello(link, err);
+    if (r >= 0)
+        r = send_bytes(link, bytes,
                        of_put_ask_flows(bytes, ++link->xid, all ? OF_ANY_TABLE : table), err);
     return r < 0 ? r : wait_for(link, take_flows, &reading, err);
 }
@@ -221,7 +260,7 @@ int openflow_change(struct openflow *link, const struct openflow_change *changes
                     struct err *err)
 {
     uint8_t bytes[OF_FLOW_BYTES];
-    int r = 0;
+    int r = wait_for_hello(link, err);
     for (uint32_t i = 0; r >= 0 && i < n; i++)
         r = send_bytes(link, bytes,
                        of_put_flow(bytes, ++link->xid, changes[i].command, &changes[i].flow), err);
@@ -257,7 +296,9 @@ int openflow_queues(struct openflow *link,
 {
     struct counting counting = {.each = each, .user = user};
     uint8_t bytes[OF_FLOW_BYTES];
-    int r = send_bytes(link, bytes, of_put_ask_queues(bytes, ++link->xid), err);
+    int r = wait_for_hello(link, err);
+    if (r >= 0)
+        r = send_bytes(link, bytes, of_put_ask_queues(bytes, ++link->xid), err);
     return r < 0 ? r : wait_for(link, take_queues, &counting, err);
 }
 

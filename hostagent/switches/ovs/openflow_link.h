@@ -16,7 +16,10 @@ struct openflow;
 /* Takes the stream, that is connected or about to be; greets when it is. */
 int openflow_open(struct stream *stream, struct openflow **ret_link, struct err *err);
 int openflow_greet(struct openflow *link, struct err *err); /* once, when it is connected */
-void openflow_close(struct openflow *link);                 /* takes NULL */
+/* Whether the switch has answered, and speaks 1.3: what is asked below waits for that. −EPROTO, from
+ * whatever takes in its answer: it does not, and which versions it speaks. */
+bool openflow_greeted(const struct openflow *link);
+void openflow_close(struct openflow *link); /* takes NULL */
 
 struct openflow_table {
     uint32_t n;

@@ -41,6 +41,7 @@ struct switch_state {
     struct openflow *flows;
     int epoll, timer;
     bool lost;      /* and not back yet */
+    struct err why; /* it was lost, or does not come back, as it was told last */
     uint32_t again; /* so often it was not ready when it was looked at */
     struct openflow_table table;
 };
@@ -104,7 +105,7 @@ static bool is_up(const struct switch_state *sw, int which)
 
 static bool all_up(const struct switch_state *sw)
 {
-    return sw->db && sw->flows;
+    return sw->db && sw->flows && openflow_greeted(sw->flows);
 }
 
 static void wake_in(struct switch_state *sw, int ms)
@@ -224,8 +225,10 @@ static int bring_all_up(struct switch_state *sw, struct err *err)
  * where its answers begin. */
 static int judge(struct switch_state *sw, int which, int r)
 {
-    if (r < 0 && r != -EPROTO && r != -EAGAIN && r != -EBUSY && r != -ENOENT && r != -EINVAL &&
-        r != -E2BIG)
+    bool said =
+        r == -EPROTO || r == -EAGAIN || r == -EBUSY || r == -ENOENT || r == -EINVAL || r == -E2BIG;
+    bool greeted = which == DATABASE || !sw->flows || openflow_greeted(sw->flows);
+    if (r < 0 && !(said && greeted))
         drop(sw, which);
     return r;
 }
@@ -493,10 +496,14 @@ static int hear(struct switch_state *sw, int which, struct err *err)
             drop(sw, which);
         return 0;
     }
-    int r = which == DATABASE ? ovsdb_notice(sw->db, err) : openflow_notice(sw->flows, err);
-    if (r < 0)
-        drop(sw, which);
-    return r;
+    struct err why = {0};
+    int r = which == DATABASE ? ovsdb_notice(sw->db, &why) : openflow_notice(sw->flows, &why);
+    if (r >= 0)
+        return r;
+    bool told = sw->lost && strcmp(why.text, sw->why.text) == 0;
+    drop(sw, which);
+    sw->why = why;
+    return told ? 0 : err_set(err, -r, "%s", why.text);
 }
 
 static int ovs_notice(struct switch_state *sw, struct err *err)

@@ -265,6 +265,11 @@ int stream_connect(struct stream *stream, int wait_ms, struct err *err)
     return r < 0 ? r : 0;
 }
 
+static int ended(const struct stream *stream, struct err *err)
+{
+    return err_set(err, ECONNRESET, "%s: the switch ended the connection", stream->where);
+}
+
 int stream_read(struct stream *stream, void *buffer, size_t size, struct err *err)
 {
     if (stream->ssl) {
@@ -279,7 +284,7 @@ int stream_read(struct stream *stream, void *buffer, size_t size, struct err *er
         return 0;
     if (n < 0 && errno != ECONNRESET)
         return err_sys(err, errno, "%s", stream->where);
-    return err_set(err, ECONNRESET, "%s: the switch ended the connection", stream->where);
+    return ended(stream, err);
 }
 
 static int write_some(struct stream *stream, const void *bytes, size_t n, struct err *err)
@@ -293,7 +298,10 @@ static int write_some(struct stream *stream, const void *bytes, size_t n, struct
     if (done >= 0)
         return (int)done;
     stream->wants_write = errno == EAGAIN;
-    return errno == EAGAIN || errno == EINTR ? 0 : err_sys(err, errno, "%s", stream->where);
+    if (errno == EAGAIN || errno == EINTR)
+        return 0;
+    return errno == EPIPE || errno == ECONNRESET ? ended(stream, err)
+                                                 : err_sys(err, errno, "%s", stream->where);
 }
 
 int stream_write(struct stream *stream, const void *bytes, size_t n, int wait_ms, struct err *err)
