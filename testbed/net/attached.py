@@ -12,6 +12,7 @@ outside the kernel passes on packets without a checksum, which TCP drops), and T
 import contextlib
 import ipaddress
 import os
+import re
 
 from testbed.net import network, system
 
@@ -33,6 +34,24 @@ def peer(interface):
 
 def interfaces(node):
     return [one for one in node.intfList() if one.name != "lo" and one.link]
+
+
+def exactly(names):
+    """Patterns that match these names and no other, though another switch here may be called alike: an agent takes so many, so names
+    that differ by their number alone, s1-eth1 and s1-eth2, are one."""
+    patterns, numbered = [], {}
+    for name in names:
+        stem, number = re.fullmatch(r"(.*?)(0|[1-9][0-9]{0,8}|)", name).groups()
+        if number:
+            numbered.setdefault(stem, []).append(int(number))
+        else:
+            patterns.append(name)
+    for stem, numbers in numbered.items():
+        numbers.sort()
+        begins = [number for number in numbers if number - 1 not in numbers]
+        ends = [number for number in numbers if number + 1 not in numbers]
+        patterns += ["%s%d" % (stem, first) if first == last else "%s[%d-%d]" % (stem, first, last) for first, last in zip(begins, ends)]
+    return patterns
 
 
 def forwards(node):
@@ -136,8 +155,7 @@ class Attached(network.Network):
                    if peer(one).node.name in self.hosts and peer(one) is peer(one).node.defaultIntf()}
         common = max(rates.values(), key=list(rates.values()).count)
         others = {port: bps for port, bps in rates.items() if bps != common}
-        # One pattern for all, where names allow it: an agent takes so many.
-        ports = ["%s-*" % node] if all(port.startswith("%s-" % node) for port in rates) else list(rates)
+        ports = exactly(rates)
         if max(len(others), len(ports)) > RATES_MAX:
             raise system.Failure("%s has more than %d ports with names or rates of their own" % (node, RATES_MAX))
         lines = ["ports: [%s]" % ", ".join('"%s"' % port for port in ports), "rate: %d bps" % common]

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from testbed.net import mininets, system
+from testbed.net import attached, mininets, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TREE, os.environ.get("BUILD", "build"))
@@ -118,6 +118,37 @@ print("as it was")
 net.stop()
 """)
     assert done.returncode == 0 and "as it was" in done.stdout, done.stdout + done.stderr
+
+
+def test_switches_whose_names_begin_alike_are_told_apart(tmp_path):
+    done = script(tmp_path, """
+net = Mininet(controller=None)
+switches = [net.addSwitch(name, cls=LinuxBridge) for name in ("s1", "s1-b", "s1-eth", "s10")]
+for i, switch in enumerate(switches):
+    net.addLink(net.addHost("h%d" % i), switch, cls=TCLink, bw=50)
+for one, other in zip(switches, switches[1:]):
+    net.addLink(one, other, cls=TCLink, bw=50)
+net.build()
+net.start()
+with Duopoly(net) as d:
+    assert d.ask("status")["hosts_up"] == 4
+    for switch in switches:
+        shown = [line for line in switch.cmd("tc qdisc show").splitlines() if "htb d00:" in line]
+        assert len(shown) == len(switches) + 6, shown
+    print("told apart")
+net.stop()
+""")
+    assert done.returncode == 0 and "told apart" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("names, patterns", [
+    (["s1-eth1", "s1-eth2", "s1-eth3"], ["s1-eth[1-3]"]),
+    (["s1-eth9", "s1-eth10", "s1-eth12", "up"], ["up", "s1-eth[9-10]", "s1-eth12"]),
+    (["s1-eth01", "s1-eth02", "s1-eth1"], ["s1-eth0[1-2]", "s1-eth1"]),
+    (["eth0"], ["eth0"]),
+])
+def test_patterns_name_ports_exactly(names, patterns):
+    assert attached.exactly(names) == patterns
 
 
 @pytest.mark.parametrize("text, words", [
