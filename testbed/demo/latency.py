@@ -114,7 +114,7 @@ def summary(what, values_ns):
         return "%s: no samples" % what
     values = sorted(values_ns)
     return "%s: %d samples, mean %.2f ms, median %.2f ms, p99 %.2f ms, worst %.2f ms" % (
-        what, len(values), sum(values) / len(values) / 1e6, report.percentile(values, 50) / 1e6,
+        what, len(values), sum(values) / len(values) / 1e6, report.median(values) / 1e6,
         report.percentile(values, 99) / 1e6, values[-1] / 1e6)
 
 

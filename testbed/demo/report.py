@@ -8,6 +8,7 @@ results; a simulated one submits each job exactly at its arrival, so there the s
 
 import json
 import math
+import statistics
 import sys
 import urllib.parse
 
@@ -220,7 +221,7 @@ class Run:
             "unfinished": len(self.jobs) - len(done),
             "jct": jcts,
             "mean": sum(values) / len(values) if values else None,
-            "median": percentile(values, 50),
+            "median": median(values),
             "p95": percentile(values, 95),
             "p99": percentile(values, 99),
             "largest": sum(jcts[job.name] for job in largest) / sum(values) if sum(values) else None,
@@ -245,6 +246,11 @@ def fields(words):
 def percentile(values, percent):
     """The smallest value that so many percent do not exceed (nearest rank); values are sorted."""
     return values[max(math.ceil(len(values) * percent / 100), 1) - 1] if values else None
+
+
+def median(values):
+    """Of an even number the mean of the two in the middle."""
+    return statistics.median(values) if values else None
 
 
 def mean_ratio(figures, first):

@@ -15,6 +15,11 @@ double stats_rank(const double *sorted, size_t n, double part)
     return sorted[at ? at - 1 : 0];
 }
 
+static double median(const double *sorted, size_t n)
+{
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
 struct stats stats_of(double *values, size_t n)
 {
     struct stats s = {.n = n};
@@ -24,7 +29,7 @@ struct stats stats_of(double *values, size_t n)
     for (size_t i = 0; i < n; i++)
         s.mean += values[i];
     s.mean /= (double)n;
-    s.median = stats_rank(values, n, .5);
+    s.median = median(values, n);
     s.p95 = stats_rank(values, n, .95);
     s.p99 = stats_rank(values, n, .99);
     s.max = values[n - 1];

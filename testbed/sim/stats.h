@@ -1,6 +1,6 @@
-/* What a list of times is summarised by. Percentiles are of nearest rank: the least value that at
- * least that part of all values does not exceed, so each is a value that occurred. Pure; O(n log
- * n). */
+/* What a list of times is summarised by. The median of an even number of values is the mean of the
+ * two in the middle. Other percentiles are of nearest rank: the least value that at least that part
+ * of all values does not exceed, so each is a value that occurred. Pure; O(n log n). */
 #pragma once
 
 #include <stddef.h>

@@ -12,7 +12,7 @@ import statistics
 import time
 import typing
 
-from testbed.demo import demo, inputs, latency
+from testbed.demo import demo, inputs, latency, report
 from testbed.net import instance, network, star, system
 from testbed.spark import cluster as sparks
 from testbed.spark import connections, events, tables
@@ -204,7 +204,7 @@ def table(runs, rows):
             stock = [mean(other) for other in others if other["row"] in STOCK_ROWS]
             times = sorted(seconds for _, seconds, _ in run["jobs"])
             lines.append("%-11s %7.2f  %7s  %8.2f %7.2f %7.2f %8.1f %8.0f %7s %7.0f %%%s" % (
-                row, mean(run), "%.2f" % (mean(run) / min(stock)) if stock else "-", statistics.median(times), times[min(len(times) - 1, int(0.95 * len(times)))],
+                row, mean(run), "%.2f" % (mean(run) / min(stock)) if stock else "-", statistics.median(times), report.percentile(times, 95),
                 max(seconds / first[job] for job, seconds, _ in run["jobs"]), run["fetch_wait"], run["remote_bytes"] / 1e6, run["allows"] or "-",
                 run["cpu_idle"], "  (does not count: the processors were busy)" if run["cpu_idle"] < IDLE_LEAST else ""))
     return lines + LEGEND.split("\n")

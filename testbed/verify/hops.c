@@ -227,7 +227,7 @@ void hops_print(const struct hops *hops, const struct hops_report *r, FILE *out)
             fprintf(out,
                     "  mode switch to a flowing connection's first packet with the new mark out of "
                     "hop %u: %zu, median %.2f ms, p99 %.2f ms\n",
-                    hop + 1, r->delays[hop].n, judge_delay_ms(&r->delays[hop], 500),
+                    hop + 1, r->delays[hop].n, judge_median_ms(&r->delays[hop]),
                     judge_delay_ms(&r->delays[hop], 990));
 }
 

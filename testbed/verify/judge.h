@@ -94,6 +94,8 @@ int judge_add_delay(struct judge_delays *delays, int64_t delay_ns); /* 0 or −E
 void judge_sort_delays(struct judge_delays *delays);
 /* What so many of sorted ones do not exceed (nearest rank), in ms; 0 of none. */
 double judge_delay_ms(const struct judge_delays *delays, unsigned permille);
+/* Of an even number of sorted ones the mean of the two in the middle; 0 of none. */
+double judge_median_ms(const struct judge_delays *delays);
 
 /* 0 or −ENOMEM. *ret_verdict borrows from `truth` until verdict_done(). The caller ends
  * *ret_verdict with verdict_done() in any case. */

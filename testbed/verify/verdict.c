@@ -4,11 +4,16 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 
-/* The smallest value that p of 1000 do not exceed, in ms; the delays are sorted. */
 double judge_delay_ms(const struct judge_delays *delays, unsigned permille)
 {
     size_t i = (delays->n * permille + 999) / 1000;
     return delays->n ? (double)delays->at_ns[i ? i - 1 : 0] / 1e6 : 0;
+}
+
+double judge_median_ms(const struct judge_delays *delays)
+{
+    size_t n = delays->n;
+    return n ? (double)(delays->at_ns[(n - 1) / 2] + delays->at_ns[n / 2]) / 2e6 : 0;
 }
 
 static void print_delays(const char *what, const struct judge_delays *delays, FILE *out)
@@ -17,7 +22,7 @@ static void print_delays(const char *what, const struct judge_delays *delays, FI
         fprintf(out, "  %s connections: none\n", what);
     else
         fprintf(out, "  %s connections: %zu, median %.2f ms, p99 %.2f ms, worst %.2f ms\n", what,
-                delays->n, judge_delay_ms(delays, 500), judge_delay_ms(delays, 990),
+                delays->n, judge_median_ms(delays), judge_delay_ms(delays, 990),
                 judge_delay_ms(delays, 1000));
 }
 
@@ -120,7 +125,7 @@ void verdict_print(const struct verdict *v, const struct judge_windows *windows,
 static void print_delays_json(const char *name, const struct judge_delays *delays, FILE *out)
 {
     fprintf(out, ", \"%s\": {\"n\": %zu, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"worst_ms\": %.3f}",
-            name, delays->n, judge_delay_ms(delays, 500), judge_delay_ms(delays, 990),
+            name, delays->n, judge_median_ms(delays), judge_delay_ms(delays, 990),
             judge_delay_ms(delays, 1000));
 }
 

@@ -55,7 +55,9 @@ def replaying(running, path, asked, rounds, logs):
 
 
 def milliseconds(values, percent):
-    return report.percentile(values, percent) / 1e6 if values else float("inf")
+    if not values:
+        return float("inf")
+    return (report.median(values) if percent == 50 else report.percentile(values, percent)) / 1e6
 
 
 # ---- slots ----

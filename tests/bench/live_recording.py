@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import controller
+from testbed.demo import report
 
 AGENTS, SLOTS, TASKS, PAIRS = 4, 4, 12000, 7
 MILLION, JOBS = 1_000_000, 57_000
@@ -121,7 +122,7 @@ def round_trips(agent, until):
 
 
 def p99(times):
-    return sorted(times)[len(times) * 99 // 100]
+    return report.percentile(sorted(times), 99)
 
 
 def for_seconds(seconds):

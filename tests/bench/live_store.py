@@ -38,7 +38,9 @@ def run(net, asked, path, program, logs):
 
 
 def percentile(values, percent):
-    return report.percentile(sorted(values), percent) if values else float("nan")
+    if not values:
+        return float("nan")
+    return report.median(values) if percent == 50 else report.percentile(sorted(values), percent)
 
 
 def compare(table, what, with_it, without):

@@ -13,6 +13,7 @@ import random
 import re
 import shutil
 import socket
+import statistics
 import sys
 import time
 
@@ -74,10 +75,6 @@ class Path:
         self.net.remove()
 
 
-def median(values):
-    return sorted(values)[len(values) // 2]
-
-
 def round_trips_s(here, there):
     """In a process of its own: the thread that fills the port is none of it."""
     reader, writer = os.pipe()
@@ -128,7 +125,7 @@ def shared(b, high, low):
         before, at = b.pump.got[low.receiver], time.monotonic()
         share = b.pump.rate_bps(high.receiver, WINDOW_S) / alone
         rounds.append((share, (b.pump.got[low.receiver] - before) * 8 / (time.monotonic() - at) / FLOOR_BPS))
-    return [median(values) for values in zip(*rounds)]
+    return [statistics.median(values) for values in zip(*rounds)]
 
 
 def strictness(table, driver):
@@ -142,10 +139,10 @@ def strictness(table, driver):
         high = Switched(b.pump, *b.open(high_task, h1))
         low = Switched(b.pump, *b.open(low_task, h2))
         high.send(False), low.send(False)
-        idle = median(round_trips_s(here, there))
+        idle = statistics.median(round_trips_s(here, there))
         low.send(True)
         wait_for("the low level to fill the port", lambda: b.pump.rate_bps(low.receiver, 0.5) > 0.8 * LINK, 60)
-        beside = median(round_trips_s(here, there))
+        beside = statistics.median(round_trips_s(here, there))
         high.send(True)
         share, kept = shared(b, high, low)
     finally:
@@ -197,7 +194,7 @@ def promotion(table, driver, floor_permille, median_bar_s, first_after):
         path.remove()
     what = (f"{driver}, {'no floors but the nudge' if floor_permille == 0 else 'with floors'}, "
             f"the first {'stays above' if first_after < 4 else 'gives way'}: {len(took)} promotions")
-    table.row(what + ", median", "%.0f ms" % (1000 * median(took)), "<= %.0f ms" % (1000 * median_bar_s), median(took) <= median_bar_s)
+    table.row(what + ", median", "%.0f ms" % (1000 * statistics.median(took)), "<= %.0f ms" % (1000 * median_bar_s), statistics.median(took) <= median_bar_s)
     table.row("  worst", "%.0f ms" % (1000 * max(took)), "<= 1000 ms", max(took) <= 1)
 
 

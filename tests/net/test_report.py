@@ -76,6 +76,14 @@ def test_nearest_rank():
     assert report.percentile([], 50) is None
 
 
+def test_the_median_of_an_even_number_is_between_the_two_in_the_middle():
+    assert [report.median(values) for values in ([3.0], [1.0, 4.0], [9.0, 1.0, 2.0], [1.0, 2.0, 8.0, 9.0], [])] == [3.0, 2.5, 2.0, 5.0, None]
+    assert "median 1.50 ms" in latency.summary("x", [1_000_000, 2_000_000])
+    log = LOG[:-len("d job_d")] + ("e job_begin request=6 job=12 name=b content=1 user=0 job_kind=0 priority=0 deadline_ns=0 estimate_bytes=-1 estimate_ns=-1\n"
+                      "e job_end request=7 job=12\nd job_done reason=none left=0 right=0 job=12 submitted_ns=%d finished_ns=%d slot_wait_ns=0\n" % (9 * S, 10 * S))
+    assert figures(log).figures()["median"] == pytest.approx(3.0)
+
+
 def made(label, **changes):
     jct = changes.pop("jct")
     values = sorted(jct.values())
