@@ -40,14 +40,15 @@ static void note_part(void *part, double done)
     *(volatile double *)part = done;
 }
 
-static int bound(const struct run_setup *setup, const struct run_inputs *in, double *ret_s,
-                 struct err *err)
+static int bound(const struct run_setup *setup, const struct run_inputs *in,
+                 struct batch_row *ret_row, struct err *err)
 {
     struct run_config config;
     struct bounds bounds = {0};
     run_setup_configure(setup, in, &config);
     int r = bounds_of(&config, in->jobs, in->n, &bounds, err);
-    *ret_s = bounds.largest_s;
+    ret_row->bound_s = bounds.largest_s;
+    ret_row->proven = bounds.proven;
     return r;
 }
 
@@ -63,7 +64,7 @@ static void compute(const struct run_setup *setup, double *part, struct answer *
     if (!r)
         r = run_setup_simulate(setup, &in, &listeners, &result, &err);
     if (!r)
-        r = bound(setup, &in, &ret->row.bound_s, &err);
+        r = bound(setup, &in, &ret->row, &err);
     if (!r) {
         job_classes_of(in.jobs, in.n, result.jct_s, &ret->row.classes);
         ret->row.jct = stats_of(result.jct_s, in.n);

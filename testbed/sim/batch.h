@@ -13,7 +13,8 @@ struct batch_row {
     struct stats jct, cct;
     double jct_s[BATCH_QUANTILES]; /* the least, then those that 1, 2, … 100 % do not exceed */
     struct job_classes classes;
-    double bound_s; /* of the mean (bounds.h) */
+    double bound_s; /* of the mean (bounds.h), */
+    bool proven;    /* or an estimate */
     double slot_wait_s, held_slot_s, link_use, starved, makespan_s;
 };
 

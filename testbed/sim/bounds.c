@@ -51,16 +51,67 @@ static bool is_pipelined(const struct workload_stage *stage)
     return false;
 }
 
-/* When it can begin, and when its pipelined parents end at the earliest. */
-static struct stage_least after_parents(const struct workload_stage *stage,
-                                        const struct stage_least *stages)
+struct task_least {
+    double receive_s, compute_s, takes_s;
+};
+
+static struct task_least least_of_task(const struct cluster *c, const struct workload_job *job,
+                                       uint32_t s, uint32_t task)
 {
+    const struct workload_stage *stage = &job->stages[s];
+    struct task_least least = {
+        .receive_s = (double)workload_task_shuffle_bytes(job, s, task) / c->link_bytes_s,
+        .compute_s = stage->compute_ns ? (double)stage->compute_ns[task] * 1e-9 : 0};
+    least.takes_s = is_pipelined(stage) ? fmax(least.receive_s, least.compute_s)
+                                        : least.receive_s + least.compute_s;
+    return least;
+}
+
+/* How many of the parent's first tasks send something: a sum is split evenly, the first ones take
+ * the remainder. */
+static uint64_t first_senders(const struct workload_edge *edge, uint32_t tasks)
+{
+    uint64_t most = 0;
+    for (uint32_t t = 0; edge->sums && t < tasks; t++)
+        most = edge->sums[t] > most ? edge->sums[t] : most;
+    return most;
+}
+
+static bool row_sends(const struct workload_edge *edge, uint32_t tasks, uint32_t source)
+{
+    for (uint32_t t = 0; edge->matrix && t < tasks; t++)
+        if (edge->matrix[(size_t)source * tasks + t])
+            return true;
+    return false;
+}
+
+/* How long those of the parent's tasks take at least whose output this stage reads: a pipelined
+ * stage does not wait for the others. */
+static double sending_s(const struct cluster *c, const struct workload_job *job, uint32_t s,
+                        const struct workload_edge *edge)
+{
+    uint32_t tasks = job->stages[s].tasks;
+    uint64_t first = first_senders(edge, tasks);
+    double longest_s = 0;
+    for (uint32_t m = 0; m < job->stages[edge->parent].tasks; m++)
+        if (m < first || row_sends(edge, tasks, m))
+            longest_s = fmax(longest_s, least_of_task(c, job, edge->parent, m).takes_s);
+    return longest_s;
+}
+
+/* When it can begin, and when it can end as far as its parents go. */
+static struct stage_least after_parents(const struct cluster *c, const struct workload_job *job,
+                                        uint32_t s, const struct stage_least *stages)
+{
+    const struct workload_stage *stage = &job->stages[s];
     struct stage_least least = {0, 0};
     for (uint32_t i = 0; i < stage->n_parents; i++) {
         const struct workload_edge *edge = &stage->parents[i];
         const struct stage_least *parent = &stages[edge->parent];
+        double sent_s =
+            edge->pipelined ? parent->begin_s + sending_s(c, job, s, edge) : parent->end_s;
         least.begin_s = fmax(least.begin_s, edge->pipelined ? parent->begin_s : parent->end_s);
-        least.end_s = fmax(least.end_s, parent->end_s);
+        least.end_s = fmax(least.end_s, sent_s);
     }
     return least;
 }
@@ -71,17 +122,14 @@ static void add_stage(const struct cluster *c, const struct workload_job *job, u
     const struct workload_stage *stage = &job->stages[s];
     bool pipelined = is_pipelined(stage);
     double longest_s = 0, slot_s = 0, bytes = 0;
-    stages[s] = after_parents(stage, stages);
+    stages[s] = after_parents(c, job, s, stages);
     for (uint32_t t = 0; t < stage->tasks; t++) {
-        double own = (double)workload_task_shuffle_bytes(job, s, t),
-               compute_s = stage->compute_ns ? (double)stage->compute_ns[t] * 1e-9 : 0,
-               receive_s = own / c->link_bytes_s,
-               task_s = pipelined ? fmax(receive_s, compute_s) : receive_s + compute_s;
-        longest_s = fmax(longest_s, task_s);
-        slot_s += task_s * (double)stage->demand.slots;
-        bytes += own;
-        if (own > 0) {
-            least->tail_s = fmin(least->tail_s, pipelined ? 0 : compute_s);
+        struct task_least task = least_of_task(c, job, s, t);
+        longest_s = fmax(longest_s, task.takes_s);
+        slot_s += task.takes_s * (double)stage->demand.slots;
+        bytes += (double)workload_task_shuffle_bytes(job, s, t);
+        if (task.receive_s > 0) {
+            least->tail_s = fmin(least->tail_s, pipelined ? 0 : task.compute_s);
             least->head_s = fmin(least->head_s, stages[s].begin_s);
         }
     }
@@ -241,7 +289,7 @@ int bounds_of(const struct run_config *config, const struct workload_job *jobs, 
     if (r)
         return r;
     double of = n ? (double)n : 1, most = fmax(fmax(b.alone_s, b.mixed_s), b.slots_s);
-    *ret_bounds =
-        (struct bounds){b.alone_s / of, b.links_s / of, b.mixed_s / of, b.slots_s / of, most / of};
+    *ret_bounds = (struct bounds){b.alone_s / of, b.links_s / of, b.mixed_s / of,
+                                  b.slots_s / of, most / of,      !config->local_free};
     return 0;
 }

@@ -3,7 +3,8 @@
  *
  * - alone: every job has the empty cluster to itself. Its critical path: a task receives at a
  *   link's rate at most, then computes (a pipelined one does both at once), a stage takes as long
- *   as its longest task, and no less than its work on all slots or its bytes on all links.
+ *   as its longest task, and no less than its work on all slots or its bytes on all links. A
+ *   pipelined stage begins with its parents, and ends after those of their tasks that it reads.
  * - links: one server as fast as all links together serves the jobs' bytes, the least remaining
  *   first, which is optimal (Schrage 1968). A job's bytes come into being when those of its stages
  *   could begin that receive, and after the last byte some task still computes.
@@ -14,8 +15,9 @@
  * - slots: as links with tasks' times and all slots.
  *
  * They hold for every policy where bytes that stay on their host use its links (`local_free` is
- * false); where these are free, they are estimates. Faults, delays, copies, racks and blocks that
- * are read over the network only add to times. O(tasks + n log n). */
+ * false); where these are free, they are no bounds: all maps and reduces of a job may share a host.
+ * Faults, delays, copies, racks, wrong estimates, a framework's manners and blocks that are read over
+ * the network only add to times. O(tasks + cells + n log n). */
 #pragma once
 
 #include "testbed/sim/cluster/run.h"
@@ -23,6 +25,7 @@
 struct bounds {
     double alone_s, links_s, mixed_s, slots_s;
     double largest_s;
+    bool proven; /* no policy's mean is below; else it is an estimate, which is to be called so */
 };
 
 /* 0, −EINVAL with a sentence for a wrong topology, −ENOMEM. */

@@ -67,18 +67,17 @@ static void add_numbers(json_t *root, const struct run_result *r)
         json_object_set_new(root, counts[i].name, json_integer((json_int_t)counts[i].value));
 }
 
-static void add_bounds(json_t *root, const struct run_config *config, const struct bounds *b)
+static void add_bounds(json_t *root, const struct bounds *b)
 {
-    json_object_set_new(root, "bound_s", json_real(b->largest_s));
-    json_object_set_new(root, "bounds",
-                        json_pack("{s:f, s:f, s:f, s:f, s:b}", "alone_s", b->alone_s, "links_s",
-                                  b->links_s, "mixed_s", b->mixed_s, "slots_s", b->slots_s,
-                                  "estimate", config->local_free));
+    json_object_set_new(root, b->proven ? "bound_s" : "estimate_s", json_real(b->largest_s));
+    json_object_set_new(root, b->proven ? "bounds" : "estimates",
+                        json_pack("{s:f, s:f, s:f, s:f}", "alone_s", b->alone_s, "links_s",
+                                  b->links_s, "mixed_s", b->mixed_s, "slots_s", b->slots_s));
 }
 
 static int print_json(const struct run_setup *a, const struct run_inputs *in,
-                      const struct run_config *config, const struct bounds *bounds,
-                      const struct run_result *result, const struct stats *jct)
+                      const struct bounds *bounds, const struct run_result *result,
+                      const struct stats *jct)
 {
     struct job_classes classes;
     job_classes_of(in->jobs, in->n, result->jct_s, &classes);
@@ -95,7 +94,7 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
     add_times(root, "jct", jct);
     add_times(root, "cct", &result->cct_s);
     add_numbers(root, result);
-    add_bounds(root, config, bounds);
+    add_bounds(root, bounds);
     json_object_set_new(root, "classes", parts);
     json_object_set_new(root, "jobs", jobs);
     int failed = !root || json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
@@ -115,11 +114,12 @@ static void print_holds(const struct engine_config *config)
         printf("a hold ends after %.3g s, ", (double)config->hold_max_ns * 1e-9);
 }
 
-static void print_bounds(const struct run_config *config, const struct bounds *b)
+static void print_bounds(const struct bounds *b)
 {
-    printf("lower bound of the mean  %10.3f%s\n", b->largest_s,
-           config->local_free ? "  an estimate: bytes that stay on their host are free here"
-                              : "  no policy can be below it");
+    printf("%-24s %10.3f  %s\n", b->proven ? "lower bound of the mean" : "estimated least mean",
+           b->largest_s,
+           b->proven ? "no policy can be below it"
+                     : "a policy can be below it: bytes that stay on their host are free here");
     printf("the largest of: every job alone %.3f, all links as one %.3f, some jobs alone %.3f, "
            "all slots as one %.3f\n\n",
            b->alone_s, b->links_s, b->mixed_s, b->slots_s);
@@ -142,7 +142,7 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
            jct->p95, jct->p99, jct->max);
     printf("coflow completion time   %10.3f %10.3f %10.3f %10.3f %10.3f\n", result->cct_s.mean,
            result->cct_s.median, result->cct_s.p95, result->cct_s.p99, result->cct_s.max);
-    print_bounds(config, bounds);
+    print_bounds(bounds);
     printf("slot-wait %.3f s a task, free slots held back %.1f slot-s, links used %.1f %%, "
            "makespan %.1f s\n",
            result->slot_wait_s, result->held_slot_s, result->link_use * 100, result->makespan_s);
@@ -199,7 +199,7 @@ static int report(const struct run_setup *setup, const struct run_inputs *in, en
     if (r)
         return r;
     if (form == FORM_JSON)
-        return print_json(setup, in, &config, &bounds, result, &jct)
+        return print_json(setup, in, &bounds, result, &jct)
                    ? err_set(err, EIO, "cannot write the results")
                    : 0;
     if (form == FORM_CSV) {

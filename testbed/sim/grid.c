@@ -136,6 +136,14 @@ void grid_range(const struct grid *g, int policy, int value, size_t offset, doub
     }
 }
 
+bool grid_proven(const struct grid *g, int value)
+{
+    bool proven = true;
+    for (int s = 0; s < g->n_seeds; s++)
+        proven &= item(g, 0, value, s)->row.proven;
+    return proven;
+}
+
 double grid_gain(double ours, double theirs)
 {
     return theirs > 0 ? 100 * (1 - ours / theirs) : 0;

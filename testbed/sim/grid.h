@@ -34,5 +34,7 @@ double grid_median(const struct grid *grid, int policy, int value, size_t offset
 /* Least and most over the seeds. */
 void grid_range(const struct grid *grid, int policy, int value, size_t offset, double *ret_least,
                 double *ret_most);
+/* Whether the bounds at a value are proven for every seed (bounds.h). */
+bool grid_proven(const struct grid *grid, int value);
 /* How much less in %, of ours against theirs: 100 · (1 − ours ÷ theirs). */
 double grid_gain(double ours, double theirs);
