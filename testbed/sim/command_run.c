@@ -237,8 +237,7 @@ static int write_cdf(const char *path, const struct run_setup *setup, const stru
 }
 
 static int write_timeline(const char *path, const struct run_setup *setup,
-                          const struct run_inputs *in, const struct timeline *timeline,
-                          struct err *err)
+                          const struct run_inputs *in, struct timeline *timeline, struct err *err)
 {
     struct run_config config;
     struct output output;
@@ -264,10 +263,7 @@ static int write_links(const char *path, const struct run_setup *setup,
     int r = output_open(&output, path, err);
     if (r)
         return r;
-    if (link_picture_write(links, title, output.file)) {
-        output_abandon(&output);
-        return err_set(err, ENOMEM, "not enough memory for the picture of the links");
-    }
+    link_picture_write(links, title, output.file);
     return output_close(&output, err);
 }
 
@@ -340,7 +336,6 @@ static int do_job(struct one_run *job, struct err *err)
         fclose(job->recording);
     r = r ? r : answer(job, err);
     timeline_done(&job->timeline);
-    link_picture_done(&job->links);
     free(job->result.jct_s);
     run_inputs_done(&job->in);
     return r;

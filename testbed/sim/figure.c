@@ -94,6 +94,10 @@ static void find_range(struct frame *at)
             at->x_least = fmin(at->x_least, f->series[s].x[i]);
             at->x_most = fmax(at->x_most, f->series[s].x[i]);
         }
+    if (at->x_least > at->x_most) {
+        at->x_least = 0;
+        at->x_most = 1;
+    }
     double margin = f->kind == FIGURE_LINES ? .04 * (at->x_most - at->x_least) : 0;
     at->x_least -= margin;
     at->x_most += margin;

@@ -3,7 +3,7 @@
  * dashes differ), without script or style sheet; stands alone or inside HTML.
  *
  * Lines and steps have points (x, y), bars one y per group, areas are stacked in the order of the
- * series, which share their x. Writes to a stream; pure otherwise: the same figure gives the same
+ * series, which share their x; where an x comes twice, an area has a step. Writes to a stream; pure otherwise: the same figure gives the same
  * bytes. */
 #pragma once
 
@@ -18,7 +18,7 @@ enum figure_kind { FIGURE_LINES, FIGURE_STEPS, FIGURE_BARS, FIGURE_AREAS };
 struct figure_series {
     const char *name;
     size_t n;
-    const double *x;            /* growing; bars: not read */
+    const double *x;            /* never less than the one before; bars: not read */
     const double *y;            /* ≥ 0 */
     const double *least, *most; /* a range around each y; NULL: none */
 };

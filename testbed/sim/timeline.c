@@ -1,6 +1,6 @@
 #include "testbed/sim/timeline.h"
 
-#include "testbed/sim/figure.h"
+#include "testbed/sim/areas.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,40 +8,18 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* More than an SVG of a column's width can show. */
-enum { BINS = 366 };
-
-struct timeline_change {
-    int64_t now_ns;
-    uint32_t receiving, computing;
-    bool starved;
-};
-
 struct timeline_life {
     uint64_t attempt;
     bool received;
     UT_hash_handle hh;
 };
 
-static void add_change(struct timeline *t, int64_t now_ns)
+static void advance(struct timeline *t, int64_t now_ns)
 {
-    struct timeline_change change = {now_ns, (uint32_t)t->receiving, (uint32_t)t->computing,
-                                     t->starved};
-    if (t->n && t->changes[t->n - 1].now_ns == now_ns) {
-        t->changes[t->n - 1] = change;
-        return;
-    }
-    if (t->n == t->room) {
-        size_t room = t->room ? 2 * t->room : 1024;
-        void *grown = realloc(t->changes, room * sizeof(*t->changes));
-        if (!grown) {
-            t->failed = true;
-            return;
-        }
-        t->changes = grown;
-        t->room = room;
-    }
-    t->changes[t->n++] = change;
+    const double parts[TIME_BINS_PARTS] = {(double)t->receiving, (double)t->computing};
+    if (t->now_ns || t->receiving || t->computing)
+        time_bins_add(&t->bins, t->now_ns, now_ns, parts);
+    t->now_ns = now_ns;
 }
 
 static void begin(struct timeline *t, uint64_t attempt)
@@ -67,15 +45,41 @@ static void end(struct timeline *t, struct timeline_life *life)
     free(life);
 }
 
+static void add_band(struct timeline *t)
+{
+    if (t->n_bands == t->bands_room) {
+        size_t room = t->bands_room ? 2 * t->bands_room : 64;
+        void *grown = realloc(t->bands, room * sizeof(*t->bands));
+        if (!grown) {
+            t->failed = true;
+            return;
+        }
+        t->bands = grown;
+        t->bands_room = room;
+    }
+    t->bands[t->n_bands++] =
+        (struct figure_band){(double)t->starved_ns * 1e-9, (double)t->now_ns * 1e-9};
+}
+
+static void set_starved(struct timeline *t, bool starved)
+{
+    if (t->starved && !starved)
+        add_band(t);
+    if (!t->starved)
+        t->starved_ns = t->now_ns;
+    t->starved = starved;
+}
+
 void timeline_watch(void *timeline, const struct run_news *news)
 {
     struct timeline *t = timeline;
     struct timeline_life *life;
     if (t->failed)
         return;
+    advance(t, news->now_ns);
     HASH_FIND(hh, t->live, &news->attempt, sizeof(news->attempt), life);
     if (news->moment == RUN_MODE) {
-        t->starved = news->mode == MODE_SLOT_STARVED;
+        set_starved(t, news->mode == MODE_SLOT_STARVED);
     } else if (news->moment == RUN_STARTED) {
         begin(t, news->attempt);
     } else if (life && news->moment == RUN_RECEIVED) {
@@ -85,79 +89,41 @@ void timeline_watch(void *timeline, const struct run_news *news)
     } else if (life) {
         end(t, life);
     }
-    add_change(t, news->now_ns);
-}
-
-struct bins {
-    double x[BINS], receiving[BINS], computing[BINS];
-    struct figure_band bands[BINS];
-    size_t n_bands;
-    double from_s, width_s;
-};
-
-/* Spreads what was so from one instant to the next over the bins that it touches. */
-static void add_span(struct bins *b, const struct timeline_change *was, double from_s, double to_s)
-{
-    double at_s = from_s;
-    while (at_s < to_s) {
-        size_t bin = (size_t)((at_s - b->from_s) / b->width_s);
-        bin = bin < BINS ? bin : BINS - 1;
-        double edge_s = b->from_s + (double)(bin + 1) * b->width_s;
-        double until_s = bin + 1 < BINS && edge_s < to_s && edge_s > at_s ? edge_s : to_s;
-        double part = (until_s - at_s) / b->width_s;
-        b->receiving[bin] += part * was->receiving;
-        b->computing[bin] += part * was->computing;
-        at_s = until_s;
-    }
 }
 
 /* Neighbours closer than a bin are one: more could not be seen. */
-static void add_band(struct bins *b, double from_s, double to_s)
+static void join_bands(struct timeline *t)
 {
-    struct figure_band *last = b->n_bands ? &b->bands[b->n_bands - 1] : NULL;
-    if (last && from_s - last->to < b->width_s)
-        last->to = to_s;
-    else if (b->n_bands < BINS)
-        b->bands[b->n_bands++] = (struct figure_band){from_s, to_s};
+    double width_s = (double)((int64_t)1 << t->bins.shift) * 1e-9;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_bands; i++)
+        if (n && t->bands[i].from - t->bands[n - 1].to < width_s)
+            t->bands[n - 1].to = t->bands[i].to;
+        else
+            t->bands[n++] = t->bands[i];
+    t->n_bands = n;
 }
 
-static void fill(struct bins *b, const struct timeline *t)
+int timeline_write(struct timeline *t, const char *title, uint64_t slots, FILE *out)
 {
-    for (size_t i = 0; i + 1 < t->n; i++) {
-        double from_s = (double)t->changes[i].now_ns * 1e-9;
-        double to_s = (double)t->changes[i + 1].now_ns * 1e-9;
-        add_span(b, &t->changes[i], from_s, to_s);
-        if (t->changes[i].starved)
-            add_band(b, from_s, to_s);
-    }
-}
-
-int timeline_write(const struct timeline *t, const char *title, uint64_t slots, FILE *out)
-{
-    struct bins *b = calloc(1, sizeof(*b));
-    if (!b || t->failed || !t->n) {
-        free(b);
+    struct areas areas;
+    set_starved(t, false);
+    if (t->failed)
         return -ENOMEM;
-    }
-    b->from_s = (double)t->changes[0].now_ns * 1e-9;
-    double span_s = (double)t->changes[t->n - 1].now_ns * 1e-9 - b->from_s;
-    b->width_s = span_s > 0 ? span_s / BINS : 1;
-    for (size_t i = 0; i < BINS; i++)
-        b->x[i] = b->from_s + ((double)i + .5) * b->width_s;
-    fill(b, t);
-    struct figure f = {.kind = FIGURE_AREAS,
-                       .title = title,
-                       .x_name = "time, s",
-                       .y_name = "slots",
-                       .top = (double)slots,
-                       .n_series = 2,
-                       .series = {{"receiving", BINS, b->x, b->receiving, NULL, NULL},
-                                  {"computing", BINS, b->x, b->computing, NULL, NULL}},
-                       .band_name = "slot-starved",
-                       .bands = b->bands,
-                       .n_bands = b->n_bands};
+    join_bands(t);
+    areas_of(&t->bins, &areas);
+    struct figure f = {
+        .kind = FIGURE_AREAS,
+        .title = title,
+        .x_name = "time, s",
+        .y_name = "slots",
+        .top = (double)slots,
+        .n_series = 2,
+        .series = {areas_series(&areas, 0, "receiving"), areas_series(&areas, 1, "computing")},
+        .band_name = "slot-starved",
+        .bands = t->bands,
+        .n_bands = t->n_bands};
     figure_write(&f, out);
-    free(b);
     return 0;
 }
 
@@ -168,6 +134,6 @@ void timeline_done(struct timeline *t)
         HASH_DELETE(hh, t->live, life);
         free(life);
     }
-    free(t->changes);
+    free(t->bands);
     *t = (struct timeline){0};
 }

@@ -1,16 +1,20 @@
 /* What the slots did over a simulated run: how many received, how many computed, when the cluster
- * was slot-starved. Listens to a run (run_config.watch) and draws it. Memory: 24 bytes per
- * change. */
+ * was slot-starved. Listens to a run (run_config.watch) and draws it. Memory: 16 bytes per time in
+ * the slot-starved mode, and one entry per attempt that runs. */
 #pragma once
 
 #include "testbed/sim/cluster/run.h"
+#include "testbed/sim/figure.h"
+#include "testbed/sim/time_bins.h"
 
 #include <stdio.h>
 
 struct timeline {
-    struct timeline_change *changes; /* owned */
-    size_t n, room;
+    struct time_bins bins;      /* parts: receiving, computing */
     struct timeline_life *live; /* owned: attempts that run */
+    struct figure_band *bands;  /* owned: when it was starved, s */
+    size_t n_bands, bands_room;
+    int64_t now_ns, starved_ns; /* starved_ns: since when it is starved */
     int64_t receiving, computing;
     bool starved, failed;
 };
@@ -18,6 +22,6 @@ struct timeline {
 /* A zeroed timeline is an empty one; it is the watcher. */
 void timeline_watch(void *timeline, const struct run_news *news);
 /* Writes an SVG of a run with so many slots in all. 0, or −ENOMEM when something could not be kept.
- * O(changes). */
-int timeline_write(const struct timeline *timeline, const char *title, uint64_t slots, FILE *out);
+ * O(bins + bands). */
+int timeline_write(struct timeline *timeline, const char *title, uint64_t slots, FILE *out);
 void timeline_done(struct timeline *timeline);

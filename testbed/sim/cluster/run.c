@@ -334,9 +334,11 @@ static int open_run(struct run *run)
         r = engine_create(&c->engine, &run->engine, run->err);
     if (r)
         return r;
+    run->receiving = calloc(c->hosts, sizeof(*run->receiving));
+    run->downlinks = calloc(c->hosts, sizeof(*run->downlinks));
     run->host_bytes = calloc(c->hosts, sizeof(*run->host_bytes));
     run->sources = calloc(c->hosts, sizeof(*run->sources));
-    if (!run->host_bytes || !run->sources)
+    if (!run->receiving || !run->downlinks || !run->host_bytes || !run->sources)
         return run_out_of_memory(run);
     r = run_recording_begin(&run->recording, c->recording, run->engine, run->err);
     return r ? r : remember_arrivals(run);
@@ -361,6 +363,8 @@ static void close_run(struct run *run)
     framework_close(run);
     submission_done(&run->submission);
     free(run->events);
+    free(run->receiving);
+    free(run->downlinks);
     free(run->host_bytes);
     free(run->sources);
     decisions_done(&run->decisions);

@@ -104,7 +104,7 @@ struct run_config {
     void *user;
     void (*watch)(void *watcher, const struct run_news *news); /* NULL: nobody */
     void *watcher;
-    /* NULL: nobody; else each instant costs O(hosts + attempts). */
+    /* NULL: nobody; else each instant costs O(hosts). */
     void (*links)(void *listener, const struct run_links *links);
     void *links_listener;
 };

@@ -64,6 +64,8 @@ static void release(struct run_attempt *a)
 
 static void forget(struct run *run, struct run_attempt *a)
 {
+    if (a->n_open)
+        run->receiving[a->host]--;
     if (a->pipelined && a->phase == PHASE_RECEIVING)
         LIST_REMOVE(a, of_pipelined);
     copies_forget(run, a);
@@ -264,7 +266,8 @@ static int add_transfer(struct run *run, struct run_attempt *a, struct transfer 
         a->transfers_room = (uint32_t)room;
     }
     a->transfers[a->n_transfers++] = transfer;
-    a->n_open++;
+    if (!a->n_open++)
+        run->receiving[a->host]++;
     return 0;
 }
 
@@ -344,7 +347,8 @@ int run_attempt_transfer_over(struct run *run, uint64_t subject)
     struct transfer *t = &a->transfers[(uint32_t)subject];
     t->state = TRANSFER_OVER;
     run->wire_bytes += (double)t->bytes;
-    a->n_open--;
+    if (!--a->n_open)
+        run->receiving[a->host]--;
     return run_attempt_settle(run, a);
 }
 

@@ -201,6 +201,8 @@ struct run {
     size_t n_events, events_room;
     struct delay_line told;   /* struct event */
     struct delay_line orders; /* struct order */
+    uint32_t *receiving;      /* by host: attempts with transfers that are not over */
+    double *downlinks;        /* scratch: bytes a second by host */
     int64_t *host_bytes;      /* scratch: bytes by source host */
     struct fluid_source *sources;
     uint32_t n_sources;

@@ -621,6 +621,16 @@ static double rate_from(const struct fluid *f, uint32_t id, uint32_t host)
     return 0;
 }
 
+static void downlinks(const struct fluid *f, double *ret_bytes_s)
+{
+    const struct dense *net = f->net;
+    const struct sheet *last = NULL;
+    for (const struct sheet *sheet = net->first; sheet; sheet = sheet->lower)
+        last = sheet;
+    for (uint32_t h = 0; h < net->n; h++)
+        ret_bytes_s[h] = last ? net->capacity - last->side[1].rest[h] : 0;
+}
+
 static int each_of_row(const struct dense *net, const struct row *row, bundle_rate_fn fn,
                        void *context)
 {
@@ -713,5 +723,6 @@ const struct fluid_method fluid_dense = {
     .next_ns = next_ns,
     .end = end,
     .rate_from = rate_from,
+    .downlinks = downlinks,
     .each = each,
 };

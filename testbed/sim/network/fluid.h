@@ -98,8 +98,9 @@ int fluid_advance(struct fluid *f, int64_t now_ns);
  * ended Macroflows by subject, then uplinks by host. */
 bool fluid_poll(struct fluid *f, struct fluid_event *ret_event);
 
-/* Brings rates up to date; used bytes a second of a link, all levels together. */
-int fluid_link_used(struct fluid *f, uint32_t link, double *ret_bytes_s);
+/* Brings rates up to date; by host, the bytes a second that come by its downlink, all levels
+ * together. Returns 0 or −ENOMEM. O(hosts × levels in use), as matrices O(hosts). */
+int fluid_downlinks_used(struct fluid *f, double *ret_bytes_s);
 
 /* Rate of each flow of Macroflow `id` from that host (of the first one where flows of one host take
  * several paths), in bytes a second; 0 if none is left. */

@@ -4,27 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct link_sum {
-    uint32_t link;
-    double used;
-};
-
-static int add_used(void *context, const struct bundle_rate *b)
+int fluid_downlinks_used(struct fluid *f, double *ret_bytes_s)
 {
-    struct link_sum *sum = context;
-    for (uint32_t i = 0; i < b->path.n; i++)
-        if (b->path.links[i] == sum->link)
-            sum->used += b->n * b->rate;
-    return 0;
-}
-
-int fluid_link_used(struct fluid *f, uint32_t link, double *ret_bytes_s)
-{
-    struct link_sum sum = {.link = link};
     if (fluid_solve(f))
         return -ENOMEM;
-    f->method->each(f, add_used, &sum);
-    *ret_bytes_s = sum.used;
+    f->method->downlinks(f, ret_bytes_s);
     return 0;
 }
 

@@ -36,6 +36,7 @@ struct fluid_method {
     int (*end)(struct fluid *f);               /* ends what has come by now_ns */
     /* The rate of one of the Macroflow's flows from that host, 0 without one. */
     double (*rate_from)(const struct fluid *f, uint32_t id, uint32_t host);
+    void (*downlinks)(const struct fluid *f, double *ret_bytes_s); /* used, by host; when solved */
     /* Calls fn for each bundle, until it returns something else than 0, and returns that. */
     int (*each)(const struct fluid *f, bundle_rate_fn fn, void *context);
 };

@@ -402,6 +402,26 @@ static double rate_from(const struct fluid *f, uint32_t id, uint32_t host)
     return 0;
 }
 
+/* A quiet port knows only a ceiling of its load. */
+static double port_used(const struct port *p)
+{
+    double used = p->quiet ? 0 : p->used;
+    for (uint32_t i = 0; p->quiet && i < p->n_bundles; i++)
+        used += p->bundles[i]->n_flows * p->bundles[i]->limit->rate;
+    return used;
+}
+
+static void downlinks(const struct fluid *f, double *ret_bytes_s)
+{
+    const struct sparse *net = f->net;
+    uint32_t hosts = f->config.topology->n_hosts;
+    for (uint32_t h = 0; h < hosts; h++) {
+        ret_bytes_s[h] = 0;
+        for (const struct port *p = net->links[hosts + h].first; p; p = p->lower)
+            ret_bytes_s[h] += port_used(p);
+    }
+}
+
 static int each(const struct fluid *f, bundle_rate_fn fn, void *context)
 {
     const struct sparse *net = f->net;
@@ -498,5 +518,6 @@ const struct fluid_method fluid_sparse = {
     .next_ns = next_ns,
     .end = end,
     .rate_from = rate_from,
+    .downlinks = downlinks,
     .each = each,
 };
