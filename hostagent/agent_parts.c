@@ -149,19 +149,21 @@ static int open_marks(struct agent_parts *agent, struct err *err)
                       &agent->marks, err);
 }
 
+static void join(char *text, size_t size, const char *between, const char *words)
+{
+    const size_t said = strlen(text);
+    if (words[0])
+        snprintf(text + said, size - said, "%s%s", said ? between : "", words);
+}
+
 void agent_say_host(struct agent_parts *agent)
 {
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
-    memcpy(state.text, agent->notice, sizeof(agent->notice));
-    size_t noted = strlen(state.text);
-    if (agent->tunnels_words[0])
-        snprintf(state.text + noted, sizeof(state.text) - noted, "%s%s", noted ? "; " : "",
-                 agent->tunnels_words);
-    memcpy(state.queues, agent->queues_words, sizeof(state.queues));
-    size_t said = strlen(state.queues);
-    if (agent->routes_words[0])
-        snprintf(state.queues + said, sizeof(state.queues) - said, "%s%s", said ? ". " : "",
-                 agent->routes_words);
+    join(state.text, sizeof(state.text), "; ", agent->notice);
+    join(state.text, sizeof(state.text), "; ", agent->guests_words);
+    join(state.text, sizeof(state.text), "; ", agent->tunnels_words);
+    join(state.queues, sizeof(state.queues), ". ", agent->queues_words);
+    join(state.queues, sizeof(state.queues), ". ", agent->routes_words);
     snprintf(state.marks, sizeof(state.marks), "%s", marks_says(agent->marks));
     if (agent->uplink)
         uplink_tell_host(agent->uplink, &state);

@@ -5,6 +5,7 @@
 #include "hostagent/agent.h"
 #include "hostagent/files.h"
 #include "hostagent/guard.h"
+#include "hostagent/guests/guests.h"
 #include "hostagent/links/links_nl.h"
 #include "hostagent/report.h"
 #include "hostagent/tasks/tasks.h"
@@ -28,7 +29,8 @@ struct agent_parts {
     bool looked;             /* the guard did, after the last report */
     char notice[GUARD_TEXT]; /* what somebody else changed last */
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)], routes_words[100];
-    char tunnels_words[200]; /* what of tunnels does not work */
+    char tunnels_words[200];          /* what of tunnels does not work */
+    char guests_words[GUESTS_HIDDEN]; /* why others' executors are not found */
     struct tasks *tasks;
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */

@@ -6,6 +6,7 @@
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Of what is done in samples. */
@@ -91,9 +92,25 @@ static void report_counters(struct agent_parts *agent)
     uplink_report_counters(agent->uplink, &counters);
 }
 
+/* When it begins and when it ends. */
+static void say_hidden(struct agent_parts *agent)
+{
+    const char *hidden = guests_hidden(agent->guests);
+    if (strcmp(hidden, agent->guests_words) == 0)
+        return;
+    if (hidden[0])
+        log_warning(LOG_FAULT_CONFIGURATION, "%s", hidden);
+    else
+        log_note("processes of other users are seen again");
+    snprintf(agent->guests_words, sizeof(agent->guests_words), "%s", hidden);
+    agent_say_host(agent);
+}
+
 static void report_guests(struct agent_parts *agent)
 {
     static duopoly_GuestsPart part;
+    if (agent->guests)
+        say_hidden(agent);
     if (agent->guests && guests_tell(agent->guests, &part))
         uplink_report_guests(agent->uplink, &part);
 }

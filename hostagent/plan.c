@@ -1,6 +1,7 @@
 #include "hostagent/plan.h"
 
 #include "hostagent/agent.h"
+#include "hostagent/guests/process.h"
 #include "hostagent/routes/routes.h"
 #include "hostagent/stance.h"
 
@@ -209,6 +210,7 @@ int plan_write(const struct agent_settings *settings, const struct settings_reso
     static const struct column columns[] = {
         {"verb", "CHANGE"}, {"kind", "KIND"}, {"where", "WHERE"}, {"what", "WHAT"}, {NULL, NULL}};
     static const char *const verbs[] = {"add", "change", "remove"};
+    struct err hidden;
     struct writer *writer = writer_new(form);
     writer_field(writer, "host", "host", value_text(settings->name));
     writer_field(writer, "stance", "stance",
@@ -221,6 +223,8 @@ int plan_write(const struct agent_settings *settings, const struct settings_reso
     writer_table(writer, "notes", notes);
     for (uint32_t i = 0; i < resolved->tunnels.notes_n; i++)
         writer_cell(writer, value_text(resolved->tunnels.notes[i]));
+    if (settings->guests.rung != GUESTS_OFF && process_others_seen(&hidden) < 0)
+        writer_cell(writer, value_text(hidden.text));
     writer_table_end(writer);
     writer_table(writer, "changes", columns);
     for (uint32_t i = 0; i < changes->n; i++) {

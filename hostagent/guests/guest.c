@@ -147,7 +147,10 @@ void guest_settle(struct guest *guest)
         return;
     if (!guest->cgroup_id)
         own_cgroup_find(guest, allowed);
-    if (!guest->cgroup[0] && !allowed)
+    if (!guest->cgroup[0] && guest->process.closed)
+        not_marked_either(guest, "it shares its cgroup, and only root may look at its sockets: "
+                                 "no bytes are counted");
+    else if (!guest->cgroup[0] && !allowed)
         not_marked_either(
             guest, "it shares its cgroup, so its bytes are read of its sockets now and then");
     if (guest->cgroup_id && guest->counter < 0)

@@ -211,6 +211,9 @@ static void unused_leave(struct guests *guests)
 
 static void rescan(struct guests *guests)
 {
+    struct err err = {0};
+    process_others_seen(&err);
+    wire_copy(guests->hidden, sizeof(guests->hidden), err.text);
     process_each(on_process, guests);
     unused_leave(guests);
 }
@@ -293,6 +296,11 @@ void guests_close(struct guests *guests)
         guest_free(guest);
     free(guests->buffer);
     free(guests);
+}
+
+const char *guests_hidden(const struct guests *guests)
+{
+    return guests->hidden;
 }
 
 int guests_restore(const char *state_dir, struct err *err)

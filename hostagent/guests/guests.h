@@ -41,6 +41,7 @@
 #define GUESTS_USERS        16
 #define GUESTS_RESCAN_NS    UINT64_C(30000000000)
 #define GUESTS_TELL_MS      500 /* how often guests_tell is to be called */
+#define GUESTS_HIDDEN       200
 
 enum guests_rung { GUESTS_OFF, GUESTS_OBSERVE, GUESTS_MARK };
 
@@ -68,6 +69,10 @@ int guests_plan(const struct guests_config *config, struct changes *changes, str
 
 /* Everybody is back in the cgroup where he was, whether or not the agent that moved him lives. */
 int guests_restore(const char *state_dir, struct err *err);
+
+/* Why processes of other users are not found, with what to do; "" they are. As of the last look at
+ * all of /proc; borrowed until the next one. */
+const char *guests_hidden(const struct guests *guests);
 
 /* How far marks reach from now on (stance.h). */
 void guests_reach(struct guests *guests, enum mark_reach reach);

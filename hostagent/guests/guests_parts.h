@@ -39,7 +39,7 @@ struct guest {
     struct guest_sockets sockets;
     struct guest_tasks tasks; /* that it announced */
     bool marked;              /* its cgroup bears the application's level */
-    char why[160];            /* it is not; "" it is */
+    char why[240];            /* it is not; "" it is */
 };
 
 struct guests {
@@ -55,7 +55,8 @@ struct guests {
     bool told; /* something, the last time */
     uint32_t tellings;
     uint64_t left_out, malformed;
-    char *buffer; /* of a command line */
+    char hidden[GUESTS_HIDDEN]; /* why others' processes are not seen; "" they are */
+    char *buffer;               /* of a command line */
 };
 
 /* guests.c */

@@ -74,14 +74,14 @@ static int read_cgroup(pid_t pid, char ret_path[FILES_PATH])
 }
 
 /* Whose may not be looked at counts as here: marks do not reach another network anyway. */
-static int read_network(pid_t pid, bool *ret_elsewhere)
+static int read_network(pid_t pid, struct process *process)
 {
     char path[64];
     struct stat ours, its;
     snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
     if (stat("/proc/self/ns/net", &ours) < 0 || stat(path, &its) < 0)
-        return errno == ENOENT ? -ESRCH : errno == EACCES ? 0 : -errno;
-    *ret_elsewhere = ours.st_ino != its.st_ino || ours.st_dev != its.st_dev;
+        return errno == ENOENT ? -ESRCH : (process->closed = errno == EACCES) ? 0 : -errno;
+    process->elsewhere = ours.st_ino != its.st_ino || ours.st_dev != its.st_dev;
     return 0;
 }
 
@@ -94,10 +94,22 @@ int process_look(pid_t pid, struct process *ret_process)
     if (r >= 0)
         r = read_cgroup(pid, process.cgroup);
     if (r >= 0)
-        r = read_network(pid, &process.elsewhere);
+        r = read_network(pid, &process);
     if (r >= 0)
         *ret_process = process;
     return r;
+}
+
+/* The first one is root's, and everybody may look at it where nothing is hidden. */
+int process_others_seen(struct err *err)
+{
+    int fd = open("/proc/1/stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno,
+                       "executors of other users are not found: /proc hides them from this agent "
+                       "(hidepid= of its mount, or ProtectProc= in the unit: docs/rights.md)");
+    close(fd);
+    return 0;
 }
 
 uint64_t process_start(pid_t pid)

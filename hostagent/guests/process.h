@@ -19,11 +19,15 @@ struct process {
     uint64_t start;          /* ticks of sysconf(_SC_CLK_TCK) since the boot */
     uid_t user;              /* real */
     bool elsewhere;          /* it has a network namespace of its own */
+    bool closed;             /* its descriptors and namespaces may not be looked at */
     char cgroup[FILES_PATH]; /* of version 2, from that hierarchy's root on: "/", "/a/b" */
 };
 
 /* −ESRCH: there is none, or it has ended and waits to be reaped. */
 int process_look(pid_t pid, struct process *ret_process);
+
+/* Whether processes of other users can be looked at, whatever hides them: 0, or −errno and what to do. */
+int process_others_seen(struct err *err);
 
 /* When the process with this number started; 0: as −ESRCH. */
 uint64_t process_start(pid_t pid);

@@ -36,7 +36,7 @@ class Executor(test_guests.Executor):
 class Site:
     """The packaged agent on h1 under a scripted controller on h2."""
 
-    def __init__(self, folder, rung, prepare=""):
+    def __init__(self, folder, rung, prepare="", settings=""):
         self.net, self.made = Net(2), []
         peer = self.net.hosts[1]
         address = f"tcp://{peer.address}:7000"
@@ -44,6 +44,7 @@ class Site:
         self.machine = Machine(folder, net=self.net, units=("duopoly-agent",), prepare=prepare, agent=lambda text: text.replace(
             "controller: tcp://127.0.0.1:7600", "controller: " + address) +
             f"guests: {{rung: {rung}, users: [alice, bob], rescan: 100 ms}}\nmeasurements: /run/duopoly-agent/measurements\n")
+        self.machine.drop_in("duopoly-agent", settings + "\n", "settings")
         self.server, self.out = test_guests.Server(peer), Capture(self.net.sw, "p1")
 
     def begin(self):
@@ -98,6 +99,47 @@ def test_executors_of_other_users_are_found(begin, rung):
     wait_for("the levels", lambda: {a["level"] for a in site.applications().values()} == {3, 6})
     assert [site.dscps(e, 50_000) for e in (one, two)] == ([{15}, {27}] if marked else [{0}, {0}])
     wait_for("the bytes", lambda: {a["bytes"] for a in site.applications().values()} == {50_000})
+
+    for number in "12":
+        site.executor("worker", "alice", "app-3", number)
+    wait_for("those of one cgroup", lambda: site.applications().get("app-3", {}).get("guests") == 2)
+    words = site.applications()["app-3"]["text"]
+    assert site.applications()["app-3"]["marked"] == 0
+    assert words.endswith("it shares its cgroup, and only root may look at its sockets: no bytes are counted"), words
+
+
+HIDDEN = "executors of other users are not found: /proc hides them from this agent"
+
+
+def notes(site):
+    return [state["text"] for state in site.controller.of("host_state")]
+
+
+@pytest.mark.parametrize("setting", ["ProtectProc=invisible", "ProtectProc=noaccess", "ProtectProc=ptraceable"])
+def test_a_unit_that_hides_processes_makes_the_agent_say_so(begin, setting):
+    """In the log and to the controller."""
+    site = begin("mark", settings=setting)
+    wait_for("the note", lambda: notes(site)[-1].startswith(HIDDEN))
+    assert site.machine.said("duopoly-agent").count("configuration: " + HIDDEN) == 1
+
+
+@pytest.mark.parametrize("hidepid", ["noaccess", "invisible", "ptraceable"])
+def test_a_machine_that_hides_processes_hides_none_from_the_unit(begin, hidepid):
+    """An agent that shares the machine's /proc tells so, in its plan too, and that it has ended."""
+    site = begin("mark", prepare=f"mount -o remount,hidepid={hidepid} /proc")
+    site.executor("container-1", "alice", "app-1")
+    wait_for("it to be found", lambda: site.applications())
+    machine = site.machine
+    machine.drop_in("duopoly-agent", "ProtectKernelTunables=no\n", "shared")  # which gives the unit a /proc of its own
+    machine.run("systemctl", "daemon-reload")
+    machine.run("systemctl", "restart", "duopoly-agent")
+    wait_for("the note", lambda: notes(site)[-1].startswith(HIDDEN))
+    assert machine.said("duopoly-agent").count("configuration: " + HIDDEN) == 1
+    plan = machine.call("duopoly-agent", "--plan", user="duopoly-agent")
+    assert HIDDEN in plan.stdout, plan
+    machine.run("mount", "-o", "remount,hidepid=off", "/proc")
+    wait_for("its end", lambda: notes(site)[-1] == "")
+    assert "processes of other users are seen again" in machine.said("duopoly-agent")
 
 
 @pytest.fixture(scope="module")
