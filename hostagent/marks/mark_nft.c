@@ -11,12 +11,16 @@
  * task are up to RECEIVED_MS old. A connection ends with its silence, not with FIN or RST; one that
  * is not tracked (conntrack's table is full, segments that it finds invalid) goes out unmarked.
  *
+ * What stands there can be listed by nft and loaded again (nft_nl.h says how). It names the cgroups of
+ * tasks, which are not there after a boot: who saves the rules of a host leaves our tables out.
+ *
  * Each call is a transaction of some 10 to 100 µs. Everything outlives the agent in the kernel's
  * tables, and an agent that would make the same leaves them as they are. Another configuration,
  * reach_set and the first flows_set make all anew in one transaction of some milliseconds, in which
  * a packet that is just being looked at can go out unmarked. */
 #include "hostagent/marks/mark_nft.h"
 #include "hostagent/marks/mark_driver.h"
+#include "hostagent/marks/mark_nft_gone.h"
 #include "hostagent/marks/mark_nft_state.h"
 #include "lib/now.h"
 
@@ -110,6 +114,8 @@ static int nft_driver_open(const struct mark_config *config, struct mark **ret_m
         mark->expiry_ns = 0;
     if (r >= 0)
         r = mark_nft_write(mark, false, err);
+    if (r >= 0)
+        r = mark_nft_drop_gone(mark, err);
     if (r < 0) {
         nft_driver_close(mark);
         return r;
@@ -224,8 +230,10 @@ static int set_word(struct mark *mark, struct task *task, uint64_t word, bool st
                     struct err *err)
 {
     task->word = word;
+    if (task->gone)
+        return 0;
     nft_begin(mark->nft);
-    mark_nft_put(mark->nft, mark_nft_state(mark), MARK_NFT_TASKS, &task->cgroup, word, stands);
+    mark_nft_put_task(mark->nft, mark_nft_state(mark), task->cgroup, word, stands);
     return nft_commit(mark->nft, "setting the levels of a task", err);
 }
 
@@ -249,34 +257,19 @@ static int nft_driver_task_end(struct mark *mark, uint64_t cgroup, struct err *e
     return task ? set_word(mark, task, mark_word(MARK_UNMARKED, MARK_UNMARKED), true, err) : 0;
 }
 
-/* The counts of a cgroup's bytes are several: by what headers its packets had. */
-static int forget_received(struct mark *mark, uint64_t cgroup, struct err *err)
-{
-    struct nft_element *found;
-    uint32_t n;
-    int r = nft_elements(mark->nft, mark_nft_state(mark), MARK_NFT_RECEIVED, &found, &n, err);
-    if (r < 0)
-        return r;
-    nft_begin(mark->nft);
-    for (uint32_t i = 0; i < n; i++)
-        if (memcmp(found[i].key, &cgroup, sizeof(cgroup)) == 0)
-            nft_element_delete(mark->nft, mark_nft_state(mark), MARK_NFT_RECEIVED, &found[i]);
-    free(found);
-    mark->received_ns = 0;
-    return nft_commit(mark->nft, "forgetting the bytes of a task", err);
-}
-
 static int nft_driver_task_forget(struct mark *mark, uint64_t cgroup, struct err *err)
 {
     struct task *task = mark_nft_find_task(mark->tasks, cgroup);
     if (!task)
         return 0;
-    HASH_DEL(mark->tasks, task);
-    free(task);
+    bool gone = task->gone;
+    mark_nft_forget_task(&mark->tasks, task);
+    if (gone)
+        return 0;
     nft_begin(mark->nft);
-    mark_nft_drop(mark->nft, mark_nft_state(mark), MARK_NFT_TASKS, &cgroup);
+    mark_nft_drop_task(mark->nft, mark_nft_state(mark), cgroup);
     int r = nft_commit(mark->nft, "forgetting a task", err);
-    return r < 0 ? r : forget_received(mark, cgroup, err);
+    return r < 0 ? r : mark_nft_drop_received(mark, cgroup, err);
 }
 
 static int set_flow(struct mark *mark, const struct mark_flow_levels *levels, struct err *err)
@@ -299,10 +292,9 @@ static int set_flow(struct mark *mark, const struct mark_flow_levels *levels, st
     single->owner = levels->owner;
     single->word = mark_word(levels->coflow, levels->macroflow);
     if (levels->owner) {
-        mark_nft_put(mark->nft, mark_nft_state(mark), MARK_NFT_CONNECTIONS, key, single->word,
-                     stands);
+        mark_nft_put_connection(mark->nft, mark_nft_state(mark), key, single->word, stands);
     } else {
-        mark_nft_drop(mark->nft, mark_nft_state(mark), MARK_NFT_CONNECTIONS, key);
+        mark_nft_drop_connection(mark->nft, mark_nft_state(mark), key);
         mark_nft_forget_single(&mark->singles, single);
     }
     return 0;
@@ -356,8 +348,9 @@ static int nft_driver_received(struct mark *mark, uint64_t cgroup, uint64_t *ret
         if (r < 0)
             return r;
     }
-    struct task *task = mark_nft_find_task(mark->received, cgroup);
-    *ret_bytes = task ? task->bytes : 0;
+    const struct task *received = mark_nft_find_task(mark->received, cgroup),
+                      *task = mark_nft_find_task(mark->tasks, cgroup);
+    *ret_bytes = (received ? received->bytes : 0) + (task && task->gone ? task->bytes : 0);
     return 0;
 }
 
@@ -365,7 +358,9 @@ static int nft_driver_stats(struct mark *mark, struct mark_stats *ret_stats, str
 {
     struct mark_stats stats = {.shared_connections = mark->shared_connections,
                                .lease_expiries = mark->lease_expiries};
-    int r = mark_nft_read_stats(mark, &stats, err);
+    int r = mark_nft_drop_gone(mark, err);
+    if (r >= 0)
+        r = mark_nft_read_stats(mark, &stats, err);
     if (r >= 0)
         *ret_stats = stats;
     return r;

@@ -17,7 +17,7 @@ static void mode_chain(struct rules_writer *w, uint32_t mode)
         rules_of_version(w, &rules_versions[i]);
         rules_of_protocol(w, IPPROTO_TCP);
         rules_load_connection(w, &rules_versions[i], false);
-        nft_go_by(w->nft, 0, mark_nft_maps[MARK_NFT_CONNECTIONS][mode]);
+        nft_go_by(w->nft, 0, mark_nft_maps[MARK_NFT_CONNECTIONS4 + i][mode]);
     }
     rules_begin(w, chain);
     nft_load_cgroup(w->nft, w->wish->cgroup_level, 0);
@@ -29,14 +29,16 @@ static void mode_chain(struct rules_writer *w, uint32_t mode)
 static void note_content(struct rules_writer *w, const char *chain, bool arrives)
 {
     for (int i = 0; i < 2; i++) {
+        char bare[NFT_NAME], set[NFT_NAME];
+        rules_suffixed(bare, "bare", &rules_versions[i]);
+        rules_suffixed(set, arrives ? MARK_NFT_RECEIVERS : MARK_NFT_SENDERS, &rules_versions[i]);
         rules_begin(w, chain);
+        rules_load_lengths(w, &rules_versions[i]);
+        nft_is_not_in(w->nft, 0, bare);
         rules_of_version(w, &rules_versions[i]);
         rules_of_protocol(w, IPPROTO_TCP);
-        rules_load_lengths(w, &rules_versions[i]);
-        nft_is_not_in(w->nft, 0, "bare");
         rules_load_connection(w, &rules_versions[i], arrives);
-        nft_remember(w->nft, 0, arrives ? MARK_NFT_RECEIVERS : MARK_NFT_SENDERS, MARK_NFT_SILENT_MS,
-                     false);
+        nft_remember(w->nft, 0, set, MARK_NFT_SILENT_MS, false);
     }
 }
 
@@ -104,32 +106,30 @@ static void output_chains(struct rules_writer *w)
     mode_chain(w, 1);
 }
 
-/* Bytes that come for a task: with them what the packet's headers take. */
-static void note_received(struct rules_writer *w, const struct rules_version *v, uint8_t protocol)
+/* Bytes that come for a task: with them what the packet's headers take. What TCP's header takes is
+ * read where nft does not know that it is TCP's. */
+static void note_received(struct rules_writer *w, uint8_t protocol)
 {
-    static const uint8_t version_mask = 0xf0, data_offset = 0xf0, whole = 0xff;
+    const bool tcp = protocol == IPPROTO_TCP;
     rules_begin(w, "input");
-    rules_of_version(w, v);
     rules_of_protocol(w, protocol);
     nft_load_cgroup(w->nft, w->wish->cgroup_level, 0);
     nft_is_in(w->nft, 0, "tasks");
-    nft_load_meta(w->nft, NFT_META_L4PROTO, 3);
-    nft_load(w->nft, NETWORK, 0, 1, 2);
-    nft_mask(w->nft, 2, v->nfproto == NFPROTO_IPV4 ? &whole : &version_mask, rules_zeros, 1);
-    if (protocol == IPPROTO_TCP) {
-        nft_load(w->nft, TRANSPORT, 12, 1, 4);
-        nft_mask(w->nft, 4, &data_offset, rules_zeros, 1);
-    } else {
-        nft_constant(w->nft, 4, rules_zeros, 4);
+    if (tcp) {
+        nft_call(w->nft, MARK_NFT_RECEIVED_TCP);
+        rules_begin(w, MARK_NFT_RECEIVED_TCP);
+        nft_load_cgroup(w->nft, w->wish->cgroup_level, 0);
     }
-    nft_remember(w->nft, 0, MARK_NFT_RECEIVED, 0, true);
+    nft_load_meta(w->nft, NFT_META_NFPROTO, 2);
+    if (tcp)
+        nft_load(w->nft, TRANSPORT, 12, 1, 3);
+    nft_remember(w->nft, 0, tcp ? MARK_NFT_RECEIVED_TCP : MARK_NFT_RECEIVED_UDP, 0, true);
 }
 
 uint32_t mark_nft_header_bytes(const struct nft_element *element)
 {
-    const uint8_t ip = element->key[8], protocol = element->key[12], offset = element->key[16];
-    return (ip >> 4 == 4 ? (ip & 15) * 4u : 40) +
-           (protocol == IPPROTO_TCP ? (offset >> 4) * 4u : 8);
+    const uint32_t ip = element->key[8] == NFPROTO_IPV4 ? 20 : 40;
+    return ip + (element->key_bytes == MARK_NFT_TCP_KEY ? (element->key[12] >> 4) * 4u : 8);
 }
 
 static void follow_chain(struct rules_writer *w, uint32_t arrived)
@@ -145,7 +145,7 @@ static void follow_chain(struct rules_writer *w, uint32_t arrived)
         char by[NFT_NAME];
         rules_suffixed(by, "follow_by", &rules_versions[i]);
         rules_begin(w, chain);
-        rules_of_version(w, &rules_versions[i]);
+        rules_of_unsaid_version(w, &rules_versions[i]);
         rules_load_dscp(w, &rules_versions[i], 0);
         nft_go_by(w->nft, 0, by);
     }
@@ -162,10 +162,8 @@ static void input_chains(struct rules_writer *w)
 {
     rules_member_chains(w, "from", true, "stranger");
     not_on_our_ports(w, "input", NFT_META_IIFNAME);
-    for (int i = 0; i < 2; i++) {
-        note_received(w, &rules_versions[i], IPPROTO_TCP);
-        note_received(w, &rules_versions[i], IPPROTO_UDP);
-    }
+    note_received(w, IPPROTO_UDP);
+    note_received(w, IPPROTO_TCP);
     rules_call_members(w, "input", "from");
     note_content(w, "input", true);
     rules_begin(w, "input");
@@ -183,8 +181,9 @@ static void input_chains(struct rules_writer *w)
 
 void rules_host_table(struct rules_writer *w)
 {
-    static const char *const names[] = {"control",  "unmarked", "plain",     "bare",    "segments",
-                                        "accepted", "coflow",   "macroflow", "stranger"};
+    static const char *const names[] = {"control",  "unmarked",           "plain",  "bare",
+                                        "segments", "accepted",           "coflow", "macroflow",
+                                        "stranger", MARK_NFT_RECEIVED_TCP};
     rules_chains(w, names, sizeof(names) / sizeof(names[0]));
     for (uint32_t level = 0; level < MARK_LEVELS; level++)
         nft_chain_add(w->nft, w->table, mark_nft_counter(level));

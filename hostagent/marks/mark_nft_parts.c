@@ -14,8 +14,8 @@
 #define ND_LAST  137
 
 const struct rules_version rules_versions[2] = {
-    {"4", NFPROTO_IPV4, 12, 16, 4, ETH_P_IP, {0x00, 0xfc}, {0xff, 0x03}, true},
-    {"6", NFPROTO_IPV6, 8, 24, 16, ETH_P_IPV6, {0x0f, 0xc0}, {0xf0, 0x3f}, false},
+    {"4", NFPROTO_IPV4, 12, 16, 4, ETH_P_IP, 1, 1, {0xfc}, {0xff, 0x03}, true},
+    {"6", NFPROTO_IPV6, 8, 24, 16, ETH_P_IPV6, 0, 2, {0x0f, 0xc0}, {0xf0, 0x3f}, false},
 };
 
 const uint8_t rules_zeros[16];
@@ -31,11 +31,6 @@ const char *mark_nft_counter(uint32_t which)
 void rules_suffixed(char name[NFT_NAME], const char *stem, const struct rules_version *v)
 {
     snprintf(name, NFT_NAME, "%s%s", stem, v->suffix);
-}
-
-static void dscp_bytes(const struct rules_version *v, uint8_t dscp, uint8_t to[4])
-{
-    mark_nft_dscp(v->nfproto == NFPROTO_IPV6, dscp, to);
 }
 
 bool rules_have_queues(const struct rules_writer *w)
@@ -65,6 +60,15 @@ void rules_of_version(struct rules_writer *w, const struct rules_version *v)
         nft_is(w->nft, 0, &v->nfproto, 1);
 }
 
+void rules_of_unsaid_version(struct rules_writer *w, const struct rules_version *v)
+{
+    static const uint8_t mask = 0xf0;
+    const uint8_t version = v->nfproto == NFPROTO_IPV4 ? 0x40 : 0x60;
+    nft_load(w->nft, NETWORK, 0, 1, 0);
+    nft_mask(w->nft, 0, &mask, rules_zeros, 1);
+    nft_is(w->nft, 0, &version, 1);
+}
+
 void rules_of_protocol(struct rules_writer *w, uint8_t protocol)
 {
     nft_load_meta(w->nft, NFT_META_L4PROTO, 0);
@@ -80,44 +84,37 @@ void rules_with_flags(struct rules_writer *w, uint8_t of, uint8_t are)
 
 void rules_load_dscp(struct rules_writer *w, const struct rules_version *v, uint32_t reg)
 {
-    nft_load(w->nft, NETWORK, 0, 2, reg);
-    nft_mask(w->nft, reg, v->dscp_mask, rules_zeros, 4);
+    nft_load(w->nft, NETWORK, v->dscp_at, v->dscp_bytes, reg);
+    nft_mask(w->nft, reg, v->dscp_mask, rules_zeros, v->dscp_bytes);
 }
 
 void rules_write_dscp(struct rules_writer *w, const struct rules_version *v, uint8_t dscp)
 {
-    uint8_t bytes[4];
-    dscp_bytes(v, dscp, bytes);
+    uint8_t bytes[3] = {0};
+    mark_nft_dscp(v->nfproto == NFPROTO_IPV6, dscp, bytes + v->dscp_at);
     nft_load(w->nft, NETWORK, 0, 2, 0);
     nft_mask(w->nft, 0, v->others_mask, bytes, 2);
     nft_store(w->nft, NETWORK, 0, 0, v->checksum);
 }
 
-static void load_address(struct rules_writer *w, const struct rules_version *v, uint8_t at,
-                         uint32_t reg)
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    if (v->nfproto == NFPROTO_IPV4)
-        nft_constant(w->nft, reg, mapped, sizeof(mapped));
-    nft_load(w->nft, NETWORK, at, v->address_bytes, v->nfproto == NFPROTO_IPV4 ? reg + 3 : reg);
-}
-
 void rules_load_connection(struct rules_writer *w, const struct rules_version *v, bool arrives)
 {
-    load_address(w, v, arrives ? v->target : v->source, 0);
-    load_address(w, v, arrives ? v->source : v->target, 4);
-    nft_load(w->nft, TRANSPORT, arrives ? 2 : 0, 2, 8);
-    nft_load(w->nft, TRANSPORT, arrives ? 0 : 2, 2, 9);
+    const uint32_t words = v->address_bytes / 4u;
+    nft_load(w->nft, NETWORK, arrives ? v->target : v->source, v->address_bytes, 0);
+    nft_load(w->nft, NETWORK, arrives ? v->source : v->target, v->address_bytes, words);
+    nft_load(w->nft, TRANSPORT, arrives ? 2 : 0, 2, 2 * words);
+    nft_load(w->nft, TRANSPORT, arrives ? 0 : 2, 2, 2 * words + 1);
 }
 
 void rules_load_lengths(struct rules_writer *w, const struct rules_version *v)
 {
-    static const uint8_t version_mask = 0xf0, data_offset = 0xf0, whole = 0xff;
-    nft_load(w->nft, NETWORK, 0, 1, 0);
-    nft_mask(w->nft, 0, v->nfproto == NFPROTO_IPV4 ? &whole : &version_mask, rules_zeros, 1);
-    nft_load(w->nft, NETWORK, v->nfproto == NFPROTO_IPV4 ? 2 : 4, 2, 1);
-    nft_load(w->nft, TRANSPORT, 12, 1, 2);
-    nft_mask(w->nft, 2, &data_offset, rules_zeros, 1);
+    static const uint8_t data_offset = 0xf0;
+    const bool v4 = v->nfproto == NFPROTO_IPV4;
+    if (v4)
+        nft_load(w->nft, NETWORK, 0, 1, 0);
+    nft_load(w->nft, NETWORK, v4 ? 2 : 4, 2, v4 ? 1 : 0);
+    nft_load(w->nft, TRANSPORT, 12, 1, v4 ? 2 : 1);
+    nft_mask(w->nft, v4 ? 2 : 1, &data_offset, rules_zeros, 1);
 }
 
 void rules_set_class(struct rules_writer *w, uint32_t class)
@@ -212,13 +209,13 @@ void rules_to_control(struct rules_writer *w, const char *chain)
 {
     for (int i = 0; i < 2 && w->settings.control_port; i++) {
         for (uint32_t at = 0; at <= 2; at += 2) {
-            uint8_t dscp[4];
-            dscp_bytes(&rules_versions[i], w->settings.control_dscp, dscp);
+            uint8_t dscp[2];
+            uint32_t n = mark_nft_dscp(i, w->settings.control_dscp, dscp);
             rules_begin(w, chain);
             rules_of_version(w, &rules_versions[i]);
             rules_of_protocol(w, IPPROTO_TCP);
             rules_load_dscp(w, &rules_versions[i], 0);
-            nft_is(w->nft, 0, dscp, 4);
+            nft_is(w->nft, 0, dscp, n);
             nft_load(w->nft, TRANSPORT, at, 2, 0);
             nft_is(w->nft, 0, &w->settings.control_port, 2);
             nft_go(w->nft, "control");
@@ -233,12 +230,14 @@ void rules_to_control(struct rules_writer *w, const char *chain)
 
 void rules_of_bare(struct rules_writer *w, const char *chain, const struct rules_version *v)
 {
+    char bare[NFT_NAME];
+    rules_suffixed(bare, "bare", v);
     rules_begin(w, chain);
-    rules_of_version(w, v);
-    rules_of_protocol(w, IPPROTO_TCP);
     rules_with_flags(w, TH_FIN | TH_RST, 0);
     rules_load_lengths(w, v);
-    nft_is_in(w->nft, 0, "bare");
+    nft_is_in(w->nft, 0, bare);
+    rules_of_version(w, v);
+    rules_of_protocol(w, IPPROTO_TCP);
 }
 
 /* What carries no content and ends nothing waits in level 0's queue. */
@@ -258,9 +257,9 @@ static void bleach(struct rules_writer *w, const char *chain)
         char ours[NFT_NAME];
         rules_suffixed(ours, "ours", &rules_versions[i]);
         rules_begin(w, chain);
-        rules_of_version(w, &rules_versions[i]);
         rules_load_dscp(w, &rules_versions[i], 0);
         nft_is_in(w->nft, 0, ours);
+        rules_of_version(w, &rules_versions[i]);
         rules_write_dscp(w, &rules_versions[i], 0);
         nft_count(w->nft, mark_nft_counter(MARK_COUNT_BLEACHED));
     }

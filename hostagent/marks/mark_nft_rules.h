@@ -13,8 +13,9 @@ struct rules_version {
     const char *suffix; /* of what there is one of for each */
     uint8_t nfproto, source, target, address_bytes;
     uint16_t ethernet;
-    uint8_t dscp_mask[4];   /* in the first two bytes of the header */
-    uint8_t others_mask[2]; /* the rest of these */
+    uint8_t dscp_at, dscp_bytes;
+    uint8_t dscp_mask[2];   /* in these */
+    uint8_t others_mask[2]; /* the rest of the first two bytes of the header */
     bool checksum;
 };
 
@@ -76,8 +77,12 @@ void rules_settle(struct rules_writer *w, const char *chain, uint32_t counter, u
 /* CS6 to or from the controllers' port, and neighbour discovery. */
 void rules_to_control(struct rules_writer *w, const char *chain);
 
-/* What a packet has to be; register 0 is lost. */
+/* What a packet has to be; register 0 is lost. After these two nft takes what a rule reads for fields of
+ * that protocol, which it must where it shall know addresses and ports, and must not where a rule looks
+ * into a set by parts of headers (nft_nl.h): such a rule looks there first, and then asks which packet it
+ * is, or asks without that being said. */
 void rules_of_version(struct rules_writer *w, const struct rules_version *v);
+void rules_of_unsaid_version(struct rules_writer *w, const struct rules_version *v);
 void rules_of_protocol(struct rules_writer *w, uint8_t protocol);
 void rules_with_flags(struct rules_writer *w, uint8_t of, uint8_t are); /* TH_… */
 
@@ -87,11 +92,11 @@ void rules_of_bare(struct rules_writer *w, const char *chain, const struct rules
 void rules_write_dscp(struct rules_writer *w, const struct rules_version *v, uint8_t dscp);
 void rules_load_dscp(struct rules_writer *w, const struct rules_version *v, uint32_t reg);
 
-/* As this end sees it, into registers 0 to 9. */
+/* As this end sees it, from register 0 on. */
 void rules_load_connection(struct rules_writer *w, const struct rules_version *v, bool arrives);
 
-/* Length and header's length of a segment, into registers 0 to 2: the set `bare` has those that leave
- * nothing for content. */
+/* Length and headers' lengths of a segment, from register 0 on: the set `bare4` or `bare6` has those that
+ * leave nothing for content. */
 void rules_load_lengths(struct rules_writer *w, const struct rules_version *v);
 
 void rules_suffixed(char name[NFT_NAME], const char *stem, const struct rules_version *v);

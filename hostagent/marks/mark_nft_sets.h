@@ -12,15 +12,15 @@
 extern const char *const mark_nft_modes[2];                /* chains */
 extern const char *const mark_nft_maps[MARK_NFT_KINDS][2]; /* levels by mode */
 
-/* The code point as it stands in the first two bytes of a header; the rest is 0. */
-void mark_nft_dscp(bool v6, uint8_t dscp, uint8_t ret_bytes[4]);
+/* The code point as it stands in a header: in its second byte, or in IPv6's first two; how many. */
+uint32_t mark_nft_dscp(bool v6, uint8_t dscp, uint8_t ret_bytes[2]);
 
 /* Into the open transaction. State: of all tables that have some, without elements. */
 void mark_nft_state_sets(struct nft *nft, const struct mark_nft_wish *wish);
 /* `ports`: their names. */
 void mark_nft_port_set(struct nft *nft, const struct mark_nft_wish *wish,
                        const struct nft_table *table);
-/* `bare`: lengths of segments without content; `arrived`: from a connection's mark to the chain of its
+/* `bare4`, `bare6`: lengths of segments without content; `arrived`: from a connection's mark to the chain of its
  * level. */
 void mark_nft_bare_set(struct nft *nft, const struct nft_table *table);
 void mark_nft_arrived_set(struct nft *nft, const struct nft_table *table);

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTE (NFT_NAME + 64)
+#define NOTE    (NFT_NAME + 64)
+#define COMMENT "of a running duopoly-agent, which makes it: need not be saved"
 
-const char *const mark_nft_lively[LIVELY] = {MARK_NFT_SERVED, MARK_NFT_SENDERS, MARK_NFT_RECEIVERS,
-                                             MARK_NFT_RECEIVED};
+const char *const mark_nft_lively[LIVELY] = {
+    MARK_NFT_SERVED,        MARK_NFT_SENDERS "4",  MARK_NFT_SENDERS "6",  MARK_NFT_RECEIVERS "4",
+    MARK_NFT_RECEIVERS "6", MARK_NFT_RECEIVED_TCP, MARK_NFT_RECEIVED_UDP,
+};
 
 const struct nft_table *mark_nft_state(const struct mark *mark)
 {
@@ -24,13 +27,18 @@ void mark_nft_note(const struct mark_config *config, char path[FILES_PATH])
     files_path(path, "%s/nftables", config->state_dir);
 }
 
+void mark_nft_forget_task(struct task **tasks, struct task *task)
+{
+    HASH_DEL(*tasks, task);
+    free(task->path);
+    free(task);
+}
+
 void mark_nft_forget_tasks(struct task **tasks)
 {
     struct task *task, *next;
-    HASH_ITER (hh, *tasks, task, next) {
-        HASH_DEL(*tasks, task);
-        free(task);
-    }
+    HASH_ITER (hh, *tasks, task, next)
+        mark_nft_forget_task(tasks, task);
 }
 
 void mark_nft_forget_singles(struct single **singles)
@@ -125,8 +133,8 @@ static int read_remains(struct mark *mark, bool stands, struct mark_nft_remains 
     int r = nft_counters(mark->nft, mark_nft_state(mark), remains->counters, MARK_NFT_COUNTERS,
                          &remains->counters_n, err);
     for (int i = 0; r >= 0 && i < LIVELY; i++)
-        r = nft_elements(mark->nft, mark_nft_state(mark), mark_nft_lively[i], &remains->elements[i],
-                         &remains->n[i], err);
+        r = nft_elements_of(mark->nft, mark_nft_state(mark), mark_nft_lively[i],
+                            &remains->elements[i], &remains->n[i], err);
     return r;
 }
 
@@ -141,14 +149,15 @@ static void add_state(struct mark *mark, const struct mark_nft_remains *remains)
 {
     const struct nft_table *table = mark_nft_state(mark);
     for (struct task *task = mark->tasks; task; task = task->hh.next)
-        mark_nft_put(mark->nft, table, MARK_NFT_TASKS, &task->cgroup, task->word, false);
+        if (!task->gone)
+            mark_nft_put_task(mark->nft, table, task->cgroup, task->word, false);
     for (struct single *single = mark->singles; single; single = single->hh.next)
-        mark_nft_put(mark->nft, table, MARK_NFT_CONNECTIONS, single->key, single->word, false);
+        mark_nft_put_connection(mark->nft, table, single->key, single->word, false);
     mark_nft_mode(mark->nft, &mark->wish, mark->mode, false);
     mark_nft_lease(mark->nft, &mark->wish, mark_nft_lease_left(mark));
     for (int i = 0; i < LIVELY; i++) {
         const uint32_t most = mark->config->flows_max;
-        bool bounded = i == SENDERS || i == RECEIVERS;
+        bool bounded = i >= SENDERS4 && i <= RECEIVERS6;
         for (uint32_t j = 0; j < remains->n[i] && !(bounded && j == most); j++)
             nft_element_add(mark->nft, table, mark_nft_lively[i], &remains->elements[i][j],
                             NFT_PLAIN);
@@ -189,7 +198,7 @@ static void add_tables(struct mark *mark, const bool *stands,
     for (uint32_t i = 0; i < mark->wish.tables_n; i++) {
         if (stands[i])
             nft_table_delete(mark->nft, &mark->wish.tables[i]);
-        nft_table_add(mark->nft, &mark->wish.tables[i]);
+        nft_table_add(mark->nft, &mark->wish.tables[i], COMMENT);
     }
     for (uint32_t i = 0; i < remains->counters_n; i++)
         nft_counter_add(mark->nft, mark_nft_state(mark), &remains->counters[i]);
@@ -276,7 +285,7 @@ static uint64_t *word_of(struct mark *mark, enum mark_nft_kind kind, const uint8
     memcpy(&cgroup, key, sizeof(cgroup));
     struct task *task = kind == MARK_NFT_TASKS ? mark_nft_make_task(&mark->tasks, cgroup) : NULL;
     struct single *single =
-        kind == MARK_NFT_CONNECTIONS ? mark_nft_make_single(&mark->singles, key) : NULL;
+        kind == MARK_NFT_TASKS ? NULL : mark_nft_make_single(&mark->singles, key);
     return task ? &task->word : single ? &single->word : NULL;
 }
 

@@ -13,6 +13,8 @@
 struct task { /* or a cgroup of which bytes are known */
     uint64_t cgroup;
     uint64_t word, bytes;
+    char *path; /* where it was seen last; NULL: nowhere yet */
+    bool gone;  /* no set has it any more; `bytes` were received by then */
     UT_hash_handle hh;
 };
 
@@ -35,7 +37,7 @@ struct mark { /* of this driver */
 };
 
 /* What packets change: served ports, senders, receivers, received bytes; and counters. */
-enum { SERVED, SENDERS, RECEIVERS, RECEIVED, LIVELY };
+enum { SERVED, SENDERS4, SENDERS6, RECEIVERS4, RECEIVERS6, RECEIVED_TCP, RECEIVED_UDP, LIVELY };
 #define MARK_NFT_COUNTERS (MARK_COUNT_BLEACHED + 1)
 
 struct mark_nft_remains {
@@ -53,6 +55,7 @@ void mark_nft_remains_done(struct mark_nft_remains *remains);
 const struct nft_table *mark_nft_state(const struct mark *mark);
 
 void mark_nft_forget_tasks(struct task **tasks);
+void mark_nft_forget_task(struct task **tasks, struct task *task);
 void mark_nft_forget_singles(struct single **singles);
 struct task *mark_nft_find_task(struct task *tasks, uint64_t cgroup);
 /* A new one, or the one that is there; NULL: there is no memory. */
@@ -85,4 +88,6 @@ int mark_nft_write(struct mark *mark, bool anyway, struct err *err);
 
 /* Fills mark->received. */
 int mark_nft_read_received(struct mark *mark, struct err *err);
+/* A cgroup's bytes out of the sets that count them. */
+int mark_nft_drop_received(struct mark *mark, uint64_t cgroup, struct err *err);
 int mark_nft_read_stats(struct mark *mark, struct mark_stats *stats, struct err *err);

@@ -7,14 +7,13 @@
 
 #define RECENT_MS 1000
 
-int mark_nft_read_received(struct mark *mark, struct err *err)
+static int read_received_in(struct mark *mark, const char *set, struct err *err)
 {
     struct nft_element *found;
     uint32_t n;
-    int r = nft_elements(mark->nft, mark_nft_state(mark), MARK_NFT_RECEIVED, &found, &n, err);
+    int r = nft_elements(mark->nft, mark_nft_state(mark), set, &found, &n, err);
     if (r < 0)
         return r;
-    mark_nft_forget_tasks(&mark->received);
     for (uint32_t i = 0; r >= 0 && i < n; i++) {
         const uint64_t headers = mark_nft_header_bytes(&found[i]) * found[i].packets;
         uint64_t cgroup;
@@ -25,8 +24,40 @@ int mark_nft_read_received(struct mark *mark, struct err *err)
         r = task ? 0 : err_sys(err, ENOMEM, "tasks");
     }
     free(found);
-    mark->received_ns = now_ns(CLOCK_MONOTONIC);
     return r;
+}
+
+int mark_nft_read_received(struct mark *mark, struct err *err)
+{
+    mark_nft_forget_tasks(&mark->received);
+    int r = read_received_in(mark, MARK_NFT_RECEIVED_TCP, err);
+    if (r >= 0)
+        r = read_received_in(mark, MARK_NFT_RECEIVED_UDP, err);
+    mark->received_ns = r < 0 ? 0 : now_ns(CLOCK_MONOTONIC);
+    return r;
+}
+
+/* A cgroup's counts are several: by what headers its packets had. */
+static int drop_received_in(struct mark *mark, const char *set, uint64_t cgroup, struct err *err)
+{
+    struct nft_element *found;
+    uint32_t n;
+    int r = nft_elements(mark->nft, mark_nft_state(mark), set, &found, &n, err);
+    if (r < 0)
+        return r;
+    nft_begin(mark->nft);
+    for (uint32_t i = 0; i < n; i++)
+        if (memcmp(found[i].key, &cgroup, sizeof(cgroup)) == 0)
+            nft_element_delete(mark->nft, mark_nft_state(mark), set, &found[i]);
+    free(found);
+    mark->received_ns = 0;
+    return nft_commit(mark->nft, "forgetting the bytes of a task", err);
+}
+
+int mark_nft_drop_received(struct mark *mark, uint64_t cgroup, struct err *err)
+{
+    int r = drop_received_in(mark, MARK_NFT_RECEIVED_TCP, cgroup, err);
+    return r < 0 ? r : drop_received_in(mark, MARK_NFT_RECEIVED_UDP, cgroup, err);
 }
 
 static int count_bytes(struct mark *mark, struct mark_stats *stats, struct err *err)
@@ -66,18 +97,18 @@ static void count_flow(const struct mark_nft_remains *remains, const struct nft_
                        struct mark_stats *stats)
 {
     stats->flows++;
-    stats->followed_flows += is_served(remains, element->key + 32);
+    stats->followed_flows += is_served(remains, element->key + element->key_bytes - 8);
 }
 
 /* A connection is counted once, though it may stand among senders and receivers. */
 static void count_flows(const struct mark_nft_remains *remains, struct mark_stats *stats)
 {
     struct single *seen = NULL;
-    for (int set = SENDERS; set <= RECEIVERS; set++) {
+    for (int set = SENDERS4; set <= RECEIVERS6; set++) {
         for (uint32_t i = 0; i < remains->n[set]; i++) {
             const struct nft_element *element = &remains->elements[set][i];
             struct single *known;
-            *(set == SENDERS ? &stats->senders : &stats->receivers) += is_recent(element);
+            *(set <= SENDERS6 ? &stats->senders : &stats->receivers) += is_recent(element);
             HASH_FIND(hh, seen, element->key, NFT_KEY, known);
             if (!known && mark_nft_make_single(&seen, element->key))
                 count_flow(remains, element, stats);
@@ -90,7 +121,7 @@ int mark_nft_read_stats(struct mark *mark, struct mark_stats *stats, struct err 
 {
     struct mark_nft_remains remains = {0};
     int r = count_bytes(mark, stats, err);
-    for (int i = 0; r >= 0 && i < RECEIVED; i++)
+    for (int i = 0; r >= 0 && i < RECEIVED_TCP; i++)
         r = nft_elements(mark->nft, mark_nft_state(mark), mark_nft_lively[i], &remains.elements[i],
                          &remains.n[i], err);
     if (r >= 0)

@@ -22,9 +22,9 @@ static void classify_chains(struct rules_writer *w)
         char ours[NFT_NAME];
         rules_suffixed(ours, "ours", &rules_versions[i]);
         rules_begin(w, "classify");
-        rules_of_version(w, &rules_versions[i]);
         rules_load_dscp(w, &rules_versions[i], 0);
         nft_is_in(w->nft, 0, ours);
+        rules_of_version(w, &rules_versions[i]);
         nft_go(w->nft, "marked");
     }
     rules_begin(w, "classify");
@@ -35,7 +35,7 @@ static void classify_chains(struct rules_writer *w)
         char by[NFT_NAME];
         rules_suffixed(by, "class_by", &rules_versions[i]);
         rules_begin(w, "marked");
-        rules_of_version(w, &rules_versions[i]);
+        rules_of_unsaid_version(w, &rules_versions[i]);
         rules_load_dscp(w, &rules_versions[i], 0);
         nft_go_by(w->nft, 0, by);
     }

@@ -26,6 +26,10 @@ struct nlmsghdr *nft_message(struct nft *nft, uint16_t type, uint32_t family, ui
 void nft_message_done(struct nft *nft);
 void nft_rule_done(struct nft *nft);
 
+struct nftnl_set;
+/* What nft is to show of a set to people: its key's type, order of bytes, and what it is read from. */
+void nft_set_describe(struct nftnl_set *s, const struct nft_set *set);
+
 uint64_t nft_mixed(uint64_t sum, uint64_t value);
 
 /* −errno or 0. The kernel has answered before sendmsg returns: with nothing but what failed, of which there may be

@@ -173,8 +173,19 @@ int nft_commit(struct nft *nft, const char *what, struct err *err)
     return r < 0 ? err_sys(err, -r, "%s in nftables", what) : 0;
 }
 
+static void set_comment(struct nftnl_table *t, const char *comment)
+{
+    struct nftnl_udata_buf *text = nftnl_udata_buf_alloc(NFT_USERDATA_MAXLEN);
+    if (!text)
+        return;
+    nftnl_udata_put_strz(text, NFTNL_UDATA_TABLE_COMMENT, comment);
+    nftnl_table_set_data(t, NFTNL_TABLE_USERDATA, nftnl_udata_buf_data(text),
+                         nftnl_udata_buf_len(text));
+    nftnl_udata_buf_free(text);
+}
+
 static void table_message(struct nft *nft, const struct nft_table *table, uint16_t type,
-                          uint16_t flags)
+                          uint16_t flags, const char *comment)
 {
     struct nftnl_table *t = nft->failure ? NULL : nftnl_table_alloc();
     if (!t) {
@@ -183,19 +194,21 @@ static void table_message(struct nft *nft, const struct nft_table *table, uint16
     }
     nftnl_table_set_u32(t, NFTNL_TABLE_FAMILY, table->family);
     nftnl_table_set_str(t, NFTNL_TABLE_NAME, table->name);
+    if (comment)
+        set_comment(t, comment);
     nftnl_table_nlmsg_build_payload(nft_message(nft, type, table->family, flags), t);
     nft_message_done(nft);
     nftnl_table_free(t);
 }
 
-void nft_table_add(struct nft *nft, const struct nft_table *table)
+void nft_table_add(struct nft *nft, const struct nft_table *table, const char *comment)
 {
-    table_message(nft, table, NFT_MSG_NEWTABLE, NLM_F_CREATE);
+    table_message(nft, table, NFT_MSG_NEWTABLE, NLM_F_CREATE, comment);
 }
 
 void nft_table_delete(struct nft *nft, const struct nft_table *table)
 {
-    table_message(nft, table, NFT_MSG_DELTABLE, 0);
+    table_message(nft, table, NFT_MSG_DELTABLE, 0, NULL);
 }
 
 void nft_counter_add(struct nft *nft, const struct nft_table *table,
@@ -230,21 +243,6 @@ static struct nftnl_set *set_named(struct nft *nft, const struct nft_table *tabl
     return s;
 }
 
-/* To nft, which shows elements to people: whether keys are numbers of this machine. */
-static void say_order(struct nftnl_set *s, uint32_t key_type)
-{
-    const uint32_t this_machine = 1, network = 2; /* as nft has them */
-    bool ours =
-        key_type == NFT_TYPE_NUMBER || key_type == NFT_TYPE_IFNAME || key_type == NFT_TYPE_CGROUP;
-    struct nftnl_udata_buf *text = nftnl_udata_buf_alloc(NFT_USERDATA_MAXLEN);
-    if (!text)
-        return;
-    nftnl_udata_put_u32(text, NFTNL_UDATA_SET_KEYBYTEORDER, ours ? this_machine : network);
-    nftnl_set_set_data(s, NFTNL_SET_USERDATA, nftnl_udata_buf_data(text),
-                       nftnl_udata_buf_len(text));
-    nftnl_udata_buf_free(text);
-}
-
 void nft_set_add(struct nft *nft, const struct nft_table *table, const struct nft_set *set)
 {
     struct nftnl_set *s = set_named(nft, table, set->name);
@@ -253,18 +251,16 @@ void nft_set_add(struct nft *nft, const struct nft_table *table, const struct nf
     uint32_t flags = (set->values ? NFT_SET_MAP : 0) | (set->packets_add ? NFT_SET_EVAL : 0) |
                      (set->expires ? NFT_SET_TIMEOUT : 0);
     nftnl_set_set_u32(s, NFTNL_SET_ID, ++nft->sets);
-    nftnl_set_set_u32(s, NFTNL_SET_KEY_TYPE, set->key_type);
     nftnl_set_set_u32(s, NFTNL_SET_KEY_LEN, set->key_bytes);
     nftnl_set_set_u32(s, NFTNL_SET_FLAGS, flags);
     if (set->values)
         nftnl_set_set_u32(s, NFTNL_SET_DATA_TYPE,
-                          set->values == NFT_VERDICTS ? (uint32_t)NFT_DATA_VERDICT
-                                                      : NFT_TYPE_NUMBER);
+                          set->values == NFT_VERDICTS ? (uint32_t)NFT_DATA_VERDICT : NFT_TYPE_MARK);
     if (set->values == NFT_NUMBERS)
         nftnl_set_set_u32(s, NFTNL_SET_DATA_LEN, 4);
     if (set->elements_max)
         nftnl_set_set_u32(s, NFTNL_SET_DESC_SIZE, set->elements_max);
-    say_order(s, set->key_type);
+    nft_set_describe(s, set);
     nftnl_set_nlmsg_build_payload(nft_message(nft, NFT_MSG_NEWSET, table->family, NLM_F_CREATE), s);
     nft_message_done(nft);
     nftnl_set_free(s);

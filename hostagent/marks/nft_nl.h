@@ -22,19 +22,37 @@ struct nft_table {
 
 enum nft_values { NFT_PLAIN, NFT_NUMBERS, NFT_VERDICTS }; /* of 4 bytes; where packets go on */
 
+/* Part of a key that is no type of nft's own: nft is told what it is read from ("typeof"). Offsets and
+ * sizes in bits. */
+enum nft_source { NFT_OF_NETWORK, NFT_OF_TRANSPORT, NFT_OF_CGROUP, NFT_OF_VERSION };
+struct nft_part {
+    enum nft_source source;
+    uint32_t offset, size; /* of bytes of a header */
+};
+#define NFT_PARTS 3
+
+/* WHY types and sources: nft lists a set by them, and loads what it has listed only where the rules
+ * that look into the set read the very same. Which is so for parts of headers only where nft does not
+ * know yet, at that place of the rule, which header it is: it would take the bytes for a field. */
 struct nft_set {
     const char *name;
     uint32_t key_bytes;
     uint32_t key_type; /* as nft names it to people: NFT_TYPE_… of its parts, the last one lowest */
+    struct nft_part parts[NFT_PARTS]; /* in the place of a type; */
+    uint32_t parts_n;                 /* 0: it has a type */
     enum nft_values values;
     bool packets_add; /* rules may, too */
     bool expires;
     uint32_t elements_max; /* 0: no bound */
 };
 
+#define NFT_TYPE_VERSION 2u /* IPv4 or IPv6 */
+#define NFT_TYPE_INTEGER 4u
+#define NFT_TYPE_IP4     7u
 #define NFT_TYPE_IP6     8u
 #define NFT_TYPE_SERVICE 13u
-#define NFT_TYPE_NUMBER  19u
+#define NFT_TYPE_MARK    19u
+#define NFT_TYPE_CLASS   23u
 #define NFT_TYPE_IFNAME  41u
 #define NFT_TYPE_CGROUP  46u
 #define NFT_TYPES(a, b)  ((a) << 6 | (b))
@@ -69,7 +87,8 @@ void nft_abort(struct nft *nft);
  * same. */
 uint64_t nft_shape(struct nft *nft);
 
-void nft_table_add(struct nft *nft, const struct nft_table *table);
+/* `comment`: shown by nft beside its name. */
+void nft_table_add(struct nft *nft, const struct nft_table *table, const char *comment);
 void nft_table_delete(struct nft *nft, const struct nft_table *table);
 void nft_counter_add(struct nft *nft, const struct nft_table *table,
                      const struct nft_counter *counter);
@@ -121,5 +140,8 @@ int nft_table_print(struct nft *nft, const struct nft_table *table, uint64_t *re
 /* *ret_elements is the caller's (free). */
 int nft_elements(struct nft *nft, const struct nft_table *table, const char *set,
                  struct nft_element **ret_elements, uint32_t *ret_n, struct err *err);
+/* The same, and none where there is no such set: in a table of another version of ours. */
+int nft_elements_of(struct nft *nft, const struct nft_table *table, const char *set,
+                    struct nft_element **ret_elements, uint32_t *ret_n, struct err *err);
 int nft_counters(struct nft *nft, const struct nft_table *table, struct nft_counter *ret_counters,
                  uint32_t most, uint32_t *ret_n, struct err *err);

@@ -222,6 +222,17 @@ int nft_elements(struct nft *nft, const struct nft_table *table, const char *set
     return 0;
 }
 
+int nft_elements_of(struct nft *nft, const struct nft_table *table, const char *set,
+                    struct nft_element **ret_elements, uint32_t *ret_n, struct err *err)
+{
+    int r = nft_elements(nft, table, set, ret_elements, ret_n, err);
+    if (r != -ENOENT)
+        return r;
+    *ret_elements = NULL;
+    *ret_n = 0;
+    return 0;
+}
+
 static int take_counter(const struct nlmsghdr *message, void *arg)
 {
     struct reading *reading = arg;
