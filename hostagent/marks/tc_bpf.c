@@ -11,8 +11,10 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netlink/cache.h>
+#include <netlink/msg.h>
 #include <netlink/route/classifier.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #define EMPTY "%s/begun" /* of the state folder: AGENT_BEGUN, as empty as a note */
@@ -23,14 +25,27 @@ static void note_path(const char *state_dir, const char *port, char path[FILES_P
 }
 
 struct answer {
-    bool found, ended;
+    bool found, ingress, ended;
 };
 
 static int on_qdisc(struct nl_msg *msg, void *arg)
 {
-    (void)msg;
-    ((struct answer *)arg)->found = true;
+    struct answer *answer = arg;
+    struct nlattr *kind = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(struct tcmsg), TCA_KIND);
+    answer->found = true;
+    answer->ingress = kind && strcmp(nla_get_string(kind), "ingress") == 0;
     return NL_OK;
+}
+
+static int refuse_ingress(int ifindex, struct err *err)
+{
+    char port[IF_NAMESIZE] = "?";
+    if_indextoname((unsigned)ifindex, port);
+    return err_set(err, EBUSY,
+                   "%s has an ingress qdisc of somebody else, where clsact would be, and that sees "
+                   "nothing of what is sent: put clsact in its place (tc qdisc del dev %s ingress, "
+                   "tc qdisc add dev %s clsact), or take marks.driver: nftables",
+                   port, port, port);
 }
 
 static int on_ack(struct nl_msg *msg, void *arg)
@@ -40,7 +55,8 @@ static int on_ack(struct nl_msg *msg, void *arg)
     return NL_STOP;
 }
 
-/* Whoever made it; −errno when it cannot be told. That of one port: a dump has those of all. Of one
+/* Whoever made it; −errno when it cannot be told. −EBUSY: its place is taken by an ingress qdisc, whose
+ * one hook would get the programs for both directions. That of one port: a dump has those of all. Of one
  * that was removed some kernels say nothing, so the acknowledgement ends the answer. */
 static int has_clsact(int ifindex, struct err *err)
 {
@@ -59,7 +75,9 @@ static int has_clsact(int ifindex, struct err *err)
     nl_socket_free(sock);
     if (r == -NLE_OBJ_NOTFOUND || r == -NLE_INVAL)
         return 0; /* never had one, or has none any more */
-    return r < 0 ? netlink_err(err, r, "asking for a clsact qdisc") : answer.found;
+    if (r < 0)
+        return netlink_err(err, r, "asking for a clsact qdisc");
+    return answer.ingress ? refuse_ingress(ifindex, err) : answer.found;
 }
 
 static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_hook *hook,

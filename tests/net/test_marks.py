@@ -545,6 +545,23 @@ def test_somebody_elses_clsact_stays(net):
     assert net.hosts[0].tc("qdisc", "show") == before
 
 
+@pytest.mark.guest("host", "uml")
+@pytest.mark.parametrize("net", ["ebpf", "auto"], indirect=True)
+def test_an_ingress_qdisc_of_somebody_else_is_no_clsact(net):
+    """It has no hook for what is sent: its one hook would get both programs, one in the other's place."""
+    h1 = net.hosts[0]
+    h1.tc("qdisc", "add", "dev", "up0", "ingress")
+    h1.tc("filter", "add", "dev", "up0", "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
+    before = h1.tc("qdisc", "show"), h1.tc("filter", "show", "dev", "up0", "ingress")
+    root = net.cgroup("agent")
+    agent = net.agent(h1, cgroup=root, levels=0)
+    if net.marks == "auto" and agent.opened.startswith("ok"):
+        assert agent.do("says").startswith("nftables (ebpf: up0 has an ingress qdisc of somebody else"), agent.do("says")
+    else:
+        assert "up0 has an ingress qdisc of somebody else" in agent.opened, agent.opened
+    assert (h1.tc("qdisc", "show"), h1.tc("filter", "show", "dev", "up0", "ingress")) == before
+
+
 only_nftables = pytest.mark.parametrize("net", ["nftables"], indirect=True)
 
 
