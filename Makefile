@@ -88,6 +88,7 @@ $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsyst
 $(eval $(call program,tests/agent-driver,tests/net/agent_driver.c,agent lib proto,$(WIRE_LIBS) -ljansson -lhiredis -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl))
 $(eval $(call program,tests/controller-driver,tests/net/controller_driver.c,lib proto,$(WIRE_LIBS)))
 $(eval $(call program,tests/peer-probe,tests/net/peer_probe.c,lib proto,$(WIRE_LIBS)))
+$(eval $(call program,tests/bare-router,tests/net/bare_router.c,,-lzmq))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib proto,$(WIRE_LIBS) -lpcap -lnl-route-3 -lnl-3))
 # Only where DPDK is (make deps-dpdk); `make` without it builds everything else.
 ifneq ($(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),)

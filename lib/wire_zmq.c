@@ -456,6 +456,8 @@ static int router_bind(struct wire_zmq *endpoint, struct err *err)
     if (zmq_bind(endpoint->data.socket, endpoint->address) < 0 ||
         zmq_getsockopt(endpoint->data.socket, ZMQ_LAST_ENDPOINT, endpoint->address, &size) < 0)
         return zmq_fail(err, "cannot listen on", endpoint->address);
+    if (endpoint->door)
+        door_drain(endpoint); /* it knows the listener before anybody has come */
     return 0;
 }
 

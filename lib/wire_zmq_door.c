@@ -4,7 +4,9 @@
 
 #include <linux/filter.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -65,17 +67,48 @@ static bool room_make(struct wire_zmq_door *door, int fd)
     return true;
 }
 
+/* Of TCP's packets these begin a connection, and those that say something: a filter of a socket of
+ * TCP sees the packet from its header on. */
+static const struct sock_filter those_who_speak[] = {
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, offsetof(struct tcphdr, th_flags)),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TH_SYN | TH_RST, 6, 0),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 12), /* the header's length in its upper half */
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0),
+    BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 2),
+    BPF_STMT(BPF_MISC | BPF_TAX, 0),
+    BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    BPF_STMT(BPF_RET | BPF_K, 0),
+};
+static const struct sock_filter nobody[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+
+static int filter_set(int listener, const struct sock_filter *filter, size_t n)
+{
+    const struct sock_fprog program = {.len = (unsigned short)n,
+                                       .filter = (struct sock_filter *)(uintptr_t)filter};
+    return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+static int listener_open(int listener)
+{
+    return filter_set(listener, those_who_speak,
+                      sizeof(those_who_speak) / sizeof(those_who_speak[0]));
+}
+
+/* A connection begins with its listener's filter, which would drop what only acknowledges, or ends
+ * it; until it is heard of here such packets come again. */
+static void filter_drop(int fd)
+{
+    const int none = 0;
+    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof(none));
+}
+
 static void pause_set(struct wire_zmq_door *door, bool pause)
 {
-    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-    const struct sock_fprog filter = {.len = 1, .filter = &nothing};
-    const int none = 0;
     if (pause == door->paused || door->listener < 0)
         return;
-    int r = pause
-                ? setsockopt(door->listener, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter))
-                : setsockopt(door->listener, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof(none));
-    if (r < 0)
+    if ((pause ? filter_set(door->listener, nobody, 1) : listener_open(door->listener)) < 0)
         return;
     door->paused = pause;
     door->counters.pauses += pause;
@@ -108,7 +141,10 @@ static bool connection_break(const struct wire_zmq_door *door, int fd)
 
 static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_usec)
 {
-    if (fd < 0 || !room_make(door, fd))
+    if (fd < 0)
+        return;
+    filter_drop(fd);
+    if (!room_make(door, fd))
         return;
     door->counters.connections += !door->connections[fd].open;
     door->connections[fd] =
@@ -127,6 +163,7 @@ uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, u
     if (event == ZMQ_EVENT_LISTENING) {
         door->listener = value;
         door->paused = false;
+        listener_open(value);
     } else if (event == ZMQ_EVENT_ACCEPTED) {
         connection_begin(door, value, now_usec);
     } else if (event == ZMQ_EVENT_DISCONNECTED) {

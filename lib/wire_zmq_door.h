@@ -7,8 +7,12 @@
  * a descriptor may be another connection's by now: the peer's address must still be the one that
  * was seen.
  *
- *  - One that has said nothing for `idle_ns` is ended; at the bound those are that have never said
- *    anything for `pressed_ns`, so that silent ones cannot keep others out.
+ *  - One that never speaks is not let in at all: a filter on the listener drops what brings no byte,
+ *    so the kernel keeps nothing of it but its SYN (or a SYN cookie), and ZeroMQ never hears of it.
+ *    Both sides of ZeroMQ's protocol speak at once (RFC 23). Without net.ipv4.tcp_syncookies many
+ *    silent ones delay others.
+ *  - One that has sent no message for `idle_ns` is ended; at the bound those are that have never sent
+ *    any for `pressed_ns`, so that silent ones cannot keep others out.
  *  - At `most` connections the listener pauses: a filter on its socket drops what arrives for it,
  *    and peers try again by themselves. (Unbinding would end all connections that it has accepted.)
  *    What was accepted before we heard of it is ended at once. Leave descriptors spare for that:

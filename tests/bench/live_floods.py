@@ -3,7 +3,8 @@
 Two duopolyds on loopback, each with one that measures its round trips; one of them is attacked, each in turn. The bar holds what is
 measured there against what is measured beside it at the same time, so that whatever else happens on this machine falls on both. An
 attacker would have a machine of its own: here it is as nice as can be, and who is measured or measures is scheduled before all others
-(SCHED_RR). What it costs the one that is not attacked, which gets no such message, is shown beside quiet windows."""
+(SCHED_RR). What it costs the one that is not attacked, which gets no such message, is shown beside quiet windows. What connections cost
+any program on libzmq is measured by turns with it, at a program of ten lines (bare_router.c): where that is above the bar, it is the bar."""
 import os
 import resource
 import statistics
@@ -25,10 +26,11 @@ def schedule_first(process):
 
 
 class Side:
-    """One duopolyd, who measures there, and who attacks it when told to."""
+    """One duopolyd (`bare`: libzmq alone), who measures there, and who attacks it when told to."""
 
-    def __init__(self, kind):
-        self.daemon, self.probe, self.attack = controller.Daemon(log=None, config=kind.CONFIG), None, None
+    def __init__(self, kind, bare):
+        self.daemon = floods.BareRouter() if bare else controller.Daemon(log=None, config=kind.CONFIG)
+        self.probe, self.attack = None, None
         try:
             self.probe = floods.Probe(self.daemon, EVERY_US)
             self.attack = kind(self.daemon)
@@ -82,31 +84,65 @@ def take_lasting(here, beside):
     return parts
 
 
-def take_rounds(kind):
-    sides = []
-    try:
-        sides += [Side(kind)]
-        sides += [Side(kind)]
-        return [(take_lasting if kind.LASTING else take_turns)(sides[i % 2], sides[1 - i % 2]) for i in range(ROUNDS)]
-    finally:
-        for side in sides:
+class Pair:
+    """Two sides of one kind; one of them is attacked, each in turn."""
+
+    def __init__(self, kind, bare):
+        self.kind, self.sides = kind, []
+        try:
+            self.sides += [Side(kind, bare)]
+            self.sides += [Side(kind, bare)]
+        except BaseException:
+            self.end()
+            raise
+
+    def take(self, turn):
+        return (take_lasting if self.kind.LASTING else take_turns)(self.sides[turn % 2], self.sides[1 - turn % 2])
+
+    def end(self):
+        for side in self.sides:
             side.end()
 
 
+def take_rounds(kind):
+    """Of duopolyd, and, where it is others' connections that cost something, of libzmq alone, by turns."""
+    pairs = []
+    try:
+        for bare in [False, True][:1 + kind.LASTING]:
+            pairs.append(Pair(kind, bare))
+        rounds = [[pair.take(turn) for pair in pairs] for turn in range(ROUNDS)]
+        return [list(of_one) for of_one in zip(*rounds)]
+    finally:
+        for pair in pairs:
+            pair.end()
+
+
+def ratio_of_rounds(rounds, over, under):
+    """Median, least and largest."""
+    ratios = [floods.ratio_of(one[over], one[under]) for one in rounds]
+    return statistics.median(ratios), min(ratios), max(ratios)
+
+
 def ratio_row(table, what, rounds, over, under, **bar):
-    ratios = [floods.ratio_of(one[under], one[over]) for one in rounds]
-    ratio = statistics.median(ratios)
-    if bar:
-        bar = {"bar": "<= × %.2f" % bar["most"], "met": ratio <= bar["most"]}
-    table.row(what, "× %.2f (%.2f to %.2f)" % (ratio, min(ratios), max(ratios)), **bar)
+    table.row(what, "× %.2f (%.2f to %.2f)" % ratio_of_rounds(rounds, over, under), **bar)
 
 
-def flood_rows(table, what, rounds):
-    ratio_row(table, what, rounds, "under", "beside", most=SLOWER)
-    ratio_row(table, "  beside it, to quiet", rounds, "beside", "quiet")
+def flood_rows(table, what, rounds, bare):
+    """`bare`: what libzmq alone makes of the same; None: nothing is known of it."""
+    floor = ratio_of_rounds(bare, "beside", "under")[0] if bare else 0
+    most = max(SLOWER, floor)
+    words = "<= × %.2f%s" % (most, ", libzmq alone" if most > SLOWER else "")
+    ratio_row(table, what, rounds, "beside", "under", bar=words, met=ratio_of_rounds(rounds, "beside", "under")[0] <= most)
+    if bare:
+        ratio_row(table, "  the same at libzmq alone", bare, "beside", "under")
+    ratio_row(table, "  beside it, to quiet", rounds, "quiet", "beside")
     for name in ("p50", "p99", "max"):
         values = tuple(statistics.median(one[kind][name] for one in rounds) / 1e3 for kind in ("quiet", "beside", "under"))
         table.row("  %s quiet, beside it, under attack" % name, "%.0f, %.0f, %.0f µs" % values)
+
+
+def part_of(rounds, part):
+    return [one[part] for one in rounds]
 
 
 def measure_floods(table):
@@ -117,9 +153,9 @@ def measure_floods(table):
     try:
         floods.NICE = 19
         for kind in floods.ATTACKS:
-            rounds = take_rounds(kind)
+            rounds, *bare = take_rounds(kind)
             for part in rounds[0]:
-                flood_rows(table, kind.WHAT + part, [one[part] for one in rounds])
+                flood_rows(table, kind.WHAT + part, part_of(rounds, part), part_of(bare[0], part) if bare else None)
     finally:
         floods.NICE = 0
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -5,6 +5,7 @@ Nothing needs root."""
 import json
 import os
 import resource
+import select
 import socket
 import struct
 import subprocess
@@ -30,12 +31,33 @@ def allow_descriptors():
     return before
 
 
+class BareRouter:
+    """In the place of a controller: libzmq alone, which says back what it hears."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([BUILD / "tests" / "bare-router", "tcp://127.0.0.1:*"], stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        assert self.address, "it listens"
+        self.own = len(self.descriptors())
+
+    def descriptors(self):
+        return os.listdir("/proc/%d/fd" % self.process.pid)
+
+    def counters(self):
+        return {"agents.connections": len(self.descriptors()) - self.own}
+
+    def remove(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
 class Probe:
     """A C program with a session of its own, one round trip every so many µs."""
 
     def __init__(self, daemon, every_us=2000):
-        self.process = subprocess.Popen([BUILD / "tests" / "peer-probe", daemon.address, "probe", str(every_us)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        words = [daemon.address, "probe", str(every_us)] + ["echo"] * isinstance(daemon, BareRouter)
+        self.process = subprocess.Popen([BUILD / "tests" / "peer-probe"] + words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
     def say(self, word):
@@ -172,33 +194,46 @@ class Messages(Repeated):
         self.peer = None
 
 
-class HalfOpen:
+class Silent:
     """Connections that never say a word.
 
-    No more come at once than the controller's queue of them holds: past that Linux answers by SYN cookie, and who then finds the queue full
+    No more come at once than the listener's queue of them holds: past that Linux answers by SYN cookie, and who then finds the queue full
     believes to be connected, is forgotten and, without a word to say, never notices."""
 
     AT_ONCE = 512
 
-    WHAT = "%d half-open connections" % HALF_OPEN
+    WHAT = "%d connections that never say a word" % HALF_OPEN
     CONFIG, LASTING = "timers: {host_lost: 600 s}", True  # LASTING: it comes, stands and goes
 
     def __init__(self, daemon):
         self.daemon, self.opened = daemon, []
 
     def switch(self, on):
-        """Returns when all are accepted; when the controller knows of their end."""
+        """Returns when all stand; when all are gone."""
         Attacker(self.come if on else self.go).finish()
 
     def come(self):
         host, _, port = self.daemon.address.partition("//")[2].rpartition(":")
         while len(self.opened) < HALF_OPEN:
-            for _ in range(min(self.AT_ONCE, HALF_OPEN - len(self.opened))):
-                one = socket.socket()
-                self.opened.append(one)
+            some = [socket.socket() for _ in range(min(self.AT_ONCE, HALF_OPEN - len(self.opened)))]
+            self.opened += some
+            for one in some:
                 one.setblocking(False)
                 one.connect_ex((host, int(port)))
-            wait_until(lambda: self.connections() >= len(self.opened), "all are accepted", 0.05)
+            self.wait_for(some)
+
+    def wait_for(self, some):
+        """They stand, as far as they know."""
+        poll = select.poll()
+        for one in some:
+            poll.register(one, select.POLLOUT)
+        deadline, waiting = time.monotonic() + DEADLINE, len(some)
+        while waiting:
+            assert time.monotonic() < deadline, "all are connected"
+            for descriptor, events in poll.poll(1000):
+                assert events == select.POLLOUT
+                poll.unregister(descriptor)
+                waiting -= 1
 
     def go(self):
         self.end()
@@ -211,6 +246,19 @@ class HalfOpen:
         for one in self.opened:
             one.close()
         self.opened = []
+
+
+class HalfOpen(Silent):
+    """Connections that begin ZeroMQ's greeting, and say no more."""
+
+    WHAT = "%d half-open connections" % HALF_OPEN
+
+    def wait_for(self, some):
+        """They are let in."""
+        super().wait_for(some)
+        for one in some:
+            one.send(GREETING[:1])
+        wait_until(lambda: self.connections() >= len(self.opened), "all are accepted", 0.05)
 
 
 class Oversize(Repeated):
@@ -263,7 +311,7 @@ class Mute(Repeated):
         self.mute.close()
 
 
-ATTACKS = [Messages, HalfOpen, Oversize, Mute]
+ATTACKS = [Messages, Silent, HalfOpen, Oversize, Mute]
 
 
 def ratio_of(quiet, attacked):

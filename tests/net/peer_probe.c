@@ -1,7 +1,9 @@
 /* An agent that does nothing but measure its empty round trip: a numbered heartbeat every so many
  * microseconds, which the controller acknowledges at once. One is under way at a time.
  *
- *   peer-probe ADDRESS NAME EVERY_US
+ *   peer-probe ADDRESS NAME EVERY_US [echo]
+ *
+ * With `echo` there is no controller, but one that says back what it hears (bare_router.c).
  *
  * Says "ready" when its session stands. A line "0" or "1" on its standard input: the next round trips
  * are of that kind. Any other: one line of JSON tells of each kind how many there were since the
@@ -23,7 +25,7 @@ static struct wire_zmq *endpoint;
 static struct wire_session session;
 static duopoly_Envelope out;
 static const char *name;
-static bool open_;
+static bool open_, echo;
 static uint64_t every_us, sent_ns, awaited;
 static struct kind {
     size_t n;
@@ -43,9 +45,21 @@ static void send_out(bool changes_state)
         fail("the controller takes nothing in");
 }
 
+static void begin(void)
+{
+    open_ = true;
+    puts("ready");
+    fflush(stdout);
+}
+
 static void on_up(void *user)
 {
     (void)user;
+    if (echo) {
+        wire_session_init(&session, WIRE_VERSION_MIN, 0);
+        begin();
+        return;
+    }
     duopoly_Hello *hello = &wire_begin(&out, duopoly_Envelope_hello_tag)->body.hello;
     hello->version_min = hello->version_max = WIRE_VERSION_MIN;
     wire_copy(hello->name, sizeof(hello->name), name);
@@ -68,27 +82,32 @@ static void on_welcome(const duopoly_Envelope *envelope)
     wire_session_init(&session, envelope->body.welcome.version, envelope->body.welcome.epoch);
     wire_begin(&out, duopoly_Envelope_inventory_end_tag);
     send_out(true);
-    open_ = true;
-    puts("ready");
-    fflush(stdout);
+    begin();
+}
+
+static void answer_note(void)
+{
+    if (!awaited || session.answered < awaited)
+        return;
+    if (kind->n < SAMPLES)
+        kind->samples[kind->n++] = now_ns(CLOCK_MONOTONIC) - sent_ns;
+    awaited = 0;
 }
 
 static void on_message(void *user, uint64_t peer, const char *identity,
                        const duopoly_Envelope *envelope)
 {
     (void)user, (void)peer, (void)identity;
-    if (envelope->which_body == duopoly_Envelope_welcome_tag)
+    if (echo)
+        session.answered = envelope->sequence;
+    else if (envelope->which_body == duopoly_Envelope_welcome_tag)
         on_welcome(envelope);
     else if (envelope->which_body == duopoly_Envelope_refused_tag)
         fail(envelope->body.refused.text);
     else if (wire_session_accept(&session, envelope) != WIRE_TAKE)
         fail("a message that does not fit the session");
     wire_session_effected(&session, envelope->sequence);
-    if (awaited && session.answered >= awaited) {
-        if (kind->n < SAMPLES)
-            kind->samples[kind->n++] = now_ns(CLOCK_MONOTONIC) - sent_ns;
-        awaited = 0;
-    }
+    answer_note();
 }
 
 static void on_malformed(void *user, uint64_t peer, const struct err *err)
@@ -150,8 +169,9 @@ int main(int argc, char **argv)
         .on_message = on_message, .on_malformed = on_malformed, .on_up = on_up, .on_down = on_down};
     sd_event_source *tick;
     struct err err;
-    if (argc != 4 || !(every_us = strtoull(argv[3], NULL, 10))) {
-        fputs("peer-probe ADDRESS NAME EVERY_US\n", stderr);
+    echo = argc == 5 && strcmp(argv[4], "echo") == 0;
+    if (argc != 4 + echo || !(every_us = strtoull(argv[3], NULL, 10))) {
+        fputs("peer-probe ADDRESS NAME EVERY_US [echo]\n", stderr);
         return 2;
     }
     name = argv[2];

@@ -70,6 +70,13 @@ def test_who_sends_too_much_is_cut_off(under):
     assert memory(daemon) - before < 16e6
 
 
+def test_who_never_speaks_costs_nothing(under):
+    daemon, probe, attack, before = under(floods.Silent)
+    others_get_through(probe, attack)
+    assert attack.connections() < 10 and memory(daemon) - before < 1e6
+    attack.switch(False)
+
+
 def test_half_open_connections_cost_little(under):
     daemon, probe, attack, before = under(floods.HalfOpen)
     others_get_through(probe, attack)
@@ -97,7 +104,10 @@ def test_no_more_connect_than_memory_allows(cluster):
         grown = wait_until(lambda: memory(daemon) - before, "memory")
         print("\n%d connections with a message of 64 KiB each half sent: %.1f MB of %.0f MB" % (len(peers), grown / 1e6, allowed / 1e6))
         assert grown < allowed
-        peers += [floods.Peer(daemon, greet=False) for _ in range(4)]
+        more = [floods.Peer(daemon, greet=False) for _ in range(4)]
+        peers += more
+        for peer in more:
+            peer.socket.sendall(floods.GREETING[:1])
         wait_until(lambda: daemon.counters()["agents.pauses"] >= 1, "no more are taken")
     finally:
         for peer in peers:

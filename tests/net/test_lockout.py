@@ -33,8 +33,8 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def flood(address, greeted):
-    """That many connections; with `greeted` they finish ZeroMQ's handshake. None says HELLO."""
+def flood(address, words):
+    """That many connections, which say so much. None says HELLO."""
     host, _, port = address.partition("//")[2].rpartition(":")
     opened = []
     for _ in range(FLOOD):
@@ -42,12 +42,12 @@ def flood(address, greeted):
         one.setblocking(False)
         one.connect_ex((host, int(port)))
         opened.append(one)
-    wanting = list(opened) if greeted else []
+    wanting = list(opened)
     deadline = time.monotonic() + 2
     while wanting and time.monotonic() < deadline:
         for one in list(wanting):
             try:
-                one.send(GREETING + READY)
+                one.send(words)
                 wanting.remove(one)
             except OSError:
                 pass
@@ -55,12 +55,26 @@ def flood(address, greeted):
     return opened
 
 
-@pytest.mark.parametrize("greeted", [False, True])
-def test_silent_connections_lock_nobody_out(cluster, greeted):
+def test_who_never_speaks_is_not_let_in(cluster):
+    """Nothing of it is held, and others do not even wait."""
+    daemon = cluster.daemon(files=FILES)
+    opened = flood(daemon.address, b"")
+    try:
+        cluster.agent(daemon, "late", host=2).join()
+        wait_until(lambda: daemon.ctl("status")["hosts_up"] == 1, "it is up")
+        counters = daemon.counters()
+        assert (counters["agents.connections"], counters["agents.pauses"], counters["agents.idle"]) == (1, 0, 0)
+    finally:
+        for one in opened:
+            one.close()
+
+
+@pytest.mark.parametrize("words", [GREETING[:1], GREETING + READY], ids=["begun", "greeted"])
+def test_silent_connections_lock_nobody_out(cluster, words):
     daemon = cluster.daemon(files=FILES)
     early = cluster.agent(daemon, "early", host=1)
     early.join()
-    opened = flood(daemon.address, greeted)
+    opened = flood(daemon.address, words)
     try:
         wait_until(lambda: daemon.counters()["agents.pauses"] > 0, "the listener pauses")
         before, began = cpu_seconds(daemon.process.pid), time.monotonic()

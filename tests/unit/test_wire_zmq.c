@@ -276,6 +276,21 @@ static int silent_open(void)
     return fd;
 }
 
+static void wait_until_ready(int fd, short events)
+{
+    struct pollfd ready = {.fd = fd, .events = events};
+    assert_int_equal(poll(&ready, 1, 10000), 1);
+}
+
+/* One that begins a greeting, and never ends it. */
+static int begun_open(void)
+{
+    int fd = silent_open();
+    wait_until_ready(fd, POLLOUT);
+    assert_int_equal(send(fd, "\xff", 1, 0), 1);
+    return fd;
+}
+
 static const struct wire_zmq_door_counters *connections(void)
 {
     return wire_zmq_connections(router.endpoint);
@@ -305,7 +320,7 @@ static void silent_peers_cannot_keep_others_out(void **state)
     assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
     wait_for(&router.messages, 1);
     for (int i = 0; i < 4 * ROOM; i++)
-        silent[i] = silent_open();
+        silent[i] = begun_open();
     wait_for_count(&connections()->pauses, 1);
     wait_for_count(&connections()->idle, ROOM - 1);
     struct wire_zmq *first = dealer.endpoint;
@@ -317,6 +332,43 @@ static void silent_peers_cannot_keep_others_out(void **state)
     wire_zmq_close(first);
     for (int i = 0; i < 4 * ROOM; i++)
         close(silent[i]);
+}
+
+/* They stand as far as they know, and come and go without a turn of ours; one that speaks at last is
+ * let in. */
+static void who_says_nothing_is_not_even_let_in(void **state)
+{
+    (void)state;
+    int silent[4 * ROOM];
+    for (int i = 0; i < 4 * ROOM; i++) {
+        silent[i] = silent_open();
+        wait_until_ready(silent[i], POLLOUT);
+    }
+    for (int i = ROOM; i < 4 * ROOM; i++)
+        close(silent[i]);
+    dealer_open(wire_zmq_address(router.endpoint));
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+    assert_int_equal(connections()->connections, 1);
+    assert_int_equal(connections()->pauses, 0);
+    assert_int_equal(send(silent[0], "\xff", 1, 0), 1);
+    wait_for_count(&connections()->connections, 2);
+    for (int i = 0; i < ROOM; i++)
+        close(silent[i]);
+}
+
+/* A connection has no filter that drops what says nothing: the end of the other side is seen at
+ * once, without a byte of its own. */
+static void who_is_let_in_may_leave(void **state)
+{
+    (void)state;
+    int fd = begun_open();
+    wait_for_count(&connections()->connections, 1);
+    close(fd);
+    for (int i = 0; i < 100 && connections()->connections; i++)
+        assert_true(sd_event_run(loop, 100000) >= 0);
+    assert_int_equal(connections()->connections, 0);
 }
 
 /* Two hundred come at once: a message of who was there before waits for few of them. */
@@ -332,9 +384,8 @@ static void a_crowd_at_the_door_keeps_no_message_waiting(void **state)
     wait_for(&router.messages, 1);
     assert_int_equal(message_send(&dealer, WIRE_RESULT, 2), 0);
     for (int i = 0; i < CROWD; i++) {
-        crowd[i] = silent_open();
-        struct pollfd greeted = {.fd = crowd[i], .events = POLLIN};
-        assert_int_equal(poll(&greeted, 1, 10000), 1);
+        crowd[i] = begun_open();
+        wait_until_ready(crowd[i], POLLIN);
         assert_int_equal(recv(crowd[i], &byte, 1, 0), 1);
     }
     wait_for(&router.messages, 2);
@@ -389,6 +440,9 @@ int main(void)
                                         both_close),
         cmocka_unit_test_setup_teardown(a_crowd_at_the_door_keeps_no_message_waiting, roomy_open,
                                         both_close),
+        cmocka_unit_test_setup_teardown(who_says_nothing_is_not_even_let_in, patient_open,
+                                        both_close),
+        cmocka_unit_test_setup_teardown(who_is_let_in_may_leave, patient_open, both_close),
         cmocka_unit_test_setup_teardown(peers_that_fell_silent_are_ended, impatient_open,
                                         both_close),
         CASE(addresses_are_checked),
