@@ -6,6 +6,7 @@
  * seconds that it is there, since the controller ends connections that say nothing. */
 #include "lib/client_transport.h"
 #include "lib/keys.h"
+#include "lib/reach.h"
 #include "lib/wire.h"
 #include "lib/wire_zmq_curve.h"
 
@@ -16,8 +17,10 @@
 #include <string.h>
 #include <zmq.h>
 
-#define ALIVE_MS 5000
-#define QUEUE    1024
+#define ALIVE_MS   5000
+#define QUEUE      1024
+#define CONNECT_MS 3000 /* for an address of several; then the next */
+#define WHY_MS     1000
 
 struct wire {
     void *context, *data, *monitor;
@@ -106,7 +109,7 @@ static void zmq_wire_close(void *user)
     free(wire);
 }
 
-static bool options_set(const struct wire *wire, const char *address)
+static bool options_set(const struct wire *wire, bool is_v6)
 {
     static const struct {
         int name, value;
@@ -116,7 +119,7 @@ static bool options_set(const struct wire *wire, const char *address)
                    {ZMQ_RCVHWM, QUEUE},
                    {ZMQ_RECONNECT_IVL, -1}};
     const int64_t most = WIRE_MAX_BYTES;
-    const int ipv6 = strchr(address, '[') != NULL;
+    const int ipv6 = is_v6;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (zmq_setsockopt(wire->data, options[i].name, &options[i].value, sizeof(int)) < 0)
             return false;
@@ -126,20 +129,21 @@ static bool options_set(const struct wire *wire, const char *address)
 
 /* Connects to who holds that key, and waits until it is known whether this went well: 0, or the
  * event with which it did not, or −errno. */
-static int connection_try(struct wire *wire, const char *address, const struct key_file *keys,
-                          const char *controller, int64_t deadline_ms)
+static int connection_try(struct wire *wire, const struct reach_address *address,
+                          const struct key_file *keys, const char *controller, int64_t deadline_ms)
 {
     const int events = WIRE_ZMQ_REFUSALS | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
                        ZMQ_EVENT_CLOSED;
-    char name[64];
+    char name[64], where[REACH_TEXT];
+    reach_print(address, where);
     snprintf(name, sizeof(name), "inproc://connection-%d", wire->tries++);
     sockets_close(wire);
     wire->data = zmq_socket(wire->context, ZMQ_DEALER);
     wire->monitor = zmq_socket(wire->context, ZMQ_PAIR);
-    if (!wire->data || !wire->monitor || !options_set(wire, address) ||
+    if (!wire->data || !wire->monitor || !options_set(wire, reach_is_v6(address)) ||
         wire_zmq_curve_show(wire->data, &keys->pair, controller) < 0 ||
         zmq_socket_monitor(wire->data, name, events) < 0 || zmq_connect(wire->monitor, name) < 0 ||
-        zmq_connect(wire->data, address) < 0)
+        zmq_connect(wire->data, where) < 0)
         return -zmq_errno();
     zmq_pollitem_t item = {.socket = wire->monitor, .events = ZMQ_POLLIN};
     for (;;) {
@@ -154,15 +158,56 @@ static int connection_try(struct wire *wire, const char *address, const struct k
     }
 }
 
-static int failure_say(int r, const char *address, const char *key_path,
-                       const struct key_file *keys, struct err *err)
+/* With each of the controller's keys that the file names. */
+static int address_try(struct wire *wire, const struct reach_address *address,
+                       const struct key_file *keys, int64_t deadline_ms)
 {
-    if (r == -ETIMEDOUT)
-        return err_set(err, ETIMEDOUT, "nobody answers on %s", address);
+    int r = 0;
+    for (int i = 0; i < KEY_CONTROLLERS && *keys->controllers[i]; i++) {
+        r = connection_try(wire, address, keys, keys->controllers[i], deadline_ms);
+        if (!(r > 0 && (r & WIRE_ZMQ_UNASKED)))
+            break;
+    }
+    return r;
+}
+
+/* ZeroMQ does not say why a connection was not made: one of our own does. */
+static void why_add(const struct reach_address *address, int r, char *met, size_t size)
+{
+    if (r > 0)
+        r = reach_wait(address, WHY_MS);
+    reach_say(address, r < 0 ? -r : ECONNRESET, met, size);
+}
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* Each address in turn, until one answers, whatever it answers. `met` is what the others did. */
+static int addresses_try(struct wire *wire, const struct reach_found *found,
+                         const struct key_file *keys, int64_t deadline_ms, char *met, size_t size)
+{
+    int r = -ETIMEDOUT;
+    for (uint32_t i = 0; i < found->n; i++) {
+        bool is_last = i + 1 == found->n;
+        int64_t until_ms = client_monotonic_ms() + CONNECT_MS;
+        r = address_try(wire, &found->addresses[i], keys,
+                        is_last ? deadline_ms : sooner(until_ms, deadline_ms));
+        if (r == 0 || (r > 0 && !(r & ZMQ_EVENT_CLOSED)))
+            break;
+        why_add(&found->addresses[i], r, met, size);
+    }
+    return r;
+}
+
+static int failure_say(int r, const char *address, const char *key_path,
+                       const struct key_file *keys, const char *met, struct err *err)
+{
     if (r < 0)
-        return err_sys(err, -r, "cannot connect to %s", address);
+        return err_set(err, -r, "no controller can be reached at %s: %s", address, met);
     if (r & ZMQ_EVENT_CLOSED)
-        return err_set(err, ECONNREFUSED, "no controller listens on %s", address);
+        return err_set(err, ECONNREFUSED, "no controller can be reached at %s: %s", address, met);
     if (r & ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         return err_set(err, EACCES,
                        "%s does not take the key of %s: it is revoked, over, or was never made",
@@ -170,6 +215,21 @@ static int failure_say(int r, const char *address, const char *key_path,
     return err_set(err, EPROTO,
                    "who listens on %s does not hold the controller's key that %s believes", address,
                    key_path);
+}
+
+static int reach_and_show(struct wire *wire, const char *address, const char *key_path,
+                          const struct key_file *keys, int64_t deadline_ms, struct err *err)
+{
+    struct reach_found found;
+    char met[400] = "";
+    if (!*keys->controllers[0])
+        return err_set(err, EINVAL, "%s does not say whose controller is to be believed", key_path);
+    int r = reach_find(address, &found, err);
+    if (r < 0)
+        return r == -EADDRNOTAVAIL ? err_prefix(err, "no controller can be reached at %s", address)
+                                   : r;
+    r = addresses_try(wire, &found, keys, deadline_ms, met, sizeof(met));
+    return r ? failure_say(r, address, key_path, keys, met, err) : 0;
 }
 
 static int wire_open(struct wire *wire, const char *address, const char *key_path,
@@ -180,17 +240,7 @@ static int wire_open(struct wire *wire, const char *address, const char *key_pat
     int r = key_file_read(key_path, &keys, err);
     if (r < 0)
         return r;
-    if (!*keys.controllers[0]) {
-        r = err_set(err, EINVAL, "%s does not say whose controller is to be believed", key_path);
-    } else {
-        for (int i = 0; i < KEY_CONTROLLERS && *keys.controllers[i]; i++) {
-            r = connection_try(wire, address, &keys, keys.controllers[i], deadline_ms);
-            if (!(r > 0 && (r & WIRE_ZMQ_UNASKED)))
-                break;
-        }
-        if (r)
-            r = failure_say(r, address, key_path, &keys, err);
-    }
+    r = reach_and_show(wire, address, key_path, &keys, deadline_ms, err);
     key_file_wipe(&keys);
     if (r == 0 && !(alive = calloc(1, sizeof(*alive))))
         r = err_sys(err, ENOMEM, "%s", address);

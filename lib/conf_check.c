@@ -1,12 +1,12 @@
 #include "lib/conf_check.h"
 #include "lib/number.h"
+#include "lib/reach.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,45 +55,74 @@ static bool is_name_like(const char *host)
     return *host != '-';
 }
 
-/* AF_INET, AF_INET6, or 0 for a name; −EINVAL for none of them. */
-static int host_family(const struct address *address, void *ret_number, struct err *err)
+/* [fe80::1%eth0]: without its interface such an address says nowhere (RFC 4007 §11). */
+static int v6_read(const char *host, struct reach_address *ret_at, struct err *err)
 {
-    if (address->in_brackets) {
-        if (inet_pton(AF_INET6, address->host, ret_number) == 1)
-            return AF_INET6;
-    } else if (is_number_like(address->host)) {
-        if (inet_pton(AF_INET, address->host, ret_number) == 1)
-            return AF_INET;
-    } else if (is_name_like(address->host)) {
+    struct sockaddr_in6 *v6 = &ret_at->at.v6;
+    char number[INET6_ADDRSTRLEN + 1];
+    size_t length = strcspn(host, "%");
+    if (length >= sizeof(number))
+        return -1;
+    snprintf(number, sizeof(number), "%.*s", (int)length, host);
+    *ret_at = (struct reach_address){.at.v6.sin6_family = AF_INET6, .length = sizeof(*v6)};
+    if (inet_pton(AF_INET6, number, &v6->sin6_addr) != 1)
+        return -1;
+    bool is_local = IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
+    v6->sin6_scope_id = host[length] ? if_nametoindex(host + length + 1) : 0;
+    if (is_local && !host[length])
+        return err_set(err, EINVAL, "'%s' is an address of one link: say which, as in [%s%%eth0]",
+                       host, host);
+    if (host[length] && !v6->sin6_scope_id)
+        return err_set(err, EINVAL, "there is no interface %s in this network namespace",
+                       host + length + 1);
+    return AF_INET6;
+}
+
+static int v4_read(const char *host, struct reach_address *ret_at)
+{
+    *ret_at = (struct reach_address){.at.v4.sin_family = AF_INET, .length = sizeof(ret_at->at.v4)};
+    return inet_pton(AF_INET, host, &ret_at->at.v4.sin_addr) == 1 ? AF_INET : -1;
+}
+
+/* AF_INET, AF_INET6, or 0 for a name; −EINVAL for none of them. */
+static int host_family(const struct address *address, struct reach_address *ret_at, struct err *err)
+{
+    bool bare = strchr(address->host, ':') && !address->in_brackets;
+    int family = -1;
+    if (address->in_brackets)
+        family = v6_read(address->host, ret_at, err);
+    else if (is_number_like(address->host))
+        family = v4_read(address->host, ret_at);
+    else if (is_name_like(address->host))
         return 0;
-    }
-    return err_set(err, EINVAL, "'%s' is neither an address nor a name", address->host);
+    if (family != -1)
+        return family;
+    return err_set(err, EINVAL, "'%s' is neither an address nor a name%s", address->host,
+                   bare ? ": an IPv6 address is written in brackets, [fd00::1]" : "");
 }
 
 /* Whether this host may listen there: only the kernel knows all its addresses. */
-static bool address_is_ours(int family, const void *number)
+static bool address_is_ours(const struct reach_address *at)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } at = {0};
-    at.any.sa_family = (sa_family_t)family;
-    if (family == AF_INET)
-        memcpy(&at.v4.sin_addr, number, sizeof(at.v4.sin_addr));
-    else
-        memcpy(&at.v6.sin6_addr, number, sizeof(at.v6.sin6_addr));
-    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool ours = fd >= 0 && (bind(fd, &at.any, sizeof(at)) == 0 || errno != EADDRNOTAVAIL);
+    int fd = socket(at->at.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool ours = fd >= 0 && (bind(fd, &at->at.any, at->length) == 0 || errno != EADDRNOTAVAIL);
     if (fd >= 0)
         close(fd);
     return ours;
 }
 
+static bool is_nowhere(const struct reach_address *at)
+{
+    const in_addr_t v4 = ntohl(at->at.v4.sin_addr.s_addr);
+    const struct in6_addr *v6 = &at->at.v6.sin6_addr;
+    return reach_is_v6(at) ? IN6_IS_ADDR_UNSPECIFIED(v6) || IN6_IS_ADDR_MULTICAST(v6)
+                           : v4 == INADDR_ANY || v4 == INADDR_BROADCAST || IN_MULTICAST(v4);
+}
+
 static int check_address(const char *text, bool listen, struct err *err)
 {
     struct address address;
-    unsigned char number[16];
+    struct reach_address at;
     if (!*text)
         return 0;
     int r = address_split(text, &address, err);
@@ -104,10 +133,15 @@ static int check_address(const char *text, bool listen, struct err *err)
                        listen ? ", or * for a free one" : "");
     if (listen && strcmp(address.host, "*") == 0)
         return 0;
-    r = host_family(&address, number, err);
-    if (r < 0 || !listen)
-        return r < 0 ? r : 0;
-    if (r ? !address_is_ours(r, number) : !if_nametoindex(address.host))
+    r = host_family(&address, &at, err);
+    if (r < 0)
+        return r;
+    if (!listen)
+        return r && is_nowhere(&at)
+                   ? err_set(err, EINVAL, "nobody can be reached at %s: it is no host's address",
+                             address.host)
+                   : 0;
+    if (r ? !address_is_ours(&at) : !if_nametoindex(address.host))
         return err_set(err, EINVAL, "this host has no %s %s to listen on",
                        r ? "address" : "interface", address.host);
     return 0;
@@ -116,14 +150,14 @@ static int check_address(const char *text, bool listen, struct err *err)
 bool conf_address_is_loopback(const char *text)
 {
     struct address address;
-    unsigned char number[16];
+    struct reach_address at;
     if (address_split(text, &address, NULL) < 0)
         return false;
     if (strcmp(address.host, "lo") == 0)
         return true;
-    int family = strcmp(address.host, "*") == 0 ? 0 : host_family(&address, number, NULL);
-    return family == AF_INET    ? number[0] == 127
-           : family == AF_INET6 ? memcmp(number, &in6addr_loopback, sizeof(number)) == 0
+    int family = strcmp(address.host, "*") == 0 ? 0 : host_family(&address, &at, NULL);
+    return family == AF_INET    ? ntohl(at.at.v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+           : family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&at.at.v6.sin6_addr)
                                 : false;
 }
 

@@ -1,6 +1,7 @@
 #include "lib/wire_zmq.h"
 #include "lib/fnv1a.h"
 #include "lib/wire_zmq_curve.h"
+#include "lib/wire_zmq_dial.h"
 #include "lib/wire_zmq_edge.h"
 #include "lib/wire_zmq_queue.h"
 
@@ -17,9 +18,7 @@
 #define ADDRESS_SIZE 256
 
 #define UNBIND_MS 1000
-
-#define RETRY_USEC     100000u /* after a refused handshake; doubled up to */
-#define RETRY_MAX_USEC 1600000u
+#define STRANGERS 4 /* failed handshakes that count as one failure */
 
 struct wire_zmq {
     sd_event *loop;
@@ -33,13 +32,13 @@ struct wire_zmq {
     struct wire_zmq_door *door;   /* ROUTER with limits */
     struct wire_zmq_guard guard;  /* ROUTER; own NULL: anybody may enter */
     struct wire_zmq_zap *zap;
-    struct key_file keys;   /* DEALER; without a name: none */
-    int believed;           /* which of the controller's keys is tried */
-    sd_event_source *tick;  /* of the door */
-    sd_event_source *retry; /* DEALER with keys: the next connection after a refused one */
-    unsigned refusals;      /* in a row */
-    bool up;                /* DEALER */
-    bool listening;         /* ROUTER with limits */
+    struct key_file keys;       /* DEALER; without a name: none */
+    int believed;               /* which of the controller's keys is tried */
+    unsigned strangers;         /* in a row: handshakes that failed before we were refused */
+    sd_event_source *tick;      /* of the door */
+    struct wire_zmq_dial *dial; /* DEALER */
+    bool up;                    /* DEALER */
+    bool listening;             /* ROUTER with limits */
     struct wire_zmq_queue queue;
     char address[ADDRESS_SIZE];
     duopoly_Envelope incoming;
@@ -281,20 +280,62 @@ static void sockets_close(struct wire_zmq *endpoint)
     endpoint->up = false;
 }
 
+/* Whether it may go well at the next try: with the controller's other key, or since the one that
+ * hung up was just starting or ending. */
+static bool handshake_is_tried_again(struct wire_zmq *endpoint)
+{
+    if (*endpoint->keys.controllers[1])
+        endpoint->believed = !endpoint->believed;
+    if (++endpoint->strangers < STRANGERS)
+        return true;
+    endpoint->strangers = 0;
+    return false;
+}
+
+static const char *stranger_words(const struct wire_zmq *endpoint)
+{
+    return *endpoint->keys.name
+               ? "who listens there ends the handshake: it does not hold the controller's key that "
+                 "is believed here, or is no duopolyd"
+               : "who listens there ends the handshake: it asks for a key and none is configured, "
+                 "or is no duopolyd";
+}
+
 /* libzmq would try again ten times a second with the same key, or never. */
 static void handshake_refused(struct wire_zmq *endpoint, int event)
 {
-    unsigned doublings = endpoint->refusals < 5 ? endpoint->refusals : 5;
-    uint64_t wait_usec = (uint64_t)RETRY_USEC << doublings;
-    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && endpoint->handler.on_refused)
-        endpoint->handler.on_refused(endpoint->handler.user);
-    else if (*endpoint->keys.controllers[1])
-        endpoint->believed = !endpoint->believed;
-    endpoint->refusals++;
+    bool known = event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
     sockets_close(endpoint);
-    sd_event_source_set_time_relative(endpoint->retry,
-                                      wait_usec < RETRY_MAX_USEC ? wait_usec : RETRY_MAX_USEC);
-    sd_event_source_set_enabled(endpoint->retry, SD_EVENT_ONESHOT);
+    if (known && endpoint->handler.on_refused)
+        endpoint->handler.on_refused(endpoint->handler.user);
+    if (known || handshake_is_tried_again(endpoint))
+        wire_zmq_dial_again(endpoint->dial);
+    else
+        wire_zmq_dial_failed(endpoint->dial, stranger_words(endpoint));
+}
+
+static void connection_stands(struct wire_zmq *endpoint)
+{
+    endpoint->up = true;
+    endpoint->strangers = 0;
+    wire_zmq_dial_stands(endpoint->dial);
+    wire_zmq_queue_clear(&endpoint->queue);
+    endpoint->handler.on_up(endpoint->handler.user);
+}
+
+/* Another one is made by us: libzmq would not ask for the name's other addresses. */
+static void connection_over(struct wire_zmq *endpoint)
+{
+    bool stood = endpoint->up;
+    if (stood)
+        data_drain(endpoint); /* what came before the end */
+    sockets_close(endpoint);
+    if (!stood) {
+        wire_zmq_dial_failed(endpoint->dial, NULL);
+        return;
+    }
+    wire_zmq_dial_again(endpoint->dial);
+    endpoint->handler.on_down(endpoint->handler.user);
 }
 
 static void monitor_drain(void *user)
@@ -302,21 +343,13 @@ static void monitor_drain(void *user)
     struct wire_zmq *endpoint = user;
     int event;
     int32_t value;
-    while ((event = monitor_event(endpoint->monitor.socket, &value))) {
-        if ((event & WIRE_ZMQ_REFUSALS)) {
+    while (endpoint->monitor.socket && (event = monitor_event(endpoint->monitor.socket, &value))) {
+        if ((event & WIRE_ZMQ_REFUSALS))
             handshake_refused(endpoint, event);
-            return;
-        }
-        bool up = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
-        if (up == endpoint->up)
-            continue;
-        endpoint->up = up;
-        endpoint->refusals = 0;
-        wire_zmq_queue_clear(&endpoint->queue);
-        if (up)
-            endpoint->handler.on_up(endpoint->handler.user);
-        else
-            endpoint->handler.on_down(endpoint->handler.user);
+        else if (event != ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+            connection_over(endpoint);
+        else if (!endpoint->up)
+            connection_stands(endpoint);
     }
 }
 
@@ -352,17 +385,14 @@ static const struct option {
     {ZMQ_ROUTER, ZMQ_TCP_MAXRT, ROUTER_STUCK_MS},
     {ZMQ_DEALER, ZMQ_SNDHWM, DEALER_PIPE},
     {ZMQ_DEALER, ZMQ_RCVHWM, ROUTER_QUEUE},
-    {ZMQ_DEALER, ZMQ_RECONNECT_IVL, 100},
-    {ZMQ_DEALER, ZMQ_RECONNECT_IVL_MAX, 2000},
-    {ZMQ_DEALER, ZMQ_CONNECT_TIMEOUT, 5000},
+    {ZMQ_DEALER, ZMQ_RECONNECT_IVL, 2 * DIAL_CONNECT_MS}, /* told, never done: wire_zmq_dial.h */
+    {ZMQ_DEALER, ZMQ_CONNECT_TIMEOUT, DIAL_CONNECT_MS},
 };
 
 static int options_set(const struct wire_zmq *endpoint)
 {
     int64_t most = WIRE_MAX_BYTES;
-    int ipv6 = strchr(endpoint->address, '[') != NULL;
-    if (zmq_setsockopt(endpoint->data.socket, ZMQ_MAXMSGSIZE, &most, sizeof(most)) < 0 ||
-        zmq_setsockopt(endpoint->data.socket, ZMQ_IPV6, &ipv6, sizeof(ipv6)) < 0)
+    if (zmq_setsockopt(endpoint->data.socket, ZMQ_MAXMSGSIZE, &most, sizeof(most)) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if ((!options[i].type || options[i].type == endpoint->type) &&
@@ -409,7 +439,9 @@ static int endpoint_create(sd_event *loop, int type, const char *address,
     strcpy(endpoint->address, address);
     wire_zmq_queue_init(&endpoint->queue);
     endpoint->context = zmq_ctx_new();
-    int r = endpoint->context ? data_open(endpoint) : -zmq_errno();
+    int r = endpoint->context ? 0 : -zmq_errno();
+    if (r == 0 && type == ZMQ_ROUTER)
+        r = data_open(endpoint);
     if (r < 0) {
         wire_zmq_close(endpoint);
         return err_sys(err, -r, "no socket for %s", address);
@@ -450,11 +482,24 @@ static int guard_open(struct wire_zmq *endpoint, const struct wire_zmq_guard *gu
                                                                                   : 0;
 }
 
+static int bind_as(const struct wire_zmq *endpoint, bool with_ipv6)
+{
+    const int ipv6 = with_ipv6;
+    return zmq_setsockopt(endpoint->data.socket, ZMQ_IPV6, &ipv6, sizeof(ipv6)) < 0
+               ? -1
+               : zmq_bind(endpoint->data.socket, endpoint->address);
+}
+
+/* Without IPv6 where that goes: with it an IPv4 address is a mapped one, also to who reads it, and of an
+ * interface's addresses libzmq takes the IPv6 one. `*` is both only with it. */
 static int router_bind(struct wire_zmq *endpoint, struct err *err)
 {
     size_t size = ADDRESS_SIZE;
-    if (zmq_bind(endpoint->data.socket, endpoint->address) < 0 ||
-        zmq_getsockopt(endpoint->data.socket, ZMQ_LAST_ENDPOINT, endpoint->address, &size) < 0)
+    bool needs_ipv6 = strstr(endpoint->address, "://*:") || strchr(endpoint->address, '[');
+    int r = needs_ipv6 ? -1 : bind_as(endpoint, false);
+    if (r < 0 && (needs_ipv6 || zmq_errno() == ENODEV))
+        r = bind_as(endpoint, true);
+    if (r < 0 || zmq_getsockopt(endpoint->data.socket, ZMQ_LAST_ENDPOINT, endpoint->address, &size))
         return zmq_fail(err, "cannot listen on", endpoint->address);
     if (endpoint->door)
         door_drain(endpoint); /* it knows the listener before anybody has come */
@@ -524,22 +569,29 @@ void wire_zmq_cut_peer(struct wire_zmq *endpoint, uint64_t peer)
     wire_zmq_door_cut_peer(endpoint->door, peer);
 }
 
-static int dealer_connect(struct wire_zmq *endpoint, struct err *err)
+static int dealer_connect(void *user, const char *address, bool is_v6)
 {
-    int r = monitor_open(endpoint,
-                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | WIRE_ZMQ_REFUSALS,
+    struct wire_zmq *endpoint = user;
+    const int ipv6 = is_v6;
+    int r = data_open(endpoint);
+    if (r >= 0)
+        r = monitor_open(endpoint,
+                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                             ZMQ_EVENT_CONNECT_RETRIED | WIRE_ZMQ_REFUSALS,
                          monitor_drain);
+    if (r >= 0 && (zmq_setsockopt(endpoint->data.socket, ZMQ_IPV6, &ipv6, sizeof(ipv6)) < 0 ||
+                   zmq_connect(endpoint->data.socket, address) < 0))
+        r = -zmq_errno();
     if (r < 0)
-        return err_sys(err, -r, "cannot watch the connection to %s", endpoint->address);
-    if (zmq_connect(endpoint->data.socket, endpoint->address) < 0)
-        return zmq_fail(err, "cannot connect to", endpoint->address);
-    return 0;
+        sockets_close(endpoint);
+    return r;
 }
 
-static int on_retry(sd_event_source *source, uint64_t usec, void *user)
+static void dealer_unreached(void *user, const struct err *why)
 {
-    (void)source, (void)usec;
-    return wire_zmq_reconnect(user, NULL);
+    const struct wire_zmq *endpoint = user;
+    if (endpoint->handler.on_unreached)
+        endpoint->handler.on_unreached(endpoint->handler.user, why);
 }
 
 int wire_zmq_connect(sd_event *loop, const char *address, const struct key_file *keys,
@@ -550,25 +602,21 @@ int wire_zmq_connect(sd_event *loop, const char *address, const struct key_file 
     int r = endpoint_create(loop, ZMQ_DEALER, address, keys, handler, &endpoint, err);
     if (r < 0)
         return r;
-    r = sd_event_add_time(loop, &endpoint->retry, CLOCK_MONOTONIC, UINT64_MAX, 1000, on_retry,
-                          endpoint);
-    r = r < 0 ? err_sys(err, -r, "a timer") : dealer_connect(endpoint, err);
+    const struct wire_zmq_dial_hooks hooks = {dealer_connect, dealer_unreached, endpoint};
+    r = wire_zmq_dial_open(loop, address, &hooks, &endpoint->dial, err);
     if (r < 0) {
         wire_zmq_close(endpoint);
         return r;
     }
+    wire_zmq_dial_begin(endpoint->dial);
     *ret_endpoint = endpoint;
     return 0;
 }
 
-int wire_zmq_reconnect(struct wire_zmq *endpoint, struct err *err)
+void wire_zmq_reconnect(struct wire_zmq *endpoint)
 {
-    sd_event_source_set_enabled(endpoint->retry, SD_EVENT_OFF);
     sockets_close(endpoint);
-    int r = data_open(endpoint);
-    if (r < 0)
-        return err_sys(err, -r, "no socket for %s", endpoint->address);
-    return dealer_connect(endpoint, err);
+    wire_zmq_dial_begin(endpoint->dial);
 }
 
 void wire_zmq_set_keys(struct wire_zmq *endpoint, const struct key_file *keys)
@@ -602,7 +650,7 @@ void wire_zmq_close(struct wire_zmq *endpoint)
     if (!endpoint)
         return;
     sd_event_source_disable_unref(endpoint->tick);
-    sd_event_source_disable_unref(endpoint->retry);
+    wire_zmq_dial_close(endpoint->dial);
     sockets_close(endpoint);
     wire_zmq_door_close(endpoint->door);
     wire_zmq_zap_close(endpoint->zap);

@@ -12,7 +12,10 @@
  * its connection cut. Without a guard there is no identity (NULL): its HELLO says who it is.
  *
  * A DEALER with keys believes a controller that holds one of two: it tries one and then the other.
- * Where a handshake fails it comes back after 0.1 s, then twice as long each time up to 1.6 s.
+ * Which of a name's addresses it tries, and when again: wire_zmq_dial.h.
+ *
+ * Families: `*` listens on IPv4 and IPv6, an interface on its first IPv4 address or else its first
+ * IPv6 address.
  *
  * Queues: a ROUTER's peer that does not read has ROUTER_QUEUE messages in ZeroMQ, then sending
  * answers −ENOBUFS and its owner ends the session. A DEALER has DEALER_PIPE in ZeroMQ and behind
@@ -73,6 +76,9 @@ struct wire_zmq_handler {
     void (*on_gone)(void *user, uint64_t peer, bool cut);
     /* DEALER with keys; may be NULL. The controller does not take our key. */
     void (*on_refused)(void *user);
+    /* DEALER; may be NULL. No connection can be made: the sentence names the endpoint, its addresses
+     * and what each answered. Called first, when it changes, and else rarely (rarely.h). */
+    void (*on_unreached)(void *user, const struct err *why);
 };
 
 /* ROUTER: who may enter. */
@@ -115,8 +121,8 @@ void wire_zmq_cut(struct wire_zmq *endpoint, const char *identity);
 /* ROUTER with limits: breaks the connection of this peer. on_gone follows. O(connections). */
 void wire_zmq_cut_peer(struct wire_zmq *endpoint, uint64_t peer);
 
-/* Connects as DEALER, with `keys` (copied; NULL: in plain text), and keeps trying, every 100 ms to
- * 2 s, until closed. Never fails because nobody listens. */
+/* Connects as DEALER, with `keys` (copied; NULL: in plain text), and keeps trying until closed. Never
+ * fails because nobody listens or the name is unknown; −EINVAL: `address` is no tcp://HOST:PORT. */
 int wire_zmq_connect(sd_event *loop, const char *address, const struct key_file *keys,
                      const struct wire_zmq_handler *handler, struct wire_zmq **ret_endpoint,
                      struct err *err);
@@ -127,7 +133,7 @@ void wire_zmq_set_keys(struct wire_zmq *endpoint, const struct key_file *keys);
 /* DEALER: breaks the connection (the peer was silent, or refused us) and builds a new one; on_down
  * does not follow, on_up does. What was queued is forgotten. Must not be called from within on_up
  * or on_down. */
-int wire_zmq_reconnect(struct wire_zmq *endpoint, struct err *err);
+void wire_zmq_reconnect(struct wire_zmq *endpoint);
 
 /* Sends; `envelope` is borrowed for the call, `class` is looked at by a DEALER only. −ENOBUFS: see
  * above; −EHOSTUNREACH: ROUTER has no such peer; −ENOTCONN: DEALER without a connection (nothing is

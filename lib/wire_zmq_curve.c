@@ -1,4 +1,5 @@
 #include "lib/wire_zmq_curve.h"
+#include "lib/address.h"
 #include "lib/wire_zmq_edge.h"
 
 #include <errno.h>
@@ -67,17 +68,28 @@ static void answer(const struct wire_zmq_zap *zap, bool well, const char *user_i
     zmq_send(socket, "", 0, ZMQ_DONTWAIT);
 }
 
+/* Who comes over IPv4 to a socket of both families has a mapped address: as people write it. */
+static const char *peer_address(const struct wire_zmq_zap *zap, char text[INET6_ADDRSTRLEN])
+{
+    uint8_t address[16];
+    const char *said = zap->frames[PEER].bytes;
+    if (address_parse(said, address) < 0)
+        return said;
+    address_print(address, text);
+    return text;
+}
+
 static void judge(struct wire_zmq_zap *zap, bool well, char user_id[WIRE_USER_ID])
 {
     const struct wire_zmq_guard *guard = zap->guard;
     const struct frame *credentials = &zap->frames[CREDENTIALS];
-    char public[KEY_TEXT];
+    char public[KEY_TEXT], text[INET6_ADDRSTRLEN];
     *user_id = '\0';
     if (!well || !is_text(&zap->frames[DOMAIN_], WIRE_ZAP_DOMAIN) ||
         !is_text(&zap->frames[MECHANISM], "CURVE") || credentials->length != 32)
         guard->refused(guard->user, "", "it does not show a key");
     else if (zmq_z85_encode(public, (const uint8_t *)credentials->bytes, 32))
-        guard->admit(guard->user, public, zap->frames[PEER].bytes, user_id);
+        guard->admit(guard->user, public, peer_address(zap, text), user_id);
 }
 
 static void on_request(void *user)

@@ -129,6 +129,14 @@ static void on_refused(void *user)
     wire_stream_end(driver->stream, "the controller does not take the frameworks' key");
 }
 
+static void on_unreached(void *user, const struct err *why)
+{
+    const struct driver *driver = user;
+    log_warning(LOG_FAULT_PEER,
+                "the framework of user %u, process %d, is not told to the controller: %s",
+                driver->peer.uid, driver->peer.pid, why->text);
+}
+
 static int key_read(const char *path, struct key_file *ret_key, struct err *err)
 {
     int r = key_file_read(path, ret_key, err);
@@ -153,6 +161,7 @@ static int controller_connect(struct driver *driver, struct err *err)
                                              .on_up = on_up,
                                              .on_down = on_down,
                                              .on_refused = on_refused,
+                                             .on_unreached = on_unreached,
                                              .user = driver};
     const bool keyed = *config->key_path;
     struct key_file key;

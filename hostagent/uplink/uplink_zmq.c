@@ -149,6 +149,7 @@ static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
     }
     wire_session_init(&uplink->session, welcome->version, welcome->epoch);
     uplink->open = true;
+    rarely_right(&uplink->unanswered);
     uplink->rival_ns = 0;
     uplink->sessions++;
     uplink->heartbeat_ns = (uint64_t)welcome->heartbeat_ms * 1000000;
@@ -255,14 +256,29 @@ static void on_key_refused(void *user)
         uplink->key.name);
 }
 
+static void on_unreached(void *user, const struct err *why)
+{
+    (void)user;
+    log_warning(LOG_FAULT_PEER, "no session with the controller: %s; it is tried again and again",
+                why->text);
+}
+
 void uplink_connect_anew(struct uplink *uplink, const char *why)
 {
-    struct err err = {0};
     uplink_end(uplink, why);
     uplink->retry_ns = 0;
     uplink->greeted = uplink->up = false;
-    if (wire_zmq_reconnect(uplink->endpoint, &err) < 0)
-        log_error(LOG_FAULT_US, "%s", err.text);
+    wire_zmq_reconnect(uplink->endpoint);
+}
+
+/* It took the connection, and says nothing to HELLO. */
+static void say_unanswered(struct uplink *uplink, uint64_t now)
+{
+    const char *words = "who listens there does not answer HELLO: is it a duopolyd?";
+    if (!uplink->open && rarely_say(&uplink->unanswered, words, now / 1000))
+        log_warning(LOG_FAULT_PEER,
+                    "no session with the controller %s: %s; it is tried again and again",
+                    uplink->config.controller, words);
 }
 
 static void keep_alive(struct uplink *uplink, uint64_t now)
@@ -276,6 +292,8 @@ static void keep_alive(struct uplink *uplink, uint64_t now)
     bool retry = uplink->retry_ns && now >= uplink->retry_ns;
     if (!silent && !retry)
         return;
+    if (silent)
+        say_unanswered(uplink, now);
     uplink_connect_anew(uplink, "the controller is silent");
 }
 
@@ -326,6 +344,7 @@ int uplink_open(const struct uplink_config *config, sd_event *event, struct upli
                                              .on_up = on_up,
                                              .on_down = on_down,
                                              .on_refused = on_key_refused,
+                                             .on_unreached = on_unreached,
                                              .user = uplink};
     int r = sd_event_add_time_relative(event, &uplink->tick, CLOCK_MONOTONIC, TICK_US, 1000,
                                        on_tick, uplink);

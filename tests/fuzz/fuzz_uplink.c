@@ -47,10 +47,9 @@ int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class clas
     return endpoint->full && class == WIRE_RESULT ? -ENOBUFS : 0;
 }
 
-int wire_zmq_reconnect(struct wire_zmq *endpoint, struct err *err)
+void wire_zmq_reconnect(struct wire_zmq *endpoint)
 {
-    (void)endpoint, (void)err;
-    return 0;
+    (void)endpoint;
 }
 
 void wire_zmq_set_keys(struct wire_zmq *endpoint, const struct key_file *keys)

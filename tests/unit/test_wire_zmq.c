@@ -200,7 +200,7 @@ static void a_broken_connection_is_told_and_stands_again(void **state)
     wait_for(&router.messages, 1);
 
     uint64_t before = router.peer;
-    assert_int_equal(wire_zmq_reconnect(dealer.endpoint, NULL), 0);
+    wire_zmq_reconnect(dealer.endpoint);
     wait_for(&dealer.ups, 3);
     assert_int_equal(message_send(&dealer, WIRE_RESULT, 2), 0);
     wait_for(&router.messages, 2);
