@@ -10,19 +10,21 @@ uses outside its own namespaces follows from N and is written to its state file 
     CGROUP2/duopoly-testbed-N               cgroups
 
 Teardown goes by the state file alone, so it also works from another process: after Ctrl-C, after an exception, and for
-an instance whose owner was killed (the next start ends those first). It ends processes by number and start time, what
-still lives in its namespaces and cgroups, and nothing else."""
+an instance whose owner was killed (watcher.py ends it at once; the next start, where that was killed too). It ends processes
+by number and start time, what still lives in its namespaces and cgroups, and nothing else."""
 
 import contextlib
 import fcntl
 import json
 import os
 import shutil
-import signal
+import subprocess
+import sys
 import time
 
 from testbed.net import kernel, system
 
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HOME = "/var/lib/duopoly-testbed"
 NETNS = "/run/netns"
 INSTANCES_MAX = 100
@@ -90,6 +92,19 @@ class Instance:
         self.state["processes"].append(system.identify(pid))
         self.save()
 
+    def _watch(self):
+        """Begins who ends it if we are killed."""
+        child = subprocess.Popen([sys.executable, "-B", "-m", "testbed.net.watcher", str(self.number), self.state["token"]], cwd=TREE,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.state["watcher"] = system.identify(child.pid)
+        self.save()
+
+    def add_ends(self, commands):
+        """Command lines that take away what is beside the instance, in the network namespace that it was made in. Its watcher alone runs
+        them: later those names may be another's."""
+        self.state["ends"] = commands
+        self.save()
+
     def keep(self):
         """From now on nobody owns it: only `down` ends it."""
         self.state["owner"] = None
@@ -99,18 +114,12 @@ class Instance:
 
     def down(self):
         """Removes everything; goes on where something is gone already. Repeating it is fine."""
-        # A second Ctrl-C must not leave half of it behind.
-        before = {n: signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        try:
-            with locked():
-                # Somebody else may have ended it meanwhile, and the number may be another's by now.
-                present = read(self.number)
-                if present is not None and present["token"] == self.state["token"]:
-                    self.state = present
-                    self._down()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        with system.signals_ignored(), locked():
+            # Somebody else may have ended it meanwhile, and the number may be another's by now.
+            present = read(self.number)
+            if present is not None and present["token"] == self.state["token"]:
+                self.state = present
+                self._down()
 
     def _down(self):
         # Newest first: drivers, then agents (they put their queues and marks away), then the controller.
@@ -128,6 +137,9 @@ class Instance:
             kernel.give_back(HOME)
             with contextlib.suppress(OSError):
                 os.rmdir(HOME)
+        watcher = self.state.get("watcher")
+        if watcher and watcher[0] != os.getpid():
+            system.stop([watcher])
 
     def _end_namespaces(self):
         names = [name for name in self.state["namespaces"] if os.path.exists(os.path.join(NETNS, name))]
@@ -228,6 +240,7 @@ def create(tree):
             "cgroup": cgroup_of(number),
         })
         instance.save()
+        instance._watch()
         return instance
 
 

@@ -3,6 +3,7 @@
 A process is known by its number and its start time together, so that a number that was used again is never mistaken for
 ours (and never killed)."""
 
+import contextlib
 import ctypes
 import errno
 import functools
@@ -156,3 +157,14 @@ def stop_signals_raise():
     signal.signal(signal.SIGTERM, handler)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         signal.signal(signal.SIGHUP, handler)
+
+
+@contextlib.contextmanager
+def signals_ignored():
+    """For what a second Ctrl-C must not leave half done."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

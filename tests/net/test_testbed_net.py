@@ -20,7 +20,13 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces ne
 
 
 def traces(number):
-    """All that an instance may leave outside its namespaces."""
+    """All that an instance may leave outside its namespaces. Another checkout's may have its number by now."""
+    with instances.locked():
+        present = instances.read(number)
+        return [] if present is not None and present["tree"] != TREE else _found(number)
+
+
+def _found(number):
     found = [name for name in os.listdir(instances.NETNS) if name.startswith("dtb%d-" % number)] \
         if os.path.isdir(instances.NETNS) else []
     for path in (os.path.join(instances.HOME, str(number)),
@@ -139,7 +145,7 @@ def test_a_network_whose_owner_is_killed_at_any_moment_is_gone_with_the_next_sta
             "sys.path.insert(0, 'tests/net')\n"
             "from testbed.net import instance\n"
             "from test_testbed_net import build\n"
-            "one = instance.create('.')\n"
+            "one = instance.create(instance.TREE)\n"
             "print(one.number, flush=True)\n"
             "build(%r, one).up()\n"
             "print('up', flush=True)\n"
@@ -205,20 +211,47 @@ def test_processes_in_namespaces_and_cgroups_end_with_it():
     assert system.start_time(stray.pid) is None and system.start_time(member.pid) is None
 
 
-def test_what_a_killed_owner_left_is_ended_by_the_next_start():
+@pytest.mark.parametrize("watched", [True, False], ids=["at-once", "by-the-next-start"])
+def test_what_a_killed_owner_left_is_ended(watched):
+    """By its watcher; by the next start where that was killed too."""
     code = ("import time\n"
             "from testbed.net import instance, star\n"
-            "one = instance.create('.')\n"
+            "one = instance.create(instance.TREE)\n"
             "star.Star(one, 2, 10_000_000).up()\n"
             "print(one.number, flush=True)\n"
             "time.sleep(1000)\n")
     child = subprocess.Popen([sys.executable, "-c", code], cwd=TREE, stdout=subprocess.PIPE, text=True)
     number = int(child.stdout.readline())
     assert len(traces(number)) == 4 + 2
+    if not watched:
+        os.kill(instances.read(number)["watcher"][0], signal.SIGKILL)
     child.send_signal(signal.SIGKILL)
     child.wait()
-    instances.end_abandoned()
-    assert traces(number) == []
+    if watched:
+        system.wait_for(lambda: not traces(number), 30, "the end of the testbed")
+    else:
+        instances.end_abandoned()
+        assert traces(number) == []
+
+
+def test_a_watcher_ends_with_its_testbed():
+    one = instances.create(TREE)
+    watcher = one.state["watcher"]
+    assert system.is_alive(watcher)
+    one.down()
+    assert not system.is_alive(watcher)
+
+
+def test_what_it_borrows_is_written_again_after_others(tmp_path, monkeypatch):
+    """Also where what stood there was kept before: by a start that was cut short, or before somebody else wrote it."""
+    setting = tmp_path / "controls"
+    monkeypatch.setattr(kernel, "WANTED", {"controls": (str(setting), kernel.with_cubic)})
+    for _ in range(2):
+        setting.write_text("reno")
+        kernel.borrow(str(tmp_path))
+        assert setting.read_text() == "reno cubic"
+    kernel.give_back(str(tmp_path))
+    assert setting.read_text() == "reno"
 
 
 def test_a_late_teardown_leaves_the_next_instance_alone():
@@ -241,7 +274,7 @@ def test_the_owner_ends_when_its_parent_is_killed():
             "from testbed.net import instance, star, system\n"
             "system.end_with_parent()\n"
             "system.stop_signals_raise()\n"
-            "one = instance.create('.')\n"
+            "one = instance.create(instance.TREE)\n"
             "try:\n"
             "    star.Star(one, 1, 10_000_000).up()\n"
             "    print(one.number, flush=True)\n"
