@@ -378,7 +378,11 @@ deps: ## installs what is missing (NO_INSTALL=1: only says what is missing)
 # Where these cannot be had their tests are skipped.
 .PHONY: deps-test
 deps-test: deps ## installs the foreign programs that tests work with
-	@./install-packages $$(sed 's/#.*//' tests/packages.txt) || true
+	@./install-packages $$(sed 's/#.*//' tests/packages.txt testbed/mininet/packages.txt) || true
+
+.PHONY: deps-mininet
+deps-mininet: deps ## installs what NET=mininet and scripts for Mininet need
+	@./install-packages $$(sed 's/#.*//' testbed/mininet/packages.txt)
 
 .PHONY: deps-guest
 deps-guest: deps ## installs what tests in guests need (90 MB to fetch, 330 MB on disk): packages, and a kernel unpacked below build/guest
@@ -447,7 +451,7 @@ PYTHON := exec /usr/bin/python3 -B
 export BUILD
 
 .PHONY: demo
-demo: deps $(if $(filter spark,$(NET)),deps-spark) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES NET TOPO RACKS SPINES OVERSUB
+demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES NET TOPO RACKS SPINES OVERSUB
 	@$(MAKE) -s --no-print-directory programs $(if $(filter spark,$(NET)),spark-plugin)
 	@$(PYTHON) -m testbed.demo.demo
 

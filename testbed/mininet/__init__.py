@@ -8,13 +8,14 @@
 
 This tree must be in sys.path (PYTHONPATH), the programs be built (make), and the interpreter be /usr/bin/python3, which is the
 one that has Debian's mininet. What it finds in the network, and what it leaves alone, is printed (testbed/net/attached.py says
-how). At the end all of duopoly is gone and the network is as it was; it is stopped by who started it. What cannot be done
-ends the script with one sentence."""
+how). At the end of the block all of duopoly is gone and the network is as it was; a network that is not stopped then ends with the
+script (ending.py). What cannot be done ends the script with one sentence."""
 
 import os
 import re
 
 from testbed.demo import demo, inputs, report
+from testbed.mininet import ending
 from testbed.net import attached, cluster, instance, system
 
 
@@ -24,19 +25,21 @@ def _bps(text):
 
 class Duopoly:
     """net: a Mininet that was started; policy: a name that `duopolyd --presets` lists; slots: of each host; rate: of links
-    without bw=, such as "100M"; seed: of the policy's choices; logs: where the daemons' words and the results are put."""
+    without bw=, such as "100M"; seed: of the policy's choices; logs: a folder that keeps the daemons' words and the results, which
+else are gone at the end."""
 
-    def __init__(self, net, policy="joint", slots=4, rate="100M", seed=1, logs="duopoly-logs"):
+    def __init__(self, net, policy="joint", slots=4, rate="100M", seed=1, logs=None):
         self.net, self.policy, self.slots, self.rate, self.seed = net, policy, slots, rate, seed
-        self.logs = os.path.abspath(logs)
+        self.logs = logs and os.path.abspath(logs)
         self.instance = self.network = self.running = None
 
     def __enter__(self):
         try:
             self._up()
         except system.Failure as failure:
+            sentence = self._sentence(failure)
             self._down()
-            raise SystemExit("duopoly: %s" % failure) from None
+            raise SystemExit(sentence) from None
         except BaseException:
             self._down()
             raise
@@ -45,7 +48,12 @@ class Duopoly:
     def __exit__(self, *_):
         self._down()
 
+    def _sentence(self, failure):
+        """Where daemons have spoken, also how their words are kept."""
+        return "duopoly: %s%s" % (failure, " (Duopoly(…, logs=FOLDER) keeps the logs)" if self.running and not self.logs else "")
+
     def _up(self):
+        ending.with_script(self.net)
         if os.geteuid() != 0:
             raise system.Failure("queues, marks and cgroups need root, as Mininet does")
         if not self.net.built or not self.net.hosts:
@@ -53,6 +61,7 @@ class Duopoly:
         cluster.check_policies(demo.build_folder(), [self.policy])
         instance.end_abandoned()
         self.instance = instance.create(demo.TREE)
+        self.instance.add_ends(ending.commands(self.net))
         self.network = attached.Attached(self.instance, self.net, _bps(self.rate))
         for line in self.network.summary():
             print("duopoly: " + line)
@@ -61,17 +70,19 @@ class Duopoly:
 
     def _start(self, scale):
         """Thresholds in bytes follow the workload's scale, so that daemons are of one."""
+        folder = self.logs or os.path.join(self.instance.memory(), "logs")
         self.running = cluster.Cluster(self.network, demo.build_folder(), self.policy, self.slots, scale, self.seed,
-                                       os.path.join(self.logs, self.policy))
+                                       os.path.join(folder, self.policy))
         self.running.up()
 
     def _down(self):
-        if self.running:
-            self.running.down()
-        if self.network:
-            self.network.leave()
-        if self.instance:
-            self.instance.down()
+        with system.signals_ignored():
+            if self.running:
+                self.running.down()
+            if self.network:
+                self.network.leave()
+            if self.instance:
+                self.instance.down()
         self.instance = self.network = self.running = None
 
     def ask(self, *words):
@@ -80,12 +91,14 @@ class Duopoly:
 
     def replay(self, path, jobs=None):
         """Replays a workload file (schemas/workload.md), at most `jobs` of it; prints its figures and whether all marks and
-        queues were right at every hop. Whether they were, and all jobs ended."""
+        queues were right at every hop, and where the logs are if they are kept. Whether all was right and all jobs ended."""
         try:
             figures, said, good = self._replay(os.path.abspath(path), jobs)
         except system.Failure as failure:
-            raise SystemExit("duopoly: %s" % failure) from None
+            raise SystemExit(self._sentence(failure)) from None
         print("\n".join([*report.table([figures]), report.LEGEND, "", *said]))
+        if self.logs:
+            print("duopoly: logs and results are in %s" % self.running.logs)
         return good and not figures["unfinished"]
 
     def _replay(self, path, jobs):

@@ -1,10 +1,12 @@
-"""Runs a script for Mininet in a network namespace of its own, with an Open vSwitch of its own: its switches' names collide
-with nobody's, and what it leaves goes with the namespace, also after kill -9 (with the next start), so that `mn -c` is
-never needed.
+"""Runs a script for Mininet in a network namespace of its own, with an Open vSwitch of its own where one is installed: its switches'
+names collide with nobody's, and what it leaves goes with the namespace, also after kill -9, so that `mn -c` is never needed.
 
     /usr/bin/python3 -m testbed.mininet.alone SCRIPT [ARGUMENT…]"""
 
+import contextlib
 import os
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -12,6 +14,9 @@ from testbed.demo import demo
 from testbed.net import instance, mininets, network, openvswitch, system
 
 MEMBER = "mn"
+END_SECONDS = 20  # for what a script does at Ctrl-C
+# What runs Mininet's switches: the Debian package of each, and who needs it.
+SWITCHES = {"ovs-vsctl": ("openvswitch-switch", "OVSSwitch and OVSBridge"), "brctl": ("bridge-utils", "LinuxBridge")}
 
 
 class Alone(network.Network):
@@ -20,25 +25,54 @@ class Alone(network.Network):
     def up(self):
         self._make([MEMBER])
         self.ip(MEMBER, "link set lo up")
-        openvswitch.check()
-        return openvswitch.start(self, MEMBER)
+        return openvswitch.start(self, MEMBER) if openvswitch.installed() else {}
+
+    def start_script(self, words, environment):
+        """In the instance's cgroup, so that all that it starts is known, and ends with it."""
+        def join():
+            with open(os.path.join(self.instance.state["cgroup"], "cgroup.procs"), "w") as processes:
+                processes.write("0")
+        child = subprocess.Popen(self.enter(MEMBER, *words), env=environment, preexec_fn=join)
+        self.instance.add_process(child.pid)
+        return child
+
+
+def wait(child):
+    """Its exit status as a shell tells it. Ctrl-C at a terminal is the script's too, which may put its own things away first."""
+    try:
+        status = child.wait()
+    except KeyboardInterrupt as stopped:
+        with system.signals_ignored(), contextlib.suppress(subprocess.TimeoutExpired):
+            if str(stopped) == "signal %d" % signal.SIGTERM:  # which `kill` sends to us alone
+                child.terminate()
+            child.wait(END_SECONDS)
+        raise
+    return status if status >= 0 else 128 - status
+
+
+def lacking():
+    """What a script may have failed for, in words."""
+    return ", ".join("%s need%s %s" % (kinds, "" if " and " in kinds else "s", package)
+                     for program, (package, kinds) in SWITCHES.items() if not shutil.which(program))
 
 
 def run(words):
     system.stop_signals_raise()
     if os.geteuid() != 0:
         raise system.Failure("network namespaces need root")
+    mininets.check_installed()
     mininets.check_root()
     instance.end_abandoned()
     own = instance.create(demo.TREE)
     try:
         space = Alone(own)
-        environment = {**os.environ, **space.up()}
-        child = subprocess.Popen(space.enter(MEMBER, *words), env=environment)
-        own.add_process(child.pid)
-        return child.wait()
+        status = wait(space.start_script(words, {**os.environ, **space.up()}))
     finally:
         own.down()
+        instance.end_abandoned()  # of the script's own daemons, if it was killed
+    if status and lacking():
+        print("alone: the script ended with status %d; packages that are not installed here: %s" % (status, lacking()), file=sys.stderr)
+    return status
 
 
 if __name__ == "__main__":

@@ -25,7 +25,12 @@ def load(name):
     try:
         return importlib.import_module("mininet." + name)
     except ImportError:
-        raise system.Failure("%s has no mininet: apt-get install mininet, whose module is /usr/bin/python3's" % sys.executable) from None
+        raise system.Failure("%s has no mininet: make deps-mininet installs it, for /usr/bin/python3 alone" % sys.executable) from None
+
+
+def check_installed():
+    if not shutil.which("mnexec"):
+        raise system.Failure("Mininet is not installed: make deps-mininet")
 
 
 def check_root():
@@ -56,7 +61,7 @@ class Own(attached.Attached):
         load("net")
         check_root()
         if not shutil.which("brctl"):
-            raise system.Failure("Mininet's Linux bridges need brctl: apt-get install bridge-utils")
+            raise system.Failure("Mininet's Linux bridges need brctl, of the package bridge-utils: make deps-mininet")
 
     def _topo(self):
         raise NotImplementedError

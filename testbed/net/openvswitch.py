@@ -9,10 +9,8 @@ SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 READY_SECONDS = 10
 
 
-def check():
-    """Failure where it is not installed."""
-    if not os.path.exists(SCHEMA) or not shutil.which("ovs-vswitchd"):
-        raise system.Failure("Open vSwitch is not installed: apt-get install openvswitch-switch")
+def installed():
+    return os.path.exists(SCHEMA) and bool(shutil.which("ovs-vswitchd"))
 
 
 def start(net, member):

@@ -35,6 +35,19 @@ def test_a_build_without_dpdk_says_what_it_leaves_out(tmp_path):
     assert "duopoly-fastpath" not in installed
 
 
+def test_what_mininet_needs_is_one_target(tmp_path):
+    """README names it, also where neither is installed it says which they are."""
+    nothing = tmp_path / "dpkg-query"
+    nothing.write_text("#!/bin/sh\nfor last; do :; done\ncase $last in mininet|bridge-utils) exit 1;; esac; echo installed\n")
+    nothing.chmod(0o755)
+    with open("README.md", encoding="utf-8") as readme:
+        assert "(`make deps-mininet` installs it)" in readme.read()
+    for words in (["deps-mininet"], ["demo", "NET=mininet"]):
+        made = subprocess.run(["make", *words, "NO_INSTALL=1"], capture_output=True, text=True, check=False,
+                              env=dict(os.environ, PATH="%s:%s" % (tmp_path, os.environ["PATH"])))
+        assert made.returncode != 0 and "missing Debian packages: mininet bridge-utils" in made.stderr.splitlines()[0], made.stderr
+
+
 def test_the_table_of_policies_is_the_daemons():
     with open("README.md", encoding="utf-8") as readme:
         table = readme.read().split("| policy | jobs | tasks | wire |\n", 1)[1].split("\n\n", 1)[0]

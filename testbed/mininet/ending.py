@@ -1,0 +1,59 @@
+"""A Mininet ends with its script, whatever ends that: what lives on without it (bridges, ends of links) is known here, and taken away
+where nobody called net.stop(), or where it failed because Ctrl-C had cut a node's command short."""
+
+import atexit
+import contextlib
+import signal
+import subprocess
+import sys
+import threading
+
+from testbed.net import attached, mininets, system
+
+
+def commands(net):
+    """Command lines that remove what of it is in its script's own network namespace. What lies in its hosts' goes with those."""
+    lines = []
+    for node in net.values():
+        if not node.inNamespace:
+            ends = [one.name for one in attached.interfaces(node) if node.name in one.name]  # a real device has a name of its own
+            lines += _switch(node) + [["ip", "link", "del", name] for name in ends]
+    return lines
+
+
+def _switch(node):
+    if hasattr(node, "datapath"):
+        return [["ovs-vsctl", "--if-exists", "del-br", node.name]]
+    return [["ip", "link", "del", node.name]] if isinstance(node, mininets.load("nodelib").LinuxBridge) else []
+
+
+def stands(net):
+    return any(node.shell for node in net.values())
+
+
+def _stop(net):
+    if not stands(net):
+        return
+    with system.signals_ignored():
+        lines = commands(net)
+        with contextlib.suppress(Exception):  # whatever it stumbles over, the rest follows
+            net.stop()
+        for line in lines:
+            with contextlib.suppress(OSError):
+                subprocess.run(line, capture_output=True, check=False)
+        for node in net.values():
+            with contextlib.suppress(Exception):
+                node.terminate()
+
+
+def _end_script(number, _frame):
+    sys.exit(128 + number)
+
+
+def with_script(net):
+    """From now on the network ends with the script: also with one that SIGTERM or SIGHUP ends, unless it has its own words for them."""
+    atexit.register(_stop, net)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, _end_script)
