@@ -31,9 +31,14 @@ int64_t own_key_due_s(const struct own_key *own)
 
 int own_key_make_next(struct own_key *own, int64_t from_s, struct err *err)
 {
-    struct key_file next = {.role = ROLE_CONTROLLER, .from_s = from_s};
-    strcpy(next.name, own->present.name);
-    int r = key_pair_make(&next.pair, err);
+    struct key_file next = own->next;
+    int r = 0;
+    if (!*next.name) {
+        next.role = ROLE_CONTROLLER;
+        strcpy(next.name, own->present.name);
+        r = key_pair_make(&next.pair, err);
+    }
+    next.from_s = from_s;
     if (r == 0 && (r = key_file_write(own->next_path, &next, err)) == 0)
         own->next = next;
     key_file_wipe(&next);

@@ -29,7 +29,8 @@ const struct key_pair *own_key_pair(const struct own_key *own);
 /* The public keys to be believed, the one in force first. */
 void own_key_public(const struct own_key *own, duopoly_ControllerKeys *ret_keys);
 
-/* Makes the next key, to come into force at `from_s`, in the place of one that has not. */
+/* Makes the next key, to come into force at `from_s`. One that waits already stays the next, with
+ * this time: who has learned it must find no other in force. */
 int own_key_make_next(struct own_key *own, int64_t from_s, struct err *err);
 
 /* When the next key comes into force; INT64_MAX: there is none. */

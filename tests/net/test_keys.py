@@ -345,8 +345,9 @@ def test_an_agents_key_changes_while_it_runs(daemon, agent, capsys):
 
 @needs_root
 def test_an_agent_that_keeps_the_old_key_is_out_when_it_ends(daemon, agent):
+    began = time.monotonic()
     daemon.ctl("keys", "rotate", "w1", "--for", "1s", "--out", daemon.folder / "elsewhere")
-    assert hosts(daemon)["w1"] == "up"
+    assert hosts(daemon)["w1"] == "up" or time.monotonic() - began > 1
     wait_until(lambda: hosts(daemon)["w1"] != "up", "the old key ends")
     wait_until(lambda: "does not take the key of w1" in agent.said(), "the agent says why")
     os.replace(daemon.folder / "elsewhere" / "w1.key", daemon.folder / "keys" / "w1.key")
@@ -360,13 +361,14 @@ def test_the_controllers_key_changes_while_all_runs(daemon, agent, capsys):
     stale.write_text(reader.read_text())
     stale.chmod(0o600)
     watch = Watch(agent)
-    daemon.ctl("keys", "rotate", "controller", "--for", "2s")
+    daemon.ctl("keys", "rotate", "controller", "--for", "1h")
     both = wait_until(lambda: len(read_key(daemon.folder / "keys" / "w1.key")["controller"]) == 2 and
                       read_key(daemon.folder / "keys" / "w1.key")["controller"], "the agent learns the next key")
     assert both[0] == old[0]
     daemon.remote(reader, "status")  # and so does who asks
     assert read_key(reader)["controller"] == both
     late = daemon.key("late", "read-only")  # knows both from the start
+    daemon.ctl("keys", "rotate", "controller", "--for", "0s")  # all have learned it, and it stays the next one
     wait_until(lambda: lines(daemon, "the controller's new key is in force"), "the change")
     wait_until(lambda: read_key(daemon.folder / "keys" / "w1.key")["controller"] == both[1:], "the agent forgets the old key")
     wait_until(lambda: agent.sessions() == 2 and hosts(daemon)["w1"] == "up", "the agent is back")
