@@ -55,7 +55,7 @@ def script(folder, text):
     path = str(folder / "script.py")
     with open(path, "w") as out:
         out.write("from mininet.net import Mininet\nfrom mininet.link import TCLink\nfrom mininet.nodelib import LinuxBridge\n"
-                  "from mininet.node import Node\nfrom testbed.mininet import Duopoly\nfrom testbed.net import topos\n" + text)
+                  "from mininet.node import Node\nfrom testbed.mininet import Duopoly\nfrom testbed.net import system, topos\n" + text)
     return alone(folder, PYTHON, "-B", path)
 
 
@@ -108,8 +108,12 @@ def test_the_network_is_as_it_was_afterwards(tmp_path):
 def state():
     return [node.cmd("tc qdisc show; tc class show; ethtool -k %s; ip -br address; sysctl net.ipv4.tcp_congestion_control" % one)
             for node in [*net.hosts, *net.switches] for one in node.intfNames() if one != "lo"]
+def links_up():  # the kernel tells of a carrier, and gives its address, in its own time
+    said = [line for node in [*net.hosts, *net.switches] for line in node.cmd("ip -br address").splitlines() if "@" in line]
+    return all(" UP " in line and " fe80:" in line for line in said)
 net = Mininet(topo=topos.Star(hosts=2, bps=20e6), controller=None)
 net.start()
+system.wait_for(links_up, 30, "all links being up")
 before = state()
 with Duopoly(net) as d:
     assert d.ask("status")["hosts_up"] == 2
