@@ -3,6 +3,7 @@
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figure.h"
 #include "testbed/sim/output.h"
+#include "testbed/sim/policy_styles.h"
 #include "testbed/sim/progress.h"
 #include "testbed/sim/stats.h"
 #include "testbed/sim/units.h"
@@ -184,14 +185,15 @@ static int write_cdf(const struct arguments *a, double *cct_s, size_t n, struct 
     stats_of(cct_s, n);
     for (size_t i = 0; i < n; i++)
         part[i] = (double)(i + 1) / (double)n;
-    struct figure f = {.kind = FIGURE_STEPS,
-                       .title = "Coflow completion times",
-                       .x_name = "CCT, s",
-                       .y_name = "part of the coflows",
-                       .log_x = cct_s[0] > 0,
-                       .top = 1,
-                       .n_series = 1,
-                       .series = {{a->policy->name, n, cct_s, part, NULL, NULL}}};
+    struct figure f = {
+        .kind = FIGURE_STEPS,
+        .title = "Coflow completion times",
+        .x_name = "CCT, s",
+        .y_name = "part of the coflows",
+        .log_x = cct_s[0] > 0,
+        .top = 1,
+        .n_series = 1,
+        .series = {{a->policy->name, policy_style(a->policy->name), n, cct_s, part, NULL, NULL}}};
     int r = output_open(&output, a->cdf, err);
     if (!r) {
         figure_write(&f, output.file);

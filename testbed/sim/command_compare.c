@@ -4,6 +4,7 @@
 #include "testbed/sim/figure.h"
 #include "testbed/sim/grid.h"
 #include "testbed/sim/output.h"
+#include "testbed/sim/policy_styles.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -178,8 +179,13 @@ static void write_cdf(const struct grid *g, FILE *out)
                 grid_median(g, p, 0, offsetof(struct batch_row, jct_s) + q * sizeof(double));
             f.log_x = f.log_x && jct_s[p][q] > 0;
         }
-        f.series[p] = (struct figure_series){
-            g->policies[p]->name, BATCH_QUANTILES, jct_s[p], part, NULL, NULL};
+        f.series[p] = (struct figure_series){g->policies[p]->name,
+                                             policy_style(g->policies[p]->name),
+                                             BATCH_QUANTILES,
+                                             jct_s[p],
+                                             part,
+                                             NULL,
+                                             NULL};
     }
     figure_write(&f, out);
 }
@@ -216,8 +222,13 @@ static void write_sweep(const struct grid *g, FILE *out)
             y[p][v] = grid_median(g, p, v, MEAN);
             grid_range(g, p, v, MEAN, &least[p][v], &most[p][v]);
         }
-        f.series[p] = (struct figure_series){
-            g->policies[p]->name, (size_t)g->n_values, x, y[p], least[p], most[p]};
+        f.series[p] = (struct figure_series){g->policies[p]->name,
+                                             policy_style(g->policies[p]->name),
+                                             (size_t)g->n_values,
+                                             x,
+                                             y[p],
+                                             least[p],
+                                             most[p]};
     }
     figure_write(&f, out);
 }

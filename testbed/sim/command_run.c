@@ -6,6 +6,7 @@
 #include "testbed/sim/job_classes.h"
 #include "testbed/sim/link_picture.h"
 #include "testbed/sim/output.h"
+#include "testbed/sim/policy_styles.h"
 #include "testbed/sim/progress.h"
 #include "testbed/sim/run_setup.h"
 #include "testbed/sim/stats.h"
@@ -227,7 +228,8 @@ static int write_cdf(const char *path, const struct run_setup *setup, const stru
                        .log_x = sorted_s[0] > 0,
                        .top = 1,
                        .n_series = 1,
-                       .series = {{setup->policy->name, jct->n, sorted_s, part, NULL, NULL}}};
+                       .series = {{setup->policy->name, policy_style(setup->policy->name), jct->n,
+                                   sorted_s, part, NULL, NULL}}};
     if (!r) {
         figure_write(&f, output.file);
         r = output_close(&output, err);

@@ -1,6 +1,7 @@
 /* Charts as SVG: a title, axes with names, units and ticks, a legend above the plot. Made to be
  * read at the width of a column (440 px, letters of 12), on paper without colour too (markers and
- * dashes differ), without script or style sheet; stands alone or inside HTML.
+ * dashes differ), without script or style sheet; stands alone or inside HTML. Nothing that is
+ * written lies on something else that is: what has no room is turned, or left out.
  *
  * Lines and steps have points (x, y), bars one y per group, areas are stacked in the order of the
  * series, which share their x; where an x comes twice, an area has a step. Writes to a stream; pure otherwise: the same figure gives the same
@@ -15,8 +16,35 @@ enum { FIGURE_SERIES = 10 };
 
 enum figure_kind { FIGURE_LINES, FIGURE_STEPS, FIGURE_BARS, FIGURE_AREAS };
 
+enum figure_dashes {
+    FIGURE_SOLID,
+    FIGURE_DASHED,
+    FIGURE_DOTTED,
+    FIGURE_DASH_DOT,
+    FIGURE_EVEN,
+    FIGURE_SPARSE,
+    FIGURE_DASHES, /* how many there are */
+};
+
+enum figure_marker {
+    FIGURE_CIRCLE,
+    FIGURE_SQUARE,
+    FIGURE_TRIANGLE,
+    FIGURE_DIAMOND,
+    FIGURE_DOWN,
+    FIGURE_CROSS,
+    FIGURE_MARKERS, /* how many there are */
+};
+
+struct figure_style {
+    const char *colour; /* #rrggbb */
+    enum figure_dashes dashes;
+    enum figure_marker marker;
+};
+
 struct figure_series {
     const char *name;
+    const struct figure_style *style; /* NULL: by its place in the figure */
     size_t n;
     const double *x;            /* never less than the one before; bars: not read */
     const double *y;            /* ≥ 0 */

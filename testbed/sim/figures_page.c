@@ -1,6 +1,7 @@
 #include "testbed/sim/figures_page.h"
 
 #include "testbed/sim/figure.h"
+#include "testbed/sim/policy_styles.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -207,8 +208,13 @@ static void chart(const struct experiment *e, const struct grid *g, size_t offse
             at.y[p][v] = grid_median(g, p, v, offset);
             grid_range(g, p, v, offset, &at.least[p][v], &at.most[p][v]);
         }
-        f.series[p] = (struct figure_series){
-            g->policies[p]->name, (size_t)g->n_values, at.x, at.y[p], at.least[p], at.most[p]};
+        f.series[p] = (struct figure_series){g->policies[p]->name,
+                                             policy_style(g->policies[p]->name),
+                                             (size_t)g->n_values,
+                                             at.x,
+                                             at.y[p],
+                                             at.least[p],
+                                             at.most[p]};
     }
     figure_write(&f, out);
 }
@@ -228,8 +234,13 @@ static void ablation_chart(const struct experiment *e, const struct grid *g, siz
     for (int p = 0; p < g->n_policies; p++) {
         at.y[p][0] = grid_median(g, p, 0, offset);
         grid_range(g, p, 0, offset, at.least[p], at.most[p]);
-        f.series[p] =
-            (struct figure_series){g->policies[p]->name, 1, NULL, at.y[p], at.least[p], at.most[p]};
+        f.series[p] = (struct figure_series){g->policies[p]->name,
+                                             policy_style(g->policies[p]->name),
+                                             1,
+                                             NULL,
+                                             at.y[p],
+                                             at.least[p],
+                                             at.most[p]};
     }
     figure_write(&f, out);
 }
@@ -249,7 +260,8 @@ static void class_chart(const struct grid *g, const char *title, size_t first, s
             double full = class_at(g, 0, first + c);
             at.y[p][c] = full > 0 ? class_at(g, p, first + c) / full : 0;
         }
-        f.series[p] = (struct figure_series){g->policies[p]->name, n, NULL, at.y[p], NULL, NULL};
+        f.series[p] = (struct figure_series){
+            g->policies[p]->name, policy_style(g->policies[p]->name), n, NULL, at.y[p], NULL, NULL};
     }
     figure_write(&f, out);
 }
