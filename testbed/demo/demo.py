@@ -14,11 +14,12 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import gap, inputs, latency, places, ports, report, transport
+from testbed.demo import gap, inputs, latency, places, ports, report, spoilt, transport
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STOP_SECONDS = 60
+STEP_SECONDS = 0.2
 FIGURES = "figures.json"  # in the demo's folder: run_policy()'s of each policy
 
 
@@ -64,7 +65,7 @@ class Verify:
 
     def __init__(self, running, logs):
         self.running, self.path = running, os.path.join(logs, "verify.txt")
-        self.logs = logs
+        self.json = os.path.join(logs, "verify.json")
 
     def options(self):
         net, c = self.running.net, self.running
@@ -76,7 +77,9 @@ class Verify:
 
     def start(self):
         net, c = self.running.net, self.running
-        command = [c.program("duopoly-verify"), "--log", c.log_folder, "--json", os.path.join(self.logs, "verify.json"), *self.options(), *self.places(net.taps())]
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.json)  # of a run before
+        command = [c.program("duopoly-verify"), "--log", c.log_folder, "--json", self.json, *self.options(), *self.places(net.taps())]
         self.child = net.start(network.CONTROLLER, command, self.path)
         system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
         if self.child.poll() is not None:
@@ -92,16 +95,26 @@ class Verify:
         self.child.wait(STOP_SECONDS)
         return [line for line in self._said().splitlines() if "capturing" not in line], self.child.returncode == 0
 
+    def frames_lost(self):
+        """What the capture lost, after its end; 0 where it came to no verdict, which its words and its status say."""
+        try:
+            with open(self.json) as figures:
+                return json.load(figures)["lost"]
+        except FileNotFoundError:
+            return 0
 
-def replay(running, path, jobs, results, rounds=1):
-    """Runs the driver to its end, its progress on our terminal."""
+
+def replay(running, path, jobs, results, rounds=1, watch=None):
+    """Runs the driver to its end, its progress on our terminal; `watch`: a spoilt.Watch that looks on."""
     command = [running.program("duopoly-replay"), "--socket", running.socket, "--label", running.policy, "--results",
                results, "--rounds", str(rounds), "--set", "jobs=" + jobs, path]
     child = subprocess.Popen(command)
     running.net.instance.add_process(child.pid)
     try:
         while child.poll() is None:
-            time.sleep(0.2)
+            time.sleep(STEP_SECONDS)
+            if watch:
+                watch.look(STEP_SECONDS)
             running.check_alive()
     finally:
         if child.poll() is None:
@@ -112,8 +125,9 @@ def replay(running, path, jobs, results, rounds=1):
 
 
 def run_policy(net, asked, policy, path, folder):
-    """Figures of one policy, report.load()'s and beside them cpu_idle (percent), marks_right, simulated (the simulator's on the same
-    input), parts (gap.means()'s of both), logs and ports (where they are while the folder is there); and words about its marks and latencies."""
+    """Figures of one policy, report.load()'s and beside them spoilt.Watch's, frames_lost, silence (spoilt.longest_silence()), marks_right, simulated
+    (the simulator's on the same input), parts (gap.means()'s of both), logs and ports (where they are while the folder is there); and words about
+    its marks and latencies."""
     logs = os.path.join(folder, policy)
     running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs, queues=asked.queue_lines)
     results = os.path.join(logs, "results.jsonl")
@@ -121,14 +135,14 @@ def run_policy(net, asked, policy, path, folder):
         running.up()
         verify = Verify(running, logs)
         verify.start()
-        idle, counted = latency.CpuIdle(), transport.read(net)
-        replay(running, path, asked.jobs_limit(), results)
-        idle_percent, tcp = idle.percent(), transport.line(counted, transport.read(net))
+        watch, counted = spoilt.Watch(), transport.read(net)
+        replay(running, path, asked.jobs_limit(), results, watch=watch)
+        machine, tcp = watch.figures(), transport.line(counted, transport.read(net))
         said, good = verify.finish()
     finally:
         running.down()
     connections = ports.read(running.saved_ports)
-    said += latency.lines(running.measurement_files(), running.log_files(), connections, idle_percent)
+    said += latency.lines(running.measurement_files(), running.log_files(), connections, machine["cpu_idle"])
     said.append(tcp)
     simulated = simulate(asked, policy, path, logs)
     sides = gap.sides(running.log_files(), connections, results, simulated)
@@ -136,8 +150,9 @@ def run_policy(net, asked, policy, path, folder):
     live, there = report.load(policy, running.log_files(), results), report.load(policy, [simulated])
     if live["crossed"] is not None:
         said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))
-    return dict(live, cpu_idle=idle_percent, marks_right=good, simulated=there, parts=gap.means(*sides),
-                logs=running.log_files(), ports=running.saved_ports), said
+    measured = dict(zip(net.hosts, latency.read(running.measurement_files(), [])[0]))
+    return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured), marks_right=good, simulated=there,
+                parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
 
 
 def simulate(asked, policy, path, folder, changed=None):
@@ -184,11 +199,11 @@ def replay_all(asked, folder):
 
 
 def conclude(runs, words, folder, note=None):
-    all_good = all(run["marks_right"] for run in runs)
+    all_good, does_not_count = all(run["marks_right"] for run in runs), spoilt.verdict(runs)
     lines = report.table(runs) + [report.LEGEND] + ([note] if note else [])
     for policy, said in words:
         lines += ["", "%s: %s" % (policy, said[0])] + said[1:]
-    lines += ["", report.sentence(runs)]
+    lines += [""] + ([does_not_count] if does_not_count else []) + [report.sentence(runs)]
     if not all_good:
         lines.append("Some packets were not what they should have been (above).")
     text = "\n".join(lines)
@@ -197,7 +212,9 @@ def conclude(runs, words, folder, note=None):
         out.write(text + "\n")
     with open(os.path.join(folder, FIGURES), "w") as out:
         json.dump(runs, out)
-    return 0 if all_good and not any(run["unfinished"] for run in runs) else 1
+    if not all_good or any(run["unfinished"] for run in runs):
+        return 1
+    return spoilt.DOES_NOT_COUNT if does_not_count else 0
 
 
 def run(name, work):

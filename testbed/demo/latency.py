@@ -119,7 +119,7 @@ def summary(what, values_ns):
 
 
 class CpuIdle:
-    """Share of idle CPU time of the machine since it was made."""
+    """Shares of the machine's CPU time since it was made: idle, and stolen by the host of a virtual machine."""
 
     def __init__(self):
         self.begin = self._read()
@@ -128,11 +128,18 @@ class CpuIdle:
     def _read():
         with open("/proc/stat") as stat:
             ticks = [int(word) for word in stat.readline().split()[1:9]]
-        return ticks[3] + ticks[4], sum(ticks)
+        return ticks[3] + ticks[4], ticks[7], sum(ticks)
+
+    def _since(self):
+        return [now - then for now, then in zip(self._read(), self.begin)]
 
     def percent(self):
-        idle, total = (now - then for now, then in zip(self._read(), self.begin))
+        idle, _, total = self._since()
         return 100 * idle / total if total else 100.0
+
+    def stolen_percent(self):
+        _, stolen, total = self._since()
+        return 100 * stolen / total if total else 0.0
 
 
 def read(measurement_paths, log_paths):

@@ -47,6 +47,8 @@ class Run:
         self.jobs = {}
         self.now_ns = None
         self.slots, self.uplinks, self.lost_hosts = {}, {}, set()
+        self.names, self.silent = {}, set()  # of hosts, by number; numbers
+        self.attempts_lost = 0
         self.attempts = {}  # running: (job, stage, task, network bytes)
         self.ready = 0
         self.mode_switches = self.holds = 0
@@ -68,6 +70,7 @@ class Run:
             elif words[0] in "ed" and len(words) > 1:
                 handler = getattr(self, "_%s_%s" % (words[0], words[1]), None)
                 if words[0] == "e" and words[1] in FINISHED:
+                    self.attempts_lost += words[1] in ("attempt_failed", "attempt_lost")
                     self._end(words[1], fields(words))
                 elif handler:
                     handler(fields(words))
@@ -93,11 +96,16 @@ class Run:
         self.slots[f["host"]] = sum(units[::RESOURCES])
         self.uplinks[f["host"]] = int(f["uplink_bps"])
         self.racks[int(f["host"])] = f["rack"]
+        self.names[f["host"]] = urllib.parse.unquote(f["name"])
         self.lost_hosts.discard(f["host"])
 
     _e_host_change = _e_host_join
 
+    def _e_host_silent(self, f):
+        self.silent.add(f["host"])
+
     def _e_host_lost(self, f):
+        self.silent.add(f["host"])
         self.lost_hosts.add(f["host"])
 
     def _e_host_back(self, f):
@@ -232,6 +240,8 @@ class Run:
             "makespan": makespan,
             "mode_switches": self.mode_switches,
             "holds": self.holds,
+            "silent_hosts": sorted(self.names.get(host, host) for host in self.silent),
+            "attempts_lost": self.attempts_lost,
         }
 
 
@@ -319,6 +329,22 @@ def compare(value, other):
     return "%.0f %% %s" % (abs(change), "below" if change < 0 else "above")
 
 
+def losses(subject, best, first):
+    """What the means do not show: jobs for which the subject is worse than the best other, and where it is worse job by job than that
+    one or than the first, with which the table's ratios compare."""
+    times = {name: jct / best["jct"][name] for name, jct in subject["jct"].items() if best["jct"].get(name)}
+    worse = [name for name, ratio in times.items() if ratio > 1.05]
+    said = "%d of %d jobs took over 5 %% longer than under %s" % (len(worse), len(subject["jct"]), best["label"])
+    if worse:
+        worst = max(worse, key=times.get)
+        said += ", %s %.2f times as long" % (worst, times[worst])
+    yield said
+    for other in [best] + ([first] if first not in (best, subject) else []):
+        ratio = mean_ratio(subject, other)
+        if ratio and ratio > 1.005:
+            yield "job by job it took %.2f times as long as under %s on average" % (ratio, other["label"])
+
+
 def sentence(runs):
     """What the numbers mean for joint (else duopoly, else the last one), in one honest sentence. Variants of duopoly are no
     opponents of duopoly, unless nobody else ran."""
@@ -339,8 +365,7 @@ def sentence(runs):
         tails.append("its %s is %s %s's" % (key, compare(subject[key], least[key]), least["label"]))
     words += ", but " if any("above" in tail for tail in tails) else "; "
     words += " and ".join(tails)
-    worse = sum(1 for name, jct in subject["jct"].items() if jct > best["jct"].get(name, jct) * 1.05)
-    words += "; %d of %d jobs took over 5 %% longer than under %s" % (worse, len(subject["jct"]), best["label"])
+    words += "".join("; " + said for said in losses(subject, best, runs[0]))
     unfinished = sum(run["unfinished"] for run in runs)
     if unfinished:
         words += "; %d jobs did not finish and are in no mean" % unfinished

@@ -14,7 +14,7 @@ script (ending.py). What cannot be done ends the script with one sentence."""
 import os
 import re
 
-from testbed.demo import demo, inputs, report
+from testbed.demo import demo, inputs, report, spoilt
 from testbed.mininet import ending
 from testbed.net import attached, cluster, instance, system
 
@@ -96,7 +96,8 @@ else are gone at the end."""
             figures, said, good = self._replay(os.path.abspath(path), jobs)
         except system.Failure as failure:
             raise SystemExit(self._sentence(failure)) from None
-        print("\n".join([*report.table([figures]), report.LEGEND, "", *said]))
+        spoilt_by = spoilt.verdict([figures])
+        print("\n".join([*report.table([figures]), report.LEGEND, "", *said, *([spoilt_by] if spoilt_by else [])]))
         if self.logs:
             print("duopoly: logs and results are in %s" % self.running.logs)
         return good and not figures["unfinished"]
@@ -111,11 +112,14 @@ else are gone at the end."""
         results = os.path.join(self.running.logs, "results.jsonl")
         verify = demo.Verify(self.running, self.running.logs)
         verify.start()
+        watch = spoilt.Watch()
         try:
-            demo.replay(self.running, path, str(jobs or 10**6), results)
+            demo.replay(self.running, path, str(jobs or 10**6), results, watch=watch)
         finally:
+            machine = watch.figures()
             said, good = verify.finish()
-        return report.load(self.policy, self.running.log_files(), results), said, good
+        figures = report.load(self.policy, self.running.log_files(), results)
+        return {**figures, **machine, "frames_lost": verify.frames_lost()}, said, good
 
 
 def test(net):

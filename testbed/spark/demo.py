@@ -13,13 +13,13 @@ import time
 import typing
 
 from testbed.demo import demo, inputs, latency, report
+from testbed.demo.spoilt import IDLE_LEAST
 from testbed.net import instance, network, star, system
 from testbed.spark import cluster as sparks
 from testbed.spark import connections, events, tables
 
 WORKERS, SLOTS = 4, 2
 RUN_SECONDS = 1800
-IDLE_LEAST = 20  # percent of the processors': below it a run says nothing of the network
 # Maps wait for a slot beside their input as long as duopoly holds what it holds; where reduce tasks run is duopoly's word.
 OURS = {"spark.locality.wait": "30s", "spark.shuffle.reduceLocality.enabled": "false"}
 FAIR = {"spark.scheduler.mode": "FAIR"}
@@ -131,7 +131,7 @@ class Verify(demo.Verify):
     def figures(self):
         self.watch.write(os.path.join(self.folder, "events"), self.running.log_files(), self.ports)
         self.finish()
-        with open(os.path.join(self.logs, "verify.json")) as verdict:
+        with open(self.json) as verdict:
             return json.load(verdict)
 
 

@@ -273,9 +273,9 @@ static int write_json(const char *path, const struct verdict *verdict, struct er
 static int follow(struct hops *hops, const struct verdict *verdict, struct err *err)
 {
     struct hops_report report;
-    if (verdict->lost + hops->lost) {
+    if (verdict->lost) {
         printf("hop by hop: not judged, %" PRIu64 " frames were lost by the capture\n",
-               verdict->lost + hops->lost);
+               verdict->lost);
         return 0;
     }
     int r = hops_judge(hops, verdict, &report, err);
@@ -301,6 +301,7 @@ static int run(const struct arguments *arguments, struct err *err)
         r = load_truth(arguments, &truth, err);
     if (r == 0)
         r = judge(&truth, &packets, &arguments->windows, &verdict, err);
+    verdict.lost += hops.lost;
     if (r == 0)
         verdict_print(&verdict, &arguments->windows, stdout);
     if (r == 0 && hops.n_ports)

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 
-from testbed.demo import demo, inputs, latency, report
+from testbed.demo import demo, inputs, latency, report, spoilt
 from testbed.net import cluster, instance, system
 
 SWITCHES = 60
@@ -64,8 +64,8 @@ def milliseconds(values, percent):
 
 def slot_rows(table, slots, echoes, clones, idle_percent):
     took, floors = sorted(a for a, _ in slots), sorted(b for _, b in slots)
-    idle = idle_percent >= 20
-    table.row("CPU idle during the replay", "%.0f %%" % idle_percent, "< 20 %: the ratio decides")
+    idle = idle_percent >= spoilt.IDLE_LEAST
+    table.row("CPU idle during the replay", "%.0f %%" % idle_percent, "< %d %%: the ratio decides" % spoilt.IDLE_LEAST)
     table.row("samples", str(len(slots)), ">= 300", len(slots) >= 300)
     for percent, name, bar in ((50, "median", 2), (99, "p99", 10)):
         value, floor = milliseconds(took, percent), milliseconds(floors, percent)

@@ -5,7 +5,7 @@ import statistics
 import sys
 
 import testbed_replays
-from testbed.demo import places, report
+from testbed.demo import places, report, spoilt
 from testbed.net import instance
 
 NETWORKS = (os.environ.get("NETWORKS") or "netns-star netns-leafspine mininet-star guest-star virtual-star").split()
@@ -49,6 +49,9 @@ def show(table, network, seeds):
             table.row("  of what the shuffle moved between hosts, between racks; simulated", "%s; %s %%" % (
                 words([100 * f["crossed"] for f in of_policy], "%.0f"), words([100 * f["simulated"]["crossed"] for f in of_policy], "%.0f")))
         table.row("  CPU idle, least", "%.0f %%" % min(f["cpu_idle"] for f in of_policy))
+        for seed, figures in enumerate(of_policy, 1):
+            if spoilt.reasons(figures):
+                table.row("  seed %d does not count" % seed, "; ".join(spoilt.reasons(figures)))
         table.row("  unfinished jobs", "%d" % sum(f["unfinished"] for f in of_policy), "0", not any(f["unfinished"] for f in of_policy))
     if FIRST in means and len(means) > 1:
         best = min((name for name in means if name != FIRST), key=means.get)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.demo import latency, report, transport
+from testbed.demo import demo, latency, report, spoilt, transport
 
 S = 1_000_000_000
 
@@ -146,3 +146,95 @@ def test_this_kernel_says_those_counters():
         with open(path) as file:
             found.update(transport.parse(file.read()))
     assert transport.line(found, found).startswith("TCP: 0 segments")
+
+
+def ran(label, **changes):
+    """Figures as a quiet machine leaves them."""
+    jct = changes.pop("jct", {"a": 1.0, "b": 9.0})
+    quiet = {"cpu_idle": 41.0, "cpu_stolen": 0.0, "stood": 0.03, "slept": 0.0, "silence": ("w4", 0.9), "silent_hosts": [], "attempts_lost": 0,
+             "frames_lost": 0, "marks_right": True}
+    return {**made(label, jct=jct), **quiet, **changes}
+
+
+def test_a_quiet_run_counts():
+    assert spoilt.reasons(ran("fair")) == [] and spoilt.verdict([ran("fair"), ran("joint")]) is None
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({"cpu_idle": 0.0}, "the processors were 0 % idle, not 20 %"),
+    ({"cpu_stolen": 12.0}, "the machine's host gave 12 % of the processors to others"),
+    ({"stood": 2.34}, "the machine stood still for 2.3 s"),
+    ({"slept": 61.0}, "the machine was suspended for 61.0 s"),
+    ({"silence": ("w7", 4.0)}, "w7 heard nothing from the controller for 4.0 s"),
+    ({"silent_hosts": ["w1", "w2"]}, "the controller heard nothing from w1, w2 for a time"),
+    ({"attempts_lost": 3}, "3 attempts failed or were lost"),
+    ({"unfinished": 1}, "1 jobs did not finish"),
+    ({"frames_lost": 358620}, "358620 frames were lost by the capture, so not all marks were checked"),
+])
+def test_what_spoils_a_run_is_said(changes, words):
+    assert spoilt.reasons(ran("joint", **changes)) == [words]
+    said = spoilt.verdict([ran("fair"), ran("joint", **changes)])
+    assert said.startswith("This comparison does not count. Under joint %s. Repeat it" % words) and "fair" not in said
+
+
+def test_a_busy_machine_is_said_of_each_policy():
+    """Figures of a demo beside six builds on two processors."""
+    said = spoilt.verdict([ran("fair", cpu_idle=0.4, stood=1.6), ran("aalo", cpu_idle=31.0), ran("joint", cpu_idle=0.0, frames_lost=358620)])
+    assert "Under fair the processors were 0 % idle, not 20 %; the machine stood still for 1.6 s. Under joint the processors were 0 %" in said
+    assert "aalo" not in said
+
+
+def test_figures_of_before_say_what_they_know():
+    old = made("fair", jct={"a": 1.0})
+    assert spoilt.reasons(dict(old, cpu_idle=50)) == []
+
+
+def test_silent_hosts_and_lost_attempts_are_read_from_the_log():
+    found = figures().figures()
+    assert (found["silent_hosts"], found["attempts_lost"]) == ([], 1)
+    log = LOG[:-len("d job_d")] + "e host_silent host=1\ne host_lost host=0\ne attempt_lost attempt=9\n"
+    found = figures(log).figures()
+    assert (found["silent_hosts"], found["attempts_lost"]) == (["w1", "w2"], 2)
+
+
+def test_a_host_that_stalls_is_found_by_its_answers():
+    measured = {"w1": latency.Measurements(["echo 0 1\n", "echo 200000000 200100000\n"]),
+                "w2": latency.Measurements(["echo 0 1\n", "echo 200000000 4200000001\n"]), "w3": latency.Measurements([])}
+    assert spoilt.longest_silence(measured) == ("w2", 4.2)
+    assert spoilt.longest_silence({}) == ("", 0)
+
+
+def test_a_machine_that_stands_still_is_found_by_who_sleeps(monkeypatch):
+    at = [100.0]
+    monkeypatch.setattr(spoilt.time, "monotonic", lambda: at[0])
+    watch = spoilt.Watch()
+    for step in (0.2, 0.25, 2.7, 0.2):
+        at[0] += step
+        watch.look(0.2)
+    assert watch.figures()["stood"] == pytest.approx(2.5)
+
+
+def test_where_ours_is_worse_is_said():
+    """The mean may be better, and the tail, while the average job takes longer."""
+    fair = ran("fair", jct={"small": 1.0, "large": 9.0})
+    joint = ran("joint", jct={"small": 1.6, "large": 7.0})
+    said = report.sentence([fair, joint])
+    assert "14 % below that of fair" in said and "1 of 2 jobs took over 5 % longer than under fair, small 1.60 times as long" in said
+    assert "job by job it took 1.19 times as long as under fair on average" in said
+    best = ran("aalo", jct={"small": 2.0, "large": 7.0})
+    said = report.sentence([fair, best, joint])
+    assert "that of aalo, the better" in said and "0 of 2 jobs took over 5 % longer than under aalo" in said
+    assert "1.19 times as long as under fair on average" in said, "the table's ratio is above 1"
+    assert "on average" not in report.sentence([fair, ran("joint", jct={"small": 0.5, "large": 7.0})])
+
+
+def test_what_does_not_count_has_a_status_of_its_own(tmp_path, capsys):
+    def end(*runs):
+        status = demo.conclude([dict(run, mode_switches=5) for run in runs], [(run["label"], ["1 packet"]) for run in runs], str(tmp_path))
+        return status, capsys.readouterr().out.strip().splitlines()
+    status, lines = end(ran("fair"), ran("joint", jct={"a": 0.5, "b": 8.0}))
+    assert status == 0 and lines[-1].startswith("joint's mean JCT") and "does not count" not in "".join(lines)
+    status, lines = end(ran("fair"), ran("joint", cpu_idle=0.0))
+    assert status == spoilt.DOES_NOT_COUNT == 3 and lines[-2].startswith("This comparison does not count. Under joint ")
+    assert end(ran("fair", cpu_idle=0.0), ran("joint", marks_right=False))[0] == 1
+    assert end(ran("fair", cpu_idle=0.0), ran("joint", unfinished=1))[0] == 1

@@ -8,7 +8,7 @@ import sys
 import pytest
 from controller import BUILD, TOP
 from test_spark import pytestmark  # noqa: F401  where it can run
-from testbed.spark.demo import IDLE_LEAST
+from testbed.demo.spoilt import IDLE_LEAST
 
 VARIABLES = {"NET": "spark", "BUILD": str(BUILD), "JOBS": "3", "SPREAD": "1", "ROWS": "all"}
 

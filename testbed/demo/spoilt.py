@@ -1,0 +1,63 @@
+"""What spoils a run, so that its times say something of the machine and nothing of the policy; and whether a comparison of runs counts."""
+
+import time
+
+from testbed.demo import latency
+
+IDLE_LEAST = 20  # percent of the processors' time: below it tasks wait for a processor as long as for the network
+STOLEN_MOST = 5  # percent of the processors' time that the machine's own host gave to others
+STOOD_MOST = 1  # seconds that whoever sleeps is woken too late
+SILENT_MOST = 3  # seconds without an answer to an agent that asks five times a second: what the controller calls silent
+DOES_NOT_COUNT = 3  # exit status of a demo whose runs do not
+
+
+class Watch:
+    """What the machine does while a run goes on; whoever waits in steps looks after each."""
+
+    def __init__(self):
+        self.cpu, self.suspended_ns = latency.CpuIdle(), latency.suspended_ns()
+        self.looked, self.stood = time.monotonic(), 0.0
+
+    def look(self, step):
+        """`step`: the seconds that were to lie between this look and the one before."""
+        now = time.monotonic()
+        self.stood = max(self.stood, now - self.looked - step)
+        self.looked = now
+
+    def figures(self):
+        return {"cpu_idle": self.cpu.percent(), "cpu_stolen": self.cpu.stolen_percent(), "stood": self.stood,
+                "slept": (latency.suspended_ns() - self.suspended_ns) / 1e9}
+
+
+def longest_silence(measured):
+    """Seconds between two answers to one agent, the longest of all agents; `measured`: {host: latency.Measurements}. (host, seconds)"""
+    gaps = [(later[1] - earlier[1], host) for host, of in measured.items() for earlier, later in zip(of.echoes, of.echoes[1:])]
+    gap, host = max(gaps, default=(0, ""))
+    return host, gap / 1e9
+
+
+def reasons(run):
+    """Why a run does not count, in words; `run`: demo.run_policy()'s figures."""
+    host, silence = run.get("silence") or ("", 0)
+    silent = run.get("silent_hosts") or []
+    found = (
+        (run["cpu_idle"] < IDLE_LEAST, "the processors were %.0f %% idle, not %d %%" % (run["cpu_idle"], IDLE_LEAST)),
+        (run.get("cpu_stolen", 0) > STOLEN_MOST, "the machine's host gave %.0f %% of the processors to others" % run.get("cpu_stolen", 0)),
+        (run.get("stood", 0) > STOOD_MOST, "the machine stood still for %.1f s" % run.get("stood", 0)),
+        (run.get("slept", 0) > STOOD_MOST, "the machine was suspended for %.1f s" % run.get("slept", 0)),
+        (silence > SILENT_MOST, "%s heard nothing from the controller for %.1f s" % (host, silence)),
+        (silent, "the controller heard nothing from %s for a time" % ", ".join(silent)),
+        (run.get("attempts_lost"), "%d attempts failed or were lost" % (run.get("attempts_lost") or 0)),
+        (run["unfinished"], "%d jobs did not finish" % run["unfinished"]),
+        (run.get("frames_lost"), "%d frames were lost by the capture, so not all marks were checked" % (run.get("frames_lost") or 0)),
+    )
+    return [words for is_so, words in found if is_so]
+
+
+def verdict(runs):
+    """In words, that runs do not count of which some do not, and why; None where all do."""
+    spoilt = [(run["label"], reasons(run)) for run in runs if reasons(run)]
+    if not spoilt:
+        return None
+    return "This %s does not count. %s. Repeat it while the machine does nothing else, or with fewer hosts or slower links." % (
+        "comparison" if len(runs) > 1 else "run", ". ".join("Under %s %s" % (label, "; ".join(words)) for label, words in spoilt))
