@@ -5,6 +5,7 @@
 #include "controller/switch/inventory.h"
 #include "lib/log.h"
 #include "tests/fuzz/kept.h"
+#include "tests/fuzz/said.h"
 #include "tests/fuzz/script.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
     (void)user;
     if (peer >= PEERS || wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) < 0)
         abort();
+    said_add(bytes, length);
     return length % 251 ? 0 : -ENOBUFS; /* now and then a peer does not read */
 }
 
@@ -232,6 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .host_needed = on_host_needed,
                                        .host_is = on_host_is};
     const struct agent_kept known = {.host = 0, .name = "h1"};
+    said_begin();
     timers_init(&timers);
     if (agents_create(&config, &hooks, &timers, &agents) < 0)
         return 0;

@@ -1,9 +1,10 @@
 /* Fuzz target of frameworks' sessions at the controller (controller/frameworks), with the engine
  * behind them: three connections and time. All that goes out must be a message, the engine takes all
  * that becomes a fact, what it allows is for a host that is there, and at the end nothing may be left
- * armed. */
+ * armed. An engine serves as many inputs as bring it no fact. */
 #include "controller/frameworks/frameworks.h"
 #include "tests/fuzz/kept.h"
+#include "tests/fuzz/said.h"
 #include "tests/fuzz/script.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ static struct world {
     uint32_t claimed[HOSTS + UNMARKED];
     char unmarked[UNMARKED][64];
     int64_t now_ns;
+    bool stepped; /* the engine, since it was made */
 } world;
 
 static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
@@ -41,6 +43,7 @@ static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
          i++)
         if (!*envelope->body.snapshot.allows[i].host)
             abort();
+    said_add(bytes, length);
     return length % 251 ? 0 : -ENOBUFS; /* now and then a peer does not read */
 }
 
@@ -66,10 +69,10 @@ static uint32_t on_host(void *user, const char *name)
                : ENGINE_NONE;
 }
 
-static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
+static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *told)
 {
     (void)user;
-    if (host >= HOSTS + UNMARKED || said->allows_count + said->levels_count != 1 || !*said->name)
+    if (host >= HOSTS + UNMARKED || told->allows_count + told->levels_count != 1 || !*told->name)
         abort();
 }
 
@@ -119,19 +122,44 @@ static void on_release(void *user, int64_t now_ns, uint32_t host)
 
 static void step(void)
 {
+    if (!world.n_facts && world.now_ns < engine_deadline_ns(world.engine))
+        return;
+    world.stepped = true;
     if (engine_step(world.engine, world.now_ns, world.facts, world.n_facts, &world.decisions) < 0)
         abort();
     world.n_facts = 0;
     for (size_t i = 0; i < world.decisions.n; i++)
         frameworks_decision(world.frameworks, world.now_ns, &world.decisions.at[i]);
-    frameworks_settle(world.frameworks, world.now_ns);
 }
 
 static void hosts_join(void)
 {
     for (uint32_t host = 0; host < HOSTS; host++)
         host_join(host, 2);
-    step();
+    if (engine_step(world.engine, 0, world.facts, world.n_facts, &world.decisions) < 0)
+        abort();
+    world.n_facts = 0;
+    world.stepped = false;
+}
+
+static void engine_begin(void)
+{
+    struct engine_config config;
+    engine_config_default(&config);
+    config.epoch = 1;
+    config.framework_jobs_max = config.jobs_max = 16;
+    config.tasks_max = 512;
+    config.cells_per_job_max = 4096;
+    if (engine_create(&config, &world.engine, NULL) < 0)
+        abort();
+    memset(world.unmarked, 0, sizeof(world.unmarked));
+    hosts_join();
+}
+
+static void engine_end(void)
+{
+    engine_destroy(world.engine);
+    world.engine = NULL;
 }
 
 static void world_begin(void)
@@ -140,18 +168,24 @@ static void world_begin(void)
         .epoch = 1, .heartbeat_ns = SECOND, .silent_ns = 3 * SECOND, .forget_ns = 60 * SECOND};
     const struct frameworks_hooks hooks = {on_send,  on_cut,     on_event,  on_host, on_host_name,
                                            on_claim, on_release, on_guests, NULL};
-    struct engine_config engine;
-    memset(&world, 0, sizeof(world));
+    said_begin();
+    world.now_ns = 0;
+    memset(world.claimed, 0, sizeof(world.claimed));
     timers_init(&world.timers);
-    engine_config_default(&engine);
-    engine.epoch = 1;
-    engine.framework_jobs_max = engine.jobs_max = 16;
-    engine.tasks_max = 512;
-    engine.cells_per_job_max = 4096;
-    if (engine_create(&engine, &world.engine, NULL) < 0 ||
-        frameworks_create(&config, &hooks, world.engine, &world.timers, &world.frameworks) < 0)
+    if (!world.engine)
+        engine_begin();
+    if (frameworks_create(&config, &hooks, world.engine, &world.timers, &world.frameworks) < 0)
         abort();
-    hosts_join();
+}
+
+static void world_end(void)
+{
+    frameworks_destroy(world.frameworks);
+    world.frameworks = NULL;
+    if (timers_next_ns(&world.timers) != INT64_MAX)
+        abort();
+    if (world.stepped)
+        engine_end();
 }
 
 static void message_try(const struct script_step *one)
@@ -173,6 +207,7 @@ static void step_take(const struct script_step *one)
         message_try(one);
     }
     step();
+    frameworks_settle(world.frameworks, world.now_ns);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -182,10 +217,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     world_begin();
     while (script_next(&script, &one))
         step_take(&one);
-    frameworks_destroy(world.frameworks);
-    if (timers_next_ns(&world.timers) != INT64_MAX)
-        abort();
-    engine_destroy(world.engine);
-    decisions_done(&world.decisions);
+    world_end();
     return 0;
 }

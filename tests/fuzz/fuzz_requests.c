@@ -12,12 +12,14 @@
 #include "lib/log.h"
 #include "lib/wire_unix.h"
 #include "tests/fuzz/kept.h"
+#include "tests/fuzz/said.h"
 #include "tests/fuzz/script.h"
 #include "tests/stand_ins/no_store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -85,11 +87,19 @@ static void must(bool holds)
 
 /* ---- the sockets ---- */
 
+/* Counters go on in a controller that serves the next input. */
+static bool counts(const duopoly_Envelope *envelope)
+{
+    return envelope->which_body == duopoly_Envelope_page_tag && envelope->body.page.counters_count;
+}
+
 static void answer_check(struct asker *asker, const duopoly_Envelope *envelope)
 {
     static uint8_t bytes[WIRE_MAX_BYTES];
     size_t length;
     must(wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) == 0);
+    if (!counts(envelope))
+        said_add(bytes, length);
     if (envelope->which_body == duopoly_Envelope_job_event_tag)
         return;
     asker->answered++;
@@ -165,10 +175,12 @@ int agents_zmq_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
     static uint8_t bytes[WIRE_MAX_BYTES];
     size_t length;
     (void)user;
-    if (peer >= FIRST_PEER)
+    if (peer >= FIRST_PEER) {
         answer_check(&world.askers[LOCAL + peer - FIRST_PEER], envelope);
-    else
-        must(wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) == 0);
+        return 0;
+    }
+    must(wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) == 0);
+    world.changed = true; /* its session remembers what an agent was told */
     return 0;
 }
 
@@ -249,6 +261,15 @@ int clock_arm(struct clock *clock, int64_t due_ns)
 void clock_close(struct clock *clock)
 {
     (void)clock;
+}
+
+/* Of keys: the wall clock stands. */
+time_t __wrap_time(time_t *at);
+
+time_t __wrap_time(time_t *at)
+{
+    (void)at;
+    return 1000000000;
 }
 
 /* Each change is a line of the log. */
@@ -498,6 +519,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!world.control)
         world_begin();
     uint64_t version = conductor_version(world.conductor);
+    said_begin();
     for (uint32_t place = 0; place < CLIENTS; place++)
         world.askers[place] = (struct asker){.id = ++world.generation * UNIX_CLIENTS + place};
     while (script_next(&script, &step))

@@ -1,15 +1,17 @@
 /* Fuzz target of the agent's side of the session (hostagent/uplink): a scripted controller in the
  * place of ZeroMQ, scripted tasks behind. All that the agent says must be a message. */
+#include "hostagent/files.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/log.h"
 #include "lib/wire_zmq.h"
+#include "tests/fuzz/said.h"
 #include "tests/fuzz/script.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -44,6 +46,7 @@ int wire_zmq_send(struct wire_zmq *endpoint, uint64_t peer, enum wire_class clas
     size_t length;
     if (peer || wire_encode(envelope, bytes, sizeof(bytes), &length, NULL) < 0)
         abort();
+    said_add(bytes, length);
     return endpoint->full && class == WIRE_RESULT ? -ENOBUFS : 0;
 }
 
@@ -191,24 +194,52 @@ static void take_stance(void *user, duopoly_Stance stance)
     (void)user, (void)stance;
 }
 
-/* An agent that cannot keep the controller's epoch has no session. In memory: a disk's file system
- * takes longer for it than all the rest. */
-static char folder[] = "/dev/shm/fuzz-uplink-XXXXXX";
+/* ---- the time stands ---- */
 
-static void remove_folder(void)
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_now)
 {
-    char path[sizeof(folder) + 8];
-    snprintf(path, sizeof(path), "%s/epoch", folder);
-    unlink(path);
-    rmdir(folder);
+    (void)clock;
+    *ret_now = (struct timespec){.tv_sec = 1000};
+    return 0;
+}
+
+/* ---- the disk: an agent that cannot keep the controller's epoch has no session ---- */
+
+static char epoch[32];
+
+int __wrap_files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err);
+int __wrap_files_overwrite(const char *path, const void *bytes, size_t n, mode_t mode,
+                           struct err *err);
+
+int __wrap_files_read(const char *path, char *buffer, size_t size, size_t *ret_n, struct err *err)
+{
+    bool of_epoch = strcmp(path, "disk/epoch") == 0;
+    const char *text = of_epoch ? epoch : "boot";
+    if (of_epoch && !*epoch)
+        return err_sys(err, ENOENT, "reading %s", path);
+    if (strlen(text) >= size || ret_n)
+        abort();
+    strcpy(buffer, text);
+    return 0;
+}
+
+int __wrap_files_overwrite(const char *path, const void *bytes, size_t n, mode_t mode,
+                           struct err *err)
+{
+    (void)mode, (void)err;
+    if (strcmp(path, "disk/epoch") != 0 || n >= sizeof(epoch))
+        abort();
+    memcpy(epoch, bytes, n);
+    epoch[n] = '\0';
+    return 0;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const struct mark_config config = {.driver = "recorder"};
     (void)argc, (void)argv;
-    if (!mkdtemp(folder) || atexit(remove_folder))
-        return 1;
     log_open("fuzz", LOG_LEVEL_ERROR);
     return sd_event_new(&loop) < 0 || marks_open(&config, NULL, &marks, NULL) < 0;
 }
@@ -217,7 +248,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct uplink_config config = {.controller = "tcp://127.0.0.1:1",
                                          .key_path = "",
-                                         .state_dir = folder,
+                                         .state_dir = "disk",
                                          .on_stance = take_stance,
                                          .on_greeting = take_stance,
                                          .on_trial = take_trial,
@@ -226,9 +257,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .mark_lease_ns = 1};
     struct script script = {data, size};
     struct script_step step;
-    char epoch[sizeof(folder) + 8];
-    snprintf(epoch, sizeof(epoch), "%s/epoch", folder);
-    unlink(epoch);
+    said_begin();
+    *epoch = '\0';
     if (uplink_open(&config, loop, &uplink, NULL) < 0)
         return 0;
     if (size % 8)
