@@ -8,7 +8,6 @@ IDLE_LEAST = 20  # percent of the processors' time: below it tasks wait for a pr
 STOLEN_MOST = 5  # percent of the processors' time that the machine's own host gave to others
 STOOD_MOST = 1  # seconds that whoever sleeps is woken too late
 SILENT_MOST = 3  # seconds without an answer to an agent that asks five times a second: what the controller calls silent
-DOES_NOT_COUNT = 3  # exit status of a demo whose runs do not
 
 
 class Watch:

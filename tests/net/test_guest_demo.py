@@ -9,7 +9,6 @@ import subprocess
 import pytest
 
 from nets import TOP, needs_root, wait_for
-from testbed.demo import spoilt
 from testbed.guest.kernels import Missing, check
 from testbed.net import system
 
@@ -47,12 +46,8 @@ class Demo:
         return [system.identify(pid) for pid in self.kernels()]
 
     def end(self):
-        self.said = self.make.communicate(timeout=240)[0].splitlines()
-        return [line for line in self.said if not line.startswith("make")]
-
-    def is_right(self):
-        """After its end: all was as it should be, also where the machine was too busy for its times to count."""
-        return self.make.returncode == 0 or self.said[-1].endswith("Error %d" % spoilt.DOES_NOT_COUNT)
+        said = self.make.communicate(timeout=240)[0]
+        return [line for line in said.splitlines() if not line.startswith("make")]
 
 
 @pytest.fixture
@@ -66,7 +61,7 @@ def installed():
 def test_the_demo_runs_in_a_guest(installed):
     demo = Demo(*SMALL)
     said = "\n".join(demo.end())
-    assert demo.is_right(), said
+    assert demo.make.returncode == 0, said
     assert re.search(r"^joint: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.M), said
     assert "no BTF, so no nudge" in said
 
