@@ -159,12 +159,14 @@ static void join(char *text, size_t size, const char *between, const char *words
 void agent_say_host(struct agent_parts *agent)
 {
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
+    join(state.text, sizeof(state.text), "; ", agent->probe_words);
     join(state.text, sizeof(state.text), "; ", agent->notice);
     join(state.text, sizeof(state.text), "; ", agent->guests_words);
     join(state.text, sizeof(state.text), "; ", agent->tunnels_words);
     join(state.queues, sizeof(state.queues), ". ", agent->queues_words);
     join(state.queues, sizeof(state.queues), ". ", agent->routes_words);
-    snprintf(state.marks, sizeof(state.marks), "%s", marks_says(agent->marks));
+    snprintf(state.marks, sizeof(state.marks), "%s%s", agent->probe_words[0] ? "passed by: " : "",
+             marks_says(agent->marks));
     if (agent->uplink)
         uplink_tell_host(agent->uplink, &state);
 }
@@ -232,6 +234,22 @@ static int open_guard(struct agent_parts *agent, struct err *err)
                                         .on_looked = on_looked,
                                         .user = agent};
     return guard_open(&config, agent->event, &agent->guard, err);
+}
+
+static void on_probe(void *user, const char *text)
+{
+    struct agent_parts *agent = user;
+    snprintf(agent->probe_words, sizeof(agent->probe_words), "%s", text);
+    agent_say_host(agent);
+}
+
+static int open_probe(struct agent_parts *agent, struct err *err)
+{
+    const struct probe_config config = {.marks = agent->marks,
+                                        .ports = &agent->resolved->ports,
+                                        .on_change = on_probe,
+                                        .user = agent};
+    return probe_open(&config, agent->event, &agent->probe, err);
 }
 
 static int open_stance(struct agent_parts *agent, struct err *err)
@@ -376,6 +394,8 @@ int agent_open_parts(struct agent_parts *agent, bool replace, struct err *err)
     if (r >= 0)
         r = open_guard(agent, err);
     if (r >= 0)
+        r = open_probe(agent, err);
+    if (r >= 0)
         r = agent_open_links(agent, err);
     if (r >= 0)
         agent_say_tunnels(agent);
@@ -399,6 +419,7 @@ void agent_close_parts(struct agent_parts *agent)
     frameworks_relay_close(agent->frameworks);
     uplink_close(agent->uplink);
     tasks_close(agent->tasks);
+    probe_close(agent->probe);
     guard_close(agent->guard);
     stance_close(agent->stance);
     link_report_close(agent->link_report);

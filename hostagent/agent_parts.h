@@ -7,6 +7,7 @@
 #include "hostagent/guard.h"
 #include "hostagent/guests/guests.h"
 #include "hostagent/links/links_nl.h"
+#include "hostagent/marks/probe.h"
 #include "hostagent/report.h"
 #include "hostagent/tasks/tasks.h"
 
@@ -31,6 +32,8 @@ struct agent_parts {
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)], routes_words[100];
     char tunnels_words[200];          /* what of tunnels does not work */
     char guests_words[GUESTS_HIDDEN]; /* why others' executors are not found */
+    struct probe *probe;              /* NULL: the mark driver counts none */
+    char probe_words[PROBE_TEXT];     /* where packets pass our programs by */
     struct tasks *tasks;
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */

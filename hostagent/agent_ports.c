@@ -1,6 +1,6 @@
 #include "hostagent/agent_parts.h"
 #include "hostagent/link_report.h"
-#include "hostagent/marks/tc_bpf.h"
+#include "hostagent/marks/hook.h"
 #include "hostagent/stance.h"
 #include "lib/log.h"
 
@@ -66,6 +66,12 @@ static bool has_port(const struct ports_found *ports, const struct ports_found *
     return place >= 0 && strcmp(ports->names[place], others->names[i]) == 0;
 }
 
+static struct hook_folders hook_folders(const struct agent_parts *agent)
+{
+    return (struct hook_folders){.state_dir = agent->settings->state,
+                                 .bpffs = agent->resolved->bpffs};
+}
+
 static void follow_names(const struct agent_parts *agent, const struct ports_found *found,
                          struct ports_found *ports)
 {
@@ -78,7 +84,8 @@ static void follow_names(const struct agent_parts *agent, const struct ports_fou
             continue;
         if (strcmp(now, ports->names[i]) == 0)
             continue;
-        tc_bpf_rename(agent->settings->state, ports->names[i], now);
+        const struct hook_folders in = hook_folders(agent);
+        hook_rename(&in, ports->names[i], now);
         memcpy(ports->names[i], now, PORT_NAME);
     }
 }
@@ -176,12 +183,12 @@ int agent_set_queues(struct agent_parts *agent, struct err *err)
 
 /* Ports of which something is kept, by the names of its files, and that are none of ours now: an
  * agent before us had another configuration. */
-static void add_former(const struct agent_parts *agent, const char *file, const char *name,
-                       struct ports_found *ports)
+static void add_former(const struct agent_parts *agent, const char *folder, const char *file,
+                       const char *name, struct ports_found *ports)
 {
     int ifindex = (int)if_nametoindex(name);
     char path[FILES_PATH];
-    files_path(path, "%.250s/%.255s", agent->settings->state, file);
+    files_path(path, "%.250s/%.255s", folder, file);
     if (!ifindex)
         unlink(path); /* it is gone, with all that was on it */
     if (!ifindex || ports->n == QUEUES_PORTS ||
@@ -192,17 +199,20 @@ static void add_former(const struct agent_parts *agent, const char *file, const 
     ports_add(ports, ifindex, name);
 }
 
-static void find_former(const struct agent_parts *agent, struct ports_found *ret_ports)
+static void find_former(const struct agent_parts *agent, const char *folder,
+                        struct ports_found *ports)
 {
-    static const char *const words[] = {"queues-", "putting-", "clsact-"};
-    DIR *dir = opendir(agent->settings->state);
-    ret_ports->n = 0;
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-            const char *name = entry->d_name + strlen(words[i]);
-            if (strncmp(entry->d_name, words[i], strlen(words[i])) == 0)
-                add_former(agent, entry->d_name, name, ret_ports);
-        }
+    static const char *const words[] = {"queues-", "putting-"};
+    char name[IF_NAMESIZE];
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        const char *file = entry->d_name;
+        if (hook_port_of(file, name))
+            add_former(agent, folder, file, name, ports);
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+            if (strncmp(file, words[i], strlen(words[i])) == 0)
+                add_former(agent, folder, file, file + strlen(words[i]), ports);
+    }
     if (dir)
         closedir(dir);
 }
@@ -212,9 +222,12 @@ int agent_leave_former(struct agent_parts *agent, struct err *err)
     static struct ports_found former;
     struct settings_resolved *resolved = agent->resolved;
     struct agent_parts other = {.settings = agent->settings, .resolved = resolved};
-    find_former(agent, &former);
+    former.n = 0;
+    find_former(agent, agent->settings->state, &former);
+    find_former(agent, resolved->bpffs, &former);
     if (!former.n)
         return 0;
+    const struct hook_folders in = hook_folders(agent);
     const struct ports_found ours = resolved->ports;
     resolved->ports = former;
     resolved->marks.ports_n = former.n;
@@ -223,7 +236,7 @@ int agent_leave_former(struct agent_parts *agent, struct err *err)
         r = switches_restore(other.queues, err);
     switches_close(other.queues);
     for (uint32_t i = 0; i < former.n; i++) {
-        int detached = tc_bpf_detach(agent->settings->state, former.names[i], r < 0 ? NULL : err);
+        int detached = hook_detach(&in, former.names[i], r < 0 ? NULL : err);
         r = r < 0 ? r : detached;
     }
     resolved->ports = ours;

@@ -20,11 +20,14 @@
 #define REST         4 /* times what the last look took */
 #define REST_MOST_US 250000
 #define MINUTE_NS    60000000000ull
+#define UNTOLD_US    2000000
 
 struct guard {
     struct guard_config config;
     struct nl_sock *sock, *netfilter; /* NULL: nothing there is ours */
-    sd_event_source *io, *switch_io, *netfilter_io, *check;
+    sd_event_source *io, *switch_io, *netfilter_io, *check, *untold;
+    char
+        failing[sizeof(((struct err *)0)->text)]; /* what cannot be put right, as it was told; "" */
     bool yielded;
     bool back;                 /* the switch is, and may have forgotten all: not somebody's deed */
     bool links;                /* one has changed */
@@ -43,6 +46,24 @@ static void tell(struct guard *guard, const char *text)
 {
     log_warning(LOG_FAULT_CONFIGURATION, "%s", text);
     guard->config.on_notice(guard->config.user, text);
+}
+
+/* Once, until it is another or all is right again. */
+static void tell_failure(struct guard *guard, const char *text)
+{
+    if (strcmp(guard->failing, text) == 0)
+        return;
+    snprintf(guard->failing, sizeof(guard->failing), "%s", text);
+    tell(guard, text);
+}
+
+static void end_failure(struct guard *guard)
+{
+    if (!guard->failing[0])
+        return;
+    guard->failing[0] = 0;
+    log_note("the ports are as they should be again");
+    guard->config.on_notice(guard->config.user, "");
 }
 
 static bool is_touched(const struct guard *guard, int ifindex)
@@ -118,10 +139,12 @@ static void look_at_ports(struct guard *guard)
     int r = guard->yielded ? 0 : compare(guard, what, &err);
     bool back = guard->back && r != -EAGAIN;
     guard->back &= r == -EAGAIN;
+    if (r == 0 && !guard->yielded)
+        end_failure(guard);
     if (r == 0 || r == -EAGAIN)
         return;
     if (r < 0) {
-        tell(guard, err.text);
+        tell_failure(guard, err.text);
         return;
     }
     if (r == SWITCHES_FOLLOW) {
@@ -180,6 +203,21 @@ static int on_check(sd_event_source *source, uint64_t usec, void *arg)
     guard->rest_us = rest_us > CHECK_US ? rest_us : CHECK_US;
     if (guard->links)
         check_soon(guard);
+    return 0;
+}
+
+/* Marks alone: links, queues and filters are told of. */
+static int on_untold(sd_event_source *source, uint64_t usec, void *arg)
+{
+    struct guard *guard = arg;
+    const struct ports_found *const all[] = {guard->config.ports, guard->config.tunnels};
+    (void)usec;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        for (uint32_t port = 0; port < all[i]->n; port++)
+            touch(guard, all[i]->ifindexes[port]);
+    check_soon(guard);
+    sd_event_source_set_time_relative(source, UNTOLD_US);
+    sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     return 0;
 }
 
@@ -336,6 +374,13 @@ static int listen_to_netfilter(struct guard *guard, sd_event *event, struct err 
     return r < 0 ? err_sys(err, -r, "the event loop") : 0;
 }
 
+static int look_at_untold(struct guard *guard, sd_event *event, struct err *err)
+{
+    int r = sd_event_add_time_relative(event, &guard->untold, CLOCK_MONOTONIC, UNTOLD_US, 0,
+                                       on_untold, guard);
+    return r < 0 ? err_sys(err, -r, "the event loop") : 0;
+}
+
 int guard_open(const struct guard_config *config, sd_event *event, struct guard **ret_guard,
                struct err *err)
 {
@@ -345,6 +390,8 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
     guard->config = *config;
     guard->rest_us = CHECK_US;
     int r = listen_to_kernel(guard, event, err);
+    if (r >= 0 && marks_change_untold(config->marks))
+        r = look_at_untold(guard, event, err);
     if (r >= 0)
         r = listen_to_switch(guard, event, err);
     if (r >= 0)
@@ -353,6 +400,8 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
         guard_close(guard);
         return r;
     }
+    guard->all = true; /* what came between then and now was told to nobody */
+    check_soon(guard);
     *ret_guard = guard;
     return 0;
 }
@@ -365,6 +414,7 @@ void guard_close(struct guard *guard)
     sd_event_source_disable_unref(guard->switch_io);
     sd_event_source_disable_unref(guard->netfilter_io);
     sd_event_source_disable_unref(guard->check);
+    sd_event_source_disable_unref(guard->untold);
     nl_socket_free(guard->sock);
     nl_socket_free(guard->netfilter);
     free(guard);
@@ -373,6 +423,7 @@ void guard_close(struct guard *guard)
 void guard_reset(struct guard *guard)
 {
     guard->yielded = false;
+    guard->failing[0] = 0;
     guard->all = true;
     memset(guard->repairs_ns, 0, sizeof(guard->repairs_ns));
 }

@@ -7,8 +7,12 @@
  *   repair   it is put right: but not more than GUARD_REPAIRS times in a minute, then we yield, so
  *            that nobody fights us for ever
  *   yield    it is left as it is, and not looked at again until guard_reset
+ * What cannot be put right is told once, looked at again with each change, and its end is told, too.
  * A link that goes down or comes back is told, and needs no repair. When the kernel could not tell
  * all, everything is compared.
+ *
+ * Programs that somebody puts on a port by tcx are told of by nobody: where ours are there, they are
+ * looked at every 2 s.
  *
  * Interfaces that come and go are told, too (on_links), within the same 20 ms; after a look that
  * took long the next one waits up to a quarter of a second.
@@ -39,7 +43,7 @@ struct guard_config {
 
 struct guard;
 
-/* All is right when it is called. */
+/* Looks at all once, soon: what somebody did since it was put there. */
 int guard_open(const struct guard_config *config, sd_event *event, struct guard **ret_guard,
                struct err *err);
 void guard_close(struct guard *guard); /* takes NULL */

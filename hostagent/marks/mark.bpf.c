@@ -1,9 +1,9 @@
 /* Marks on the wire: the DSCP of every packet of a task, and the class of every packet in the
  * port's queues.
  *
- *   mark      egress of a host's uplink (clsact)
- *   follow    ingress of a host's uplink (clsact)
- *   classify  egress of a switch's port (clsact): all that touches forwarded packets
+ *   mark      egress of a host's uplink
+ *   follow    ingress of a host's uplink
+ *   classify  egress of a switch's port: all that touches forwarded packets
  *   count     receive path of the sockets in the agent's cgroup subtree
  *
  * Of the first three there are others for interfaces without link headers (…_ip), and of mark and
@@ -85,6 +85,14 @@ struct {
     __type(value, __u64);
 } counters SEC(".maps");
 
+/* Not pinned: each load of the programs has its own. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, MARK_PROBE_MOST);
+    __type(key, __u32); /* interface */
+    __type(value, struct mark_probe);
+} probes SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_LPM_TRIE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -98,6 +106,14 @@ static __always_inline void add(__u32 counter, __u64 n)
     __u64 *value = bpf_map_lookup_elem(&counters, &counter);
     if (value)
         *value += n;
+}
+
+static __always_inline void count_probe(const struct __sk_buff *skb, bool sent)
+{
+    __u32 ifindex = skb->ifindex;
+    struct mark_probe *probe = bpf_map_lookup_elem(&probes, &ifindex);
+    if (probe)
+        __sync_fetch_and_add(sent ? &probe->sent : &probe->arrived, 1);
 }
 
 static __always_inline __u64 control_word(__u32 which)
@@ -381,6 +397,15 @@ static __always_inline void send_carried(struct __sk_buff *skb, const struct mar
         send_unmarked(skb, packet, inner);
 }
 
+static __always_inline bool is_probe(struct __sk_buff *skb)
+{
+    if (skb->priority != MARK_PROBE)
+        return false;
+    count_probe(skb, true);
+    set_priority(skb, 0);
+    return true;
+}
+
 static __always_inline bool is_carried(const struct __sk_buff *skb)
 {
     return (skb->priority & MARK_CARRIED_MASK) == MARK_CARRIED;
@@ -435,6 +460,8 @@ static __always_inline int mark_from(struct __sk_buff *skb, __u32 offset, bool i
         send_nudge(skb, &packet, inner);
     else if (is_carried(skb))
         send_carried(skb, &packet, inner);
+    else if (is_probe(skb))
+        settle(skb, inner, MARK_CARRIED_PLAIN, MARK_COUNT_UNMARKED, settings.class_unmanaged);
     else if (is_control(&packet))
         settle(skb, inner, MARK_CARRIED_CONTROL, MARK_COUNT_CONTROL, settings.class_control);
     else
@@ -453,8 +480,7 @@ static __always_inline int mark_from(struct __sk_buff *skb, __u32 offset, bool i
  *
  * So such content is dropped here: less urgent than what this end asks for, and older than the
  * first that came as urgent as that. By the mark alone it could not be told: a request that was
- * overtaken itself brings the sender back to the old mark for a while. The drops are counted among
- * clsact's of the uplink. */
+ * overtaken itself brings the sender back to the old mark for a while. The drops are counted. */
 static __always_inline bool is_overtaken(struct __sk_buff *skb, const struct mark_packet *packet,
                                          struct mark_flow *flow)
 {
@@ -472,8 +498,10 @@ static __always_inline int follow_from(struct __sk_buff *skb, __u32 offset)
 {
     struct mark_packet packet;
     parse(skb, offset, &packet);
-    if (!packet.has_ports)
+    if (!packet.has_ports) {
+        count_probe(skb, false);
         return TC_ACT_UNSPEC;
+    }
     turn_round(&packet.key);
     move_flow(&packet.key);
     __u64 now = bpf_ktime_get_boot_ns();
@@ -485,8 +513,10 @@ static __always_inline int follow_from(struct __sk_buff *skb, __u32 offset)
         flow->received_ns = now;
     if (flow->role == MARK_ROLE_ACCEPTER)
         flow->followed = level_of(&packet);
-    else if (packet.payload && is_overtaken(skb, &packet, flow))
+    else if (packet.payload && is_overtaken(skb, &packet, flow)) {
+        add(MARK_COUNT_OVERTAKEN, 1);
         return TC_ACT_SHOT;
+    }
     end_flow(flow, &packet, &packet.key, MARK_FIN_RECEIVED);
     return TC_ACT_UNSPEC;
 }
@@ -503,6 +533,7 @@ static __always_inline int classify_from(struct __sk_buff *skb, __u32 offset, bo
         settle(skb, inner, MARK_CARRIED_CONTROL, MARK_COUNT_CONTROL, settings.class_control);
         return TC_ACT_UNSPEC;
     }
+    is_probe(skb);
     __u8 level = packet.version ? level_of(&packet) : MARK_UNMARKED;
     bool leaves = level < MARK_LEVELS && !is_member(packet.key.peer);
     if (level < MARK_LEVELS && !leaves && is_member(packet.key.local)) {

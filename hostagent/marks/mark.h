@@ -61,9 +61,9 @@ struct mark_flow_levels {
 struct mark_stats {
     uint64_t marked_bytes[MARK_LEVELS];
     uint64_t unmarked_bytes, control_bytes;
-    uint64_t bleached_packets;
-    uint64_t flows;              /* alive now, both roles */
-    uint64_t followed_flows;     /* of these: accepted here, with a mark */
+    uint64_t bleached_packets, overtaken_packets; /* the latter with eBPF */
+    uint64_t flows;                               /* alive now, both roles */
+    uint64_t followed_flows;                      /* of these: accepted here, with a mark */
     uint64_t evictions;          /* alive entries that the table's bound pushed out */
     uint64_t shared_connections; /* times that a task's mark took another's place on one */
     uint64_t lease_expiries;     /* times that a renewal came too late */

@@ -16,6 +16,14 @@
 #define MARK_SILENT_NS 60000000000ull /* a flow's entry is dead after so much silence */
 #define MARK_NUDGE     0x0d00ff00u    /* skb->priority of nudges (nudge.h): no class of ours */
 
+/* skb->priority of probes (probe.h): counted where they leave, as is whatever arrives besides TCP, which
+ * answers are. By interface, in a map of which the agent makes the entries. */
+#define MARK_PROBE      0x0d00ff01u
+#define MARK_PROBE_MOST 4096
+struct mark_probe {
+    __u64 sent, arrived; /* packets */
+};
+
 /* skb->priority of a packet that a tunnel device of ours sends on: with it the port below knows what
  * to make of the packet around it, whatever the tunnel does to the packet itself. Bits 8 to 11 have
  * the priority that it had before. */
@@ -91,6 +99,7 @@ enum mark_counter {
     MARK_COUNT_FLOWS_ENDED,
     MARK_COUNT_AGENT_MADE, /* flows that the agent made, and ended: only it writes these two */
     MARK_COUNT_AGENT_ENDED,
+    MARK_COUNT_OVERTAKEN, /* packets that are dropped where they arrive */
     MARK_COUNTERS
 };
 

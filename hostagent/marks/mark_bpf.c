@@ -5,13 +5,13 @@
  * ports and the cgroup without a descriptor of ours: so marks outlive the agent, and a new one takes
  * them over (mark_load.h), each program in the place of its predecessor. */
 #include "hostagent/files.h"
+#include "hostagent/marks/hook.h"
 #include "hostagent/marks/mark_driver.h"
 #include "hostagent/marks/mark_load.h"
 #include "hostagent/marks/mark_members.h"
 #include "hostagent/marks/mark_mount.h"
 #include "hostagent/marks/mark_plan.h"
 #include "hostagent/marks/mark_programs.h"
-#include "hostagent/marks/tc_bpf.h"
 #include "lib/now.h"
 
 #include "hostagent/marks/mark.skel.h"
@@ -51,11 +51,12 @@ static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
 
 static int attach_ports(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
+    const struct hook_folders in = mark_folders(config);
     int egress, ingress;
     for (uint32_t i = 0; i < mark_ports(config); i++) {
         const char *port = mark_port(config, i);
         mark_programs_of(skel, config, port, &egress, &ingress);
-        int r = tc_bpf_attach(config->state_dir, port, ingress, egress, err);
+        int r = hook_attach(&in, port, ingress, egress, err);
         if (r < 0)
             return r;
     }
@@ -125,9 +126,10 @@ static int attach(struct mark_bpf *skel, const struct mark_config *config, struc
 /* The last first: so the kernel finds each at once. */
 static int detach_ports(const struct mark_config *config, struct err *err)
 {
+    const struct hook_folders in = mark_folders(config);
     int r = 0;
     for (uint32_t i = mark_ports(config); i-- > 0;) {
-        int other = tc_bpf_detach(config->state_dir, mark_port(config, i), r < 0 ? NULL : err);
+        int other = hook_detach(&in, mark_port(config, i), r < 0 ? NULL : err);
         r = r < 0 ? r : other;
     }
     return r;
@@ -151,10 +153,10 @@ static int ebpf_reach_set(struct mark *mark, enum mark_reach reach, struct err *
 
 static int ebpf_port_set(struct mark *mark, const char *port, bool ours, struct err *err)
 {
+    const struct hook_folders in = mark_folders(mark->config);
     int egress, ingress;
     mark_programs_of(mark->skel, mark->config, port, &egress, &ingress);
-    return ours ? tc_bpf_attach(mark->config->state_dir, port, ingress, egress, err)
-                : tc_bpf_detach(mark->config->state_dir, port, err);
+    return ours ? hook_attach(&in, port, ingress, egress, err) : hook_detach(&in, port, err);
 }
 
 static void ebpf_close(struct mark *mark)
@@ -222,12 +224,10 @@ static int ebpf_remove(const struct mark_config *config, struct err *err)
 static int ebpf_compare(struct mark *mark, const char *port, char *what, size_t size,
                         struct err *err)
 {
+    const struct hook_folders in = mark_folders(mark->config);
     int egress, ingress;
     mark_programs_of(mark->skel, mark->config, port, &egress, &ingress);
-    int r = tc_bpf_compare(port, ingress, egress, err);
-    if (r == 1)
-        snprintf(what, size, "%s: somebody removed or replaced our filters", port);
-    return r;
+    return hook_compare(&in, port, ingress, egress, what, size, err);
 }
 
 static int ebpf_cgroup_made(struct mark *mark, struct err *err)
@@ -431,8 +431,21 @@ static int ebpf_stats(struct mark *mark, struct mark_stats *ret_stats, struct er
     stats.unmarked_bytes = sums[MARK_COUNT_UNMARKED];
     stats.control_bytes = sums[MARK_COUNT_CONTROL];
     stats.bleached_packets = sums[MARK_COUNT_BLEACHED];
+    stats.overtaken_packets = sums[MARK_COUNT_OVERTAKEN];
     stats.evictions = evictions(mark, sums, stats.flows);
     *ret_stats = stats;
+    return 0;
+}
+
+static int ebpf_probed(struct mark *mark, int ifindex, struct mark_probe *ret_probe,
+                       struct err *err)
+{
+    const int fd = bpf_map__fd(mark->skel->maps.probes);
+    struct mark_probe probe = {0};
+    if (bpf_map_lookup_elem(fd, &ifindex, &probe) < 0 &&
+        bpf_map_update_elem(fd, &ifindex, &probe, BPF_NOEXIST) < 0)
+        return err_sys(err, errno, "counting probes");
+    *ret_probe = probe;
     return 0;
 }
 
@@ -440,6 +453,7 @@ const struct mark_driver mark_ebpf = {
     .name = "ebpf",
     .automatic = true,
     .nudges = true,
+    .changes_untold = hook_changes_untold,
     .open = ebpf_open,
     .close = ebpf_close,
     .remove = ebpf_remove,
@@ -459,4 +473,5 @@ const struct mark_driver mark_ebpf = {
     .lease_renew = ebpf_lease_renew,
     .received = ebpf_received,
     .stats = ebpf_stats,
+    .probed = ebpf_probed,
 };

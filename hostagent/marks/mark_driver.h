@@ -32,6 +32,7 @@ struct mark_driver {
     bool automatic;   /* "auto" may take it */
     bool nudges;      /* it knows connections well enough for nudge.h */
     uint32_t told_by; /* group of NETLINK_NETFILTER that tells what is done to it; 0: none */
+    bool (*changes_untold)(void); /* what others do to it may be told by nobody; NULL: it is told */
     /* Borrows the configuration until close. */
     int (*open)(const struct mark_config *config, struct mark **ret_mark, struct err *err);
     void (*close)(struct mark *mark); /* everything goes on; takes NULL */
@@ -71,11 +72,14 @@ struct mark_driver {
     int (*lease_renew)(struct mark *mark, uint64_t lease_ns, struct err *err);
     /* Payload bytes that the cgroup's sockets received over the network; 0 for an unknown one. */
     int (*received)(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes, struct err *err);
+    /* Packets that its programs on an interface have counted: probes that left, and what arrived besides
+     * TCP. NULL: it counts none. Entries begin with the first call, at 0. */
+    int (*probed)(struct mark *mark, int ifindex, struct mark_probe *ret_probe, struct err *err);
     /* Also drops entries that have been silent for too long: to be called every few seconds. */
     int (*stats)(struct mark *mark, struct mark_stats *ret_stats, struct err *err);
 };
 
-extern const struct mark_driver mark_ebpf;     /* clsact programs and pinned maps (Linux ≥ 5.8) */
+extern const struct mark_driver mark_ebpf;     /* programs on ports, pinned maps (Linux ≥ 5.8) */
 extern const struct mark_driver mark_nftables; /* without BPF: mark_nft.c */
 extern const struct mark_driver mark_recorder; /* remembers what it was told, for tests */
 extern const struct mark_driver *const mark_all[]; /* the better ones first; ends with NULL */

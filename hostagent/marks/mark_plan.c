@@ -1,12 +1,12 @@
 #include "hostagent/marks/mark_plan.h"
 
 #include "hostagent/files.h"
+#include "hostagent/marks/hook.h"
 #include "hostagent/marks/mark_load.h"
 #include "hostagent/marks/mark_members.h"
 #include "hostagent/marks/mark_mount.h"
 #include "hostagent/marks/mark_programs.h"
 #include "hostagent/marks/same_program.h"
-#include "hostagent/marks/tc_bpf.h"
 
 #include "hostagent/marks/mark.skel.h"
 
@@ -71,13 +71,14 @@ static int plan_reach(const struct mark_config *config, const struct mark_bpf *s
 static int plan_ports(const struct mark_config *config, const struct mark_bpf *skel,
                       struct changes *changes, struct err *err)
 {
+    const struct hook_folders in = mark_folders(config);
     int egress, ingress, r = 0;
     for (uint32_t i = 0; r >= 0 && i < mark_ports(config); i++) {
         const char *port = mark_port(config, i);
         mark_programs_of(skel, config, port, &egress, &ingress);
         r = config->reach == MARK_REACH_NOTHING
-                ? tc_bpf_plan_detach(config->state_dir, port, changes, err)
-                : tc_bpf_plan(config->state_dir, port, ingress, egress, changes, err);
+                ? hook_plan_detach(&in, port, changes, err)
+                : hook_plan(&in, port, ingress, egress, changes, err);
     }
     return r;
 }
@@ -129,9 +130,10 @@ static int plan_hook_gone(const struct mark_config *config, struct changes *chan
 
 int mark_plan_bpf_remove(const struct mark_config *config, struct changes *changes, struct err *err)
 {
+    const struct hook_folders in = mark_folders(config);
     int r = 0;
     for (uint32_t i = 0; r >= 0 && i < mark_ports(config); i++)
-        r = tc_bpf_plan_detach(config->state_dir, mark_port(config, i), changes, err);
+        r = hook_plan_detach(&in, mark_port(config, i), changes, err);
     if (r >= 0 && mark_mount_stands(config) && !config->is_switch)
         r = plan_hook_gone(config, changes, err);
     if (r >= 0)

@@ -155,6 +155,11 @@ uint32_t marks_told_by(const struct marks *marks)
     return marks->driver->told_by;
 }
 
+bool marks_change_untold(const struct marks *marks)
+{
+    return marks->driver->changes_untold && marks->driver->changes_untold();
+}
+
 void marks_close(struct marks *marks)
 {
     if (!marks)
@@ -338,6 +343,20 @@ int marks_received(struct marks *marks, uint64_t cgroup, uint64_t *ret_bytes, st
 int marks_stats(struct marks *marks, struct mark_stats *ret_stats, struct err *err)
 {
     return marks->driver->stats(marks->mark, ret_stats, err);
+}
+
+bool marks_count_probes(const struct marks *marks)
+{
+    return marks->driver->probed;
+}
+
+int marks_probed(struct marks *marks, int ifindex, struct mark_probe *ret_probe, struct err *err)
+{
+    if (!marks->driver->probed)
+        return err_set(err, EOPNOTSUPP, "%s counts no probes", marks->driver->name);
+    return marks->reach == MARK_REACH_NOTHING
+               ? err_set(err, EAGAIN, "marks reach nothing")
+               : marks->driver->probed(marks->mark, ifindex, ret_probe, err);
 }
 
 void marks_count_nudges(const struct marks *marks, struct nudge_counters *ret_counters)

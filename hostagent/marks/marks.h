@@ -54,6 +54,9 @@ bool marks_know_connections(const struct marks *marks);
 /* The group of NETLINK_NETFILTER that tells of changes which marks_compare is to look at; 0: none. */
 uint32_t marks_told_by(const struct marks *marks);
 
+/* Whether others can change what marks_compare looks at, and no kernel tells. */
+bool marks_change_untold(const struct marks *marks);
+
 /* What an instance with this configuration left, whether or not it runs; nothing there is fine. */
 int marks_remove(const struct mark_config *config, struct err *err);
 
@@ -98,6 +101,12 @@ int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err);
 
 /* Payload bytes that the cgroup's sockets received over the network; 0 for an unknown one. */
 int marks_received(struct marks *marks, uint64_t cgroup, uint64_t *ret_bytes, struct err *err);
+
+bool marks_count_probes(const struct marks *marks); /* else the next is −EOPNOTSUPP */
+/* Packets that our programs on an interface have counted since the first call: those of priority
+ * MARK_PROBE that left, and what arrived besides TCP. −EOPNOTSUPP: this driver counts none; −EAGAIN:
+ * they reach nothing now. */
+int marks_probed(struct marks *marks, int ifindex, struct mark_probe *ret_probe, struct err *err);
 
 /* Also drops entries that have been silent for too long: to be called every few seconds. */
 int marks_stats(struct marks *marks, struct mark_stats *ret_stats, struct err *err);

@@ -2,6 +2,7 @@
 
 #include "hostagent/files.h"
 #include "hostagent/marks/same_program.h"
+#include "hostagent/marks/tc_filters_nl.h"
 #include "hostagent/nl.h"
 
 #include <bpf/bpf.h>
@@ -14,14 +15,16 @@
 #include <netlink/msg.h>
 #include <netlink/route/classifier.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define EMPTY "%s/begun" /* of the state folder: AGENT_BEGUN, as empty as a note */
+#define FORMER_HANDLE 1          /* of ours, by older agents */
+#define EMPTY         "%s/begun" /* of the state folder: AGENT_BEGUN, as empty as a note */
 
 static void note_path(const char *state_dir, const char *port, char path[FILES_PATH])
 {
-    files_path(path, "%s/clsact-%s", state_dir, port);
+    files_path(path, "%s/" TC_BPF_NOTE "%s", state_dir, port);
 }
 
 struct answer {
@@ -58,7 +61,7 @@ static int on_ack(struct nl_msg *msg, void *arg)
 /* Whoever made it; −errno when it cannot be told. −EBUSY: its place is taken by an ingress qdisc, whose
  * one hook would get the programs for both directions. That of one port: a dump has those of all. Of one
  * that was removed some kernels say nothing, so the acknowledgement ends the answer. */
-static int has_clsact(int ifindex, struct err *err)
+static int find_clsact(int ifindex, struct err *err)
 {
     struct tcmsg request = {
         .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = TC_H_CLSACT};
@@ -86,7 +89,7 @@ static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_ho
     char note[FILES_PATH], empty[FILES_PATH];
     note_path(state_dir, port, note);
     files_path(empty, EMPTY, state_dir);
-    int r = has_clsact(hook->ifindex, err);
+    int r = find_clsact(hook->ifindex, err);
     if (r != 0)
         return r < 0 ? r : 0;
     r = files_write_twin(note, empty, "", 0, 0600, err); /* before it is true */
@@ -96,15 +99,101 @@ static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_ho
     return r < 0 ? err_sys(err, -r, "adding a clsact qdisc to %s", port) : 0;
 }
 
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static bool is_ours(const struct tc_filter *filter)
+{
+    return strcmp(filter->kind, "bpf") == 0 &&
+           (filter->handle == TC_BPF_HANDLE ||
+            (filter->preference == TC_BPF_PRIORITY && filter->handle == FORMER_HANDLE));
+}
+
+static bool wants(const struct tc_filter *filter, void *ours)
+{
+    return is_ours(filter) == *(const bool *)ours;
+}
+
+/* 1: that of ours, or the first of somebody else's; 0: none. */
+static int find(const struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, bool ours,
+                struct tc_filter *ret_filter, struct err *err)
+{
+    const uint32_t minor = point == BPF_TC_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS;
+    return tc_filters_find(hook->ifindex, TC_H_MAKE(TC_H_CLSACT, minor), wants, &ours, ret_filter,
+                           err);
+}
+
+static const char *direction(enum bpf_tc_attach_point point)
+{
+    return point == BPF_TC_EGRESS ? "egress" : "ingress";
+}
+
+static void name_other(const struct tc_filter *other, char *name, size_t size)
+{
+    int n = snprintf(name, size, "%s, preference %u", other->kind, other->preference);
+    if (other->program && n > 0 && (size_t)n < size)
+        snprintf(name + n, size - (size_t)n, ", program %u", other->program);
+}
+
+static int refuse_first(const char *port, enum bpf_tc_attach_point point,
+                        const struct tc_filter *other, struct err *err)
+{
+    char name[64];
+    name_other(other, name, sizeof(name));
+    return err_set(err, EBUSY,
+                   "%s: the %s filter of somebody else (%s) may keep packets from our program, and "
+                   "nothing can be put before it: give it a higher preference, or take "
+                   "marks.driver: nftables",
+                   port, direction(point), name);
+}
+
+/* Where ours is to be: where it is, if that is before all others; else before them. */
+static int find_place(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, const char *port,
+                      struct tc_filter *ret_place, struct err *err)
+{
+    struct tc_filter ours, other;
+    int stands = find(hook, point, true, &ours, err);
+    int others = stands < 0 ? stands : find(hook, point, false, &other, err);
+    if (others < 0)
+        return others;
+    if (stands && (!others || ours.preference < other.preference)) {
+        *ret_place = ours;
+        return 0;
+    }
+    if (others && other.preference <= 1)
+        return refuse_first(port, point, &other, err);
+    bool usual = !others || other.preference > TC_BPF_PRIORITY;
+    *ret_place = (struct tc_filter){.preference = usual ? TC_BPF_PRIORITY : other.preference - 1,
+                                    .handle = TC_BPF_HANDLE};
+    return 0;
+}
+
+static int detach_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point)
+{
+    struct tc_filter ours;
+    int r = find(hook, point, true, &ours, NULL);
+    if (r <= 0)
+        return r;
+    LIBBPF_OPTS(bpf_tc_opts, opts, .handle = ours.handle, .priority = ours.preference);
+    hook->attach_point = point;
+    r = bpf_tc_detach(hook, &opts);
+    return r == -ENOENT || r == -EINVAL ? 0 : r; /* EINVAL: there is no clsact */
+}
+
 static int attach_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd,
                       const char *port, struct err *err)
 {
+    struct tc_filter place = {0}, ours;
     if (fd < 0)
         return 0;
-    LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = fd, .flags = BPF_TC_F_REPLACE,
-                .handle = TC_BPF_HANDLE, .priority = TC_BPF_PRIORITY);
+    int r = find_place(hook, point, port, &place, err);
+    if (r >= 0 && find(hook, point, true, &ours, NULL) > 0 && ours.preference != place.preference)
+        detach_one(hook, point);
+    if (r < 0)
+        return r;
+    LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = fd, .flags = BPF_TC_F_REPLACE, .handle = place.handle,
+                .priority = place.preference);
     hook->attach_point = point;
-    int r = bpf_tc_attach(hook, &opts);
+    r = bpf_tc_attach(hook, &opts);
     return r < 0 ? err_sys(err, -r, "attaching a program to %s", port) : 0;
 }
 
@@ -124,26 +213,45 @@ int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int e
 }
 
 /* The number of the program that stands at our place, 0: none. */
-static uint32_t standing(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point)
+static uint32_t standing(const struct bpf_tc_hook *hook, enum bpf_tc_attach_point point)
 {
-    LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_BPF_HANDLE, .priority = TC_BPF_PRIORITY);
-    hook->attach_point = point;
-    return bpf_tc_query(hook, &opts) == 0 ? opts.prog_id : 0;
+    struct tc_filter ours;
+    return find(hook, point, true, &ours, NULL) > 0 ? ours.program : 0;
 }
 
-static bool stands(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd)
+static int compare_one(const struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd,
+                       const char *port, char *what, size_t size, struct err *err)
 {
-    uint32_t id = fd < 0 ? 0 : program_id(fd);
-    return fd < 0 || (id && standing(hook, point) == id);
+    struct tc_filter ours = {0}, other;
+    char name[64];
+    int stands = fd < 0 ? 0 : find(hook, point, true, &ours, err);
+    int others = fd < 0 || stands < 0 ? stands : find(hook, point, false, &other, err);
+    if (fd < 0 || others < 0)
+        return others;
+    if (others && other.preference <= 1)
+        return refuse_first(port, point, &other, err);
+    if (!stands || ours.program != program_id(fd)) {
+        snprintf(what, size, "%s: somebody removed or replaced our filters", port);
+        return 1;
+    }
+    if (!others || ours.preference < other.preference)
+        return 0;
+    name_other(&other, name, sizeof(name));
+    snprintf(what, size, "%s: somebody put a filter (%s) before ours on %s", port, name,
+             direction(point));
+    return 1;
 }
 
-int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, struct err *err)
+int tc_bpf_compare(const char *port, int ingress_fd, int egress_fd, char *what, size_t size,
+                   struct err *err)
 {
     LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(port));
     if (!hook.ifindex)
         return err_set(err, ENODEV, "there is no interface %s in this network namespace", port);
-    return stands(&hook, BPF_TC_EGRESS, egress_fd) && stands(&hook, BPF_TC_INGRESS, ingress_fd) ? 0
-                                                                                                : 1;
+    int r = find_clsact(hook.ifindex, err);
+    if (r >= 0)
+        r = compare_one(&hook, BPF_TC_EGRESS, egress_fd, port, what, size, err);
+    return r ? r : compare_one(&hook, BPF_TC_INGRESS, ingress_fd, port, what, size, err);
 }
 
 void tc_bpf_rename(const char *state_dir, const char *from, const char *to)
@@ -155,34 +263,22 @@ void tc_bpf_rename(const char *state_dir, const char *from, const char *to)
         unlink(old); /* of two names of one file none goes by renaming */
 }
 
+static bool any(const struct tc_filter *filter, void *user)
+{
+    (void)filter, (void)user;
+    return true;
+}
+
 /* Whether anybody's filter is left on the port's clsact; yes when it cannot be told. */
 static bool has_filters(int ifindex)
 {
-    struct nl_sock *sock;
-    bool found = false;
-    if (netlink_open(&sock, NULL) < 0)
-        return true;
     const uint32_t parents[] = {TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS),
                                 TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)};
-    for (int i = 0; i < 2 && !found; i++) {
-        struct nl_cache *filters;
-        if (rtnl_cls_alloc_cache(sock, ifindex, parents[i], &filters) < 0) {
-            found = true;
-            break;
-        }
-        found = nl_cache_nitems(filters) > 0;
-        nl_cache_free(filters);
-    }
-    nl_socket_free(sock);
-    return found;
-}
-
-static int detach_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point)
-{
-    LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_BPF_HANDLE, .priority = TC_BPF_PRIORITY);
-    hook->attach_point = point;
-    int r = bpf_tc_detach(hook, &opts);
-    return r == -ENOENT || r == -EINVAL ? 0 : r; /* EINVAL: there is no clsact */
+    struct tc_filter filter;
+    for (int i = 0; i < 2; i++)
+        if (tc_filters_find(ifindex, parents[i], any, NULL, &filter, NULL) != 0)
+            return true;
+    return false;
 }
 
 int tc_bpf_detach(const char *state_dir, const char *port, struct err *err)
@@ -207,19 +303,17 @@ int tc_bpf_detach(const char *state_dir, const char *port, struct err *err)
     return 0;
 }
 
-static const char *direction(enum bpf_tc_attach_point point)
-{
-    return point == BPF_TC_EGRESS ? "egress" : "ingress";
-}
-
 static int plan_one(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, int fd,
                     const char *port, struct changes *changes, struct err *err)
 {
+    struct tc_filter place = {0};
     uint32_t id = fd < 0 ? 0 : standing(hook, point);
-    return fd < 0 || (id && same_program(fd, id))
-               ? 0
+    int r = fd < 0 ? 0 : find_place(hook, point, port, &place, err);
+    bool same = id && same_program(fd, id) && place.program == id;
+    return r < 0 || fd < 0 || same
+               ? r
                : changes_tell(changes, id ? CHANGE_CHANGE : CHANGE_ADD, "filter", port, err,
-                              "%s, priority %d: our program", direction(point), TC_BPF_PRIORITY);
+                              "%s, priority %u: our program", direction(point), place.preference);
 }
 
 int tc_bpf_plan(const char *state_dir, const char *port, int ingress_fd, int egress_fd,
@@ -228,7 +322,7 @@ int tc_bpf_plan(const char *state_dir, const char *port, int ingress_fd, int egr
     LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(port));
     char note[FILES_PATH];
     note_path(state_dir, port, note);
-    int found = has_clsact(hook.ifindex, err), r = found < 0 ? found : 0;
+    int found = find_clsact(hook.ifindex, err), r = found < 0 ? found : 0;
     if (found == 0)
         r = changes_path(changes, "file", note, "the clsact is ours", err);
     if (r >= 0 && found == 0)

@@ -76,16 +76,17 @@ static int do_stats(struct err *err)
     printf("\"marked\": [");
     for (int i = 0; i < MARK_LEVELS; i++)
         printf("%s%llu", i ? ", " : "", (unsigned long long)s.marked_bytes[i]);
-    printf("], \"unmarked\": %llu, \"control\": %llu, \"bleached\": %llu, \"flows\": %llu, "
+    printf("], \"unmarked\": %llu, \"control\": %llu, \"bleached\": %llu, \"overtaken\": %llu, "
+           "\"flows\": %llu, "
            "\"followed\": %llu, "
            "\"evictions\": %llu, \"shared\": %llu, \"expiries\": %llu, \"senders\": %u, "
            "\"receivers\": %u, "
            "\"drops\": [",
            (unsigned long long)s.unmarked_bytes, (unsigned long long)s.control_bytes,
-           (unsigned long long)s.bleached_packets, (unsigned long long)s.flows,
-           (unsigned long long)s.followed_flows, (unsigned long long)s.evictions,
-           (unsigned long long)s.shared_connections, (unsigned long long)s.lease_expiries,
-           s.senders, s.receivers);
+           (unsigned long long)s.bleached_packets, (unsigned long long)s.overtaken_packets,
+           (unsigned long long)s.flows, (unsigned long long)s.followed_flows,
+           (unsigned long long)s.evictions, (unsigned long long)s.shared_connections,
+           (unsigned long long)s.lease_expiries, s.senders, s.receivers);
     for (int i = 0; i < PORT_TRAFFIC; i++)
         printf("%s%llu", i ? ", " : "", (unsigned long long)sum.queues[i].drops);
     printf("]}\n");

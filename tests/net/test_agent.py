@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import tcx
 from nets import BUILD, TOP, Capture, cgroup2_root, needs_root, run, wait_for
 from scripted import DONE, EPOCH, FIRST, LOST, STARTED, Agent, Controller, command, site  # noqa: F401: a fixture
 
@@ -132,7 +133,7 @@ def test_a_switch_agent_manages_all_ports_and_puts_back_what_stood_there(site):
     assert controller.of("inventory_end") and not controller.of("inventory_part")
     for port in ("p1", "p2"):
         shown = net.sw.tc("qdisc", "show", "dev", port)
-        assert "htb" in shown and "clsact" in shown and "tbf" not in shown
+        assert "htb" in shown and "tbf" not in shown and tcx.hooked(net.sw, port) == ["egress"]
     wait_for("counters", lambda: len(controller.of("agent_counters")) >= 2)
     assert len(controller.of("hello")) == 1, "it speaks often enough not to be silent"
     controller.do(f"start {FIRST + 1} 1 0 0 sleep")

@@ -1,10 +1,12 @@
 """What somebody else does to a managed port is noticed by the kernel's own word within a second, put right or left, and told once."""
 
+import contextlib
 import re
 import time
 
 import pytest
 
+import tcx
 from nets import Net, needs_root, wait_for
 from scripted import Agent, Controller
 
@@ -21,7 +23,7 @@ class Site:
         self.agent = Agent(self.net, self.host, f"tcp://{self.net.hosts[1].address}:7000", **options)
         wait_for("the session", lambda: self.controller.of("host_state"))
         self.right = self.ports()
-        assert "htb" in self.right and "mark" in self.right
+        assert "htb" in self.right and tcx.hooked(self.host, "up0") == tcx.BOTH
         return self.agent
 
     def ports(self):
@@ -69,8 +71,6 @@ DISTURBED = {
     "root removed": ("qdisc", "del", "dev", "up0", "root"),
     "root replaced": ("qdisc", "replace", "dev", "up0", "root", "handle", "7:", "pfifo", "limit", "9"),
     "class changed": ("class", "change", "dev", "up0", "parent", "d00:ff", "classid", "d00:4", "htb", "rate", "3mbit", "ceil", "4mbit", "prio", "2"),
-    "clsact removed": ("qdisc", "del", "dev", "up0", "clsact"),
-    "filter removed": ("filter", "del", "dev", "up0", "egress", "prio", "3341"),
 }
 
 
@@ -84,6 +84,57 @@ def test_a_change_is_noticed_and_repaired(site, how):
     assert took < 1 and site.ports() == site.right
     assert len(site.told()) == len(site.lines("somebody")) == 1, "once"
     print(f"\n{how}: {site.told()[0]}, {1000 * took:.0f} ms")
+
+
+@pytest.mark.parametrize("way", tcx.BOTH)
+def test_a_program_that_somebody_takes_away_comes_back(site, way):
+    """Of this the kernel tells nobody."""
+    site.begin()
+    stood = tcx.standing(site.host, "up0", way)
+    tcx.detach(site.host, "up0", way)
+    wait_for("the repair", lambda: site.told() and site.told()[-1].endswith("somebody removed or replaced our programs: repaired"), 10)
+    assert tcx.standing(site.host, "up0", way) == stood and len(site.told()) == len(site.lines("somebody")) == 1, "once"
+
+
+@pytest.mark.parametrize("returns", [tcx.PASS, tcx.NEXT])
+@pytest.mark.parametrize("way", tcx.BOTH)
+def test_what_somebody_puts_in_front_of_ours_is_gone_in_front_of(site, way, returns):
+    """Whether it ends processing cannot be seen: what it may keep from ours is not left to it. It stays, behind."""
+    site.begin()
+    ours = tcx.standing(site.host, "up0", way)
+    with tcx.in_front(site.host, "up0", way, returns) as theirs:
+        assert tcx.standing(site.host, "up0", way) == [theirs, *ours]
+        wait_for("the repair", lambda: tcx.standing(site.host, "up0", way) == [*ours, theirs], 10)
+        wait_for("the word", site.told)
+        direction = "is sent" if way == "egress" else "arrives"
+        assert site.told() == [f"up0: somebody put the program theirs ({theirs}) in front of ours on what {direction}: repaired"]
+    assert len(site.lines("somebody")) == 1, "once"
+
+
+def test_what_stands_there_before_us_is_behind_us(site):
+    with tcx.in_front(site.host, "up0", "egress") as first, tcx.in_front(site.host, "up0", "ingress") as second:
+        site.begin()
+        for way, theirs in (("egress", first), ("ingress", second)):
+            stands = tcx.standing(site.host, "up0", way)
+            assert len(stands) == 2 and stands[1] == theirs
+    assert not site.told()
+
+
+def test_who_yields_leaves_what_somebody_puts_in_front(site):
+    site.begin(lines=["queues: {on_change: yield}"])
+    with tcx.in_front(site.host, "up0", "egress") as theirs:
+        wait_for("the word", site.told, 10)
+        assert f"the program theirs ({theirs}) in front of ours" in site.told()[0] and "left as it is" in site.told()[0]
+        assert tcx.standing(site.host, "up0", "egress")[0] == theirs
+
+
+def test_who_goes_in_front_of_us_for_ever_is_left_there(site):
+    site.begin()
+    with contextlib.ExitStack() as put:
+        for n in range(1, 7):
+            put.enter_context(tcx.in_front(site.host, "up0", "egress"))
+            wait_for("the word", lambda: len(site.told()) == n, 10)
+        assert "left as it is after 5 repairs in a minute" in site.told()[-1]
 
 
 def test_rules_that_somebody_flushes_come_back(site):

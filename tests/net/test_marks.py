@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import tcx
 from nets import Capture, Net, connection, needs_root, pass_bytes, run, tcp_queued, tcp_sent_again, wait_for
 
 pytestmark = needs_root
@@ -129,7 +130,7 @@ def test_what_a_promotion_overtook_is_dropped(net):
     frames = Capture(pair.h1, "up0", raw=True)
 
     def dropped():
-        return int(re.search(r"clsact.*?dropped (\d+)", pair.h1.tc("-s", "qdisc", "show", "dev", "up0"), re.S)[1])
+        return pair.agent1.stats()["overtaken"]
 
     def drops(level, older):
         before, heard = dropped(), len(frames.read())
@@ -510,7 +511,7 @@ def test_a_switch_classifies_and_bleaches(net):
 
 
 def state_of(host):
-    return [host.tc("qdisc", "show"), host.tc("filter", "show", "dev", "up0", "ingress"), host.enter("nft", "list", "ruleset")]
+    return [host.tc("qdisc", "show"), tcx.hooked(host, "up0"), host.enter("nft", "list", "ruleset")]
 
 
 def test_restore_leaves_everything_as_it_was(net):
@@ -523,7 +524,7 @@ def test_restore_leaves_everything_as_it_was(net):
     agent = net.agent(h1, cgroup=root)
     assert agent.opened.startswith("ok"), agent.opened
     now = state_of(h1)
-    assert "htb" in now[0] and ("clsact" in now[0]) == (net.marks == "ebpf") and ("duopoly-up0" in now[2]) == (net.marks == "nftables")
+    assert "htb" in now[0] and now[1] == (tcx.BOTH if net.marks == "ebpf" else []) and ("duopoly-up0" in now[2]) == (net.marks == "nftables")
     assert before[2] in now[2], "theirs is as it was"
     agent.kill()
     again = net.agent(h1, cgroup=root)
@@ -548,18 +549,67 @@ def test_somebody_elses_clsact_stays(net):
 @pytest.mark.guest("host", "uml")
 @pytest.mark.parametrize("net", ["ebpf", "auto"], indirect=True)
 def test_an_ingress_qdisc_of_somebody_else_is_no_clsact(net):
-    """It has no hook for what is sent: its one hook would get both programs, one in the other's place."""
+    """It has no hook for what is sent: its one hook would get both programs, one in the other's place. Links of tcx need none."""
     h1 = net.hosts[0]
     h1.tc("qdisc", "add", "dev", "up0", "ingress")
     h1.tc("filter", "add", "dev", "up0", "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
     before = h1.tc("qdisc", "show"), h1.tc("filter", "show", "dev", "up0", "ingress")
     root = net.cgroup("agent")
     agent = net.agent(h1, cgroup=root, levels=0)
-    if net.marks == "auto" and agent.opened.startswith("ok"):
+    if tcx.works():
+        assert agent.opened.startswith("ok") and agent.do("says") == "ebpf" and tcx.hooked(h1, "up0") == tcx.BOTH
+    elif net.marks == "auto" and agent.opened.startswith("ok"):
         assert agent.do("says").startswith("nftables (ebpf: up0 has an ingress qdisc of somebody else"), agent.do("says")
     else:
         assert "up0 has an ingress qdisc of somebody else" in agent.opened, agent.opened
     assert (h1.tc("qdisc", "show"), h1.tc("filter", "show", "dev", "up0", "ingress")) == before
+
+
+def theirs(host, way, preference):
+    """A filter that ends the processing of whatever comes to it."""
+    return host.tc("filter", "add", "dev", "up0", way, "prio", str(preference), "protocol", "all", "u32", "match", "u32", "0", "0", "flowid", "1:1")
+
+
+def preferences(host, way):
+    return sorted({int(n) for n in re.findall(r"pref (\d+)", host.tc("filter", "show", "dev", "up0", way))})
+
+
+@pytest.mark.guest("uml")  # where there is no tcx
+@only_ebpf
+def test_filters_of_others_come_behind_ours(net):
+    """A filter that ends processing keeps packets from those of a higher preference."""
+    root = net.cgroup("agent1")
+    h1, h2 = net.hosts
+    a = net.cgroup("a", root)
+    h1.tc("qdisc", "add", "dev", "up0", "clsact")
+    for way in tcx.BOTH:
+        theirs(h1, way, 10)
+    agent = net.agent(h1, cgroup=root)
+    assert agent.opened.startswith("ok"), agent.opened
+    out = Capture(net.sw, "p1")
+
+    def marks():
+        out.clear()
+        here, there, listener = connection(net, h1, h2, a)
+        pass_bytes(here, there, 1000)
+        for s in (here, there, listener):
+            s.close()
+        return {p.dscp for p in out.read() if p.protocol == 6 and p.payload} == {dscp(2)}
+
+    agent.do("lease_ms 60000")
+    agent.do(f"levels {a.id} 2 5")
+    assert [preferences(h1, way) for way in tcx.BOTH] == [[9, 10]] * 2 and marks() and agent.do("compare") == ""
+    theirs(h1, "egress", 4)
+    assert "somebody put a filter (u32, preference 4) before ours on egress" in agent.do("compare")
+    agent.do("reach 2")
+    assert preferences(h1, "egress") == [3, 4, 10] and marks() and agent.do("compare") == ""
+    theirs(h1, "ingress", 1)
+    said = agent.ask("compare")
+    assert "the ingress filter of somebody else (u32, preference 1)" in said and "nothing can be put before it" in said, said
+    agent.do("restore")
+    assert [preferences(h1, way) for way in tcx.BOTH] == [[4, 10], [1, 10]]
+    again = net.agent(h1, cgroup=root, levels=0)
+    assert "nothing can be put before it" in again.opened, again.opened
 
 
 only_nftables = pytest.mark.parametrize("net", ["nftables"], indirect=True)
@@ -740,7 +790,7 @@ def test_another_driver_takes_the_place_of_what_was_left(net):
         assert agent.opened.startswith("ok"), agent.opened
         nft = marks == "nftables"
         now = state_of(h1)
-        assert ("duopoly-up0" in now[2], "bpf" in now[1], os.path.ismount(agent.bpffs)) == (nft, not nft, not nft), marks
+        assert ("duopoly-up0" in now[2], now[1] == tcx.BOTH, os.path.ismount(agent.bpffs)) == (nft, not nft, not nft), marks
         agent.kill()
     last = net.agent(h1, cgroup=root, levels=0)
     last.do("restore")

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import tcx
 from nets import BUILD, Net, needs_root
 from test_marks import WITHOUT_BPF
 from test_restore import differences, runs, snapshot
@@ -87,7 +88,7 @@ def test_it_says_all_and_changes_nothing_and_after_the_agent_nothing_is_left(sit
     assert {c["verb"] for c in plan["changes"]} == {"add"} and plan["stance"] == "enforce" and not plan["refusals"]
     site.start()
     made = [agent.state, *below(agent.state), agent.measurements]
-    assert wheres(plan, "add", "file", "folder", "map", "program") == sorted(made), "every file, folder and pin, and no others"
+    assert wheres(plan, "add", "file", "folder", "map", "program", "link") == sorted(made), "every file, folder and pin, and no others"
     assert wheres(plan, "add", "socket") == [drivers] and os.path.exists(drivers)
     assert wheres(plan, "add", "mount") == [agent.state + "/bpf"] and wheres(plan, "add", "cgroup", "hook") == 2 * [agent.cgroup]
     shown = agent.host.tc("class", "show", "dev", "up0") + agent.host.tc("qdisc", "show", "dev", "up0")
@@ -95,7 +96,7 @@ def test_it_says_all_and_changes_nothing_and_after_the_agent_nothing_is_left(sit
     assert len(queues) == len([line for line in shown.splitlines() if "clsact" not in line])
     for what in queues:
         assert not what.startswith("class") or f"class htb {what.split()[1].strip(',')} " in shown
-    assert wheres(plan, "add", "qdisc", "filter") == 3 * ["up0"]
+    assert wheres(plan, "add", "qdisc", "filter") == [] and len(wheres(plan, "add", "link")) == 2
     assert site.plan(expect=NOTHING)["changes"] == []
     agent.kill()
     assert site.plan(expect=NOTHING)["changes"] == []
@@ -106,14 +107,15 @@ def test_what_somebody_changed_and_another_configuration_are_told(site):
     site.start()
     agent.kill()
     agent.host.tc("class", "change", "dev", "up0", "classid", "d00:6", "htb", "rate", "9mbit", "ceil", "100mbit", "prio", "2")
-    agent.host.tc("filter", "del", "dev", "up0", "ingress")
+    tcx.detach(agent.host, "up0", "ingress")
     with open(agent.config) as text:
         said = text.read()
     with open(agent.config, "w") as text:
         text.write(said.replace("members: [10.99.0.0/24]", "members: [10.99.0.0/16], dscp: [1, 2, 3, 4, 5, 6, 7, 9]"))
     found = [(c["verb"], c["kind"], c["where"].rpartition("/")[2], c["what"].split(",")[0]) for c in site.plan(expect=CHANGES)["changes"]]
-    assert sorted(found) == [("add", "filter", "up0", "ingress"), ("change", "filter", "up0", "egress"),
+    assert sorted(found) == [("add", "link", "in-up0", "our program on what arrives by up0"),
                              ("change", "hook", agent.net.prefix + agent.name, "the program count on what its sockets receive"),
+                             ("change", "link", "out-up0", "our program on what is sent by up0"),
                              ("change", "map", "members-1", "1 member prefixes come"), ("change", "program", "count-1", "count"),
                              ("change", "queues", "up0", "class d00:6")]
     site.start(2)
@@ -139,7 +141,7 @@ def test_where_ebpf_may_not_the_plan_is_that_of_nftables_alone(site):
     site.begin()
     plan = site.plan(expect=CHANGES, before=WITHOUT_BPF)
     assert not plan["refusals"]
-    assert wheres(plan, "add", "table") and not wheres(plan, "add", "mount", "map", "program", "filter", "hook")
+    assert wheres(plan, "add", "table") and not wheres(plan, "add", "mount", "map", "program", "link", "hook")
 
 
 def test_what_another_driver_left_is_told(site):
@@ -154,9 +156,9 @@ def test_what_another_driver_left_is_told(site):
         status, told, _ = site.run_plan("--json")  # rules count packets meanwhile: hosts are not compared
         plan = json.loads(told)
         assert status == CHANGES
-        gone = set(wheres(plan, "remove", "table", "map", "program", "filter", "hook", "mount", "folder", "file"))
+        gone = set(wheres(plan, "remove", "table", "map", "program", "link", "hook", "mount", "folder", "file"))
         pins = below(agent.state + "/bpf")
-        assert not plan["refusals"] and (gone >= {"up0", agent.cgroup, agent.state + "/bpf", *pins} and pins if before == "ebpf" else
+        assert not plan["refusals"] and (gone >= {agent.cgroup, agent.state + "/bpf", *pins} and pins if before == "ebpf" else
                                          any(where.startswith("duopoly-up0") for where in gone)), plan
         left = {where for where in gone if where.startswith("/") and where != agent.cgroup}
         site.start(times)
@@ -172,7 +174,7 @@ def test_a_lower_stance_takes_away_what_is_left(site):
         said.write("observe\n")
     plan = site.plan(expect=CHANGES)
     assert plan["stance"] == "observe" and wheres(plan, "remove", "queues") == [agent.state + "/queues-up0"]
-    assert wheres(plan, "remove", "filter", "qdisc") == 3 * ["up0"] and not wheres(plan, "add", "queues", "filter", "qdisc")
+    assert len(wheres(plan, "remove", "link")) == 2 and not wheres(plan, "add", "queues", "link", "filter", "qdisc")
     site.start(2)
     assert site.plan(expect=NOTHING)["changes"] == []
 
@@ -180,7 +182,7 @@ def test_a_lower_stance_takes_away_what_is_left(site):
 def test_a_switch_has_a_plan_for_each_port(site):
     site.begin(role="switch")
     plan = site.plan(expect=CHANGES)
-    assert set(wheres(plan, "add", "queues")) == {"p1", "p2"} and wheres(plan, "add", "filter", "qdisc") == ["p1", "p1", "p2", "p2"]
+    assert set(wheres(plan, "add", "queues")) == {"p1", "p2"} and [where.rpartition("/")[2] for where in wheres(plan, "add", "link")] == ["out-p1", "out-p2"]
     site.start()
     assert site.plan(expect=NOTHING)["changes"] == []
 

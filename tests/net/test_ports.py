@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import tcx
 from foreign import snapshot
 from nets import needs_root, wait_for
 from scripted import Controller
@@ -33,7 +34,7 @@ def rate(ns, dev):
 
 
 def ours(ns, dev):
-    return rate(ns, dev) is not None and "pref 3341" in ns.tc("filter", "show", "dev", dev, "egress")
+    return rate(ns, dev) is not None and "egress" in tcx.hooked(ns, dev)
 
 
 def refused(agent, *words):
@@ -72,7 +73,7 @@ def test_ports_come_go_and_get_other_names(site):
 
     net.sw.ip("link", "set", "late", "nomaster")
     wait_for("a port that left", lambda: not ours(net.sw, "late"), 5)
-    wait_for("as it was", lambda: not any("htb" in q or "clsact" in q for q in snapshot(net.sw, "late")["qdiscs"]), 5)
+    wait_for("as it was", lambda: not any("htb" in q for q in snapshot(net.sw, "late")["qdiscs"]) and not tcx.hooked(net.sw, "late"), 5)
     net.sw.ip("link", "set", "swp1", "down")
     net.sw.ip("link", "set", "swp1", "name", "swp7")
     wait_for("the record under its new name", lambda: os.path.exists(agent.state + "/queues-swp7"), 5)
@@ -83,7 +84,7 @@ def test_ports_come_go_and_get_other_names(site):
     wait_for("nothing kept of one that is gone", lambda: not os.path.exists(agent.state + "/queues-swp0"), 5)
     agent.terminate()
     left = "".join(net.sw.tc("qdisc", "show", "dev", dev) for dev in ("p1", "p2", "late", "else"))
-    assert "htb" not in left and "clsact" not in left
+    assert "htb" not in left and not any(tcx.hooked(net.sw, dev) for dev in ("p1", "p2", "late", "else"))
 
 
 def test_what_stands_on_a_port_that_comes_stays_unless_it_may_be_replaced(site):
@@ -114,7 +115,7 @@ def test_ports_of_another_configuration_are_left(site):
         f.write(text.replace("swp*", "swp1"))
     agent.start()
     wait_for("queues", lambda: "manages 1 ports" in open(agent.log).read())
-    assert ours(net.sw, "swp1") and not ours(net.sw, "swp2") and "clsact" not in net.sw.tc("qdisc", "show", "dev", "swp2")
+    assert ours(net.sw, "swp1") and not ours(net.sw, "swp2") and tcx.hooked(net.sw, "swp1") and not tcx.hooked(net.sw, "swp2")
 
 
 def test_a_host_has_several_uplinks(site):
@@ -127,7 +128,7 @@ def test_a_host_has_several_uplinks(site):
         hello = wait_for("the session", lambda: controller.of("hello"))[0]
         assert (rate(host, "up0"), rate(host, "up1")) == (100, 30)
         for dev in ("up0", "up1"):
-            assert "mark" in host.tc("filter", "show", "dev", dev, "egress")
+            assert tcx.hooked(host, dev) == tcx.BOTH
         assert "130000000" in str(hello) and agent.process.poll() is None
     finally:
         controller.stop()
@@ -190,7 +191,7 @@ def test_a_bond_has_its_queues_on_its_links_and_keeps_them_when_one_fails(site):
     wait_for("a link that joined it", lambda: ours(host, "up1"), 30)
     assert "somebody" not in open(agent.log).read()
     agent.terminate()
-    assert "htb" not in host.tc("qdisc", "show") and "clsact" not in host.tc("qdisc", "show")
+    assert "htb" not in host.tc("qdisc", "show") and not any(tcx.hooked(host, dev) for dev in ("up0", "up1"))
 
 
 def test_bad_ports_are_refused_in_a_sentence(site):
@@ -211,10 +212,10 @@ def test_a_port_of_another_agent_is_refused(site):
     net, begin = site
     first = begin(name="a1")
     wait_for("queues", lambda: "manages 2 ports" in open(first.log).read())
-    before = snapshot(net.sw, "p1"), net.sw.tc("filter", "show", "dev", "p1", "egress")
+    before = snapshot(net.sw, "p1"), tcx.standing(net.sw, "p1", "egress")
     for flags in ([], ["--replace"]):
         refused(begin(name="a2", link='{ports: [p1], rate: 50 Mbps}', flags=flags), "p1", "another duopoly-agent")
-    assert (snapshot(net.sw, "p1"), net.sw.tc("filter", "show", "dev", "p1", "egress")) == before
+    assert (snapshot(net.sw, "p1"), tcx.standing(net.sw, "p1", "egress")) == before
 
 
 class Tap:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+import tcx
 from nets import BUILD, cgroup2_root, needs_root, run, wait_for
 
 pytestmark = needs_root
@@ -23,6 +24,7 @@ def snapshot(net, state):
     shown["cgroups"] = sorted(name for name in os.listdir(cgroup2_root()) if name.startswith(net.prefix))
     with open("/proc/mounts") as f:
         shown["mounts"] = [line for line in f if net.dir in line]
+    shown["hooks"] = tcx.hooked(host, "up0")
     for what, folder in (("state", state), ("pins", os.path.join(state, "bpf"))):
         shown[what] = sorted(os.listdir(folder)) if os.path.isdir(folder) else None
     return shown

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import tcx
 from nets import BUILD, TOP, Capture, Net, cgroup2_root, needs_root, run, wait_for
 from scripted import DONE, FIRST, KILLED, REFUSED, STARTED, Agent, Site
 from test_agent import test_marks_follow_levels_and_end_with_the_attempt  # noqa: F401: these run here too
@@ -155,7 +156,7 @@ def test_who_has_which_rights(site):
     assert command["NoNewPrivs"] == "1" and command["Uid"].split() == [str(COMMANDS)] * 4 and not command["Groups"].strip()
     assert command["Seccomp"] == "0", "an agent's fences are not its attempts'"
     shown = site.net.hosts[0].tc("qdisc", "show", "dev", "up0")
-    assert "htb" in shown and "clsact" in shown
+    assert "htb" in shown and tcx.hooked(site.net.hosts[0], "up0") == tcx.BOTH
 
 
 def test_guests_with_cgroups_of_their_own_are_marked_and_others_left(site):
@@ -217,7 +218,7 @@ def test_an_agent_puts_back_what_it_changed_and_leaves_what_was_mounted_for_it(s
     controller, agent = site.begin()
     agent.terminate()
     shown = site.net.hosts[0].tc("qdisc", "show", "dev", "up0")
-    assert "htb" not in shown and "clsact" not in shown
+    assert "htb" not in shown and not tcx.hooked(site.net.hosts[0], "up0")
     assert os.path.ismount(agent.rights.bpffs)
     assert not [name for name in os.listdir(agent.rights.bpffs) if not name.endswith(".debug")], "the kernel's own two stay"
 

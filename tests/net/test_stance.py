@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import tcx
 from controller import Agent as Fake, Daemon, pb
 import kills
 from nets import BUILD, Capture, Net, connection, needs_root, pass_bytes, run, wait_for
@@ -163,7 +164,7 @@ class Site:
         return time.monotonic() - begin
 
     def has(self):
-        return "htb" in self.ports(), "clsact" in self.ports()
+        return "htb" in self.ports(), tcx.hooked(self.h1, "up0") == tcx.BOTH
 
     def end(self):
         self.out.close()

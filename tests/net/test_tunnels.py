@@ -13,6 +13,7 @@ import tempfile
 
 import pytest
 
+import tcx
 from nets import BUILD, Capture, Net, Packet, connection, needs_root, pass_bytes, wait_for
 from scripted import Agent, site  # noqa: F401: a fixture
 
@@ -227,8 +228,9 @@ def plan(agent):
                           stdout=subprocess.PIPE, text=True) as process:
         told = json.loads(process.communicate(timeout=20)[0])
     queues = {c["where"] for c in told["changes"] if c["kind"] == "queues"}
-    filters = {c["where"] for c in told["changes"] if c["kind"] == "filter"}
-    return queues, filters, [note["note"] for note in told["notes"]]
+    marks = {c["where"] for c in told["changes"] if c["kind"] == "filter"}  # or pins of links: out-PORT
+    marks |= {c["where"].rpartition("/")[2].partition("-")[2] for c in told["changes"] if c["kind"] == "link"}
+    return queues, marks, [note["note"] for note in told["notes"]]
 
 
 @pytest.fixture
@@ -286,19 +288,19 @@ def test_tunnels_are_followed_and_what_does_not_work_is_told(site):  # noqa: F81
     vxlan(host, peer)
     controller, agent = site.begin(link='{ports: [up0, "tun*"], rate: 100 Mbps}')
 
-    def filters(device="tun0"):
-        return len(re.findall("bpf.* jited|direct-action", host.tc("filter", "show", "dev", device, "egress")))
+    def has_program(device="tun0"):
+        return "egress" in tcx.hooked(host, device)
 
     def told(text):
         wait_for(f"\"{text}\" in the host's note", lambda: text in state(controller)["text"])
-    assert filters() and state(controller)["text"] == ""
-    host.tc("filter", "del", "dev", "tun0", "egress")
-    wait_for("the program again", filters)
-    told("tun0: somebody removed or replaced our filters: repaired")
+    assert has_program() and state(controller)["text"] == ""
+    tcx.detach(host, "tun0", "egress")
+    wait_for("the program again", has_program)
+    told("tun0: somebody removed or replaced our " + ("programs" if tcx.works() else "filters") + ": repaired")
     host.ip("link", "del", "tun0")
     host.ip("link", "add", "tun1", "type", "vxlan", "id", "8", "dev", "up0", "remote", "10.98.0.2", "dstport", "4789")
     told("tun1: its other end 10.98.0.2 is none of marks.members, so what it carries leaves unmarked")
-    wait_for("its program", lambda: filters("tun1"))
+    wait_for("its program", lambda: has_program("tun1"))
     assert "htb" not in host.tc("qdisc", "show", "dev", "tun1")
     host.ip("link", "del", "tun1")
     wait_for("no note", lambda: "tun1" not in state(controller)["text"])

@@ -1,0 +1,21 @@
+/* Whether packets come by our program on a port in one direction: from rounds of one packet each, to a
+ * verdict (pure).
+ *
+ * One round without a count may be chance: the neighbour was just being looked for. PROBE_MISSES in a row
+ * are none. A round that proves nothing (no packet left, no answer came) changes nothing. */
+#pragma once
+
+#include <stdbool.h>
+
+#define PROBE_MISSES 3
+
+enum probe_round { PROBE_NOTHING, PROBE_COUNTED, PROBE_MISSED };
+enum probe_verdict { PROBE_UNKNOWN, PROBE_RUNS, PROBE_PASSED_BY };
+
+struct probe_judge { /* {0}: nothing is known */
+    enum probe_verdict verdict;
+    int misses;
+};
+
+/* Whether the verdict is another one now. */
+bool probe_judge(struct probe_judge *judge, enum probe_round round);

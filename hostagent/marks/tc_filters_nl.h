@@ -1,0 +1,20 @@
+/* The filters on one hook of a port's clsact, in the order in which packets meet them. Blocking for a
+ * dump. */
+#pragma once
+
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tc_filter {
+    uint32_t preference, handle;
+    uint32_t program; /* of a bpf filter: its number */
+    char kind[16];
+};
+
+/* 1: one is found that `wanted` takes, the first of them; 0: none, also where there is no clsact. Of
+ * chain 0, where all packets begin. −errno. */
+int tc_filters_find(int ifindex, uint32_t parent,
+                    bool (*wanted)(const struct tc_filter *filter, void *user), void *user,
+                    struct tc_filter *ret_filter, struct err *err);
