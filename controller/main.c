@@ -301,6 +301,8 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     log_open("duopolyd", arguments.least_urgent);
+    if (!arguments.check)
+        log_with_times();
     if (settings_load(arguments.config, &settings, &err) < 0 ||
         agents_zmq_check(&settings, &err) < 0) {
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);

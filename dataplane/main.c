@@ -195,6 +195,8 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_FAILURE;
     log_open("duopoly-fastpath", LOG_LEVEL_NOTE);
+    if (!arguments.check)
+        log_with_times();
     plane.config = arguments.config;
     int r = fastpath_settings_read(arguments.config, &settings, &err);
     if (r == 0 && arguments.check)

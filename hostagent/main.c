@@ -129,9 +129,11 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a switch that goes is an error of the write */
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     log_open("duopoly-agent", LOG_LEVEL_NOTE);
+    if (!arguments.check && !arguments.plan && !arguments.restore && !arguments.stance)
+        log_with_times();
     int status = run(&arguments, &err);
     if (status < 0) {
-        fprintf(stderr, "duopoly-agent: %s\n", err.text);
+        log_error(LOG_FAULT_NONE, "%s", err.text);
         return EXIT_FAILURE;
     }
     if (arguments.check)

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char *program_name = "duopoly";
 static enum log_level least_urgent_level = LOG_LEVEL_NOTE;
+static bool to_journal, with_times;
 static struct log_limit limit;
 
 static const char *const level_words[] = {
@@ -31,10 +34,26 @@ static const char *const journal_priorities[] = {
     [LOG_LEVEL_DEBUG] = "<7>",
 };
 
+/* The variable alone says nothing: what a service starts inherits it, whatever its standard error is. */
+static bool is_journal(int fd)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    uintmax_t device, inode;
+    struct stat st;
+    return stream && sscanf(stream, "%ju:%ju", &device, &inode) == 2 && fstat(fd, &st) == 0 &&
+           st.st_dev == device && st.st_ino == inode;
+}
+
 void log_open(const char *program, enum log_level least_urgent)
 {
     program_name = program;
     least_urgent_level = least_urgent;
+    to_journal = is_journal(STDERR_FILENO);
+}
+
+void log_with_times(void)
+{
+    with_times = true;
 }
 
 bool log_is_wanted(enum log_level level)
@@ -83,6 +102,24 @@ static uint64_t monotonic_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* What a line begins with. */
+static void lead_write(enum log_level level, char *lead, size_t size)
+{
+    struct timespec now;
+    struct tm tm;
+    char seconds[32], zone[8];
+    if (to_journal || !with_times) {
+        snprintf(lead, size, "%s", to_journal ? journal_priorities[level] : "");
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    tzset(); /* the machine's zone may have changed */
+    localtime_r(&now.tv_sec, &tm);
+    strftime(seconds, sizeof(seconds), "%FT%T", &tm);
+    strftime(zone, sizeof(zone), "%z", &tm);
+    snprintf(lead, size, "%s.%03ld%s ", seconds, now.tv_nsec / 1000000, zone);
+}
+
 void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
 {
     uint32_t left_out;
@@ -98,9 +135,9 @@ void log_line(enum log_level level, enum log_fault fault, const char *format, ..
     if (left_out)
         snprintf(more, sizeof(more), " (%u like it left out)", left_out);
     /* One write a line, so that lines of several processes on one terminal do not mix. */
-    char line[1200];
-    snprintf(line, sizeof(line), "%s%s: %s%s%s%s\n",
-             getenv("JOURNAL_STREAM") ? journal_priorities[level] : "", program_name,
-             level_words[level], fault_words[fault], text, more);
+    char lead[64], line[1280];
+    lead_write(level, lead, sizeof(lead));
+    snprintf(line, sizeof(line), "%s%s: %s%s%s%s\n", lead, program_name, level_words[level],
+             fault_words[fault], text, more);
     fputs(line, stderr);
 }

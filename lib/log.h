@@ -7,8 +7,9 @@
  *
  * Repeats are limited per place in the source: LOG_BURST lines in LOG_WINDOW_MS, after which lines
  * are counted instead, and the next one that gets through says how many were left out. So a
- * misbehaving peer cannot fill a disk. Under systemd (JOURNAL_STREAM is set) a line begins with the
- * journal's <priority>.
+ * misbehaving peer cannot fill a disk. Where standard error is the journal (JOURNAL_STREAM names it,
+ * systemd.exec(5)) a line begins with the journal's <priority>; elsewhere a daemon's line begins with
+ * the time of day, as ISO 8601 has it, to the millisecond.
  *
  * One thread only (the daemons have one). The limiter itself is pure and takes the time as a
  * parameter. */
@@ -24,6 +25,9 @@ enum log_fault { LOG_FAULT_NONE, LOG_FAULT_PEER, LOG_FAULT_CONFIGURATION, LOG_FA
 /* Names the program and the least urgent level that is printed. `program` is borrowed for ever.
  * Without this call the name is "duopoly" and notes are printed. */
 void log_open(const char *program, enum log_level least_urgent);
+
+/* From here on lines bear their time where the journal does not add it: for who runs on and on. */
+void log_with_times(void);
 
 /* Whether lines of this level are printed, for lines that cost something to make. */
 bool log_is_wanted(enum log_level level);

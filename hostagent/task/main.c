@@ -12,12 +12,14 @@
  * Linked statically: every attempt is a fork of it. */
 #include "hostagent/task/orders.h"
 #include "lib/attempt.h"
+#include "lib/log.h"
 #include "lib/program.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 const char *argp_program_version = "duopoly-task " DUOPOLY_VERSION;
@@ -59,15 +61,17 @@ int main(int argc, char **argv)
     program_begin();
     argp_err_exit_status = EXIT_ARGUMENTS;
     argp_parse(&argp, argc, argv, 0, NULL, &config);
+    log_open("duopoly-task", LOG_LEVEL_NOTE);
+    log_with_times();
     if (socket_option(SO_TYPE) != SOCK_SEQPACKET) {
-        fprintf(stderr,
-                "duopoly-task: descriptor %d is not the socket that duopoly-agent, or systemd, "
-                "starts this program with\n",
-                ATTEMPT_ORDERS_FD);
+        log_error(LOG_FAULT_CONFIGURATION,
+                  "descriptor %d is not the socket that duopoly-agent, or systemd, starts this "
+                  "program with",
+                  ATTEMPT_ORDERS_FD);
         return EXIT_ARGUMENTS;
     }
     if (task_settings_read(config, &settings, &err) < 0) {
-        fprintf(stderr, "duopoly-task: %s\n", err.text);
+        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
         return EXIT_FAILURE;
     }
     fcntl(ATTEMPT_ORDERS_FD, F_SETFD, FD_CLOEXEC);
@@ -76,6 +80,6 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     orders_accept(ATTEMPT_ORDERS_FD, &settings);
-    perror("duopoly-task: taking connections");
+    log_error(LOG_FAULT_US, "taking connections: %s", strerror(errno));
     return EXIT_FAILURE;
 }

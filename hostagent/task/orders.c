@@ -2,6 +2,7 @@
 
 #include "hostagent/task/parent.h"
 #include "hostagent/task/rights.h"
+#include "lib/log.h"
 #include "lib/now.h"
 #include "lib/tree.h"
 
@@ -71,7 +72,7 @@ _Noreturn static void be_parent(int fd, const struct received *received,
     close(received->fds[ATTEMPT_ORDER_PARENT_CGROUP]);
     int r = parent_run(config, &err);
     if (r < 0)
-        fprintf(stderr, "duopoly-task: %s\n", err.text);
+        log_error(LOG_FAULT_NONE, "%s", err.text);
     _exit(r < 0);
 }
 
@@ -88,7 +89,7 @@ static void clear(const char *folder, const struct task_settings *settings)
     else
         err_sys(&err, -r, "clearing %s", folder);
     if (r < 0)
-        fprintf(stderr, "duopoly-task: %s\n", err.text);
+        log_error(LOG_FAULT_NONE, "%s", err.text);
     if (pid == 0)
         _exit(r < 0);
 }

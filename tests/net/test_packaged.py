@@ -1,6 +1,9 @@
 """What docs/rights.md promises of each daemon, under its real unit (units.py): who it is, what it may, and that what it is for works."""
 
+import contextlib
+import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -30,22 +33,30 @@ class Executor(test_guests.Executor):
 
     def end(self):
         self.process.stdin.close()  # which it ends for, inside
-        self.process.wait(20)
+        try:
+            self.process.wait(20)
+        finally:
+            self.process.kill()
+            self.process.wait()
 
 
 class Site:
-    """The packaged agent on h1 under a scripted controller on h2."""
+    """The packaged agent on h1 under a scripted controller on h2; `ends`: what is called at the end."""
 
-    def __init__(self, folder, rung, prepare="", settings=""):
-        self.net, self.made = Net(2), []
+    def __init__(self, ends, folder, rung, prepare="", settings=""):
+        self.ends, self.net = ends, Net(2)
+        self.ends.callback(self.net.remove)
         peer = self.net.hosts[1]
         address = f"tcp://{peer.address}:7000"
         self.controller = Controller(peer, address)
+        self.ends.callback(self.controller.stop)
         self.machine = Machine(folder, net=self.net, units=("duopoly-agent",), prepare=prepare, agent=lambda text: text.replace(
             "controller: tcp://127.0.0.1:7600", "controller: " + address) +
             f"guests: {{rung: {rung}, users: [alice, bob], rescan: 100 ms}}\nmeasurements: /run/duopoly-agent/measurements\n")
         self.machine.drop_in("duopoly-agent", settings + "\n", "settings")
         self.server, self.out = test_guests.Server(peer), Capture(self.net.sw, "p1")
+        for end in (self.server.close, self.out.close, self.machine.stop):
+            self.ends.callback(end)
 
     def begin(self):
         self.machine.start()
@@ -53,8 +64,9 @@ class Site:
         return self
 
     def executor(self, *words):
-        self.made.append(Executor(self.machine, *words))
-        return self.made[-1]
+        made = Executor(self.machine, *words)
+        self.ends.callback(made.end)
+        return made
 
     def applications(self):
         return test_guests.applications(self.controller)
@@ -62,26 +74,14 @@ class Site:
     def dscps(self, executor, count):
         return test_guests.dscps(self.out, self.server, lambda: executor.do("fetch", *self.server.address, count))
 
-    def end(self):
-        for one in self.made:
-            one.end()
-        self.machine.stop()
-        self.server.close()
-        self.out.close()
-        self.controller.stop()
-        self.net.remove()
 
 
 @pytest.fixture
 def begin(tmp_path):
-    made = []
-
-    def make(*words, **more):
-        made.append(Site(str(tmp_path), *words, **more))
-        return made[-1].begin()
-    yield make
-    for site in made:
-        site.end()
+    with contextlib.ExitStack() as ends:
+        def make(*words, **more):
+            return Site(ends, str(tmp_path), *words, **more).begin()
+        yield make
 
 
 @pytest.mark.parametrize("rung", ["observe", "mark"])
@@ -145,7 +145,7 @@ def test_a_machine_that_hides_processes_hides_none_from_the_unit(begin, hidepid)
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
     """All daemons, as they are installed."""
-    made = Machine(str(tmp_path_factory.mktemp("machine")))
+    made = Machine(str(tmp_path_factory.mktemp("machine")), journal=True)
     try:
         made.start()
         wait_for("a session", lambda: "session with controller" in made.said("duopoly-agent"), 20)
@@ -172,3 +172,11 @@ def test_a_restarted_controller_knows_that_the_machine_was_not_booted(machine):
     wait_for("all to be active", machine.active)
     wait_for("an answer", lambda: machine.state("status"))
     assert clock() == before
+
+
+def test_times_are_the_journals_own(machine):
+    rows = [json.loads(line) for line in machine.run("journalctl", "--no-pager", "-o", "json", "-u", "duopoly*").splitlines()]
+    ours = [row for row in rows if row.get("_COMM", "").startswith("duopoly")]
+    assert {row["_COMM"] for row in ours} >= {"duopolyd", "duopoly-agent"}
+    for row in ours:
+        assert re.match("duopoly[a-z-]*: ", row["MESSAGE"]) and row["PRIORITY"] in ("3", "4", "5"), row

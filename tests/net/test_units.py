@@ -1,11 +1,13 @@
 """What `make install` puts in place: units whose exposure is bounded, that name what is there, and daemons that tell the service
 manager when they are ready and that they live."""
 
+import datetime
 import os
 import re
 import socket
 import stat
 import subprocess
+import time
 
 import pytest
 
@@ -115,6 +117,54 @@ def test_the_controller_says_that_it_is_ready_and_lives(tmp_path):
     manager.check(subprocess.Popen([BUILD + "/duopolyd", "--config", str(config)], env=manager.environment, stderr=subprocess.DEVNULL))
 
 
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d{4} "
+
+
+def log_of_a_controller(tmp_path, environment, *words):
+    """Its standard error from start to end; `environment(log)` gives what it finds besides."""
+    config = tmp_path / "duopolyd.yaml"
+    config.write_text(f"listen: tcp://127.0.0.1:*\nsocket: {tmp_path}/d.sock\nstate: {tmp_path}/state\n")
+    with open(tmp_path / "log", "w+") as log:
+        process = subprocess.Popen([BUILD + "/duopolyd", "--config", str(config), *words], stderr=log,
+                                   env={**os.environ, **environment(os.fstat(log.fileno()))})
+        try:
+            wait_for("it to run", lambda: os.path.exists(tmp_path / "d.sock") or process.poll() is not None)
+        finally:
+            process.terminate()
+            process.wait(10)
+        log.seek(0)
+        return log.read().splitlines()
+
+
+def test_a_daemons_lines_bear_their_time_by_hand(tmp_path):
+    before = time.time()
+    lines = log_of_a_controller(tmp_path, lambda _log: {"TZ": "Asia/Kolkata"})
+    assert lines and all(re.match(TIME + "duopolyd: ", line) for line in lines), lines
+    said = datetime.datetime.strptime(lines[0].split(" ")[0], "%Y-%m-%dT%H:%M:%S.%f%z")
+    assert said.utcoffset() == datetime.timedelta(hours=5.5) and before - 1 <= said.timestamp() <= time.time()
+
+
+def test_lines_for_the_journal_bear_their_priority_instead(tmp_path):
+    lines = log_of_a_controller(tmp_path, lambda log: {"JOURNAL_STREAM": f"{log.st_dev}:{log.st_ino}"})
+    assert lines and all(re.match("<[3-7]>duopolyd: ", line) for line in lines), lines
+
+
+@pytest.mark.parametrize("stream", ["1:1", "", "nonsense"])
+def test_a_journal_that_is_not_standard_error_is_none(tmp_path, stream):
+    """What a service starts, or a shell in one, inherits the variable."""
+    lines = log_of_a_controller(tmp_path, lambda _log: {"JOURNAL_STREAM": stream})
+    assert lines and all(re.match(TIME, line) for line in lines), lines
+
+
+@pytest.mark.parametrize("program", ["duopolyd", "duopoly-agent", "duopoly-fastpath"])
+def test_what_a_check_says_is_no_log(tmp_path, program):
+    if not os.path.exists(os.path.join(BUILD, program)):
+        pytest.skip("duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")
+    (tmp_path / "yaml").write_text("nothing: 1\n")
+    done = subprocess.run([os.path.join(BUILD, program), "--config", str(tmp_path / "yaml"), "--check"], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and done.stderr.startswith(program + ": error: ") and "nothing" in done.stderr, done
+
+
 @needs_root
 def test_the_agent_says_that_it_is_ready_and_lives(tmp_path):
     net = Net(1)
@@ -123,7 +173,9 @@ def test_the_agent_says_that_it_is_ready_and_lives(tmp_path):
         config = tmp_path / "agent.yaml"
         config.write_text(f"name: h1\ncontroller: tcp://127.0.0.1:7000\naddress: 10.99.0.1\nstate: {net.dir}/h1\nunits: [{{slots: 1}}]\n"
                           f"link: {{uplink: up0, rate: 100 Mbps}}\ntasks: {{cgroup: {net.prefix}h1}}\n")
-        manager.check(net.hosts[0].popen(BUILD + "/duopoly-agent", "--config", str(config), env=manager.environment,
-                                         stderr=subprocess.DEVNULL))
+        with open(tmp_path / "log", "w") as log:
+            manager.check(net.hosts[0].popen(BUILD + "/duopoly-agent", "--config", str(config), env=manager.environment, stderr=log))
+        lines = (tmp_path / "log").read_text().splitlines()
+        assert lines and all(re.match(TIME + "duopoly-agent: ", line) for line in lines), lines
     finally:
         net.remove()

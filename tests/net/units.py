@@ -1,5 +1,5 @@
 """A real systemd that runs the units as `make install` puts them, in namespaces of its own: what a setting of a unit does is seen, not
-emulated. Only where the log goes, and the watchdog's time where a test asks for it, are not the unit's."""
+emulated. Only where the log goes (but with `journal`), and the watchdog's time where a test asks for it, are not the unit's."""
 
 import os
 import re
@@ -42,6 +42,7 @@ LINK = f"""ip link add up0 type veth peer name up1
 ip link set up0 up
 ip link set up1 up
 ip address add {ADDRESS}/24 dev up0"""
+JOURNAL = ("systemd-journald.socket", "systemd-journald-dev-log.socket", "systemd-journald.service")
 TARGETS = ("sysinit", "basic", "sockets", "shutdown", "network", "multi-user")
 # Users of this machine besides the daemons', and groups that are the administrator's to make.
 SYSUSERS = """u alice - "runs executors" /
@@ -74,15 +75,15 @@ def let_through(folder):
 
 class Machine:
     """`net`: its network is that of the net's first host, else one of its own with up0 and nobody behind it. `agent`, `controller`: the
-    installed configuration's text made another one. `prepare`: lines of shell before systemd begins."""
+    installed configuration's text made another one. `prepare`: lines of shell before systemd begins. `journal`: systemd's own takes the log."""
 
-    def __init__(self, folder, net=None, agent=None, controller=None, units=("duopolyd", "duopoly-agent"), prepare="", watchdog=None):
+    def __init__(self, folder, net=None, agent=None, controller=None, units=("duopolyd", "duopoly-agent"), prepare="", watchdog=None, journal=False):
         can_run()
         let_through(folder)
         self.folder, self.units = folder, units
         self.namespace = ["nsenter", "--net=/run/netns/" + net.hosts[0].name, "--"] if net else []
         self.prepare = "\n".join([*([] if net else [LINK]), prepare])
-        self.watchdog = watchdog
+        self.watchdog, self.journal = watchdog, journal
         self.cgroup = os.path.join(cgroup2_root(), f"dpt{os.getpid()}units")
         self.process = None
         subprocess.run(["make", "-s", "-C", TOP, "install", "DESTDIR=" + folder + "/root", "PREFIX=" + PREFIX,
@@ -104,11 +105,14 @@ class Machine:
         units = self.folder + "/units"
         shutil.copytree(f"{self.folder}/root{PREFIX}/lib/systemd/system", units)
         write(self.folder + "/sysusers.conf", SYSUSERS)
+        for unit in JOURNAL if self.journal else ():
+            shutil.copy("/lib/systemd/system/" + unit, units)
         for target in TARGETS:
             write(f"{units}/{target}.target", "[Unit]\nDefaultDependencies=no\n")
-        write(units + "/try.target", "[Unit]\nDefaultDependencies=no\nWants=%s\n" % " ".join(unit + ".service" for unit in self.units))
+        write(units + "/try.target", "[Unit]\nDefaultDependencies=no\nWants=%s\n" %
+              " ".join([*(JOURNAL if self.journal else ()), *(unit + ".service" for unit in self.units)]))
         for name in (*self.units, "duopoly-starter"):
-            self.drop_in(name, f"StandardError=append:{self.log(name)}\n" +
+            self.drop_in(name, ("" if self.journal else f"StandardError=append:{self.log(name)}\n") +
                          (f"WatchdogSec={self.watchdog}\nRestartSec=100ms\n" if self.watchdog and name == "duopoly-agent" else ""))
 
     def drop_in(self, name, lines, file="test"):
@@ -119,6 +123,8 @@ class Machine:
         return f"{self.folder}/{name}.log"
 
     def said(self, name):
+        if self.journal:
+            return self.run("journalctl", "--no-pager", "-o", "cat", "-u", name)
         return open(self.log(name)).read() if os.path.exists(self.log(name)) else ""
 
     def start(self):
