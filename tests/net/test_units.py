@@ -179,3 +179,36 @@ def test_the_agent_says_that_it_is_ready_and_lives(tmp_path):
         assert lines and all(re.match(TIME + "duopoly-agent: ", line) for line in lines), lines
     finally:
         net.remove()
+
+
+def headings(text):
+    """What links to places in a page may name, as GitHub makes it."""
+    return {re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
+
+
+def test_what_installed_pages_link_to_is_installed(installed):
+    top = os.path.join(installed, "usr/share/doc/duopoly")
+    pages = [os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names if name.endswith(".md")]
+    assert {os.path.relpath(page, top) for page in pages} >= {"README.md", "docs/rights.md", "schemas/task.md", "plugins/spark/README.md"}
+    for page in pages:
+        with open(page) as text:
+            said = text.read()
+        for link, place in re.findall(r"\]\(([^)#\s]*)(#[^)\s]*)?[^)]*\)", said):
+            if re.match(r"[a-z]+:", link):
+                continue
+            target = os.path.normpath(os.path.join(os.path.dirname(page), link)) if link else page
+            assert target.startswith(top) and os.path.exists(target), f"{page}: {link}"
+            if place:
+                with open(target) as text:
+                    assert place[1:] in headings(text.read()), f"{page}: {link}{place}"
+
+
+def test_what_installed_files_name_below_share_is_installed(installed):
+    """The units' Documentation=, comments of configurations, man-like words of programs."""
+    named = set()
+    for folder in ("etc/duopoly", "usr/lib/systemd/system"):
+        for name in os.listdir(os.path.join(installed, folder)):
+            with open(os.path.join(installed, folder, name)) as text:
+                named |= set(re.findall(r"/usr/share/[\w./-]*\w", text.read()))
+    assert "/usr/share/doc/duopoly/README.md" in named and len(named) > 1
+    assert [path for path in named if not os.path.exists(installed + path)] == []
