@@ -210,9 +210,10 @@ void agents_zmq_own_keys(const struct agents_zmq *door, duopoly_ControllerKeys *
 
 int agents_zmq_check(const struct settings *settings, struct err *err)
 {
-    if (settings->trust == SETTINGS_TRUST_EVERYBODY || own_key_is_there(settings->keys) ||
-        conf_address_is_loopback(settings->listen))
+    if (settings->trust == SETTINGS_TRUST_EVERYBODY)
         return 0;
+    if (own_key_is_there(settings->keys) || conf_address_is_loopback(settings->listen))
+        return own_key_check(settings->keys, err);
     return err_set(err, EPERM,
                    "listen: %s can be reached by others, and %s/controller.key is not there: make "
                    "it with `duopolyctl keys make controller --role controller --out %s`",

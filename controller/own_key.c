@@ -58,7 +58,20 @@ bool own_key_is_there(const char *folder)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/controller.key", folder);
-    return access(path, F_OK) == 0;
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+int own_key_check(const char *folder, struct err *err)
+{
+    static const char *const names[] = {"controller.key", "controller.next.key"};
+    char path[PATH_MAX];
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        if (access(path, F_OK) == 0 || errno != ENOENT)
+            r = key_file_check(path, ROLE_CONTROLLER, NULL, err);
+    }
+    return r;
 }
 
 static int controller_read(const char *path, struct key_file *ret_file, struct err *err)

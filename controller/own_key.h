@@ -14,8 +14,11 @@
 
 struct own_key;
 
-/* Whether there is one in `folder`, good or not. */
+/* Whether there is one in `folder`, good or not, or this program may not look. */
 bool own_key_is_there(const char *folder);
+
+/* Whether own_key_open could read what lies in `folder`, for who owns it (key_file_check); changes nothing. */
+int own_key_check(const char *folder, struct err *err);
 
 /* Reads what lies in `folder` (and puts a next key whose time has come in the place of the other).
  * *ret_own NULL: there is no key. */

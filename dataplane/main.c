@@ -199,7 +199,7 @@ int main(int argc, char **argv)
         log_with_times();
     plane.config = arguments.config;
     int r = fastpath_settings_read(arguments.config, &settings, &err);
-    if (r == 0 && arguments.check)
+    if (r == 0 && arguments.check && (r = fastpath_settings_check(&settings, &err)) == 0)
         return EXIT_SUCCESS;
     if (r == 0)
         r = loop_open(&loop, &err);

@@ -144,8 +144,8 @@ static const struct conf_section marks_section = {marks_fields, sizeof(struct fa
 static const struct conf_field cpu_item = {.type = CONF_INT, .min = 0, .max = CPU_SETSIZE - 1};
 static const struct conf_field fields[] = {
     WORD(fastpath_settings, socket, "/run/duopoly-fastpath/fastpath.sock", conf_check_path),
-    WORD(fastpath_settings, group, "duopoly", NULL),
-    WORD(fastpath_settings, readers, "duopoly-readers", NULL),
+    WORD(fastpath_settings, group, FASTPATH_GROUP, NULL),
+    WORD(fastpath_settings, readers, FASTPATH_READERS, NULL),
     LIST(fastpath_settings, cpus, cpus_n, &cpu_item),
     VALUE(fastpath_settings, mtu_bytes, "mtu", CONF_INT, "1500", 576, 9600),
     {.name = "role",

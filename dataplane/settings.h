@@ -12,6 +12,8 @@
 
 #define FASTPATH_PORTS   PLANE_PORTS
 #define FASTPATH_WORKERS 8
+#define FASTPATH_GROUP   "duopoly"
+#define FASTPATH_READERS "duopoly-readers"
 
 enum { ROLE_OF_HOST, ROLE_OF_SWITCH };
 enum { SIDE_HOST, SIDE_NETWORK, SIDES }; /* of a host, its ports' places */
@@ -52,6 +54,9 @@ struct fastpath_settings {
 
 int fastpath_settings_read(const char *path, struct fastpath_settings *ret_settings,
                            struct err *err);
+
+/* What only this host can know: groups, processors, and the interfaces that devices name. −EINVAL. */
+int fastpath_settings_check(const struct fastpath_settings *settings, struct err *err);
 
 /* Its ports, whatever its role. */
 uint32_t fastpath_ports(const struct fastpath_settings *settings);

@@ -7,6 +7,7 @@
  * kept for the next agent (on_exit: keep); attempts run on. */
 #include "hostagent/agent.h"
 
+#include "hostagent/check.h"
 #include "hostagent/plan.h"
 #include "lib/log.h"
 #include "lib/program.h"
@@ -24,7 +25,10 @@ static const char doc[] =
 
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "configuration (default /etc/duopoly/duopoly-agent.yaml)", 0},
-    {"check", 'k', NULL, 0, "read the configuration, say whether it is right, and change nothing",
+    {"check", 'k', NULL, 0,
+     "read the configuration and its keys, look for its interfaces and commands, say whether all "
+     "is "
+     "right, and change nothing",
      0},
     {"replace", 'r', NULL, 0,
      "put our queues in the place of a root qdisc that stands on a port, until we leave", 0},
@@ -108,7 +112,9 @@ static int run(const struct arguments *arguments, struct err *err)
         r = settings_resolve(&settings, arguments->config, &resolved, err);
     if (r >= 0 && !arguments->restore && !arguments->stance)
         r = settings_find_ports(&settings, true, &resolved.ports, &resolved.tunnels, err);
-    if (r < 0 || arguments->check)
+    if (r >= 0 && arguments->check)
+        return check_agent(&settings, err);
+    if (r < 0)
         return r;
     if (arguments->plan)
         return plan(arguments, &settings, &resolved, err);
@@ -116,6 +122,7 @@ static int run(const struct arguments *arguments, struct err *err)
         return agent_take_stance(&settings, &resolved, arguments->stance, err);
     if (arguments->restore)
         return agent_restore(&settings, &resolved, err);
+    check_say_commands(&settings);
     return agent_run(&settings, &resolved, arguments->replace, err);
 }
 

@@ -135,6 +135,47 @@ int key_file_read(const char *path, struct key_file *ret_file, struct err *err)
     return r;
 }
 
+static int holder_check(const struct key_file *file, const char *path, enum role role,
+                        const char *name, struct err *err)
+{
+    if (file->role != role || (name && strcmp(file->name, name) != 0))
+        return err_set(err, EINVAL, "%s is the key of %s (%s), not of %s (%s)", path, file->name,
+                       role_name(file->role), name ? name : "anybody", role_name(role));
+    if (role != ROLE_CONTROLLER && !*file->controllers[0])
+        return err_set(err, EINVAL,
+                       "%s does not say whose controller is to be believed: `controller`", path);
+    return 0;
+}
+
+int key_file_read_of(const char *path, enum role role, const char *name, struct key_file *ret_file,
+                     struct err *err)
+{
+    struct key_file file;
+    int r = key_file_read(path, &file, err);
+    if (r < 0)
+        return r;
+    r = holder_check(&file, path, role, name, err);
+    if (r == 0)
+        *ret_file = file;
+    key_file_wipe(&file);
+    return r;
+}
+
+int key_file_check(const char *path, enum role role, const char *name, struct err *err)
+{
+    struct key_file file;
+    struct stat status;
+    const bool as_owner = geteuid() == 0 && stat(path, &status) == 0 && status.st_uid != 0;
+    if (as_owner && seteuid(status.st_uid) < 0)
+        return err_sys(err, errno, "reading %s as its owner", path);
+    int r = key_file_read_of(path, role, name, &file, err);
+    if (as_owner && seteuid(0) < 0)
+        return err_sys(err, errno, "being root again");
+    if (r == 0)
+        key_file_wipe(&file);
+    return r;
+}
+
 static int text_write(int fd, const struct key_file *file)
 {
     FILE *out = fdopen(fd, "w");

@@ -47,6 +47,15 @@ bool key_text_valid(const char *text);
 /* −EPERM: others may read it; −EINVAL: it is no key file, with its line. */
 int key_file_read(const char *path, struct key_file *ret_file, struct err *err);
 
+/* As that, and it is the key of somebody in this role, by this name (NULL: any), who knows whose
+ * controller is to be believed. −EINVAL: it is not. */
+int key_file_read_of(const char *path, enum role role, const char *name, struct key_file *ret_file,
+                     struct err *err);
+
+/* Whether who owns the file could read it so. Root asks as that user, as who a daemon will be that
+ * is not root: its effective user is another one meanwhile. Else as key_file_read_of. */
+int key_file_check(const char *path, enum role role, const char *name, struct err *err);
+
 /* Writes it with mode 0600 in the place of what was there: after a crash one of them is there, whole. */
 int key_file_write(const char *path, const struct key_file *file, struct err *err);
 

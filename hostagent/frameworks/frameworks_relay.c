@@ -137,22 +137,6 @@ static void on_unreached(void *user, const struct err *why)
                 driver->peer.uid, driver->peer.pid, why->text);
 }
 
-static int key_read(const char *path, struct key_file *ret_key, struct err *err)
-{
-    int r = key_file_read(path, ret_key, err);
-    if (r < 0)
-        return r;
-    if (ret_key->role != ROLE_FRAMEWORK)
-        r = err_set(err, EINVAL, "%s is the key of %s (%s), not of a framework", path,
-                    ret_key->name, role_name(ret_key->role));
-    else if (!*ret_key->controllers[0])
-        r = err_set(err, EINVAL, "%s does not say whose controller is to be believed: `controller`",
-                    path);
-    if (r < 0)
-        key_file_wipe(ret_key);
-    return r;
-}
-
 static int controller_connect(struct driver *driver, struct err *err)
 {
     const struct frameworks_relay_config *config = &driver->relay->config;
@@ -165,7 +149,7 @@ static int controller_connect(struct driver *driver, struct err *err)
                                              .user = driver};
     const bool keyed = *config->key_path;
     struct key_file key;
-    int r = keyed ? key_read(config->key_path, &key, err) : 0;
+    int r = keyed ? key_file_read_of(config->key_path, ROLE_FRAMEWORK, NULL, &key, err) : 0;
     if (r >= 0)
         r = wire_zmq_connect(driver->relay->event, config->controller, keyed ? &key : NULL,
                              &handler, &driver->controller, err);
@@ -235,7 +219,8 @@ int frameworks_relay_open(const struct frameworks_relay_config *config, sd_event
         return err_sys(err, ENOMEM, "the frameworks' socket");
     relay->config = *config;
     relay->event = event;
-    int r = *config->key_path ? key_read(config->key_path, &key, err) : 0;
+    int r =
+        *config->key_path ? key_file_read_of(config->key_path, ROLE_FRAMEWORK, NULL, &key, err) : 0;
     if (*config->key_path)
         key_file_wipe(&key);
     if (r >= 0)

@@ -12,21 +12,8 @@
 
 static int key_read(const struct uplink *uplink, struct key_file *ret_key, struct err *err)
 {
-    const char *path = uplink->config.key_path, *name = uplink->config.hello.name;
-    struct key_file key;
-    int r = key_file_read(path, &key, err);
-    if (r < 0)
-        return r;
-    if (key.role != ROLE_AGENT || strcmp(key.name, name) != 0)
-        r = err_set(err, EINVAL, "%s is the key of %s (%s), not of the agent %s", path, key.name,
-                    role_name(key.role), name);
-    else if (!*key.controllers[0])
-        r = err_set(err, EINVAL, "%s does not say whose controller is to be believed: `controller`",
-                    path);
-    else
-        *ret_key = key;
-    key_file_wipe(&key);
-    return r;
+    return key_file_read_of(uplink->config.key_path, ROLE_AGENT, uplink->config.hello.name, ret_key,
+                            err);
 }
 
 /* Somebody put another file in its place. */

@@ -309,7 +309,7 @@ def test_bad_configurations_get_one_sentence_and_change_nothing(site, change, wo
 
 
 def test_the_manual_is_a_right_configuration(site):
-    text = open(os.path.join(TOP, "schemas/duopoly-agent.yaml")).read().replace("uplink: eth0", "uplink: up0")
+    text = open(os.path.join(TOP, "schemas/duopoly-agent.yaml")).read().replace("uplink: eth0", "uplink: up0").replace("/usr/lib/duopoly", BUILD)
     path = os.path.join(site.net.dir, "manual.yaml")
     uncommented = []
     for line in text.splitlines():
