@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -31,6 +32,16 @@ static int take_back(struct agent_parts *agent, struct err *err)
     return r < 0 ? r : other;
 }
 
+static void say_begin(const struct agent_parts *agent)
+{
+    const struct agent_settings *settings = agent->settings;
+    char ports[320];
+    snprintf(ports, sizeof(ports), "%u ports", agent->resolved->ports.n);
+    if (agent->queues)
+        switches_names(agent->queues, ports, sizeof(ports));
+    log_note("%s manages %s; controller %s", settings->name, ports, settings->controller);
+}
+
 int agent_run(const struct agent_settings *settings, struct settings_resolved *resolved,
               bool replace, struct err *err)
 {
@@ -38,8 +49,7 @@ int agent_run(const struct agent_settings *settings, struct settings_resolved *r
     int r = agent_open_parts(&agent, replace, err);
     bool failed = r < 0, locked = agent.lock_fd >= 0;
     if (!failed) {
-        log_note("%s manages %u ports; controller %s", settings->name, resolved->ports.n,
-                 settings->controller);
+        say_begin(&agent);
         sd_notify(0, "READY=1");
         r = sd_event_loop(agent.event);
         if (r < 0)

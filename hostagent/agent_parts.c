@@ -83,6 +83,7 @@ static void on_looked(void *user)
 {
     struct agent_parts *agent = user;
     agent->looked = true;
+    agent_say_ports(agent);
 }
 
 int agent_open_lock(const char *state, int *ret_fd, struct err *err)
@@ -161,6 +162,8 @@ void agent_say_host(struct agent_parts *agent)
     duopoly_HostState state = {.stance = stance_now(agent->stance)};
     join(state.text, sizeof(state.text), "; ", agent->probe_words);
     join(state.text, sizeof(state.text), "; ", agent->notice);
+    if (state.stance == duopoly_Stance_STANCE_ENFORCE)
+        join(state.text, sizeof(state.text), "; ", agent->troubles_words);
     join(state.text, sizeof(state.text), "; ", agent->guests_words);
     join(state.text, sizeof(state.text), "; ", agent->tunnels_words);
     join(state.queues, sizeof(state.queues), ". ", agent->queues_words);
@@ -177,6 +180,7 @@ static void on_stance(void *user)
     agent_set_routes(agent, stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE);
     agent->notice[0] = 0;
     guard_reset(agent->guard);
+    agent_say_ports(agent);
     guests_reach(agent->guests, stance_reach(stance_now(agent->stance)));
     agent_say_host(agent);
     agent_tell_switch(agent);

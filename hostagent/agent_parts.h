@@ -34,6 +34,8 @@ struct agent_parts {
     char guests_words[GUESTS_HIDDEN]; /* why others' executors are not found */
     struct probe *probe;              /* NULL: the mark driver counts none */
     char probe_words[PROBE_TEXT];     /* where packets pass our programs by */
+    char troubles_words[200];         /* which ports have not what is wished, and why */
+    char lacks[128];                  /* as it was logged last */
     struct tasks *tasks;
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */
@@ -74,6 +76,8 @@ void agent_say_host(struct agent_parts *agent); /* its state, once there is an u
 
 /* They come and go while it runs: to be called after each change of an interface. 0; −EAGAIN: look again later. */
 int agent_on_links(void *user);
+/* Logs and tells which of the ports have not got what is wished, when that is something else. */
+void agent_say_ports(struct agent_parts *agent);
 /* Tells what of the tunnels that there are now does not work, when that is something else. */
 void agent_say_tunnels(struct agent_parts *agent);
 /* Counters of the ports that there are now. */

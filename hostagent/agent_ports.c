@@ -34,7 +34,59 @@ void agent_set_routes(struct agent_parts *agent, bool enforce)
         snprintf(agent->routes_words, sizeof(agent->routes_words), "DCTCP by %u routes", n);
 }
 
-static void on_refused_port(void *user, const char *text)
+/* Whether that is something else than was logged last. */
+static bool log_lacks(struct agent_parts *agent)
+{
+    const char *lacks = agent->resolved->ports.lacks;
+    if (strcmp(agent->lacks, lacks) == 0)
+        return false;
+    if (lacks[0])
+        log_warning(LOG_FAULT_CONFIGURATION,
+                    "there is no interface %s in this network namespace yet (link.ports)", lacks);
+    memcpy(agent->lacks, agent->resolved->ports.lacks, sizeof(agent->lacks));
+    return true;
+}
+
+/* What is to be told of ports that have not got what is wished, or are not there. */
+static void word_troubles(struct agent_parts *agent)
+{
+    char *words = agent->troubles_words;
+    const size_t size = sizeof(agent->troubles_words);
+    words[0] = 0;
+    if (agent->queues)
+        switches_troubles(agent->queues, words, size);
+    size_t used = strlen(words);
+    if (agent->lacks[0])
+        snprintf(words + used, size - used, "%sno interface %s yet", used ? "; " : "",
+                 agent->lacks);
+}
+
+void agent_say_ports(struct agent_parts *agent)
+{
+    bool others = log_lacks(agent);
+    if (agent->queues && stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE)
+        others |= switches_tell(agent->queues);
+    if (!others)
+        return;
+    if (agent->queues)
+        switches_say(agent->queues, agent->queues_words, sizeof(agent->queues_words));
+    word_troubles(agent);
+    agent_say_host(agent);
+}
+
+static bool is_not_anothers(const void *user, const char *port)
+{
+    return !switches_is_anothers(user, port);
+}
+
+/* Neither marks nor anything else is ours there. */
+static void leave_anothers(struct agent_parts *agent, struct ports_found *ports)
+{
+    if (agent->queues)
+        ports_keep(ports, is_not_anothers, agent->queues);
+}
+
+static void on_port_failure(void *user, const char *text)
 {
     log_warning(LOG_FAULT_CONFIGURATION, "%s", text);
     agent_on_notice(user, text);
@@ -127,17 +179,19 @@ int agent_on_links(void *user)
             log_error(LOG_FAULT_US, "%s", err.text);
         return r;
     }
+    bool enforce = stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE;
+    if (agent->queues)
+        switches_follow(agent->queues, &now, enforce, on_port_failure, agent);
+    leave_anothers(agent, &now);
     before = resolved->ports;
     resolved->ports = now;
     before_tunnels = resolved->tunnels;
     resolved->tunnels = now_tunnels;
     resolved->marks.ports_n = agent->marks_config.ports_n = now.n;
     resolved->marks.tunnels_n = agent->marks_config.tunnels_n = now_tunnels.ports.n;
-    bool enforce = stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE;
-    if (agent->queues)
-        switches_follow(agent->queues, &now, enforce, on_refused_port, agent);
     if (agent_open_links(agent, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
+    agent_say_ports(agent);
     follow_marks(agent, &before, &now, &before_tunnels.ports, &now_tunnels.ports);
     agent_say_tunnels(agent);
     agent_set_routes(agent,
@@ -174,8 +228,15 @@ int agent_set_queues(struct agent_parts *agent, struct err *err)
         return r;
     switches_say(agent->queues, agent->queues_words, sizeof(agent->queues_words));
     log_note("queues: %s", agent->queues_words);
-    if (r >= 0)
+    switches_warn(agent->queues);
+    if (r >= 0) {
+        switches_tell(agent->queues);
+        log_lacks(agent);
+        word_troubles(agent);
+        leave_anothers(agent, &agent->resolved->ports);
+        agent->resolved->marks.ports_n = agent->resolved->ports.n;
         return 0;
+    }
     switches_close(agent->queues); /* none are good for these ports: marks go on alone */
     agent->queues = NULL;
     return 0;

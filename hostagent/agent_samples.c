@@ -12,7 +12,8 @@
 /* Of what is done in samples. */
 #define REPORT_MS   100
 #define COUNTERS_MS 2000
-#define SWITCH_MS   500 /* all its ports are looked at: not after each change */
+#define SWITCH_MS   500  /* all its ports are looked at: not after each change */
+#define TROUBLES_MS 5000 /* whether ports in trouble are so still: not everything is told */
 
 static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
 {
@@ -138,6 +139,8 @@ static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
         report_guests(agent);
     if (is_due(agent, COUNTERS_MS))
         report_counters(agent);
+    if (agent->queues && is_due(agent, TROUBLES_MS) && switches_have_troubles(agent->queues))
+        guard_look(agent->guard);
     if (agent->looked && is_due(agent, SWITCH_MS))
         agent_tell_switch(agent);
     sd_event_now(agent->event, CLOCK_MONOTONIC, &now);

@@ -92,13 +92,23 @@ void changes_need(struct changes *changes, int capability, const char *name, con
     changes_refuse(changes, &why);
 }
 
+static void add_once(struct err *list, uint32_t *n, const struct err *more)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (strcmp(list[i].text, more->text) == 0)
+            return;
+    if (*n < CHANGES_REFUSE)
+        list[(*n)++] = *more;
+}
+
 void changes_refuse(struct changes *changes, const struct err *why)
 {
-    for (uint32_t i = 0; i < changes->refusals_n; i++)
-        if (strcmp(changes->refusals[i].text, why->text) == 0)
-            return;
-    if (changes->refusals_n < CHANGES_REFUSE)
-        changes->refusals[changes->refusals_n++] = *why;
+    add_once(changes->refusals, &changes->refusals_n, why);
+}
+
+void changes_note(struct changes *changes, const struct err *what)
+{
+    add_once(changes->notes, &changes->notes_n, what);
 }
 
 void changes_refuse_all(struct changes *changes, const struct changes *more)

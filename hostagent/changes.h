@@ -1,5 +1,5 @@
 /* What an agent would change on its host, before it does: a list that each of its parts fills with
- * what it would make, change or take away, and with the reasons for which it would do nothing.
+ * what it would make, change or take away, and with the reasons for which it would not do something.
  *
  * Filling changes nothing. The strings are copied; one thread; bounded by CHANGES_MOST. */
 #pragma once
@@ -22,6 +22,8 @@ struct changes {
         char *what;
     } * items;
     struct err refusals[CHANGES_REFUSE];
+    uint32_t notes_n;
+    struct err notes[CHANGES_REFUSE]; /* what will not be as it is wished; the text alone */
 };
 
 /* −E2BIG, −ENOMEM. `kind` is borrowed. */
@@ -34,8 +36,10 @@ __attribute__((format(printf, 6, 7))) int changes_tell(struct changes *changes,
 int changes_path(struct changes *changes, const char *kind, const char *path, const char *what,
                  struct err *err);
 
-/* Why nothing would be done; told once, and those beyond CHANGES_REFUSE are left out. */
+/* Why something would not be done; told once, and those beyond CHANGES_REFUSE are left out. */
 void changes_refuse(struct changes *changes, const struct err *why);
+/* The same for what would be done, but not as it is wished. */
+void changes_note(struct changes *changes, const struct err *what);
 
 /* Refused when this process has not got the capability (capabilities(7)), which it needs `to` do
  * something: "change queues". */

@@ -148,7 +148,8 @@ static void look_at_ports(struct guard *guard)
         return;
     }
     if (r == SWITCHES_FOLLOW) {
-        log_note("%s", what);
+        if (what[0])
+            log_note("%s", what);
         if (repair(guard, &err) < 0)
             tell(guard, err.text);
         return;
@@ -418,6 +419,12 @@ void guard_close(struct guard *guard)
     nl_socket_free(guard->sock);
     nl_socket_free(guard->netfilter);
     free(guard);
+}
+
+void guard_look(struct guard *guard)
+{
+    guard->all = true;
+    check_soon(guard);
 }
 
 void guard_reset(struct guard *guard)

@@ -48,5 +48,8 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
                struct err *err);
 void guard_close(struct guard *guard); /* takes NULL */
 
+/* Everything is looked at soon, though nobody told of a change. */
+void guard_look(struct guard *guard);
+
 /* Something else should stand there from now on, and does: it is looked at again. */
 void guard_reset(struct guard *guard);

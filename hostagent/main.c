@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
     {"plan", 'p', NULL, 0,
      "say what would be changed on this host if the agent began now, and change nothing: exit "
      "status "
-     "0 nothing, 3 something, 1 it would be refused",
+     "0 nothing, 3 something, 1 something would be refused",
      0},
     {"json", 'j', NULL, 0, "write the plan as JSON", 0},
     {0},

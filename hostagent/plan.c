@@ -76,6 +76,31 @@ static int add_steps(struct planner *planner, const struct switch_plan *plan, st
     return r;
 }
 
+/* Ports that would get none of our queues, or not those that are wished; all others would. */
+static void add_troubles(struct planner *planner, const struct switch_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->troubles_n; i++) {
+        const struct switch_trouble *trouble = &plan->troubles[i];
+        struct err why = {0};
+        err_set(&why, trouble->code, "%s", trouble->text);
+        if (trouble->left)
+            changes_refuse(planner->changes, &why);
+        else
+            changes_note(planner->changes, &why);
+    }
+}
+
+static void note_lacks(struct planner *planner)
+{
+    const char *lacks = planner->resolved->ports.lacks;
+    struct err what = {0};
+    if (!lacks[0])
+        return;
+    err_set(&what, ENODEV, "there is no interface %s in this network namespace yet (link.ports)",
+            lacks);
+    changes_note(planner->changes, &what);
+}
+
 static int plan_our_queues(struct planner *planner, const struct switch_config *config,
                            struct err *err)
 {
@@ -89,6 +114,7 @@ static int plan_our_queues(struct planner *planner, const struct switch_config *
         return r;
     r = switches_plan(switches, &plan, err);
     if (r >= 0) {
+        add_troubles(planner, plan);
         r = add_steps(planner, plan, err);
         switches_free_plan(switches, plan);
     }
@@ -116,6 +142,7 @@ static int plan_queues(struct planner *planner, struct err *err)
         settings_switch(planner->settings, planner->resolved, planner->replace);
     if (!config.queues)
         return 0;
+    note_lacks(planner);
     return planner->stance == duopoly_Stance_STANCE_ENFORCE ? plan_our_queues(planner, &config, err)
                                                             : plan_no_queues(planner, err);
 }
@@ -223,6 +250,8 @@ int plan_write(const struct agent_settings *settings, const struct settings_reso
     writer_table(writer, "notes", notes);
     for (uint32_t i = 0; i < resolved->tunnels.notes_n; i++)
         writer_cell(writer, value_text(resolved->tunnels.notes[i]));
+    for (uint32_t i = 0; i < changes->notes_n; i++)
+        writer_cell(writer, value_text(changes->notes[i].text));
     if (settings->guests.rung != GUESTS_OFF && process_others_seen(&hidden) < 0)
         writer_cell(writer, value_text(hidden.text));
     writer_table_end(writer);

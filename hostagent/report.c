@@ -7,22 +7,23 @@
 
 #define MOST(rows) ((uint32_t)(sizeof(rows) / sizeof((rows)[0])))
 
-static void fill_port(const struct switch_port *port, const struct port_wish *wish,
+static void fill_port(struct switches *switches, const struct switch_port *port,
+                      const struct switch_plan *plan, const struct port_wish *wish,
                       duopoly_SwitchPort *row)
 {
+    const struct switch_trouble *trouble = switch_trouble_of(plan, port->name);
     struct port want;
-    struct err err = {0};
     char text[PORT_TEXT];
     wire_copy(row->name, sizeof(row->name), port->name);
     row->mtu_bytes = port->facts.mtu_bytes;
     row->lossless = port->facts.lossless != 0;
-    if (port_want(wish, &port->facts, &want, &err) < 0) {
-        wire_copy(row->text, sizeof(row->text), err.text);
+    wire_copy(row->text, sizeof(row->text),
+              switches_port_lacks(switches, port, text, sizeof(text)));
+    wire_copy(row->by, sizeof(row->by), switches_port_by(switches, port, text, sizeof(text)));
+    if (port_want(wish, &port->facts, &want, NULL) < 0)
         return;
-    }
     row->rate_bps = want.link_bps;
-    row->queues = want.queues_n;
-    wire_copy(row->text, sizeof(row->text), port_compromises(&want, text, sizeof(text)));
+    row->queues = trouble && trouble->left ? 0 : want.queues_n;
 }
 
 static void fill_wish(const struct port_wish *wish, duopoly_SwitchWish *said)
@@ -50,14 +51,16 @@ static void fill_step(const struct switch_step *step, duopoly_SwitchStep *row)
     wire_copy(row->text, sizeof(row->text), step->text);
 }
 
-static void fill_rows(duopoly_SwitchPart *part, const struct switch_ports *ports,
-                      const struct switch_plan *plan, const struct port_wish *wish)
+static void fill_rows(struct switches *switches, duopoly_SwitchPart *part,
+                      const struct switch_ports *ports, const struct switch_plan *plan,
+                      const struct port_wish *wish)
 {
     uint32_t first = part->part * MOST(part->port_rows);
     part->port_rows_count = part->step_rows_count = 0;
     for (uint32_t i = first; i < ports->n && part->port_rows_count < MOST(part->port_rows); i++) {
         part->port_rows[part->port_rows_count] = (duopoly_SwitchPort){0};
-        fill_port(&ports->ports[i], wish, &part->port_rows[part->port_rows_count++]);
+        fill_port(switches, &ports->ports[i], plan, wish,
+                  &part->port_rows[part->port_rows_count++]);
     }
     uint32_t steps = plan->steps_n < REPORT_STEPS ? plan->steps_n : REPORT_STEPS;
     first = part->part * MOST(part->step_rows);
@@ -66,14 +69,14 @@ static void fill_rows(duopoly_SwitchPart *part, const struct switch_ports *ports
 }
 
 /* Parts until no rows are left; one at least. */
-static void tell_parts(duopoly_SwitchPart *part, const struct switch_ports *ports,
-                       const struct switch_plan *plan, const struct port_wish *wish,
-                       struct uplink *uplink)
+static void tell_parts(struct switches *switches, duopoly_SwitchPart *part,
+                       const struct switch_ports *ports, const struct switch_plan *plan,
+                       const struct port_wish *wish, struct uplink *uplink)
 {
     fill_wish(wish, &part->wish);
     do {
         part->has_wish = part->part == 0;
-        fill_rows(part, ports, plan, wish);
+        fill_rows(switches, part, ports, plan, wish);
         if (part->part == 0 || part->port_rows_count || part->step_rows_count)
             uplink_tell_switch(uplink, part);
     } while (part->part++ == 0 || part->port_rows_count || part->step_rows_count);
@@ -96,11 +99,13 @@ void report_tell(struct report *report, struct switches *switches, const struct 
         wire_copy(part.text, sizeof(part.text), err.text);
     else if (switches_lack(switches, ports, text, sizeof(text)))
         wire_copy(part.text, sizeof(part.text), text);
+    else
+        wire_copy(part.text, sizeof(part.text), switches_troubles(switches, text, sizeof(text)));
     part.ports = ports ? ports->n : 0;
     part.steps = plan ? plan->steps_n : 0;
     report->differs_ns = !part.steps && plan ? 0 : report->differs_ns ? report->differs_ns : now;
     part.differs_ns = report->differs_ns ? (int64_t)(now - report->differs_ns) : -1;
-    tell_parts(&part, ports ? ports : &no_ports, plan ? plan : &no_plan, wish, uplink);
+    tell_parts(switches, &part, ports ? ports : &no_ports, plan ? plan : &no_plan, wish, uplink);
     free(ports);
     switches_free_plan(switches, plan);
 }

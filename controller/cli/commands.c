@@ -6,6 +6,7 @@
 #include "controller/cli/keys.h"
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
+#include "controller/cli/queues.h"
 #include "controller/cli/render.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
@@ -214,13 +215,6 @@ static int run_jobs(struct client *client, const struct request *request, struct
     return r < 0 ? r : guests_write_applications(client, writer, err);
 }
 
-static int run_queues(struct client *client, const struct request *request, struct writer *writer,
-                      struct err *err)
-{
-    (void)request;
-    return list_write(client, &list_of_queues, 0, false, writer, err);
-}
-
 static int run_hosts(struct client *client, const struct request *request, struct writer *writer,
                      struct err *err)
 {
@@ -368,8 +362,10 @@ const struct command cli_commands[] = {
     {"tasks", "[JOB] [-a]", "tasks that run, of a job all of them with -a", 0, 1, "a", job_check,
      run_tasks},
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
-    {"queues", "", "what makes the queues of each host's ports, why, and what they have not got", 0,
-     0, "", NULL, run_queues},
+    {"queues", "",
+     "what makes the queues of each host and of each port of a switch, why, and what they have not "
+     "got",
+     0, 0, "", NULL, run_queues},
     {"links", "[HOST]",
      "what the links of hosts' and switches' ports carry: over the last second, and in the fullest "
      "tenth of it",

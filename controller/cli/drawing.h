@@ -5,13 +5,14 @@
 #include "controller/switch/render/render.h"
 #include "lib/client.h"
 
-/* Zero to begin with; `sw.name` borrows the name. */
+/* Zero to begin with, but `sw.left`; `sw.name` borrows the name. */
 struct drawing {
     struct render_switch sw; /* points to what follows */
     struct port_wish wish;
-    struct port_facts *facts; /* `sw.ports_n` of each of these three */
+    struct port_facts *facts; /* `sw.ports_n` of each of these four */
     struct render_port *ports;
     struct port *wants;
+    struct err *why; /* of each port: why it cannot have what is wished; code 0: it may */
     json_t *site;
 };
 
@@ -25,7 +26,8 @@ int drawing_describe(struct drawing *drawing, const char *path, const struct ren
 int drawing_ask(struct drawing *drawing, struct client *client, const struct renderer *renderer,
                 struct err *err);
 
-/* What each port is to have. −EINVAL with the port's name. */
+/* What each port is to have. Those that cannot are told (`sw.left`), and no ports of the drawing any more.
+ * −EINVAL, with the first one's name and reason: no port can. */
 int drawing_want(struct drawing *drawing, const struct renderer *renderer, struct err *err);
 
 void drawing_done(struct drawing *drawing);

@@ -63,18 +63,18 @@ static int take_wish(const duopoly_SwitchPage *page, const char *name, struct po
     return 0;
 }
 
-static int take_port(const duopoly_SwitchPort *row, struct port_facts *ret_facts, struct err *err)
+static int take_port(const duopoly_SwitchPort *row, struct port_facts *ret_facts,
+                     struct err *ret_why, struct err *err)
 {
     int r = description_name_check(row->name, err);
     if (r < 0)
         return r;
     if (!row->rate_bps)
-        return err_set(err, EINVAL, "%s: %s", row->name, row->text);
-    if (row->lossless)
-        return err_set(err, EINVAL,
-                       "%s has lossless queues: say in a file (--from) which, and which code "
-                       "points lead to them",
-                       row->name);
+        err_set(ret_why, EINVAL, "%s", row->text);
+    else if (row->lossless)
+        err_set(ret_why, EINVAL,
+                "it has lossless queues: say in a file (--from) which, and which code points lead "
+                "to them");
     *ret_facts = (struct port_facts){
         .link_bps = row->rate_bps, .mtu_bytes = row->mtu_bytes, .queues_n = DRAWING_QUEUES};
     memcpy(ret_facts->name, row->name, sizeof(ret_facts->name));
@@ -98,7 +98,8 @@ static int take_page(struct drawing *drawing, const duopoly_SwitchPage *page, ui
         if (*n == drawing->sw.ports_n || is_known(drawing, *n, row->name))
             return err_set(err, EAGAIN, "the ports of %s are just being told anew: ask again",
                            drawing->sw.name);
-        int r = take_port(row, &drawing->facts[(*n)++], err);
+        int r = take_port(row, &drawing->facts[*n], &drawing->why[*n], err);
+        ++*n;
         if (r < 0)
             return r;
     }

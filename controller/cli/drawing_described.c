@@ -20,15 +20,14 @@ static int read_site(const struct description *description, json_t **ret_site, s
 }
 
 /* What the description says of every port, or what CONFIG_DB says of this one. */
-static int facts_of(const struct description *description, const struct drawing *drawing,
-                    const char *port, struct port_facts *ret_facts, struct err *err)
+static void facts_of(const struct description *description, const struct drawing *drawing,
+                     const char *port, struct port_facts *ret_facts, struct err *why)
 {
     uint32_t queues = (uint32_t)description->queues, lossless = drawing->sw.lossless;
     struct sonic_facts facts = {.link_bps = (uint64_t)description->rate_bps,
                                 .mtu_bytes = (uint32_t)description->mtu};
-    int r = drawing->site ? sonic_facts(drawing->site, port, &facts, err) : 0;
-    if (r < 0)
-        return err_prefix(err, "%s", description->site);
+    if (drawing->site && sonic_facts(drawing->site, port, &facts, why) < 0)
+        err_prefix(why, "%s", description->site);
     if (drawing->site) {
         queues = SONIC_QUEUES;
         lossless = facts.lossless;
@@ -38,7 +37,6 @@ static int facts_of(const struct description *description, const struct drawing 
     memcpy(ret_facts->name, port, strlen(port) + 1);
     for (uint32_t q = 0; q < queues; q++)
         ret_facts->lossless |= (lossless >> q & 1) << (queues - 1 - q);
-    return 0;
 }
 
 static int fill(struct drawing *drawing, const struct description *description, struct err *err)
@@ -51,7 +49,8 @@ static int fill(struct drawing *drawing, const struct description *description, 
     for (uint32_t i = 0; i < description->keep_n; i++)
         drawing->sw.kept_dscp |= UINT64_C(1) << description->keep[i];
     for (uint32_t i = 0; r >= 0 && i < description->ports_n; i++)
-        r = facts_of(description, drawing, description->ports[i].name, &drawing->facts[i], err);
+        facts_of(description, drawing, description->ports[i].name, &drawing->facts[i],
+                 &drawing->why[i]);
     return r;
 }
 

@@ -287,24 +287,6 @@ static uint64_t key_rows(const duopoly_Page *page, struct writer *writer)
 const struct list list_of_keys = {duopoly_ListOf_LIST_KEYS, "keys", key_columns, key_rows};
 const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
 const struct list list_of_tasks = {duopoly_ListOf_LIST_TASKS, "tasks", task_columns, task_rows};
-static const struct column queue_columns[] = {{"name", "HOST"},     {"state", "STATE"},
-                                              {"role", "ROLE"},     {"stance", "STANCE"},
-                                              {"queues", "QUEUES"}, {NULL, NULL}};
-
-static uint64_t queue_rows(const duopoly_Page *page, struct writer *writer)
-{
-    for (pb_size_t i = 0; i < page->hosts_count; i++) {
-        const duopoly_HostRow *row = &page->hosts[i];
-        writer_cell(writer, value_text(row->name));
-        writer_cell(writer, value_text(row->state));
-        writer_cell(writer, value_text(row->role == duopoly_Role_ROLE_SWITCH ? "switch" : "host"));
-        writer_cell(writer, text_or_none(stance_word(row->stance)));
-        writer_cell(writer, text_or_none(row->queues));
-    }
-    return page->hosts_count;
-}
-
-const struct list list_of_queues = {duopoly_ListOf_LIST_HOSTS, "queues", queue_columns, queue_rows};
 const struct list list_of_hosts = {duopoly_ListOf_LIST_HOSTS, "hosts", host_columns, host_rows};
 const struct list list_of_counters = {duopoly_ListOf_LIST_COUNTERS, "counters", counter_columns,
                                       counter_rows};

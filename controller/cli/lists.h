@@ -7,8 +7,7 @@
 #include "lib/writer.h"
 
 struct list;
-extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_queues,
-    list_of_counters, list_of_keys;
+extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_counters, list_of_keys;
 
 /* Asks for all pages and writes one table. `job` 0: of all jobs; `finished`: finished ones too. */
 int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,

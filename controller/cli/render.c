@@ -22,11 +22,19 @@ int render_check(const struct request *request, struct err *err)
     return err_set(err, EINVAL, "there is no format '%s'; there are: %s", request->as, names);
 }
 
+static void tell_left(const char *port, const struct err *why)
+{
+    fprintf(stderr, "duopolyctl: %s: %s: it is left out\n", port, why->text);
+}
+
 static void tell_compromises(const struct drawing *drawing)
 {
     char text[PORT_TEXT];
-    if (drawing->sw.ports_n && port_compromises(&drawing->wants[0], text, sizeof(text))[0])
-        fprintf(stderr, "duopolyctl: %s: %s\n", drawing->ports[0].name, text);
+    for (uint32_t i = 0; i < drawing->sw.ports_n; i++) {
+        const struct port *want = drawing->ports[i].want;
+        if ((i == 0 || want->lacks_bps) && port_compromises(want, text, sizeof(text))[0])
+            fprintf(stderr, "duopolyctl: %s: %s\n", drawing->ports[i].name, text);
+    }
 }
 
 static int write_text(const struct renderer *renderer, const struct drawing *drawing, bool undo,
@@ -50,7 +58,7 @@ int run_render(struct client *client, const struct request *request, struct writ
                struct err *err)
 {
     const struct renderer *renderer = render_find(request->as);
-    struct drawing drawing = {.sw.name = request->words[0]};
+    struct drawing drawing = {.sw = {.name = request->words[0], .left = tell_left}};
     int r = request->from ? drawing_describe(&drawing, request->from, renderer, err)
                           : drawing_ask(&drawing, client, renderer, err);
     if (r >= 0)

@@ -153,15 +153,16 @@ static bool has_one(const struct links_told *told, const char *pattern)
     return false;
 }
 
-static int check_all(const struct ports_wanted *wanted, const struct links_told *told,
-                     struct err *err)
+static void note_lacks(const struct ports_wanted *wanted, const struct links_told *told,
+                       struct ports_found *found)
 {
-    for (uint32_t i = 0; i < wanted->patterns_n; i++)
+    const size_t size = sizeof(found->lacks);
+    size_t n = 0;
+    found->lacks[0] = 0;
+    for (uint32_t i = 0; i < wanted->patterns_n && n < size; i++)
         if (!has_one(told, wanted->patterns[i].text))
-            return err_set(err, ENODEV,
-                           "there is no interface %s in this network namespace (link.ports)",
-                           wanted->patterns[i].text);
-    return 0;
+            n += (size_t)snprintf(found->lacks + n, size - n, "%s%s", n ? ", " : "",
+                                  wanted->patterns[i].text);
 }
 
 static void add_found(const struct links_told *told, const enum link_place *places,
@@ -179,8 +180,6 @@ static int choose(const struct ports_wanted *wanted, struct links_told *told, bo
     int bridge = find_bridge(wanted, told, err), r = bridge;
     if (r >= 0 && all)
         r = check_bridge(told, bridge, err);
-    if (r >= 0 && all)
-        r = check_all(wanted, told, err);
     if (r < 0)
         return r;
     uint32_t n = 0;
@@ -199,6 +198,11 @@ static int choose(const struct ports_wanted *wanted, struct links_told *told, bo
     } else {
         tunnels_place(told, places);
         add_found(told, places, LINK_PORT, found);
+        note_lacks(wanted, told, found);
+        if (all && !found->n && found->lacks[0])
+            r = err_set(err, ENODEV,
+                        "there is no interface %s in this network namespace (link.ports)",
+                        found->lacks);
         add_found(told, places, LINK_TUNNEL, &tunnels->ports);
         tunnels_note(wanted, told, places, tunnels);
     }
@@ -239,6 +243,19 @@ void ports_add(struct ports_found *found, int ifindex, const char *name)
     found->by_number[at] = (uint16_t)found->n;
     found->ifindexes[found->n] = ifindex;
     snprintf(found->names[found->n++], PORT_NAME, "%s", name);
+}
+
+void ports_keep(struct ports_found *found, bool (*stays)(const void *user, const char *port),
+                const void *user)
+{
+    uint32_t n = found->n;
+    found->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        char name[PORT_NAME];
+        memcpy(name, found->names[i], sizeof(name));
+        if (stays(user, name))
+            ports_add(found, found->ifindexes[i], name);
+    }
 }
 
 int ports_place(const struct ports_found *found, int ifindex)

@@ -29,7 +29,7 @@ struct tunnels_found {
     char notes[TUNNEL_NOTES][160];
 };
 
-/* −ENODEV: there is no such bridge; with `all` also: a name or pattern has no port. −EINVAL, with `all`:
+/* −ENODEV: there is no such bridge; with `all` also: no name or pattern has a port. −EINVAL, with `all`:
  * what is named as a bridge is none. −E2BIG: more than
  * QUEUES_PORTS. −EAGAIN: interfaces change too quickly. `ret_found` is then as it was. */
 int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *ret_found,
@@ -38,6 +38,10 @@ int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *
 /* Behind the others, which are fewer than QUEUES_PORTS. O(ports) in the worst
  * case, O(log ports) when their numbers grow, too. */
 void ports_add(struct ports_found *found, int ifindex, const char *name);
+
+/* Those alone for which `stays`. O(ports · log ports). */
+void ports_keep(struct ports_found *found, bool (*stays)(const void *user, const char *port),
+                const void *user);
 
 /* The place of an interface among them; −1: it is none. O(log ports). */
 int ports_place(const struct ports_found *found, int ifindex);

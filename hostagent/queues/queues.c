@@ -48,7 +48,7 @@ static int check_root(const struct queues *queues, const char *port, const struc
 {
     if (plan->root == QDISC_OURS && !queues_has_record(queues, port))
         return err_set(
-            err, EBUSY,
+            err, EEXIST,
             "%s has the queues of another duopoly-agent, of which nothing is kept in "
             "%s: end that one and take back what it left (--restore), or remove them (tc "
             "qdisc delete dev %s root)",
@@ -101,20 +101,25 @@ bool queues_is_touched(const struct queues *queues, uint32_t port)
            is_among(queues->touched, queues->touched_n, queues->ports[port].ifindex);
 }
 
-int queues_plan_port(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
-                     struct err *err)
+struct qdisc_plan *queues_plan_port(struct queues *queues, uint32_t port, bool again)
 {
+    struct queues_port *of = &queues->ports[port];
     struct qdisc_plan *plan = NULL;
-    const char *name = queues->ports[port].name;
-    int r = look_at(queues, name, &plan, err);
-    if (r >= 0 && plan && !again && !queues_was_putting(queues, port))
-        r = check_root(queues, name, plan, err);
-    if (r < 0) {
-        free(plan);
-        return r;
-    }
-    *ret_plan = plan;
-    return 0;
+    struct err why = {0};
+    int r = look_at(queues, of->name, &plan, &why);
+    if (r >= 0 && plan && !(again && of->had) && !queues_was_putting(queues, port))
+        r = check_root(queues, of->name, plan, &why);
+    of->trouble = why;
+    if (r >= 0)
+        return plan;
+    free(plan);
+    return NULL;
+}
+
+const struct err *queues_trouble(const struct queues *queues, uint32_t port)
+{
+    const struct err *trouble = &queues->ports[port].trouble;
+    return trouble->code ? trouble : NULL;
 }
 
 void queues_free_plans(struct queues_plans *plans)
@@ -135,7 +140,7 @@ int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_pla
     int r = driver->look(queues->qdisc, err);
     for (uint32_t i = 0; r >= 0 && i < queues->n; i++)
         if (queues_is_touched(queues, i))
-            r = queues_plan_port(queues, i, again, &plans->ports[i], err);
+            plans->ports[i] = queues_plan_port(queues, i, again);
     driver->look_away(queues->qdisc);
     if (r < 0) {
         queues_free_plans(plans);
@@ -145,44 +150,69 @@ int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_pla
     return 0;
 }
 
-static int keep_all(struct queues *queues, const struct queues_plans *plans, struct err *err)
+/* What stands there is on record, of all, before any is changed: most of a machine's ports have the same. */
+static int keep_all(struct queues *queues, struct queues_plans *plans, struct err *err)
 {
     const struct qdisc_driver *driver = queues->config.driver;
     int r = driver->look(queues->qdisc, err);
-    for (uint32_t i = 0; r >= 0 && i < plans->n; i++)
-        r = queues_keep(queues, queues->ports[i].name, plans->ports[i], err);
+    for (uint32_t i = 0; r >= 0 && i < plans->n; i++) {
+        struct queues_port *port = &queues->ports[i];
+        struct err why = {0};
+        if ((plans->again && port->had) ||
+            queues_keep(queues, port->name, plans->ports[i], &why) >= 0)
+            continue;
+        port->trouble = why;
+        free(plans->ports[i]);
+        plans->ports[i] = NULL;
+    }
     driver->look_away(queues->qdisc);
     return r;
 }
 
-static int change_all(struct queues *queues, const struct queues_plans *plans, struct err *err)
+void queues_change_port(struct queues *queues, uint32_t port, const struct qdisc_plan *plan)
 {
-    const struct qdisc_driver *driver = queues->config.driver;
-    int r = 0;
-    for (uint32_t i = 0; r >= 0 && i < plans->n; i++) {
-        if (!plans->again)
-            queues->ports[i].waits = !plans->ports[i];
-        if (plans->ports[i])
-            r = driver->apply(queues->qdisc, queues->ports[i].name, plans->ports[i], err);
+    struct queues_port *of = &queues->ports[port];
+    struct err why = {0};
+    of->waits = !plan && !of->trouble.code;
+    if (!plan)
+        return;
+    if (queues->config.driver->apply(queues->qdisc, of->name, plan, &why) >= 0) {
+        of->had = true;
+        return;
     }
-    if (r < 0 && !plans->again)
-        queues_restore(queues, NULL);
-    return r;
+    of->trouble = why;
+    if (of->had)
+        return;
+    queues_restore_port(queues, of->name, NULL);
+    queues_check_restored(queues, of->name, NULL);
 }
 
-int queues_carry_out(struct queues *queues, const struct queues_plans *plans, struct err *err)
+/* An agent before us ended while it put back what stood on this port: that is finished first. */
+static void finish_putting(struct queues *queues, struct queues_plans *plans, uint32_t port)
 {
-    bool putting = false;
+    struct err why = {0};
+    const char *name = queues->ports[port].name;
+    int r = queues_restore_port(queues, name, &why);
+    if (r >= 0)
+        r = queues_check_restored(queues, name, &why);
+    free(plans->ports[port]);
+    plans->ports[port] = r >= 0 ? queues_plan_port(queues, port, false) : NULL;
+    if (r < 0)
+        queues->ports[port].trouble = why;
+}
+
+int queues_carry_out(struct queues *queues, struct queues_plans *plans, struct err *err)
+{
     if (plans->n != queues->n)
         return err_set(err, EAGAIN, "the ports have changed meanwhile");
-    for (uint32_t i = 0; !plans->again && !putting && i < queues->n; i++)
-        putting = queues_was_putting(queues, i);
-    if (putting) {
-        int r = queues_restore(queues, err);
-        return r < 0 ? r : queues_apply(queues, err);
-    }
-    int r = plans->again ? 0 : keep_all(queues, plans, err);
-    return r < 0 ? r : change_all(queues, plans, err);
+    for (uint32_t i = 0; !plans->again && i < plans->n; i++)
+        if (queues_was_putting(queues, i))
+            finish_putting(queues, plans, i);
+    int r = keep_all(queues, plans, err);
+    for (uint32_t i = 0; r >= 0 && i < plans->n; i++)
+        if (plans->ports[i] || !plans->again)
+            queues_change_port(queues, i, plans->ports[i]);
+    return r;
 }
 
 int queues_apply(struct queues *queues, struct err *err)
@@ -218,9 +248,12 @@ int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct er
     struct qdisc_stats sum = {0};
     for (uint32_t i = 0; i < queues->n && i < QUEUES_STATS_PORTS; i++) {
         struct queues_port *port = &queues->ports[queues->stats_next++ % queues->n];
-        int r = queues->config.driver->stats(queues->qdisc, port->name, &port->stats, err);
-        if (r < 0)
-            return r;
+        struct qdisc_stats now = {0};
+        int r = port->trouble.code
+                    ? -ENODEV
+                    : queues->config.driver->stats(queues->qdisc, port->name, &now, err);
+        if (r >= 0)
+            port->stats = now;
     }
     for (uint32_t i = 0; i < queues->n; i++)
         for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)

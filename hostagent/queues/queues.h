@@ -32,6 +32,7 @@ struct ports_found {
     int ifindexes[QUEUES_PORTS];
     char names[QUEUES_PORTS][PORT_NAME];
     uint16_t by_number[QUEUES_PORTS]; /* places, in order of ifindexes */
+    char lacks[128];                  /* the names and patterns that no interface has; "": none */
 };
 
 /* The state folder, a port: the file of what stood there before us. */
@@ -43,33 +44,38 @@ struct queues;
 int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAME], uint32_t n,
                 struct queues **ret_queues, struct err *err);
 
-/* What has to be done on each port, by its number. NULL: nothing, since it is not touched, or its link is
- * down and says only when it is up how fast it is. */
+/* What has to be done on each port, by its number. NULL: nothing, since it is not touched, it is in trouble, or
+ * its link is down and says only when it is up how fast it is. */
 struct queues_plans {
     bool again;
     uint32_t n;
     struct qdisc_plan *ports[];
 };
 
-/* What stands there, and what has to be done; changes nothing. −EBUSY: somebody's qdiscs stand on a port, or
- * another agent's. `again`: ours stood there, and whatever took their place may make room. */
+/* What stands there, and what has to be done; changes nothing. `again`: where ours stood since queues_open,
+ * whatever took their place may make room. A port that cannot have what is wished, since somebody's qdiscs or
+ * another agent's stand there, it is gone, or there is nothing good for it, is in trouble from then on, until
+ * it is planned without. −errno: nothing can be known of any. */
 int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_plans,
                 struct err *err);
 void queues_free_plans(struct queues_plans *plans); /* takes NULL */
 
-/* Carries them out: changes nothing on any port unless what is there is on record, of all. If changing
- * itself fails, the ports changed so far are restored. With `again` what stood there before us stays
- * on record, and a failure ends it. −EAGAIN: the ports are others now. */
-int queues_carry_out(struct queues *queues, const struct queues_plans *plans, struct err *err);
+/* Carries them out, each port by itself: changes nothing on one unless what is there is on record. One where
+ * that fails is in trouble, and gets back what stood there, unless ours stood there: what stood there before us
+ * then stays on record. −EAGAIN: the ports are others now. */
+int queues_carry_out(struct queues *queues, struct queues_plans *plans, struct err *err);
+
+/* Why the port of this number is in trouble; NULL: it is in none. EEXIST: another agent's queues are there. */
+const struct err *queues_trouble(const struct queues *queues, uint32_t port);
 
 /* Both at once, without `again`. */
 int queues_apply(struct queues *queues, struct err *err);
 
 /* From now on these are the ports. One that came has its queues when it returns, if `apply`; one that
  * left, but is still there, has what stood there before; of one that is gone the record is forgotten;
- * one with another name stays what it is. A port that cannot be given queues is left as it is and
- * not tried again until it is gone; `say` gets a sentence for each, and for each failure. One whose link
- * was down when it should have got them gets them now if it is up. O(ports · log ports), and a few
+ * one with another name stays what it is. A port that cannot be given queues is left as it is, in
+ * trouble; `say` gets a sentence for what else fails. One that is in trouble, or whose link was down when it
+ * should have got them, gets them now if it can. O(ports · log ports), and a few
  * exchanges with the kernel for each port that came, left or waits. */
 void queues_follow(struct queues *queues, const struct ports_found *found, bool apply,
                    void (*say)(void *user, const char *text), void *user);

@@ -80,51 +80,33 @@ static void leave_ports(const struct follow *follow, uint32_t stay)
     queues->n = stay;
 }
 
-/* The last port, as far as its link lets. */
-static int join_last(struct queues *queues, struct err *err)
-{
-    struct queues_port *port = &queues->ports[queues->n - 1];
-    struct qdisc_plan *plan = NULL;
-    int r = queues_plan_port(queues, queues->n - 1, false, &plan, err);
-    port->waits = r >= 0 && !plan;
-    if (r >= 0)
-        r = queues_keep(queues, port->name, plan, err);
-    if (r >= 0 && plan)
-        r = queues->config.driver->apply(queues->qdisc, port->name, plan, err);
-    free(plan);
-    return r;
-}
-
+/* As far as it can have them, and its link lets. */
 static void join(const struct follow *follow, uint32_t place)
 {
     struct queues *queues = follow->queues;
-    struct err err = {0};
-    struct queues_port *port = &queues->ports[queues->n++];
+    uint32_t number = queues->n++;
+    struct queues_port *port = &queues->ports[number];
     *port = (struct queues_port){.ifindex = follow->found->ifindexes[place]};
     memcpy(port->name, follow->found->names[place], PORT_NAME);
-    if (!follow->apply || join_last(queues, &err) >= 0)
+    if (!follow->apply)
         return;
-    queues->n--;
-    queues->refused[queues->refused_n++] = port->ifindex;
-    say_failure(follow, &err);
+    struct err why = {0};
+    struct qdisc_plan *plan = queues_plan_port(queues, number, false);
+    if (queues_keep(queues, port->name, plan, &why) >= 0)
+        queues_change_port(queues, number, plan);
+    else
+        port->trouble = why;
+    free(plan);
 }
 
-/* Those that wait for their links come anew. */
+/* Those that wait for their links, or are in trouble and had none of ours, come anew. */
 static void note_known(struct queues *queues, const struct follow *follow, bool known[QUEUES_PORTS])
 {
     const struct ports_found *found = follow->found;
-    uint32_t still = 0, stay = 0;
-    for (uint32_t i = 0; i < queues->refused_n; i++) {
-        int place = ports_place(found, queues->refused[i]);
-        if (place < 0)
-            continue;
-        known[place] = true;
-        queues->refused[still++] = queues->refused[i];
-    }
-    queues->refused_n = still;
+    uint32_t stay = 0;
     for (uint32_t i = 0; i < queues->n; i++) {
         struct queues_port port = queues->ports[i];
-        if (port.waits && follow->apply)
+        if (follow->apply && (port.waits || (port.trouble.code && !port.had)))
             continue;
         known[ports_place(found, port.ifindex)] = true;
         queues->ports[stay++] = port;

@@ -9,18 +9,19 @@ struct queues {
     struct queues_config config;
     struct qdisc *qdisc;
     char state_dir[FILES_PATH];
-    uint32_t n, refused_n;
+    uint32_t n;
     uint32_t stats_next; /* port to read */
     struct queues_port {
         int ifindex;
-        bool waits; /* for its link: it has no queues yet */
+        bool waits;         /* for its link: it has no queues yet */
+        bool had;           /* ours, since queues_open */
+        struct err trouble; /* code 0: none */
         char name[PORT_NAME];
         struct qdisc_stats stats; /* when they were read last */
     } ports[QUEUES_PORTS];
     const int *touched; /* NULL: all */
     uint32_t touched_n;
-    int refused[QUEUES_PORTS]; /* that have come, and could not be given queues */
-    char *written;             /* the record that was written last, and where */
+    char *written; /* the record that was written last, and where */
     char written_path[FILES_PATH];
 };
 
@@ -39,6 +40,8 @@ int queues_check_restored(struct queues *queues, const char *port, struct err *e
 /* Whether an agent before us ended while it put back what stood on a port. */
 bool queues_was_putting(const struct queues *queues, uint32_t port);
 
-/* What has to be done on one port; NULL (0) for a link that is down and does not say how fast it is. */
-int queues_plan_port(struct queues *queues, uint32_t port, bool again, struct qdisc_plan **ret_plan,
-                     struct err *err);
+/* What has to be done on one port; NULL for a link that is down and does not say how fast it is, and for a
+ * port in trouble. */
+struct qdisc_plan *queues_plan_port(struct queues *queues, uint32_t port, bool again);
+/* Does it, as queues_carry_out. */
+void queues_change_port(struct queues *queues, uint32_t port, const struct qdisc_plan *plan);

@@ -194,6 +194,14 @@ static int save_kept(const struct switch_state *sw, json_t *kept, struct err *er
     return r;
 }
 
+static bool is_set(const struct fastpath_plan *plan, const char *port)
+{
+    for (pb_size_t i = 0; i < plan->set.ports_count; i++)
+        if (strcmp(plan->set.ports[i].port, port) == 0)
+            return true;
+    return false;
+}
+
 /* Those that are to make room, beside what is kept of them already. */
 static int keep_others(const struct switch_state *sw, const struct fastpath_plan *plan,
                        struct err *err)
@@ -203,7 +211,7 @@ static int keep_others(const struct switch_state *sw, const struct fastpath_plan
     if (r < 0)
         return r;
     for (pb_size_t i = 0; i < plan->there.ports_count; i++)
-        if (is_others(sw, &plan->there.ports[i]))
+        if (is_others(sw, &plan->there.ports[i]) && is_set(plan, plan->there.ports[i].port))
             json_object_set_new(kept, plan->there.ports[i].port, port_json(&plan->there.ports[i]));
     r = save_kept(sw, kept, err);
     json_decref(kept);
@@ -239,7 +247,7 @@ static int fastpath_record(struct switch_state *sw, char **ret_text, struct err 
 static void fastpath_free_plan(struct switch_plan *plan)
 {
     if (plan)
-        free(plan->steps);
+        switch_plan_done(plan);
     free(plan);
 }
 
@@ -253,25 +261,33 @@ static int check_dscp(const struct switch_state *sw, const duopoly_PlanePorts *t
                    "is to be the same in both configurations");
 }
 
+static bool may_replace(const struct switch_state *sw, const char *port, bool again)
+{
+    return sw->config.replace ||
+           (again && (!sw->config.had || sw->config.had(sw->config.user, port)));
+}
+
 static int plan_port(const struct switch_state *sw, struct fastpath_plan *plan,
-                     const duopoly_PlanePort *there, bool may_replace, struct err *err)
+                     const duopoly_PlanePort *there, bool again, struct err *err)
 {
     duopoly_PlanePort *want = &plan->set.ports[plan->set.ports_count];
+    struct err why = {0};
     struct port_facts facts;
     struct port port;
     facts_of(there, &facts);
-    int r = port_want(&sw->config.wish, &facts, &port, err);
-    if (r < 0)
+    int r = switch_want(&sw->config.wish, there->port, &facts, &plan->plan, &port, err);
+    if (r <= 0)
         return r;
     *want = (duopoly_PlanePort){0};
     wire_copy(want->port, sizeof(want->port), there->port);
     plane_port_write(&port, want);
     if (is_ours(sw, there) && plane_port_equal(want, there))
         return 0;
-    if (is_others(sw, there) && !may_replace)
-        return err_set(err, EBUSY,
-                       "%s: %s has set its queues; --replace lets them make room until we leave",
-                       there->port, there->owner);
+    if (is_others(sw, there) && !may_replace(sw, there->port, again)) {
+        err_set(&why, EBUSY, "%s has set its queues; --replace lets them make room until we leave",
+                there->owner);
+        return switch_trouble_add(&plan->plan, there->port, &why, true, err);
+    }
     plan->takes_others |= is_others(sw, there);
     plan->set.ports_count++;
     char rate[BIT_RATE_WORDS];
@@ -290,7 +306,7 @@ static int fastpath_plan(struct switch_state *sw, bool again, struct switch_plan
     if (r >= 0)
         r = check_dscp(sw, &plan->there, err);
     for (pb_size_t i = 0; r >= 0 && i < plan->there.ports_count; i++)
-        r = plan_port(sw, plan, &plan->there.ports[i], again || sw->config.replace, err);
+        r = plan_port(sw, plan, &plan->there.ports[i], again, err);
     wire_copy(plan->set.owner, sizeof(plan->set.owner), sw->config.owner);
     plan->set.replace = plan->takes_others;
     if (r < 0)
@@ -311,16 +327,35 @@ static int set_ports(struct switch_state *sw, const duopoly_SetPlanePorts *set, 
     return r;
 }
 
-static int fastpath_apply(struct switch_state *sw, const struct switch_plan *switch_plan,
-                          struct err *err)
+/* The data plane takes all or none: where it does not want one of them, each by itself. */
+static int set_each(struct switch_state *sw, struct fastpath_plan *plan, struct err *err)
 {
-    const struct fastpath_plan *plan = (const struct fastpath_plan *)switch_plan;
+    int r = 0;
+    for (pb_size_t i = 0; r >= 0 && i < plan->set.ports_count; i++) {
+        duopoly_SetPlanePorts one = {.replace = plan->set.replace, .ports_count = 1};
+        struct err why = {0};
+        wire_copy(one.owner, sizeof(one.owner), plan->set.owner);
+        one.ports[0] = plan->set.ports[i];
+        r = set_ports(sw, &one, &why);
+        if (r == -EREMOTEIO)
+            r = switch_trouble_add(&plan->plan, one.ports[0].port, &why, true, err);
+        else if (r < 0 && err)
+            *err = why;
+    }
+    return r;
+}
+
+static int fastpath_apply(struct switch_state *sw, struct switch_plan *switch_plan, struct err *err)
+{
+    struct fastpath_plan *plan = (struct fastpath_plan *)switch_plan;
     int r = 0;
     if (!plan->set.ports_count)
         return 0;
     if (plan->takes_others)
         r = keep_others(sw, plan, err);
-    return r < 0 ? r : set_ports(sw, &plan->set, err);
+    if (r >= 0)
+        r = set_ports(sw, &plan->set, err);
+    return r == -EREMOTEIO ? set_each(sw, plan, err) : r;
 }
 
 /* As somebody had it, or as the data plane's configuration has it. */
@@ -345,10 +380,13 @@ static int fastpath_restore(struct switch_state *sw, struct err *err)
         r = load_kept(sw, &kept, err);
     if (r < 0)
         return r;
-    for (pb_size_t i = 0; r >= 0 && i < there.ports_count; i++)
-        if (is_ours(sw, &there.ports[i]))
-            r = restore_port(sw, there.ports[i].port, json_object_get(kept, there.ports[i].port),
-                             err);
+    for (pb_size_t i = 0; i < there.ports_count; i++) {
+        if (!is_ours(sw, &there.ports[i]))
+            continue;
+        int other = restore_port(sw, there.ports[i].port,
+                                 json_object_get(kept, there.ports[i].port), r < 0 ? NULL : err);
+        r = r < 0 ? r : other;
+    }
     json_decref(kept);
     return r < 0 ? r : switch_forget(sw->config.state_dir, err);
 }

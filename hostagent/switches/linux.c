@@ -57,6 +57,11 @@ static void linux_close(struct switch_state *sw)
     free(sw);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct switch_port *)a)->name, ((const struct switch_port *)b)->name);
+}
+
 static int linux_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
 {
     uint32_t n = queues_count(sw->queues);
@@ -65,12 +70,11 @@ static int linux_ports(struct switch_state *sw, struct switch_ports **ret_ports,
     for (uint32_t i = 0; r >= 0 && i < n; i++) {
         struct switch_port *port = &ports->ports[ports->n++];
         snprintf(port->name, sizeof(port->name), "%s", queues_port(sw->queues, i));
-        r = queues_facts(sw->queues, i, &port->facts, err);
+        queues_facts(sw->queues, i, &port->facts, NULL);
     }
-    if (r < 0) {
-        free(ports);
+    if (r < 0)
         return r;
-    }
+    qsort(ports->ports, ports->n, sizeof(ports->ports[0]), by_name);
     *ret_ports = ports;
     return 0;
 }
@@ -119,7 +123,7 @@ static void linux_free_plan(struct switch_plan *plan)
     if (!plan)
         return;
     queues_free_plans(((struct linux_plan *)plan)->plans);
-    free(plan->steps);
+    switch_plan_done(plan);
     free(plan);
 }
 
@@ -139,6 +143,34 @@ static int say_plan(struct switch_state *sw, uint32_t i, struct linux_plan *plan
     return r;
 }
 
+/* Those of ports that are not touched are as they were found last. */
+static int add_troubles(struct switch_state *sw, struct switch_plan *plan, struct err *err)
+{
+    int r = 0;
+    plan->troubles_n = 0;
+    for (uint32_t i = 0; r >= 0 && i < queues_count(sw->queues); i++) {
+        const struct err *why = queues_trouble(sw->queues, i);
+        if (why)
+            r = switch_trouble_add(plan, queues_port(sw->queues, i), why, true, err);
+    }
+    return r;
+}
+
+/* No port of this machine can have any queues, or another agent has them all. */
+static int check_any(const struct switch_state *sw, struct err *err)
+{
+    uint32_t n = queues_count(sw->queues);
+    const struct err *first = n ? queues_trouble(sw->queues, 0) : NULL;
+    if (!first || (first->code != ENOSYS && first->code != EEXIST))
+        return 0;
+    for (uint32_t i = 1; i < n; i++) {
+        const struct err *why = queues_trouble(sw->queues, i);
+        if (!why || why->code != first->code)
+            return 0;
+    }
+    return err_set(err, first->code, "%s", first->text);
+}
+
 static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **ret_plan,
                       struct err *err)
 {
@@ -146,8 +178,12 @@ static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **
     if (!plan)
         return err_sys(err, ENOMEM, "the plan of the ports");
     int r = queues_plan(sw->queues, again, &plan->plans, err);
+    if (r >= 0)
+        r = check_any(sw, err);
     for (uint32_t i = 0; r >= 0 && i < plan->plans->n; i++)
         r = say_plan(sw, i, plan, err);
+    if (r >= 0)
+        r = add_troubles(sw, &plan->plan, err);
     if (r < 0) {
         linux_free_plan(&plan->plan);
         return r;
@@ -156,9 +192,10 @@ static int linux_plan(struct switch_state *sw, bool again, struct switch_plan **
     return 0;
 }
 
-static int linux_apply(struct switch_state *sw, const struct switch_plan *plan, struct err *err)
+static int linux_apply(struct switch_state *sw, struct switch_plan *plan, struct err *err)
 {
-    return queues_carry_out(sw->queues, ((const struct linux_plan *)plan)->plans, err);
+    int r = queues_carry_out(sw->queues, ((struct linux_plan *)plan)->plans, err);
+    return r < 0 ? r : add_troubles(sw, plan, err);
 }
 
 static int linux_restore(struct switch_state *sw, struct err *err)

@@ -73,18 +73,75 @@ int switch_forget(const char *state_dir, struct err *err)
 }
 
 /* The array's room doubles: it is full when its number is a power of two. */
+static int make_room(void **array, uint32_t n, size_t size, struct err *err)
+{
+    if ((n & (n - 1)) != 0)
+        return 0;
+    void *grown = reallocarray(*array, n ? 2 * n : 1, size);
+    if (!grown)
+        return err_sys(err, ENOMEM, "a plan of %u steps", n);
+    *array = grown;
+    return 0;
+}
+
+static bool begins_with_name(const char *text, const char *port)
+{
+    size_t n = strlen(port);
+    return strncmp(text, port, n) == 0 && (text[n] == ' ' || text[n] == ':');
+}
+
+int switch_trouble_add(struct switch_plan *plan, const char *port, const struct err *why, bool left,
+                       struct err *err)
+{
+    int r = make_room((void **)&plan->troubles, plan->troubles_n, sizeof(*plan->troubles), err);
+    if (r < 0)
+        return r;
+    struct switch_trouble *trouble = &plan->troubles[plan->troubles_n++];
+    bool named = begins_with_name(why->text, port);
+    *trouble = (struct switch_trouble){.code = why->code, .left = left};
+    snprintf(trouble->port, sizeof(trouble->port), "%s", port);
+    snprintf(trouble->text, sizeof(trouble->text), "%.63s%s%.250s", named ? "" : port,
+             named ? "" : ": ", why->text);
+    return 0;
+}
+
+int switch_want(const struct port_wish *wish, const char *port, const struct port_facts *facts,
+                struct switch_plan *plan, struct port *ret_want, struct err *err)
+{
+    struct err why = {0};
+    char text[PORT_TEXT];
+    if (port_want(wish, facts, ret_want, &why) < 0)
+        return switch_trouble_add(plan, port, &why, true, err);
+    if (!ret_want->lacks_bps)
+        return 1;
+    err_set(&why, ERANGE, "%s", port_compromises(ret_want, text, sizeof(text)));
+    int r = switch_trouble_add(plan, port, &why, false, err);
+    return r < 0 ? r : 1;
+}
+
+const struct switch_trouble *switch_trouble_of(const struct switch_plan *plan, const char *port)
+{
+    for (uint32_t i = 0; i < plan->troubles_n; i++)
+        if (strcmp(plan->troubles[i].port, port) == 0)
+            return &plan->troubles[i];
+    return NULL;
+}
+
+void switch_plan_done(struct switch_plan *plan)
+{
+    free(plan->steps);
+    free(plan->troubles);
+}
+
 int switch_step_add(struct switch_plan *plan, enum switch_verb verb, const char *port,
                     struct err *err, const char *format, ...)
 {
     uint32_t n = plan->steps_n;
     if (n == SWITCH_STEPS)
         return err_set(err, E2BIG, "more than %d steps for one switch", SWITCH_STEPS);
-    if ((n & (n - 1)) == 0) {
-        struct switch_step *steps = reallocarray(plan->steps, n ? 2 * n : 1, sizeof(*steps));
-        if (!steps)
-            return err_sys(err, ENOMEM, "a plan of %u steps", n);
-        plan->steps = steps;
-    }
+    int r = make_room((void **)&plan->steps, n, sizeof(*plan->steps), err);
+    if (r < 0)
+        return r;
     struct switch_step *step = &plan->steps[plan->steps_n++];
     step->verb = verb;
     snprintf(step->port, sizeof(step->port), "%s", port);

@@ -8,6 +8,8 @@
  * queues on a Linux host is a driver of another table, one storey below (qdisc.h).
  *
  * Contract of every entry:
+ *  - Each port by itself: one that cannot have what is wished has what it can have, or is left (struct
+ *    switch_trouble), and all others get theirs. −errno only where nothing can be done on any port.
  *  - `plan` after `apply` has no steps.
  *  - `record` before apply and after restore is equal, byte for byte. What is not ours is the same
  *    at any time between.
@@ -16,7 +18,7 @@
  *    stands there again. `restore` of a switch that is as it was does nothing.
  *  - Ours bears `owner` where the data path can name an owner. What bears another one's name never
  *    makes room; what is somebody's does only when the configuration allows it (`replace`).
- *    Otherwise −EBUSY with one sentence, and nothing is changed.
+ *    Otherwise that port is left; −EBUSY where it is of the switch as a whole, and nothing is changed.
  *  - What a driver cannot do it leaves out of a wanted port silently; `facts` says what a port can.
  *  - A function waits for the switch for at most SWITCH_WAIT_MS: −ETIMEDOUT. What the switch says is
  *    bounded: −EMSGSIZE, and a table longer than a bound here: −E2BIG. A connection that is lost is
@@ -27,14 +29,15 @@
 
 #include "hostagent/queues/queues.h"
 
-#define SWITCH_PORTS     2048 /* of one switch */
-#define SWITCH_STEPS     65536
-#define SWITCH_PORT_NAME 64 /* bytes with the NUL */
-#define SWITCH_STEP_TEXT 160
-#define SWITCH_PATTERNS  32
-#define SWITCH_WAIT_MS   2000
-#define SWITCH_KEPT      (8u << 20)       /* bytes of what stood there */
-#define SWITCH_KEPT_FILE "%s/switch-kept" /* the state folder */
+#define SWITCH_PORTS        2048 /* of one switch */
+#define SWITCH_STEPS        65536
+#define SWITCH_PORT_NAME    64 /* bytes with the NUL */
+#define SWITCH_STEP_TEXT    160
+#define SWITCH_TROUBLE_TEXT 320
+#define SWITCH_PATTERNS     32
+#define SWITCH_WAIT_MS      2000
+#define SWITCH_KEPT         (8u << 20)       /* bytes of what stood there */
+#define SWITCH_KEPT_FILE    "%s/switch-kept" /* the state folder */
 
 /* Section `switch` of the configuration; schemas/duopoly-agent.yaml says what is what. */
 struct switch_settings {
@@ -60,6 +63,9 @@ struct switch_config {
     bool nudge;            /* see struct qdisc_site */
     uint16_t control_port; /* of the controllers, 0: none. What is CS6 to or from it is control */
     bool replace;          /* somebody's queues may make room, until we leave */
+    /* Whether ours stood on a port since we began: `again` is for such ports alone. NULL: on all. */
+    bool (*had)(const void *user, const char *port);
+    const void *user;
     /* Of `linux` only: */
     const struct qdisc_driver *queues;
     const char (*interfaces)[PORT_NAME];
@@ -69,6 +75,7 @@ struct switch_config {
 struct switch_port {
     char name[SWITCH_PORT_NAME];
     struct port_facts facts;
+    bool left; /* for who keeps it: it was in trouble then (struct switch_trouble) */
 };
 
 /* In order of their names. */
@@ -85,10 +92,20 @@ struct switch_step {
     char text[SWITCH_STEP_TEXT]; /* what, in the data path's words: "queue 3: min-rate 1000000" */
 };
 
+/* What a port has not got as it is wished, and why. */
+struct switch_trouble {
+    char port[SWITCH_PORT_NAME];
+    char text[SWITCH_TROUBLE_TEXT]; /* a sentence that begins with the port's name */
+    int code;                       /* errno value */
+    bool left;                      /* nothing is done on it; else it has what it can have */
+};
+
 /* From what is there to what is wanted. A driver's own plan begins with this; `free_plan` ends it. */
 struct switch_plan {
-    uint32_t steps_n; /* 0: it is so already */
+    uint32_t steps_n; /* 0: it is so already, on all ports that are not left */
     struct switch_step *steps;
+    uint32_t troubles_n; /* in no order; a port has one at most */
+    struct switch_trouble *troubles;
 };
 
 struct switch_stats { /* over all ports, since their queues were made; 0 where nobody counts */
@@ -124,7 +141,8 @@ struct switch_driver {
     int (*open)(const struct switch_config *config, struct switch_state **ret_switch,
                 struct err *err);
     void (*close)(struct switch_state *sw); /* leaves the switch as it is; takes NULL */
-    /* Those that the settings select; the caller frees. */
+    /* Those that the settings select, in trouble or not (then with facts that may be 0); the caller
+     * frees. */
     int (*ports)(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err);
     /* In words for people: what makes a port's queues, and why that; NULL: the driver's name says
      * it. */
@@ -138,8 +156,9 @@ struct switch_driver {
     int (*plan)(struct switch_state *sw, bool again, struct switch_plan **ret_plan,
                 struct err *err);
     void (*free_plan)(struct switch_plan *plan); /* takes NULL */
-    /* −EAGAIN: the switch is not any more as it was when it was planned, and nothing was changed. */
-    int (*apply)(struct switch_state *sw, const struct switch_plan *plan, struct err *err);
+    /* −EAGAIN: the switch is not any more as it was when it was planned, and nothing was changed. A port
+     * whose change fails, where that is seen port by port, is left: in the plan's troubles from then on. */
+    int (*apply)(struct switch_state *sw, struct switch_plan *plan, struct err *err);
     /* Puts back what is kept, removes what is ours, and forgets. What nobody kept is not ours. */
     int (*restore)(struct switch_state *sw, struct err *err);
     int (*stats)(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err);
@@ -177,7 +196,19 @@ int switch_keep(const char *state_dir, const char *text, struct err *err);
 int switch_kept(const char *state_dir, char **ret_text, struct err *err);
 int switch_forget(const char *state_dir, struct err *err);
 
-/* Plans grow by these: a step in `plan`, whose array the caller frees. −E2BIG beyond SWITCH_STEPS. */
+/* What is wanted of a port: 1. It is left, which is in the plan's troubles from then on: 0. −ENOMEM. */
+int switch_want(const struct port_wish *wish, const char *port, const struct port_facts *facts,
+                struct switch_plan *plan, struct port *ret_want, struct err *err);
+
+/* A port is in trouble: `why`, with its name before it unless it begins so. 0, −ENOMEM. */
+int switch_trouble_add(struct switch_plan *plan, const char *port, const struct err *why, bool left,
+                       struct err *err);
+/* NULL: it is in none. O(troubles). */
+const struct switch_trouble *switch_trouble_of(const struct switch_plan *plan, const char *port);
+/* Frees steps and troubles, not the plan. */
+void switch_plan_done(struct switch_plan *plan);
+
+/* Plans grow by these: a step in `plan`, which switch_plan_done frees. −E2BIG beyond SWITCH_STEPS. */
 __attribute__((format(printf, 5, 6))) int switch_step_add(struct switch_plan *plan,
                                                           enum switch_verb verb, const char *port,
                                                           struct err *err, const char *format, ...);

@@ -1,6 +1,4 @@
-#include "hostagent/switches/switches.h"
-
-#include "lib/log.h"
+#include "hostagent/switches/switches_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,15 +6,20 @@
 #include <string.h>
 
 #define APPLY_TRIES 3 /* somebody else changes the switch meanwhile */
-#define SENTENCE    (PORT_TEXT + 256)
 
-struct switches {
-    const struct switch_driver *driver;
-    struct switch_state *sw;
-    const struct switch_settings *settings;
-    struct port_wish wish;
-    struct switch_ports *known; /* what they were when theirs was made; NULL: it was not */
-};
+static int by_name(const void *name, const void *port)
+{
+    return strcmp(name, ((const struct switch_port *)port)->name);
+}
+
+static bool had(const void *user, const char *port)
+{
+    const struct switches *switches = user;
+    const struct switch_ports *known = switches->known;
+    const struct switch_port *found =
+        known && known->n ? bsearch(port, known->ports, known->n, sizeof(*found), by_name) : NULL;
+    return found && !found->left;
+}
 
 int switches_open(const struct switch_driver *driver, const struct switch_config *config,
                   struct switches **ret_switches, struct err *err)
@@ -27,7 +30,10 @@ int switches_open(const struct switch_driver *driver, const struct switch_config
     switches->driver = driver;
     switches->settings = config->settings;
     switches->wish = config->wish;
-    int r = driver->open(config, &switches->sw, err);
+    struct switch_config own = *config;
+    own.had = had;
+    own.user = switches;
+    int r = driver->open(&own, &switches->sw, err);
     if (r < 0) {
         free(switches);
         return r;
@@ -41,6 +47,9 @@ void switches_close(struct switches *switches)
     if (!switches)
         return;
     switches->driver->close(switches->sw);
+    troubles_done(&switches->troubles);
+    troubles_done(&switches->told);
+    troubles_done(&switches->failed);
     free(switches->known);
     free(switches);
 }
@@ -51,6 +60,62 @@ static void know(struct switches *switches, struct switch_ports *ports)
     switches->known = ports;
 }
 
+static void note_left(const struct switches *switches, struct switch_ports *ports)
+{
+    for (uint32_t i = 0; i < ports->n; i++) {
+        const struct switch_trouble *trouble =
+            troubles_of(&switches->troubles, ports->ports[i].name);
+        ports->ports[i].left = trouble && trouble->left;
+    }
+}
+
+static bool has_step(const struct switch_plan *plan, const char *port)
+{
+    for (uint32_t i = 0; i < plan->steps_n; i++)
+        if (strcmp(plan->steps[i].port, port) == 0)
+            return true;
+    return false;
+}
+
+/* What failed when it was tried is planned again, and does not work until it was tried again. */
+static int add_failed(const struct switches *switches, struct switch_plan *plan, struct err *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && i < switches->failed.n; i++) {
+        const struct switch_trouble *trouble = &switches->failed.items[i];
+        struct err why = {0};
+        err_set(&why, trouble->code, "%s", trouble->text);
+        if (has_step(plan, trouble->port) && !switch_trouble_of(plan, trouble->port))
+            r = switch_trouble_add(plan, trouble->port, &why, true, err);
+    }
+    return r;
+}
+
+static int make_plan(struct switches *switches, bool again, struct switch_plan **ret_plan,
+                     struct err *err)
+{
+    int r = switches->driver->plan(switches->sw, again, ret_plan, err);
+    if (r < 0)
+        return r;
+    r = add_failed(switches, *ret_plan, err);
+    if (r >= 0)
+        r = troubles_take(&switches->troubles, *ret_plan, err);
+    if (r < 0)
+        switches->driver->free_plan(*ret_plan);
+    return r;
+}
+
+static int note_troubles(struct switches *switches, struct switch_plan *plan, struct err *err)
+{
+    uint32_t failed = 0;
+    int r = troubles_take(&switches->troubles, plan, err);
+    for (uint32_t i = 0; i < plan->troubles_n; i++)
+        if (plan->troubles[i].left && has_step(plan, plan->troubles[i].port))
+            plan->troubles[failed++] = plan->troubles[i];
+    plan->troubles_n = failed;
+    return r < 0 ? r : troubles_take(&switches->failed, plan, err);
+}
+
 static int plan_and_apply(struct switches *switches, bool again, struct err *err)
 {
     const struct switch_driver *driver = switches->driver;
@@ -58,16 +123,20 @@ static int plan_and_apply(struct switches *switches, bool again, struct err *err
     int r = -EAGAIN;
     driver->ports(switches->sw, &ports, NULL);
     for (int i = 0; r == -EAGAIN && i < APPLY_TRIES; i++) {
-        struct switch_plan *plan = NULL;
-        r = driver->plan(switches->sw, again, &plan, err);
+        struct switch_plan *wanted = NULL;
+        r = driver->plan(switches->sw, again, &wanted, err);
         if (r >= 0)
-            r = driver->apply(switches->sw, plan, err);
-        driver->free_plan(plan);
+            r = driver->apply(switches->sw, wanted, err);
+        if (r >= 0)
+            r = note_troubles(switches, wanted, err);
+        driver->free_plan(wanted);
     }
-    if (r >= 0 && ports)
+    if (r >= 0 && ports) {
+        note_left(switches, ports);
         know(switches, ports);
-    else
+    } else {
         free(ports);
+    }
     return r;
 }
 
@@ -83,7 +152,7 @@ int switches_repair(struct switches *switches, struct err *err)
 
 int switches_plan(struct switches *switches, struct switch_plan **ret_plan, struct err *err)
 {
-    return switches->driver->plan(switches->sw, false, ret_plan, err);
+    return make_plan(switches, false, ret_plan, err);
 }
 
 void switches_free_plan(const struct switches *switches, struct switch_plan *plan)
@@ -121,12 +190,12 @@ static const struct switch_port *port_of(const struct switch_ports *ports, const
     return NULL;
 }
 
-/* A port came or went, or is not any more what its queues were made for. */
+/* A port came or went, or is not any more what its queues were made for, or it had none. */
 static bool is_another(const struct switch_port *was, const struct switch_port *is)
 {
     if (!was || !is)
         return was != is;
-    return was->facts.mtu_bytes != is->facts.mtu_bytes ||
+    return was->left || was->facts.mtu_bytes != is->facts.mtu_bytes ||
            was->facts.link_bps != is->facts.link_bps || was->facts.lossless != is->facts.lossless;
 }
 
@@ -151,12 +220,17 @@ static bool follows_ports(const struct switches *switches, const struct switch_p
     return last[0] != '\0';
 }
 
-static void say_ports(const struct switch_plan *plan, char *what, size_t size)
+/* "" where nothing is new: all of it was tried, and failed. */
+static void say_ports(const struct switches *switches, const struct switch_plan *plan, char *what,
+                      size_t size)
 {
     uint32_t i = 0;
-    while (!plan->steps[i].port[0])
+    what[0] = 0;
+    while (i < plan->steps_n &&
+           (!plan->steps[i].port[0] || troubles_of(&switches->failed, plan->steps[i].port)))
         i++;
-    snprintf(what, size, "%s came, went or is another now: queues follow", plan->steps[i].port);
+    if (i < plan->steps_n)
+        snprintf(what, size, "%s came, went or is another now: queues follow", plan->steps[i].port);
 }
 
 static int judge(struct switches *switches, const struct switch_plan *plan, char *what, size_t size)
@@ -168,7 +242,7 @@ static int judge(struct switches *switches, const struct switch_plan *plan, char
                    follows_ports(switches, plan, now);
     free(now);
     if (follows)
-        say_ports(plan, what, size);
+        say_ports(switches, plan, what, size);
     else
         say_difference(plan, what, size);
     return follows ? SWITCHES_FOLLOW : SWITCHES_DIFFERS;
@@ -176,12 +250,12 @@ static int judge(struct switches *switches, const struct switch_plan *plan, char
 
 int switches_compare(struct switches *switches, char *what, size_t size, struct err *err)
 {
-    struct switch_plan *plan = NULL;
-    int r = switches->driver->plan(switches->sw, true, &plan, err);
+    struct switch_plan *wanted = NULL;
+    int r = make_plan(switches, true, &wanted, err);
     if (r < 0)
         return r;
-    r = judge(switches, plan, what, size);
-    switches->driver->free_plan(plan);
+    r = judge(switches, wanted, what, size);
+    switches->driver->free_plan(wanted);
     return r;
 }
 
@@ -208,7 +282,7 @@ int switches_look(struct switches *switches, struct switch_ports **ret_ports,
     int r = switches->driver->ports(switches->sw, &ports, err);
     if (r < 0)
         return r;
-    r = switches->driver->plan(switches->sw, false, ret_plan, err);
+    r = make_plan(switches, false, ret_plan, err);
     if (r < 0)
         free(ports);
     else
@@ -231,78 +305,29 @@ int switches_notice(struct switches *switches, struct err *err)
     return switches->driver->notice(switches->sw, err);
 }
 
-static bool has_port(const struct switch_ports *ports, const char *glob)
+/* Of all ports, without looking at any. */
+static void take_troubles(struct switches *switches)
 {
-    for (uint32_t i = 0; i < ports->n; i++)
-        if (port_pattern_matches(glob, ports->ports[i].name))
-            return true;
-    return false;
+    struct switch_plan *wanted = NULL;
+    int none = 0;
+    switches_touch(switches, &none, 0);
+    if (make_plan(switches, true, &wanted, NULL) >= 0)
+        switches->driver->free_plan(wanted);
+    switches_touch(switches, NULL, 0);
 }
 
-bool switches_lack(struct switches *switches, const struct switch_ports *ports, char *text,
-                   size_t size)
-{
-    const struct switch_settings *settings = switches->settings;
-    size_t n = 0;
-    text[0] = 0;
-    for (uint32_t i = 0; i < settings->ports_n && n < size; i++)
-        if (!has_port(ports, settings->ports[i].glob))
-            n += (size_t)snprintf(text + n, size - n, "%s%s",
-                                  n ? ", " : "the switch has no port yet that switch.ports calls ",
-                                  settings->ports[i].glob);
-    return n > 0;
-}
-
-static void say_port(struct switches *switches, const struct switch_port *port, char text[SENTENCE])
-{
-    struct port want;
-    struct err err = {0};
-    char what[PORT_TEXT];
-    snprintf(text, SENTENCE, "%s", switches->driver->name);
-    if (switches->driver->why)
-        switches->driver->why(switches->sw, port->name, text, SENTENCE);
-    size_t used = strlen(text);
-    const char *less = port_want(&switches->wish, &port->facts, &want, &err) < 0
-                           ? err.text
-                           : port_compromises(&want, what, sizeof(what));
-    if (less[0])
-        snprintf(text + used, SENTENCE - used, "; %s", less);
-}
-
-const char *switches_say(struct switches *switches, char *text, size_t size)
-{
-    char sentence[SENTENCE], last[SENTENCE] = "";
-    struct switch_ports *ports = NULL;
-    struct err err = {0};
-    size_t used = 0;
-    text[0] = 0;
-    if (switches->driver->ports(switches->sw, &ports, &err) < 0)
-        snprintf(text, size, "%s", err.text);
-    if (ports && switches_lack(switches, ports, sentence, sizeof(sentence)))
-        log_warning(LOG_FAULT_CONFIGURATION, "%s", sentence);
-    for (uint32_t i = 0; ports && i < ports->n && used < size - 1; i++) {
-        say_port(switches, &ports->ports[i], sentence);
-        if (strcmp(sentence, last) != 0)
-            snprintf(text + used, size - used, "%s%s: %s", i ? ". " : "", ports->ports[i].name,
-                     sentence);
-        used = strlen(text);
-        memcpy(last, sentence, sizeof(last));
-    }
-    free(ports);
-    return text;
-}
-
-/* Those that came have just got what they should have. */
+/* Those that came have just got what they should have, if they can. */
 static void know_others(struct switches *switches)
 {
     struct switch_ports *now = NULL;
     uint32_t hint = 0;
     if (!switches->known || switches->driver->ports(switches->sw, &now, NULL) < 0)
         return;
+    note_left(switches, now);
     for (uint32_t i = 0; i < now->n; i++) {
         const struct switch_port *was = port_of(switches->known, now->ports[i].name, &hint);
-        if (was)
-            now->ports[i].facts = was->facts;
+        if (was && was->left == now->ports[i].left)
+            now->ports[i] = *was;
     }
     know(switches, now);
 }
@@ -313,6 +338,8 @@ void switches_follow(struct switches *switches, const struct ports_found *found,
     if (!switches->driver->follow)
         return;
     switches->driver->follow(switches->sw, found, apply, say, user);
+    if (apply)
+        take_troubles(switches);
     know_others(switches);
 }
 

@@ -14,7 +14,9 @@ struct switches;
 int switches_open(const struct switch_driver *driver, const struct switch_config *config,
                   struct switches **ret_switches, struct err *err);
 
-/* Changes nothing unless all can be changed; what stood there is on disk first. */
+/* Each port by itself: those that cannot have what is wished are left, and told (switches_troubles). −errno,
+ * and nothing is changed, where nothing can be done on the switch; −ENOSYS: there are no queues that would
+ * be good for any of its ports; −EEXIST: another agent has them all. What stood there is on disk first. */
 int switches_apply(struct switches *switches, struct err *err);
 
 /* What switches_apply would do; changes nothing, and fails where it would. The caller ends the plan
@@ -28,15 +30,25 @@ int switches_restore(struct switches *switches, struct err *err);
 enum switches_verdict {
     SWITCHES_RIGHT,   /* it is as switches_apply left it */
     SWITCHES_DIFFERS, /* somebody changed it */
-    SWITCHES_FOLLOW   /* ports came, went, or have another MTU, speed or lossless queues: nobody
-                         changed what is ours, and switches_repair makes it right */
+    SWITCHES_FOLLOW /* ports came, went, have another MTU, speed or lossless queues, or are in trouble no
+                         more: nobody changed what is ours, and switches_repair makes it right */
 };
 
-/* The verdict, with a sentence in `what` unless it is right. O(steps · ports) when it is not. */
+/* The verdict, with a sentence in `what` unless it is right, or what follows has failed before. O(steps · ports) when it is not. */
 int switches_compare(struct switches *switches, char *what, size_t size, struct err *err);
 
 /* Makes it so again, whatever stands there now; what stood there before us stays kept. */
 int switches_repair(struct switches *switches, struct err *err);
+
+/* In a sentence, how many ports have not got what is wished, and why, as the last of the calls above found;
+ * "": all have. Returns `text`. */
+const char *switches_troubles(struct switches *switches, char *text, size_t size);
+/* Whether a port has none of ours as it is found now. */
+bool switches_have_troubles(const struct switches *switches);
+/* Whether a port is another agent's, which makes more on it than queues. */
+bool switches_is_anothers(const struct switches *switches, const char *port);
+/* Logs each port that is in trouble once, and once when it is no more. Whether there was anything to log. */
+bool switches_tell(struct switches *switches);
 
 /* Whether its driver counts what links carry; only then switches_counters. */
 bool switches_counts(const struct switches *switches);
@@ -44,10 +56,18 @@ int switches_counters(struct switches *switches, struct switch_counters **ret_co
                       struct err *err);
 int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err);
 
-/* In words for people: what makes the ports' queues and why, and what they have not got as wished;
- * once for ports in a row that are alike. Returns `text`. Warns of what switches_lack finds. */
+/* In words for people: what makes the ports' queues and why, and what they have not got as wished; those in
+ * trouble first, once for ports in a row that are alike. Returns `text`. */
 const char *switches_say(struct switches *switches, char *text, size_t size);
+/* How many ports there are now, and how they are called: "3 ports (p0, p1 and p2)". Returns `text`. */
+const char *switches_names(struct switches *switches, char *text, size_t size);
 
+/* What makes this port's queues, and why that. Returns `text`. */
+const char *switches_port_by(struct switches *switches, const struct switch_port *port, char *text,
+                             size_t size);
+/* What this port has not got as it is wished; "" where it has all. Returns `text`. */
+const char *switches_port_lacks(const struct switches *switches, const struct switch_port *port,
+                                char *text, size_t size);
 /* What there is and what would have to be done, for those who look. The caller frees the ports, and
  * the plan by switches_free_plan. */
 int switches_look(struct switches *switches, struct switch_ports **ret_ports,
@@ -55,6 +75,7 @@ int switches_look(struct switches *switches, struct switch_ports **ret_ports,
 /* Whether some of the settings' patterns match none of its ports: `text` then says which. */
 bool switches_lack(struct switches *switches, const struct switch_ports *ports, char *text,
                    size_t size);
+void switches_warn(struct switches *switches); /* logs what switches_lack finds */
 const char *switches_driver(const struct switches *switches);
 
 /* The driver's own, as in switch.h. */

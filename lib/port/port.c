@@ -33,10 +33,13 @@ uint64_t port_rate(const struct port_wish *wish, const char *name)
     return wish->link_bps;
 }
 
+/* A port that serves its queues itself is as fast as it is; what would hold another one to a rate that it
+ * says it has not got may hold it to the wrong one. */
 static uint64_t rate_of(const struct port_wish *wish, const struct port_facts *facts)
 {
     uint64_t bps = port_rate(wish, facts->name);
-    return bps ? bps : facts->link_bps;
+    bool slower = facts->abilities.hardware && facts->link_bps && facts->link_bps < bps;
+    return !bps || slower ? facts->link_bps : bps;
 }
 
 static int check_rate(const struct port_wish *wish, const struct port_facts *facts, struct err *err)
@@ -237,7 +240,9 @@ int port_want(const struct port_wish *wish, const struct port_facts *facts, stru
     if (r < 0)
         return r;
     uint64_t bps = rate_of(wish, facts);
+    uint64_t wished_bps = port_rate(wish, facts->name);
     struct port port = {.link_bps = bps,
+                        .lacks_bps = wished_bps > bps ? wished_bps - bps : 0,
                         .held = bps != facts->link_bps,
                         .mtu_bytes = facts->mtu_bytes,
                         .levels = wish->levels,

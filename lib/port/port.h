@@ -15,7 +15,8 @@
  * unmanaged traffic the level that the site names, then neighbouring levels share, the least urgent
  * ones first. Shared queues have the floors and lengths of all that they serve. Lossless (PFC)
  * queues are somebody else's and never taken. What a port cannot do is left out of its queues, and
- * said (port_compromises).
+ * said (port_compromises). A port that serves its queues itself does so at its own speed where that is
+ * below the rate wished for it.
  *
  * ECN thresholds follow the line through the DCTCP paper's two (Alizadeh et al., SIGCOMM 2010,
  * 3.1): 20 packets at 1 Gb/s, 65 at 10 Gb/s; but at most half of a queue. RED is Floyd's and Jacobson's
@@ -103,8 +104,9 @@ struct port_queue {
 };
 
 struct port {
-    uint64_t link_bps; /* what is shaped to */
-    bool held;         /* and has to be: the link itself is faster, or does not say */
+    uint64_t link_bps;  /* what is shaped to */
+    bool held;          /* and has to be: the link itself is faster, or does not say */
+    uint64_t lacks_bps; /* by so much the link is slower than the rate that is wished */
     uint32_t mtu_bytes;
     uint32_t levels; /* that the site has */
     uint32_t queues_n;
@@ -115,15 +117,16 @@ struct port {
     bool lacks_floors, lacks_ecn, lacks_red; /* wished for, and the port has not got them */
 };
 
-/* What a port of this name is shaped to; 0: its link's own speed. */
+/* What is wished for a port of this name; 0: its link's own speed. */
 uint64_t port_rate(const struct port_wish *wish, const char *name);
 
-/* −EINVAL, with one sentence, when the rate is above the link's or not known, when shares leave
- * less than a floor to level 0, when less than two queues are not lossless, when the port is not
- * strict, or when a number is out of its range. −ENETDOWN: the rate is not known while the link is down. */
+/* −EINVAL, with one sentence, when the rate is not known, or above the link's own where something else
+ * has to hold it, when shares leave less than a floor to level 0, when less than two queues are not
+ * lossless, when the port is not strict, or when a number is out of its range. −ENETDOWN: the rate is
+ * not known while the link is down. */
 int port_want(const struct port_wish *wish, const struct port_facts *facts, struct port *ret_port,
               struct err *err);
 
-/* In words for people, what the port has not got as the site wishes: what shares a queue, floors,
- * ECN, lossless queues. "" where there is nothing to say. Returns `text`. */
+/* In words for people, what the port has not got as the site wishes: its rate, what shares a queue,
+ * floors, ECN, lossless queues. "" where there is nothing to say. Returns `text`. */
 const char *port_compromises(const struct port *port, char *text, size_t size);

@@ -1,3 +1,4 @@
+#include "lib/bit_rate.h"
 #include "lib/port/port.h"
 
 #include <stdarg.h>
@@ -23,6 +24,15 @@ static void begin(struct words *words)
 {
     if (words->used)
         add(words, "; ");
+}
+
+static void add_rate(struct words *words, const struct port *port)
+{
+    char own[BIT_RATE_WORDS], wished[BIT_RATE_WORDS];
+    if (port->lacks_bps)
+        add(words, "at its link's own %s: the %s wished are above it",
+            bit_rate_words(port->link_bps, own),
+            bit_rate_words(port->link_bps + port->lacks_bps, wished));
 }
 
 /* "level 3", "levels 3 and 4", "levels 3 to 7" */
@@ -65,8 +75,11 @@ const char *port_compromises(const struct port *port, char *text, size_t size)
     struct words words = {text, size, 0};
     const uint8_t *queue_of = port->queue_of;
     text[0] = 0;
-    if (queue_of[TRAFFIC_CONTROL] == queue_of[TRAFFIC_LEVEL0])
+    add_rate(&words, port);
+    if (queue_of[TRAFFIC_CONTROL] == queue_of[TRAFFIC_LEVEL0]) {
+        begin(&words);
         add(&words, "control shares the queue of level 0");
+    }
     add_sharing(&words, port);
     for (uint32_t level = 0; level < port->levels; level++)
         if (queue_of[TRAFFIC_LEVEL0 + level] == queue_of[TRAFFIC_UNMANAGED]) {

@@ -393,25 +393,27 @@ static enum sonic_owner in_place(const json_t *row, const json_t *now, const jso
     return found;
 }
 
-enum sonic_owner sonic_in_place(const json_t *db, const json_t *site, const json_t *want,
-                                const char *owner, char *what, size_t size)
+void sonic_in_place(const json_t *db, const json_t *site, const json_t *want, const char *owner,
+                    void (*each)(void *user, const struct sonic_taken *taken), void *user)
 {
     static const char *const tables[] = {"QUEUE", "PORT_QOS_MAP"};
-    enum sonic_owner found = SONIC_OURS;
     for (uint32_t i = 0; i < 2; i++) {
-        const char *key, *field = "";
+        struct sonic_taken taken = {.table = tables[i]};
         json_t *row;
-        json_object_foreach(json_object_get(site, tables[i]), key, row)
+        json_object_foreach(json_object_get(site, tables[i]), taken.key, row)
         {
-            enum sonic_owner whose = in_place(row, sonic_row(db, tables[i], key),
-                                              sonic_row(want, tables[i], key), owner, &field);
-            if (whose == SONIC_OURS || (whose == SONIC_SITES && found == SONIC_SITES))
-                continue;
-            snprintf(what, size, "%s|%s has a %s", tables[i], key, field);
-            found = whose;
-            if (found == SONIC_ANOTHERS)
-                return found;
+            taken.owner = in_place(row, sonic_row(db, tables[i], taken.key),
+                                   sonic_row(want, tables[i], taken.key), owner, &taken.field);
+            if (taken.owner != SONIC_OURS)
+                each(user, &taken);
         }
     }
-    return found;
+}
+
+int sonic_can(const json_t *site, const struct sonic_wish *wish, const struct sonic_port *port,
+              struct err *err)
+{
+    const struct builder builder = {.site = site, .wish = wish};
+    struct classes classes;
+    return classes_of(&builder, port, &classes, err);
 }

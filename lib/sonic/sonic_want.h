@@ -47,6 +47,11 @@ struct sonic_wish {
     uint32_t ports_n;
 };
 
+/* Whether this port, whichever others there are, can have what it is wished: 0, else why sonic_want would
+ * fail for it. */
+int sonic_can(const json_t *site, const struct sonic_wish *wish, const struct sonic_port *port,
+              struct err *err);
+
 /* `site` as it should be, a new value; the caller drops its reference. `site` has nothing of ours.
  * Wanted ports have at most SONIC_QUEUES queues. −E2BIG: fewer traffic classes than queues are left
  * besides those that lead to lossless ones. */
@@ -64,7 +69,13 @@ enum sonic_owner { SONIC_SITES, SONIC_OURS, SONIC_ANOTHERS };
 /* Whose an object of this name is. */
 enum sonic_owner sonic_owner(const char *name, const char *owner);
 
-/* What of the site's is in force in `db` and would make room in `want`: a row of QUEUE or PORT_QOS_MAP
- * and a field of it, in words. SONIC_OURS: nothing is. */
-enum sonic_owner sonic_in_place(const json_t *db, const json_t *site, const json_t *want,
-                                const char *owner, char *what, size_t size);
+/* A row of QUEUE or PORT_QOS_MAP of the site's with a field that is in force and would make room. */
+struct sonic_taken {
+    const char *table, *key, *field;
+    enum sonic_owner owner; /* the site's, or another agent's */
+};
+
+/* Calls for each that is in force in `db` and would make room in `want`. What it is called with is
+ * borrowed for that long. */
+void sonic_in_place(const json_t *db, const json_t *site, const json_t *want, const char *owner,
+                    void (*each)(void *user, const struct sonic_taken *taken), void *user);

@@ -582,9 +582,12 @@ class Agent:
             self.process = subprocess.Popen([nets.BUILD + "/duopoly-agent", "--config", self.config], stderr=log)
         site.children.append(self)
 
-    def last_line(self):
+    def read_log(self):
         with open(self.log) as log:
-            return log.read().splitlines()[-1]
+            return log.read()
+
+    def last_line(self):
+        return self.read_log().splitlines()[-1]
 
     def stop(self):
         if self.process.poll() is None:
@@ -636,11 +639,38 @@ def test_what_an_agent_cannot_drive_is_one_sentence(site):
     assert f"no data plane listens on {site.dir}/fastpath.sock" in sentence()
     fastpath = Fastpath(site)
     assert "marks.dscp is to be the same" in sentence(more="marks: {dscp: [1, 2, 3, 4, 5, 6, 7, 8]}\n")
-    assert "has memory for 1000" in sentence(more="queues: {leaf_packets: 101}\n")
+    agent = Agent(site, "tcp://127.0.0.1:7", more="queues: {leaf_packets: 101}\n")
+    try:
+        wait_for("the agent", lambda: "manages 2 ports (host and network), 2 of them without queues of ours" in agent.read_log())
+        assert all(re.search(port + ": .*has memory for 1000.*nothing is done on this port", agent.read_log()) for port in ("host", "network"))
+        assert agent.process.poll() is None and plane_port(fastpath, "network").owner == ""
+    finally:
+        agent.stop()
+
+
+def test_a_port_that_another_has_set_is_named_and_all_others_are_served(site):
+    fastpath = Fastpath(site)
     few = [pb.PlaneQueue(serves=0x3ff, packets=20)]
     fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw9", ports=[pb.PlanePort(port="host", rate_bps=BPS, queues=few)]))
-    assert "host: sw9 has set its queues" in sentence()
-    assert plane_port(fastpath, "network").owner == ""
+    for _ in range(2):
+        agent = Agent(site, "tcp://127.0.0.1:7")
+        try:
+            wait_for("the other port's queues", lambda: plane_port(fastpath, "network").owner == "sw1" and "manages" in agent.read_log())
+            said = [line for line in agent.read_log().splitlines() if "host: sw9 has set its queues" in line and "nothing is done on this port" in line]
+            assert len(said) == 1 and "1 of them without queues of ours" in agent.read_log()
+            assert plane_port(fastpath, "host").owner == "sw9"
+        finally:
+            agent.stop()
+    agent = Agent(site, "tcp://127.0.0.1:7")
+    try:
+        wait_for("the agent", lambda: "manages" in agent.read_log())
+        fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw9", ports=[pb.PlanePort(port="host")]))
+        wait_for("the queues of the port that is nobody's any more", lambda: plane_port(fastpath, "host").owner == "sw1", 20)
+        wait_for("the word", lambda: "host is in no trouble any more" in agent.read_log())
+        agent.process.send_signal(signal.SIGTERM)
+        assert agent.process.wait(20) == 0 and not plane_port(fastpath, "network").owner
+    finally:
+        agent.stop()
 
 
 def test_it_sleeps_when_there_is_nothing_to_do(site):

@@ -14,7 +14,7 @@ import pytest
 
 import tcx
 from foreign import snapshot
-from nets import needs_root, wait_for
+from nets import BUILD, needs_root, wait_for
 from scripted import Controller
 
 pytestmark = needs_root
@@ -55,11 +55,10 @@ def test_ports_of_patterns_have_their_rates(site):
 def test_ports_come_go_and_get_other_names(site):
     net, begin = site
     agent = begin(link='{bridge: br0, ports: ["swp*"], rate: 100 Mbps}', flags=[])
-    assert agent.process.wait(10) == 1, "the pattern has no port yet"
+    wait_for("the others' queues", lambda: "manages 2 ports" in open(agent.log).read())
+    assert open(agent.log).read().count("there is no interface swp* in this network namespace yet (link.ports)") == 1
     add(net.sw, "swp0")
-    open(agent.log, "w").close()
-    agent.start()
-    wait_for("queues", lambda: "manages 3 ports" in open(agent.log).read())
+    wait_for("the queues of the one that came", lambda: ours(net.sw, "swp0"))
     wait_for("the guard", lambda: ours(net.sw, "p2"))
 
     begin_s = time.monotonic()
@@ -198,10 +197,8 @@ def test_bad_ports_are_refused_in_a_sentence(site):
     net, begin = site
     add(net.sw, "swp1")
     before = net.sw.tc("qdisc", "show")
-    for link, words in (('{ports: ["swp[1-9]", "eth*"], rate: 100 Mbps}', ["eth*", "no interface"]),
+    for link, words in (('{ports: ["eth7", "eth*"], rate: 100 Mbps}', ["eth7, eth*", "no interface"]),
                         ('{ports: ["swp[9-1]"], rate: 100 Mbps}', ["swp[9-1]", "pattern"]),
-                        ('{bridge: br0, rate: 100 Mbps, rates: [{ports: p1, rate: 9 bps}]}', ["p1", "too slow"]),
-                        ('{bridge: br0, rate: 20 Gbps}', ["p1", "above"]),
                         ('{bridge: p1, rate: 100 Mbps}', ["p1 is no bridge", "ovs-system"]),
                         ('{rate: 100 Mbps}', ["link.bridge", "link.ports"])):
         refused(begin(link=link), *words)
@@ -215,7 +212,77 @@ def test_a_port_of_another_agent_is_refused(site):
     before = snapshot(net.sw, "p1"), tcx.standing(net.sw, "p1", "egress")
     for flags in ([], ["--replace"]):
         refused(begin(name="a2", link='{ports: [p1], rate: 50 Mbps}', flags=flags), "p1", "another duopoly-agent")
+    add(net.sw, "swp1")
+    both = begin(name="a2", link='{ports: [p1, swp1], rate: 50 Mbps}', flags=[])
+    wait_for("its own port", lambda: "1 of them without queues of ours" in open(both.log).read())
+    assert ours(net.sw, "swp1") and "p1 has the queues of another duopoly-agent" in open(both.log).read()
+    both.terminate()
     assert (snapshot(net.sw, "p1"), tcx.standing(net.sw, "p1", "egress")) == before
+
+
+FAULTS = {
+    "somebody's qdisc": (lambda sw: sw.tc("qdisc", "add", "dev", "swp2", "root", "handle", "5:", "pfifo"), lambda sw: sw.tc("qdisc", "del", "dev", "swp2", "root"), "",
+                         "swp2 already has a root qdisc of its own (pfifo)"),
+    "a rate above its link's": (lambda sw: None, None, ", rates: [{ports: swp2, rate: 20 Gbps}]", "swp2: a rate of 20000000000 bit/s is above the link's own"),
+    "too slow": (lambda sw: None, None, ", rates: [{ports: swp2, rate: 9 bps}]", "swp2: a link of 9 bit/s is too slow"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_port_that_cannot_have_queues_is_named_and_all_others_are_served(site, fault):
+    spoil, mend, more, words = FAULTS[fault]
+    net, begin = site
+    add(net.sw, "swp1", "swp2", "swp3")
+    spoil(net.sw)
+    stood = net.sw.tc("qdisc", "show", "dev", "swp2").splitlines()[0]
+    agent = begin(link=f'{{ports: ["swp*"], rate: 100 Mbps{more}}}', flags=[])
+    for start in range(2):
+        wait_for("the agent", lambda: open(agent.log).read().count("manages 3 ports (swp1, swp2 and swp3), 1 of them without queues of ours") == start + 1)
+        assert open(agent.log).read().count(words) >= start + 1
+        for dev in ("swp1", "swp3"):
+            assert ours(net.sw, dev)
+            net.sw.tc("qdisc", "del", "dev", dev, "root")
+            wait_for("a repair", lambda: ours(net.sw, dev))
+        assert net.sw.tc("qdisc", "show", "dev", "swp2").splitlines()[0] == stood
+        if start == 0:
+            agent.kill()
+            agent.start()
+    plan = enter(net.sw, BUILD + "/duopoly-agent", "--config", agent.config, "--plan")
+    assert plan.returncode == 1 and words in plan.stdout and "swp1" not in plan.stdout, plan
+    if mend:
+        mend(net.sw)
+        wait_for("its queues", lambda: ours(net.sw, "swp2"))
+        wait_for("a word", lambda: "swp2 is in no trouble any more" in open(agent.log).read())
+    agent.terminate()
+    assert "htb" not in net.sw.tc("qdisc", "show")
+
+
+def test_a_port_that_vanished_is_named_and_all_others_are_served(site):
+    net, begin = site
+    add(net.sw, "swp1", "swp2")
+    agent = begin(link='{ports: [swp1, swp2, swp3], rate: 100 Mbps}', flags=[])
+    wait_for("the agent", lambda: "manages 2 ports" in open(agent.log).read())
+    net.sw.ip("link", "delete", "swp2")
+    wait_for("a word about it", lambda: "there is no interface swp2, swp3 in this" in open(agent.log).read())
+    agent.kill()
+    agent.start()
+    wait_for("the agent", lambda: "manages 1 ports (swp1)" in open(agent.log).read())
+    net.sw.tc("qdisc", "del", "dev", "swp1", "root")
+    wait_for("a repair", lambda: ours(net.sw, "swp1"))
+    add(net.sw, "swp2")
+    wait_for("the queues of the one that came back", lambda: ours(net.sw, "swp2"))
+
+
+def test_all_ports_fail_and_the_agent_goes_on(site):
+    net, begin = site
+    before = net.sw.tc("qdisc", "show")
+    agent = begin(link='{bridge: br0, rate: 20 Gbps}', flags=[])
+    wait_for("the agent", lambda: "2 of them without queues of ours" in open(agent.log).read())
+    assert [line for line in net.sw.tc("qdisc", "show").splitlines() if "clsact" not in line] == before.splitlines()
+    add(net.sw, "fast")
+    net.sw.ip("link", "set", "fast", "master", "br0")
+    wait_for("a word of a third", lambda: "fast: a rate of" in open(agent.log).read())
+    assert agent.process.poll() is None
 
 
 class Tap:

@@ -135,9 +135,89 @@ def test_its_plan_names_every_port_and_changes_nothing(switch):
 
 
 def test_without_replace_nothing_is_changed(switch):
-    said = subprocess.run(switch.agent(), capture_output=True, text=True, timeout=60)
-    assert said.returncode == 1 and "somebody's" in said.stderr
-    assert switch.snapshot() == switch.before
+    """All of its ports have rows of somebody's: it says so of each, and waits for what may come."""
+    agent = switch.start(switch.agent())
+    wait_for("the agent to run", lambda: "manages 64 ports" in switch.log())
+    assert "64 of them without queues of ours" in switch.log() and "somebody's" in switch.log()
+    assert switch.snapshot() == switch.before and agent.poll() is None
+    for queue in [key for key in switch.before if key.startswith(f"QUEUE|{PORTS[3]}|")] + ["PORT_QOS_MAP|" + PORTS[3]]:
+        switch.do("DEL", queue)
+    wait_for("the queues of the port that nobody has any more", lambda: ours_on(switch, PORTS[3]))
+    assert not any(ours_on(switch, port) for port in PORTS if port != PORTS[3])
+
+
+def ours_on(switch, port):
+    return switch.do("HGET", f"QUEUE|{port}|7", "scheduler").startswith("duopoly-")
+
+
+def break_out(switch):
+    """The first port, 100G until now, becomes four of 25G."""
+    for i in range(4):
+        switch.do("HSET", f"PORT|Ethernet{i}", "speed", "25000", "mtu", "9100", "lanes", str(i))
+
+
+@pytest.mark.parametrize("when", ["while it runs", "before it starts", "while it is down"])
+def test_a_port_that_is_broken_out_has_its_own_speed_and_all_others_are_served(switch, when):
+    if when == "before it starts":
+        break_out(switch)
+    agent = switch.begin(on_change="repair")
+    wait_for("the agent to run", lambda: "manages" in switch.log())
+    if when == "while it is down":
+        agent.kill()
+        agent.wait()
+    if when != "before it starts":
+        break_out(switch)
+    if when == "while it is down":
+        agent = switch.begin(on_change="repair")
+    new = [f"Ethernet{i}" for i in range(4)]
+    wait_for("the queues of the four", lambda: all(ours_on(switch, port) for port in new))
+    wait_for("a word of each", lambda: all(f"{port}: at its link's own 25.0 Gbit/s: the 100.0 Gbit/s wished are above it" in switch.log() for port in new))
+    floor = switch.do("HGET", "QUEUE|Ethernet1|6", "scheduler")
+    assert int(switch.do("HGET", "SCHEDULER|" + floor, "cir")) == 25 * 10**9 // 100 // 8
+    switch.do("HSET", f"QUEUE|{PORTS[-1]}|7", "scheduler", "scheduler.0")
+    wait_for("an untouched port's queue", lambda: ours_on(switch, PORTS[-1]))
+    wait_for("a note in the plan", lambda: any("Ethernet1: at its link's own" in note["note"] for note in plan_of(switch, "--replace")[1]["notes"]))
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(30) == 0
+    assert not any("duopoly" in str(item) for item in switch.snapshot().items())
+
+
+BAD = "Ethernet8"
+BAD_PORTS = {
+    "a speed that is none": (["HSET", "PORT|" + BAD, "speed", "fast"], ["HSET", "PORT|" + BAD, "speed", "100000"], "its speed is no number"),
+    "too many lossless queues": (["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "0,1,2,3,4,5,6"], ["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,4"], "7 are lossless"),
+    "lossless queues that are none": (["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,x"], ["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,4"], "pfc_enable is no list"),
+    "another agent's queue": (["HSET", f"QUEUE|{BAD}|0", "scheduler", "duopoly-ffffff-s0"], ["DEL", f"QUEUE|{BAD}|0"], "another agent's"),
+}
+
+
+@pytest.mark.parametrize("when", ["while it runs", "before it starts", "while it is down"])
+@pytest.mark.parametrize("case", BAD_PORTS)
+def test_a_port_that_cannot_be_had_is_left_and_all_others_are_served(switch, case, when):
+    spoil, mend, words = BAD_PORTS[case]
+    if when == "before it starts":
+        switch.do(*spoil)
+    agent = switch.begin(on_change="repair")
+    wait_for("the agent to run", lambda: "manages" in switch.log())
+    if when == "while it is down":
+        agent.kill()
+        agent.wait()
+    if when != "before it starts":
+        switch.do(*spoil)
+    if when == "while it is down":
+        agent = switch.begin(on_change="repair")
+    wait_for("a word about it", lambda: [line for line in switch.log().splitlines() if BAD + ": " in line and words in line])
+    wait_for("nothing of ours on it", lambda: not ours_on(switch, BAD))
+    switch.do("HSET", f"QUEUE|{PORTS[-1]}|7", "scheduler", "scheduler.0")
+    wait_for("an untouched port's queue", lambda: ours_on(switch, PORTS[-1]))
+    assert all(ours_on(switch, port) for port in PORTS if port != BAD)
+    wait_for("its name in the plan", lambda: [r for r in plan_of(switch, "--replace")[1]["refusals"] if BAD in r["reason"] and words in r["reason"]])
+    switch.do(*mend)
+    wait_for("its queues", lambda: ours_on(switch, BAD))
+    wait_for("the word", lambda: f"{BAD} is in no trouble any more" in switch.log())
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(30) == 0
+    assert not any("duopoly" in str(item) for item in switch.snapshot().items())
 
 
 def test_a_kill_leaves_what_restore_takes_back(switch):

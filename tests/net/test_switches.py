@@ -9,7 +9,7 @@ import time
 import pytest
 
 from controller import Daemon
-from nets import BUILD, needs_root, wait_for
+from nets import BUILD, Namespace, needs_root, wait_for
 
 needs_openvswitch = pytest.mark.skipif(not os.path.exists("/usr/sbin/ovs-vswitchd"), reason="openvswitch-switch is not installed")
 PORTS, ROWS = 3, 3 * 11 + 23
@@ -18,7 +18,9 @@ PORTS, ROWS = 3, 3 * 11 + 23
 class Switch:
     """ovsdb-server and ovs-vswitchd on a data path that is none, and the agent that manages them."""
 
-    def __init__(self, controller):
+    def __init__(self, controller, space=None):
+        """space: a namespace with p0, p1 … as interfaces, for a data path in user space instead of one that is none."""
+        self.space = space
         self.folder = tempfile.mkdtemp(prefix="duopoly-switch-")
         self.children = {}
         self.run("ovsdb-tool", "create", self.folder + "/conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
@@ -27,9 +29,9 @@ class Switch:
         init = ["ovs-vsctl", f"--db=unix:{self.folder}/db.sock", "--no-wait", "init"]
         wait_for("the database", lambda: subprocess.run(init, capture_output=True, timeout=30).returncode == 0)
         self.start_vswitchd()
-        words = ["add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=dummy"]
+        words = ["add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=" + ("netdev" if space else "dummy")]
         for i in range(PORTS):
-            words += ["--", "add-port", "br0", f"p{i}", "--", "set", "interface", f"p{i}", "type=dummy"]
+            words += ["--", "add-port", "br0", f"p{i}", "--", "set", "interface", f"p{i}", "type=" + ("system" if space else "dummy")]
         self.vsctl(*words)
         self.config = self.folder + "/agent.yaml"
         with open(self.config, "w", encoding="utf-8") as file:
@@ -44,11 +46,12 @@ class Switch:
 
     def start(self, name, *words):
         with open(f"{self.folder}/{name}.log", "a", encoding="utf-8") as log:
-            self.children[name] = subprocess.Popen(words, stdout=log, stderr=log, env={**os.environ, "OVS_RUNDIR": self.folder})
+            begin = self.space.popen if self.space and name == "vswitchd" else lambda *words, **more: subprocess.Popen(words, **more)
+            self.children[name] = begin(*words, stdout=log, stderr=log, env={**os.environ, "OVS_RUNDIR": self.folder})
 
     def start_vswitchd(self):
-        self.start("vswitchd", "/usr/sbin/ovs-vswitchd", f"unix:{self.folder}/db.sock", "--enable-dummy=override", "--disable-system",
-                   f"--unixctl={self.folder}/vswitchd.ctl")
+        self.start("vswitchd", "/usr/sbin/ovs-vswitchd", f"unix:{self.folder}/db.sock", *([] if self.space else ["--enable-dummy=override"]),
+                   "--disable-system", f"--unixctl={self.folder}/vswitchd.ctl")
 
     def start_agent(self, *words):
         self.start("agent", BUILD + "/duopoly-agent", "--config", self.config, *words)
@@ -62,6 +65,14 @@ class Switch:
         shown = subprocess.run(["ovs-ofctl", "-O", "OpenFlow13", "dump-flows", f"unix:{self.folder}/br0.mgmt"], capture_output=True, text=True,
                                timeout=30, check=False).stdout
         return shown.count("set_queue")
+
+    def log(self):
+        with open(self.folder + "/agent.log", encoding="utf-8") as log:
+            return log.read()
+
+    def has_ours(self, port):
+        row = self.vsctl("get", "port", port, "qos").strip()
+        return row != "[]" and "duopoly=sw1" in self.vsctl("get", "qos", row, "external_ids")
 
     def rows(self):
         return self.vsctl("--columns=_uuid", "list", "qos").count("uuid")
@@ -224,3 +235,78 @@ def test_ports_that_are_not_there_yet_are_named_and_get_queues_when_they_come(si
     wait_for("no more to say", lambda: shown(daemon)["ports"] == 2 and not shown(daemon)["text"])
     with open(switch.folder + "/agent.log", encoding="utf-8") as log:
         assert "somebody" not in log.read()
+
+
+def plant(switch, port, *words):
+    switch.vsctl("set", "port", port, "qos=@q", "--", "--id=@q", "create", "qos", *words)
+
+
+OTHERS = {
+    "somebody's": (["type=linux-sfq"], "p1 has a QoS of its own (linux-sfq): run with --replace"),
+    "another agent's": (["type=linux-htb", "external_ids:duopoly=of-others", "external_ids:duopoly-port=p1"], "p1 has queues of another agent, of-others"),
+}
+
+
+@needs_root
+@needs_openvswitch
+@pytest.mark.parametrize("whose", OTHERS)
+def test_a_port_that_is_others_is_named_and_all_others_are_served(site, whose):
+    daemon, switch = site
+    words, said = OTHERS[whose]
+    plant(switch, "p1", *words)
+    before = switch.vsctl("get", "port", "p1", "qos")
+    for _ in range(2):
+        switch.start_agent()
+        wait_for("the others' queues", lambda: switch.has_ours("p0") and switch.has_ours("p2") and switch.flows() == 23)
+        for port in ("p0", "p2"):
+            switch.vsctl("clear", "port", port, "qos")
+            wait_for("a repair", lambda: switch.has_ours(port))
+        assert switch.vsctl("get", "port", "p1", "qos") == before
+        switch.kill("agent")
+    switch.start_agent()
+    wait_for("its name", lambda: shown(daemon) and said in shown(daemon)["text"])
+    assert shown(daemon)["steps"] == 0 and "1 of 3 ports has no queues of ours" in shown(daemon)["text"]
+    ports = {port["name"]: port for port in daemon.ctl("switch", "sw1")["ports"]}
+    assert ports["p1"]["queues"] is None and said in ports["p1"]["text"] and ports["p0"]["queues"] == 10
+    assert said in daemon.ctl("hosts")["hosts"][0]["text"]
+    rows = daemon.ctl("queues")["queues"]
+    assert [(row["name"], row["port"]) for row in rows] == [("sw1", f"p{i}") for i in range(PORTS)]
+    assert rows[1]["queues"].startswith("none: " + said) and rows[2]["queues"].startswith("ovs") and rows[2]["rate_bps"] == 10 ** 8
+    assert switch.log().count(said) >= 3 and "manages 3 ports (p0, p1 and p2), 1 of them without queues of ours" in switch.log()
+    plan = subprocess.run([BUILD + "/duopoly-agent", "--config", switch.config, "--plan"], capture_output=True, text=True, timeout=60, check=False)
+    assert plan.returncode == 1 and said in plan.stdout, plan
+    switch.vsctl("clear", "port", "p1", "qos")
+    wait_for("its queues", lambda: switch.has_ours("p1"))
+    wait_for("no more to say", lambda: not shown(daemon)["text"] and daemon.ctl("queues")["queues"][1]["queues"].startswith("ovs"))
+    assert "p1 is in no trouble any more" in switch.log()
+
+
+@needs_root
+@needs_openvswitch
+def test_an_interface_that_open_vswitch_cannot_use_is_named_and_all_others_are_served():
+    daemon, space = Daemon(), Namespace(f"dpo{os.getpid()}")
+    switch = None
+    try:
+        for i in range(PORTS - 1):
+            space.ip("link", "add", f"p{i}", "type", "veth", "peer", "name", f"x{i}")
+            space.ip("link", "set", f"p{i}", "up")
+        switch = Switch(daemon.address, space)
+        switch.start_agent()
+        wait_for("the others' queues", lambda: switch.has_ours("p0") and switch.has_ours("p1") and switch.flows() == 23, 20)
+        wait_for("its name", lambda: shown(daemon) and "p2: Open vSwitch cannot use interface p2: could not open network device p2" in shown(daemon)["text"])
+        switch.vsctl("clear", "port", "p1", "qos")
+        wait_for("a repair", lambda: switch.has_ours("p1"))
+        assert not switch.has_ours("p2")
+        space.ip("link", "add", "p2", "type", "veth", "peer", "name", "x2")
+        wait_for("the queues of the one that came", lambda: switch.has_ours("p2"), 20)
+        space.ip("link", "delete", "p0")
+        switch.kill("vswitchd")
+        switch.start_vswitchd()
+        wait_for("the name of the one that went", lambda: "p0: Open vSwitch cannot use interface p0" in shown(daemon)["text"], 20)
+        switch.vsctl("clear", "port", "p2", "qos")
+        wait_for("a repair", lambda: switch.has_ours("p2") and switch.flows() == 23)
+    finally:
+        if switch:
+            switch.remove()
+        space.remove()
+        daemon.remove()

@@ -83,7 +83,7 @@ static void test_switch_drivers(void **state)
     find(row);
     json_t *db =
         json_pack("{s:{s:{s:s, s:s}}}", "PORT", "Ethernet0", "lanes", "0", "speed", "40000");
-    assert_int_equal(sonic_ports_list(&settings, "redis", db, &ports, &err), 0);
+    assert_int_equal(sonic_ports_list(&settings, "redis", db, NULL, &ports, &err), 0);
     say("sonic", &ports->ports[0].facts.abilities, row);
     find(row);
     say("fastpath", &plane_port_abilities, row);

@@ -140,7 +140,8 @@ static bool try(const struct port_wish *wish, const struct port_facts *facts)
                       wish->control_permille;
     bool possible = usable >= 2 && facts->abilities.strict && floors < 1000 &&
                     floors + wish->floor_permille <= 1000 &&
-                    wish->ecn_packets < wish->queue_packets && wish->link_bps <= facts->link_bps;
+                    wish->ecn_packets < wish->queue_packets &&
+                    (wish->link_bps <= facts->link_bps || facts->abilities.hardware);
     if (r != (possible ? 0 : -EINVAL))
         fail_msg("levels %u, queues %u, lossless %x: %d %s", wish->levels, facts->queues_n,
                  facts->lossless, r, err.text);
@@ -152,8 +153,8 @@ static bool try(const struct port_wish *wish, const struct port_facts *facts)
     check_folding(wish, usable, &port);
     check_shares(wish, facts, &port);
     check_marking(wish, facts, &port);
-    check_words(&port,
-                usable >= wish->levels + 2 && !lossless && !port.lacks_ecn && !port.lacks_floors);
+    check_words(&port, usable >= wish->levels + 2 && !lossless && !port.lacks_ecn &&
+                           !port.lacks_floors && !port.lacks_bps);
     return true;
 }
 
@@ -354,6 +355,15 @@ static void test_the_rate_is_the_link_s_or_given(void **state)
     facts.link_bps = 1000000000;
     wish.link_bps = 1000000001;
     refuses(&wish, &facts, "above the link's own 1000000000");
+    wish.link_bps = 2000000000;
+    facts.abilities.hardware = true;
+    struct port slower = port_of(&wish, &facts);
+    char text[PORT_TEXT];
+    assert_int_equal(slower.link_bps, 1000000000);
+    assert_int_equal(slower.lacks_bps, 1000000000);
+    assert_false(slower.held);
+    assert_non_null(strstr(port_compromises(&slower, text, sizeof(text)),
+                           "at its link's own 1.0 Gbit/s: the 2.0 Gbit/s wished are above it"));
     wish.link_bps = 1000;
     refuses(&wish, &facts, "too slow");
 }

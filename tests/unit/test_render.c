@@ -744,6 +744,13 @@ static void test_eos_has_one_map_for_all_ports(void **state)
     fclose(out);
 }
 
+static char left[1024];
+
+static void note_left(const char *port, const struct err *why)
+{
+    snprintf(left, sizeof(left), "%s: %s", port, why->text);
+}
+
 static void test_a_patch_of_what_is_no_sonic_is_refused(void **state)
 {
     (void)state;
@@ -763,7 +770,13 @@ static void test_a_patch_of_what_is_no_sonic_is_refused(void **state)
     json_decref(site);
     site = site_bare(1);
     sw.site = site;
-    assert_int_equal(render_sonic_patch.undo(&sw, out, &err), -ENODEV);
+    sw.left = note_left;
+    left[0] = 0;
+    assert_int_equal(render_sonic_patch.undo(&sw, out, &err), 0);
+    assert_string_equal(left, "Ethernet4: PORT|Ethernet4: there is no such port");
+    sw.ports = ports + 1;
+    sw.ports_n = 1;
+    assert_int_equal(render_sonic_patch.render(&sw, out, &err), -ENODEV);
     json_decref(site);
     fclose(out);
 }

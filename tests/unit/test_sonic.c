@@ -288,13 +288,28 @@ static void test_a_random_site_becomes_ours_and_comes_back(void **state)
     }
 }
 
+static void take_owner(void *user, const struct sonic_taken *taken)
+{
+    enum sonic_owner *owner = user;
+    *owner = taken->owner;
+}
+
+/* Whose rows would make room; SONIC_OURS: nobody's. */
+static enum sonic_owner in_place(const json_t *db, const json_t *site, const json_t *want,
+                                 const char *owner)
+{
+    enum sonic_owner found = SONIC_OURS;
+    sonic_in_place(db, site, want, owner, take_owner, &found);
+    return found;
+}
+
 static void test_the_full_switch(void **state)
 {
     (void)state;
     json_t *site = site_full(PORTS);
     struct wanted wanted = {0};
     struct port_wish wish = wish_of(true);
-    char name[SONIC_NAME], what[256];
+    char name[SONIC_NAME];
     for (uint32_t i = 0; i < PORTS; i++) {
         site_name(i, name);
         want_port(site, name, &wish, &wanted);
@@ -304,8 +319,8 @@ static void test_the_full_switch(void **state)
     /* A row of lossless queues alone stays; one that has another of ours is split. */
     assert_non_null(sonic_row(db, "QUEUE", "Ethernet4|3-4"));
     assert_null(sonic_row(db, "QUEUE", "Ethernet8|2-4"));
-    assert_int_equal(sonic_in_place(site, site, db, "tester", what, sizeof(what)), SONIC_SITES);
-    assert_int_equal(sonic_in_place(db, site, db, "tester", what, sizeof(what)), SONIC_OURS);
+    assert_int_equal(in_place(site, site, db, "tester"), SONIC_SITES);
+    assert_int_equal(in_place(db, site, db, "tester"), SONIC_OURS);
     /* The same again is the same. */
     json_t *again = want(site, &wanted);
     assert_int_equal(check_steps(db, again), 0);
@@ -392,14 +407,12 @@ static void test_another_agents_rows_are_told(void **state)
     json_t *site = site_full(3);
     struct wanted wanted = {0};
     struct port_wish wish = wish_of(false);
-    char what[256];
     want_port(site, "Ethernet0", &wish, &wanted);
     json_t *theirs = want(site, &wanted), *db = NULL;
     const struct sonic_wish other = {
         .owner = "other", .dscp_of_level = code_points, .ports = wanted.of, .ports_n = 1};
     assert_int_equal(sonic_want(theirs, &other, &db, NULL), 0);
-    assert_int_equal(sonic_in_place(theirs, theirs, db, "other", what, sizeof(what)),
-                     SONIC_ANOTHERS);
+    assert_int_equal(in_place(theirs, theirs, db, "other"), SONIC_ANOTHERS);
     json_decref(db);
     json_decref(theirs);
     json_decref(site);

@@ -380,8 +380,16 @@ static void respect_others(struct bench *bench)
     bench->plant();
     struct switch_state *sw = open_switch(bench);
     char *before = record(bench, sw);
-    assert_int_equal(driver->plan(sw, false, &plan, &err), -EBUSY);
-    assert_true(err.text[0]);
+    assert_int_equal(driver->plan(sw, false, &plan, &err), 0);
+    assert_true(plan->troubles_n > 0);
+    for (uint32_t i = 0; i < plan->troubles_n; i++) {
+        assert_true(plan->troubles[i].left);
+        assert_int_equal(plan->troubles[i].code, EBUSY);
+        assert_int_equal(
+            strncmp(plan->troubles[i].text, plan->troubles[i].port, strlen(plan->troubles[i].port)),
+            0);
+    }
+    driver->free_plan(plan);
     check_record(bench, sw, before);
     driver->close(sw);
 

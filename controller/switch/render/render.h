@@ -35,6 +35,8 @@ struct render_switch {
     const struct render_port *ports;
     uint32_t ports_n;
     const json_t *site; /* what is there, for those that need it */
+    /* A port that cannot have what is wished, and why: all others are rendered. May be NULL. */
+    void (*left)(const char *port, const struct err *why);
 };
 
 struct renderer {

@@ -2,8 +2,8 @@
  * same rows as the agent's driver writes (lib/sonic), and the patch that takes them back. A table that
  * is not there comes and goes as a whole: apply-patch takes no empty ones. */
 #include "controller/switch/render/render.h"
+#include "lib/sonic/sonic_most.h"
 #include "lib/sonic/sonic_steps.h"
-#include "lib/sonic/sonic_want.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,23 +94,51 @@ static int put_patch(const json_t *from, const json_t *to, FILE *out, struct err
     return r < 0 ? err_sys(err, ENOMEM, "a patch") : 0;
 }
 
+/* What is somebody's makes room: who applies the patch sees it. */
+static bool may_replace(void *user, const char *port)
+{
+    (void)user;
+    (void)port;
+    return true;
+}
+
+/* For sonic_want_most. */
+struct leaving {
+    const struct render_switch *sw;
+    struct err first;
+};
+
+static int leave(void *user, const char *port, const struct err *why)
+{
+    struct leaving *leaving = user;
+    if (leaving->sw->left)
+        leaving->sw->left(port, why);
+    if (!leaving->first.code) {
+        leaving->first = *why;
+        err_prefix(&leaving->first, "%s", port);
+    }
+    return 0;
+}
+
 static int want_site(const struct render_switch *sw, json_t **ret_want, struct err *err)
 {
     struct sonic_port *ports = calloc(sw->ports_n + 1, sizeof(*ports));
-    char what[RENDER_NAME + 256];
+    struct leaving leaving = {.sw = sw};
+    const struct sonic_most most = {.db = sw->site,
+                                    .site = sw->site,
+                                    .may_replace = may_replace,
+                                    .left = leave,
+                                    .user = &leaving};
+    uint32_t n = sw->ports_n;
     int r = ports ? sonic_check(sw->site, err) : err_sys(err, ENOMEM, "%u ports", sw->ports_n);
     for (uint32_t i = 0; r >= 0 && i < sw->ports_n; i++)
         ports[i] = (struct sonic_port){sw->ports[i].name, sw->ports[i].want};
-    const struct sonic_wish wish = {.owner = sw->name,
-                                    .dscp_of_level = sw->dscp_of_level,
-                                    .ports = ports,
-                                    .ports_n = sw->ports_n};
+    const struct sonic_wish wish = {.owner = sw->name, .dscp_of_level = sw->dscp_of_level};
     if (r >= 0)
-        r = sonic_want(sw->site, &wish, ret_want, err);
-    if (r >= 0 && sonic_in_place(sw->site, sw->site, *ret_want, sw->name, what, sizeof(what)) ==
-                      SONIC_ANOTHERS) {
+        r = sonic_want_most(&most, &wish, ports, &n, ret_want, err);
+    if (r >= 0 && !n && leaving.first.code) {
         json_decref(*ret_want);
-        r = err_set(err, EBUSY, "%s, another agent's: let that one restore first", what);
+        r = err_set(err, leaving.first.code, "%s", leaving.first.text);
     }
     free(ports);
     return r;

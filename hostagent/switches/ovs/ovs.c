@@ -159,7 +159,7 @@ static json_t *watched(void)
         {"QoS", "[\"type\",\"queues\",\"other_config\",\"external_ids\"]"},
         {"Queue", "[\"dscp\",\"other_config\",\"external_ids\"]"},
         {"Port", "[\"name\",\"interfaces\",\"qos\"]"},
-        {"Interface", "[\"type\",\"mtu\",\"link_speed\",\"ofport\"]"},
+        {"Interface", "[\"type\",\"mtu\",\"link_speed\",\"ofport\",\"error\"]"},
         {"Bridge", "[\"name\",\"ports\"]"}};
     json_t *all = json_object();
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
@@ -348,7 +348,7 @@ static void ovs_free_plan(struct switch_plan *plan)
     if (!plan)
         return;
     json_decref(own->operations);
-    free(plan->steps);
+    switch_plan_done(plan);
     free(own);
 }
 
@@ -409,7 +409,7 @@ static int transact(struct switch_state *sw, json_t *operations, struct err *err
     return r;
 }
 
-static int ovs_apply(struct switch_state *sw, const struct switch_plan *plan, struct err *err)
+static int ovs_apply(struct switch_state *sw, struct switch_plan *plan, struct err *err)
 {
     const struct ovs_plan *own = (const struct ovs_plan *)plan;
     int r = bring_all_up(sw, err);

@@ -31,6 +31,8 @@ struct ovs_port {
     bool ours;                                   /* of our bridge, and selected */
     uint32_t numbers_n, numbers[OVS_INTERFACES]; /* OpenFlow's, of those that have one */
     struct port_facts facts;
+    uint32_t interfaces_n, faults_n; /* of those, so many cannot be used */
+    char fault[256];                 /* why the first cannot */
 };
 
 struct ovs_rows {
@@ -44,6 +46,9 @@ struct ovs_rows {
 int ovs_rows_read(struct ovsdb *db, const struct switch_settings *settings,
                   struct ovs_rows *ret_rows, struct err *err);
 void ovs_rows_free(struct ovs_rows *rows);
+
+/* A column of text, "" where it is empty. */
+const char *ovs_text(const json_t *row, const char *column);
 
 /* The number of the queue for this traffic. */
 uint32_t ovs_queue_number(const struct port *want, enum port_traffic traffic);

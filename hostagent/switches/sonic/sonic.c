@@ -9,6 +9,7 @@
 #include "hostagent/switches/sonic/sonic_link.h"
 #include "hostagent/switches/sonic/sonic_ports.h"
 #include "hostagent/switches/switch.h"
+#include "lib/sonic/sonic_most.h"
 #include "lib/sonic/sonic_undo.h"
 #include "lib/sonic/sonic_want.h"
 
@@ -130,7 +131,7 @@ static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports,
     int r = sonic_link_read(&sw->link, &db, err);
     if (r < 0)
         return r;
-    r = sonic_ports_list(sw->config.settings, sw->link.at, db, ret_ports, err);
+    r = sonic_ports_list(sw->config.settings, sw->link.at, db, NULL, ret_ports, err);
     json_decref(db);
     return r;
 }
@@ -203,7 +204,7 @@ static void sonic_free_plan(struct switch_plan *plan)
     json_decref(own->want);
     json_decref(own->kept);
     free(own->steps);
-    free(own->plan.steps);
+    switch_plan_done(plan);
     free(own);
 }
 
@@ -230,57 +231,82 @@ static int count_ports(struct switch_state *sw, const struct sonic_port *ports, 
     return 0;
 }
 
-static int want_ports(struct switch_state *sw, const json_t *site, const struct switch_ports *ports,
-                      json_t **ret_want, struct err *err)
+/* Who plans, for sonic_want_most. */
+struct planning {
+    const struct switch_config *config;
+    struct switch_plan *plan;
+    bool again;
+    struct err *err;
+};
+
+static bool may_replace(void *user, const char *port)
+{
+    const struct planning *planning = user;
+    const struct switch_config *config = planning->config;
+    return config->replace ||
+           (planning->again && (!config->had || config->had(config->user, port)));
+}
+
+static int leave_port(void *user, const char *port, const struct err *why)
+{
+    struct planning *planning = user;
+    return switch_trouble_add(planning->plan, port, why, true, planning->err);
+}
+
+/* Those that can have queues at all, each with what is wanted of it. */
+static int list_wanted(struct planning *planning, const struct switch_ports *ports,
+                       struct sonic_port *wanted, struct port *wants, uint32_t *ret_n)
+{
+    int r = 0;
+    *ret_n = 0;
+    for (uint32_t i = 0; r >= 0 && i < ports->n; i++) {
+        const struct switch_port *port = &ports->ports[i];
+        if (!port->facts.mtu_bytes)
+            continue; /* in trouble already */
+        r = switch_want(&planning->config->wish, port->name, &port->facts, planning->plan,
+                        &wants[*ret_n], planning->err);
+        if (r > 0) {
+            wanted[*ret_n] = (struct sonic_port){port->name, &wants[*ret_n]};
+            (*ret_n)++;
+        }
+    }
+    return r;
+}
+
+static int want_ports(struct switch_state *sw, struct sonic_plan *plan, bool again,
+                      const struct switch_ports *ports, struct err *err)
 {
     struct port *wants = calloc(ports->n + 1, sizeof(*wants));
     struct sonic_port *of = calloc(ports->n + 1, sizeof(*of));
-    int r = wants && of ? 0 : err_sys(err, ENOMEM, "%u ports", ports->n);
-    for (uint32_t i = 0; r >= 0 && i < ports->n; i++) {
-        r = port_want(&sw->config.wish, &ports->ports[i].facts, &wants[i], err);
-        if (r < 0)
-            err_prefix(err, "%s", ports->ports[i].name);
-        of[i] = (struct sonic_port){ports->ports[i].name, &wants[i]};
-    }
+    struct planning planning = {&sw->config, &plan->plan, again, err};
     const struct sonic_wish wish = {.owner = sw->config.owner,
-                                    .dscp_of_level = sw->config.wish.dscp_of_level,
-                                    .ports = of,
-                                    .ports_n = ports->n};
+                                    .dscp_of_level = sw->config.wish.dscp_of_level};
+    const struct sonic_most most = {.db = plan->db,
+                                    .site = plan->site,
+                                    .may_replace = may_replace,
+                                    .left = leave_port,
+                                    .user = &planning};
+    uint32_t n;
+    int r = wants && of ? list_wanted(&planning, ports, of, wants, &n)
+                        : err_sys(err, ENOMEM, "%u ports", ports->n);
     if (r >= 0)
-        r = count_ports(sw, of, ports->n, err);
+        r = sonic_want_most(&most, &wish, of, &n, &plan->want, err);
     if (r >= 0)
-        r = sonic_want(site, &wish, ret_want, err);
+        r = count_ports(sw, of, n, err);
     free(wants);
     free(of);
     return r;
 }
 
-static int make_want(struct switch_state *sw, struct sonic_plan *plan, struct err *err)
+static int make_want(struct switch_state *sw, struct sonic_plan *plan, bool again, struct err *err)
 {
     struct switch_ports *ports = NULL;
-    int r = sonic_ports_list(sw->config.settings, sw->link.at, plan->site, &ports, err);
+    int r =
+        sonic_ports_list(sw->config.settings, sw->link.at, plan->site, &plan->plan, &ports, err);
     if (r >= 0)
-        r = want_ports(sw, plan->site, ports, &plan->want, err);
+        r = want_ports(sw, plan, again, ports, err);
     free(ports);
     return r;
-}
-
-/* Whatever is another agent's stays; what is the site's makes room where that is allowed. */
-static int check_others(struct switch_state *sw, const struct sonic_plan *plan, bool may_replace,
-                        struct err *err)
-{
-    char what[SONIC_KEY + 64];
-    enum sonic_owner owner =
-        sonic_in_place(plan->db, plan->site, plan->want, sw->config.owner, what, sizeof(what));
-    if (owner == SONIC_ANOTHERS)
-        return err_set(err, EBUSY, "%s: %s, another agent's: let that one restore first",
-                       sw->link.at, what);
-    if (owner == SONIC_SITES && !may_replace)
-        return err_set(err, EBUSY,
-                       "%s: %s, which is somebody's: start with --replace to let it "
-                       "make room until the agent leaves",
-                       sw->link.at, what);
-    return 0;
 }
 
 /* "scheduler=duopoly-…-s0 …", as much as there is room for. */
@@ -312,9 +338,7 @@ static int make_plan(struct switch_state *sw, bool again, struct sonic_plan *pla
 {
     int r = read_site(sw, &plan->db, &plan->kept, &plan->site, err);
     if (r >= 0)
-        r = make_want(sw, plan, err);
-    if (r >= 0)
-        r = check_others(sw, plan, again || sw->config.replace, err);
+        r = make_want(sw, plan, again, err);
     if (r >= 0 && sonic_steps(plan->db, plan->want, &plan->steps, &plan->n) < 0)
         r = err_sys(err, ENOMEM, "the plan of %s", sw->link.at);
     for (uint32_t i = 0; r >= 0 && i < plan->n; i++)
@@ -346,7 +370,7 @@ static void keep_as_before(struct switch_state *sw, const struct sonic_plan *pla
         switch_forget(sw->config.state_dir, NULL);
 }
 
-static int sonic_apply(struct switch_state *sw, const struct switch_plan *plan, struct err *err)
+static int sonic_apply(struct switch_state *sw, struct switch_plan *plan, struct err *err)
 {
     const struct sonic_plan *own = (const struct sonic_plan *)plan;
     if (!own->n)

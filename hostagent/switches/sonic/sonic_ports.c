@@ -31,7 +31,7 @@ static int by_name(const void *a, const void *b)
 }
 
 int sonic_ports_list(const struct switch_settings *settings, const char *at, const json_t *db,
-                     struct switch_ports **ret_ports, struct err *err)
+                     struct switch_plan *plan, struct switch_ports **ret_ports, struct err *err)
 {
     json_t *rows = json_object_get(db, "PORT"), *row;
     const char *name;
@@ -47,8 +47,11 @@ int sonic_ports_list(const struct switch_settings *settings, const char *at, con
                         SWITCH_PORTS);
         if (r < 0)
             break;
-        snprintf(ports->ports[ports->n].name, SWITCH_PORT_NAME, "%s", name);
-        r = port_facts_of(db, name, &ports->ports[ports->n++].facts, err);
+        struct switch_port *port = &ports->ports[ports->n++];
+        struct err why = {0};
+        snprintf(port->name, SWITCH_PORT_NAME, "%s", name);
+        if (port_facts_of(db, name, &port->facts, &why) < 0 && plan)
+            r = switch_trouble_add(plan, name, &why, true, err);
     }
     if (r < 0) {
         free(ports);
