@@ -5,9 +5,11 @@
 #include "hostagent/guests/guest_socket.h"
 #include "hostagent/guests/guests.h"
 #include "hostagent/link_report.h"
+#include "hostagent/own_address.h"
 #include "hostagent/stance.h"
 #include "hostagent/switch_links.h"
 #include "hostagent/uplink/uplink_zmq.h"
+#include "lib/address.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 
@@ -283,7 +285,7 @@ static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
     const struct agent_settings *settings = agent->settings;
     memcpy(hello->name, settings->name, sizeof(hello->name));
     memcpy(hello->rack, settings->rack, sizeof(hello->rack));
-    memcpy(hello->address, settings->address.address, sizeof(hello->address));
+    memcpy(hello->address, settings->address, sizeof(hello->address));
     hello->role = (duopoly_Role)settings->role;
     hello->uplink_bps = hello->downlink_bps = agent->resolved->link_bps;
     hello->units_count = (pb_size_t)settings->units_n;
@@ -291,6 +293,14 @@ static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
     hello->labels_count = (pb_size_t)settings->labels_n;
     for (uint32_t i = 0; i < settings->labels_n; i++)
         memcpy(hello->labels[i], settings->labels[i].name, sizeof(hello->labels[i]));
+}
+
+static int on_own_address(void *user, const struct reach_address *controller,
+                          uint8_t ret_address[16])
+{
+    const struct agent_parts *agent = user;
+    return own_address_find(controller, agent->settings->link.uplink, &agent->resolved->ports,
+                            ret_address);
 }
 
 static int open_uplink(struct agent_parts *agent, struct err *err)
@@ -310,6 +320,8 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     config.on_guest_allows = on_guest_allows;
     config.user = agent;
     fill_hello(agent, &config.hello);
+    if (agent_is_host(agent) && address_useless(config.hello.address))
+        config.own_address = on_own_address;
     int r = uplink_open(&config, agent->event, &agent->uplink, err);
     if (r >= 0)
         uplink_set_tasks(agent->uplink, agent->tasks);

@@ -1,5 +1,6 @@
 #include "hostagent/settings.h"
 
+#include "lib/address.h"
 #include "lib/conf.h"
 #include "lib/conf_check.h"
 #include "lib/unix_listen.h"
@@ -51,15 +52,30 @@ static int parse_prefix(const char *text, void *target, struct err *err)
     return mark_prefix_parse(text, target, err);
 }
 
+/* 0.0.0.0 and :: say where to listen: no address. */
+static bool is_any(const uint8_t address[16])
+{
+    static const uint8_t any4[16] = {[10] = 0xff, [11] = 0xff}, any6[16];
+    return memcmp(address, any4, sizeof(any4)) == 0 || memcmp(address, any6, sizeof(any6)) == 0;
+}
+
 static int parse_address(const char *text, void *target, struct err *err)
 {
-    struct mark_prefix prefix;
-    int r = mark_prefix_parse(text, &prefix, err);
-    if (r < 0)
-        return r;
-    if (prefix.bits != 128)
-        return err_set(err, EINVAL, "\"%s\" is a prefix; one address is wanted", text);
-    *(struct mark_prefix *)target = prefix;
+    uint8_t address[16] = {0};
+    const char *why;
+    if (*text && address_parse(text, address) < 0)
+        return err_set(err, EINVAL, "\"%s\" is no address such as 10.0.0.1%s", text,
+                       strchr(text, '/') ? ": a prefix is given, one address is wanted" : "");
+    if (is_any(address)) {
+        memset(target, 0, sizeof(address));
+        return 0;
+    }
+    if ((why = address_useless(address)))
+        return err_set(err, EINVAL,
+                       "%s %s, and others fetch this host's map outputs there; without `address` "
+                       "that of the route to the controller is taken",
+                       text, why);
+    memcpy(target, address, sizeof(address));
     return 0;
 }
 
@@ -294,7 +310,7 @@ static const struct conf_field settings_fields[] = {
      .type = CONF_PARSED,
      .offset = offsetof(struct agent_settings, address),
      .parse = parse_address,
-     .preset = "0.0.0.0"},
+     .preset = ""},
     STRING(agent_settings, rack, ""),
     LIST(agent_settings, labels, labels_n, &label_item, 0),
     LIST(agent_settings, units, units_n, &unit_item, 0),

@@ -76,7 +76,7 @@ struct agent_settings {
     char name[64], controller[256], key[256], rack[32], state[256], measurements[256];
     int role; /* duopoly_Role */
     int on_exit;
-    struct mark_prefix address;
+    uint8_t address[16]; /* all 0: that of the route to the controller */
     struct settings_label {
         char name[32];
     } labels[8];

@@ -15,3 +15,6 @@ int address_parse(const char *text, uint8_t ret_address[16]);
 void address_print(const uint8_t address[16], char ret_text[INET6_ADDRSTRLEN]);
 
 bool address_is_v4(const uint8_t address[16]);
+
+/* Why no other host can use it, as words that follow "it"; NULL: it may. */
+const char *address_useless(const uint8_t address[16]);

@@ -635,6 +635,11 @@ const char *wire_zmq_address(const struct wire_zmq *endpoint)
     return endpoint->address;
 }
 
+const struct reach_address *wire_zmq_reached(const struct wire_zmq *endpoint)
+{
+    return wire_zmq_dial_address(endpoint->dial);
+}
+
 const struct wire_zmq_counters *wire_zmq_counters(const struct wire_zmq *endpoint)
 {
     return &endpoint->counters;

@@ -37,6 +37,7 @@
 
 #include "lib/err.h"
 #include "lib/keys.h"
+#include "lib/reach.h"
 #include "lib/wire.h"
 #include "lib/wire_zmq_door.h"
 
@@ -146,6 +147,9 @@ size_t wire_zmq_waiting(const struct wire_zmq *endpoint);
 
 /* The address that is listened on or connected to, with the real port. Borrowed until close. */
 const char *wire_zmq_address(const struct wire_zmq *endpoint);
+
+/* DEALER: the address that its connection goes to, of those that the name has. Borrowed until it breaks. */
+const struct reach_address *wire_zmq_reached(const struct wire_zmq *endpoint);
 
 const struct wire_zmq_counters *wire_zmq_counters(const struct wire_zmq *endpoint);
 

@@ -2,7 +2,6 @@
 
 #include "lib/fnv1a.h"
 #include "lib/rarely.h"
-#include "lib/reach.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -229,6 +228,11 @@ void wire_zmq_dial_stands(struct wire_zmq_dial *dial)
     dial->failures = 0;
     dial->why_usec = 0;
     dial->found.n = 0; /* a name is asked for anew where this one breaks */
+}
+
+const struct reach_address *wire_zmq_dial_address(const struct wire_zmq_dial *dial)
+{
+    return &dial->found.addresses[dial->at < REACH_MAX ? dial->at : 0];
 }
 
 int wire_zmq_dial_open(sd_event *loop, const char *endpoint,

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "lib/err.h"
+#include "lib/reach.h"
 
 #include <stdbool.h>
 #include <systemd/sd-event.h>
@@ -49,6 +50,9 @@ void wire_zmq_dial_again(struct wire_zmq_dial *dial);
 
 /* It stands. */
 void wire_zmq_dial_stands(struct wire_zmq_dial *dial);
+
+/* The address that is tried, or stands. */
+const struct reach_address *wire_zmq_dial_address(const struct wire_zmq_dial *dial);
 
 /* NULL is fine. */
 void wire_zmq_dial_close(struct wire_zmq_dial *dial);

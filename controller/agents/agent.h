@@ -2,6 +2,7 @@
  *
  *   agents.c          the table of agents, what is sent to them, and how they look from outside
  *   agent_hello.c     judges a HELLO and begins a session
+ *   agent_address.c   judges the address that it says
  *   agent_session.c   messages within a session, its timers and its end
  *   agent_settle.c    when its messages are acknowledged
  *   agent_unanswered.c  bytes on their way to agents
@@ -14,6 +15,7 @@
 #pragma once
 
 #include "controller/agents/agents.h"
+#include "lib/rarely.h"
 
 #include <sys/queue.h>
 #include <uthash.h>
@@ -61,7 +63,6 @@ struct agent {
     uint64_t boot, hello_sequence;
     bool used;           /* something ran there, or an output of a job lies there */
     uint64_t newest_job; /* when its name came */
-    bool rival_told;     /* the log says that another agent claims this name */
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
     uint32_t n_units;
     uint64_t uplink_bps, downlink_bps;
@@ -111,6 +112,8 @@ struct agent {
     struct agent_guests guests;
 };
 
+#define AGENTS_REFUSED 64
+
 /* The index of a host that was forgotten: jobs with after < number ≤ until may mean it. */
 struct resting_index {
     uint32_t host;
@@ -148,14 +151,16 @@ struct agents {
     STAILQ_HEAD(, agent) relabelled; /* to whom levels are to be told */
     uint32_t levels_awaited;         /* hosts */
     struct timer levels_wait;
-    duopoly_ControllerKeys believed; /* none: there are no keys */
+    duopoly_ControllerKeys believed;       /* none: there are no keys */
+    char why[256];                         /* words of the refusal at hand */
+    struct rarely refused[AGENTS_REFUSED]; /* what the log says of HELLOs, by a hash of the name */
     duopoly_Envelope out;
 };
 
 /* Why something is refused; reason NONE: it is not. */
 struct agent_refusal {
     duopoly_Reason reason;
-    const char *text;
+    const char *text; /* a constant, or agents->why */
 };
 
 /* agents.c */
@@ -200,6 +205,10 @@ void agent_find_executors(struct agent *agent, int64_t now_ns, const uint8_t *ad
 /* agent_hello.c: judges a HELLO and begins its session. */
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
                  const duopoly_Envelope *envelope);
+
+/* agent_address.c */
+struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns,
+                                           const duopoly_Hello *hello);
 
 /* agent_session.c */
 /* Timers: nothing was heard for a while; a lease is due. */

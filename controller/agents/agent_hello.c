@@ -2,11 +2,12 @@
  *
  * What is asked of it, in this order: a version that both speak, a description that makes sense, the
  * name that the connection may use, a controller that is not older than one the agent knew, room for
- * one more, the role that the name had, and that nobody else with that name is alive. A refusal has
- * one sentence and changes nothing; what passes replaces an older session of the same boot. */
+ * one more, the role that the name had, that nobody else with that name is alive, and an address of its
+ * own that others can use. A refusal has one sentence and changes nothing; what passes replaces an older session of the same boot. */
 #include "controller/agents/agent.h"
 #include "controller/resources_wire.h"
 
+#include "lib/fnv1a.h"
 #include "lib/log.h"
 
 #include <stdio.h>
@@ -57,8 +58,8 @@ static struct agent_refusal session_refusal(const struct agent *agent, int64_t n
     return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
 }
 
-static struct agent_refusal hello_refusal(const struct agents *agents, int64_t now_ns,
-                                          const char *identity, const duopoly_Envelope *envelope)
+static struct agent_refusal name_refusal(const struct agents *agents, int64_t now_ns,
+                                         const char *identity, const duopoly_Envelope *envelope)
 {
     const duopoly_Hello *hello = &envelope->body.hello;
     const char *fault = description_fault(hello);
@@ -90,6 +91,15 @@ static struct agent_refusal hello_refusal(const struct agents *agents, int64_t n
         return (struct agent_refusal){duopoly_Reason_REASON_CONFLICT,
                                       "that name is known in the other role"};
     return session_refusal(agent, now_ns, hello);
+}
+
+static struct agent_refusal hello_refusal(struct agents *agents, int64_t now_ns,
+                                          const char *identity, const duopoly_Envelope *envelope)
+{
+    struct agent_refusal refusal = name_refusal(agents, now_ns, identity, envelope);
+    return refusal.reason != duopoly_Reason_REASON_NONE
+               ? refusal
+               : agent_address_refusal(agents, now_ns, &envelope->body.hello);
 }
 
 static void units_fill(const duopoly_Hello *hello, uint64_t *ret_units)
@@ -161,7 +171,8 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     description_take(agent, hello);
     agent->peer = peer;
     agent->open = true;
-    agent->rival_told = false;
+    rarely_right(
+        &agents->refused[fnv1a(FNV1A_NOTHING, agent->name, strlen(agent->name)) % AGENTS_REFUSED]);
     *agent->no_room = '\0';
     agent->settle_sequence = 0; /* numbers of the old session mean nothing in this one */
     HASH_ADD(by_peer, agents->peers, peer, sizeof(agent->peer), agent);
@@ -176,18 +187,26 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     agent_tell_keys(agent);
 }
 
-/* An agent that another one keeps from its name says HELLO again and again: once is enough. */
-static void refusal_log(const struct agents *agents, const duopoly_Hello *hello,
+/* Who is refused says HELLO again and again: once is enough. */
+static bool refusal_is_news(struct agents *agents, int64_t now_ns, const char *name,
+                            const char *identity, const char *text)
+{
+    char words[512];
+    uint64_t hash = fnv1a(FNV1A_NOTHING, name, strlen(name));
+    snprintf(words, sizeof(words), "%.80s %.80s %s", name, identity ? identity : "", text);
+    return rarely_say(&agents->refused[hash % AGENTS_REFUSED], words, (uint64_t)now_ns / 1000);
+}
+
+static void refusal_log(struct agents *agents, int64_t now_ns, const duopoly_Hello *hello,
                         const char *identity, const struct agent_refusal *refusal)
 {
-    struct agent *agent = agent_find(agents, hello->name);
+    const struct agent *agent = agent_find(agents, hello->name);
     bool impostor = identity && strcmp(identity, hello->name) != 0;
     bool rival = agent && !impostor && refusal->reason == duopoly_Reason_REASON_IDENTITY;
-    bool ours = refusal->reason == duopoly_Reason_REASON_EPOCH || rival;
-    if (rival && agent->rival_told)
+    bool ours =
+        refusal->reason == duopoly_Reason_REASON_EPOCH || rival || refusal->text == agents->why;
+    if (!refusal_is_news(agents, now_ns, hello->name, identity, refusal->text))
         return;
-    if (rival)
-        agent->rival_told = true;
     log_warning(ours ? LOG_FAULT_CONFIGURATION : LOG_FAULT_PEER, "agent %s%s%s is refused: %s",
                 hello->name, identity ? " with the key of " : "", identity ? identity : "",
                 refusal->text);
@@ -205,7 +224,7 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
         refusal =
             (struct agent_refusal){duopoly_Reason_REASON_LIMIT, "the controller is out of memory"};
     if (refusal.reason != duopoly_Reason_REASON_NONE) {
-        refusal_log(agents, hello, identity, &refusal);
+        refusal_log(agents, now_ns, hello, identity, &refusal);
         agent_refuse_stranger(agents, now_ns, peer, envelope, refusal.reason, refusal.text);
         return;
     }

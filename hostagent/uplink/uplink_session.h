@@ -34,7 +34,8 @@ struct uplink {
     uint64_t began_ns, hellos; /* of this process: a younger one's HELLOs are newer than its own */
     uint64_t heard_ns, sent_ns, heartbeat_ns, silent_ns;
     uint64_t retry_ns;        /* 0: no */
-    struct rarely unanswered; /* HELLOs that nobody answers */
+    struct rarely unanswered; /* HELLOs that nobody answers, or that are refused */
+    uint8_t address[16];      /* that was found last */
     uint64_t rival_ns; /* how long it waits for another agent of its name; 0: there is none */
     uint64_t lease_until_ns, renew_ns;
     uint64_t echo_sequence, echo_ns; /* a round trip that is measured; 0 ns: none under way */

@@ -1,6 +1,7 @@
 #include "hostagent/uplink/uplink_zmq.h"
 
 #include "hostagent/uplink/uplink_session.h"
+#include "lib/address.h"
 #include "lib/fnv1a.h"
 #include "lib/log.h"
 #include "lib/now.h"
@@ -78,6 +79,21 @@ int uplink_send(struct uplink *uplink, enum wire_class class, bool changes_state
     return r;
 }
 
+/* None: the controller says so, as it does of one that is of no use. */
+static void address_find(struct uplink *uplink, duopoly_Hello *hello)
+{
+    const struct uplink_config *config = &uplink->config;
+    char text[INET6_ADDRSTRLEN];
+    if (!config->own_address ||
+        config->own_address(config->user, wire_zmq_reached(uplink->endpoint), hello->address) < 0)
+        return;
+    if (memcmp(hello->address, uplink->address, sizeof(uplink->address)) == 0)
+        return;
+    memcpy(uplink->address, hello->address, sizeof(uplink->address));
+    address_print(uplink->address, text);
+    log_note("others fetch from this host at %s, its address on the way to the controller", text);
+}
+
 static void say_hello(struct uplink *uplink)
 {
     wire_session_init(&uplink->session, WIRE_VERSION_MIN, uplink->epoch);
@@ -87,6 +103,7 @@ static void say_hello(struct uplink *uplink)
     hello->version_max = WIRE_VERSION_MAX;
     hello->boot = uplink->boot;
     hello->hello_sequence = uplink->began_ns + ++uplink->hellos;
+    address_find(uplink, hello);
     uplink->greeted = uplink_send(uplink, WIRE_RESULT, false) >= 0;
     uplink->heard_ns = now_ns(CLOCK_MONOTONIC);
     uplink->silent_ns = HELLO_WAIT_NS;
@@ -166,14 +183,14 @@ static void on_welcome(struct uplink *uplink, const duopoly_Envelope *envelope)
     uplink_send_inventory(uplink);
 }
 
-/* Another agent has this name, and the session: more and more seldom it is asked for again. */
-static void give_way(struct uplink *uplink, const char *why)
+/* It has no session, and none that stays: more and more seldom it is asked for again. */
+static void ask_seldom(struct uplink *uplink, const char *why)
 {
     char words[512];
-    snprintf(words, sizeof(words),
-             "another agent named %s has it (%s); this one asks again, every %llu s at most",
-             uplink->config.hello.name, why, RIVAL_NS / 1000000000);
-    if (!uplink->open && !uplink->rival_ns)
+    snprintf(words, sizeof(words), "%s; this one asks again, every %llu s at most", why,
+             RIVAL_NS / 1000000000);
+    bool is_news = rarely_say(&uplink->unanswered, words, now_ns(CLOCK_MONOTONIC) / 1000);
+    if (is_news && !uplink->open) /* else uplink_end says it */
         log_warning(LOG_FAULT_CONFIGURATION, "no session with the controller: %s", words);
     uplink_end(uplink, words);
     uint64_t wait_ns = uplink->rival_ns ? 2 * uplink->rival_ns : RETRY_NS;
@@ -181,11 +198,28 @@ static void give_way(struct uplink *uplink, const char *why)
     uplink->retry_ns = now_ns(CLOCK_MONOTONIC) + uplink->rival_ns;
 }
 
+/* Another agent has this name, and the session. */
+static void give_way(struct uplink *uplink, const char *why)
+{
+    char words[400];
+    snprintf(words, sizeof(words), "another agent named %s has it (%s)", uplink->config.hello.name,
+             why);
+    ask_seldom(uplink, words);
+}
+
+/* Of a HELLO that cannot be right before somebody changes something, here or there. */
+static bool is_for_long(const struct uplink *uplink, duopoly_Reason reason)
+{
+    return !uplink->open &&
+           (reason == duopoly_Reason_REASON_MALFORMED || reason == duopoly_Reason_REASON_CONFLICT);
+}
+
 static void on_refused(struct uplink *uplink, const duopoly_Refused *refused)
 {
-    if (refused->reason == duopoly_Reason_REASON_IDENTITY) {
+    bool rival = refused->reason == duopoly_Reason_REASON_IDENTITY;
+    if (rival || is_for_long(uplink, refused->reason)) {
         uplink->refused++;
-        give_way(uplink, refused->text);
+        (rival ? give_way : ask_seldom)(uplink, refused->text);
         return;
     }
     log_warning(LOG_FAULT_PEER, "the controller refuses: %s", refused->text);

@@ -26,6 +26,7 @@
 #include "hostagent/measurements.h"
 #include "hostagent/tasks/tasks.h"
 #include "lib/err.h"
+#include "lib/reach.h"
 #include "schemas/duopoly.pb.h"
 
 #include <systemd/sd-event.h>
@@ -35,6 +36,8 @@ struct uplink_config {
     const char *key_path;   /* "": in plain text */
     const char *state_dir;  /* keeps the epoch */
     duopoly_Hello hello;    /* versions, boot and sequence are filled here */
+    /* The address for `hello`, found anew for each; 0 or −errno. NULL: it has one, or needs none. */
+    int (*own_address)(void *user, const struct reach_address *controller, uint8_t ret_address[16]);
     struct marks *marks;
     struct links *links; /* that WELCOME tells what hot is; may be NULL */
     uint64_t mark_lease_ns;

@@ -151,14 +151,26 @@ static void start_try(int64_t now_ns, const struct script_step *step)
         agents_start(agents, now_ns, host, &start, inputs, step->length > 1 ? step->bytes[1] : 0);
 }
 
+/* Hosts without one are refused: most inputs are older than that. */
+static void address_give(duopoly_Envelope *envelope)
+{
+    duopoly_Hello *hello = &envelope->body.hello;
+    if (envelope->which_body == duopoly_Envelope_hello_tag && !hello->address[0]) {
+        memcpy(hello->address, hello->name, sizeof(hello->address));
+        hello->address[0] = 0xfd;
+    }
+}
+
 static void message_try(int64_t now_ns, const struct script_step *step)
 {
     static duopoly_Envelope envelope;
     struct err err;
-    if (wire_decode(step->bytes, step->length, &envelope, &err) < 0)
+    if (wire_decode(step->bytes, step->length, &envelope, &err) < 0) {
         agents_malformed(agents, now_ns, step->what % PEERS, err.text);
-    else
-        agents_message(agents, now_ns, step->what % PEERS, step->what & 8 ? "h1" : NULL, &envelope);
+        return;
+    }
+    address_give(&envelope);
+    agents_message(agents, now_ns, step->what % PEERS, step->what & 8 ? "h1" : NULL, &envelope);
 }
 
 static void step_do(struct timers *timers, int64_t *now_ns, const struct script_step *step)

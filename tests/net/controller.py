@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
@@ -175,11 +176,12 @@ class Daemon:
 class Agent:
     """An agent by the schema alone: no code is shared with the controller."""
 
-    def __init__(self, daemon, name, slots=4, boot=1, hello_sequence=1, host=1, key=None, address=None):
+    def __init__(self, daemon, name, slots=4, boot=1, hello_sequence=1, host=None, key=None, address=None):
         import zmq
         self.zmq = zmq
         self.daemon = daemon
-        self.name, self.slots, self.boot, self.hello_sequence, self.host = name, slots, boot, hello_sequence, host
+        self.name, self.slots, self.boot, self.hello_sequence = name, slots, boot, hello_sequence
+        self.host = host or 1 + zlib.crc32(name.encode()) % 65000  # the end of its address
         self.context = zmq.Context()
         self.key = read_key(key) if key else None
         self.address = address  # None: the daemon's, which changes when it begins anew
@@ -243,7 +245,7 @@ class Agent:
 
     def hello(self):
         self.send(hello=pb.Hello(version_min=1, version_max=1, name=self.name, boot=self.boot, hello_sequence=self.hello_sequence,
-                                 units=[pb.Resources(slots=self.slots)], address=b"\0" * 10 + b"\xff\xff\x0a\x4d\0" + bytes([self.host]),
+                                 units=[pb.Resources(slots=self.slots)], address=b"\0" * 10 + b"\xff\xff\x0a\x4d" + self.host.to_bytes(2, "big"),
                                  uplink_bps=100_000_000, downlink_bps=100_000_000))
 
     def join(self, attempts=()):

@@ -292,7 +292,8 @@ class Mute(Repeated):
 
     def __init__(self, daemon):
         self.stranger, self.mute = Peer(daemon, receive_bytes=4096), Peer(daemon, receive_bytes=4096)
-        hello = pb.Hello(version_min=1, version_max=1, name="mute", boot=1, hello_sequence=1, units=[pb.Resources(slots=1)])
+        hello = pb.Hello(version_min=1, version_max=1, name="mute", boot=1, hello_sequence=1, units=[pb.Resources(slots=1)],
+                         address=bytes([0xfd] + 14 * [0] + [1]))
         self.mute.socket.sendall(frame(pb.Envelope(version=1, hello=hello).SerializeToString()))
         self.number = 0
         super().__init__(daemon)

@@ -65,6 +65,8 @@ static void on_up(void *user)
     wire_copy(hello->name, sizeof(hello->name), name);
     hello->boot = (uint64_t)getpid();
     hello->hello_sequence = now_ns(CLOCK_MONOTONIC);
+    hello->address[0] = 0xfd;
+    wire_copy((char *)hello->address + 1, sizeof(hello->address) - 1, name);
     hello->units_count = 1;
     hello->units[0].slots = 1;
     wire_session_init(&session, WIRE_VERSION_MIN, 0);

@@ -12,8 +12,7 @@ from nets import BUILD, Net, needs_root, wait_for
 
 pytestmark = needs_root
 PORT = 7600
-CTL, AGENT = "10.99.0.1", "10.99.0.2"
-CTL6 = "fd99::1"
+CTL, CTL6 = "10.99.0.1", "fd99::1"
 
 
 class Site:
@@ -58,16 +57,17 @@ class Site:
         self.controller_process = process
         return log
 
-    def agent(self, controller, lines="", host=None, name=None):
-        """A function that reads what it has said."""
+    def agent(self, controller, lines="", host=None, name=None, address="", uplink="lo"):
+        """A function that reads what it has said. `address`: a line of its configuration, "": one of its own."""
         self.agents += 1
         name = name or f"w{self.agents}"
+        address = address or f"address: 10.77.0.{self.agents}"
         folder = os.path.join(self.dir, name)
         os.makedirs(folder, exist_ok=True)
         config, log = folder + "/agent.yaml", folder + "/log"
         with open(config, "w") as f:
-            f.write(f"name: {name}\ncontroller: {controller}\naddress: {AGENT[:-1]}{1 + self.agents}\nstate: {folder}/state\nunits: [{{slots: 1}}]\n"
-                    "link: {uplink: lo, rate: 100 Mbps}\nqueues: {driver: none}\nmarks: {driver: recorder}\n"
+            f.write(f"name: {name}\ncontroller: {controller}\n{address}\nstate: {folder}/state\nunits: [{{slots: 1}}]\n"
+                    f"link: {{uplink: {uplink}, rate: 100 Mbps}}\nqueues: {{driver: none}}\nmarks: {{driver: recorder}}\n"
                     f"tasks: {{cgroup: {self.net.prefix}{name}}}\n{lines}")
         with open(log, "ab") as out:
             self.popen(host or self.agent_host, f"{BUILD}/duopoly-agent", "--config", config, stderr=out)

@@ -66,6 +66,7 @@ class Relay:
 
     def __init__(self, daemon, key="", agent_key="", group="", name="relay", units="{io_bytes_s: 1}", more=""):
         self.name, self.units, self.more = name, units, more
+        self.address = "10.78.0.%d" % (1 + sum(name.encode()) % 250)
         self.folder = daemon.folder / "relay"
         self.folder.mkdir()
         self.socket = str(self.folder / "frameworks")
@@ -76,7 +77,7 @@ class Relay:
     def start(self):
         self.controller = self.daemon.address
         self.config.write_text(
-            f"name: {self.name}\ncontroller: {self.controller}\nkey: \"{self.agent_key}\"\nstate: {self.folder}/state\nunits: [{self.units}]\n{self.more}"
+            f"name: {self.name}\ncontroller: {self.controller}\naddress: {self.address}\nkey: \"{self.agent_key}\"\nstate: {self.folder}/state\nunits: [{self.units}]\n{self.more}"
             f"link: {{uplink: lo, rate: 100 Mbps}}\nqueues: {{driver: none}}\nmarks: {{driver: recorder}}\n"
             f"tasks: {{cgroup: duopoly-test-{os.getpid()}-relay}}\nframeworks: {{socket: {self.socket}, key: \"{self.key}\", group: \"{self.group}\"}}\n")
         with open(self.folder / "stderr", "ab") as words:

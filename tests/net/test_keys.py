@@ -276,7 +276,7 @@ class RealAgent:
         self.folder = daemon.folder / name
         self.folder.mkdir()
         config = self.folder / "agent.yaml"
-        config.write_text(f"name: {name}\ncontroller: {daemon.address}\nkey: {key}\nstate: {self.folder}/state\nunits: [{{slots: 1}}]\n"
+        config.write_text(f"name: {name}\ncontroller: {daemon.address}\naddress: 10.77.0.1\nkey: {key}\nstate: {self.folder}/state\nunits: [{{slots: 1}}]\n"
                           f"link: {{uplink: lo, rate: 100 Mbps}}\nqueues: {{driver: none}}\nmarks: {{driver: recorder}}\n"
                           f"tasks: {{cgroup: duopoly-test-{os.getpid()}-{name}}}\n")
         self.words = open(self.folder / "stderr", "wb")

@@ -38,7 +38,7 @@ class Racked(Fake):
 
     def hello(self):
         self.send(hello=pb.Hello(version_min=1, version_max=1, name=self.name, rack=self.rack, boot=1, hello_sequence=self.hello_sequence,
-                                 units=[pb.Resources(slots=1)], address=b"\0" * 10 + b"\xff\xff\x0a\x4d\0" + bytes([self.host]),
+                                 units=[pb.Resources(slots=1)], address=b"\0" * 10 + b"\xff\xff\x0a\x4d" + self.host.to_bytes(2, "big"),
                                  uplink_bps=10 ** 8, downlink_bps=10 ** 8))
 
 

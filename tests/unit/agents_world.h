@@ -6,6 +6,7 @@
 
 #include "controller/agents/agents.h"
 #include "controller/engine/record.h"
+#include "lib/fnv1a.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -262,6 +263,18 @@ static inline duopoly_Hello *hello(uint64_t peer, const char *name, uint64_t boo
     h->hello_sequence = sequence;
     h->units_count = 1;
     h->units[0].slots = 4;
+    uint64_t own = fnv1a(FNV1A_NOTHING, name, strlen(name));
+    h->address[0] = 0xfd;
+    memcpy(h->address + 8, &own, sizeof(own));
+    return h;
+}
+
+/* At the address that source_send means by `last`. */
+static inline duopoly_Hello *hello_at(uint64_t peer, const char *name, uint8_t last)
+{
+    duopoly_Hello *h = hello(peer, name, 7, 1);
+    memset(h->address, 0, sizeof(h->address));
+    h->address[15] = last;
     return h;
 }
 

@@ -4,10 +4,10 @@
 static void sources_are_known_by_their_address(void **state)
 {
     (void)state;
-    hello(1, "h1", 7, 1)->address[15] = 21;
+    hello_at(1, "h1", 21);
     deliver(1);
     inventory_end(1, 0);
-    hello(2, "h2", 7, 1)->address[15] = 22;
+    hello_at(2, "h2", 22);
     deliver(2);
     inventory_end(2, 0);
     *world.facts = *world.sent = '\0';
@@ -19,7 +19,8 @@ static void sources_are_known_by_their_address(void **state)
     source_send(1, 0, false);
     expect_facts("");
     assert_int_equal(agents_counters(world.agents)->sources_unknown, 2);
-    hello(3, "h3", 7, 1)->address[15] = 22;
+    heartbeats(1, world.now_ns + 4 * S);
+    hello_at(3, "h3", 22); /* h2 is silent */
     deliver(3);
     inventory_end(3, 0);
     *world.facts = '\0';

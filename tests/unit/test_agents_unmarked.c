@@ -19,7 +19,7 @@ static void executors_are_on_the_host_of_their_name_or_address(void **state)
 {
     (void)state;
     join(1, "h1");
-    hello(2, "h2", 7, 1)->address[15] = 22;
+    hello_at(2, "h2", 22);
     deliver(2);
     inventory_end(2, 0);
     *world.facts = '\0';
@@ -88,7 +88,7 @@ static void an_agent_comes_with_its_address(void **state)
     (void)state;
     assert_int_equal(claim("10.0.0.22", address_22), 0);
     *world.facts = '\0';
-    hello(1, "h1", 7, 1)->address[15] = 22;
+    hello_at(1, "h1", 22);
     deliver(1);
     inventory_end(1, 0);
     expect_facts("is(0,1) host_join(1) ");

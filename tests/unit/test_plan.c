@@ -214,6 +214,7 @@ static void on_up(void *user)
     hello->units_count = 1;
     hello->units[0].slots = SLOTS;
     hello->address[10] = hello->address[11] = 0xff;
+    hello->address[12] = 10;
     hello->address[15] = (uint8_t)agent->host;
     hello->uplink_bps = hello->downlink_bps = LINK_BPS;
     agent_send(agent, false);
