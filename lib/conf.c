@@ -1,4 +1,5 @@
 #include "lib/conf.h"
+#include "lib/text_mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -323,12 +324,39 @@ static int section_set(const struct reader *r, const struct conf_section *sectio
     return code;
 }
 
-static int syntax_fail(const char *name, const yaml_parser_t *parser, struct err *err)
+static bool first_key_is_indented(const char *text, size_t length)
+{
+    size_t line = text_mark(text, length);
+    for (size_t at = line; at < length; at++) {
+        if (text[at] == '#')
+            while (at + 1 < length && text[at] != '\n')
+                at++;
+        if (text[at] == '\n')
+            line = at + 1;
+        else if (!strchr(" \t\r", text[at]))
+            return at > line;
+    }
+    return false;
+}
+
+/* What libyaml says of these names neither: "did not find expected <document start>". */
+static const char *blank_words(const char *text, size_t length, const yaml_parser_t *parser)
+{
+    size_t at = parser->problem_mark.index;
+    if (at < length && text[at] == '\t')
+        return ": a tab, and YAML indents by blanks";
+    return first_key_is_indented(text, length) ? ": the first key is indented, and others are not"
+                                               : "";
+}
+
+static int syntax_fail(const char *name, const char *text, size_t length,
+                       const yaml_parser_t *parser, struct err *err)
 {
     if (parser->error == YAML_MEMORY_ERROR)
         return err_set(err, ENOMEM, "%s: out of memory", name);
-    return err_set(err, EINVAL, "%s:%zu:%zu: %s", name, parser->problem_mark.line + 1,
-                   parser->problem_mark.column + 1, parser->problem ? parser->problem : "not YAML");
+    return err_set(err, EINVAL, "%s:%zu:%zu: %s%s", name, parser->problem_mark.line + 1,
+                   parser->problem_mark.column + 1, parser->problem ? parser->problem : "not YAML",
+                   blank_words(text, length, parser));
 }
 
 static int document_set(const struct reader *r, const struct conf_section *section,
@@ -344,12 +372,13 @@ static int document_set(const struct reader *r, const struct conf_section *secti
     return code;
 }
 
-static int second_document_refuse(yaml_parser_t *parser, const char *name, struct err *err)
+static int second_document_refuse(yaml_parser_t *parser, const char *name, const char *text,
+                                  size_t length, struct err *err)
 {
     yaml_document_t next;
     int code = 0;
     if (!yaml_parser_load(parser, &next))
-        return syntax_fail(name, parser, err);
+        return syntax_fail(name, text, length, parser, err);
     if (yaml_document_get_root_node(&next))
         code = err_set(err, EINVAL, "%s:%zu:1: a second document begins here; one is expected",
                        name, next.start_mark.line + 1);
@@ -367,10 +396,11 @@ int conf_parse(const char *name, const char *text, size_t length,
     if (!yaml_parser_initialize(&parser))
         return err_set(err, ENOMEM, "%s: out of memory", name);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-    int code = yaml_parser_load(&parser, &document) ? 0 : syntax_fail(name, &parser, err);
+    int code =
+        yaml_parser_load(&parser, &document) ? 0 : syntax_fail(name, text, length, &parser, err);
     if (!code) {
         if (yaml_document_get_root_node(&document))
-            code = second_document_refuse(&parser, name, err);
+            code = second_document_refuse(&parser, name, text, length, err);
         struct reader reader = {name, &document, err};
         if (!code)
             code = document_set(&reader, section, ret_structure);

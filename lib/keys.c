@@ -1,5 +1,6 @@
 #include "lib/keys.h"
 #include "lib/number.h"
+#include "lib/text_mark.h"
 #include "lib/wire.h"
 
 #include <errno.h>
@@ -82,6 +83,7 @@ static int lines_take(FILE *in, const char *path, struct key_file *file, struct 
 {
     char line[128], word[16], value[80], rest;
     int r = 0;
+    r = text_mark_skip(in, path, err);
     for (int number = 1; r == 0 && fgets(line, sizeof(line), in); number++) {
         int n = sscanf(line, "%15s %79s %c", word, value, &rest);
         if (n > 0 && *word != '#' && (n != 2 || !line_take(file, word, value)))

@@ -1,8 +1,10 @@
 #include "controller/cli/description.h"
 #include "controller/cli/drawing.h"
 #include "lib/sonic/sonic_want.h"
+#include "lib/text_mark.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +15,16 @@ static int read_site(const struct description *description, json_t **ret_site, s
         return err_set(err, EINVAL,
                        "a patch is made from what is there: name it as site (sonic-cfggen -d "
                        "--print-data >FILE)");
-    *ret_site = json_load_file(description->site, JSON_REJECT_DUPLICATES, &at);
-    return *ret_site ? 0
-                     : err_set(err, EINVAL, "%s:%d:%d: %s", description->site, at.line, at.column,
-                               at.text);
+    FILE *in = fopen(description->site, "re");
+    if (!in)
+        return err_sys(err, errno, "cannot open %s", description->site);
+    int r = text_mark_skip(in, description->site, err);
+    *ret_site = r < 0 ? NULL : json_loadf(in, JSON_REJECT_DUPLICATES, &at);
+    fclose(in);
+    return r < 0       ? r
+           : *ret_site ? 0
+                       : err_set(err, EINVAL, "%s:%d:%d: %s", description->site, at.line, at.column,
+                                 at.text);
 }
 
 /* What the description says of every port, or what CONFIG_DB says of this one. */

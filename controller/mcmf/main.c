@@ -16,6 +16,7 @@
 #include "controller/engine/mincost/mincost.h"
 #include "controller/mcmf/reader.h"
 #include "lib/program.h"
+#include "lib/text_mark.h"
 
 enum { EXIT_USAGE = 2, EXIT_INFEASIBLE = 3 };
 
@@ -75,7 +76,8 @@ static double now_us(void)
 static int open_reader(struct reader *reader, const char *name, struct err *err)
 {
     *reader = (struct reader){.name = name, .file = fopen(name, "r")};
-    return reader->file ? 0 : err_sys(err, errno, "cannot open %s", name);
+    return reader->file ? text_mark_skip(reader->file, name, err)
+                        : err_sys(err, errno, "cannot open %s", name);
 }
 
 static void print_flow(const struct mincost *problem)

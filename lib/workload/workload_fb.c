@@ -1,5 +1,6 @@
 #include "lib/workload/workload_fb.h"
 #include "lib/number.h"
+#include "lib/text_mark.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -164,6 +165,17 @@ static int read_coflow(struct reader *reader, struct building *b, struct workloa
     return r ? r : reader_end_line(reader);
 }
 
+/* A byte order mark, and empty lines. */
+static void reader_skip_beginning(struct reader *reader, size_t size)
+{
+    reader->at += text_mark(reader->at, size);
+    reader_skip_blanks(reader);
+    for (; *reader->at == '\n'; reader_skip_blanks(reader)) {
+        reader->at++;
+        reader->line++;
+    }
+}
+
 static int read_header(struct reader *reader, struct building *b)
 {
     uint64_t ports, coflows;
@@ -249,6 +261,7 @@ static int parse_owned(char *text, size_t size, const char *name, struct workloa
     if (!b)
         return out_of_memory(&reader);
     int r = strlen(text) == size ? 0 : reader_fail(&reader, "the text", "holds a NUL byte");
+    reader_skip_beginning(&reader, size);
     if (!r)
         r = read_header(&reader, b);
     if (!r)

@@ -1,4 +1,5 @@
 #include "lib/workload/workload_file.h"
+#include "lib/text_mark.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -113,12 +114,13 @@ int workload_reader_init(struct workload_reader *reader, FILE *in, const char *n
 {
     *reader = (struct workload_reader){.in = in, .name = name};
     RB_INIT(&reader->ids);
-    ssize_t length = next_line(reader, err);
+    int r = text_mark_skip(in, name, err);
+    ssize_t length = r < 0 ? r : next_line(reader, err);
     if (length == 0)
         return err_set(err, EINVAL, "%s: the file is empty", name);
     if (length < 0)
         return (int)length;
-    int r = workload_header_parse(reader->text, (size_t)length, &reader->header, err);
+    r = workload_header_parse(reader->text, (size_t)length, &reader->header, err);
     if (r < 0)
         err_prefix(err, "%s:%" PRIu64, name, reader->line);
     return r;

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <string.h>
 
 static int open_trace(struct workload_input *input, const char *path,
                       const struct workload_convert *options, struct err *err)
@@ -25,20 +26,30 @@ static int open_workload(struct workload_input *input, const char *path,
     return r;
 }
 
+/* Behind a byte order mark and blanks: which of the two formats it is. */
+static int first_character(FILE *in)
+{
+    int c = getc(in);
+    while (c != EOF && (isspace(c) || memchr("\xef\xbb\xbf", c, 3)))
+        c = getc(in);
+    return c;
+}
+
 int workload_input_open(struct workload_input *input, const char *path,
                         const struct workload_convert *options, struct err *err)
 {
     *input = (struct workload_input){.file = fopen(path, "re")};
     if (!input->file)
         return err_sys(err, errno, "cannot open the workload %s", path);
-    int first = getc(input->file);
+    int first = first_character(input->file);
     if (first == EOF && ferror(input->file) && errno == EISDIR)
         return err_set(err, EISDIR, "%s is a folder, not a workload file", path);
     if (first == EOF && ferror(input->file))
         return err_sys(err, errno, "cannot read the workload %s", path);
     if (first == EOF)
         return err_set(err, EINVAL, "%s: the file is empty", path);
-    ungetc(first, input->file);
+    if (fseeko(input->file, 0, SEEK_SET) < 0)
+        ungetc(first, input->file); /* a pipe */
     if (isdigit(first))
         return open_trace(input, path, options, err);
     return open_workload(input, path, options, err);

@@ -1,6 +1,8 @@
 /* The files that truth.h is read from. */
 #include "testbed/verify/truth.h"
 
+#include "lib/text_mark.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +31,8 @@ static int each_line(struct truth *truth, const char *path, uint64_t attempt, ta
         if (line[length - 1] != '\n')
             break;
         line[length - 1] = 0;
+        if (number == 1)
+            text_mark_cut(line, (size_t)length);
         if ((r = take(truth, attempt, line, err)) < 0)
             err_prefix(err, "%s:%zu", path, number);
     }

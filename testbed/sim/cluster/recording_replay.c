@@ -1,6 +1,7 @@
 #include "testbed/sim/cluster/recording_replay.h"
 
 #include "lib/number.h"
+#include "lib/text_mark.h"
 
 #include "controller/engine/engine.h"
 #include "controller/engine/record.h"
@@ -40,7 +41,8 @@ static int next_line(struct replay *replay)
     if (length <= 0 || replay->line[length - 1] != '\n')
         return 0;
     replay->line[length - 1] = 0;
-    replay->number++;
+    if (++replay->number == 1)
+        length -= (ssize_t)text_mark_cut(replay->line, (size_t)length);
     return (int)length;
 }
 
