@@ -222,6 +222,16 @@ static void failed_say(const struct history *history, const struct engine *engin
         snprintf(ending->reason, sizeof(ending->reason), "its application says so");
         return;
     }
+    if (last)
+        snprintf(ending->host, sizeof(ending->host), "%s", host_name(engine, last->host));
+    if (decision->reason == REASON_TOO_MANY_RERUNS) {
+        snprintf(ending->reason, sizeof(ending->reason),
+                 "the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32
+                 " was lost, or nobody could fetch it, %" PRId64 " times%s%s",
+                 ending->job, ending->stage, ending->task, decision->left, last ? ", last on " : "",
+                 ending->host);
+        return;
+    }
     if (decision->reason != REASON_TOO_MANY_FAILURES) {
         snprintf(ending->reason, sizeof(ending->reason), "%s", reason_name(decision->reason));
         return;
@@ -232,8 +242,6 @@ static void failed_say(const struct history *history, const struct engine *engin
                      decision->left == 1 ? "" : "s");
     snprintf(ending->reason + n, sizeof(ending->reason) - (size_t)n, "%s",
              last ? last->words : "how its last attempt ended is not kept");
-    if (last)
-        snprintf(ending->host, sizeof(ending->host), "%s", host_name(engine, last->host));
 }
 
 void endings_say_state(const struct job_view *job, const struct job_ending *ending, char *text,

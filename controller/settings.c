@@ -363,6 +363,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->hold_max_ns = policy->hold_max_ns;
     ret_config->stop_grace_ns = policy->stop_grace_ns;
     ret_config->failures_max = (uint32_t)policy->failures_max;
+    ret_config->reruns_max = (uint32_t)policy->failures_max;
     ret_config->source_lost_ns = settings->timers.host_lost_ns;
     levels_fill(&settings->levels.coflow, &ret_config->coflow);
     levels_fill(&settings->levels.macroflow, &ret_config->macroflow);

@@ -71,6 +71,9 @@ struct engine_config {
     int64_t hold_max_ns; /* no slot is kept from a task for longer, counted from the first, 30 s */
     int64_t stop_grace_ns; /* in stop decisions, 1 s */
     uint32_t failures_max; /* failed or refused attempts of one task, then its job fails; 4 */
+    /* Outputs of one task that nobody could fetch, then its job fails (rerun.h); 4. 0: no bound, as in logs
+     * of before. */
+    uint32_t reruns_max;
     /* A host that could not be read from for so long: what waits for it runs again, and its outputs
      * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
     int64_t source_lost_ns;

@@ -388,6 +388,7 @@ enum reason {
     REASON_RETRY, /* start: not where it failed; left = hosts where it did, right = tasks there */
     REASON_PROBE, /* start: to see whether a suspect host works; left = probes that failed there, right =
                      attempts that did */
+    REASON_TOO_MANY_RERUNS, /* its output was lost again and again; left = so often */
     REASONS
 };
 

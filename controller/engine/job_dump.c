@@ -254,6 +254,7 @@ static void dump_task(struct dumper *d, const struct task *task)
     };
     dump_record(d, &job_kinds[TASK].kind, &record);
     failing_dump_task(d, task);
+    rerun_dump_task(d, task);
 }
 
 static void dump_stage(struct dumper *d, const struct stage *stage)

@@ -58,6 +58,7 @@ static const char *const reasons[REASONS] = {
     [REASON_NO_BLOCK_THERE] = "no-block-there",
     [REASON_RETRY] = "retry",
     [REASON_PROBE] = "probe",
+    [REASON_TOO_MANY_RERUNS] = "too-many-reruns",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

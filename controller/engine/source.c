@@ -327,7 +327,7 @@ static void give_up(struct engine *engine, struct blind *blind)
     judge_both(engine, reader, source);
     if (source->reach.mute) {
         source->reach.cut = true;
-        job_outputs_of_host_lost(engine, source);
+        job_outputs_out_of_reach(engine, source);
     }
     while (!TAILQ_EMPTY(&blind->stalls))
         read_again(engine, TAILQ_FIRST(&blind->stalls)->attempt);

@@ -13,6 +13,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/policy.h"
+#include "controller/engine/rerun.h"
 #include "controller/engine/retry.h"
 
 #include <stdlib.h>
@@ -470,13 +471,33 @@ void job_output_lost(struct engine *engine, const struct event *event)
                                       event->output_lost.task);
     bool current =
         task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
-    if (current && still_needed(task->stage))
-        lose_output(engine, task);
-    else
+    if (!current || !still_needed(task->stage))
         engine->counters.ignored_facts++;
+    else if (!rerun_is_one_too_many(engine, task))
+        lose_output(engine, task);
 }
 
-void job_outputs_of_host_lost(struct engine *engine, struct host *host)
+/* Of a host that is there and that nobody can fetch from: the job may fail of it, and is gone. */
+static void outputs_lose(struct engine *engine, struct job *job, const struct host *host,
+                         bool is_there)
+{
+    /* WHY: last stage first, since a stage that has to run again needs the outputs of those before
+     * it. */
+    for (uint32_t s = job->n_stages; s-- > 0;) {
+        struct stage *stage = job->stages[s];
+        for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {
+            struct task *task = &stage->tasks[t];
+            engine->counters.visits++;
+            if (task->state != TASK_DONE || task->done_host != host->index)
+                continue;
+            if (is_there && rerun_is_one_too_many(engine, task))
+                return;
+            lose_output(engine, task);
+        }
+    }
+}
+
+static void outputs_of_host_lose(struct engine *engine, struct host *host, bool is_there)
 {
     struct sorted_key from = {0, 0, 0};
     for (struct sorted_node *node = sorted_from(&host->outputs, from); node;
@@ -486,15 +507,16 @@ void job_outputs_of_host_lost(struct engine *engine, struct host *host)
         /* WHY: their executors, or a service of their own, may serve them still; they say so. */
         if (job->framework)
             continue;
-        /* WHY: last stage first, since a stage that has to run again needs the outputs of those
-         * before it. */
-        for (uint32_t s = job->n_stages; s-- > 0;) {
-            struct stage *stage = job->stages[s];
-            for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {
-                engine->counters.visits++;
-                if (stage->tasks[t].state == TASK_DONE && stage->tasks[t].done_host == host->index)
-                    lose_output(engine, &stage->tasks[t]);
-            }
-        }
+        outputs_lose(engine, job, host, is_there);
     }
+}
+
+void job_outputs_of_host_lost(struct engine *engine, struct host *host)
+{
+    outputs_of_host_lose(engine, host, false);
+}
+
+void job_outputs_out_of_reach(struct engine *engine, struct host *host)
+{
+    outputs_of_host_lose(engine, host, true);
 }

@@ -44,6 +44,8 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
 void job_output_lost(struct engine *engine, const struct event *event);
 /* The host's outputs are gone: maps whose output is still needed run again. */
 void job_outputs_of_host_lost(struct engine *engine, struct host *host);
+/* The same of one that is there, and that nobody can fetch from: counts (rerun.h). */
+void job_outputs_out_of_reach(struct engine *engine, struct host *host);
 
 /* Brings the indexes of the ready queues up to date: after the job's turn changed; after something
  * of the bucket did. */

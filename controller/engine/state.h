@@ -73,8 +73,9 @@ struct task {
     uint32_t index;
     enum task_state state;
     uint32_t failures;
-    uint64_t bytes; /* network input by the edges: the Macroflow; 0: a map */
-    bool guessed;   /* a framework's: nobody has told its bytes (framework_sizes.h) */
+    uint32_t reruns; /* outputs that were lost, though their hosts were not (rerun.h) */
+    uint64_t bytes;  /* network input by the edges: the Macroflow; 0: a map */
+    bool guessed;    /* a framework's: nobody has told its bytes (framework_sizes.h) */
     uint64_t input_bytes, compute_ns, output_bytes;
     uint64_t done_attempt;
     uint32_t done_host;

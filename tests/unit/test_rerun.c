@@ -1,0 +1,120 @@
+/* Tasks whose outputs are lost again and again; each step also from a dump. */
+#include "tests/model/script_dump.h"
+
+static void begin(struct script *s, uint32_t reruns_max)
+{
+    static const uint64_t sums[] = {3000000, 1000000};
+    struct engine_config config = script_config();
+    config.reruns_max = reruns_max;
+    script_begin(s, &config);
+    s->reload = true;
+    for (uint32_t h = 0; h < 3; h++)
+        script_host(s, h, 4);
+    struct script_job job = {1, 2, 0, 2, NULL, 0, SECOND, SECOND, sums, -1};
+    script_submit(s, &job);
+}
+
+static void map_end(struct script *s, uint32_t map)
+{
+    script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, 1, 0, map), 0);
+}
+
+static void output_lose(struct script *s, uint32_t map)
+{
+    struct event event = {.kind = EVENT_OUTPUT_LOST};
+    event.output_lost.job = 1;
+    event.output_lost.task = map;
+    event.output_lost.attempt = script_attempt_of(s, 1, 0, map);
+    script_event(s, event);
+}
+
+/* Each map may lose it three times; the fourth time ends the job, and says of which. */
+static void outputs_lost_too_often_fail_the_job(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, 4);
+    map_end(&s, 0);
+    map_end(&s, 1);
+    for (uint32_t times = 0; times < 3; times++)
+        for (uint32_t map = 0; map < 2; map++) {
+            output_lose(&s, map);
+            assert_int_equal(script_count(&s, DECISION_JOB_FAILED), 0);
+            assert_int_equal(script_task_state(&s, 1, 0, map), TASK_RUNNING);
+            map_end(&s, map);
+        }
+    output_lose(&s, 1);
+    const struct decision *failed = script_decision(&s, DECISION_JOB_FAILED, 0);
+    assert_non_null(failed);
+    assert_int_equal(failed->reason, REASON_TOO_MANY_RERUNS);
+    assert_string_equal(reason_name(failed->reason), "too-many-reruns");
+    assert_int_equal(failed->left, 4);
+    assert_true(failed->job_failed.stage == 0 && failed->job_failed.task == 1);
+    assert_true(failed->job_failed.attempt > 0);
+    script_end(&s);
+}
+
+/* As in logs of before. */
+static void without_a_bound_they_run_again_for_ever(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, 0);
+    map_end(&s, 0);
+    map_end(&s, 1);
+    for (uint32_t times = 0; times < 50; times++) {
+        output_lose(&s, 0);
+        assert_int_equal(script_task_state(&s, 1, 0, 0), TASK_RUNNING);
+        map_end(&s, 0);
+    }
+    script_end(&s);
+}
+
+/* A host that crashes takes outputs with it: however often, that is no fault of theirs. */
+static void what_a_lost_host_takes_does_not_count(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, 2);
+    for (uint32_t times = 0; times < 8; times++) {
+        map_end(&s, 0);
+        struct task_view task;
+        assert_int_equal(engine_task(s.engine, 1, 0, 0, &task), 0);
+        uint32_t host = task.host;
+        script_host_event(&s, EVENT_HOST_LOST, host);
+        assert_int_equal(script_count(&s, DECISION_JOB_FAILED), 0);
+        script_host(&s, host, 4);
+        assert_int_equal(script_task_state(&s, 1, 0, 0), TASK_RUNNING);
+    }
+    script_end(&s);
+}
+
+/* What nobody reads any more may go. */
+static void outputs_that_nobody_needs_do_not_count(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, 1);
+    map_end(&s, 0);
+    map_end(&s, 1);
+    uint64_t old = script_attempt_of(&s, 1, 0, 0);
+    struct event event = {.kind = EVENT_OUTPUT_LOST};
+    event.output_lost.job = 1;
+    event.output_lost.attempt = old + 1000; /* of another attempt */
+    script_event(&s, event);
+    assert_int_equal(script_count(&s, DECISION_JOB_FAILED), 0);
+    output_lose(&s, 0);
+    assert_int_equal(script_count(&s, DECISION_JOB_FAILED), 1);
+    script_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_lost_too_often_fail_the_job),
+        cmocka_unit_test(without_a_bound_they_run_again_for_ever),
+        cmocka_unit_test(what_a_lost_host_takes_does_not_count),
+        cmocka_unit_test(outputs_that_nobody_needs_do_not_count),
+    };
+    return cmocka_run_group_tests_name("rerun", tests, NULL, NULL);
+}
