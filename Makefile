@@ -446,6 +446,10 @@ test-frameworks: deps-spark ## runs the tests of the plug-in in a real Spark, al
 test: deps deps-test deps-guest deps-dpdk ## installs what is missing, builds every variant and runs all tests
 	@BUILD=$(BUILD) tests/run
 
+.PHONY: test-flakes
+test-flakes: programs ## runs quick tests of tests/net, or those of TESTS=, TIMES= (20) times and says which did not pass each time; best on a busy machine (root, hours)
+	@tests/flakes $(or $(TIMES),20) $(TESTS)
+
 .PHONY: test-faults
 test-faults: deps ## kills in real time under sanitizers: each promise's own, then SCHEDULES= (50) random ones in a row, or HOURS= of them (root)
 	@tests/run-faults $(BUILD)
