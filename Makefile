@@ -221,7 +221,7 @@ $(BUILD)/tests/test_fuzz_nft $(BUILD)/fuzz_nft: EXTRA = $(foreach f,sendto recvf
 # What it keeps on a disk it keeps in memory, and its time is the target's.
 $(BUILD)/tests/test_fuzz_uplink $(BUILD)/fuzz_uplink: EXTRA = $(foreach f,files_read files_overwrite clock_gettime,-Wl,--wrap=$(f))
 # Their large structures are kept from one input to the next (tests/fuzz/kept.h).
-KEPT := -Wl,--wrap=malloc,--wrap=calloc,--wrap=free
+KEPT := $(foreach f,malloc calloc realloc reallocarray free,-Wl,--wrap=$(f))
 $(foreach t,agents frameworks,$(BUILD)/tests/test_fuzz_$(t) $(BUILD)/fuzz_$(t)): EXTRA = $(KEPT)
 NO_STORE := $(BUILD)/obj/tests/stand_ins/no_store.o
 $(BUILD)/tests/test_fuzz_requests $(BUILD)/fuzz_requests: EXTRA = $(NO_STORE) $(KEPT) -Wl,--wrap=time
