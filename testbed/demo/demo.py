@@ -151,7 +151,7 @@ def run_policy(net, asked, policy, path, folder):
     if live["crossed"] is not None:
         said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))
     measured = dict(zip(net.hosts, latency.read(running.measurement_files(), [])[0]))
-    return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured), marks_right=good, simulated=there,
+    return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured, watch.begin_ns, watch.end_ns), marks_right=good, simulated=there,
                 parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
 
 

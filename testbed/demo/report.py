@@ -102,10 +102,12 @@ class Run:
     _e_host_change = _e_host_join
 
     def _e_host_silent(self, f):
-        self.silent.add(f["host"])
+        """After the last job hosts are told to end."""
+        if any(job.state == "open" for job in self.jobs.values()):
+            self.silent.add(f["host"])
 
     def _e_host_lost(self, f):
-        self.silent.add(f["host"])
+        self._e_host_silent(f)
         self.lost_hosts.add(f["host"])
 
     def _e_host_back(self, f):

@@ -14,7 +14,7 @@ class Watch:
     """What the machine does while a run goes on; whoever waits in steps looks after each."""
 
     def __init__(self):
-        self.cpu, self.suspended_ns = latency.CpuIdle(), latency.suspended_ns()
+        self.cpu, self.suspended_ns, self.begin_ns = latency.CpuIdle(), latency.suspended_ns(), time.monotonic_ns()
         self.looked, self.stood = time.monotonic(), 0.0
 
     def look(self, step):
@@ -24,13 +24,17 @@ class Watch:
         self.looked = now
 
     def figures(self):
+        """At its end."""
+        self.end_ns = time.monotonic_ns()
         return {"cpu_idle": self.cpu.percent(), "cpu_stolen": self.cpu.stolen_percent(), "stood": self.stood,
                 "slept": (latency.suspended_ns() - self.suspended_ns) / 1e9}
 
 
-def longest_silence(measured):
-    """Seconds between two answers to one agent, the longest of all agents; `measured`: {host: latency.Measurements}. (host, seconds)"""
-    gaps = [(later[1] - earlier[1], host) for host, of in measured.items() for earlier, later in zip(of.echoes, of.echoes[1:])]
+def longest_silence(measured, begin_ns, end_ns):
+    """(host, seconds) between two answers to one agent, the longest of all, as far as it lies between two instants of CLOCK_MONOTONIC;
+    `measured`: {host: latency.Measurements}."""
+    gaps = [(min(later[1], end_ns) - max(earlier[1], begin_ns), host)
+            for host, of in measured.items() for earlier, later in zip(of.echoes, of.echoes[1:])]
     gap, host = max(gaps, default=(0, ""))
     return host, gap / 1e9
 

@@ -192,16 +192,21 @@ def test_figures_of_before_say_what_they_know():
 def test_silent_hosts_and_lost_attempts_are_read_from_the_log():
     found = figures().figures()
     assert (found["silent_hosts"], found["attempts_lost"]) == ([], 1)
-    log = LOG[:-len("d job_d")] + "e host_silent host=1\ne host_lost host=0\ne attempt_lost attempt=9\n"
+    log = LOG.replace("e attempt_failed", "e host_silent host=1\ne host_lost host=0\ne attempt_lost attempt=9\ne attempt_failed")
     found = figures(log).figures()
     assert (found["silent_hosts"], found["attempts_lost"]) == (["w1", "w2"], 2)
+
+
+def test_hosts_that_end_after_the_last_job_are_not_silent():
+    assert figures(LOG[:-len("d job_d")] + "e host_silent host=1\n").figures()["silent_hosts"] == []
 
 
 def test_a_host_that_stalls_is_found_by_its_answers():
     measured = {"w1": latency.Measurements(["echo 0 1\n", "echo 200000000 200100000\n"]),
                 "w2": latency.Measurements(["echo 0 1\n", "echo 200000000 4200000001\n"]), "w3": latency.Measurements([])}
-    assert spoilt.longest_silence(measured) == ("w2", 4.2)
-    assert spoilt.longest_silence({}) == ("", 0)
+    assert spoilt.longest_silence(measured, 0, 9 * S) == ("w2", 4.2)
+    assert spoilt.longest_silence(measured, 4 * S, 9 * S) == ("w2", pytest.approx(0.2)), "before the replay agents wait for each other"
+    assert spoilt.longest_silence({}, 0, S) == ("", 0)
 
 
 def test_a_machine_that_stands_still_is_found_by_who_sleeps(monkeypatch):
