@@ -133,8 +133,8 @@ def test_who_goes_in_front_of_us_for_ever_is_left_there(site):
     with contextlib.ExitStack() as put:
         for n in range(1, 7):
             put.enter_context(tcx.in_front(site.host, "up0", "egress"))
-            wait_for("the word", lambda: len(site.told()) == n, 10)
-        assert "left as it is after 5 repairs in a minute" in site.told()[-1]
+            wait_for("the word", lambda: len(site.lines("somebody put")) == n, 10)
+        assert "left as it is after 5 repairs in a minute" in site.lines("somebody put")[-1]
 
 
 def test_rules_that_somebody_flushes_come_back(site):
