@@ -28,6 +28,9 @@ const char *argp_program_version = "duopolyd " DUOPOLY_VERSION;
 
 enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG, KEY_PRESETS, KEY_RESTORE };
 #define RESTORE_NOTHING "nothing"
+#define RELOAD                                                                                     \
+    "`duopolyd --check` looks at it, `systemctl restart duopolyd` takes it (jobs and attempts go " \
+    "on)"
 
 struct arguments {
     const char *config, *clock;
@@ -201,6 +204,8 @@ static int controller_open(struct controller *controller, const struct settings 
     limits.most = controller->connections = connections_of(&controller->descriptors, settings);
     if (r == 0)
         r = loop_open(&controller->loop, err);
+    if (r == 0)
+        r = loop_say_reload(controller->loop, RELOAD, err);
     if (r == 0)
         r = epoch_open(settings->state, &controller->epoch, err);
     if (r == 0 && backup)

@@ -377,6 +377,11 @@ void agent_remove_cgroup(const struct agent_parts *agent)
         unlink(note);
 }
 
+#define RELOAD                                                                                     \
+    "`duopoly-agent --check` looks at it, `systemctl restart duopoly-agent` takes it (attempts "   \
+    "run "                                                                                         \
+    "on)"
+
 int agent_open_parts(struct agent_parts *agent, bool replace, struct err *err)
 {
     int r = agent_open_lock(agent->settings->state, &agent->lock_fd, err);
@@ -384,6 +389,8 @@ int agent_open_parts(struct agent_parts *agent, bool replace, struct err *err)
         r = measurements_open(agent->settings->measurements, &agent->measurements, err);
     if (r >= 0)
         r = loop_open(&agent->event, err);
+    if (r >= 0)
+        r = loop_say_reload(agent->event, RELOAD, err);
     if (r >= 0)
         r = agent_open_sampler(agent, err);
     if (r >= 0)

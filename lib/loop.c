@@ -1,7 +1,10 @@
 #include "lib/loop.h"
 
+#include "lib/log.h"
+
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 int loop_open(sd_event **ret_loop, struct err *err)
 {
@@ -19,5 +22,22 @@ int loop_open(sd_event **ret_loop, struct err *err)
         r = sd_event_add_signal(*ret_loop, NULL, SIGINT, NULL, NULL);
     if (r >= 0)
         r = sd_event_set_watchdog(*ret_loop, true);
+    return r < 0 ? err_sys(err, -r, "no event loop") : 0;
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *how)
+{
+    (void)source;
+    log_warning(LOG_FAULT_CONFIGURATION,
+                "SIGHUP of process %u: nothing is reloaded, the configuration is read at the start "
+                "alone: %s",
+                info->ssi_pid, (const char *)how);
+    return 0;
+}
+
+int loop_say_reload(sd_event *loop, const char *how, struct err *err)
+{
+    int r = sd_event_add_signal(loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_hangup,
+                                (void *)(uintptr_t)how);
     return r < 0 ? err_sys(err, -r, "no event loop") : 0;
 }

@@ -10,3 +10,8 @@
  * peer that goes is an error of the write. The caller unrefs `*ret_loop`, also on failure (NULL
  * then, or a loop without its signals). 0 or −errno. */
 int loop_open(sd_event **ret_loop, struct err *err);
+
+/* SIGHUP asks a daemon to read its configuration again. One that does not calls this before there are
+ * other threads: the signal is blocked from then on, and each one has a line of the log: that the
+ * configuration is read at the start alone, and `how` it is taken. `how` is borrowed. 0 or −errno. */
+int loop_say_reload(sd_event *loop, const char *how, struct err *err);

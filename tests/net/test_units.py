@@ -4,6 +4,7 @@ manager when they are ready and that they live."""
 import datetime
 import os
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from nets import BUILD, TOP, Net, needs_root, wait_for
 
 # systemd's own figure, 0 to 10; less is better. Slurm's and Open vSwitch's units have 9.5 and more.
-BOUNDS = {"duopolyd": 1.2, "duopoly-agent": 2.2, "duopoly-starter": 3.2}
+BOUNDS = {"duopolyd": 1.3, "duopoly-agent": 2.2, "duopoly-starter": 3.2}
 if os.path.exists(BUILD + "/duopoly-fastpath"):
     BOUNDS["duopoly-fastpath"] = 2.2
 
@@ -120,15 +121,16 @@ def test_the_controller_says_that_it_is_ready_and_lives(tmp_path):
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d{4} "
 
 
-def log_of_a_controller(tmp_path, environment, *words):
+def log_of_a_controller(tmp_path, environment, while_it_runs=lambda process: None):
     """Its standard error from start to end; `environment(log)` gives what it finds besides."""
     config = tmp_path / "duopolyd.yaml"
     config.write_text(f"listen: tcp://127.0.0.1:*\nsocket: {tmp_path}/d.sock\nstate: {tmp_path}/state\n")
     with open(tmp_path / "log", "w+") as log:
-        process = subprocess.Popen([BUILD + "/duopolyd", "--config", str(config), *words], stderr=log,
+        process = subprocess.Popen([BUILD + "/duopolyd", "--config", str(config)], stderr=log,
                                    env={**os.environ, **environment(os.fstat(log.fileno()))})
         try:
             wait_for("it to run", lambda: os.path.exists(tmp_path / "d.sock") or process.poll() is not None)
+            while_it_runs(process)
         finally:
             process.terminate()
             process.wait(10)
@@ -154,6 +156,15 @@ def test_a_journal_that_is_not_standard_error_is_none(tmp_path, stream):
     """What a service starts, or a shell in one, inherits the variable."""
     lines = log_of_a_controller(tmp_path, lambda _log: {"JOURNAL_STREAM": stream})
     assert lines and all(re.match(TIME, line) for line in lines), lines
+
+
+def test_a_hangup_ends_no_controller(tmp_path):
+    """It says what a reload takes, and goes on until it is told to stop."""
+    def hang_up(process):
+        process.send_signal(signal.SIGHUP)
+    lines = log_of_a_controller(tmp_path, lambda _log: {}, while_it_runs=hang_up)
+    said = [line for line in lines if f"SIGHUP of process {os.getpid()}: nothing is reloaded" in line]
+    assert said and "`systemctl restart duopolyd` takes it" in said[0] and lines[-1].endswith("stopped"), lines
 
 
 @pytest.mark.parametrize("program", ["duopolyd", "duopoly-agent", "duopoly-fastpath"])
