@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -58,11 +59,16 @@ int unix_listen(const char *path, int type, gid_t group, mode_t mode, int *ret_f
         close(fd);
         return err_sys(err, code, "cannot listen on %s", path);
     }
-    if (group_give(path, group) < 0 || chmod(path, mode) < 0 || listen(fd, 64) < 0) {
+    const bool given = group_give(path, group) == 0;
+    if (!given || chmod(path, mode) < 0 || listen(fd, 64) < 0) {
         code = errno;
         close(fd);
         unlink(path);
-        return err_sys(err, code, "cannot listen on %s", path);
+        return given ? err_sys(err, code, "cannot listen on %s", path)
+                     : err_sys(err, code,
+                               "%s cannot be given to the group with the number %u: is this "
+                               "program's user in it?",
+                               path, group);
     }
     *ret_fd = fd;
     return 0;

@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 import test_guests
-from nets import Capture, Net, cgroup2_root, needs_root, wait_for
+from controller import workload
+from nets import BUILD, TOP, Capture, Net, cgroup2_root, needs_root, wait_for
 from scripted import Controller
 from units import Machine
 
@@ -142,16 +143,152 @@ def test_a_machine_that_hides_processes_hides_none_from_the_unit(begin, hidepid)
     assert "processes of other users are seen again" in machine.said("duopoly-agent")
 
 
+HAS_FASTPATH = os.path.exists(os.path.join(BUILD, "duopoly-fastpath"))
+DAEMONS = ["duopolyd", "duopoly-agent", "duopoly-starter"] + (["duopoly-fastpath"] if HAS_FASTPATH else [])
+# What stands at both ends of the data plane.
+VETHS = """for side in host out; do
+    ip link add $side type veth peer name $side-peer
+    ip link set $side up
+    ip link set $side-peer up
+done"""
+
+
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
     """All daemons, as they are installed."""
-    made = Machine(str(tmp_path_factory.mktemp("machine")), journal=True)
+    made = Machine(str(tmp_path_factory.mktemp("machine")), journal=True, prepare=VETHS, units=[name for name in DAEMONS if name != "duopoly-starter"],
+                   agent=lambda text: text + "frameworks: {socket: /run/duopoly-agent/frameworks}\n")
+    if HAS_FASTPATH:
+        made.change("duopoly-fastpath", lambda text: text.replace("iface=veth-host", "iface=host").replace("iface=eth0", "iface=out"))
     try:
         made.start()
         wait_for("a session", lambda: "session with controller" in made.said("duopoly-agent"), 20)
         yield made
     finally:
         made.stop()
+
+
+def promised():
+    """{unit: (user, group, capabilities)} as docs/rights.md has it."""
+    rows = {}
+    with open(os.path.join(TOP, "docs/rights.md")) as page:
+        for row in re.findall(r"^\| (`duopoly.*) \|$", page.read(), re.M):
+            unit, user, capabilities = (re.findall(r"`([\w-]+)`", cell) for cell in row.split(" | ")[:3])
+            rows[unit[0]] = (user[0], user[-1], capabilities)
+    return rows
+
+
+NUMBERS = dict(KILL=5, SETGID=6, SETUID=7, NET_ADMIN=12, NET_RAW=13, IPC_LOCK=14, PERFMON=38, BPF=39)
+
+
+@pytest.mark.parametrize("unit", DAEMONS)
+def test_each_daemon_is_who_the_documentation_says(machine, unit):
+    user, group, capabilities = promised()[unit]
+    status = machine.status(unit)
+    mask = "%016x" % sum(1 << NUMBERS[word] for word in capabilities)
+    assert [status["Cap" + which] for which in ("Prm", "Eff", "Bnd", "Amb")] == [mask] * 4
+    assert status["Uid"].split() == [str(machine.uid(user))] * 4
+    assert status["Gid"].split() == [machine.run("getent", "group", group).split(":")[2]] * 4
+    assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
+
+
+def asks(machine, user, *words):
+    """Whether the user is answered."""
+    done = machine.call("duopolyctl", *words, user=user)
+    assert done.returncode in (0, 1), done
+    return done.returncode == 0
+
+
+def test_who_may_use_the_controllers_socket(machine):
+    """Root and the group all, readers may look, others nothing."""
+    drain, undo = ("drain", "worker1"), ("drain", "worker1", "--undo")
+    assert {user: (asks(machine, user, "hosts"), asks(machine, user, *drain) and asks(machine, user, *undo))
+            for user in ("root", "operator-olga", "reader-rob", "carol")} == \
+        {"root": (True, True), "operator-olga": (True, True), "reader-rob": (True, False), "carol": (False, False)}
+
+
+@pytest.mark.skipif(not HAS_FASTPATH, reason="duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")
+def test_who_may_use_the_data_planes_socket(machine):
+    capture = ("fastpath", "capture", "end")
+    assert {user: asks(machine, user, "fastpath") for user in ("root", "operator-olga", "reader-rob", "carol")} == \
+        {"root": True, "operator-olga": True, "reader-rob": True, "carol": False}
+    assert "you may only list" in machine.call("duopolyctl", *capture, user="reader-rob").stderr
+    assert not asks(machine, "carol", *capture)
+
+
+def test_a_socket_of_another_group(tmp_path, machine):
+    """Takes a unit whose user is in it; whose user is not says so."""
+    config = machine.folder + "/other.yaml"
+    with open(config, "w") as out:
+        out.write("listen: tcp://127.0.0.1:*\nsocket: /tmp/other/socket\nstate: /tmp/other\ngroup: staff\n")
+    machine.run("install", "-d", "-o", "carol", "/tmp/other")
+    done = machine.call("duopolyd", "--config", config, user="carol")
+    assert done.returncode == 1 and "cannot be given to the group with the number" in done.stderr, done
+    other = Machine(str(tmp_path), units=("duopolyd",), controller=lambda text: text.replace("\ngroup: duopoly\n", "\ngroup: staff\n"), name="other")
+    other.drop_in("duopolyd", "SupplementaryGroups=staff\n", "group")
+    try:
+        other.start()
+        assert other.run("stat", "-c", "%U %G", "/run/duopoly/duopolyd.sock") == "duopolyd staff"
+    finally:
+        other.stop()
+
+
+def test_who_may_use_the_agents_sockets(machine):
+    assert machine.run("stat", "-c", "%U %G %a", "/run/duopoly-agent/frameworks") == "duopoly-agent duopoly-task 660"
+    assert machine.run("stat", "-c", "%U %a", "/run/duopoly-starter") == "duopoly-agent 600"
+    script = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect('/run/duopoly-starter'); s.settimeout(10); sys.exit(s.recv(1) != b'')"
+    assert "PermissionError" in machine.call("/usr/bin/python3", "-c", script, user="carol").stderr
+    assert machine.call("/usr/bin/python3", "-c", script).returncode == 0, "root comes in, and is not served"
+
+
+def attempt(machine):
+    """The status of the command of an attempt that runs."""
+    below = machine.cgroup + "/system.slice/duopoly-starter.service"
+    for path, _, _ in os.walk(below):
+        if path.endswith("/task"):
+            with open(path + "/cgroup.procs") as pids:
+                for pid in pids.read().split():
+                    with open(f"/proc/{pid}/status") as text:
+                        return dict(line.rstrip("\n").split(":\t", 1) for line in text if ":\t" in line)
+    return None
+
+
+def test_a_command_has_no_right_and_its_files_are_its_users(machine):
+    jobs = [{"id": 1, "name": "rest", "arrival_ms": 0, "stages": [{"tasks": 1, "command": "rest"}]}]
+    machine.state("submit", str(workload(machine.folder, jobs, 1)))
+    try:
+        status = wait_for("its command", lambda: (found := attempt(machine)) and found["Name"] == "sleep" and found, 20)
+        assert [status["Cap" + which] for which in ("Inh", "Prm", "Eff", "Amb")] == ["0" * 16] * 4
+        assert status["NoNewPrivs"] == "1" and status["Uid"].split() == [str(machine.uid("duopoly-task"))] * 4 and not status["Groups"].strip()
+        owners = {}
+        for folder in ("/var/lib/duopoly", "/run/duopoly", "/run/duopoly-agent"):
+            owners[folder] = set(machine.run("find", folder, "-printf", "%u\n").split())
+        assert owners["/var/lib/duopoly"] == owners["/run/duopoly"] == {"duopolyd"}
+        assert owners["/run/duopoly-agent"] == {"duopoly-agent", "duopoly-task"} or owners["/run/duopoly-agent"] == {"duopoly-agent"}
+        assert machine.run("stat", "-c", "%a", "/var/lib/duopoly") == "700"
+    finally:
+        machine.state("cancel", "1")
+    wait_for("its end", lambda: not attempt(machine), 20)
+
+
+def test_queues_and_marks_are_there_and_a_plan_has_nothing_to_refuse(machine):
+    shown = machine.run("tc", "qdisc", "show", "dev", "up0")
+    assert "htb" in shown and "clsact" in shown
+    rows = json.loads(machine.state("hosts", "--json"))["hosts"]
+    assert [(row["name"], row["state"], row["marks"]) for row in rows] == [("worker1", "up", "ebpf")]
+    few = ",".join("+" + word.lower() for word in promised()["duopoly-agent"][2])
+    done = machine.call("setpriv", "--reuid=duopoly-agent", "--regid=duopoly-agent", "--init-groups", "--inh-caps=" + few, "--ambient-caps=" + few,
+                        "duopoly-agent", "--plan")
+    assert done.returncode in (0, 3), done
+
+
+@pytest.mark.parametrize("unit, words", [("duopolyd", "`systemctl restart duopolyd` takes it"), ("duopoly-agent", "`systemctl restart duopoly-agent` takes it")])
+def test_a_reload_says_what_it_takes(machine, unit, words):
+    """The daemon goes on."""
+    before = machine.shows(unit, "MainPID")
+    assert machine.call("systemctl", "reload", unit).returncode == 0
+    wait_for("the words", lambda: words in machine.said(unit))
+    assert machine.shows(unit, "MainPID") == before and machine.active()
 
 
 CLOCK = """import sqlite3

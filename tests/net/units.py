@@ -75,16 +75,17 @@ def let_through(folder):
 
 class Machine:
     """`net`: its network is that of the net's first host, else one of its own with up0 and nobody behind it. `agent`, `controller`: the
-    installed configuration's text made another one. `prepare`: lines of shell before systemd begins. `journal`: systemd's own takes the log."""
+    installed configuration's text made another one. `prepare`: lines of shell before systemd begins. `journal`: systemd's own takes the log. `name`: of several
+    at once."""
 
-    def __init__(self, folder, net=None, agent=None, controller=None, units=("duopolyd", "duopoly-agent"), prepare="", watchdog=None, journal=False):
+    def __init__(self, folder, net=None, agent=None, controller=None, units=("duopolyd", "duopoly-agent"), prepare="", watchdog=None, journal=False, name="units"):
         can_run()
         let_through(folder)
         self.folder, self.units = folder, units
         self.namespace = ["nsenter", "--net=/run/netns/" + net.hosts[0].name, "--"] if net else []
         self.prepare = "\n".join([*([] if net else [LINK]), prepare])
         self.watchdog, self.journal = watchdog, journal
-        self.cgroup = os.path.join(cgroup2_root(), f"dpt{os.getpid()}units")
+        self.cgroup = os.path.join(cgroup2_root(), f"dpt{os.getpid()}{name}")
         self.process = None
         subprocess.run(["make", "-s", "-C", TOP, "install", "DESTDIR=" + folder + "/root", "PREFIX=" + PREFIX,
                         "BUILD=" + os.environ.get("BUILD", "build")], check=True, capture_output=True, timeout=600)
@@ -138,7 +139,10 @@ class Machine:
                 [*self.namespace, "bash", "-c", f"echo $$ >{self.cgroup}/cgroup.procs && exec unshare --mount --pid --fork --uts --ipc "
                                                 f"{network} --cgroup --mount-proc --kill-child {script}"], stdout=log, stderr=log)
         wait_for("systemd", lambda: self.pid() and self.run("systemctl", "is-system-running"), 30)
-        wait_for(f"the units, which said {[self.said(name) for name in self.units]}", self.active, 60)
+        try:
+            wait_for("the units", self.active, 60)
+        except AssertionError as late:
+            raise AssertionError(f"{late}: {self.run('systemctl', '--no-pager', '--full', 'status', *self.units)} {[self.said(name) for name in self.units]}") from late
 
     def pid(self):
         """Of systemd, outside."""
