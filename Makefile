@@ -353,6 +353,7 @@ bench-testbed-virtual: programs deps-virtual ## how far replays in virtual time 
 check: programs ## the checks that run nothing: include directions, format, one owner per symbol, hardened programs
 	tests/lint/includes
 	tests/lint/policies
+	tests/lint/names
 	tests/lint/format
 	tests/lint/symbols $(BUILD)/lib*.a
 	tests/lint/hardening $(BUILD)

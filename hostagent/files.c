@@ -15,8 +15,10 @@ void files_path(char path[FILES_PATH], const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
-    vsnprintf(path, FILES_PATH, format, ap);
+    int n = vsnprintf(path, FILES_PATH, format, ap);
     va_end(ap);
+    if (n < 0 || n >= FILES_PATH)
+        snprintf(path, FILES_PATH, FILES_TOO_LONG);
 }
 
 static int write_all(int fd, const char *bytes, size_t n)

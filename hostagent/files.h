@@ -12,6 +12,9 @@
 #include <sys/types.h>
 
 #define FILES_PATH 512 /* bytes of a path, with its NUL */
+/* What files_path makes of one that is longer: no file, and words where its name is said. A cut path
+ * would be another file's. */
+#define FILES_TOO_LONG "/dev/null/a-path-is-longer-than-511-bytes"
 
 /* Formats a path; a longer one is cut, so its use fails with ENOENT or ENAMETOOLONG. */
 __attribute__((format(printf, 2, 3))) void files_path(char path[FILES_PATH], const char *format,

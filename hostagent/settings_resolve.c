@@ -113,11 +113,15 @@ static int resolve_program(const struct agent_settings *settings,
     files_path(resolved->program, "%s", settings->tasks.program);
     if (!settings->tasks.program[0]) {
         ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+        if (n == sizeof(self) - 1)
+            return err_set(err, ENAMETOOLONG,
+                           "the path of this program is too long: name "
+                           "duopoly-task (tasks.program)");
         self[n > 0 ? n : 0] = 0;
         char *slash = strrchr(self, '/');
         if (slash)
             *slash = 0;
-        files_path(resolved->program, "%.480s/duopoly-task", self);
+        files_path(resolved->program, "%s/duopoly-task", self);
     }
     if (access(resolved->program, X_OK) < 0)
         return err_sys(err, errno, "%s (tasks.program)", resolved->program);
@@ -135,7 +139,7 @@ static int resolve_cgroup(const struct agent_settings *settings, struct settings
     else
         files_path(root, "%s", resolved->cgroup_mount);
     if (r >= 0)
-        files_path(resolved->cgroup, "%.380s/%s", root, settings->tasks.cgroup);
+        files_path(resolved->cgroup, "%s/%s", root, settings->tasks.cgroup);
     return r;
 }
 

@@ -157,6 +157,17 @@ void wire_copy(char *field, size_t size, const char *text)
     field[length] = '\0';
 }
 
+int wire_take(char *field, size_t size, const char *text, const char *what, struct err *err)
+{
+    *field = '\0';
+    if (strlen(text) >= size)
+        return err_set(err, ENAMETOOLONG,
+                       "'%.80s%s' is longer than %s, which has %zu bytes at most", text,
+                       strlen(text) > 80 ? "…" : "", what, size - 1);
+    wire_copy(field, size, text);
+    return 0;
+}
+
 bool wire_name_valid(const char *name)
 {
     size_t length = strnlen(name, 64);

@@ -61,9 +61,14 @@ duopoly_Envelope *wire_begin(duopoly_Envelope *envelope, pb_size_t kind);
  * NULL. */
 const char *wire_kind_name(pb_size_t kind);
 
-/* Copies text into a message's string field, cut at the end (never inside a UTF-8 character) when
- * it is too long. */
+/* Copies words for people into a message's string field, cut at the end (never inside a UTF-8
+ * character) when they are too long. What names something is copied by wire_take, unless the field is as
+ * large as where it comes from: half a name is another one's. */
 void wire_copy(char *field, size_t size, const char *text);
+
+/* Copies a name, whole; −ENAMETOOLONG, with a sentence that calls it `what` ("a host's name"), where the
+ * field is too small: then the field is empty. */
+int wire_take(char *field, size_t size, const char *text, const char *what, struct err *err);
 
 /* Whether `name` may be a host's, job's or rack's name: printable ASCII without spaces, '/',
  * quotes, 1 to 63 bytes. */

@@ -113,12 +113,10 @@ static void units_fill(const duopoly_Hello *hello, uint64_t *ret_units)
 
 static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t size)
 {
+    _Static_assert(sizeof(hello->labels) <= ENGINE_LABELS_MAX, "all labels are kept, whole");
     *ret_labels = '\0';
     for (pb_size_t i = 0; i < hello->labels_count; i++) {
         size_t used = strlen(ret_labels);
-        /* Whole labels only: half a label would be another one. */
-        if (used + strlen(hello->labels[i]) + 2 > size)
-            return;
         snprintf(ret_labels + used, size - used, "%s%s", used ? "," : "", hello->labels[i]);
     }
 }

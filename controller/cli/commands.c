@@ -288,9 +288,9 @@ static int run_drain(struct client *client, const struct request *request, struc
 {
     duopoly_DrainHost *drain =
         &client_request(client, duopoly_Envelope_drain_host_tag)->body.drain_host;
-    wire_copy(drain->name, sizeof(drain->name), request->words[0]);
     drain->undo = request->undo;
-    return accepted_write(client, writer, err);
+    int r = wire_take(drain->name, sizeof(drain->name), request->words[0], "a host's name", err);
+    return r < 0 ? r : accepted_write(client, writer, err);
 }
 
 static int run_host(struct client *client, const struct request *request, struct writer *writer,
@@ -298,8 +298,8 @@ static int run_host(struct client *client, const struct request *request, struct
 {
     duopoly_ForgetHost *forget =
         &client_request(client, duopoly_Envelope_forget_host_tag)->body.forget_host;
-    wire_copy(forget->name, sizeof(forget->name), request->words[1]);
-    return accepted_write(client, writer, err);
+    int r = wire_take(forget->name, sizeof(forget->name), request->words[1], "a host's name", err);
+    return r < 0 ? r : accepted_write(client, writer, err);
 }
 
 /* Both read the whole file. */
@@ -310,10 +310,11 @@ static int run_store(struct client *client, const struct request *request, struc
 {
     duopoly_StoreCare *care =
         &client_request(client, duopoly_Envelope_store_care_tag)->body.store_care;
-    if (request->n_words == 2)
-        wire_copy(care->path, sizeof(care->path), request->words[1]);
+    int r = request->n_words == 2
+                ? wire_take(care->path, sizeof(care->path), request->words[1], "a path", err)
+                : 0;
     client_patience(client, STORE_PATIENCE_MS);
-    return accepted_write(client, writer, err);
+    return r < 0 ? r : accepted_write(client, writer, err);
 }
 
 static int run_policy(struct client *client, const struct request *request, struct writer *writer,
@@ -321,9 +322,10 @@ static int run_policy(struct client *client, const struct request *request, stru
 {
     duopoly_SetPolicy *set =
         &client_request(client, duopoly_Envelope_set_policy_tag)->body.set_policy;
-    wire_copy(set->question, sizeof(set->question), request->words[0]);
-    wire_copy(set->name, sizeof(set->name), request->words[1]);
-    return accepted_write(client, writer, err);
+    int r = wire_take(set->question, sizeof(set->question), request->words[0], "a question", err);
+    if (r == 0)
+        r = wire_take(set->name, sizeof(set->name), request->words[1], "a policy's name", err);
+    return r < 0 ? r : accepted_write(client, writer, err);
 }
 
 static int run_explain(struct client *client, const struct request *request, struct writer *writer,

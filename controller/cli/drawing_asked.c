@@ -11,8 +11,9 @@ static int ask(struct client *client, duopoly_ListOf of, const char *name, uint6
     duopoly_List *list = &client_request(client, duopoly_Envelope_list_tag)->body.list;
     list->of = of;
     list->cursor = cursor;
-    wire_copy(list->name, sizeof(list->name), name);
-    int r = client_call(client, duopoly_Envelope_switch_page_tag, &answer, err);
+    int r = wire_take(list->name, sizeof(list->name), name, "a switch's name", err);
+    if (r == 0)
+        r = client_call(client, duopoly_Envelope_switch_page_tag, &answer, err);
     if (r >= 0)
         *ret_page = &answer->body.switch_page;
     return r;

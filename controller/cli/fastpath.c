@@ -196,6 +196,7 @@ static int run_capture(struct client *client, const struct request *request, str
 {
     const duopoly_Envelope *answer;
     uint64_t frames = 0;
+    int r = 0;
     if (ends_capture(request)) {
         client_request(client, duopoly_Envelope_end_capture_tag);
     } else {
@@ -204,9 +205,11 @@ static int run_capture(struct client *client, const struct request *request, str
         number_parse(request->words[2], "", &frames, NULL);
         begin->frames = (uint32_t)frames;
         if (strcmp(request->words[1], "all") != 0)
-            wire_copy(begin->port, sizeof(begin->port), request->words[1]);
+            r = wire_take(begin->port, sizeof(begin->port), request->words[1], "a port's name",
+                          err);
     }
-    int r = client_call(client, duopoly_Envelope_captured_tag, &answer, err);
+    if (r == 0)
+        r = client_call(client, duopoly_Envelope_captured_tag, &answer, err);
     if (r < 0)
         return r;
     const duopoly_Captured *captured = &answer->body.captured;

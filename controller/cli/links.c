@@ -54,8 +54,11 @@ int run_links(struct client *client, const struct request *request, struct write
 {
     const duopoly_Envelope *answer;
     duopoly_List list = {.of = duopoly_ListOf_LIST_LINKS};
-    if (request->n_words)
-        wire_copy(list.name, sizeof(list.name), request->words[0]);
+    int took = request->n_words ? wire_take(list.name, sizeof(list.name), request->words[0],
+                                            "an agent's name", err)
+                                : 0;
+    if (took < 0)
+        return took;
     writer_table(writer, "links", columns);
     do {
         client_request(client, duopoly_Envelope_list_tag)->body.list = list;

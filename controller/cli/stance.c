@@ -101,9 +101,13 @@ int run_stance(struct client *client, const struct request *request, struct writ
     duopoly_SetStance *set =
         &client_request(client, duopoly_Envelope_set_stance_tag)->body.set_stance;
     set->stance = stance;
-    wire_copy(set->host, sizeof(set->host), request->host ? request->host : "");
-    wire_copy(set->rack, sizeof(set->rack), request->rack ? request->rack : "");
-    int r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
+    int r = wire_take(set->host, sizeof(set->host), request->host ? request->host : "",
+                      "a host's name", err);
+    if (r == 0)
+        r = wire_take(set->rack, sizeof(set->rack), request->rack ? request->rack : "",
+                      "a rack's name", err);
+    if (r == 0)
+        r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
     if (r < 0)
         return r;
     for (;;) {

@@ -102,7 +102,9 @@ static int table(struct client *client, duopoly_ListOf of, const char *name, con
 {
     const duopoly_Envelope *answer;
     duopoly_List list = {.of = of};
-    wire_copy(list.name, sizeof(list.name), name);
+    int took = wire_take(list.name, sizeof(list.name), name, "a switch's name", err);
+    if (took < 0)
+        return took;
     writer_table(writer, key, columns);
     do {
         client_request(client, duopoly_Envelope_list_tag)->body.list = list;
@@ -144,8 +146,9 @@ static int set_stance(struct client *client, const struct request *request, stru
         &client_request(client, duopoly_Envelope_set_stance_tag)->body.set_stance;
     set->stance =
         is_verb(request, "apply") ? duopoly_Stance_STANCE_ENFORCE : duopoly_Stance_STANCE_OBSERVE;
-    wire_copy(set->host, sizeof(set->host), request->words[0]);
-    int r = confirm_seconds(request, &set->confirm_s, err);
+    int r = wire_take(set->host, sizeof(set->host), request->words[0], "a switch's name", err);
+    if (r == 0)
+        r = confirm_seconds(request, &set->confirm_s, err);
     if (r == 0)
         r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
     if (r == 0)

@@ -16,8 +16,9 @@
 #include <stdint.h>
 
 enum {
-    ENGINE_NAME_MAX = 64,    /* bytes of a name with its terminating zero */
-    ENGINE_LABELS_MAX = 128, /* a host's labels, separated by commas, with the terminating zero */
+    ENGINE_NAME_MAX = 64, /* bytes of a name with its terminating zero */
+    ENGINE_LABELS_MAX =
+        256, /* a host's labels, separated by commas, with the terminating zero: 8 of 31 bytes */
     ENGINE_RESOURCES = 6,    /* entries of a resource vector */
     ENGINE_REPLICAS_MAX = 8, /* hosts that hold one task's block */
     ENGINE_LEVELS_MAX =
