@@ -112,9 +112,7 @@ def replay(running, path, jobs, results, rounds=1, watch=None):
     running.net.instance.add_process(child.pid)
     try:
         while child.poll() is None:
-            time.sleep(STEP_SECONDS)
-            if watch:
-                watch.look(STEP_SECONDS)
+            (watch.sleep if watch else time.sleep)(STEP_SECONDS)
             running.check_alive()
     finally:
         if child.poll() is None:
@@ -135,7 +133,8 @@ def run_policy(net, asked, policy, path, folder):
         running.up()
         verify = Verify(running, logs)
         verify.start()
-        watch, counted = spoilt.Watch(), transport.read(net)
+        counted = transport.read(net)
+        watch = spoilt.Watch()
         replay(running, path, asked.jobs_limit(), results, watch=watch)
         machine, tcp = watch.figures(), transport.line(counted, transport.read(net))
         said, good = verify.finish()

@@ -6,27 +6,26 @@ from testbed.demo import latency
 
 IDLE_LEAST = 20  # percent of the processors' time: below it tasks wait for a processor as long as for the network
 STOLEN_MOST = 5  # percent of the processors' time that the machine's own host gave to others
-STOOD_MOST = 1  # seconds that whoever sleeps is woken too late
+LATE_MOST = 1  # seconds that who sleeps is woken too late, or that the machine is suspended
 SILENT_MOST = 3  # seconds without an answer to an agent that asks five times a second: what the controller calls silent
 
 
 class Watch:
-    """What the machine does while a run goes on; whoever waits in steps looks after each."""
+    """What the machine does while a run goes on, for which its maker waits in steps of sleep()."""
 
     def __init__(self):
         self.cpu, self.suspended_ns, self.begin_ns = latency.CpuIdle(), latency.suspended_ns(), time.monotonic_ns()
-        self.looked, self.stood = time.monotonic(), 0.0
+        self.late = 0.0
 
-    def look(self, step):
-        """`step`: the seconds that were to lie between this look and the one before."""
-        now = time.monotonic()
-        self.stood = max(self.stood, now - self.looked - step)
-        self.looked = now
+    def sleep(self, seconds):
+        begin = time.monotonic()
+        time.sleep(seconds)
+        self.late = max(self.late, time.monotonic() - begin - seconds)
 
     def figures(self):
         """At its end."""
         self.end_ns = time.monotonic_ns()
-        return {"cpu_idle": self.cpu.percent(), "cpu_stolen": self.cpu.stolen_percent(), "stood": self.stood,
+        return {"cpu_idle": self.cpu.percent(), "cpu_stolen": self.cpu.stolen_percent(), "late": self.late,
                 "slept": (latency.suspended_ns() - self.suspended_ns) / 1e9}
 
 
@@ -46,8 +45,8 @@ def reasons(run):
     found = (
         (run["cpu_idle"] < IDLE_LEAST, "the processors were %.0f %% idle, not %d %%" % (run["cpu_idle"], IDLE_LEAST)),
         (run.get("cpu_stolen", 0) > STOLEN_MOST, "the machine's host gave %.0f %% of the processors to others" % run.get("cpu_stolen", 0)),
-        (run.get("stood", 0) > STOOD_MOST, "the machine stood still for %.1f s" % run.get("stood", 0)),
-        (run.get("slept", 0) > STOOD_MOST, "the machine was suspended for %.1f s" % run.get("slept", 0)),
+        (run.get("late", 0) > LATE_MOST, "the demo itself was woken %.1f s too late" % run.get("late", 0)),
+        (run.get("slept", 0) > LATE_MOST, "the machine was suspended for %.1f s" % run.get("slept", 0)),
         (silence > SILENT_MOST, "%s heard nothing from the controller for %.1f s" % (host, silence)),
         (silent, "the controller heard nothing from %s for a time" % ", ".join(silent)),
         (run.get("attempts_lost"), "%d attempts failed or were lost" % (run.get("attempts_lost") or 0)),

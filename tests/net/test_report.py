@@ -151,7 +151,7 @@ def test_this_kernel_says_those_counters():
 def ran(label, **changes):
     """Figures as a quiet machine leaves them."""
     jct = changes.pop("jct", {"a": 1.0, "b": 9.0})
-    quiet = {"cpu_idle": 41.0, "cpu_stolen": 0.0, "stood": 0.03, "slept": 0.0, "silence": ("w4", 0.9), "silent_hosts": [], "attempts_lost": 0,
+    quiet = {"cpu_idle": 41.0, "cpu_stolen": 0.0, "late": 0.03, "slept": 0.0, "silence": ("w4", 0.9), "silent_hosts": [], "attempts_lost": 0,
              "frames_lost": 0, "marks_right": True}
     return {**made(label, jct=jct), **quiet, **changes}
 
@@ -163,7 +163,7 @@ def test_a_quiet_run_counts():
 @pytest.mark.parametrize("changes, words", [
     ({"cpu_idle": 0.0}, "the processors were 0 % idle, not 20 %"),
     ({"cpu_stolen": 12.0}, "the machine's host gave 12 % of the processors to others"),
-    ({"stood": 2.34}, "the machine stood still for 2.3 s"),
+    ({"late": 2.34}, "the demo itself was woken 2.3 s too late"),
     ({"slept": 61.0}, "the machine was suspended for 61.0 s"),
     ({"silence": ("w7", 4.0)}, "w7 heard nothing from the controller for 4.0 s"),
     ({"silent_hosts": ["w1", "w2"]}, "the controller heard nothing from w1, w2 for a time"),
@@ -178,9 +178,12 @@ def test_what_spoils_a_run_is_said(changes, words):
 
 
 def test_a_busy_machine_is_said_of_each_policy():
-    """Figures of a demo beside six builds on two processors."""
-    said = spoilt.verdict([ran("fair", cpu_idle=0.4, stood=1.6), ran("aalo", cpu_idle=31.0), ran("joint", cpu_idle=0.0, frames_lost=358620)])
-    assert "Under fair the processors were 0 % idle, not 20 %; the machine stood still for 1.6 s. Under joint the processors were 0 %" in said
+    """Figures of a demo of nine hosts on two processors at a load of 36, beside those of a quiet one."""
+    fair = ran("fair", cpu_idle=0.0, cpu_stolen=0.087, slept=-1.6e-06, silence=["w2", 0.468], frames_lost=23383)
+    joint = ran("joint", cpu_idle=0.0, cpu_stolen=0.178, slept=-2.2e-07, silence=["w6", 0.39])
+    said = spoilt.verdict([fair, ran("aalo", cpu_idle=51.0), joint])
+    assert ("Under fair the processors were 0 % idle, not 20 %; 23383 frames were lost by the capture, so not all marks were checked. "
+            "Under joint the processors were 0 % idle, not 20 %. Repeat") in said
     assert "aalo" not in said
 
 
@@ -209,14 +212,15 @@ def test_a_host_that_stalls_is_found_by_its_answers():
     assert spoilt.longest_silence({}, 0, S) == ("", 0)
 
 
-def test_a_machine_that_stands_still_is_found_by_who_sleeps(monkeypatch):
-    at = [100.0]
+def test_who_sleeps_on_a_machine_that_stands_still_is_woken_late(monkeypatch):
+    at, watch = [100.0], spoilt.Watch()
+    naps = iter((0.2, 0.25, 2.7, 0.2))
     monkeypatch.setattr(spoilt.time, "monotonic", lambda: at[0])
-    watch = spoilt.Watch()
-    for step in (0.2, 0.25, 2.7, 0.2):
-        at[0] += step
-        watch.look(0.2)
-    assert watch.figures()["stood"] == pytest.approx(2.5)
+    monkeypatch.setattr(spoilt.time, "sleep", lambda _: at.__setitem__(0, at[0] + next(naps)))
+    for _ in range(4):
+        watch.sleep(0.2)
+        at[0] += 5  # what is done between two naps is not the machine's
+    assert watch.figures()["late"] == pytest.approx(2.5)
 
 
 def test_where_ours_is_worse_is_said():
