@@ -294,7 +294,7 @@ $(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/te
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread
 
 .PHONY: bench-live
-bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches, what the store adds to both, others' round trips beside hostile peers on this machine beside their bars, misses marked (root, 11 minutes; PARTS= names some)
+bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches, what the store adds to both, others' round trips beside hostile peers on this machine beside their bars, misses marked (root, 16 minutes; PARTS= names some)
 	@$(MAKE) -s --no-print-directory programs $(BUILD)/bench-no-store/duopolyd
 	@exec tests/bench/live $(BUILD) $(PARTS)
 
@@ -363,6 +363,7 @@ FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LONGEST_wire := 65537
 FUZZ_LONGEST_dump := 16384
 FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= -1
 # Built apart: coverage has to be compiled in.
 FUZZ_BUILD := $(BUILD)/fuzz
 # What the engine compares has been decoded before: it teaches the fuzzer nothing about inputs, and cost a third of the time.
@@ -370,10 +371,10 @@ $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,engine)): CFLAGS += $(if $(findst
 $(BUILD)/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(TEST_ARCHIVES)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $< $(EXTRA) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(TEST_LIBS)
 .PHONY: fuzz
-fuzz: ## explores the decoders with libFuzzer for FUZZ_SECONDS (60) each, TARGETS= (all of tests/fuzz); what it finds stays in build/fuzz/found
+fuzz: ## explores the decoders with libFuzzer for FUZZ_SECONDS (60; 0: no bound) or FUZZ_RUNS inputs each, TARGETS= (all of tests/fuzz); what it finds stays in build/fuzz/found
 	@$(MAKE) -s --no-print-directory BUILD=$(FUZZ_BUILD) CC=clang OPT=-O1 SAN=fuzzer-no-link,address,undefined \
 	    $(patsubst %,$(FUZZ_BUILD)/fuzz_%,$(or $(TARGETS),$(FUZZ)))
-	@tests/fuzz/explore $(FUZZ_BUILD) $(FUZZ_SECONDS) \
+	@tests/fuzz/explore $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_RUNS) \
 	    $(foreach t,$(or $(TARGETS),$(FUZZ)),$(t)$(if $(FUZZ_LONGEST_$(t)),:$(FUZZ_LONGEST_$(t))))
 
 .PHONY: deps

@@ -97,7 +97,8 @@ static int listener_open(int listener)
 }
 
 /* A connection begins with its listener's filter, which would drop what only acknowledges, or ends
- * it; until it is heard of here such packets come again. */
+ * it. Until it is heard of here such packets come again, and whoever has more to say acknowledges
+ * with that. */
 static void filter_drop(int fd)
 {
     const int none = 0;

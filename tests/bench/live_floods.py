@@ -48,13 +48,24 @@ class Side:
         self.daemon.remove()
 
 
+def processor_ns(process):
+    """What all its threads have run."""
+    of_all = 0
+    for thread in os.listdir("/proc/%d/task" % process.pid):
+        with open("/proc/%d/task/%s/schedstat" % (process.pid, thread)) as schedstat:
+            of_all += int(schedstat.read().split()[0])
+    return of_all
+
+
 def window(sides, attacked, seconds, step=lambda: None):
-    """`step`, and what is left of the time."""
+    """`step`, and what is left of the time. What it took."""
+    began = time.monotonic()
     until = time.monotonic() + seconds
     for side in sides:
         side.probe.begin(attacked)
     step()
     time.sleep(max(0, until - time.monotonic()))  # what is measured
+    return time.monotonic() - began
 
 
 def take(here, beside):
@@ -79,8 +90,9 @@ def take_lasting(here, beside):
     window((here, beside), False, TURNS * WINDOW_S)
     quiet, parts = take(here, beside)["quiet"], {}
     for part, step in steps.items():
-        window((here, beside), True, TURNS * WINDOW_S, step)
-        parts[part] = dict(take(here, beside), quiet=quiet)
+        before = processor_ns(here.daemon.process)
+        took = window((here, beside), True, TURNS * WINDOW_S, step)
+        parts[part] = dict(take(here, beside), quiet=quiet, seconds=took, ran_ns=processor_ns(here.daemon.process) - before)
     return parts
 
 
@@ -108,7 +120,7 @@ def take_rounds(kind):
     """Of duopolyd, and, where it is others' connections that cost something, of libzmq alone, by turns."""
     pairs = []
     try:
-        for bare in [False, True][:1 + kind.LASTING]:
+        for bare in [False, True][:1 + kind.FLOOR]:
             pairs.append(Pair(kind, bare))
         rounds = [[pair.take(turn) for pair in pairs] for turn in range(ROUNDS)]
         return [list(of_one) for of_one in zip(*rounds)]
@@ -141,6 +153,13 @@ def flood_rows(table, what, rounds, bare):
         table.row("  %s quiet, beside it, under attack" % name, "%.0f, %.0f, %.0f µs" % values)
 
 
+def each_costs_us(rounds):
+    """Processor time for one that comes and goes, beyond what round trips take in that time, as while they stand."""
+    def beyond(one, part):
+        return one[part]["ran_ns"] - one[part]["seconds"] * one[" that stand"]["ran_ns"] / one[" that stand"]["seconds"]
+    return statistics.median(beyond(one, " that come") + beyond(one, " that go") for one in rounds) / floods.HALF_OPEN / 1e3
+
+
 def part_of(rounds, part):
     return [one[part] for one in rounds]
 
@@ -156,6 +175,9 @@ def measure_floods(table):
             rounds, *bare = take_rounds(kind)
             for part in rounds[0]:
                 flood_rows(table, kind.WHAT + part, part_of(rounds, part), part_of(bare[0], part) if bare else None)
+            if kind.LASTING:
+                table.row("  processor time for each, at the controller and at libzmq alone", "%.1f and %.1f µs" % (
+                    each_costs_us(rounds), each_costs_us(bare[0])))
     finally:
         floods.NICE = 0
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -166,7 +166,7 @@ class Messages(Repeated):
     """10⁵ messages a second, as long as the controller lets it; whenever it is cut off it comes back."""
 
     WHAT = "10⁵ messages a second"
-    CONFIG, LASTING = "", False
+    CONFIG, LASTING, FLOOR = "", False, False
     RATE, BATCH = 100_000, 500
 
     def __init__(self, daemon):
@@ -203,7 +203,8 @@ class Silent:
     AT_ONCE = 512
 
     WHAT = "%d connections that never say a word" % HALF_OPEN
-    CONFIG, LASTING = "timers: {host_lost: 600 s}", True  # LASTING: it comes, stands and goes
+    # LASTING: it comes, stands and goes. FLOOR: it is what any program on libzmq pays for.
+    CONFIG, LASTING, FLOOR = "timers: {host_lost: 600 s}", True, True
 
     def __init__(self, daemon):
         self.daemon, self.opened = daemon, []
@@ -261,11 +262,44 @@ class HalfOpen(Silent):
         wait_until(lambda: self.connections() >= len(self.opened), "all are accepted", 0.05)
 
 
+class ComeAndGo(Repeated):
+    """Connections that begin a greeting and end, one after the other, as fast as may be."""
+
+    WHAT = "connections that begin a greeting and end, some hundred at once"
+    CONFIG, LASTING, FLOOR = "", False, True
+    SAYS, SOME = GREETING[:1], 256
+
+    def __init__(self, daemon):
+        host, _, port = daemon.address.partition("//")[2].rpartition(":")
+        self.where, self.ended = (host, int(port)), 0
+        super().__init__(daemon)
+
+    def step(self):
+        some = [socket.socket() for _ in range(self.SOME)]
+        for one in some:
+            one.setblocking(False)
+            one.connect_ex(self.where)
+        for one in some:
+            try:
+                one.send(self.SAYS)
+            except OSError:
+                pass  # it does not stand yet
+            one.close()
+        self.ended += len(some)
+
+
+class ComeAndGoSilent(ComeAndGo):
+    """The same without a word."""
+
+    WHAT = "connections that come and end without a word, some hundred at once"
+    SAYS = b""
+
+
 class Oversize(Repeated):
     """Connections that announce a part of 1 GiB, up to 100 a second."""
 
     WHAT = "oversize parts, up to 100 connections a second"
-    CONFIG, LASTING = "", False
+    CONFIG, LASTING, FLOOR = "", False, False
 
     def __init__(self, daemon):
         self.ended = 0
@@ -288,7 +322,7 @@ class Mute(Repeated):
     """Two that ask for answers and take none, one of them with a session."""
 
     WHAT = "two peers that never read, 4 000 questions a second"
-    CONFIG, LASTING = "", False
+    CONFIG, LASTING, FLOOR = "", False, False
 
     def __init__(self, daemon):
         self.stranger, self.mute = Peer(daemon, receive_bytes=4096), Peer(daemon, receive_bytes=4096)
@@ -312,7 +346,7 @@ class Mute(Repeated):
         self.mute.close()
 
 
-ATTACKS = [Messages, Silent, HalfOpen, Oversize, Mute]
+ATTACKS = [Messages, Silent, HalfOpen, ComeAndGoSilent, ComeAndGo, Oversize, Mute]
 
 
 def ratio_of(quiet, attacked):
