@@ -201,6 +201,7 @@ class Silent:
     believes to be connected, is forgotten and, without a word to say, never notices."""
 
     AT_ONCE = 512
+    PATIENCE = 3 * DEADLINE  # attackers are nice
 
     WHAT = "%d connections that never say a word" % HALF_OPEN
     # LASTING: it comes, stands and goes. FLOOR: it is what any program on libzmq pays for.
@@ -225,14 +226,17 @@ class Silent:
 
     def wait_for(self, some):
         """They stand, as far as they know."""
+        self.wait_until_ready(some, select.POLLOUT)
+
+    def wait_until_ready(self, some, event):
         poll = select.poll()
         for one in some:
-            poll.register(one, select.POLLOUT)
-        deadline, waiting = time.monotonic() + DEADLINE, len(some)
+            poll.register(one, event)
+        deadline, waiting = time.monotonic() + self.PATIENCE, len(some)
         while waiting:
             assert time.monotonic() < deadline, "all are connected"
             for descriptor, events in poll.poll(1000):
-                assert events == select.POLLOUT
+                assert events == event
                 poll.unregister(descriptor)
                 waiting -= 1
 
@@ -255,11 +259,11 @@ class HalfOpen(Silent):
     WHAT = "%d half-open connections" % HALF_OPEN
 
     def wait_for(self, some):
-        """They are let in."""
+        """They are let in: greeted."""
         super().wait_for(some)
         for one in some:
             one.send(GREETING[:1])
-        wait_until(lambda: self.connections() >= len(self.opened), "all are accepted", 0.05)
+        self.wait_until_ready(some, select.POLLIN)
 
 
 class ComeAndGo(Repeated):
