@@ -1,5 +1,6 @@
 """Marks on real packets: hostagent/marks/mark.bpf.c behind its driver, between namespaces."""
 
+import contextlib
 import os
 import re
 import socket
@@ -610,6 +611,31 @@ def test_filters_of_others_come_behind_ours(net):
     assert [preferences(h1, way) for way in tcx.BOTH] == [[4, 10], [1, 10]]
     again = net.agent(h1, cgroup=root, levels=0)
     assert "nothing can be put before it" in again.opened, again.opened
+
+
+@pytest.mark.skipif(not tcx.works(), reason="this kernel has no tcx")
+@only_ebpf
+def test_filters_and_programs_of_others_keep_nothing_from_ours(net):
+    """By tcx ours see all before any filter, and before programs that stood there first."""
+    h1, h2 = net.hosts
+    for host in net.hosts:
+        host.tc("qdisc", "add", "dev", "up0", "clsact")
+        for way in tcx.BOTH:
+            theirs(host, way, 1)
+    with contextlib.ExitStack() as put:
+        for host in net.hosts:
+            for way in tcx.BOTH:
+                put.enter_context(tcx.in_front(host, "up0", way))
+        pair = Pair(net)
+        pair.levels(pair.a, 2, 5)
+        here, there, listener = connection(net, h1, h2, pair.a)
+        port = listener.getsockname()[1]
+        pass_bytes(here, there, 1000)
+        pass_bytes(there, here, 100_000)
+        assert seen(pair.out1, port, payload_only=True) == seen(pair.out2, port, payload_only=True) == {dscp(2)}
+        assert pair.agent1.do("compare") == "" and pair.agent2.stats()["followed"] == 1
+        pair.agent1.do("restore")
+        assert len(tcx.standing(h1, "up0", "egress")) == 1 and preferences(h1, "egress") == [1]
 
 
 only_nftables = pytest.mark.parametrize("net", ["nftables"], indirect=True)
