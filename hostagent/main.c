@@ -102,6 +102,26 @@ static int plan(const struct arguments *arguments, const struct agent_settings *
     return r;
 }
 
+/* The exit status, or −errno: a port that gets no queues is none of the file's faults alone, but who
+ * checks wants to know. */
+static int check(const struct arguments *arguments, const struct agent_settings *settings,
+                 const struct settings_resolved *resolved, struct err *err)
+{
+    const char *file = arguments->config;
+    struct changes changes = {0};
+    int r = check_agent(settings, err);
+    if (r < 0)
+        return r;
+    plan_look_at_ports(settings, resolved, arguments->replace, &changes);
+    for (uint32_t i = 0; i < changes.notes_n; i++)
+        fprintf(stderr, "%s: %s\n", file, changes.notes[i].text);
+    for (uint32_t i = 0; i < changes.refusals_n; i++)
+        fprintf(stderr, "%s: %s\n", file, changes.refusals[i].text);
+    r = changes.refusals_n ? EXIT_FAILURE : EXIT_SUCCESS;
+    changes_free(&changes);
+    return r;
+}
+
 /* The exit status, or −errno. */
 static int run(const struct arguments *arguments, struct err *err)
 {
@@ -112,10 +132,10 @@ static int run(const struct arguments *arguments, struct err *err)
         r = settings_resolve(&settings, arguments->config, &resolved, err);
     if (r >= 0 && !arguments->restore && !arguments->stance)
         r = settings_find_ports(&settings, true, &resolved.ports, &resolved.tunnels, err);
-    if (r >= 0 && arguments->check)
-        return check_agent(&settings, err);
     if (r < 0)
         return r;
+    if (arguments->check)
+        return check(arguments, &settings, &resolved, err);
     if (arguments->plan)
         return plan(arguments, &settings, &resolved, err);
     if (arguments->stance)
@@ -143,7 +163,7 @@ int main(int argc, char **argv)
         log_error(LOG_FAULT_NONE, "%s", err.text);
         return EXIT_FAILURE;
     }
-    if (arguments.check)
+    if (arguments.check && status == EXIT_SUCCESS)
         printf("%s: right\n", arguments.config);
     return status;
 }

@@ -101,6 +101,25 @@ static void note_lacks(struct planner *planner)
     changes_note(planner->changes, &what);
 }
 
+void plan_look_at_ports(const struct agent_settings *settings,
+                        const struct settings_resolved *resolved, bool replace,
+                        struct changes *ret_changes)
+{
+    const struct switch_config config = settings_switch(settings, resolved, replace);
+    struct planner planner = {.resolved = resolved, .changes = ret_changes};
+    struct switches *switches = NULL;
+    struct switch_plan *plan = NULL;
+    note_lacks(&planner);
+    if (!config.queues || stance_kept(settings->state) != duopoly_Stance_STANCE_ENFORCE ||
+        switches_open(switch_find(settings->switch_settings.driver), &config, &switches, NULL) < 0)
+        return;
+    if (switches_plan(switches, &plan, NULL) >= 0) {
+        add_troubles(&planner, plan);
+        switches_free_plan(switches, plan);
+    }
+    switches_close(switches);
+}
+
 static int plan_our_queues(struct planner *planner, const struct switch_config *config,
                            struct err *err)
 {

@@ -19,6 +19,12 @@
 int plan_make(const struct agent_settings *settings, const struct settings_resolved *resolved,
               bool replace, struct changes *ret_changes, struct err *err);
 
+/* As plan_make, of ports in trouble alone: reasons are refusals or notes; there are no changes. A switch that
+ * cannot be looked at now has none. */
+void plan_look_at_ports(const struct agent_settings *settings,
+                        const struct settings_resolved *resolved, bool replace,
+                        struct changes *ret_changes);
+
 /* The stance in force, refusals, notes on what will not work, and changes in their order. */
 int plan_write(const struct agent_settings *settings, const struct settings_resolved *resolved,
                const struct changes *changes, const struct writer_form *form, FILE *out,

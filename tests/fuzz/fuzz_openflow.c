@@ -23,7 +23,7 @@ static void try_table(const struct openflow_table *table, const struct switch_se
     ovs_flows_plan(table, &config, &want, &plan, changes, &n, NULL);
     if (n > OPENFLOW_FLOWS + OVS_FLOWS_MOST || plan.steps_n != n)
         abort();
-    free(plan.steps);
+    switch_plan_done(&plan);
 }
 
 static void on_queue(void *user, const struct of_queue_stats *stats)

@@ -22,7 +22,7 @@ static void try_rows(const struct ovs_rows *rows, const struct switch_settings *
     json_array_clear(operations);
     ovs_rows_restore(rows, "me", operations, NULL);
     json_decref(operations);
-    free(plan.steps);
+    switch_plan_done(&plan);
     FILE *out = open_memstream(&text, &n);
     if (!out)
         abort();

@@ -249,6 +249,8 @@ def test_a_port_that_cannot_have_queues_is_named_and_all_others_are_served(site,
             agent.start()
     plan = enter(net.sw, BUILD + "/duopoly-agent", "--config", agent.config, "--plan")
     assert plan.returncode == 1 and words in plan.stdout and "swp1" not in plan.stdout, plan
+    check = enter(net.sw, BUILD + "/duopoly-agent", "--config", agent.config, "--check")
+    assert check.returncode == 1 and words in check.stderr and "right" not in check.stdout and "swp1" not in check.stderr, check
     if mend:
         mend(net.sw)
         wait_for("its queues", lambda: ours(net.sw, "swp2"))
