@@ -378,7 +378,7 @@ def test_an_agent_that_begins_anew_hears_of_what_runs(site):
     spark.ended_well()
 
 
-@pytest.mark.parametrize("check", ["AllowsCheck", "SessionCheck", "SlotsCheck", "UnmarkedCheck"])
+@pytest.mark.parametrize("check", ["AllowsCheck", "MessageCheck", "SessionCheck", "SlotsCheck", "UnmarkedCheck"])
 def test_what_was_said_counts_until_it_does_not(tmp_path, check):
     path = f"{JAR}:{SPARK}/jars/*"
     subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", tmp_path, TOP / f"tests/net/spark/duopoly/spark/{check}.java"], check=True,

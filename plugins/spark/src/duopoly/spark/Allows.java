@@ -14,6 +14,7 @@ import java.util.function.Predicate;
  */
 final class Allows {
     private static final long NS_PER_MS = 1_000_000;
+    private static final int NAME_MOST = 63;
     /* Fields of Snapshot and of Allow. */
     private static final int NUMBER = 1, WHOLE = 2, LAST = 3, VALID_MS = 4, ALLOWS = 5, ENDED = 6, OPENED = 7, ORDERED = 9, ORDER = 10;
 
@@ -179,7 +180,8 @@ final class Allows {
     }
 
     /** One of the stage's for that host, which stays until it is used; null: there is none. */
-    synchronized Allow find(int job, int stage, String host, long nowNs) {
+    synchronized Allow find(int job, int stage, String offered, long nowNs) {
+        String host = Message.named(offered, NAME_MOST);
         for (Allow allow : ofStage.getOrDefault(key(job, stage), List.of()))
             if (allow.host.equals(host) && nowNs < allow.untilNs)
                 return allow;
@@ -188,7 +190,7 @@ final class Allows {
 
     /** Whether one of those that count, and came `agoNs` ago at most, waits for a slot of that host; not where its stage starts what it likes. */
     synchronized boolean waits(String host, Predicate<Allow> counts, long agoNs, long nowNs) {
-        for (Allow allow : ofHost.getOrDefault(host, List.of()))
+        for (Allow allow : ofHost.getOrDefault(Message.named(host, NAME_MOST), List.of()))
             if (nowNs < allow.untilNs && nowNs - allow.sinceNs < agoNs && !opened.contains(key(allow.job, allow.stage)) && counts.test(allow))
                 return true;
         return false;

@@ -53,7 +53,7 @@ final class Blocks {
             for (next = first; next < hosts.length && tasks.size() < TASKS_MOST && known.size() + hosts[next].length <= HOSTS_MOST; next++)
                 tasks.add(task(hosts[next], known));
             Message body = new Message().number(1, job).number(2, stage).number(3, first);
-            known.keySet().forEach(host -> body.text(4, host, NAME_MOST));
+            known.keySet().forEach(host -> body.name(4, host, NAME_MOST));
             tasks.forEach(task -> body.part(5, task));
             teller.tell(Fact.TASKS, body);
         }

@@ -47,7 +47,7 @@ final class Executors {
 
     Fact removed(String id) {
         executors.remove(id);
-        return Fact.of(Fact.EXECUTOR, new Message().text(1, id, NAME_MOST).flag(5, true));
+        return Fact.of(Fact.EXECUTOR, new Message().name(1, id, NAME_MOST).flag(5, true));
     }
 
     /** All are removed, and none comes any more. */
@@ -61,7 +61,7 @@ final class Executors {
     }
 
     private Fact come(Executor executor) {
-        return teller -> teller.tell(Fact.EXECUTOR, new Message().text(1, executor.id, NAME_MOST).text(2, executor.host, NAME_MOST)
+        return teller -> teller.tell(Fact.EXECUTOR, new Message().name(1, executor.id, NAME_MOST).name(2, executor.host, NAME_MOST)
                                                                  .bytes(3, addresses.computeIfAbsent(executor.host, Executors::address))
                                                                  .part(4, new Message().number(1, executor.slots)));
     }

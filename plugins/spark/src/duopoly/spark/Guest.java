@@ -77,7 +77,7 @@ public final class Guest implements AutoCloseable {
         String path = conf.get(SOCKET, "");
         if (path.isEmpty())
             return null;
-        return new Guest(path, new Message().text(1, conf.getAppId(), 63).text(2, executor, 31).number(3, conf.getInt("spark.executor.cores", 1)));
+        return new Guest(path, new Message().name(1, conf.getAppId(), 63).name(2, executor, 31).number(3, conf.getInt("spark.executor.cores", 1)));
     }
 
     /** Of the calling thread. */

@@ -205,7 +205,7 @@ final class Job {
         /** `allow`: that it used; 0: none. */
         Fact fact(int state, long received, long allow) {
             return Fact.of(Fact.TASK, new Message().number(1, number & 0xffffffffL).number(2, allow).number(3, stage.job.number).number(4, stage.number)
-                                          .number(5, task).text(6, host, NAME_MOST).number(7, state).number(8, received));
+                                          .number(5, task).name(6, host, NAME_MOST).number(7, state).number(8, received));
         }
     }
 }

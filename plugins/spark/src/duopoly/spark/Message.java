@@ -32,12 +32,39 @@ final class Message {
         return number(field, value ? 1 : 0);
     }
 
-    /** Cut to `most` bytes of UTF-8, never inside a character. */
-    Message text(int field, String value, int most) {
-        byte[] utf8 = value == null ? new byte[0] : value.getBytes(StandardCharsets.UTF_8);
+    /** Of a host, an executor, an application: what `named` makes of it. */
+    Message name(int field, String value, int most) {
+        return text(field, named(value, most), most);
+    }
+
+    /**
+     * A name of at most `most` bytes of UTF-8. A longer one ends in a digest (FNV-1a) of the whole: cut, it would be another's. What
+     * duopoly says of it is compared with the same.
+     */
+    static String named(String value, int most) {
+        if (value == null || value.length() <= most / 3)
+            return value;
+        byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
+        if (utf8.length <= most)
+            return value;
+        long hash = 0xcbf29ce484222325L;
+        for (byte one : utf8)
+            hash = (hash ^ (one & 0xff)) * 0x100000001b3L;
+        return new String(utf8, 0, whole(utf8, most - 17), StandardCharsets.UTF_8) + String.format("~%016x", hash);
+    }
+
+    /* So many bytes at most, never the first ones of a character. */
+    private static int whole(byte[] utf8, int most) {
         int n = Math.min(utf8.length, most);
         while (n > 0 && n < utf8.length && (utf8[n] & 0xc0) == 0x80)
             n--;
+        return n;
+    }
+
+    /** Words for people, cut to `most` bytes of UTF-8, never inside a character. */
+    Message text(int field, String value, int most) {
+        byte[] utf8 = value == null ? new byte[0] : value.getBytes(StandardCharsets.UTF_8);
+        int n = whole(utf8, most);
         return n == 0 ? this : tag(field, 2).varint(n).raw(utf8, n);
     }
 

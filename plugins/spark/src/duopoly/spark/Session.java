@@ -199,7 +199,7 @@ final class Session implements Fact.Teller, AutoCloseable {
     }
 
     private void hello() throws IOException, InterruptedException {
-        write(Fact.HELLO, false, new Message().number(1, VERSION).number(2, VERSION).text(3, name, 63).number(4, boot).number(5, ++hellos)
+        write(Fact.HELLO, false, new Message().number(1, VERSION).number(2, VERSION).name(3, name, 63).number(4, boot).number(5, ++hellos)
                                            .flag(7, holds).text(8, text, 127).flag(9, true));
         synchronized (this) {
             while (!welcomed && channel != null)

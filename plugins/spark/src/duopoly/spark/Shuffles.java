@@ -118,7 +118,7 @@ final class Shuffles {
         for (int task = 0; task < tasks && !sizes.isEmpty(); task++) {
             Message body = bytes(head, HOSTS, task);
             int reduce = task;
-            sizes.keySet().forEach(host -> body.text(7, host, 63));
+            sizes.keySet().forEach(host -> body.name(7, host, 63));
             long[] column = sizes.values().stream().mapToLong(row -> row[reduce]).toArray();
             teller.tell(Fact.BYTES, body.numbers(8, column, 0, column.length));
         }
