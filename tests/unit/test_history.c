@@ -230,6 +230,31 @@ static void sentences_name_host_attempt_and_words(void **state)
                 "command");
 }
 
+/* The host is that of the attempt which made the last one. */
+static void an_output_lost_too_often_is_said(void **state)
+{
+    (void)state;
+    struct decisions decisions = {0};
+    struct engine *engine;
+    struct job_ending end;
+    struct history *history = history_create(3);
+    uint64_t attempt = scene_start(&engine, &decisions);
+    struct event event = {.kind = EVENT_ATTEMPT_DONE};
+    struct decision failed = {
+        .kind = DECISION_JOB_FAILED, .reason = REASON_TOO_MANY_RERUNS, .left = 4};
+    event.attempt.attempt = attempt;
+    endings_note(history, engine, 1, &event, "");
+    failed.job_failed.job = 5;
+    failed.job_failed.attempt = attempt;
+    endings_of_job(history, engine, &failed, "", &end);
+    assert_string_equal(end.reason, "the output of task 5/0/0 was lost, or nobody could fetch it, "
+                                    "4 times, last on w3");
+    assert_string_equal(end.host, "w3");
+    decisions_done(&decisions);
+    engine_destroy(engine);
+    history_destroy(history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +265,7 @@ int main(void)
         cmocka_unit_test(all_jobs_together_keep_theirs),
         cmocka_unit_test(a_peers_words_are_made_harmless),
         cmocka_unit_test(sentences_name_host_attempt_and_words),
+        cmocka_unit_test(an_output_lost_too_often_is_said),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }
