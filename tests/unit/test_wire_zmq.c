@@ -235,32 +235,39 @@ static void strangers_are_survived(void **state)
 
 enum { ROOM = 8 };
 
-static int limited_open(uint32_t most, uint64_t idle_ns)
+static int limited_open(const char *address, uint32_t most, uint64_t idle_ns)
 {
     const struct wire_zmq_limits limits = {
         .most = most, .idle_ns = idle_ns, .pressed_ns = UINT64_C(300000000)};
     dealer = (struct end){0};
     assert_true(sd_event_new(&loop) >= 0);
-    assert_int_equal(router_open("tcp://127.0.0.1:*", &limits), 0);
+    assert_int_equal(router_open(address, &limits), 0);
     return 0;
 }
 
 static int patient_open(void **state)
 {
     (void)state;
-    return limited_open(ROOM, UINT64_C(60000000000));
+    return limited_open("tcp://127.0.0.1:*", ROOM, UINT64_C(60000000000));
+}
+
+/* What comes by IPv4 comes to a socket of IPv6. */
+static int both_families_open(void **state)
+{
+    (void)state;
+    return limited_open("tcp://[::]:*", ROOM, UINT64_C(60000000000));
 }
 
 static int roomy_open(void **state)
 {
     (void)state;
-    return limited_open(100 * ROOM, UINT64_C(60000000000));
+    return limited_open("tcp://127.0.0.1:*", 100 * ROOM, UINT64_C(60000000000));
 }
 
 static int impatient_open(void **state)
 {
     (void)state;
-    return limited_open(ROOM, UINT64_C(1000000000));
+    return limited_open("tcp://127.0.0.1:*", ROOM, UINT64_C(1000000000));
 }
 
 /* A TCP connection that says nothing; it need not stand yet. */
@@ -441,6 +448,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_crowd_at_the_door_keeps_no_message_waiting, roomy_open,
                                         both_close),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_not_even_let_in, patient_open,
+                                        both_close),
+        cmocka_unit_test_setup_teardown(who_says_nothing_is_not_even_let_in, both_families_open,
                                         both_close),
         cmocka_unit_test_setup_teardown(who_is_let_in_may_leave, patient_open, both_close),
         cmocka_unit_test_setup_teardown(peers_that_fell_silent_are_ended, impatient_open,
