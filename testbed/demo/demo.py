@@ -171,6 +171,7 @@ def print_mapping(asked, path):
 
 
 def demo(environment):
+    inputs.check_names(environment)
     status = places.elsewhere(environment)
     if status is not None:
         return status

@@ -1,5 +1,6 @@
 """What a replay is made of: the variables of `make demo` and `make up`, checked, and the workload that they name."""
 
+import difflib
 import itertools
 import json
 import os
@@ -13,8 +14,24 @@ DEFAULT_INPUT = os.path.join("testbed", "workloads", "demo.jsonl")
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
 NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
            "SCALE": (10, 1, 10**9)}
+WORDS = ["LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", *NUMBERS,
+         *(word for kind in networks.NETWORKS.values() for word in kind.VARIABLES)]
+SPARKS = ("ROWS", "WORKLOAD", "SPREAD", "REPEATS", "VERIFY")
+SOAKS = ("MINUTES", "KILL_EVERY")
 MODE_DWELL_S = 0.05  # the daemon's default, policy.mode.dwell
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+
+
+def check_names(environment):
+    """Failure where make's command line has a variable that would be ignored: misspelt, or another place's."""
+    known = [*WORDS, *SPARKS, *SOAKS]
+    given = environment.get("MAKEFLAGS", "").partition(" -- ")[2]
+    for name in re.findall(r"(?<!\\) ([A-Za-z_]+)=", " " + given):  # blanks in a value have a backslash
+        if name in SPARKS and environment.get("NET") != "spark":
+            raise system.Failure("%s is of NET=spark alone" % name)
+        near = difflib.get_close_matches(name.upper(), known, 1, 0.7)
+        if name not in known and near:
+            raise system.Failure("%s is no variable here: %s is" % (name, near[0]))
 
 
 def number(environment, name, bounds=None):

@@ -300,6 +300,7 @@ def schedule(asked, folder, seed, seconds, every, quick=1):
 
 
 def soak(environment):
+    inputs.check_names(environment)
     minutes = whole_number(environment, "MINUTES", 60, 10**6)
     every = whole_number(environment, "KILL_EVERY", 20, 3600)
     seed = whole_number(environment, "SEED", int(time.time()), 2**53)

@@ -17,6 +17,7 @@ def ours():
 
 
 def up(environment):
+    inputs.check_names(environment)
     asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "joint"), lasting=True)
     if len(asked.policies) != 1:
         raise system.Failure("one policy at a time can stand, such as POLICIES=%s" % asked.policies[0])
