@@ -21,6 +21,9 @@
 #define QUEUE      1024
 #define CONNECT_MS 3000 /* for an address of several; then the next */
 #define WHY_MS     1000
+/* Longer than any client waits. With the −1 of "never" libzmq 4.3.4 may hang in zmq_ctx_term() where a
+ * connection ends while it is closed. */
+#define RECONNECT_MS 3600000
 
 struct wire {
     void *context, *data, *monitor;
@@ -117,7 +120,7 @@ static bool options_set(const struct wire *wire, bool is_v6)
                    {ZMQ_IMMEDIATE, 1},
                    {ZMQ_SNDHWM, QUEUE},
                    {ZMQ_RCVHWM, QUEUE},
-                   {ZMQ_RECONNECT_IVL, -1}};
+                   {ZMQ_RECONNECT_IVL, RECONNECT_MS}};
     const int64_t most = WIRE_MAX_BYTES;
     const int ipv6 = is_v6;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
