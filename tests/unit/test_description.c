@@ -171,7 +171,7 @@ static void test_a_patch_comes_from_config_db(void **state)
     assert_null(strstr(patch, "Ethernet0|3\""));
     snprintf(text, sizeof(text), "%s", path_of("config_db.json"));
     assert_int_equal(unlink(text), 0);
-    written(&request, -EINVAL);
+    written(&request, -ENOENT);
 }
 
 int main(void)
