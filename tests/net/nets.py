@@ -55,6 +55,20 @@ def run(*argv, **kw):
     return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30 * PATIENCE, **kw).stdout
 
 
+@contextlib.contextmanager
+def inside_network(path):
+    """This thread, in the network namespace of this file."""
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    there = os.open(path, os.O_RDONLY)
+    try:
+        assert libc.setns(there, CLONE_NEWNET) == 0
+        yield
+    finally:
+        libc.setns(own, CLONE_NEWNET)
+        os.close(own)
+        os.close(there)
+
+
 class Namespace:
     def __init__(self, name):
         self.name = name
@@ -76,17 +90,8 @@ class Namespace:
     def tc(self, *argv):
         return self.enter("tc", *argv)
 
-    @contextlib.contextmanager
     def inside(self):
-        own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        there = os.open("/run/netns/" + self.name, os.O_RDONLY)
-        try:
-            assert libc.setns(there, CLONE_NEWNET) == 0
-            yield
-        finally:
-            libc.setns(own, CLONE_NEWNET)
-            os.close(own)
-            os.close(there)
+        return inside_network("/run/netns/" + self.name)
 
     def popen(self, *argv, **kw):
         return subprocess.Popen(["nsenter", "--net=/run/netns/" + self.name, "--", *argv], **kw)
