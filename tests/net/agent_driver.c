@@ -184,6 +184,17 @@ static uint32_t from_environment(const char *name, uint32_t preset)
     return given ? (uint32_t)number(given) : preset;
 }
 
+/* A test that opens ports wants them all. */
+static int find_trouble(struct err *err)
+{
+    for (uint32_t i = 0; i < config.ports_n; i++) {
+        const struct err *trouble = queues_trouble(queues, i);
+        if (trouble)
+            return err_set(err, trouble->code, "%s", trouble->text);
+    }
+    return 0;
+}
+
 static int open_queues(char **argv, const struct port_wish *wish, struct err *err)
 {
     const char *driver = getenv("QUEUES");
@@ -194,7 +205,9 @@ static int open_queues(char **argv, const struct port_wish *wish, struct err *er
     int r = qdisc_classes(wanted.driver, wish, config.class_of, err);
     if (r >= 0)
         r = queues_open(&wanted, (const char(*)[PORT_NAME])ports, config.ports_n, &queues, err);
-    return r < 0 ? r : queues_apply(queues, err);
+    if (r >= 0)
+        r = queues_apply(queues, err);
+    return r < 0 ? r : find_trouble(err);
 }
 
 static int open_all(char **argv, sd_event *event, struct err *err)

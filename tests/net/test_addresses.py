@@ -9,8 +9,10 @@ import tempfile
 import pytest
 
 from nets import BUILD, Net, needs_root, wait_for
+from testbed.guest.kernels import NO_MOUNT
+from testbed.net.system import root_is_mount
 
-pytestmark = needs_root
+pytestmark = [needs_root, pytest.mark.skipif(not root_is_mount(), reason=NO_MOUNT)]  # names of its own: /etc/hosts is mounted over
 PORT = 7600
 CTL, CTL6 = "10.99.0.1", "fd99::1"
 
