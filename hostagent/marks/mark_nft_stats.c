@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define RECENT_MS 1000
+#define PORTS     8 /* bytes at the end of a connection's key: both ports, each filled up to 4 */
 
 static int read_received_in(struct mark *mark, const char *set, struct err *err)
 {
@@ -97,7 +98,7 @@ static void count_flow(const struct mark_nft_remains *remains, const struct nft_
                        struct mark_stats *stats)
 {
     stats->flows++;
-    stats->followed_flows += is_served(remains, element->key + element->key_bytes - 8);
+    stats->followed_flows += is_served(remains, element->key + element->key_bytes - PORTS);
 }
 
 /* A connection is counted once, though it may stand among senders and receivers. */
@@ -108,6 +109,8 @@ static void count_flows(const struct mark_nft_remains *remains, struct mark_stat
         for (uint32_t i = 0; i < remains->n[set]; i++) {
             const struct nft_element *element = &remains->elements[set][i];
             struct single *known;
+            if (element->key_bytes < PORTS)
+                continue; /* nobody of ours put it there */
             *(set <= SENDERS6 ? &stats->senders : &stats->receivers) += is_recent(element);
             HASH_FIND(hh, seen, element->key, NFT_KEY, known);
             if (!known && mark_nft_make_single(&seen, element->key))

@@ -6,6 +6,8 @@
  * and one that comes in. */
 #define __BPF_HELPERS__ /* libbpf's declarations of the helpers */
 
+#include "hostagent/marks/mark_abi.h"
+
 #include <linux/bpf.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -35,6 +37,7 @@ static struct {
     struct bpf_sock sock;
     bool lookup_finds;
     uint64_t word, received, expiry, mode, counters[64];
+    struct mark_probe probe;
     uint64_t now;
 } world;
 
@@ -173,6 +176,8 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
         return *(const uint32_t *)key == MARK_CONTROL_MODE ? &world.mode : &world.expiry;
     if (map == &counters)
         return &world.counters[*(const uint32_t *)key];
+    if (map == &probes)
+        return &world.probe;
     int i = flow_find(key);
     return i < 0 ? NULL : &kept[i].flow;
 }
