@@ -19,7 +19,7 @@
 #include <systemd/sd-event.h>
 
 #define DIAL_WAIT_USEC      100000u
-#define DIAL_WAIT_MOST_USEC 1600000u
+#define DIAL_WAIT_MOST_USEC 500000u
 #define DIAL_WHY_USEC       10000000u
 #define DIAL_CONNECT_MS     5000 /* a connection that is not made by then is given up */
 
