@@ -2,6 +2,7 @@
 
 #include "hostagent/nl.h"
 #include "hostagent/queues/ports_nl.h"
+#include "hostagent/repairs.h"
 #include "lib/log.h"
 #include "lib/now.h"
 
@@ -19,7 +20,6 @@
 #define CHECK_US     20000
 #define REST         4 /* times what the last look took */
 #define REST_MOST_US 250000
-#define MINUTE_NS    60000000000ull
 #define UNTOLD_US    2000000
 
 struct guard {
@@ -28,7 +28,7 @@ struct guard {
     sd_event_source *io, *switch_io, *netfilter_io, *check, *untold;
     char
         failing[sizeof(((struct err *)0)->text)]; /* what cannot be put right, as it was told; "" */
-    bool yielded;
+    bool yielded;                                 /* all that is no port's */
     bool back;                 /* the switch is, and may have forgotten all: not somebody's deed */
     bool links;                /* one has changed */
     bool queues;               /* too, not marks alone */
@@ -38,8 +38,7 @@ struct guard {
     uint64_t rest_us;       /* before anything is looked at again */
     int down[QUEUES_PORTS]; /* interfaces, by number */
     uint32_t down_n;
-    uint64_t repairs_ns[GUARD_REPAIRS]; /* a ring */
-    uint32_t repairs;
+    struct repairs repairs;
 };
 
 static void tell(struct guard *guard, const char *text)
@@ -83,86 +82,155 @@ static void touch(struct guard *guard, int ifindex)
         guard->touched[guard->touched_n++] = ifindex;
 }
 
-/* One that is gone is told of next. */
-static int compare_marks(struct guard *guard, const struct ports_found *ports,
-                         char what[GUARD_TEXT], struct err *err)
+/* Nobody's port: the switch as a whole, or rules that are for all ports. */
+#define WHOLE ""
+
+/* Whether what somebody did to a port is put right; else that port is left from now on. What a switch that was
+ * away forgot is nobody's deed. */
+static bool may_repair(struct guard *guard, const char *port)
 {
-    int r = 0;
-    for (uint32_t i = 0; r == 0 && i < ports->n; i++) {
-        if (is_touched(guard, ports->ifindexes[i]))
-            r = marks_compare(guard->config.marks, ports->names[i], what, GUARD_TEXT, err);
-        r = r == -ENODEV ? 0 : r;
-    }
-    return r;
+    if (guard->back)
+        return true;
+    if (guard->config.repair && repairs_may(&guard->repairs, port, now_ns(CLOCK_MONOTONIC)))
+        return true;
+    repairs_leave(&guard->repairs, port);
+    guard->yielded = guard->yielded || !port[0];
+    return false;
 }
 
-/* An enum switches_verdict, with `what` when something is not as it should be. */
-static int compare(struct guard *guard, char what[GUARD_TEXT], struct err *err)
+static void tell_left(struct guard *guard, const char *what)
 {
-    const struct guard_config *config = &guard->config;
-    duopoly_Stance stance = stance_now(config->stance);
-    int r = 0;
-    if (config->queues && (guard->all || guard->queues) && stance == duopoly_Stance_STANCE_ENFORCE)
-        r = switches_compare(config->queues, what, GUARD_TEXT, err);
-    if (r == 0 && stance != duopoly_Stance_STANCE_OBSERVE)
-        r = compare_marks(guard, config->ports, what, err);
-    if (r == 0 && stance != duopoly_Stance_STANCE_OBSERVE)
-        r = compare_marks(guard, config->tunnels, what, err);
-    return r;
-}
-
-static int repair(struct guard *guard, struct err *err)
-{
-    const struct guard_config *config = &guard->config;
-    duopoly_Stance stance = stance_now(config->stance);
-    int r = 0;
-    if (config->queues && stance == duopoly_Stance_STANCE_ENFORCE)
-        r = switches_repair(config->queues, err);
-    return r < 0 ? r : marks_reach(config->marks, stance_reach(stance), err);
-}
-
-static bool may_repair(struct guard *guard)
-{
-    uint64_t *oldest = &guard->repairs_ns[guard->repairs % GUARD_REPAIRS];
-    uint64_t now = now_ns(CLOCK_MONOTONIC);
-    if (!guard->config.repair || (*oldest && now - *oldest < MINUTE_NS))
-        return false;
-    *oldest = now;
-    guard->repairs++;
-    return true;
-}
-
-static void look_at_ports(struct guard *guard)
-{
-    char what[GUARD_TEXT] = "", text[4 * GUARD_TEXT];
-    struct err err = {0};
-    int r = guard->yielded ? 0 : compare(guard, what, &err);
-    bool back = guard->back && r != -EAGAIN;
-    guard->back &= r == -EAGAIN;
-    if (r == 0 && !guard->yielded)
-        end_failure(guard);
-    if (r == 0 || r == -EAGAIN)
-        return;
-    if (r < 0) {
-        tell_failure(guard, err.text);
-        return;
-    }
-    if (r == SWITCHES_FOLLOW) {
-        if (what[0])
-            log_note("%s", what);
-        if (repair(guard, &err) < 0)
-            tell(guard, err.text);
-        return;
-    }
-    if (back || may_repair(guard)) {
-        r = repair(guard, &err);
-        snprintf(text, sizeof(text), "%s: %s", what, r < 0 ? err.text : "repaired");
-    } else {
-        guard->yielded = true;
-        snprintf(text, sizeof(text), "%s: left as it is%s, until a stance is set or we start again",
-                 what, guard->config.repair ? " after 5 repairs in a minute" : "");
-    }
+    char text[4 * GUARD_TEXT];
+    snprintf(text, sizeof(text), "%.320s: left as it is%s, until a stance is set or we start again",
+             what, guard->config.repair ? " after 5 repairs in a minute" : "");
     tell(guard, text);
+}
+
+static void tell_repair(struct guard *guard, const char *what, uint32_t others, int r,
+                        const struct err *err)
+{
+    char text[4 * GUARD_TEXT], more[48] = "";
+    if (others)
+        snprintf(more, sizeof(more), " (and %u more port%s)", others, others == 1 ? "" : "s");
+    snprintf(text, sizeof(text), "%.320s%s: %.400s", what, more, r < 0 ? err->text : "repaired");
+    tell(guard, text);
+}
+
+/* Which of the ports that differ are put right. */
+static uint32_t choose_queues(struct guard *guard, const struct switch_trouble **ret_first)
+{
+    struct switches *queues = guard->config.queues;
+    const struct switch_trouble *deed;
+    uint32_t n = 0;
+    for (uint32_t i = 0; (deed = switches_differing(queues, i)); i++) {
+        struct err err;
+        if (may_repair(guard, deed->port)) {
+            *ret_first = n++ ? *ret_first : deed;
+            continue;
+        }
+        if (deed->port[0] && switches_yield(queues, deed->port, &err) < 0)
+            tell(guard, err.text);
+        tell_left(guard, deed->text);
+    }
+    return guard->yielded ? 0 : n;
+}
+
+static void repair_queues(struct guard *guard)
+{
+    const struct switch_trouble *first = NULL;
+    uint32_t n = choose_queues(guard, &first);
+    char what[SWITCH_TROUBLE_TEXT];
+    struct err err = {0};
+    if (!n)
+        return;
+    snprintf(what, sizeof(what), "%s", first->text);
+    int r = switches_repair(guard->config.queues, &err);
+    tell_repair(guard, what, n - 1, r, &err);
+}
+
+static void follow_queues(struct guard *guard, const char *what)
+{
+    struct err err = {0};
+    if (what[0])
+        log_note("%s", what);
+    if (switches_repair(guard->config.queues, &err) < 0)
+        tell(guard, err.text);
+}
+
+/* −EAGAIN: the switch is not ready; 0: all is as it should be, or was put right or left; else what failed
+ * is in `err`. */
+static int look_at_queues(struct guard *guard, bool *ret_right, struct err *err)
+{
+    const struct guard_config *config = &guard->config;
+    char what[SWITCH_TROUBLE_TEXT] = "";
+    if (!config->queues || !(guard->all || guard->queues) ||
+        stance_now(config->stance) != duopoly_Stance_STANCE_ENFORCE)
+        return 0;
+    int r = switches_compare(config->queues, what, sizeof(what), err);
+    if (r == SWITCHES_FOLLOW)
+        follow_queues(guard, what);
+    else if (r == SWITCHES_DIFFERS)
+        repair_queues(guard);
+    *ret_right = *ret_right && r == SWITCHES_RIGHT;
+    return r < 0 ? r : 0;
+}
+
+/* Rules of nftables are for all ports. */
+static void repair_marks(struct guard *guard, const char *port, const char *what)
+{
+    const struct guard_config *config = &guard->config;
+    bool whole = marks_told_by(config->marks) != 0;
+    struct err err = {0};
+    if (!may_repair(guard, whole ? WHOLE : port)) {
+        tell_left(guard, what);
+        return;
+    }
+    int r = whole ? marks_reach(config->marks, stance_reach(stance_now(config->stance)), &err)
+                  : marks_port(config->marks, port, true, &err);
+    tell_repair(guard, what, 0, r, &err);
+}
+
+/* One that is gone is told of next. */
+static int look_at_marks(struct guard *guard, const struct ports_found *ports, bool *ret_right,
+                         struct err *err)
+{
+    char what[GUARD_TEXT];
+    int r = 0;
+    for (uint32_t i = 0; r >= 0 && !guard->yielded && i < ports->n; i++) {
+        const char *port = ports->names[i];
+        if (!is_touched(guard, ports->ifindexes[i]) || repairs_is_left(&guard->repairs, port))
+            continue;
+        r = marks_compare(guard->config.marks, port, what, sizeof(what), err);
+        r = r == -ENODEV ? 0 : r;
+        *ret_right = *ret_right && r == 0;
+        if (r > 0)
+            repair_marks(guard, port, what);
+    }
+    return r < 0 ? r : 0;
+}
+
+static int look_at_ports(struct guard *guard, bool *ret_right, struct err *err)
+{
+    const struct guard_config *config = &guard->config;
+    int r = look_at_queues(guard, ret_right, err);
+    bool marks = stance_now(config->stance) != duopoly_Stance_STANCE_OBSERVE;
+    if (r >= 0 && marks)
+        r = look_at_marks(guard, config->ports, ret_right, err);
+    if (r >= 0 && marks)
+        r = look_at_marks(guard, config->tunnels, ret_right, err);
+    return r;
+}
+
+static void look_at_all(struct guard *guard)
+{
+    struct err err = {0};
+    bool right = !guard->yielded;
+    int r = guard->yielded ? 0 : look_at_ports(guard, &right, &err);
+    guard->back = guard->back && r == -EAGAIN;
+    if (r < 0 && r != -EAGAIN)
+        tell_failure(guard, err.text);
+    else if (r == 0 && right)
+        end_failure(guard);
 }
 
 static void look(struct guard *guard)
@@ -172,7 +240,7 @@ static void look(struct guard *guard)
         return;
     if (queues)
         switches_touch(queues, guard->all ? NULL : guard->touched, guard->touched_n);
-    look_at_ports(guard);
+    look_at_all(guard);
     if (queues)
         switches_touch(queues, NULL, 0);
     guard->all = guard->queues = false;
@@ -418,6 +486,7 @@ void guard_close(struct guard *guard)
     sd_event_source_disable_unref(guard->untold);
     nl_socket_free(guard->sock);
     nl_socket_free(guard->netfilter);
+    repairs_forget(&guard->repairs);
     free(guard);
 }
 
@@ -432,5 +501,7 @@ void guard_reset(struct guard *guard)
     guard->yielded = false;
     guard->failing[0] = 0;
     guard->all = true;
-    memset(guard->repairs_ns, 0, sizeof(guard->repairs_ns));
+    repairs_forget(&guard->repairs);
+    if (guard->config.queues)
+        switches_yield_none(guard->config.queues);
 }

@@ -4,9 +4,10 @@
  * it is compared with what should stand there (our own changes of queues are left out by who asked for them,
  * those of marks are found right and say nothing). A
  * difference is logged once and told (on_notice), then
- *   repair   it is put right: but not more than GUARD_REPAIRS times in a minute, then we yield, so
- *            that nobody fights us for ever
- *   yield    it is left as it is, and not looked at again until guard_reset
+ *   repair   it is put right: but on no port more than REPAIRS_MOST times in a minute (repairs.h), then we
+ *            yield there, so that nobody fights us for ever
+ *   yield    that port is left as it is, and not looked at again until guard_reset; all of them where it is
+ *            no port's alone: rules of nftables, or rows and flows of a switch
  * What cannot be put right is told once, looked at again with each change, and its end is told, too.
  * A link that goes down or comes back is told, and needs no repair. When the kernel could not tell
  * all, everything is compared.
@@ -24,8 +25,7 @@
 #include "hostagent/stance.h"
 #include "hostagent/switches/switches.h"
 
-#define GUARD_REPAIRS 5
-#define GUARD_TEXT    200
+#define GUARD_TEXT 200
 
 struct guard_config {
     struct switches *queues; /* NULL: not ours */

@@ -106,7 +106,9 @@ struct qdisc_plan *queues_plan_port(struct queues *queues, uint32_t port, bool a
     struct queues_port *of = &queues->ports[port];
     struct qdisc_plan *plan = NULL;
     struct err why = {0};
-    int r = look_at(queues, of->name, &plan, &why);
+    bool left =
+        queues->config.is_left && queues->config.is_left(queues->config.user, of->name, &why);
+    int r = left ? -why.code : look_at(queues, of->name, &plan, &why);
     if (r >= 0 && plan && !(again && of->had) && !queues_was_putting(queues, port))
         r = check_root(queues, of->name, plan, &why);
     of->trouble = why;

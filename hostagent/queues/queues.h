@@ -24,6 +24,9 @@ struct queues_config {
     struct port_wish wish;
     bool nudge;   /* see qdisc_site */
     bool replace; /* a foreign root qdisc may make room */
+    /* Whether a port is left as it stands, and `why`; NULL: none is. */
+    bool (*is_left)(const void *user, const char *port, struct err *why);
+    const void *user;
 };
 
 /* Ports by their names, in order; ports_nl.h adds and finds them. */

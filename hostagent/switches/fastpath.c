@@ -274,6 +274,8 @@ static int plan_port(const struct switch_state *sw, struct fastpath_plan *plan,
     struct err why = {0};
     struct port_facts facts;
     struct port port;
+    if (switch_is_yielded(&sw->config, there->port, &why))
+        return switch_trouble_add(&plan->plan, there->port, &why, true, err);
     facts_of(there, &facts);
     int r = switch_want(&sw->config.wish, there->port, &facts, &plan->plan, &port, err);
     if (r <= 0)

@@ -28,6 +28,12 @@ static int linux_check(const struct switch_settings *settings, struct err *err)
     return 0;
 }
 
+static bool is_left(const void *user, const char *port, struct err *why)
+{
+    const struct switch_state *sw = user;
+    return switch_is_yielded(&sw->config, port, why);
+}
+
 static int linux_open(const struct switch_config *config, struct switch_state **ret_switch,
                       struct err *err)
 {
@@ -39,7 +45,9 @@ static int linux_open(const struct switch_config *config, struct switch_state **
                                          .state_dir = config->state_dir,
                                          .wish = config->wish,
                                          .nudge = config->nudge,
-                                         .replace = config->replace};
+                                         .replace = config->replace,
+                                         .is_left = is_left,
+                                         .user = sw};
     int r = queues_open(&queues, config->interfaces, config->interfaces_n, &sw->queues, err);
     if (r < 0) {
         free(sw);

@@ -105,6 +105,18 @@ int switch_trouble_add(struct switch_plan *plan, const char *port, const struct 
     return 0;
 }
 
+bool switch_is_yielded(const struct switch_config *config, const char *port, struct err *why)
+{
+    if (!config->yielded || !config->yielded(config->user, port))
+        return false;
+    err_set(
+        why, EBUSY,
+        "%s: what somebody made of our queues is left as it is until a stance is set or we start "
+        "again",
+        port);
+    return true;
+}
+
 int switch_want(const struct port_wish *wish, const char *port, const struct port_facts *facts,
                 struct switch_plan *plan, struct port *ret_want, struct err *err)
 {

@@ -65,6 +65,8 @@ struct switch_config {
     bool replace;          /* somebody's queues may make room, until we leave */
     /* Whether ours stood on a port since we began: `again` is for such ports alone. NULL: on all. */
     bool (*had)(const void *user, const char *port);
+    /* Whether somebody changes a port again and again: it is left as it stands (switch_is_yielded). NULL: none. */
+    bool (*yielded)(const void *user, const char *port);
     const void *user;
     /* Of `linux` only: */
     const struct qdisc_driver *queues;
@@ -195,6 +197,9 @@ bool switch_selects(const struct switch_settings *settings, const char *port);
 int switch_keep(const char *state_dir, const char *text, struct err *err);
 int switch_kept(const char *state_dir, char **ret_text, struct err *err);
 int switch_forget(const char *state_dir, struct err *err);
+
+/* Whether this port is left as it stands, since somebody changes it again and again; `why` says so. */
+bool switch_is_yielded(const struct switch_config *config, const char *port, struct err *why);
 
 /* What is wanted of a port: 1. It is left, which is in the plan's troubles from then on: 0. −ENOMEM. */
 int switch_want(const struct port_wish *wish, const char *port, const struct port_facts *facts,

@@ -21,6 +21,15 @@ static bool had(const void *user, const char *port)
     return found && !found->left;
 }
 
+static bool is_yielded(const void *user, const char *port)
+{
+    const struct switches *switches = user;
+    for (uint32_t i = 0; i < switches->yielded_n; i++)
+        if (strcmp(switches->yielded[i], port) == 0)
+            return true;
+    return false;
+}
+
 int switches_open(const struct switch_driver *driver, const struct switch_config *config,
                   struct switches **ret_switches, struct err *err)
 {
@@ -32,6 +41,7 @@ int switches_open(const struct switch_driver *driver, const struct switch_config
     switches->wish = config->wish;
     struct switch_config own = *config;
     own.had = had;
+    own.yielded = is_yielded;
     own.user = switches;
     int r = driver->open(&own, &switches->sw, err);
     if (r < 0) {
@@ -50,6 +60,8 @@ void switches_close(struct switches *switches)
     troubles_done(&switches->troubles);
     troubles_done(&switches->told);
     troubles_done(&switches->failed);
+    troubles_done(&switches->differing);
+    free(switches->yielded);
     free(switches->known);
     free(switches);
 }
@@ -65,7 +77,8 @@ static void note_left(const struct switches *switches, struct switch_ports *port
     for (uint32_t i = 0; i < ports->n; i++) {
         const struct switch_trouble *trouble =
             troubles_of(&switches->troubles, ports->ports[i].name);
-        ports->ports[i].left = trouble && trouble->left;
+        ports->ports[i].left =
+            trouble && trouble->left && !is_yielded(switches, ports->ports[i].name);
     }
 }
 
@@ -165,98 +178,38 @@ int switches_restore(struct switches *switches, struct err *err)
     return switches->driver->restore(switches->sw, err);
 }
 
-static void say_difference(const struct switch_plan *plan, char *what, size_t size)
-{
-    const struct switch_step *step = &plan->steps[0];
-    int n = snprintf(what, size, "%s%ssomebody changed our queues (%s", step->port,
-                     step->port[0] ? ": " : "", step->text);
-    if (n >= 0 && (size_t)n < size && plan->steps_n > 1)
-        n += snprintf(what + n, size - (size_t)n, ", and %u more", plan->steps_n - 1);
-    if (n >= 0 && (size_t)n < size)
-        snprintf(what + n, size - (size_t)n, ")");
-}
-
-/* NULL: there is none of this name. They are looked through from `hint` on, which is then behind it. */
-static const struct switch_port *port_of(const struct switch_ports *ports, const char *name,
-                                         uint32_t *hint)
-{
-    for (uint32_t i = 0; i < ports->n; i++) {
-        const struct switch_port *port = &ports->ports[(*hint + i) % ports->n];
-        if (strcmp(port->name, name) != 0)
-            continue;
-        *hint = (uint32_t)(port - ports->ports) + 1;
-        return port;
-    }
-    return NULL;
-}
-
-/* A port came or went, or is not any more what its queues were made for, or it had none. */
-static bool is_another(const struct switch_port *was, const struct switch_port *is)
-{
-    if (!was || !is)
-        return was != is;
-    return was->left || was->facts.mtu_bytes != is->facts.mtu_bytes ||
-           was->facts.link_bps != is->facts.link_bps || was->facts.lossless != is->facts.lossless;
-}
-
-/* Nobody's deed: each port that has to be changed is another now, and what no port has alone is
- * only added to. */
-static bool follows_ports(const struct switches *switches, const struct switch_plan *plan,
-                          const struct switch_ports *now)
-{
-    const char *last = "";
-    uint32_t was_hint = 0, is_hint = 0;
-    for (uint32_t i = 0; i < plan->steps_n; i++) {
-        const struct switch_step *step = &plan->steps[i];
-        if (!step->port[0] && step->verb != SWITCH_ADD)
-            return false;
-        if (strcmp(step->port, last) == 0)
-            continue;
-        last = step->port;
-        if (last[0] &&
-            !is_another(port_of(switches->known, last, &was_hint), port_of(now, last, &is_hint)))
-            return false;
-    }
-    return last[0] != '\0';
-}
-
-/* "" where nothing is new: all of it was tried, and failed. */
-static void say_ports(const struct switches *switches, const struct switch_plan *plan, char *what,
-                      size_t size)
-{
-    uint32_t i = 0;
-    what[0] = 0;
-    while (i < plan->steps_n &&
-           (!plan->steps[i].port[0] || troubles_of(&switches->failed, plan->steps[i].port)))
-        i++;
-    if (i < plan->steps_n)
-        snprintf(what, size, "%s came, went or is another now: queues follow", plan->steps[i].port);
-}
-
-static int judge(struct switches *switches, const struct switch_plan *plan, char *what, size_t size)
-{
-    struct switch_ports *now = NULL;
-    if (!plan->steps_n)
-        return SWITCHES_RIGHT;
-    bool follows = switches->known && switches->driver->ports(switches->sw, &now, NULL) >= 0 &&
-                   follows_ports(switches, plan, now);
-    free(now);
-    if (follows)
-        say_ports(switches, plan, what, size);
-    else
-        say_difference(plan, what, size);
-    return follows ? SWITCHES_FOLLOW : SWITCHES_DIFFERS;
-}
-
 int switches_compare(struct switches *switches, char *what, size_t size, struct err *err)
 {
     struct switch_plan *wanted = NULL;
     int r = make_plan(switches, true, &wanted, err);
     if (r < 0)
         return r;
-    r = judge(switches, wanted, what, size);
+    r = switches_judge(switches, wanted, what, size, err);
     switches->driver->free_plan(wanted);
     return r;
+}
+
+const struct switch_trouble *switches_differing(const struct switches *switches, uint32_t i)
+{
+    return i < switches->differing.n ? &switches->differing.items[i] : NULL;
+}
+
+int switches_yield(struct switches *switches, const char *port, struct err *err)
+{
+    if (is_yielded(switches, port))
+        return 0;
+    void *grown =
+        reallocarray(switches->yielded, switches->yielded_n + 1, sizeof(switches->yielded[0]));
+    if (!grown)
+        return err_sys(err, ENOMEM, "%s", port);
+    switches->yielded = grown;
+    snprintf(switches->yielded[switches->yielded_n++], SWITCH_PORT_NAME, "%s", port);
+    return 0;
+}
+
+void switches_yield_none(struct switches *switches)
+{
+    switches->yielded_n = 0;
 }
 
 bool switches_counts(const struct switches *switches)
@@ -325,7 +278,8 @@ static void know_others(struct switches *switches)
         return;
     note_left(switches, now);
     for (uint32_t i = 0; i < now->n; i++) {
-        const struct switch_port *was = port_of(switches->known, now->ports[i].name, &hint);
+        const struct switch_port *was =
+            switches_port_of(switches->known, now->ports[i].name, &hint);
         if (was && was->left == now->ports[i].left)
             now->ports[i] = *was;
     }

@@ -37,6 +37,15 @@ enum switches_verdict {
 /* The verdict, with a sentence in `what` unless it is right, or what follows has failed before. O(steps · ports) when it is not. */
 int switches_compare(struct switches *switches, char *what, size_t size, struct err *err);
 
+/* After SWITCHES_DIFFERS: the ports that somebody changed, in order of their names, with a sentence each; "" is
+ * the switch as a whole. NULL: there are no more. Until the next comparison. */
+const struct switch_trouble *switches_differing(const struct switches *switches, uint32_t i);
+
+/* From now on nothing is done on this port, which is in trouble for that: somebody changes it again and again.
+ * −ENOMEM: it goes on as before. */
+int switches_yield(struct switches *switches, const char *port, struct err *err);
+void switches_yield_none(struct switches *switches); /* any more */
+
 /* Makes it so again, whatever stands there now; what stood there before us stays kept. */
 int switches_repair(struct switches *switches, struct err *err);
 

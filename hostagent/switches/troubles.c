@@ -19,8 +19,8 @@ static int by_port(const void *a, const void *b)
                   ((const struct switch_trouble *)b)->port);
 }
 
-static int copy(struct troubles *troubles, const struct switch_trouble *items, uint32_t n,
-                struct err *err)
+int troubles_set(struct troubles *troubles, const struct switch_trouble *items, uint32_t n,
+                 struct err *err)
 {
     struct switch_trouble *own = calloc(n + 1, sizeof(*own));
     if (!own)
@@ -37,7 +37,7 @@ static int copy(struct troubles *troubles, const struct switch_trouble *items, u
 
 int troubles_take(struct troubles *troubles, const struct switch_plan *plan, struct err *err)
 {
-    return copy(troubles, plan->troubles, plan->troubles_n, err);
+    return troubles_set(troubles, plan->troubles, plan->troubles_n, err);
 }
 
 const struct switch_trouble *troubles_of(const struct troubles *troubles, const char *port)
@@ -71,7 +71,7 @@ bool troubles_log(const struct troubles *troubles, struct troubles *told)
             any = true;
         }
     if (any)
-        copy(told, troubles->items, troubles->n, NULL);
+        troubles_set(told, troubles->items, troubles->n, NULL);
     return any;
 }
 

@@ -16,6 +16,10 @@ void troubles_done(struct troubles *troubles);
 /* Becomes what the plan has. −ENOMEM: stays as it was. */
 int troubles_take(struct troubles *troubles, const struct switch_plan *plan, struct err *err);
 
+/* Becomes these. As troubles_take. */
+int troubles_set(struct troubles *troubles, const struct switch_trouble *items, uint32_t n,
+                 struct err *err);
+
 /* NULL: this port is in none. */
 const struct switch_trouble *troubles_of(const struct troubles *troubles, const char *port);
 

@@ -259,6 +259,29 @@ def test_a_port_that_cannot_have_queues_is_named_and_all_others_are_served(site,
     assert "htb" not in net.sw.tc("qdisc", "show")
 
 
+def test_who_is_fought_for_one_port_is_left_that_and_all_others_are_guarded(site):
+    net, begin = site
+    add(net.sw, "swp1", "swp2", "swp3")
+    agent = begin(link='{ports: ["swp*"], rate: 100 Mbps}', flags=[])
+    wait_for("the agent", lambda: "manages 3 ports" in open(agent.log).read())
+    log = lambda: open(agent.log).read()
+    for n in range(1, 6):
+        net.sw.tc("qdisc", "replace", "dev", "swp2", "root", "handle", "7:", "pfifo", "limit", "9")
+        wait_for("a repair", lambda: log().count("swp2: somebody changed our queues") == n and ours(net.sw, "swp2"))
+    net.sw.tc("qdisc", "replace", "dev", "swp2", "root", "handle", "7:", "pfifo", "limit", "9")
+    wait_for("the end", lambda: re.search("swp2: somebody changed our queues.*left as it is after 5 repairs in a minute", log()))
+    for n in range(1, 4):
+        for dev in ("swp1", "swp3"):
+            net.sw.tc("qdisc", "del", "dev", dev, "root")
+            wait_for("a repair", lambda: log().count(f"{dev}: somebody changed our queues") == n and ours(net.sw, dev))
+    assert "pfifo 7: root" in net.sw.tc("qdisc", "show", "dev", "swp2") and log().count("left as it is after") == 1
+    add(net.sw, "swp4")
+    wait_for("the queues of one that came", lambda: ours(net.sw, "swp4"))
+    tcx.detach(net.sw, "swp1", "egress")
+    wait_for("a program", lambda: ours(net.sw, "swp1"))
+    assert "pfifo 7: root" in net.sw.tc("qdisc", "show", "dev", "swp2")
+
+
 def test_a_port_that_vanished_is_named_and_all_others_are_served(site):
     net, begin = site
     add(net.sw, "swp1", "swp2")

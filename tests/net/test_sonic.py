@@ -220,6 +220,23 @@ def test_a_port_that_cannot_be_had_is_left_and_all_others_are_served(switch, cas
     assert not any("duopoly" in str(item) for item in switch.snapshot().items())
 
 
+def test_who_is_fought_for_one_port_is_left_that_and_all_others_are_guarded(switch):
+    agent = switch.begin(on_change="repair")
+    wait_for("the agent to run", lambda: "manages" in switch.log())
+    for n in range(1, 6):
+        switch.do("HSET", f"QUEUE|{BAD}|7", "scheduler", "scheduler.0")
+        wait_for("a repair", lambda: switch.log().count(f"{BAD}: somebody changed our queues") == n and ours_on(switch, BAD))
+    switch.do("HSET", f"QUEUE|{BAD}|7", "scheduler", "scheduler.0")
+    wait_for("the end", lambda: "left as it is after 5 repairs in a minute" in switch.log())
+    for _ in range(3):
+        switch.do("HSET", f"QUEUE|{PORTS[-1]}|7", "scheduler", "scheduler.0")
+        wait_for("an untouched port's queue", lambda: ours_on(switch, PORTS[-1]))
+    assert switch.do("HGET", f"QUEUE|{BAD}|7", "scheduler") == "scheduler.0"
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(30) == 0
+    assert not any("duopoly" in str(item) for item in switch.snapshot().items())
+
+
 def test_a_kill_leaves_what_restore_takes_back(switch):
     for _ in range(3):
         agent = switch.begin()

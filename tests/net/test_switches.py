@@ -283,6 +283,28 @@ def test_a_port_that_is_others_is_named_and_all_others_are_served(site, whose):
 
 @needs_root
 @needs_openvswitch
+def test_who_is_fought_for_one_port_is_left_that_and_all_others_are_guarded(site):
+    daemon, switch = site
+    switch.start_agent()
+    wait_for("our queues", switch.is_right)
+    for n in range(1, 6):
+        switch.vsctl("clear", "port", "p1", "qos")
+        wait_for("a repair", lambda: switch.log().count("p1: somebody changed our queues") == n and switch.has_ours("p1"))
+    plant(switch, "p1", "type=linux-sfq")
+    theirs = switch.vsctl("get", "port", "p1", "qos")
+    wait_for("the end", lambda: "left as it is after 5 repairs in a minute" in switch.log())
+    for port in ("p0", "p2", "p0"):
+        switch.vsctl("clear", "port", port, "qos")
+        wait_for("a repair", lambda: switch.has_ours(port))
+    assert switch.vsctl("get", "port", "p1", "qos") == theirs
+    wait_for("its name", lambda: "p1: what somebody made of our queues is left as it is" in shown(daemon)["text"])
+    daemon.ctl("stance", "observe", "--all")
+    daemon.ctl("stance", "enforce", "--all")
+    wait_for("our queues, after a new word", lambda: switch.has_ours("p1"))
+
+
+@needs_root
+@needs_openvswitch
 def test_an_interface_that_open_vswitch_cannot_use_is_named_and_all_others_are_served():
     daemon, space = Daemon(), Namespace(f"dpo{os.getpid()}")
     switch = None

@@ -134,9 +134,9 @@ static void test_rows_and_flows_are_what_they_should_be(void **state)
     assert_int_equal(count_rows("queue", "min-rate=\"82000000\", priority=\"0\""), PORTS);
     assert_int_equal(count_rows("queue", "min-rate=\"10000000\", priority=\"7\""), PORTS);
     assert_int_equal(count_flows("cookie=0x64756f70.*set_queue"), OWN_FLOWS);
-    assert_int_equal(count_flows("ip,nw_tos=12 actions=set_queue:1,NORMAL"), 1);
-    assert_int_equal(count_flows("ipv6,nw_tos=124 actions=set_queue:8,NORMAL"), 1);
-    assert_int_equal(count_flows("arp actions=set_queue:9,NORMAL"), 1);
+    assert_int_equal(count_flows("ip,nw_tos=12 actions=set_queue:3341,NORMAL"), 1);
+    assert_int_equal(count_flows("ipv6,nw_tos=124 actions=set_queue:3348,NORMAL"), 1);
+    assert_int_equal(count_flows("arp actions=set_queue:3349,NORMAL"), 1);
     restore(sw);
     assert_int_equal(count_rows("qos", "uuid"), 0);
     assert_int_equal(count_rows("queue", "uuid"), 0);

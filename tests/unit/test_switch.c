@@ -31,6 +31,7 @@ struct bench {
     const char *(*begin)(struct bench *bench);
     void (*plant)(void); /* somebody's, in the place of ours */
     void (*uproot)(void);
+    void (*take_over)(void); /* as plant, where ours stand, on one port alone */
     void (*end)(void);
 };
 
@@ -150,6 +151,12 @@ static void sonic_plant(void)
     redis_do(&redis, "HSET QUEUE|Ethernet8|1-9 scheduler scheduler.0");
 }
 
+static void sonic_take_over(void)
+{
+    redis_do(&redis, "HSET QUEUE|Ethernet8|7 scheduler scheduler.0");
+    redis_do(&redis, "HSET PORT_QOS_MAP|Ethernet8 dscp_to_tc_map STORAGE");
+}
+
 static void sonic_uproot(void)
 {
     redis_do(&redis, "HDEL PORT_QOS_MAP|Ethernet4 dscp_to_tc_map");
@@ -198,6 +205,11 @@ static void set_network(bool replace, pb_size_t queues_n)
 static void fastpath_plant(void)
 {
     set_network(false, 2);
+}
+
+static void fastpath_take_over(void)
+{
+    set_network(true, 2);
 }
 
 static void fastpath_uproot(void)
@@ -255,24 +267,28 @@ static struct bench benches[] = {
      .begin = linux_begin,
      .plant = linux_plant,
      .uproot = linux_uproot,
+     .take_over = linux_plant,
      .end = linux_end},
     {.driver = "ovs",
      .ports = PORTS,
      .begin = ovs_begin,
      .plant = ovs_plant,
      .uproot = ovs_uproot,
+     .take_over = ovs_plant,
      .end = ovs_end},
     {.driver = "sonic",
      .ports = PORTS,
      .begin = sonic_begin,
      .plant = sonic_plant,
      .uproot = sonic_uproot,
+     .take_over = sonic_take_over,
      .end = sonic_end},
     {.driver = "fastpath",
      .ports = 2,
      .begin = fastpath_begin,
      .plant = fastpath_plant,
      .uproot = fastpath_uproot,
+     .take_over = fastpath_take_over,
      .end = fastpath_end},
 };
 
@@ -405,6 +421,60 @@ static void respect_others(struct bench *bench)
     bench->uproot();
 }
 
+static bool differs(const struct switches *switches, const char *port)
+{
+    const struct switch_trouble *deed;
+    for (uint32_t i = 0; (deed = switches_differing(switches, i)); i++)
+        if (strcmp(deed->port, port) == 0)
+            return true;
+    return false;
+}
+
+static int compare(struct switches *switches)
+{
+    char what[SWITCH_TROUBLE_TEXT];
+    struct err err = {0};
+    int r = switches_compare(switches, what, sizeof(what), &err);
+    if (r < 0)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+/* Nothing is done on a port that is yielded, and all others are put right; then it is, too. */
+static void leave_what_is_yielded(struct bench *bench)
+{
+    const struct switch_driver *driver = switch_find(bench->driver);
+    struct switches *switches;
+    struct err err = {0};
+    char port[SWITCH_PORT_NAME], lacks[SWITCH_TROUBLE_TEXT];
+    assert_int_equal(switches_open(driver, &bench->config, &switches, &err), 0);
+    assert_int_equal(switches_apply(switches, &err), 0);
+    bench->take_over();
+    assert_int_equal(compare(switches), SWITCHES_DIFFERS);
+    uint32_t last = 0;
+    while (switches_differing(switches, last + 1))
+        last++;
+    const struct switch_trouble *deed = switches_differing(switches, last);
+    assert_true(deed->port[0] && strstr(deed->text, "somebody changed our queues"));
+    memcpy(port, deed->port, sizeof(port));
+    assert_int_equal(switches_yield(switches, port, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        int verdict = compare(switches);
+        assert_true(verdict == SWITCHES_RIGHT || (i == 0 && verdict == SWITCHES_DIFFERS));
+        assert_false(verdict == SWITCHES_DIFFERS && differs(switches, port));
+        assert_non_null(
+            strstr(switches_troubles(switches, lacks, sizeof(lacks)), "is left as it is"));
+        assert_int_equal(switches_repair(switches, &err), 0);
+    }
+    switches_yield_none(switches);
+    assert_int_equal(compare(switches), SWITCHES_DIFFERS);
+    assert_true(differs(switches, port));
+    assert_int_equal(switches_repair(switches, &err), 0);
+    assert_int_equal(compare(switches), SWITCHES_RIGHT);
+    assert_int_equal(switches_restore(switches, &err), 0);
+    switches_close(switches);
+}
+
 static void survive_kills(struct bench *bench)
 {
     struct switch_state *sw = open_switch(bench);
@@ -434,6 +504,7 @@ static void try_bench(struct bench *bench)
         if (!why_not) {
             hold_to_contract(bench);
             respect_others(bench);
+            leave_what_is_yielded(bench);
             survive_kills(bench);
             bench->end();
         } else {

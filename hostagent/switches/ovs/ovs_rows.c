@@ -11,8 +11,9 @@
 static uint32_t number(const struct port_queue *queue)
 {
     return queue->first == TRAFFIC_UNMANAGED ? 0
-           : queue->first == TRAFFIC_CONTROL ? OVS_QUEUES - 1
-                                             : (uint32_t)queue->first - TRAFFIC_LEVEL0 + 1;
+           : queue->first == TRAFFIC_CONTROL
+               ? OVS_QUEUES_FIRST + PORT_LEVELS
+               : OVS_QUEUES_FIRST + (uint32_t)queue->first - TRAFFIC_LEVEL0;
 }
 
 uint32_t ovs_queue_number(const struct port *want, enum port_traffic traffic)
@@ -360,11 +361,11 @@ static int check_place(const struct planning *planning, const struct ovs_port *p
     return 0;
 }
 
-/* Ours stands on a port that is left, from when it was in no trouble: until its queues can be known again it
- * stays as it is. */
-static void keep_as_is(struct planning *planning, const struct ovs_port *port)
+/* Ours stands on a port that is left, from when it was in no trouble, or is what our end goes back to: it stays
+ * as it is. */
+static void keep_as_is(struct planning *planning, const char *qos)
 {
-    const json_t *row = json_object_get(planning->rows->qos, port->qos);
+    const json_t *row = json_object_get(planning->rows->qos, qos);
     json_t *queues = row && is_owned(row, planning->config->owner)
                          ? ovsdb_map(json_object_get(row, "queues"))
                          : NULL;
@@ -372,7 +373,7 @@ static void keep_as_is(struct planning *planning, const struct ovs_port *port)
     json_t *uuid;
     if (!queues)
         return;
-    json_object_set_new(planning->kept, port->qos, json_true());
+    json_object_set_new(planning->kept, qos, json_true());
     json_object_foreach(queues, number, uuid)
     {
         json_object_set_new(planning->kept, json_string_value(uuid), json_true());
@@ -384,7 +385,9 @@ static void keep_as_is(struct planning *planning, const struct ovs_port *port)
 static int want_port(struct planning *planning, const struct ovs_port *port, struct port *ret_want)
 {
     struct err why = {0};
-    int r = check_place(planning, port, &why);
+    int r = switch_is_yielded(planning->config, port->name, &why)
+                ? -EBUSY
+                : check_place(planning, port, &why);
     if (r >= 0 && port->faults_n && port->faults_n == port->interfaces_n)
         r = err_set(&why, ENODEV, "%s", port->fault);
     if (r < 0)
@@ -401,12 +404,14 @@ static int want_port(struct planning *planning, const struct ovs_port *port, str
 static int plan_port(struct planning *planning, const struct ovs_port *port)
 {
     struct port want;
+    struct err why;
+    const char *own = own_qos(planning, port);
+    bool yielded = switch_is_yielded(planning->config, port->name, &why);
     int r = want_port(planning, port, &want);
     if (r == 0)
-        keep_as_is(planning, port);
+        keep_as_is(planning, yielded && own ? own : port->qos);
     if (r <= 0)
         return r;
-    const char *own = own_qos(planning, port);
     if (!own)
         return insert_qos(planning, port, &want);
     r = change_qos(planning, port, &want, own, json_object_get(planning->rows->qos, own));

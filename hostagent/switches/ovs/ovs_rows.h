@@ -6,8 +6,9 @@
  * the QoS row that it stands in the place of: so what stood there is kept where it cannot get lost
  * apart from what replaced it. A row that is somebody's is never written.
  *
- * Queue numbers: 0, which packets get that nobody gave one, is unmanaged; level L is L + 1; control
- * is the last. HTB serves guarantees before priorities, so all min-rates add up to the link: level 0
+ * Queue numbers: 0, which packets get that nobody gave one, is unmanaged; level L is OVS_QUEUES_FIRST + L;
+ * control comes behind. Flows give numbers without knowing by which port a packet leaves: nobody's own queues
+ * on a port that is left have such numbers, and a number that a port has not is its default. HTB serves guarantees before priorities, so all min-rates add up to the link: level 0
  * has what the others leave. Lengths and ECN are not Open vSwitch's to give. */
 #pragma once
 
@@ -16,9 +17,10 @@
 
 #include <stdio.h>
 
-#define OVS_QUEUES     PORT_TRAFFIC
-#define OVS_UUID       37
-#define OVS_INTERFACES 8 /* of one port, a bond */
+#define OVS_QUEUES       PORT_TRAFFIC
+#define OVS_QUEUES_FIRST 3341 /* below 61440, which is HTB's most in Open vSwitch */
+#define OVS_UUID         37
+#define OVS_INTERFACES   8 /* of one port, a bond */
 
 /* Of a port that says nothing of itself. */
 extern const struct port_facts ovs_facts;

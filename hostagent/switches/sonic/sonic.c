@@ -323,15 +323,41 @@ static void say_row(const json_t *row, char *text, size_t size)
     }
 }
 
+/* The port whose row this is; "": it is of the switch as a whole. */
+static void step_port(const struct sonic_step *step, char port[SWITCH_PORT_NAME])
+{
+    size_t n = strcspn(step->key, "|,");
+    memset(port, 0, SWITCH_PORT_NAME);
+    if ((step->table[0] == 'Q' || step->table[0] == 'P') && step->key[n] != ',' &&
+        n < SWITCH_PORT_NAME)
+        memcpy(port, step->key, n);
+}
+
 static int say_step(struct switch_plan *plan, const struct sonic_step *step, struct err *err)
 {
-    char port[SWITCH_PORT_NAME] = "", text[SWITCH_STEP_TEXT];
+    char port[SWITCH_PORT_NAME], text[SWITCH_STEP_TEXT];
     enum switch_verb verb = !step->from ? SWITCH_ADD : step->to ? SWITCH_CHANGE : SWITCH_REMOVE;
-    size_t n = strcspn(step->key, "|,");
-    if ((step->table[0] == 'Q' || step->table[0] == 'P') && step->key[n] != ',' && n < sizeof(port))
-        memcpy(port, step->key, n);
+    step_port(step, port);
     say_row(step->to, text, sizeof(text));
     return switch_step_add(plan, verb, port, err, "%s|%.80s%s", step->table, step->key, text);
+}
+
+/* The rows of ports that are yielded stay as they are; what all ports use stays there for them, too. */
+static int drop_yielded(struct switch_state *sw, struct sonic_plan *plan, struct err *err)
+{
+    uint32_t n = plan->n;
+    int r = 0;
+    plan->n = 0;
+    for (uint32_t i = 0; r >= 0 && i < n; i++) {
+        char port[SWITCH_PORT_NAME];
+        struct err why = {0};
+        step_port(&plan->steps[i], port);
+        if (!port[0] || !switch_is_yielded(&sw->config, port, &why))
+            plan->steps[plan->n++] = plan->steps[i];
+        else if (!switch_trouble_of(&plan->plan, port))
+            r = switch_trouble_add(&plan->plan, port, &why, true, err);
+    }
+    return r;
 }
 
 static int make_plan(struct switch_state *sw, bool again, struct sonic_plan *plan, struct err *err)
@@ -341,6 +367,8 @@ static int make_plan(struct switch_state *sw, bool again, struct sonic_plan *pla
         r = make_want(sw, plan, again, err);
     if (r >= 0 && sonic_steps(plan->db, plan->want, &plan->steps, &plan->n) < 0)
         r = err_sys(err, ENOMEM, "the plan of %s", sw->link.at);
+    if (r >= 0)
+        r = drop_yielded(sw, plan, err);
     for (uint32_t i = 0; r >= 0 && i < plan->n; i++)
         r = say_step(&plan->plan, &plan->steps[i], err);
     return r;
