@@ -20,6 +20,8 @@ READY_SECONDS = 30
 
 # The defaults, in seconds: the controller's, and the agents' lease of marks.
 TIMERS = {"heartbeat": 1, "silent": 3, "host_lost": 30, "lease": 10, "resync_wait": 5, "start_timeout": 5, "fetch_stall": 10}
+# What is not divided: an agent tries a controller that is away again every second, whatever the timers are.
+RESYNC_LEAST = 2.5
 MARKS_LEASE = 5
 # Resident memory of each at most, in kB; the sanitizers' own is several times a program's.
 MEMORY_KB = {"duopolyd": 65536, "duopoly-agent": 32768}
@@ -290,13 +292,18 @@ class Cluster:
 
     # ---- configurations ----
 
+    def _timer(self, name):
+        """Of the controller, in seconds."""
+        quick = TIMERS[name] / self.quick
+        return max(quick, RESYNC_LEAST) if name == "resync_wait" else quick
+
     def _controller_yaml(self):
         lines = ["listen: tcp://%s:%d" % (self.net.addresses[network.CONTROLLER], CONTROL_PORT),
                  "socket: %s" % self.socket,
                  "group: root",
                  "state: %s" % self.state(network.CONTROLLER),
                  "timers:",
-                 *("  %s: %d ms" % (name, 1000 * seconds / self.quick) for name, seconds in TIMERS.items()),
+                 *("  %s: %d ms" % (name, 1000 * self._timer(name)) for name in TIMERS),
                  "log:",
                  "  folder: %s" % self.log_folder,
                  "policy:",
