@@ -129,7 +129,22 @@ static uint32_t connections_of(const struct descriptors *descriptors,
     return room < descriptors->agents ? (uint32_t)room : descriptors->agents;
 }
 
-static int store_open_in(const struct settings *settings, struct store **ret_store, struct err *err)
+/* Each job has a row before its number is told: where numbers were given there was a store. */
+static int absence_judge(const struct settings *settings, const struct epoch *epoch,
+                         const char *path, struct err *err)
+{
+    if (!epoch_newest_job(epoch) || !store_absent(path))
+        return 0;
+    return err_set(err, EBADMSG,
+                   "%s is missing or empty, but job numbers up to %" PRIu64
+                   " were given from %s: go on with a backup (duopolyd --restore FILE), or without "
+                   "what is lost (duopolyd --restore " RESTORE_NOTHING ")",
+                   path, epoch_newest_job(epoch), settings->state);
+}
+
+/* `restored`: what the store had is not asked. */
+static int store_open_in(const struct settings *settings, const struct epoch *epoch, bool restored,
+                         struct store **ret_store, struct err *err)
 {
     char path[sizeof(settings->state) + sizeof(STORE_FILE) + 1];
     const struct store_bounds bounds = {
@@ -138,7 +153,11 @@ static int store_open_in(const struct settings *settings, struct store **ret_sto
         .bytes_max = (uint64_t)settings->store.max_bytes,
     };
     snprintf(path, sizeof(path), "%s/%s", settings->state, STORE_FILE);
-    return store_open(path, NULL, &bounds, ret_store, err);
+    int r = restored ? store_last_forget(path) : absence_judge(settings, epoch, path, err);
+    r = r < 0 ? r : store_open(path, NULL, &bounds, ret_store, err);
+    if (r == 0 && !restored && *store_words(*ret_store))
+        log_note("%s", store_words(*ret_store));
+    return r;
 }
 
 /* Before the store is opened; the folder is locked. */
@@ -211,7 +230,7 @@ static int controller_open(struct controller *controller, const struct settings 
     if (r == 0 && backup)
         r = backup_take(settings, backup, err);
     if (r == 0)
-        r = store_open_in(settings, &controller->store, err);
+        r = store_open_in(settings, controller->epoch, backup, &controller->store, err);
     if (r == 0)
         r = folder_make(settings->socket, err);
     if (r == 0)

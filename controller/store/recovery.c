@@ -592,6 +592,9 @@ static int load(struct recovery *recovery, const struct engine_config *config)
     if (r < 0)
         return err_prefix(err, "the jobs in the store cannot be taken up");
     r = tasks_pass(recovery, INT64_MAX);
+    r = r < 0
+            ? r
+            : parts_pass(recovery, INT64_MAX); /* to the end: that all are there is judged there */
     return r < 0 ? r : resume(recovery);
 }
 

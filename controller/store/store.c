@@ -29,6 +29,8 @@ struct store {
     void *care_user;
     struct store_bounds bounds;
     struct store_file *file; /* until the writer has it */
+    struct store_last *last;
+    char words[700];
     struct store_writer *writer;
     struct row_bytes changes;
     struct setting *settings;
@@ -155,6 +157,39 @@ static int table_read(struct store *store, enum store_table table,
     return r;
 }
 
+bool store_absent(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) < 0 ? errno == ENOENT : file.st_size == 0;
+}
+
+/* What is known of the store beside it; a number of 0: nothing. */
+static void last_read(struct store *store, struct store_commit *ret_known)
+{
+    int r = store_last_read(store->last, ret_known);
+    if (r == 0)
+        return;
+    *ret_known = (struct store_commit){0};
+    snprintf(store->words, sizeof(store->words),
+             "%s.last %s: whether the store lacks its last commits cannot be told this once",
+             store->path, r == -ENOENT ? "is missing" : "is not as this program wrote it");
+}
+
+static int file_open(struct store *store, const char *vfs, struct err *err)
+{
+    struct store_commit known;
+    if (!(store->last = store_last_create(store->path)))
+        return err_sys(err, ENOMEM, "%s", store->path);
+    last_read(store, &known);
+    mode_t before = umask(077);
+    int r = store_file_open_whole(store->path, vfs, &store_schema, &known, &store->file, err);
+    umask(before);
+    /* A new one, or one that was just brought up to date, has had none. */
+    if (r == 0 && store_file_newest(store->file)->n <= 1)
+        *store->words = '\0';
+    return r;
+}
+
 int store_open(const char *path, const char *vfs, const struct store_bounds *bounds,
                struct store **ret_store, struct err *err)
 {
@@ -163,9 +198,7 @@ int store_open(const char *path, const char *vfs, const struct store_bounds *bou
         return err_sys(err, ENOMEM, "%s", path);
     store->bounds = *bounds;
     snprintf(store->path, sizeof(store->path), "%s", path);
-    mode_t before = umask(077);
-    int r = store_file_open(path, vfs, &store_schema, &store->file, err);
-    umask(before);
+    int r = file_open(store, vfs, err);
     if (r == 0)
         r = table_read(store, STORE_SETTINGS, setting_read, err);
     if (r == 0)
@@ -177,6 +210,11 @@ int store_open(const char *path, const char *vfs, const struct store_bounds *bou
     store_file_bound(store->file, bounds->bytes_max);
     *ret_store = store;
     return 0;
+}
+
+const char *store_words(const struct store *store)
+{
+    return store->words;
 }
 
 struct store_file *store_file(struct store *store)
@@ -202,7 +240,9 @@ static int on_writer(sd_event_source *source, int fd, uint32_t revents, void *us
 int store_begin(struct store *store, sd_event *loop, void (*on_moved)(void *user), void *user,
                 struct err *err)
 {
-    int r = store_writer_open(store->file, prune, &store->bounds, &store->writer, err);
+    store_last_write(store->last, store_file_newest(store->file));
+    store_last_sync(store->last);
+    int r = store_writer_open(store->file, store->last, prune, &store->bounds, &store->writer, err);
     if (r < 0)
         return r;
     store->file = NULL;
@@ -227,6 +267,7 @@ int store_close(struct store *store, struct err *err)
         store_commit(store, &ticket);
     int r = store_writer_close(store->writer, err);
     store_file_close(store->file);
+    store_last_destroy(store->last);
     HASH_ITER (hh, store->settings, setting, next) {
         setting_drop(store, setting);
     }

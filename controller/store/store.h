@@ -13,7 +13,10 @@
  *
  * Kept in memory, so reading never waits: settings, and the newest STORE_AUDIT_SHOWN of the audit.
  *
- * One file, store.db (with SQLite's -wal and -shm beside it), mode 0600, in the controller's state
+ * What was committed and is not there any more (a damaged log, an emptied file) is found at the start
+ * and said (store_sums.h, store_last.h): store_open refuses.
+ *
+ * One file, store.db (with SQLite's -wal and -shm and what store_last.h writes beside it), mode 0600, in the controller's state
  * folder, which has one controller (epoch.h). Tables: store_tables.h. All calls in the loop's
  * thread. */
 #pragma once
@@ -34,9 +37,13 @@ struct store;
 
 /* Opens `path` (made if it is missing) and reads settings and audit; nothing is written until
  * store_begin. `vfs` NULL: the system's files (tests bring their own). The errors of
- * store_file_open; −EBADMSG for a damaged row. */
+ * store_file_open_whole; −EBADMSG for a damaged row. */
 int store_open(const char *path, const char *vfs, const struct store_bounds *bounds,
                struct store **ret_store, struct err *err);
+/* What the operator is to hear of the start: that nobody knows whether something is missing; "": nothing. */
+const char *store_words(const struct store *store);
+/* Whether there is no store at `path`, or an empty file. */
+bool store_absent(const char *path);
 /* Until store_begin: the file, for those that read it at the start. */
 struct store_file *store_file(struct store *store);
 

@@ -1,4 +1,6 @@
-#include "controller/store/store_file.h"
+#include "controller/store/store_file_inside.h"
+
+#include "lib/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,34 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     APPLICATION = 0x64756f70, /* "duop": what `file` shows */
     BUSY_MS = 5000,           /* somebody reads the file with another program */
     WAL_BYTES = 64 << 20,     /* kept of the log once it was longer */
-    OWN_MAX = 32,             /* statements of the owner */
 };
-
-struct store_file {
-    char path[512];
-    const struct store_schema *schema;
-    sqlite3 *db;
-    sqlite3_stmt **put, **delete; /* by table; delete: by the number of key columns, up to 4 */
-    struct {
-        const char *sql;
-        sqlite3_stmt *statement;
-    } own[OWN_MAX];
-    struct row_bytes room;
-};
-
-struct store_cursor {
-    struct store_file *file;
-    unsigned table;
-    sqlite3_stmt *statement;
-};
-
-enum { KEYS_MAX = 4 };
 
 static int code_of(int sqlite)
 {
@@ -65,7 +47,7 @@ static bool disk_full(const struct store_file *file)
     return statvfs(file->path, &disk) == 0 && disk.f_bavail == 0;
 }
 
-static int fail(const struct store_file *file, const char *what, struct err *err)
+int store_file_fail(const struct store_file *file, const char *what, struct err *err)
 {
     int code = file->db ? sqlite3_extended_errcode(file->db) : SQLITE_NOMEM;
     int system = file->db ? sqlite3_system_errno(file->db) : ENOMEM;
@@ -79,7 +61,7 @@ static int run(struct store_file *file, const char *sql, struct err *err)
 {
     if (sqlite3_exec(file->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return 0;
-    return fail(file, "cannot be written", err);
+    return store_file_fail(file, "cannot be written", err);
 }
 
 static int64_t pragma(struct store_file *file, const char *sql)
@@ -113,6 +95,18 @@ static int table_make(struct store_file *file, const struct row_table *table, st
     return run(file, sql, err);
 }
 
+/* In the transaction that is open. */
+static int sums_put(struct store_file *file, struct err *err)
+{
+    if (!file->sums_put && store_sums_prepare(file->db, &file->sums_put) != SQLITE_OK)
+        return store_file_fail(file, "cannot count its rows", err);
+    file->next.newest =
+        (struct store_commit){file->sums.newest.n + 1, (int64_t)now_ns(CLOCK_REALTIME)};
+    return store_sums_write(file->sums_put, &file->next) == SQLITE_OK
+               ? 0
+               : store_file_fail(file, "cannot be written", err);
+}
+
 static int version_set(struct store_file *file, struct err *err)
 {
     char sql[96];
@@ -123,10 +117,40 @@ static int version_set(struct store_file *file, struct err *err)
 
 static int tables_make(struct store_file *file, struct err *err)
 {
-    int r = 0;
+    int r = store_sums_make(file->db) == SQLITE_OK
+                ? 0
+                : store_file_fail(file, "cannot be written", err);
     for (unsigned i = 0; i < file->schema->n_tables && r == 0; i++)
         r = table_make(file, &file->schema->tables[i], err);
+    return r < 0 ? r : sums_put(file, err);
+}
+
+/* What an older program wrote and did not count. */
+static int table_count(struct store_file *file, unsigned at, struct err *err)
+{
+    struct row_value values[ROW_COLUMNS_MAX];
+    struct store_cursor *cursor;
+    int r = store_cursor_open(file, at, &cursor, err);
+    if (r < 0)
+        return r;
+    while ((r = store_cursor_row(cursor, values, err)) > 0)
+        ;
+    file->next.of[at] = *store_cursor_seen(cursor);
+    store_cursor_close(cursor);
     return r;
+}
+
+/* A file that has its sums keeps them: tests have schemas of several versions. */
+static int tables_count(struct store_file *file, struct err *err)
+{
+    int r = store_sums_make(file->db) == SQLITE_OK
+                ? 0
+                : store_file_fail(file, "cannot be written", err);
+    if (r < 0 || store_sums_read(file->db, &file->next) == SQLITE_OK)
+        return r;
+    for (unsigned i = 0; i < file->schema->n_tables && r == 0; i++)
+        r = table_count(file, i, err);
+    return r < 0 ? r : sums_put(file, err);
 }
 
 static int migrate(struct store_file *file, int64_t from, struct err *err)
@@ -140,16 +164,58 @@ static int migrate(struct store_file *file, int64_t from, struct err *err)
     r = r < 0 ? r : run(file, "BEGIN IMMEDIATE", err);
     for (int64_t version = from; version < file->schema->version && r == 0; version++)
         r = run(file, file->schema->migrations[version], err);
+    r = r < 0 ? r : tables_count(file, err);
     return r < 0 ? r : version_set(file, err);
 }
 
+static const char *time_text(int64_t at_ns, char *text, size_t size)
+{
+    const time_t seconds = (time_t)(at_ns / 1000000000);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
+/* What was acknowledged is gone: the log has a hole, or this is not the file that it was. */
+static int lacking(const struct store_file *file, const struct store_commit *known, struct err *err)
+{
+    const struct store_commit *newest = &file->sums.newest;
+    char is[32] = "", was[32], ends[64] = "it is empty";
+    if (newest->n)
+        snprintf(ends, sizeof(ends), "it ends with number %" PRIu64 " of %s", newest->n,
+                 time_text(newest->at_ns, is, sizeof(is)));
+    return err_set(err, EBADMSG,
+                   "%s lacks %" PRIu64
+                   " commits that were on the disk: the last was number %" PRIu64
+                   " of %s, %s; the file or its log (-wal) was damaged, emptied or put back: go on "
+                   "with a backup (duopolyd --restore FILE), or without what is lost (duopolyd "
+                   "--restore nothing)",
+                   file->path, known->n - newest->n, known->n,
+                   time_text(known->at_ns, was, sizeof(was)), ends);
+}
+
+/* The sums as they are committed. */
+int store_file_sums(struct store_file *file, struct err *err)
+{
+    int r = store_sums_read(file->db, &file->sums);
+    if (r == SQLITE_CORRUPT || r == SQLITE_NOTFOUND)
+        return err_set(err, EBADMSG,
+                       "%s is damaged: the row that counts its rows is not as it was written; go "
+                       "on with a backup (duopolyd --restore FILE)",
+                       file->path);
+    return r == SQLITE_OK ? 0 : store_file_fail(file, "cannot be read", err);
+}
+
 /* A new file gets its tables, an older one is brought up to date; in one transaction either way. */
-static int schema_settle(struct store_file *file, struct err *err)
+static int schema_settle(struct store_file *file, const struct store_commit *known, struct err *err)
 {
     int64_t version = pragma(file, "PRAGMA user_version");
     int64_t tables = pragma(file, "SELECT count(*) FROM sqlite_schema");
     if (tables < 0)
-        return fail(file, "cannot be read", err);
+        return store_file_fail(file, "cannot be read", err);
+    if (version == 0 && tables == 0 && known->n)
+        return lacking(file, known, err);
     if (version == file->schema->version)
         return 0;
     if (version > file->schema->version)
@@ -168,28 +234,29 @@ static int schema_settle(struct store_file *file, struct err *err)
     return r;
 }
 
-static int statement_make(struct store_file *file, const char *sql, sqlite3_stmt **ret_statement,
-                          struct err *err)
+int store_file_statement(struct store_file *file, const char *sql, sqlite3_stmt **ret_statement,
+                         struct err *err)
 {
     if (sqlite3_prepare_v3(file->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret_statement, NULL) ==
         SQLITE_OK)
         return 0;
-    return fail(file, "has not the tables that it should have", err);
+    return store_file_fail(file, "has not the tables that it should have", err);
 }
 
 static int statements_make(struct store_file *file, unsigned at, struct err *err)
 {
     const struct row_table *table = &file->schema->tables[at];
     char sql[512];
-    int n = snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s VALUES (", table->name);
+    int n = snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO %s VALUES (", table->name);
     for (unsigned i = 0; i <= table->columns; i++)
         n += snprintf(sql + n, sizeof(sql) - (size_t)n, "%s", i < table->columns ? "?," : "?)");
-    int r = statement_make(file, sql, &file->put[at], err);
+    int r = store_file_statement(file, sql, &file->put[at], err);
     n = snprintf(sql, sizeof(sql), "DELETE FROM %s", table->name);
     for (unsigned keys = 1; keys <= table->keys && r == 0; keys++) {
         n += snprintf(sql + n, sizeof(sql) - (size_t)n, " %s %s=?", keys == 1 ? "WHERE" : "AND",
                       table->column[keys - 1].name);
-        r = statement_make(file, sql, &file->delete[at * KEYS_MAX + keys - 1], err);
+        snprintf(sql + n, sizeof(sql) - (size_t)n, " RETURNING hash");
+        r = store_file_statement(file, sql, &file->delete[at * STORE_KEYS_MAX + keys - 1], err);
     }
     return r;
 }
@@ -199,7 +266,7 @@ static int connect(struct store_file *file, const char *vfs, struct err *err)
     int r = sqlite3_open_v2(file->path, &file->db,
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
     if (r != SQLITE_OK)
-        return fail(file, "cannot be opened", err);
+        return store_file_fail(file, "cannot be opened", err);
     sqlite3_busy_timeout(file->db, BUSY_MS);
     if ((r = run(file, "PRAGMA auto_vacuum=INCREMENTAL", err)) < 0 ||
         (r = run(file, "PRAGMA journal_mode=WAL", err)) < 0 ||
@@ -210,8 +277,17 @@ static int connect(struct store_file *file, const char *vfs, struct err *err)
     return run(file, sql, err);
 }
 
-int store_file_open(const char *path, const char *vfs, const struct store_schema *schema,
-                    struct store_file **ret_file, struct err *err)
+/* What was not taken stays as it is, with its log, for whoever examines it. */
+static void leave(struct store_file *file)
+{
+    if (file->db)
+        sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    store_file_close(file);
+}
+
+int store_file_open_whole(const char *path, const char *vfs, const struct store_schema *schema,
+                          const struct store_commit *known, struct store_file **ret_file,
+                          struct err *err)
 {
     struct store_file *file = calloc(1, sizeof(*file));
     if (!file)
@@ -219,18 +295,32 @@ int store_file_open(const char *path, const char *vfs, const struct store_schema
     snprintf(file->path, sizeof(file->path), "%s", path);
     file->schema = schema;
     file->put = calloc(schema->n_tables, sizeof(sqlite3_stmt *));
-    file->delete = calloc((size_t)schema->n_tables * KEYS_MAX, sizeof(sqlite3_stmt *));
+    file->delete = calloc((size_t)schema->n_tables * STORE_KEYS_MAX, sizeof(sqlite3_stmt *));
     int r = file->put && file->delete ? connect(file, vfs, err) : err_sys(err, ENOMEM, "%s", path);
     if (r == 0)
-        r = schema_settle(file, err);
+        r = schema_settle(file, known, err);
+    if (r == 0 && (r = store_file_sums(file, err)) == 0 && file->sums.newest.n < known->n)
+        r = lacking(file, known, err);
     for (unsigned i = 0; i < schema->n_tables && r == 0; i++)
         r = statements_make(file, i, err);
     if (r < 0) {
-        store_file_close(file);
+        leave(file);
         return r;
     }
     *ret_file = file;
     return 0;
+}
+
+int store_file_open(const char *path, const char *vfs, const struct store_schema *schema,
+                    struct store_file **ret_file, struct err *err)
+{
+    const struct store_commit none = {0};
+    return store_file_open_whole(path, vfs, schema, &none, ret_file, err);
+}
+
+const struct store_commit *store_file_newest(const struct store_file *file)
+{
+    return &file->sums.newest;
 }
 
 void store_file_close(struct store_file *file)
@@ -239,10 +329,11 @@ void store_file_close(struct store_file *file)
         return;
     for (unsigned i = 0; file->put && i < file->schema->n_tables; i++)
         sqlite3_finalize(file->put[i]);
-    for (unsigned i = 0; file->delete &&i < file->schema->n_tables * KEYS_MAX; i++)
+    for (unsigned i = 0; file->delete &&i < file->schema->n_tables * STORE_KEYS_MAX; i++)
         sqlite3_finalize(file->delete[i]);
-    for (unsigned i = 0; i < OWN_MAX; i++)
+    for (unsigned i = 0; i < STORE_OWN_MAX; i++)
         sqlite3_finalize(file->own[i].statement);
+    sqlite3_finalize(file->sums_put);
     sqlite3_close(file->db);
     row_bytes_done(&file->room);
     free(file->put);
@@ -273,19 +364,60 @@ static void value_bind(sqlite3_stmt *statement, unsigned at, enum column_type ty
         sqlite3_bind_zeroblob(statement, (int)at + 1, 0);
 }
 
-static int change_apply(struct store_file *file, const struct row_decoded *row, struct err *err)
+/* Steps a statement that returns the hashes of the rows that it deletes: how many. */
+static int hashes_remove(struct store_file *file, unsigned table, sqlite3_stmt *statement,
+                         struct err *err)
 {
-    const struct row_table *table = &file->schema->tables[row->table];
-    sqlite3_stmt *statement = row->change == ROW_PUT
-                                  ? file->put[row->table]
-                                  : file->delete[row->table * KEYS_MAX + row->columns - 1];
-    for (unsigned i = 0; i < row->columns; i++)
-        value_bind(statement, i, table->column[i].type, &row->values[i]);
-    if (row->change == ROW_PUT)
-        sqlite3_bind_int64(statement, (int)row->columns + 1, row->hash);
-    int r = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(file, "cannot be written", err);
+    int n = 0, r;
+    while ((r = sqlite3_step(statement)) == SQLITE_ROW) {
+        store_sum_remove(&file->next.of[table], sqlite3_column_int64(statement, 0));
+        n++;
+    }
+    r = r == SQLITE_DONE ? n : store_file_fail(file, "cannot be written", err);
     sqlite3_reset(statement);
     return r;
+}
+
+static int delete_apply(struct store_file *file, unsigned at, const struct row_value *key,
+                        unsigned columns, struct err *err)
+{
+    sqlite3_stmt *statement = file->delete[at * STORE_KEYS_MAX + columns - 1];
+    for (unsigned i = 0; i < columns; i++)
+        value_bind(statement, i, file->schema->tables[at].column[i].type, &key[i]);
+    return hashes_remove(file, at, statement, err);
+}
+
+/* How many rows it put: none where one with its key is there. */
+static int insert(struct store_file *file, sqlite3_stmt *statement, struct err *err)
+{
+    int r = sqlite3_step(statement) == SQLITE_DONE
+                ? sqlite3_changes(file->db)
+                : store_file_fail(file, "cannot be written", err);
+    sqlite3_reset(statement);
+    return r;
+}
+
+/* WHY not REPLACE: what it replaces is to be taken off the sums, and most rows replace none. */
+static int put_apply(struct store_file *file, const struct row_decoded *row, struct err *err)
+{
+    const struct row_table *table = &file->schema->tables[row->table];
+    sqlite3_stmt *statement = file->put[row->table];
+    for (unsigned i = 0; i < row->columns; i++)
+        value_bind(statement, i, table->column[i].type, &row->values[i]);
+    sqlite3_bind_int64(statement, (int)row->columns + 1, row->hash);
+    int n = insert(file, statement, err);
+    if (n == 0 && (n = delete_apply(file, row->table, row->values, table->keys, err)) >= 0)
+        n = insert(file, statement, err);
+    store_sum_add(&file->next.of[row->table], row->hash);
+    return n == 1 ? 0 : n < 0 ? n : store_file_fail(file, "cannot be written", err);
+}
+
+static int change_apply(struct store_file *file, const struct row_decoded *row, struct err *err)
+{
+    if (row->change == ROW_PUT)
+        return put_apply(file, row, err);
+    int r = delete_apply(file, row->table, row->values, row->columns, err);
+    return r < 0 ? r : 0;
 }
 
 static int piece_apply(struct store_file *file, const struct store_piece *piece, struct err *err)
@@ -299,141 +431,33 @@ static int piece_apply(struct store_file *file, const struct store_piece *piece,
     return r;
 }
 
+static int transaction_begin(struct store_file *file, struct err *err)
+{
+    file->next = file->sums;
+    return run(file, "BEGIN IMMEDIATE", err);
+}
+
+/* Commits if what was done so far (`r`) is no error; r, or why not. */
+static int transaction_end(struct store_file *file, int r, struct err *err)
+{
+    int failure = r < 0 ? r : sums_put(file, err);
+    if (failure == 0)
+        failure = run(file, "COMMIT", err);
+    if (failure < 0) {
+        sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL);
+        return failure;
+    }
+    file->sums = file->next;
+    return r;
+}
+
 int store_file_apply(struct store_file *file, const struct store_piece *pieces, size_t n,
                      struct err *err)
 {
-    int r = run(file, "BEGIN IMMEDIATE", err);
+    int r = transaction_begin(file, err);
     for (size_t i = 0; i < n && r == 0; i++)
         r = piece_apply(file, &pieces[i], err);
-    if (r == 0)
-        r = run(file, "COMMIT", err);
-    if (r < 0)
-        sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL);
-    return r;
-}
-
-int store_cursor_open(struct store_file *file, unsigned at, struct store_cursor **ret_cursor,
-                      struct err *err)
-{
-    const struct row_table *table = &file->schema->tables[at];
-    char sql[512];
-    int n = snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY ", table->name);
-    for (unsigned i = 0; i < table->keys; i++)
-        n += snprintf(sql + n, sizeof(sql) - (size_t)n, "%s%s", i ? ", " : "",
-                      table->column[i].name);
-    struct store_cursor *cursor = calloc(1, sizeof(*cursor));
-    if (!cursor)
-        return err_sys(err, ENOMEM, "%s", file->path);
-    *cursor = (struct store_cursor){.file = file, .table = at};
-    int r = statement_make(file, sql, &cursor->statement, err);
-    if (r < 0) {
-        free(cursor);
-        return r;
-    }
-    *ret_cursor = cursor;
-    return 0;
-}
-
-/* Which row: its key in words. */
-static int damaged(const struct store_cursor *cursor, const struct row_value *values,
-                   struct err *err)
-{
-    const struct row_table *table = &cursor->file->schema->tables[cursor->table];
-    char key[256] = "";
-    for (unsigned i = 0; i < table->keys; i++) {
-        size_t used = strlen(key);
-        if (table->column[i].type == COLUMN_NUMBER)
-            snprintf(key + used, sizeof(key) - used, " %s %" PRId64, table->column[i].name,
-                     values[i].number);
-        else
-            snprintf(key + used, sizeof(key) - used, " %s %.*s", table->column[i].name,
-                     (int)values[i].length, (const char *)values[i].at);
-    }
-    return err_set(err, EBADMSG,
-                   "%s is damaged: in table %s the row with%s does not have the hash that it was "
-                   "written with; go on with a backup (duopolyd --restore)",
-                   cursor->file->path, table->name, key);
-}
-
-static void values_read(const struct store_cursor *cursor, struct row_value *ret_values)
-{
-    const struct row_table *table = &cursor->file->schema->tables[cursor->table];
-    for (unsigned i = 0; i < table->columns; i++) {
-        ret_values[i] = (struct row_value){0};
-        if (table->column[i].type == COLUMN_NUMBER) {
-            ret_values[i].number = sqlite3_column_int64(cursor->statement, (int)i);
-            continue;
-        }
-        ret_values[i].at = table->column[i].type == COLUMN_TEXT
-                               ? (const void *)sqlite3_column_text(cursor->statement, (int)i)
-                               : sqlite3_column_blob(cursor->statement, (int)i);
-        ret_values[i].length = (size_t)sqlite3_column_bytes(cursor->statement, (int)i);
-    }
-}
-
-int store_cursor_next(struct store_cursor *cursor, struct row_value *ret_values, struct err *err)
-{
-    struct store_file *file = cursor->file;
-    const struct row_table *table = &file->schema->tables[cursor->table];
-    int r = sqlite3_step(cursor->statement);
-    if (r == SQLITE_DONE)
-        return 0;
-    if (r != SQLITE_ROW)
-        return fail(file, "cannot be read", err);
-    values_read(cursor, ret_values);
-    int64_t hash = row_hash(file->schema->tables, cursor->table, ret_values, &file->room);
-    if (file->room.failed)
-        return err_sys(err, ENOMEM, "%s", file->path);
-    return hash == sqlite3_column_int64(cursor->statement, (int)table->columns)
-               ? 1
-               : damaged(cursor, ret_values, err);
-}
-
-void store_cursor_close(struct store_cursor *cursor)
-{
-    if (!cursor)
-        return;
-    sqlite3_finalize(cursor->statement);
-    free(cursor);
-}
-
-static int structure_check(struct store_file *file, struct err *err)
-{
-    sqlite3_stmt *statement;
-    int r = statement_make(file, "PRAGMA integrity_check(1)", &statement, err);
-    if (r < 0)
-        return r;
-    const char *said = sqlite3_step(statement) == SQLITE_ROW
-                           ? (const char *)sqlite3_column_text(statement, 0)
-                           : NULL;
-    if (!said || strcmp(said, "ok") != 0)
-        r = err_set(err, EBADMSG, "%s is damaged: %s", file->path,
-                    said ? said : sqlite3_errmsg(file->db));
-    sqlite3_finalize(statement);
-    return r;
-}
-
-static int table_check(struct store_file *file, unsigned table, uint64_t *rows, struct err *err)
-{
-    struct row_value values[ROW_COLUMNS_MAX];
-    struct store_cursor *cursor;
-    int r = store_cursor_open(file, table, &cursor, err);
-    if (r < 0)
-        return r;
-    while ((r = store_cursor_next(cursor, values, err)) > 0)
-        ++*rows;
-    store_cursor_close(cursor);
-    return r;
-}
-
-/* WHY hashes first: they name the row, SQLite's own check a page at best. */
-int store_file_check(struct store_file *file, uint64_t *ret_rows, struct err *err)
-{
-    int r = 0;
-    *ret_rows = 0;
-    for (unsigned i = 0; i < file->schema->n_tables && r == 0; i++)
-        r = table_check(file, i, ret_rows, err);
-    return r < 0 ? r : structure_check(file, err);
+    return transaction_end(file, r, err);
 }
 
 /* SQLite leaves the copy to the system's own pace. */
@@ -468,12 +492,12 @@ int store_file_copy(struct store_file *file, const char *to, struct err *err)
     int r = copy_begin(to, err);
     if (r < 0)
         return r;
-    if ((r = statement_make(file, "VACUUM INTO ?", &statement, err)) < 0) {
+    if ((r = store_file_statement(file, "VACUUM INTO ?", &statement, err)) < 0) {
         unlink(to);
         return r;
     }
     sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);
-    r = sqlite3_step(statement) == SQLITE_DONE ? 0 : fail(file, "cannot be copied", err);
+    r = sqlite3_step(statement) == SQLITE_DONE ? 0 : store_file_fail(file, "cannot be copied", err);
     sqlite3_finalize(statement);
     r = r < 0 ? r : copy_sync(to, err);
     if (r < 0)
@@ -483,12 +507,12 @@ int store_file_copy(struct store_file *file, const char *to, struct err *err)
 
 static sqlite3_stmt *own_statement(struct store_file *file, const char *sql)
 {
-    for (unsigned i = 0; i < OWN_MAX; i++) {
+    for (unsigned i = 0; i < STORE_OWN_MAX; i++) {
         if (file->own[i].sql == sql)
             return file->own[i].statement;
         if (file->own[i].sql)
             continue;
-        if (statement_make(file, sql, &file->own[i].statement, NULL) < 0)
+        if (store_file_statement(file, sql, &file->own[i].statement, NULL) < 0)
             return NULL;
         file->own[i].sql = sql;
         return file->own[i].statement;
@@ -496,22 +520,28 @@ static sqlite3_stmt *own_statement(struct store_file *file, const char *sql)
     return NULL;
 }
 
-int store_file_run(struct store_file *file, const char *sql, int64_t first, int64_t second,
-                   struct err *err)
+int store_file_prune(struct store_file *file, unsigned table, const char *sql, int64_t first,
+                     int64_t second, struct err *err)
 {
     sqlite3_stmt *statement = own_statement(file, sql);
     if (!statement)
-        return fail(file, "cannot be used", err);
-    int wanted = sqlite3_bind_parameter_count(statement), r;
+        return store_file_fail(file, "cannot be used", err);
+    int wanted = sqlite3_bind_parameter_count(statement);
     if (wanted > 0)
         sqlite3_bind_int64(statement, 1, first);
     if (wanted > 1)
         sqlite3_bind_int64(statement, 2, second);
-    while ((r = sqlite3_step(statement)) == SQLITE_ROW)
-        ;
-    r = r == SQLITE_DONE ? sqlite3_changes(file->db) : fail(file, "cannot be written", err);
-    sqlite3_reset(statement);
-    return r;
+    int r = transaction_begin(file, err);
+    r = r < 0 ? r : hashes_remove(file, table, statement, err);
+    if (r != 0)
+        return transaction_end(file, r, err);
+    sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL); /* nothing to commit */
+    return 0;
+}
+
+int store_file_run(struct store_file *file, const char *sql, struct err *err)
+{
+    return run(file, sql, err);
 }
 
 int64_t store_file_ask(struct store_file *file, const char *sql, int64_t first, int64_t otherwise)

@@ -46,9 +46,10 @@ static const char *const migrations[] = {
     NULL,
     "CREATE TABLE sizes (history INTEGER NOT NULL, mean INTEGER NOT NULL, learnt INTEGER NOT NULL, "
     "hash INTEGER NOT NULL, PRIMARY KEY (history)) STRICT, WITHOUT ROWID",
+    "", /* rows are counted (store_sums.h): an older program would not */
 };
 
-const struct store_schema store_schema = {tables, STORE_TABLES, 2, migrations};
+const struct store_schema store_schema = {tables, STORE_TABLES, 3, migrations};
 
 /* One row of a thousand-row table costs about as much as the next: so many keep a commit short. */
 #define SOME "256"
@@ -58,11 +59,13 @@ static int garbage_prune(struct store_file *file, struct err *err)
     int64_t job = store_file_ask(file, "SELECT job FROM garbage LIMIT 1", 0, 0);
     if (!job)
         return 0;
-    int n = store_file_run(file,
-                           "DELETE FROM parts WHERE job=?1 AND n IN "
-                           "(SELECT n FROM parts WHERE job=?1 LIMIT " SOME ")",
-                           job, 0, err);
-    return n ? n : store_file_run(file, "DELETE FROM garbage WHERE job=?1", job, 0, err);
+    int n = store_file_prune(file, STORE_PARTS,
+                             "DELETE FROM parts WHERE job=?1 AND n IN "
+                             "(SELECT n FROM parts WHERE job=?1 LIMIT " SOME ") RETURNING hash",
+                             job, 0, err);
+    return n ? n
+             : store_file_prune(file, STORE_GARBAGE,
+                                "DELETE FROM garbage WHERE job=?1 RETURNING hash", job, 0, err);
 }
 
 static uint64_t bytes_used(struct store_file *file)
@@ -83,22 +86,24 @@ static int finished_prune(struct store_file *file, const struct store_bounds *bo
     if (!over)
         return 0;
     int64_t job = store_file_ask(file, "SELECT job FROM finished ORDER BY ended, job", 0, 0);
-    int n = store_file_run(file,
-                           "DELETE FROM tasks WHERE job=?1 AND (stage, task) IN "
-                           "(SELECT stage, task FROM tasks WHERE job=?1 LIMIT " SOME ")",
-                           job, 0, err);
+    int n = store_file_prune(file, STORE_TASKS,
+                             "DELETE FROM tasks WHERE job=?1 AND (stage, task) IN "
+                             "(SELECT stage, task FROM tasks WHERE job=?1 LIMIT " SOME
+                             ") RETURNING hash",
+                             job, 0, err);
     return n ? n
-             : store_file_run(file, "DELETE FROM finished WHERE ended=?1 AND job=?2", ended, job,
-                              err);
+             : store_file_prune(file, STORE_FINISHED,
+                                "DELETE FROM finished WHERE ended=?1 AND job=?2 RETURNING hash",
+                                ended, job, err);
 }
 
 static int audit_prune(struct store_file *file, struct err *err)
 {
     int64_t newest = store_file_ask(file, "SELECT max(n) FROM audit", 0, 0);
-    return store_file_run(file,
-                          "DELETE FROM audit WHERE n IN "
-                          "(SELECT n FROM audit WHERE n<=?1 LIMIT " SOME ")",
-                          newest - STORE_AUDIT_MAX, 0, err);
+    return store_file_prune(file, STORE_AUDIT,
+                            "DELETE FROM audit WHERE n IN "
+                            "(SELECT n FROM audit WHERE n<=?1 LIMIT " SOME ") RETURNING hash",
+                            newest - STORE_AUDIT_MAX, 0, err);
 }
 
 static int sizes_prune(struct store_file *file, struct err *err)
@@ -106,10 +111,11 @@ static int sizes_prune(struct store_file *file, struct err *err)
     int64_t over = store_file_ask(file, "SELECT count(*) FROM sizes", 0, 0) - STORE_SIZES_MAX;
     return over <= 0
                ? 0
-               : store_file_run(file,
-                                "DELETE FROM sizes WHERE history IN (SELECT history FROM sizes "
-                                "ORDER BY learnt, history LIMIT min(?1, " SOME "))",
-                                over, 0, err);
+               : store_file_prune(file, STORE_SIZES,
+                                  "DELETE FROM sizes WHERE history IN (SELECT history FROM sizes "
+                                  "ORDER BY learnt, history LIMIT min(?1, " SOME
+                                  ")) RETURNING hash",
+                                  over, 0, err);
 }
 
 /* What was removed leaves room in the file, which is used again; what is long not used goes. */
@@ -118,7 +124,7 @@ static int room_give_back(struct store_file *file, struct err *err)
     int64_t unused = store_file_ask(file, "PRAGMA freelist_count", 0, 0);
     if (unused < 4096 || unused < store_file_ask(file, "PRAGMA page_count", 0, 0) / 4)
         return 0;
-    return store_file_run(file, "PRAGMA incremental_vacuum(" SOME ")", 0, 0, err) < 0 ? -1 : 1;
+    return store_file_run(file, "PRAGMA incremental_vacuum(" SOME ")", err) < 0 ? -1 : 1;
 }
 
 int store_prune(struct store_file *file, const struct store_bounds *bounds, int64_t wall_ns,

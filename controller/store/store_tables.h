@@ -1,4 +1,4 @@
-/* What is in the store's file: its tables, version 2. Times are wall-clock ns (CLOCK_REALTIME).
+/* What is in the store's file: its tables, version 3. Times are wall-clock ns (CLOCK_REALTIME).
  *
  *   settings  kind name | value                 what an operator set: policies, drains, stances, keys
  *   audit     n | at who what result            every change that somebody asked for, refused ones too
@@ -9,6 +9,8 @@
  *   finished  ended job | name … task           jobs that are over, in the order of their ends
  *   garbage   job                               jobs whose parts are still to be removed
  *   sizes     history | mean learnt             what stages of frameworks had, a task (since version 2)
+ *
+ * Since version 3 rows are counted, in a table of the file's own (store_sums.h).
  *
  * Of frameworks' jobs there are only those that are over, without their tasks.
  */

@@ -23,6 +23,7 @@ STAILQ_HEAD(groups, group);
 
 struct store_writer {
     struct store_file *file;
+    struct store_last *last;
     int (*prune)(void *user, struct store_file *file, struct err *err);
     void *user;
     int fd;
@@ -116,11 +117,13 @@ static int commit(struct store_writer *writer, const struct store_piece *pieces,
 {
     struct err err = {0};
     int r = store_file_apply(writer->file, pieces, n, &err);
-    if (r < 0)
+    if (r < 0) {
         failed(writer, &err);
-    else
-        committed(writer, n, ticket);
-    return r;
+        return r;
+    }
+    store_last_write(writer->last, store_file_newest(writer->file));
+    committed(writer, n, ticket);
+    return 0;
 }
 
 /* Whether there is more to prune. What cannot be pruned now is tried again later. */
@@ -129,6 +132,7 @@ static bool prune(struct store_writer *writer)
     struct err err;
     int r = writer->prune ? writer->prune(writer->user, writer->file, &err) : 0;
     if (r > 0) {
+        store_last_write(writer->last, store_file_newest(writer->file));
         pthread_mutex_lock(&writer->lock);
         writer->counters.pruned += (uint64_t)r;
         pthread_mutex_unlock(&writer->lock);
@@ -167,8 +171,10 @@ static void *write_on(void *user)
         if (n && r == 0 && !closing && seconds() <= looked_s)
             continue;
         more = !closing && prune(writer);
-        if (!more)
-            looked_s = seconds();
+        if (more)
+            continue;
+        store_last_sync(writer->last);
+        looked_s = seconds();
     }
 }
 
@@ -189,7 +195,7 @@ int store_thread_begin(pthread_t *ret_thread, void *(*runs)(void *user), void *u
     return -r;
 }
 
-int store_writer_open(struct store_file *file,
+int store_writer_open(struct store_file *file, struct store_last *last,
                       int (*prune_some)(void *user, struct store_file *file, struct err *err),
                       void *user, struct store_writer **ret_writer, struct err *err)
 {
@@ -198,6 +204,7 @@ int store_writer_open(struct store_file *file,
     if (!writer)
         return err_sys(err, ENOMEM, "the store's writer");
     writer->file = file;
+    writer->last = last;
     writer->prune = prune_some;
     writer->user = user;
     STAILQ_INIT(&writer->groups);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "controller/store/store_file.h"
+#include "controller/store/store_last.h"
 
 #include <pthread.h>
 
@@ -26,9 +27,10 @@ struct store_writer;
  * the controller has it: what is on the way to the disk is to hold up no start. 0 or −errno. */
 int store_thread_begin(pthread_t *ret_thread, void *(*runs)(void *user), void *user);
 
-/* Takes the file; it is closed at the end. `prune` (NULL: none) is called by the thread with the
+/* Takes the file; it is closed at the end. `last` is told each commit before store_writer_committed
+ * reaches it; borrowed until the close. `prune` (NULL: none) is called by the thread with the
  * file: > 0: there is more to do, 0, −errno. */
-int store_writer_open(struct store_file *file,
+int store_writer_open(struct store_file *file, struct store_last *last,
                       int (*prune)(void *user, struct store_file *file, struct err *err),
                       void *user, struct store_writer **ret_writer, struct err *err);
 /* Commits what waits; what the file does not take after one more try is lost, and −errno. NULL is

@@ -1,8 +1,10 @@
 """What the controller keeps: killed at any time it begins where it ended; nothing is acknowledged that is not on its disk."""
+import contextlib
 import os
 import resource
 import shutil
 import socket
+import sqlite3
 import stat
 
 import pytest
@@ -247,6 +249,62 @@ def test_the_store_is_checked_and_copied_while_it_runs(cluster):
     content[place] ^= 1
     at.write_bytes(content)
     with pytest.raises(AssertionError, match="does not have the hash"):
+        daemon.start()
+
+
+def killed_with_jobs(cluster, jobs=5):
+    """What was acknowledged is in the log (-wal) only; the names of the jobs."""
+    daemon = cluster.daemon(log=None)
+    names = [f"job{n}" for n in range(jobs)]
+    for name in names:
+        daemon.ctl("submit", workload(daemon.folder, [one_job(name)]))
+    daemon.kill()
+    return daemon, names
+
+
+def turn_bit(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 4
+    path.write_bytes(content)
+
+
+def test_a_bit_in_the_log_loses_nothing_in_silence(cluster):
+    daemon, names = killed_with_jobs(cluster)
+    log = daemon.folder / "state" / "store.db-wal"
+    turn_bit(log, log.stat().st_size // 2)
+    for _ in range(2):
+        with pytest.raises(AssertionError, match=r"store.db lacks \d+ commits that were on the disk.*duopolyd --restore nothing"):
+            daemon.start()
+    daemon.arguments = ["--restore", "nothing"]
+    daemon.start()
+    left = [job["name"] for job in daemon.ctl("jobs", "-a")["jobs"]]
+    assert left == names[:len(left)] and len(left) < len(names)
+    daemon.arguments = []
+    daemon.kill()
+    daemon.start()
+    assert [job["name"] for job in daemon.ctl("jobs", "-a")["jobs"]] == left
+
+
+@pytest.mark.parametrize("gone", [["store.db-wal"], ["store.db", "store.db-wal"], ["store.db", "store.db-wal", "store.db.last"]])
+def test_an_emptied_store_does_not_begin_in_silence(cluster, gone):
+    daemon, _ = killed_with_jobs(cluster, jobs=1)
+    for name in gone:
+        (daemon.folder / "state" / name).unlink()
+    for _ in range(2):
+        with pytest.raises(AssertionError, match=r"store.db (lacks \d+ commits|is missing or empty).*duopolyd --restore FILE"):
+            daemon.start()
+    daemon.arguments = ["--restore", "nothing"]
+    daemon.start()
+    assert daemon.ctl("jobs", "-a")["jobs"] == []
+
+
+def test_rows_that_are_gone_are_missed(cluster):
+    daemon, _ = killed_with_jobs(cluster)
+    daemon.start()
+    assert daemon.stop() == 0
+    with contextlib.closing(sqlite3.connect(daemon.folder / "state" / "store.db")) as store, store:
+        store.execute("DELETE FROM jobs WHERE job=3")
+    with pytest.raises(AssertionError, match="table jobs has 4 rows, 5 were written; go on with a backup"):
         daemon.start()
 
 

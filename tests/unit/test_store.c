@@ -7,9 +7,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct store_bounds bounds = {
@@ -166,12 +169,248 @@ static void a_flipped_bit_is_found_and_named(void **state)
     assert_non_null(strstr(err.text, "in table settings the row with kind drain name somebody"));
 }
 
+/* What a controller that is killed now leaves, under another name. */
+static void leave_as(const char *name, const char *as)
+{
+    static const char *const parts[] = {"", "-wal", ".last"};
+    static char bytes[1 << 22];
+    char path[256];
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        snprintf(path, sizeof(path), "%s%s", path_of(name), parts[i]);
+        FILE *in = fopen(path, "r");
+        size_t n = in ? fread(bytes, 1, sizeof(bytes), in) : 0;
+        snprintf(path, sizeof(path), "%s%s", path_of(as), parts[i]);
+        FILE *out = fopen(path, "w");
+        assert_true(in && out && n > 0 && fwrite(bytes, 1, n, out) == n);
+        fclose(in);
+        assert_int_equal(fclose(out), 0);
+    }
+    snprintf(path, sizeof(path), "%s-shm", path_of(as));
+    unlink(path);
+}
+
+/* So many jobs of one part and a setting each, in the log or already in the file. */
+static void jobs_left(const char *as, int jobs, bool in_file)
+{
+    char name[32];
+    struct store *store = begun_at("jobs");
+    for (int i = 1; i <= jobs; i++) {
+        snprintf(name, sizeof(name), "job %d", i);
+        part_put(store, i, 0, name);
+        store_set(store, "job", name, "there");
+        commit(store);
+    }
+    if (in_file) {
+        assert_int_equal(store_close(store, NULL), 0);
+        store = begun_at("jobs");
+    }
+    leave_as("jobs", as);
+    assert_int_equal(store_close(store, NULL), 0);
+    unlink(path_of("jobs"));
+    unlink(path_of("jobs.last"));
+}
+
+/* How many rows are there; −errno: it is not taken. */
+static int64_t rows_read(const char *name, struct err *err)
+{
+    struct row_value row[ROW_COLUMNS_MAX];
+    struct store *store = NULL;
+    int64_t rows = 0;
+    int r = store_open(path_of(name), NULL, &bounds, &store, err);
+    for (unsigned table = 0; r == 0 && table < STORE_TABLES; table++) {
+        struct store_cursor *cursor;
+        if ((r = store_cursor_open(store_file(store), table, &cursor, err)) < 0)
+            break;
+        while ((r = store_cursor_next(cursor, row, err)) > 0)
+            rows++;
+        store_cursor_close(cursor);
+    }
+    store_close(store, NULL);
+    return r < 0 ? r : rows;
+}
+
+static void byte_turn(const char *path, long at)
+{
+    FILE *in = fopen(path, "r+");
+    assert_non_null(in);
+    fseek(in, at, SEEK_SET);
+    int byte = fgetc(in);
+    fseek(in, at, SEEK_SET);
+    fputc(byte ^ 16, in);
+    assert_int_equal(fclose(in), 0);
+}
+
+static long size_of(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 ? (long)file.st_size : -1;
+}
+
+/* Of what was acknowledged all is there, or it is said that it is not, wherever the bit is. */
+static void turn_everywhere(const char *part, bool in_file)
+{
+    char turned[64];
+    struct err err;
+    jobs_left("left", 40, in_file);
+    leave_as("left", "turned");
+    assert_int_equal(rows_read("turned", &err), 80);
+    int refused = 0, n = 0;
+    snprintf(turned, sizeof(turned), "turned%s", part);
+    const long step = size_of(path_of(turned)) / 300;
+    for (long at = 3; n < 300; at += step, n++) {
+        leave_as("left", "turned");
+        byte_turn(path_of(turned), at);
+        int64_t rows = rows_read("turned", &err);
+        if (rows >= 0 && rows != 80)
+            fail_msg("byte %ld of store%s: %d rows of 80, and nothing said", at, part, (int)rows);
+        refused += rows < 0;
+    }
+    fprintf(stderr, "# %d of %d are refused\n", refused, n);
+    assert_true(refused > 3);
+}
+
+static void a_bit_anywhere_in_the_log_is_found(void **state)
+{
+    (void)state;
+    turn_everywhere("-wal", false);
+}
+
+static void a_bit_anywhere_in_the_file_is_found(void **state)
+{
+    (void)state;
+    turn_everywhere("", true);
+}
+
+/* The sentence has the way back; what was not taken stays as it is until somebody goes on without. */
+static void a_log_with_a_hole_is_not_taken(void **state)
+{
+    (void)state;
+    struct err err;
+    jobs_left("hole", 40, false);
+    long bytes = size_of(path_of("hole-wal"));
+    byte_turn(path_of("hole-wal"), bytes / 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rows_read("hole", &err), -EBADMSG);
+        assert_non_null(
+            strstr(err.text, "commits that were on the disk: the last was number 41 of"));
+        assert_non_null(strstr(err.text, "duopolyd --restore nothing"));
+        assert_int_equal(size_of(path_of("hole-wal")), bytes);
+    }
+    assert_int_equal(store_last_forget(path_of("hole")), 0);
+    int64_t rows = rows_read("hole", &err);
+    assert_true(rows > 0 && rows < 80);
+}
+
+static void an_emptied_store_is_not_taken_for_a_new_one(void **state)
+{
+    (void)state;
+    struct err err;
+    jobs_left("emptied", 3, false);
+    assert_int_equal(unlink(path_of("emptied-wal")), 0);
+    assert_int_equal(rows_read("emptied", &err), -EBADMSG);
+    assert_int_equal(truncate(path_of("emptied"), 0), 0);
+    assert_true(store_absent(path_of("emptied")));
+    assert_int_equal(rows_read("emptied", &err), -EBADMSG);
+    assert_non_null(
+        strstr(err.text, "lacks 4 commits that were on the disk: the last was number 4"));
+    assert_non_null(strstr(err.text, "it is empty"));
+    assert_int_equal(unlink(path_of("emptied")), 0);
+    assert_int_equal(rows_read("emptied", &err), -EBADMSG);
+    assert_int_equal(store_last_forget(path_of("emptied")), 0);
+    assert_int_equal(rows_read("emptied", &err), 0);
+}
+
+/* An older file in its place is no crash either; without the file beside it nobody can tell. */
+static void what_is_known_beside_it_is_only_believed_whole(void **state)
+{
+    (void)state;
+    struct store *store;
+    struct err err;
+    char older[64];
+    jobs_left("older", 3, true);
+    jobs_left("put back", 5, true);
+    snprintf(older, sizeof(older), "%.63s", path_of("older"));
+    assert_int_equal(rename(older, path_of("put back")), 0);
+    assert_int_equal(unlink(path_of("put back-wal")), 0);
+    assert_int_equal(rows_read("put back", &err), -EBADMSG);
+    byte_turn(path_of("put back.last"), 20);
+    store = store_at("put back");
+    assert_non_null(strstr(store_words(store), ".last is not as this program wrote it"));
+    store_close(store, NULL);
+    assert_int_equal(unlink(path_of("put back.last")), 0);
+    store = begun_at("put back");
+    assert_non_null(strstr(store_words(store), ".last is missing"));
+    store_close(store, NULL);
+    store = store_at("put back");
+    assert_string_equal(store_words(store), "");
+    store_close(store, NULL);
+}
+
+/* Commits one by one until it is killed, and says each that is on the disk. */
+static void commit_on(int out)
+{
+    char value[16];
+    struct store *store = begun_at("killed");
+    for (uint32_t i = 0;; i++) {
+        snprintf(value, sizeof(value), "%u", i);
+        store_set(store, "count", value, value);
+        commit(store);
+        if (write(out, &i, sizeof(i)) != sizeof(i))
+            _exit(EXIT_FAILURE);
+    }
+}
+
+static void a_kill_is_no_damage(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    struct err err;
+    for (int round = 0; round < 25; round++) {
+        uint32_t said = 0;
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        if (child == 0)
+            commit_on(ends[1]);
+        close(ends[1]);
+        for (uint64_t n = 1 + test_random(&stream) % 40; n > 0; n--)
+            assert_int_equal(read(ends[0], &said, sizeof(said)), sizeof(said));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        while (read(ends[0], &said, sizeof(said)) == sizeof(said))
+            ;
+        close(ends[0]);
+        int64_t rows = rows_read("killed", &err);
+        if (rows < said + 1)
+            fail_msg("round %d: %d rows of %u: %s", round, (int)rows, said + 1, err.text);
+    }
+}
+
 static void run_sql(const char *path, const char *sql)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
+}
+
+/* Whoever deletes rows with another program, or a page that was never written. */
+static void rows_that_are_gone_are_missed(void **state)
+{
+    (void)state;
+    struct store_file *file;
+    struct err err;
+    uint64_t rows;
+    struct store *store = begun_at("gone");
+    part_put(store, 7, 0, "begin");
+    part_put(store, 7, 1, "end");
+    store_close(store, NULL);
+    run_sql(path_of("gone"), "DELETE FROM parts WHERE n=1");
+    assert_int_equal(store_file_open(path_of("gone"), NULL, &store_schema, &file, &err), 0);
+    assert_int_equal(store_file_check(file, &rows, &err), -EBADMSG);
+    assert_non_null(
+        strstr(err.text, "table parts has 1 rows, 2 were written; go on with a backup"));
+    store_file_close(file);
 }
 
 static void a_later_version_is_refused_and_not_touched(void **state)
@@ -184,8 +423,8 @@ static void a_later_version_is_refused_and_not_touched(void **state)
     store_close(store, NULL);
     run_sql(path_of("later"), "PRAGMA user_version=9");
     assert_int_equal(store_open(path_of("later"), NULL, &bounds, &store, &err), -EPROTO);
-    assert_non_null(strstr(err.text, "has version 9, this program knows up to 2: use"));
-    run_sql(path_of("later"), "PRAGMA user_version=2");
+    assert_non_null(strstr(err.text, "has version 9, this program knows up to 3: use"));
+    run_sql(path_of("later"), "PRAGMA user_version=3");
     store = store_at("later");
     assert_string_equal(store_setting(store, "drain", "h1"), "yes");
     store_close(store, NULL);
@@ -433,6 +672,13 @@ int main(void)
         cmocka_unit_test(settings_are_listed_by_kind_and_bounded),
         cmocka_unit_test(the_audit_goes_on_where_it_was),
         cmocka_unit_test(a_flipped_bit_is_found_and_named),
+        cmocka_unit_test(a_bit_anywhere_in_the_log_is_found),
+        cmocka_unit_test(a_bit_anywhere_in_the_file_is_found),
+        cmocka_unit_test(a_log_with_a_hole_is_not_taken),
+        cmocka_unit_test(an_emptied_store_is_not_taken_for_a_new_one),
+        cmocka_unit_test(what_is_known_beside_it_is_only_believed_whole),
+        cmocka_unit_test(a_kill_is_no_damage),
+        cmocka_unit_test(rows_that_are_gone_are_missed),
         cmocka_unit_test(a_later_version_is_refused_and_not_touched),
         cmocka_unit_test(an_older_version_is_migrated_beside_a_copy),
         cmocka_unit_test(the_first_version_is_brought_up_to_date),

@@ -29,17 +29,19 @@ static void change_encode(int64_t job, struct row_bytes *bytes)
     row_encode(tables, STORE_JOBS, ROW_PUT, row, JOBS_COLUMNS, bytes);
 }
 
-/* Until the power goes; how many jobs were acknowledged. Now and then one is over, and pruned. */
-static int64_t work(void)
+/* Until the power goes; how many jobs were acknowledged, and the last commit that was. Now and then one
+ * is over, and pruned. */
+static int64_t work(struct store_commit *ret_known)
 {
     const struct store_bounds bounds = {INT64_MAX, 1, UINT64_C(1) << 40};
     struct row_bytes bytes = {0};
     struct store_file *file;
     int64_t job = 0;
+    *ret_known = (struct store_commit){0};
     if (store_file_open("store", POWER_VFS, &store_schema, &file, NULL) < 0)
         return 0;
     /* The log is moved into the file again and again. */
-    store_file_run(file, "PRAGMA wal_autocheckpoint=12", 0, 0, NULL);
+    store_file_run(file, "PRAGMA wal_autocheckpoint=12", NULL);
     for (; job < JOBS; job++) {
         bytes.used = 0;
         change_encode(job + 1, &bytes);
@@ -48,6 +50,7 @@ static int64_t work(void)
             break;
         if (job % 5 == 4)
             store_prune(file, &bounds, 0, NULL);
+        *ret_known = *store_file_newest(file);
     }
     row_bytes_done(&bytes);
     store_file_close(file);
@@ -74,13 +77,14 @@ static int64_t rows_of(struct store_file *file, unsigned table, struct row_value
     return rows;
 }
 
-static void judge(uint64_t seed, uint64_t at, int64_t acknowledged)
+static void judge(uint64_t seed, uint64_t at, int64_t acknowledged,
+                  const struct store_commit *known)
 {
     struct row_value row[ROW_COLUMNS_MAX] = {{0}};
     struct store_file *file;
     struct err err;
     uint64_t rows;
-    if (store_file_open("store", POWER_VFS, &store_schema, &file, &err) < 0 ||
+    if (store_file_open_whole("store", POWER_VFS, &store_schema, known, &file, &err) < 0 ||
         store_file_check(file, &rows, &err) < 0)
         fail_msg("seed %d, write %d: %s", (int)seed, (int)at, err.text);
     int64_t jobs = rows_of(file, STORE_JOBS, row);
@@ -100,12 +104,13 @@ static void nothing_acknowledged_is_lost(void **state)
         bool gone = true;
         for (uint64_t at = 1; gone; at++) {
             power_begin(test_random(&stream), at);
-            int64_t acknowledged = work();
+            struct store_commit known;
+            int64_t acknowledged = work(&known);
             gone = power_gone();
             assert_true(gone || acknowledged == JOBS);
             cuts += gone;
             power_back();
-            judge(seed, at, acknowledged);
+            judge(seed, at, acknowledged, &known);
             power_end();
         }
     }

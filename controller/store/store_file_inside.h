@@ -1,0 +1,30 @@
+/* What store_file.c and store_cursor.c share: the connection and its statements. */
+#pragma once
+
+#include "controller/store/store_file.h"
+
+enum { STORE_KEYS_MAX = 4, STORE_OWN_MAX = 32 };
+
+struct store_file {
+    char path[512];
+    const struct store_schema *schema;
+    sqlite3 *db;
+    sqlite3_stmt **put, **delete; /* by table; delete: by the number of key columns, up to 4 */
+    struct {
+        const char *sql;
+        sqlite3_stmt *statement;
+    } own[STORE_OWN_MAX];
+    struct row_bytes room;
+    struct store_sums sums, next; /* as committed, and with the transaction that is open */
+    sqlite3_stmt *sums_put;
+};
+
+/* −errno with a sentence of what SQLite says: "PATH `what`: …". */
+int store_file_fail(const struct store_file *file, const char *what, struct err *err);
+int store_file_statement(struct store_file *file, const char *sql, sqlite3_stmt **ret_statement,
+                         struct err *err);
+/* Reads the sums as they are committed. −EBADMSG: they are damaged. */
+int store_file_sums(struct store_file *file, struct err *err);
+/* store_cursor_next without its judgement at the end: the rows, and what they sum up to. */
+int store_cursor_row(struct store_cursor *cursor, struct row_value *ret_values, struct err *err);
+const struct store_sum *store_cursor_seen(const struct store_cursor *cursor);
