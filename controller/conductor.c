@@ -270,6 +270,8 @@ static void on_stored(void *user)
     struct conductor *conductor = user;
     struct err err;
     int r = store_refusal(conductor->store, &err);
+    if (r == 0)
+        r = epoch_keep(conductor->epoch, &err);
     agents_committed(conductor->agents, store_committed(conductor->store));
     run_all(conductor, false);
     if (r < 0 && !conductor->stuck)

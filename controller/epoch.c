@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ struct epoch {
     int fd; /* of the folder; carries the lock */
     uint32_t number;
     uint64_t jobs_used, jobs_reserved;
+    char aside[PATH_MAX]; /* "": none */
+    struct err unkept;    /* code 0: the folder has the epoch */
 };
 
 static int read_fail(const struct epoch *epoch, const char *name, struct err *err)
@@ -25,52 +28,144 @@ static int read_fail(const struct epoch *epoch, const char *name, struct err *er
                    epoch->folder, name);
 }
 
-/* Reads "epoch N\njobs N\n"; a missing file is epoch 0. */
-static int numbers_read(struct epoch *epoch, struct err *err)
+/* Reads "epoch N\njobs N\n": 1; 0: there is no such file; −EINVAL: it is something else; −errno. */
+static int file_read(int folder, const char *name, uint32_t *ret_number, uint64_t *ret_jobs)
 {
     char rest;
-    int fd = openat(epoch->fd, "epoch", O_RDONLY | O_CLOEXEC);
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT ? 0 : err_sys(err, errno, "%s/epoch", epoch->folder);
+        return errno == ENOENT ? 0 : -errno;
     FILE *in = fdopen(fd, "r");
     if (!in) {
+        int r = -errno;
         close(fd);
-        return err_sys(err, errno, "%s/epoch", epoch->folder);
+        return r;
     }
-    int n = fscanf(in, "epoch %" SCNu32 " jobs %" SCNu64 " %c", &epoch->number,
-                   &epoch->jobs_reserved, &rest);
+    int n = fscanf(in, "epoch %" SCNu32 " jobs %" SCNu64 " %c", ret_number, ret_jobs, &rest);
     fclose(in);
-    if (n != 2 || epoch->number == UINT32_MAX || epoch->jobs_reserved > UINT64_MAX / 2)
+    return n == 2 && *ret_number < UINT32_MAX && *ret_jobs <= UINT64_MAX / 2 ? 1 : -EINVAL;
+}
+
+/* A missing file is epoch 0. */
+static int numbers_read(struct epoch *epoch, struct err *err)
+{
+    int r = file_read(epoch->fd, "epoch", &epoch->number, &epoch->jobs_reserved);
+    if (r == -EINVAL)
         return read_fail(epoch, "epoch", err);
+    if (r < 0)
+        return err_sys(err, -r, "%s/epoch", epoch->folder);
     epoch->jobs_used = epoch->jobs_reserved;
     return 0;
 }
 
+/* WHY not cut first: its blocks are there, and a full disk has no others. */
 static int text_write(int folder, const char *name, const char *text)
 {
-    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const off_t length = (off_t)strlen(text);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0)
         return -errno;
-    ssize_t n = write(fd, text, strlen(text));
-    int r = n == (ssize_t)strlen(text) ? 0 : n < 0 ? -errno : -ENOSPC;
-    if (r == 0 && fsync(fd) < 0)
+    ssize_t n = pwrite(fd, text, (size_t)length, 0);
+    int r = n == length ? 0 : n < 0 ? -errno : -ENOSPC;
+    if (r == 0 && (ftruncate(fd, length) < 0 || fsync(fd) < 0))
         r = -errno;
     if (close(fd) < 0 && r == 0)
         r = -errno;
     return r;
 }
 
-/* New file, its sync, rename, the folder's sync: at every moment one whole file is there. */
-static int numbers_write(const struct epoch *epoch, struct err *err)
+/* Of one length, and as earlier versions read it. */
+static void text_make(const struct epoch *epoch, char *ret_text, size_t size)
+{
+    snprintf(ret_text, size, "epoch %10" PRIu32 "\njobs %20" PRIu64 "\n", epoch->number,
+             epoch->jobs_reserved);
+}
+
+/* Either name has a whole file at every moment. Where they cannot be exchanged (the first time, or
+ * there is no such call on this file system) the new one is renamed, and one for the next time made,
+ * if there is room. */
+static int names_exchange(int folder, const char *text)
+{
+    if (renameat2(folder, "epoch.new", folder, "epoch", RENAME_EXCHANGE) == 0)
+        return 0;
+    if (renameat(folder, "epoch.new", folder, "epoch") < 0)
+        return -errno;
+    text_write(folder, "epoch.new", text);
+    return 0;
+}
+
+/* New text, its sync, its name, the folder's sync. */
+static int numbers_write(struct epoch *epoch, struct err *err)
 {
     char text[80];
-    snprintf(text, sizeof(text), "epoch %" PRIu32 "\njobs %" PRIu64 "\n", epoch->number,
-             epoch->jobs_reserved);
+    text_make(epoch, text, sizeof(text));
     int r = text_write(epoch->fd, "epoch.new", text);
-    if (r == 0 &&
-        (renameat(epoch->fd, "epoch.new", epoch->fd, "epoch") < 0 || fsync(epoch->fd) < 0))
+    if (r == 0)
+        r = names_exchange(epoch->fd, text);
+    if (r == 0 && fsync(epoch->fd) < 0)
         r = -errno;
+    if (r == 0)
+        epoch->unkept.code = 0;
     return r < 0 ? err_sys(err, -r, "%s/epoch cannot be written", epoch->folder) : 0;
+}
+
+/* The newest epoch, if the last start wrote it there: nobody may have raised it since. Numbers of jobs
+ * are given from the folder only. */
+static bool aside_read(struct epoch *epoch)
+{
+    uint32_t number;
+    uint64_t jobs;
+    if (!*epoch->aside || file_read(AT_FDCWD, epoch->aside, &number, &jobs) <= 0 ||
+        number < epoch->number)
+        return false;
+    epoch->number = number;
+    return true;
+}
+
+static int aside_write(const struct epoch *epoch)
+{
+    char text[80];
+    text_make(epoch, text, sizeof(text));
+    return *epoch->aside ? text_write(AT_FDCWD, epoch->aside, text) : -ENOENT;
+}
+
+static int raise_aside(struct epoch *epoch)
+{
+    epoch->number--;
+    if (!aside_read(epoch) || epoch->number >= UINT32_MAX - 1)
+        return -ENOENT;
+    epoch->number++;
+    return aside_write(epoch);
+}
+
+/* What cannot be written aside is no failure: then the next start cannot do without the folder. */
+static int raise_one(struct epoch *epoch, struct err *err)
+{
+    struct err why = {0};
+    epoch->number++;
+    int r = numbers_write(epoch, &why);
+    if (r == 0) {
+        if (aside_write(epoch) < 0 && *epoch->aside)
+            unlink(epoch->aside);
+        return 0;
+    }
+    if (raise_aside(epoch) < 0) {
+        if (err)
+            *err = why;
+        return r;
+    }
+    epoch->unkept = why;
+    return 0;
+}
+
+const struct err *epoch_unkept(const struct epoch *epoch)
+{
+    return epoch->unkept.code ? &epoch->unkept : NULL;
+}
+
+int epoch_keep(struct epoch *epoch, struct err *err)
+{
+    return epoch->unkept.code ? numbers_write(epoch, err) : 0;
 }
 
 uint32_t epoch_number(const struct epoch *epoch)
@@ -129,18 +224,18 @@ static int folder_open(struct epoch *epoch, struct err *err)
     return 0;
 }
 
-int epoch_open(const char *folder, struct epoch **ret_epoch, struct err *err)
+int epoch_open(const char *folder, const char *aside, struct epoch **ret_epoch, struct err *err)
 {
     struct epoch *epoch = calloc(1, sizeof(*epoch));
     if (!epoch)
         return err_sys(err, ENOMEM, "%s", folder);
     epoch->fd = -1;
     snprintf(epoch->folder, sizeof(epoch->folder), "%s", folder);
+    snprintf(epoch->aside, sizeof(epoch->aside), "%s", aside ? aside : "");
     int r = folder_open(epoch, err);
     if (r < 0 || (r = numbers_read(epoch, err)) < 0)
         goto fail;
-    epoch->number++;
-    if ((r = numbers_write(epoch, err)) < 0)
+    if ((r = raise_one(epoch, err)) < 0)
         goto fail;
     *ret_epoch = epoch;
     return 0;

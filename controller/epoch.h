@@ -5,6 +5,12 @@
  * attempt number is ever used twice. Job numbers are reserved in blocks, a sync each, and what is
  * left of a block is lost with the process: a number is never used twice either.
  *
+ * **A full disk** takes it all the same: the numbers are written into a second file that is there
+ * already, and the two change names. Where nothing can be written (a file system that became
+ * read-only) the epoch is kept in a file aside, which every start writes too and a boot of the machine
+ * removes: a start that finds it there knows the newest epoch. What it gave is written into the folder
+ * as soon as that works (epoch_keep).
+ *
  * WHY not in the store: a number has to be on the disk before it is used, and a restored backup of
  * the store must not bring old ones back.
  *
@@ -20,9 +26,15 @@
 
 struct epoch;
 
-/* Opens `folder` (made if it is missing), locks it and raises the epoch. −EWOULDBLOCK: another
- * controller has it. */
-int epoch_open(const char *folder, struct epoch **ret_epoch, struct err *err);
+/* Opens `folder` (made if it is missing), locks it and raises the epoch. `aside`: a file on a file
+ * system that a boot empties; NULL: none. −EWOULDBLOCK: another controller has it. */
+int epoch_open(const char *folder, const char *aside, struct epoch **ret_epoch, struct err *err);
+
+/* Why the folder does not have the epoch, with a sentence; NULL: it has. Such a controller gives no
+ * numbers to jobs. */
+const struct err *epoch_unkept(const struct epoch *epoch);
+/* Writes it, if it has not. 0, or −errno: it is to be called again. */
+int epoch_keep(struct epoch *epoch, struct err *err);
 
 /* From 1; never 0, never one that was used before. */
 uint32_t epoch_number(const struct epoch *epoch);

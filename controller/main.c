@@ -129,6 +129,18 @@ static uint32_t connections_of(const struct descriptors *descriptors,
     return room < descriptors->agents ? (uint32_t)room : descriptors->agents;
 }
 
+/* The socket's folder is empty after a boot. */
+static int epoch_open_in(const struct settings *settings, struct epoch **ret_epoch, struct err *err)
+{
+    char aside[sizeof(settings->socket) + 8];
+    snprintf(aside, sizeof(aside), "%s.epoch", settings->socket);
+    int r = epoch_open(settings->state, aside, ret_epoch, err);
+    if (r == 0 && epoch_unkept(*ret_epoch))
+        log_error(LOG_FAULT_US, "%s: what runs goes on, nothing new is taken until it can be",
+                  epoch_unkept(*ret_epoch)->text);
+    return r;
+}
+
 /* Each job has a row before its number is told: where numbers were given there was a store. */
 static int absence_judge(const struct settings *settings, const struct epoch *epoch,
                          const char *path, struct err *err)
@@ -226,13 +238,13 @@ static int controller_open(struct controller *controller, const struct settings 
     if (r == 0)
         r = loop_say_reload(controller->loop, RELOAD, err);
     if (r == 0)
-        r = epoch_open(settings->state, &controller->epoch, err);
+        r = folder_make(settings->socket, err);
+    if (r == 0)
+        r = epoch_open_in(settings, &controller->epoch, err);
     if (r == 0 && backup)
         r = backup_take(settings, backup, err);
     if (r == 0)
         r = store_open_in(settings, controller->epoch, backup, &controller->store, err);
-    if (r == 0)
-        r = folder_make(settings->socket, err);
     if (r == 0)
         r = controller->fenced ? 0 : fence_files(settings, err);
     if (r == 0)

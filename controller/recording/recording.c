@@ -42,7 +42,7 @@ struct recording {
 
 static void drop_from_here(struct recording *recording, int error)
 {
-    if (recording->gap)
+    if (recording->gap && recording->told != NOTHING)
         return;
     recording->gap = true;
     recording->gap_error = error;
@@ -114,6 +114,12 @@ static void retry_later(struct recording *recording)
 static void file_order(struct recording *recording)
 {
     recording->ordered_missing = dropped(recording);
+    /* WHY each time: a full disk may have had no room for it. */
+    if (mkdir(recording->folder, 0755) < 0 && errno != EEXIST) {
+        recording->gap_error = errno;
+        retry_later(recording);
+        return;
+    }
     pid_t dump = recording_dump_fork(&recording->dump, recording_writer_next(recording->writer),
                                      recording->ordered_missing - recording->missing);
     if (dump < 0) {
@@ -191,9 +197,11 @@ int recording_flush(struct recording *recording, struct err *err)
     return tell(recording, err);
 }
 
-static bool is_full(int error)
+/* The disk's trouble, which may end; all else is the operator's. */
+static bool is_disks(int error)
 {
-    return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
+    return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EROFS ||
+           error == -EIO;
 }
 
 static int begin(struct recording *recording, uint32_t files, const struct engine *engine,
@@ -205,8 +213,6 @@ static int begin(struct recording *recording, uint32_t files, const struct engin
     int r = recording_ring_init(&recording->ring, RING);
     if (r == 0)
         r = recording_dump_init(&recording->dump, engine);
-    if (r == 0 && mkdir(folder, 0755) < 0 && errno != EEXIST)
-        r = -errno;
     if (r < 0)
         return err_sys(err, -r, "no recording can be begun in %s", folder);
     r = recording_writer_open(folder, files, &recording->ring, &recording->writer, err);
@@ -215,8 +221,10 @@ static int begin(struct recording *recording, uint32_t files, const struct engin
     recording->gap = true;
     file_order(recording);
     r = recording->ordered ? file_ordered(recording, true) : -recording->gap_error;
-    if (r < 0 && !is_full(r))
+    if (r < 0 && !is_disks(r))
         return err_sys(err, -r, "no recording can be begun in %s", folder);
+    if (r < 0)
+        drop_from_here(recording, -r);
     return 0;
 }
 

@@ -25,7 +25,7 @@
 struct recording;
 
 /* Begins a file in `folder` (made if it is missing); waits for it. The engine is borrowed until
- * close. A full disk is no failure: it is as full disks are later. SIGCHLD gets its default. */
+ * close. A full or read-only disk is no failure: it is as such disks are later. SIGCHLD gets its default. */
 int recording_open(const char *folder, uint64_t max_bytes, uint32_t files,
                    const struct engine *engine, struct recording **ret_recording, struct err *err);
 

@@ -1,5 +1,7 @@
 #include "controller/store/store.h"
 
+#include "controller/store/store_reading.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,12 +180,22 @@ static void last_read(struct store *store, struct store_commit *ret_known)
 static int file_open(struct store *store, const char *vfs, struct err *err)
 {
     struct store_commit known;
+    struct err why, other;
     if (!(store->last = store_last_create(store->path)))
         return err_sys(err, ENOMEM, "%s", store->path);
     last_read(store, &known);
     mode_t before = umask(077);
-    int r = store_file_open_whole(store->path, vfs, &store_schema, &known, &store->file, err);
+    int r = store_file_open_whole(store->path, vfs, &store_schema, &known, &store->file, &why);
     umask(before);
+    if (r == -ENOSPC || r == -EROFS || r == -EIO) {
+        r = store_reading_open(store->path, &store_schema, &known, &why, &store->file, &other);
+        if (r < 0 && r != -EBADMSG)
+            r = -why.code;
+        else
+            why = other;
+    }
+    if (r < 0 && err)
+        *err = why;
     /* A new one, or one that was just brought up to date, has had none. */
     if (r == 0 && store_file_newest(store->file)->n <= 1)
         *store->words = '\0';

@@ -9,7 +9,7 @@
  *
  * When the file cannot be written (a full disk) store_refusal says so in a sentence: new requests
  * are refused with it, and change nothing; what runs goes on, and its rows wait (store_writer.h). It
- * recovers by itself.
+ * recovers by itself. A start is no exception (store_reading.h).
  *
  * Kept in memory, so reading never waits: settings, and the newest STORE_AUDIT_SHOWN of the audit.
  *

@@ -17,6 +17,7 @@ enum {
     APPLICATION = 0x64756f70, /* "duop": what `file` shows */
     BUSY_MS = 5000,           /* somebody reads the file with another program */
     WAL_BYTES = 64 << 20,     /* kept of the log once it was longer */
+    INCREMENTAL = 2,          /* of PRAGMA auto_vacuum */
 };
 
 static int code_of(int sqlite)
@@ -51,7 +52,8 @@ int store_file_fail(const struct store_file *file, const char *what, struct err 
 {
     int code = file->db ? sqlite3_extended_errcode(file->db) : SQLITE_NOMEM;
     int system = file->db ? sqlite3_system_errno(file->db) : ENOMEM;
-    if ((code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT || disk_full(file)))
+    bool io = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    if (io && (system == ENOSPC || system == EDQUOT || disk_full(file)))
         return err_set(err, ENOSPC, "%s %s: no space left on its disk", file->path, what);
     return err_set(err, code_of(code), "%s %s: %s", file->path, what,
                    file->db ? sqlite3_errmsg(file->db) : "out of memory");
@@ -64,7 +66,7 @@ static int run(struct store_file *file, const char *sql, struct err *err)
     return store_file_fail(file, "cannot be written", err);
 }
 
-static int64_t pragma(struct store_file *file, const char *sql)
+int64_t store_file_number(struct store_file *file, const char *sql)
 {
     sqlite3_stmt *statement;
     int64_t value = -1;
@@ -210,8 +212,8 @@ int store_file_sums(struct store_file *file, struct err *err)
 /* A new file gets its tables, an older one is brought up to date; in one transaction either way. */
 static int schema_settle(struct store_file *file, const struct store_commit *known, struct err *err)
 {
-    int64_t version = pragma(file, "PRAGMA user_version");
-    int64_t tables = pragma(file, "SELECT count(*) FROM sqlite_schema");
+    int64_t version = store_file_number(file, "PRAGMA user_version");
+    int64_t tables = store_file_number(file, "SELECT count(*) FROM sqlite_schema");
     if (tables < 0)
         return store_file_fail(file, "cannot be read", err);
     if (version == 0 && tables == 0 && known->n)
@@ -268,7 +270,13 @@ static int connect(struct store_file *file, const char *vfs, struct err *err)
     if (r != SQLITE_OK)
         return store_file_fail(file, "cannot be opened", err);
     sqlite3_busy_timeout(file->db, BUSY_MS);
-    if ((r = run(file, "PRAGMA auto_vacuum=INCREMENTAL", err)) < 0 ||
+    /* SQLite reads where it may not write, and would for ever. */
+    if (sqlite3_db_readonly(file->db, "main") == 1)
+        return err_set(err, EROFS, "%s cannot be written: it, or its file system, is read-only",
+                       file->path);
+    /* WHY asked first: setting it writes, and a full disk is to be no failure here. */
+    if ((store_file_number(file, "PRAGMA auto_vacuum") != INCREMENTAL &&
+         (r = run(file, "PRAGMA auto_vacuum=INCREMENTAL", err)) < 0) ||
         (r = run(file, "PRAGMA journal_mode=WAL", err)) < 0 ||
         (r = run(file, "PRAGMA synchronous=FULL", err)) < 0)
         return r;
@@ -285,22 +293,39 @@ static void leave(struct store_file *file)
     store_file_close(file);
 }
 
-int store_file_open_whole(const char *path, const char *vfs, const struct store_schema *schema,
-                          const struct store_commit *known, struct store_file **ret_file,
-                          struct err *err)
+struct store_file *store_file_create(const char *path, const struct store_schema *schema)
 {
     struct store_file *file = calloc(1, sizeof(*file));
     if (!file)
-        return err_sys(err, ENOMEM, "%s", path);
+        return NULL;
     snprintf(file->path, sizeof(file->path), "%s", path);
     file->schema = schema;
     file->put = calloc(schema->n_tables, sizeof(sqlite3_stmt *));
     file->delete = calloc((size_t)schema->n_tables * STORE_KEYS_MAX, sizeof(sqlite3_stmt *));
-    int r = file->put && file->delete ? connect(file, vfs, err) : err_sys(err, ENOMEM, "%s", path);
+    if (file->put && file->delete)
+        return file;
+    store_file_close(file);
+    return NULL;
+}
+
+int store_file_judge(struct store_file *file, const struct store_commit *known, struct err *err)
+{
+    int r = store_file_sums(file, err);
+    return r == 0 && file->sums.newest.n < known->n ? lacking(file, known, err) : r;
+}
+
+int store_file_open_whole(const char *path, const char *vfs, const struct store_schema *schema,
+                          const struct store_commit *known, struct store_file **ret_file,
+                          struct err *err)
+{
+    struct store_file *file = store_file_create(path, schema);
+    if (!file)
+        return err_sys(err, ENOMEM, "%s", path);
+    int r = connect(file, vfs, err);
     if (r == 0)
         r = schema_settle(file, known, err);
-    if (r == 0 && (r = store_file_sums(file, err)) == 0 && file->sums.newest.n < known->n)
-        r = lacking(file, known, err);
+    if (r == 0)
+        r = store_file_judge(file, known, err);
     for (unsigned i = 0; i < schema->n_tables && r == 0; i++)
         r = statements_make(file, i, err);
     if (r < 0) {
@@ -344,10 +369,11 @@ void store_file_close(struct store_file *file)
 void store_file_bound(struct store_file *file, uint64_t bytes)
 {
     char sql[64];
-    int64_t page = pragma(file, "PRAGMA page_size");
+    int64_t page = store_file_number(file, "PRAGMA page_size");
+    file->bytes_max = bytes;
     snprintf(sql, sizeof(sql), "PRAGMA max_page_count=%" PRIu64,
              bytes / (uint64_t)(page > 0 ? page : 4096));
-    pragma(file, sql);
+    store_file_number(file, sql);
 }
 
 static void value_bind(sqlite3_stmt *statement, unsigned at, enum column_type type,

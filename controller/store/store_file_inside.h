@@ -1,4 +1,4 @@
-/* What store_file.c and store_cursor.c share: the connection and its statements. */
+/* What store_file.c, store_cursor.c and store_reading.c share: the connection and its statements. */
 #pragma once
 
 #include "controller/store/store_file.h"
@@ -17,7 +17,17 @@ struct store_file {
     struct row_bytes room;
     struct store_sums sums, next; /* as committed, and with the transaction that is open */
     sqlite3_stmt *sums_put;
+    uint64_t bytes_max; /* store_file_bound */
+    bool reading;       /* store_reading.h */
+    struct err why;
 };
+
+/* Without a connection; NULL: out of memory. */
+struct store_file *store_file_create(const char *path, const struct store_schema *schema);
+/* Reads its sums: −EBADMSG: they are damaged, or are of before `known`. */
+int store_file_judge(struct store_file *file, const struct store_commit *known, struct err *err);
+/* The first column of the first row, −1: none. */
+int64_t store_file_number(struct store_file *file, const char *sql);
 
 /* −errno with a sentence of what SQLite says: "PATH `what`: …". */
 int store_file_fail(const struct store_file *file, const char *what, struct err *err);

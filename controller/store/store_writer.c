@@ -1,5 +1,7 @@
 #include "controller/store/store_writer.h"
 
+#include "controller/store/store_reading.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -140,6 +142,24 @@ static bool prune(struct store_writer *writer)
     return r > 0;
 }
 
+/* A file that could only be read at the start is opened for writing: what waits would wait for ever. */
+static int writing_begin(struct store_writer *writer)
+{
+    struct err err = {0};
+    if (!store_reading_why(writer->file))
+        return 0;
+    int r = store_reading_end(writer->file, &err);
+    if (r < 0) {
+        failed(writer, &err);
+        return r;
+    }
+    pthread_mutex_lock(&writer->lock);
+    writer->failure.code = 0;
+    pthread_mutex_unlock(&writer->lock);
+    tell(writer);
+    return 0;
+}
+
 static int64_t seconds(void)
 {
     struct timespec now;
@@ -165,10 +185,12 @@ static void *write_on(void *user)
         pthread_mutex_unlock(&writer->lock);
         if (closing && (n == 0 || (r < 0 && last_try)))
             return NULL;
-        r = n ? commit(writer, pieces, n, ticket) : 0;
+        r = writing_begin(writer);
+        if (r == 0 && n)
+            r = commit(writer, pieces, n, ticket);
         /* While it is busy once a second; after a failure, for that may make the room that is
          * missing. */
-        if (n && r == 0 && !closing && seconds() <= looked_s)
+        if (store_reading_why(writer->file) || (n && r == 0 && !closing && seconds() <= looked_s))
             continue;
         more = !closing && prune(writer);
         if (more)
@@ -213,7 +235,10 @@ int store_writer_open(struct store_file *file, struct store_last *last,
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&writer->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    writer->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const struct err *why = store_reading_why(file);
+    if (why)
+        writer->failure = *why;
+    writer->fd = eventfd(why ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
     int code = writer->fd < 0 ? errno : -store_thread_begin(&writer->thread, write_on, writer);
     if (code) {
         if (writer->fd >= 0)

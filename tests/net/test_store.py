@@ -6,6 +6,7 @@ import shutil
 import socket
 import sqlite3
 import stat
+import subprocess
 
 import pytest
 
@@ -166,6 +167,118 @@ def test_a_full_disk_refuses_and_is_waited_out(cluster):
     daemon.kill()
     daemon.start()
     assert tasks_of(daemon, 1) == [(0, 0, "done"), (0, 1, "done"), (1, 0, "ready")]
+
+
+class Disk:
+    """A small file system at a folder; `trouble` begins there, and `over` ends it."""
+
+    def __init__(self, folder, trouble):
+        self.folder, self.kind = folder, trouble
+        run("mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=64,mode=0700", "duopoly-test", folder)
+
+    def trouble(self):
+        if self.kind == "read-only":
+            run("mount", "-o", "remount,ro", self.folder)
+        for n in range(64 if self.kind == "no inode" else 0):
+            with contextlib.suppress(OSError):
+                (self.folder / f"empty{n}").touch()
+        with contextlib.suppress(OSError), open(self.folder / "ballast", "ab", buffering=0) as file:
+            while self.kind == "full":
+                file.write(b"x" * 4096)
+
+    def over(self):
+        run("mount", "-o", "remount,rw", self.folder)
+        for path in [*self.folder.glob("empty*"), *self.folder.glob("ballast")]:
+            path.unlink()
+
+    def remove(self):
+        run("umount", "-l", self.folder)
+
+
+def run(*words):
+    subprocess.run([*map(str, words)], check=True)
+
+
+@pytest.fixture
+def disk():
+    disks = []
+
+    def make(*arguments):
+        disks.append(Disk(*arguments))
+        return disks[-1]
+    yield make
+    for each in disks:
+        each.remove()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root mounts")
+@pytest.mark.parametrize("trouble, end", [("full", "kill"), ("full", "stop"), ("no inode", "stop"), ("read-only", "kill"), ("read-only", "stop")])
+def test_a_start_on_a_disk_in_trouble_serves_what_runs(cluster, disk, trouble, end):
+    """It refuses what is new, twice in a row, and takes it when the disk takes it."""
+    daemon = cluster.daemon(log=None)
+    daemon.kill()
+    small = disk(daemon.folder / "state", trouble)
+    daemon.start()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job(maps=2)]))
+    first, second = next_start(h1)[1], next_start(h1)[1]
+    getattr(daemon, end)()
+    small.trouble()
+    daemon.start()
+    daemon.kill()
+    daemon.start()
+    back(h1, [running(first), running(second)])
+    assert daemon.ctl("status")["epoch"] == 3 and [j["name"] for j in daemon.ctl("jobs")["jobs"]] == ["j"]
+    h1.state(first.attempt, "DONE")
+    h1.state(second.attempt, "DONE")
+    reduce = next_start(h1)[1]
+    assert reduce.stage == 1 and reduce.attempt >> 32 == 3, "what runs goes on"
+    for words in (["cancel", 1], ["drain", "h1"], ["submit", workload(daemon.folder, [one_job("new")])]):
+        assert "nothing is changed, for it could not be kept" in daemon.ctl(*words, expect=1)
+    small.over()
+    wait_until(lambda: "the store is written again" in daemon.words(), "the operator is told")
+    assert daemon.ctl("submit", workload(daemon.folder, [one_job("new")]))["jobs"][0]["answer"] == "accepted"
+    assert "rows of the store are sound" in daemon.ctl("store", "check")["text"]
+    h1.acknowledged(2)
+    daemon.kill()
+    daemon.start()
+    assert daemon.ctl("status")["epoch"] == 4
+    assert tasks_of(daemon, 1)[:2] == [(0, 0, "done"), (0, 1, "done")]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root mounts")
+def test_an_epoch_that_nobody_can_know_is_not_guessed(cluster, disk):
+    """After a boot with a read-only file system an earlier epoch may have been given that no file tells of."""
+    daemon = cluster.daemon(log=None)
+    daemon.kill()
+    small = disk(daemon.folder / "state", "read-only")
+    daemon.start()
+    daemon.kill()
+    (daemon.folder / "s.epoch").unlink()
+    small.trouble()
+    with pytest.raises(AssertionError, match="epoch cannot be written: Read-only file system"):
+        daemon.start()
+    small.over()
+    daemon.start()
+    assert daemon.ctl("status")["epoch"] == 2
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root mounts")
+@pytest.mark.parametrize("trouble", ["full", "no inode", "read-only"])
+def test_a_log_folder_in_trouble_keeps_no_controller_from_its_start(cluster, disk, trouble):
+    """Steps are left out of the recording, which is said, and goes on when it can."""
+    daemon = cluster.daemon(log=None)
+    daemon.kill()
+    (daemon.folder / "disk").mkdir()
+    small = disk(daemon.folder / "disk", trouble)
+    daemon.extra = f"log: {{folder: {daemon.folder}/disk/log}}\n"
+    small.trouble()
+    daemon.start()
+    wait_until(lambda: "cannot be written: steps are left out" in daemon.words(), "the operator is told")
+    assert daemon.ctl("submit", workload(daemon.folder, [one_job()]))["jobs"][0]["answer"] == "accepted"
+    small.over()
+    wait_until(lambda: daemon.ctl("policy", "turn", "fifo") and "goes on in a new file" in daemon.words(), "and that it goes on", every=0.1)
 
 
 def test_a_stance_is_answered_when_it_is_kept_and_taken_on_a_full_disk_too(cluster):

@@ -90,7 +90,7 @@ static void epochs_grow_and_numbers_are_not_reused(void **state)
     struct err err;
     uint64_t job, last = 0;
     for (uint32_t epoch = 1; epoch <= 3; epoch++) {
-        if (epoch_open(path_of("state"), &s, &err) < 0)
+        if (epoch_open(path_of("state"), NULL, &s, &err) < 0)
             fail_msg("%s", err.text);
         assert_int_equal(epoch_number(s), epoch);
         for (int i = 0; i < EPOCH_JOB_BLOCK + 10; i++) {
@@ -110,7 +110,7 @@ static void epochs_are_raised_and_numbers_leap(void **state)
     struct epoch *s;
     struct err err;
     uint64_t job;
-    assert_int_equal(epoch_open(path_of("raised"), &s, &err), 0);
+    assert_int_equal(epoch_open(path_of("raised"), NULL, &s, &err), 0);
     assert_int_equal(epoch_raise(s, 70, &err), 0);
     assert_int_equal(epoch_raise(s, 3, &err), 0);
     assert_int_equal(epoch_raise(s, UINT32_MAX - 1, &err), -ERANGE);
@@ -118,7 +118,7 @@ static void epochs_are_raised_and_numbers_leap(void **state)
     assert_int_equal(epoch_job_number(s, &job, &err), 0);
     assert_int_equal(job, 2000001);
     epoch_close(s);
-    assert_int_equal(epoch_open(path_of("raised"), &s, &err), 0);
+    assert_int_equal(epoch_open(path_of("raised"), NULL, &s, &err), 0);
     assert_int_equal(epoch_number(s), 71);
     assert_int_equal(epoch_jobs_leap(s, 5, &err), 0);
     assert_int_equal(epoch_job_number(s, &job, &err), 0);
@@ -131,11 +131,11 @@ static void a_folder_has_one_controller(void **state)
     (void)state;
     struct epoch *s, *second;
     struct err err;
-    assert_int_equal(epoch_open(folder, &s, &err), 0);
-    assert_int_equal(epoch_open(folder, &second, &err), -EWOULDBLOCK);
+    assert_int_equal(epoch_open(folder, NULL, &s, &err), 0);
+    assert_int_equal(epoch_open(folder, NULL, &second, &err), -EWOULDBLOCK);
     assert_non_null(strstr(err.text, folder));
     epoch_close(s);
-    assert_int_equal(epoch_open(folder, &s, &err), 0);
+    assert_int_equal(epoch_open(folder, NULL, &s, &err), 0);
     epoch_close(s);
     epoch_close(NULL);
 }
@@ -150,14 +150,14 @@ static void broken_state_is_not_overwritten(void **state)
     char text[64] = "";
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         file_write("epoch", texts[i]);
-        assert_int_equal(epoch_open(folder, &s, &err), -EINVAL);
+        assert_int_equal(epoch_open(folder, NULL, &s, &err), -EINVAL);
         FILE *in = fopen(path_of("epoch"), "r");
         size_t n = fread(text, 1, sizeof(text) - 1, in);
         fclose(in);
         text[n] = '\0';
         assert_string_equal(text, texts[i]);
     }
-    assert_int_equal(epoch_open("/nowhere/at/all", &s, &err), -ENOENT);
+    assert_int_equal(epoch_open("/nowhere/at/all", NULL, &s, &err), -ENOENT);
 }
 
 /* The manual holds every key, and nothing but defaults. */

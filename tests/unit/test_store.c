@@ -181,8 +181,9 @@ static void leave_as(const char *name, const char *as)
         size_t n = in ? fread(bytes, 1, sizeof(bytes), in) : 0;
         snprintf(path, sizeof(path), "%s%s", path_of(as), parts[i]);
         FILE *out = fopen(path, "w");
-        assert_true(in && out && n > 0 && fwrite(bytes, 1, n, out) == n);
-        fclose(in);
+        assert_true(out && fwrite(bytes, 1, n, out) == n);
+        if (in)
+            fclose(in);
         assert_int_equal(fclose(out), 0);
     }
     snprintf(path, sizeof(path), "%s-shm", path_of(as));
