@@ -94,6 +94,15 @@ int attempt_parse_status(const char *text, struct attempt_status *ret_status)
     return 0;
 }
 
+bool attempt_parse_output(const char *name, uint64_t *ret_job, uint32_t *ret_stage,
+                          uint32_t *ret_task, uint64_t *ret_attempt)
+{
+    int end = 0;
+    return sscanf(name, "%" SCNu64 "-%" SCNu32 "-%" SCNu32 "-%" SCNu64 "%n", ret_job, ret_stage,
+                  ret_task, ret_attempt, &end) == 4 &&
+           !name[end];
+}
+
 /* Words that each end with a NUL: the folder alone, or output, record, command. */
 int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_ORDER])
 {

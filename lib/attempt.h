@@ -44,7 +44,8 @@
 #define ATTEMPT_STATUS_SIZE 280                      /* with its newline */
 #define ATTEMPT_SOCKET_END  ".s"
 #define ATTEMPT_GONE        "gone-" /* an output that nobody wants any more */
-#define ATTEMPT_ORDERS_FD   3       /* duopoly-task's end of the socket for orders */
+#define ATTEMPT_LISTED      "outputs-listed"
+#define ATTEMPT_ORDERS_FD   3 /* duopoly-task's end of the socket for orders */
 
 struct attempt_status {
     int32_t exit_status;          /* ≥ 0 exit code, < 0 −signal */
@@ -79,8 +80,14 @@ void attempt_format_status(const struct attempt_status *status,
 /* −ENOENT of one that has not ended, −EINVAL of what is no such line. */
 int attempt_parse_status(const char *text, struct attempt_status *ret_status);
 
-/* What to start, or, without a command, which folder to clear: of its entries those whose names
- * begin with ATTEMPT_GONE go, as the commands' user. */
+/* An output's name, JOB-STAGE-TASK-ATTEMPT and nothing behind it; false: it is none. */
+bool attempt_parse_output(const char *name, uint64_t *ret_job, uint32_t *ret_stage,
+                          uint32_t *ret_task, uint64_t *ret_attempt);
+
+/* What to start, or, without a command, which folder of outputs to clear, as the commands' user: of
+ * its entries those go whose names begin with ATTEMPT_GONE, and those that are named as outputs and
+ * are none: in `attempts`, beside it, stands neither the attempt's record nor the output's name
+ * (once all names stand there, which ATTEMPT_LISTED beside it says). */
 struct attempt_order {
     const char *command; /* its name in the list; NULL: clear */
     const char *record;  /* its path; DUOPOLY_TASK_INPUT */

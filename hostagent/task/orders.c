@@ -1,10 +1,9 @@
 #include "hostagent/task/orders.h"
 
+#include "hostagent/task/outputs.h"
 #include "hostagent/task/parent.h"
-#include "hostagent/task/rights.h"
 #include "lib/log.h"
 #include "lib/now.h"
-#include "lib/tree.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -76,24 +75,6 @@ _Noreturn static void be_parent(int fd, const struct received *received,
     _exit(r < 0);
 }
 
-/* As the commands' user, in a process of its own: what they left can be much, and not ours. */
-static void clear(const char *folder, const struct task_settings *settings)
-{
-    struct err err = {0};
-    pid_t pid = fork();
-    if (pid > 0)
-        return;
-    int r = pid < 0 ? -errno : rights_become(settings->uid, settings->gid);
-    if (r >= 0)
-        r = tree_clear(folder, ATTEMPT_GONE, &err);
-    else
-        err_sys(&err, -r, "clearing %s", folder);
-    if (r < 0)
-        log_error(LOG_FAULT_NONE, "%s", err.text);
-    if (pid == 0)
-        _exit(r < 0);
-}
-
 static void start(int fd, const struct received *received, const struct attempt_order *order,
                   const struct task_settings *settings)
 {
@@ -134,7 +115,7 @@ static void obey(int fd, const struct received *received, const struct task_sett
     else if (order.command)
         start(fd, received, &order, settings);
     else
-        clear(order.output, settings);
+        outputs_clear(order.output, settings);
 }
 
 void orders_serve(int fd, const struct task_settings *settings)
@@ -142,6 +123,7 @@ void orders_serve(int fd, const struct task_settings *settings)
     static struct received received;
     signal(SIGCHLD, SIG_IGN); /* nobody waits for parents */
     for (;;) {
+        outputs_await(fd, settings);
         ssize_t n = receive(fd, &received);
         if (n == -EINTR)
             continue;

@@ -1,6 +1,7 @@
 #include "hostagent/tasks/attempt_store.h"
 
 #include "lib/address.h"
+#include "lib/beneath.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,14 +31,79 @@ static void outputs_path(const char *directory, char path[FILES_PATH])
     files_path(path, "%.*s/outputs", FILES_PATH - 16, directory);
 }
 
+static int open_outputs(const struct attempt_store *store, struct err *err)
+{
+    char path[FILES_PATH];
+    outputs_path(store->directory, path);
+    return beneath_root(path, err);
+}
+
+static int open_attempts(const struct attempt_store *store, struct err *err)
+{
+    char path[FILES_PATH];
+    attempts_path(store->directory, path);
+    return beneath_root(path, err);
+}
+
 /* Not where it is so already: a service manager may allow no change of owners. */
-static int give_to_group(const char *path, gid_t group)
+static int give_to_group(const struct attempt_store *store, struct err *err)
 {
     struct stat st;
-    if (stat(path, &st) == 0 && st.st_uid == geteuid() && st.st_gid == group &&
-        (st.st_mode & 07777) == 0775)
+    gid_t group = store->owner.gid;
+    int fd = open_outputs(store, err), r = 0;
+    if (fd < 0)
+        return fd;
+    bool is_so = fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_gid == group &&
+                 (st.st_mode & 07777) == 0775;
+    if (!is_so && (fchown(fd, geteuid(), group) < 0 || fchmod(fd, 0775) < 0))
+        r = err_sys(err, errno, "giving %s/outputs to the group of tasks.user", store->directory);
+    close(fd);
+    return r;
+}
+
+static bool parse_output(const char *name, duopoly_OutputHeld *output)
+{
+    return attempt_parse_output(name, &output->job, &output->stage, &output->task,
+                                &output->attempt);
+}
+
+/* An agent from before this one's kind kept the list in `outputs`. */
+static int take_over_outputs(const struct attempt_store *store, int attempts, struct err *err)
+{
+    int outputs = open_outputs(store, err), r = 0;
+    DIR *dir = outputs < 0 ? NULL : fdopendir(outputs);
+    if (!dir)
+        return -EIO;
+    struct dirent *entry;
+    for (int looks = 0; r >= 0 && looks < ATTEMPT_STORE_LOOKS && (entry = readdir(dir)); looks++) {
+        duopoly_OutputHeld output;
+        if (!parse_output(entry->d_name, &output) || !beneath_is_folder(outputs, entry->d_name))
+            continue;
+        int fd = beneath_open(attempts, entry->d_name, O_WRONLY | O_CREAT, 0644);
+        if (fd < 0)
+            r = err_sys(err, -fd, "keeping the outputs in %s", store->directory);
+        else
+            close(fd);
+    }
+    closedir(dir);
+    return r;
+}
+
+/* Once: the first agent that keeps a list begins with what is there. WHY a full disk is no failure: the
+ * next one tries again. */
+static int begin_list(const struct attempt_store *store, struct err *err)
+{
+    char path[FILES_PATH];
+    files_path(path, "%s/" ATTEMPT_LISTED, store->directory);
+    if (access(path, F_OK) == 0)
         return 0;
-    return chown(path, geteuid(), group) < 0 ? -1 : chmod(path, 0775);
+    int attempts = open_attempts(store, err);
+    int r = attempts < 0 ? attempts : take_over_outputs(store, attempts, err);
+    if (attempts >= 0)
+        close(attempts);
+    if (r >= 0)
+        r = files_write(path, "", 0, 0644, err);
+    return r == -ENOSPC ? 0 : r;
 }
 
 int attempt_store_init(struct attempt_store *store, const char *directory,
@@ -52,9 +118,9 @@ int attempt_store_init(struct attempt_store *store, const char *directory,
         return r;
     outputs_path(directory, path);
     r = files_make_dirs(path, 0755, err);
-    if (r >= 0 && give_to_group(path, owner->gid) < 0)
-        r = err_sys(err, errno, "giving %s to the group of tasks.user", path);
-    return r;
+    if (r >= 0)
+        r = give_to_group(store, err);
+    return r < 0 ? r : begin_list(store, err);
 }
 
 int attempt_store_plan(const char *directory, struct changes *changes, struct err *err)
@@ -84,11 +150,18 @@ void attempt_store_path(const struct attempt_store *store, uint64_t attempt, cha
     files_path(path, "%s/attempts/%016" PRIx64, store->directory, attempt);
 }
 
+static void output_name(const duopoly_Start *start, char name[FILES_PATH])
+{
+    files_path(name, "%" PRIu64 "-%" PRIu32 "-%" PRIu32 "-%" PRIu64, start->job, start->stage,
+               start->task, start->attempt);
+}
+
 void attempt_store_output_path(const struct attempt_store *store, const duopoly_Start *start,
                                char path[FILES_PATH])
 {
-    files_path(path, "%s/outputs/%" PRIu64 "-%" PRIu32 "-%" PRIu32 "-%" PRIu64, store->directory,
-               start->job, start->stage, start->task, start->attempt);
+    char name[FILES_PATH];
+    output_name(start, name);
+    files_path(path, "%.*s/outputs/%.100s", FILES_PATH - 128, store->directory, name);
 }
 
 static void print_input(FILE *file, const duopoly_Input *input)
@@ -255,13 +328,33 @@ int attempt_store_write_status(const struct attempt_store *store, uint64_t attem
     return write_at(store, attempt, text, ATTEMPT_STATUS_SIZE, ATTEMPT_STATUS_AT, err);
 }
 
+static void remove_listener(const char *record)
+{
+    char listener[FILES_PATH];
+    files_path(listener, "%.*s" ATTEMPT_SOCKET_END, FILES_PATH - 4, record);
+    unlink(listener);
+}
+
 void attempt_store_remove(const struct attempt_store *store, uint64_t attempt)
 {
-    char path[FILES_PATH], listener[FILES_PATH];
+    char path[FILES_PATH];
     attempt_store_path(store, attempt, path);
-    files_path(listener, "%.*s" ATTEMPT_SOCKET_END, FILES_PATH - 4, path);
-    unlink(listener);
+    remove_listener(path);
     unlink(path);
+}
+
+int attempt_store_keep(const struct attempt_store *store, const duopoly_Start *start,
+                       struct err *err)
+{
+    char path[FILES_PATH], kept[FILES_PATH], name[FILES_PATH];
+    attempt_store_path(store, start->attempt, path);
+    output_name(start, name);
+    files_path(kept, "%.*s/attempts/%.100s", FILES_PATH - 128, store->directory, name);
+    remove_listener(path);
+    /* It may be long, and nobody reads it any more. */
+    if (truncate(path, 0) < 0 || rename(path, kept) < 0)
+        return err_sys(err, errno, "keeping the output %s", name);
+    return 0;
 }
 
 int attempt_store_list(const struct attempt_store *store,
@@ -279,82 +372,81 @@ static void ask_to_clear(const struct attempt_store *store)
     store->owner.clear(store->owner.user, path);
 }
 
-static int let_go(const struct attempt_store *store, const char *name, struct err *err)
+/* Whether it is to be cleared; −errno. */
+static int let_go(const struct attempt_store *store, int outputs, const char *name, struct err *err)
 {
-    char from[FILES_PATH], to[FILES_PATH];
-    files_path(from, "%.200s/outputs/%.255s", store->directory, name);
-    files_path(to, "%.200s/outputs/" ATTEMPT_GONE "%.255s", store->directory, name);
-    return rename(from, to) < 0 && errno != ENOENT ? err_sys(err, errno, "renaming %s", from) : 0;
+    int r = beneath_put_aside(outputs, name, ATTEMPT_GONE);
+    return r < 0 ? err_sys(err, -r, "renaming %s/outputs/%s", store->directory, name) : r;
 }
 
 bool attempt_store_settle_output(const struct attempt_store *store, const duopoly_Start *start,
                                  bool success)
 {
-    char path[FILES_PATH];
-    struct stat st;
-    attempt_store_output_path(store, start, path);
-    if (lstat(path, &st) < 0)
+    char name[FILES_PATH];
+    int outputs = open_outputs(store, NULL);
+    if (outputs < 0)
         return false;
-    if (success && S_ISDIR(st.st_mode))
-        return true;
-    if (let_go(store, strrchr(path, '/') + 1, NULL) >= 0)
+    output_name(start, name);
+    bool there = success && beneath_is_folder(outputs, name);
+    bool to_clear = !there && let_go(store, outputs, name, NULL) > 0;
+    close(outputs);
+    if (to_clear)
         ask_to_clear(store);
-    return false;
+    return there;
 }
 
-static bool parse_output(const char *name, duopoly_OutputHeld *output)
+static DIR *list_attempts(const struct attempt_store *store, struct err *err)
 {
-    int end = 0;
-    return sscanf(name, "%" SCNu64 "-%" SCNu32 "-%" SCNu32 "-%" SCNu64 "%n", &output->job,
-                  &output->stage, &output->task, &output->attempt, &end) == 4 &&
-           !name[end];
-}
-
-static DIR *open_outputs(const struct attempt_store *store, char path[FILES_PATH], struct err *err)
-{
-    outputs_path(store->directory, path);
-    DIR *dir = opendir(path);
-    if (!dir)
-        err_sys(err, errno, "reading %s", path);
-    return dir;
+    int fd = open_attempts(store, err);
+    return fd < 0 ? NULL : fdopendir(fd);
 }
 
 int attempt_store_list_outputs(const struct attempt_store *store,
                                void (*each)(void *user, const duopoly_OutputHeld *output),
                                void *user, struct err *err)
 {
-    char path[FILES_PATH];
-    DIR *dir = open_outputs(store, path, err);
-    if (!dir)
-        return -EIO;
-    for (struct dirent *entry; (entry = readdir(dir));) {
+    int outputs = open_outputs(store, err);
+    DIR *dir = outputs < 0 ? NULL : list_attempts(store, err);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
         duopoly_OutputHeld output;
-        struct stat st;
-        if (parse_output(entry->d_name, &output) &&
-            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISDIR(st.st_mode))
+        if (parse_output(entry->d_name, &output) && beneath_is_folder(outputs, entry->d_name))
             each(user, &output);
     }
+    if (outputs >= 0)
+        close(outputs);
+    if (!dir)
+        return -EIO;
     closedir(dir);
     return 0;
 }
 
+/* Of a job: whether there is something to clear, or −errno. The entry stays where its output does. */
+static int forget_output(const struct attempt_store *store, int outputs, DIR *attempts,
+                         const char *name, struct err *err)
+{
+    int r = let_go(store, outputs, name, err);
+    if (r >= 0)
+        unlinkat(dirfd(attempts), name, 0);
+    return r;
+}
+
 int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, struct err *err)
 {
-    char path[FILES_PATH];
     bool any = false;
-    int r = 0;
-    DIR *dir = open_outputs(store, path, err);
-    if (!dir)
-        return -EIO;
-    for (struct dirent *entry; (entry = readdir(dir));) {
+    int r = 0, outputs = open_outputs(store, err);
+    DIR *dir = outputs < 0 ? NULL : list_attempts(store, err);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
         duopoly_OutputHeld output;
         if (!parse_output(entry->d_name, &output) || output.job != job)
             continue;
-        int other = let_go(store, entry->d_name, err);
+        int other = forget_output(store, outputs, dir, entry->d_name, err);
         r = other < 0 ? other : r;
-        any = true;
+        any = any || other > 0;
     }
+    if (outputs >= 0)
+        close(outputs);
+    if (!dir)
+        return -EIO;
     closedir(dir);
     if (any)
         ask_to_clear(store);
@@ -363,14 +455,5 @@ int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, st
 
 void attempt_store_clear(const struct attempt_store *store)
 {
-    char path[FILES_PATH];
-    bool any = false;
-    DIR *dir = open_outputs(store, path, NULL);
-    if (!dir)
-        return;
-    for (struct dirent *entry; !any && (entry = readdir(dir));)
-        any = strncmp(entry->d_name, ATTEMPT_GONE, strlen(ATTEMPT_GONE)) == 0;
-    closedir(dir);
-    if (any)
-        ask_to_clear(store);
+    ask_to_clear(store);
 }

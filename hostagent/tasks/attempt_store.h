@@ -4,14 +4,19 @@
  *                                        asked for, the command's input, and what has become of it
  *                                        (lib/attempt.h)
  *   DIR/attempts/ATTEMPT.s               its parent's socket, while the parent has no agent
- *   DIR/outputs/JOB-STAGE-TASK-ATTEMPT   what the command left: an output held
+ *   DIR/attempts/JOB-STAGE-TASK-ATTEMPT  what is left of a record: the output of that name is held
+ *   DIR/outputs-listed                   empty: all that are held have such an entry
+ *   DIR/outputs/JOB-STAGE-TASK-ATTEMPT   what the command left
  *   DIR/outputs/gone-…                   one that is on its way out
  *
- * What the commands' user left only that user can remove for certain, so an output is renamed, and
- * whoever may become that user asked to clear the folder.
+ * The commands' user may write `outputs`, and put there what it likes, as often as it likes: so
+ * which outputs are held stands in `attempts`, and nothing here lists `outputs` (but once, of an
+ * agent that kept no list) or names what is in it by a path (lib/beneath.h). What that user left only
+ * that user can remove for certain: an output is renamed, and whoever may become that user asked to
+ * clear the folder.
  *
- * A record goes when the controller has the result; an output when its job is forgotten or its
- * attempt did not succeed. All of it belongs to the boot, as attempts do: DIR should be a tmpfs,
+ * A record goes when the controller has the result, or becomes that entry, for which it
+ * needs no room; an output goes when its job is forgotten or its attempt did not succeed. All of it belongs to the boot, as attempts do: DIR should be a tmpfs,
  * where making a record takes a tenth of the time that a disk's file system takes. Nothing is
  * synced (files.h). A full file system refuses a new record with a sentence; one that stands needs
  * no more room. Blocking. */
@@ -28,10 +33,12 @@
 
 #define ATTEMPT_STORE_SPARE 65536
 #define ATTEMPT_STORE_FILES 16
+#define ATTEMPT_STORE_LOOKS 65536 /* at what an agent left that kept no list */
 
 struct attempt_store_owner {
     uint32_t gid; /* of the commands, who make entries in outputs */
-    /* Removes the entries of `folder` whose names begin with ATTEMPT_GONE, now or soon. */
+    /* Removes the entries of `folder` whose names begin with ATTEMPT_GONE, now or soon, and those that
+     * are named as outputs and of which `attempts` does not know. */
     void (*clear)(void *user, const char *folder);
     void *user;
 };
@@ -80,12 +87,16 @@ void attempt_store_output_path(const struct attempt_store *store, const duopoly_
                                char path[FILES_PATH]);
 
 void attempt_store_remove(const struct attempt_store *store, uint64_t attempt);
+/* The same for one whose output is held: from here on without a record. */
+int attempt_store_keep(const struct attempt_store *store, const duopoly_Start *start,
+                       struct err *err);
 int attempt_store_list(const struct attempt_store *store,
                        void (*each)(void *user, uint64_t attempt), void *user, struct err *err);
 
-/* Keeps the output of a successful attempt, removes another's. Whether one is held now. */
+/* Removes the output of an attempt that was not successful. Whether one is there, to be held. */
 bool attempt_store_settle_output(const struct attempt_store *store, const duopoly_Start *start,
                                  bool success);
+/* Of attempts without a record. O(outputs held). */
 int attempt_store_list_outputs(const struct attempt_store *store,
                                void (*each)(void *user, const duopoly_OutputHeld *output),
                                void *user, struct err *err);
@@ -93,5 +104,5 @@ int attempt_store_list_outputs(const struct attempt_store *store,
  * held). */
 int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, struct err *err);
 
-/* What a former agent did not see the end of goes. */
+/* What a former agent did not see the end of goes, and what was never an attempt's output. */
 void attempt_store_clear(const struct attempt_store *store);

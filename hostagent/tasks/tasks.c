@@ -2,9 +2,9 @@
 
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
+#include "lib/beneath.h"
 #include "lib/log.h"
 #include "lib/now.h"
-#include "lib/tree.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define REMOVE_WAIT_MS 5000
+#define REMOVE_STEPS   (1u << 24) /* entries; a minute */
 
 static int attempt_compare(const struct agent_attempt *a, const struct agent_attempt *b)
 {
@@ -200,11 +201,29 @@ static void remove_one(void *user, uint64_t id)
     removal->left += !cgroup_remove(removal->cgroup, id);
 }
 
+/* WHY what resists is no failure: a task can leave what nobody can remove (a file system that is
+ * mounted there, somebody who goes on writing), and the host must come back to what it was. */
+static int remove_state(const char *state, struct err *err)
+{
+    static const char *const names[] = {"attempts", ATTEMPT_LISTED, "outputs"};
+    int fd = beneath_root(state, err);
+    if (fd < 0)
+        return fd == -ENOENT ? 0 : fd;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct err why = {0};
+        int r = beneath_remove(fd, names[i], REMOVE_STEPS, &why);
+        if (r)
+            log_warning(LOG_FAULT_PEER, "%s/%s stays, remove it yourself: %s", state, names[i],
+                        r < 0 ? why.text : "there is too much, or somebody goes on writing there");
+    }
+    close(fd);
+    return 0;
+}
+
 int tasks_remove(const struct tasks_config *config, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
     struct removal removal = {.cgroup = config->cgroup};
-    char path[FILES_PATH];
     int r = cgroup_list(config->cgroup, kill_one, &removal, err);
     for (int waited_ms = 0; r >= 0 && waited_ms < REMOVE_WAIT_MS; waited_ms += 2) {
         removal.left = 0;
@@ -217,10 +236,7 @@ int tasks_remove(const struct tasks_config *config, struct err *err)
         r = err_set(err, EBUSY, "%u attempts below %s do not die", removal.left, config->cgroup);
     if (r < 0)
         return r;
-    files_path(path, "%s/attempts", config->state_dir);
-    r = tree_remove(path, err);
-    files_path(path, "%s/outputs", config->state_dir);
-    return r < 0 ? r : tree_remove(path, err);
+    return remove_state(config->state_dir, err);
 }
 
 void tasks_ask(struct tasks *tasks, uint64_t id)
@@ -294,13 +310,24 @@ int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct e
     return r;
 }
 
+static void let_record_go(struct agent_attempt *attempt)
+{
+    struct attempt_store *store = &attempt->tasks->store;
+    struct err err = {0};
+    bool kept = attempt->holds_output && attempt_store_keep(store, &attempt->start, &err) >= 0;
+    if (attempt->holds_output && !kept)
+        log_error(LOG_FAULT_US, "an output is held no longer than this agent runs: %s", err.text);
+    if (!kept)
+        attempt_store_remove(store, attempt->start.attempt);
+}
+
 void attempt_forget(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     uint64_t id = attempt->start.attempt;
     /* The record first: a cgroup without one is nobody's to a new agent. */
     if (!attempt->acknowledged)
-        attempt_store_remove(&tasks->store, id);
+        let_record_go(attempt);
     attempt->acknowledged = true;
     if (!cgroup_remove(tasks->cgroup, id)) {
         cgroup_kill(tasks->cgroup, id);
@@ -378,26 +405,20 @@ void tasks_each(struct tasks *tasks, void (*each)(void *user, const duopoly_Atte
     }
 }
 
-struct output_visit {
-    struct tasks *tasks;
-    void (*each)(void *user, const duopoly_OutputHeld *output);
-    void *user;
-};
-
-static void visit_output(void *user, const duopoly_OutputHeld *output)
-{
-    struct output_visit *visit = user;
-    struct agent_attempt *attempt = tasks_find_attempt(visit->tasks, output->attempt);
-    if (!attempt || attempt->phase == duopoly_AttemptPhase_PHASE_DONE)
-        visit->each(visit->user, output);
-}
-
 int tasks_each_output(struct tasks *tasks,
                       void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
                       struct err *err)
 {
-    struct output_visit visit = {.tasks = tasks, .each = each, .user = user};
-    return attempt_store_list_outputs(&tasks->store, visit_output, &visit, err);
+    struct agent_attempt *attempt;
+    RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
+        const duopoly_OutputHeld output = {.job = attempt->start.job,
+                                           .stage = attempt->start.stage,
+                                           .task = attempt->start.task,
+                                           .attempt = attempt->start.attempt};
+        if (attempt->holds_output && !attempt->acknowledged)
+            each(user, &output);
+    }
+    return attempt_store_list_outputs(&tasks->store, each, user, err);
 }
 
 void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),

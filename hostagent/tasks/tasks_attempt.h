@@ -25,6 +25,7 @@ struct agent_attempt {
     int socket; /* to its parent */
     sd_event_source *socket_source;
     uint64_t cgroup;   /* id; 0: none */
+    bool holds_output; /* it is DONE, and left one */
     bool acknowledged; /* gone as soon as the cgroup is */
     uint64_t received_bytes;
     uint64_t request_ns;

@@ -124,8 +124,8 @@ void attempt_finish(struct agent_attempt *attempt)
         marks_received(tasks->config.marks, attempt->cgroup, &attempt->received_bytes, NULL);
         marks_end_task(tasks->config.marks, attempt->cgroup, NULL);
     }
-    attempt_store_settle_output(&tasks->store, &attempt->start,
-                                attempt->phase == duopoly_AttemptPhase_PHASE_DONE);
+    attempt->holds_output = attempt_store_settle_output(
+        &tasks->store, &attempt->start, attempt->phase == duopoly_AttemptPhase_PHASE_DONE);
     if (attempt->holds_slot)
         slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt->holds_slot = false;

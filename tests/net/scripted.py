@@ -150,8 +150,9 @@ class Agent:
             return []
 
     def attempts_on_disk(self):
-        """Records, and the sockets of parents that have no agent."""
-        return sorted(os.listdir(self.state + "/attempts")) if os.path.isdir(self.state + "/attempts") else []
+        """Records, and the sockets of parents that have no agent; not what is left of those whose outputs are held."""
+        there = os.listdir(self.state + "/attempts") if os.path.isdir(self.state + "/attempts") else []
+        return sorted(name for name in there if "-" not in name)
 
     def starter(self):
         """duopoly-task, which the agent's first start brought up: the newest of those that serve it."""

@@ -1,9 +1,9 @@
 /* The files of attempts: what is written comes back, a full disk is answered, links are not
  * followed. */
+#include "tests/unit/removal.h"
 #include "tests/unit/test.h"
 
 #include "hostagent/tasks/attempt_store.h"
-#include "lib/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,9 @@ static struct attempt_store store;
 static void clear(void *user, const char *folder)
 {
     (void)user;
-    assert_int_equal(tree_clear(folder, ATTEMPT_GONE, NULL), 0);
+    int fd = beneath_root(folder, NULL);
+    assert_int_equal(beneath_clear(fd, ATTEMPT_GONE, 1000, NULL), 0);
+    close(fd);
 }
 
 static int init(struct attempt_store *one, const char *folder)
@@ -175,6 +177,18 @@ static void make_output(const duopoly_Start *start)
     char path[FILES_PATH];
     attempt_store_output_path(&store, start, path);
     assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(attempt_store_make(&store, start, NULL, 0, NULL), 0);
+}
+
+static bool is_there(const char *format, ...)
+{
+    char path[FILES_PATH], name[FILES_PATH];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(name, sizeof(name), format, ap);
+    va_end(ap);
+    files_path(path, "%.100s/%.255s", directory, name);
+    return access(path, F_OK) == 0;
 }
 
 static uint64_t outputs(void)
@@ -196,11 +210,48 @@ static void test_outputs_are_held_until_their_job_is_forgotten(void **state)
     assert_false(attempt_store_settle_output(&store, &bad, false));
     assert_true(attempt_store_settle_output(&store, &other, true));
     assert_false(attempt_store_settle_output(&store, &none, true));
+    assert_int_equal(outputs(), 0); /* they have records */
+    assert_int_equal(attempt_store_keep(&store, &good, NULL), 0);
+    assert_int_equal(attempt_store_keep(&store, &other, NULL), 0);
+    assert_int_equal(attempt_store_keep(&store, &none, NULL), -ENOENT);
+    attempt_store_remove(&store, 10);
+    assert_false(is_there("attempts/%016x", 1));
     assert_int_equal(outputs(), 101);
     assert_int_equal(attempt_store_forget_job(&store, 12, NULL), 0);
     assert_int_equal(outputs(), 100);
     assert_int_equal(attempt_store_forget_job(&store, 13, NULL), 0);
     assert_int_equal(outputs(), 0);
+    assert_false(is_there("outputs/12-1-3-1") || is_there("outputs/13-1-3-100"));
+}
+
+/* Commands may write the folder of outputs: what they call so is none. */
+static void test_a_folder_that_is_named_as_an_output_is_none(void **state)
+{
+    (void)state;
+    char path[FILES_PATH];
+    files_path(path, "%s/outputs/12-1-3-5", directory);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(outputs(), 0);
+    rmdir(path);
+}
+
+/* An agent from that kept no list knew outputs by their folders. */
+static void test_outputs_of_an_older_agent_are_held(void **state)
+{
+    (void)state;
+    char older[FILES_PATH], path[FILES_PATH];
+    struct attempt_store its;
+    uint64_t sum = 0;
+    files_path(older, "%s/older", directory);
+    files_path(path, "%s/outputs/12-1-3-7", older);
+    assert_int_equal(files_make_dirs(path, 0755, NULL), 0);
+    files_path(path, "%s/outputs/12-1-3", older);
+    assert_int_equal(mkdir(path, 0755), 0);
+    for (int times = 0; times < 2; times++, sum = 0) {
+        assert_int_equal(init(&its, older), 0);
+        assert_int_equal(attempt_store_list_outputs(&its, count_output, &sum, NULL), 0);
+        assert_int_equal(sum, 7);
+    }
 }
 
 /* What a former agent let go, and did not see the end of. */
@@ -239,7 +290,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return tree_remove(directory, NULL);
+    return removal_of(directory);
 }
 
 int main(void)
@@ -249,6 +300,8 @@ int main(void)
         cmocka_unit_test(test_an_attempt_comes_back),
         cmocka_unit_test(test_a_full_file_system),
         cmocka_unit_test(test_outputs_are_held_until_their_job_is_forgotten),
+        cmocka_unit_test(test_a_folder_that_is_named_as_an_output_is_none),
+        cmocka_unit_test(test_outputs_of_an_older_agent_are_held),
         cmocka_unit_test(test_what_is_on_its_way_out_goes_with_the_next_agent),
         cmocka_unit_test(test_a_link_is_no_output_and_is_not_followed),
     };

@@ -1,9 +1,9 @@
 /* Behind its fences a daemon reaches its own folders only, and what an intruder would call kills or
  * fails. Each case is a process of its own: there is no way back. */
+#include "tests/unit/removal.h"
 #include "tests/unit/test.h"
 
 #include "lib/confine.h"
-#include "lib/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -222,7 +222,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return tree_remove(folder, NULL);
+    return removal_of(folder);
 }
 
 int main(void)

@@ -1,12 +1,12 @@
 /* Holds every mark driver to the contract of hostagent/marks/mark_driver.h. The kernel's runs on
  * the loopback interface of a network namespace and in a cgroup of the test's own; without the
  * right to make them it is skipped. Packets are the affair of tests/net/test_marks.py. */
+#include "tests/unit/removal.h"
 #include "tests/unit/test.h"
 
 #include "hostagent/marks/mark_driver.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/tasks/cgroup.h"
-#include "lib/tree.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -292,7 +292,7 @@ static int tear_down(void **state)
     (void)state;
     umount(bpffs);
     rmdir(cgroup);
-    return tree_remove(directory, NULL);
+    return removal_of(directory);
 }
 
 int main(void)

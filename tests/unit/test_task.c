@@ -1,13 +1,16 @@
 /* What duopoly-task knows by itself: whose processes commands are and which there are; and that
  * what becomes that user has no other right left. */
+#include "tests/unit/removal.h"
 #include "tests/unit/test.h"
 
+#include "hostagent/task/outputs.h"
 #include "hostagent/task/rights.h"
 #include "hostagent/task/settings.h"
-#include "lib/tree.h"
+#include "lib/attempt.h"
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -108,21 +111,65 @@ static void test_rights_are_given_away_for_good(void **state)
     assert_int_equal(in_a_fork(keeps_more_than_kill), 0);
 }
 
-static void test_only_what_has_gone_is_cleared(void **state)
+static void make_folder(const char *format, ...)
+{
+    char path[192], name[96];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(name, sizeof(name), format, ap);
+    va_end(ap);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(chmod(path, 0777), 0);
+}
+
+static bool is_there(const char *name)
+{
+    char path[192];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* What has gone, and what is named as an output and is none. */
+static void test_only_what_nobody_wants_is_cleared(void **state)
 {
     (void)state;
+    static struct task_settings settings = {.uid = 65534, .gid = 65534};
     char path[128];
-    static const char *const made[] = {"gone-1", "gone-1/a", "1-2-3-4", "gone"};
-    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, made[i]);
-        assert_int_equal(mkdir(path, 0755), 0);
+    if (getuid() != 0)
+        skip_since("another user is needed: only root can be one");
+    static const char *const made[] = {
+        "attempts",         "outputs",         "outputs/gone-1",
+        "outputs/gone-1/a", "outputs/gone",    "outputs/1-2-3-5",
+        "outputs/1-2-3-6",  "outputs/1-2-3-7", "outputs/1-2-3-6.new"};
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+        make_folder("%s", made[i]);
+    make_folder("attempts/%016x", 5);
+    snprintf(path, sizeof(path), "%s/outputs", folder);
+    chmod(folder, 0755);
+    outputs_clear(path, &settings);
+    assert_true(wait(NULL) > 0);
+    assert_false(is_there("outputs/gone-1"));
+    assert_true(is_there("outputs/1-2-3-7")); /* an agent that keeps no list wants all */
+    make_folder(ATTEMPT_LISTED);
+    make_folder("attempts/1-2-3-6");
+    outputs_clear(path, &settings); /* the first is not seen to have ended yet */
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    pid_t waker = fork();
+    if (waker == 0) {
+        while (is_there("outputs/1-2-3-7"))
+            usleep(1000);
+        _exit(write(pipes[1], "", 1) != 1);
     }
-    assert_int_equal(tree_clear(folder, ATTEMPT_GONE, NULL), 0);
-    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, made[i]);
-        assert_int_equal(access(path, F_OK), i < 2 ? -1 : 0);
-    }
-    assert_int_equal(tree_clear("/no/such/folder", ATTEMPT_GONE, NULL), -ENOENT);
+    outputs_await(pipes[0], &settings);
+    while (wait(NULL) > 0)
+        ;
+    assert_false(is_there("outputs/1-2-3-7"));
+    assert_true(is_there("outputs/1-2-3-5") && is_there("outputs/1-2-3-6") &&
+                is_there("outputs/1-2-3-6.new") && is_there("outputs/gone"));
+    close(pipes[0]);
+    close(pipes[1]);
 }
 
 static int set_up(void **state)
@@ -134,7 +181,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return tree_remove(folder, NULL);
+    return removal_of(folder);
 }
 
 int main(void)
@@ -143,7 +190,7 @@ int main(void)
         cmocka_unit_test(test_its_part_of_the_agent_s_configuration),
         cmocka_unit_test(test_wrong_users_and_commands_are_refused),
         cmocka_unit_test(test_rights_are_given_away_for_good),
-        cmocka_unit_test(test_only_what_has_gone_is_cleared),
+        cmocka_unit_test(test_only_what_nobody_wants_is_cleared),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,207 @@
+#include "lib/beneath.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FOLDER (O_RDONLY | O_DIRECTORY)
+
+int beneath_root(const char *path, struct err *err)
+{
+    int fd = open(path, FOLDER | O_CLOEXEC);
+    return fd < 0 ? err_sys(err, errno, "opening the folder %s", path) : fd;
+}
+
+int beneath_open(int folder, const char *name, int flags, mode_t mode)
+{
+    const struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC),
+                                 .mode = mode,
+                                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+                                            RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS};
+    long fd = syscall(SYS_openat2, folder, name, &how, sizeof(how));
+    return fd < 0 ? -errno : (int)fd;
+}
+
+bool beneath_is_folder(int folder, const char *name)
+{
+    int fd = beneath_open(folder, name, O_PATH | O_DIRECTORY, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* To a name that nobody has taken: whoever may write the folder cannot guess it. */
+static int move(int from, const char *name, int to, const char *prefix)
+{
+    char fresh[NAME_MAX + 1];
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+        return -EAGAIN;
+    snprintf(fresh, sizeof(fresh), "%.*s%016" PRIx64, BENEATH_PREFIX, prefix, number);
+    return renameat2(from, name, to, fresh, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+int beneath_put_aside(int folder, const char *name, const char *prefix)
+{
+    if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return -errno;
+    int r = move(folder, name, folder, prefix);
+    return r == -ENOENT ? 0 : r < 0 ? r : 1;
+}
+
+/* One removal. What is counted of a pass over `top` says whether another one would help. */
+struct sweep {
+    int top;
+    const char *prefix;
+    uint64_t steps; /* left */
+    uint32_t gone, stay;
+    int code; /* why the first one stays */
+};
+
+/* Of a folder that its owner, we, may not read: its rights, through a descriptor of itself. */
+static int open_unreadable(int folder, const char *name)
+{
+    char self[64];
+    int path = beneath_open(folder, name, O_PATH | O_DIRECTORY, 0);
+    if (path < 0)
+        return path;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
+    int fd = chmod(self, 0700) < 0 ? -errno : beneath_open(path, ".", FOLDER, 0);
+    close(path);
+    return fd;
+}
+
+/* A folder whose entries we may remove, as far as it is ours. */
+static int open_folder(int folder, const char *name)
+{
+    struct stat st;
+    int fd = beneath_open(folder, name, FOLDER, 0);
+    if (fd == -EACCES)
+        return open_unreadable(folder, name);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 0700) != 0700)
+        fchmod(fd, 0700);
+    return fd;
+}
+
+/* −ENOTEMPTY: a folder with something in it. */
+static int drop(int folder, const char *name)
+{
+    if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    int code = errno;
+    if (code != EISDIR && code != EPERM)
+        return -code;
+    if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    return errno == ENOTDIR ? -code : errno == EEXIST ? -ENOTEMPTY : -errno;
+}
+
+/* A folder can be moved only by who may write it, since its ".." changes. */
+static int move_up(const struct sweep *sweep, int folder, const char *name)
+{
+    int r = move(folder, name, sweep->top, sweep->prefix);
+    int fd = r == -EACCES ? open_folder(folder, name) : -1;
+    if (fd >= 0) {
+        close(fd); /* its rights are set now */
+        r = move(folder, name, sweep->top, sweep->prefix);
+    }
+    return r == -ENOENT ? 0 : r;
+}
+
+static void count(struct sweep *sweep, int r)
+{
+    if (r < 0 && !sweep->stay++)
+        sweep->code = -r;
+    sweep->gone += r >= 0;
+}
+
+/* What stands in one folder of the top goes, or moves up. Where each entry stays, another pass is
+ * of no use. */
+static void empty(struct sweep *sweep, const char *name)
+{
+    int fd = open_folder(sweep->top, name);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        count(sweep, fd < 0 ? fd : -ENOMEM);
+        return;
+    }
+    for (struct dirent *entry; sweep->steps && (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        sweep->steps--;
+        int r = drop(fd, entry->d_name);
+        count(sweep, r == -ENOTEMPTY ? move_up(sweep, fd, entry->d_name) : r);
+    }
+    closedir(dir);
+}
+
+static void sweep_entry(struct sweep *sweep, const char *name)
+{
+    sweep->steps--;
+    int r = drop(sweep->top, name);
+    if (r == -ENOTEMPTY) {
+        empty(sweep, name);
+        r = drop(sweep->top, name);
+    }
+    count(sweep, r);
+}
+
+static int sweep_top(struct sweep *sweep)
+{
+    int fd = beneath_open(sweep->top, ".", FOLDER, 0);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
+        return fd < 0 ? fd : -ENOMEM;
+    sweep->gone = sweep->stay = 0;
+    for (struct dirent *entry; sweep->steps && (entry = readdir(dir));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strncmp(entry->d_name, sweep->prefix, strlen(sweep->prefix)) == 0)
+            sweep_entry(sweep, entry->d_name);
+    closedir(dir);
+    return 0;
+}
+
+int beneath_clear(int folder, const char *prefix, uint64_t most, struct err *err)
+{
+    struct sweep sweep = {.top = folder, .prefix = prefix, .steps = most};
+    int r;
+    do
+        r = sweep_top(&sweep);
+    while (r >= 0 && sweep.gone && sweep.steps);
+    if (r < 0)
+        return err_sys(err, -r, "reading a folder to be cleared");
+    if (!sweep.steps)
+        return 1;
+    return sweep.stay
+               ? err_sys(err, sweep.code, "%" PRIu32 " entries cannot be removed, the first since",
+                         sweep.stay)
+               : 0;
+}
+
+int beneath_remove(int folder, const char *name, uint64_t most, struct err *err)
+{
+    int r = drop(folder, name);
+    if (r != -ENOTEMPTY)
+        return r < 0 ? err_sys(err, -r, "removing %s", name) : 0;
+    int fd = open_folder(folder, name);
+    if (fd < 0)
+        return err_sys(err, -fd, "opening the folder %s", name);
+    fchmod(fd, 0700); /* others add nothing more, if it is ours */
+    r = beneath_clear(fd, "", most, err);
+    close(fd);
+    if (r < 0)
+        return err_prefix(err, "%s", name);
+    if (r == 0 && (r = drop(folder, name)) < 0)
+        err_sys(err, -r, "removing %s", name);
+    return r;
+}
