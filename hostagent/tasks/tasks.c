@@ -53,6 +53,7 @@ void attempt_release(struct agent_attempt *attempt)
     attempt->socket = -1;
     free(attempt->inputs);
     attempt->inputs = NULL;
+    attempt_free_words(attempt);
 }
 
 void attempt_drop(struct agent_attempt *attempt)
@@ -149,6 +150,7 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
     tasks->subtree = cgroup_subtree_id(tasks->cgroup);
     RB_INIT(&tasks->attempts);
     TAILQ_INIT(&tasks->queue);
+    tasks->tell_share = 1;
     slots_init(&tasks->slots, config->units, config->units_n);
     const struct attempt_store_owner owner = {config->gid, clear_outputs, tasks};
     int r = attempt_store_init(&tasks->store, config->state_dir, &owner, err);
@@ -387,6 +389,7 @@ void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, 
 {
     struct agent_attempt *attempt, *next;
     tasks_find_room(tasks);
+    tasks_tell_words(tasks);
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next) {
         if (attempt_runs(attempt))
             read_bytes(attempt, each, user);
@@ -419,16 +422,6 @@ int tasks_each_output(struct tasks *tasks,
             each(user, &output);
     }
     return attempt_store_list_outputs(&tasks->store, each, user, err);
-}
-
-void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
-                     void *user)
-{
-    struct agent_attempt *attempt;
-    RB_FOREACH (attempt, attempt_tree, &tasks->attempts) {
-        for (uint32_t i = 0; attempt_runs(attempt) && i < attempt->lost_n; i++)
-            each(user, &attempt->lost[i]);
-    }
 }
 
 void tasks_count(const struct tasks *tasks, struct tasks_counters *ret_counters)

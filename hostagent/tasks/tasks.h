@@ -31,6 +31,7 @@
 
 #define TASKS_MAX            4096
 #define TASKS_INPUTS         65536
+#define TASKS_TELL           128 /* words of commands that are told on in a tick, of all attempts */
 #define TASKS_INPUTS_WAIT_MS 5000 /* for all StartInputs, then the start is refused */
 #define TASKS_START_WAIT_MS                                                                        \
     10000 /* for its process, then too: duopoly-task hangs, and is replaced */
@@ -83,7 +84,7 @@ void tasks_acknowledge(struct tasks *tasks, uint64_t attempt);
 int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err);
 
 /* Every 100 ms: reads the received bytes of running attempts and calls `each` for those whose bytes
- * changed; also removes what is left of ended ones. */
+ * changed; tells on what their commands said, and removes what is left of ended ones. */
 void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, uint64_t bytes),
                 void *user);
 
@@ -94,10 +95,9 @@ int tasks_each_output(struct tasks *tasks,
                       void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
                       struct err *err);
 
-/* The outputs that running attempts could not fetch: what a controller that missed it must hear
- * again. O(n). */
-void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
-                     void *user);
+/* A controller that missed it must hear again what running attempts said of outputs and sources: in
+ * portions, with the next ticks. O(n). */
+void tasks_tell_again(struct tasks *tasks);
 
 /* Why nothing is started for now, "" when it is; each change is told by on_room. Looked for every
  * time that something is to be started, and by tasks_tick. */

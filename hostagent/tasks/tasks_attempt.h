@@ -1,4 +1,4 @@
-/* What tasks.c, tasks_start.c and tasks_watch.c share: one attempt, and the table of them. Nobody
+/* What tasks.c, tasks_start.c, tasks_watch.c and tasks_words.c share: one attempt, and the table of them. Nobody
  * else includes it. */
 #pragma once
 
@@ -9,7 +9,30 @@
 #include <bsd/sys/tree.h>
 #include <sys/queue.h>
 
-#define ATTEMPT_LOST 64
+enum {
+    WORDS_AT_ONCE = 2000, /* that a command may say, and WORDS_AN_INPUT more for each input */
+    WORDS_AN_INPUT = 4,
+    WORDS_A_SECOND = 100,
+    WORDS_ENTRIES = 1024, /* outputs and sources that are kept; of more nothing is told */
+    WORDS_A_TURN = 32     /* that are read before others have their turn */
+};
+
+/* What a command said of one output, or of one source. */
+struct words_entry {
+    bool is_source, told;
+    union {
+        duopoly_OutputLost lost;
+        duopoly_SourceState source;
+    };
+};
+
+struct words {
+    uint64_t spent_until_ns; /* its allowance: then it has all of it again */
+    bool flood;              /* it is being ended for what it said */
+    struct words_entry *entries;
+    uint32_t n, room, untold;
+    uint32_t told_now; /* in this tick */
+};
 
 struct agent_attempt {
     RB_ENTRY(agent_attempt) by_id;
@@ -30,8 +53,7 @@ struct agent_attempt {
     uint64_t received_bytes;
     uint64_t request_ns;
     struct attempt_status status;
-    uint32_t lost_n;
-    duopoly_OutputLost lost[ATTEMPT_LOST]; /* that it could not fetch; more are told but not kept */
+    struct words words;
 };
 
 RB_HEAD(attempt_tree, agent_attempt);
@@ -51,7 +73,8 @@ struct tasks {
     char cgroup[FILES_PATH];
     uint64_t subtree; /* the id of `cgroup`; another one is not counted yet */
     struct tasks_counters counters;
-    char no_room[256]; /* why; "": there is */
+    uint32_t tell_share; /* entries of words of each attempt in this tick */
+    char no_room[256];   /* why; "": there is */
 };
 
 static inline bool attempt_ended(const struct agent_attempt *attempt)
@@ -97,3 +120,12 @@ int attempt_watch(struct agent_attempt *attempt, int socket, struct err *err);
 void attempt_finish(struct agent_attempt *attempt); /* its parent has ended: result, slot, marks */
 /* Finds a former agent's attempt: running, or ended. */
 void attempt_take_over(struct tasks *tasks, uint64_t id);
+
+/* tasks_words.c */
+/* One word more; false: it is one too many, and not heard. */
+bool attempt_may_say(struct agent_attempt *attempt);
+void attempt_misses(struct agent_attempt *attempt, const struct attempt_said *said);
+void attempt_speaks_of_source(struct agent_attempt *attempt, const struct attempt_said *said);
+void attempt_free_words(struct agent_attempt *attempt);
+/* Each tick: what waits, a portion. O(attempts). */
+void tasks_tell_words(struct tasks *tasks);

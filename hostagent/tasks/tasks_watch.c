@@ -20,30 +20,6 @@
 
 #define ANSWER_MS 1000 /* for a parent that lives to listen to a new agent */
 
-static void on_missing(struct agent_attempt *attempt, const struct attempt_said *said)
-{
-    struct tasks *tasks = attempt->tasks;
-    const duopoly_OutputLost lost = {.job = attempt->start.job,
-                                     .stage = said->stage,
-                                     .task = said->task,
-                                     .attempt = said->attempt};
-    if (attempt->lost_n < ATTEMPT_LOST)
-        attempt->lost[attempt->lost_n++] = lost;
-    tasks->handler.on_output_lost(tasks->handler.user, &lost);
-}
-
-static void on_source(struct agent_attempt *attempt, const struct attempt_said *said)
-{
-    struct tasks *tasks = attempt->tasks;
-    duopoly_SourceState source = {.attempt = attempt->start.attempt,
-                                  .flows = said->word == ATTEMPT_FLOWS,
-                                  .others = said->others};
-    if (address_parse(said->addresses, source.address) < 0)
-        tasks->counters.ignored_words++;
-    else if (attempt->phase == duopoly_AttemptPhase_PHASE_STARTED)
-        tasks->handler.on_source(tasks->handler.user, &source);
-}
-
 /* "LOCAL_ADDRESS LOCAL_PORT PEER_ADDRESS PEER_PORT". */
 static bool read_key(const char *words, struct mark_flow_key *ret_key)
 {
@@ -72,6 +48,8 @@ static void on_said(struct agent_attempt *attempt, const char *text)
 {
     struct tasks *tasks = attempt->tasks;
     struct attempt_said said;
+    if (!attempt_may_say(attempt))
+        return;
     if (attempt_parse_said(text, &said) < 0) {
         tasks->counters.ignored_words++;
         return;
@@ -85,7 +63,7 @@ static void on_said(struct agent_attempt *attempt, const char *text)
         attempt_tell(attempt, NULL);
         return;
     case ATTEMPT_MISSING:
-        on_missing(attempt, &said);
+        attempt_misses(attempt, &said);
         return;
     case ATTEMPT_CONNECTION:
         on_connection(attempt, &said);
@@ -94,7 +72,7 @@ static void on_said(struct agent_attempt *attempt, const char *text)
         return;
     case ATTEMPT_STALLED:
     case ATTEMPT_FLOWS:
-        on_source(attempt, &said);
+        attempt_speaks_of_source(attempt, &said);
         return;
     case ATTEMPT_DONE:
         return; /* its exit status follows and counts */
@@ -105,7 +83,9 @@ static void read_result(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     uint64_t id = attempt->start.attempt;
-    if (attempt_store_status(&tasks->store, id, &attempt->status, NULL) < 0) {
+    if (attempt->words.flood) {
+        attempt_store_write_status(&tasks->store, id, &attempt->status, NULL);
+    } else if (attempt_store_status(&tasks->store, id, &attempt->status, NULL) < 0) {
         attempt->status = (struct attempt_status){.exit_status = -SIGKILL,
                                                   .last_line = "its parent died without a status"};
         attempt_store_write_status(&tasks->store, id, &attempt->status, NULL);
@@ -165,19 +145,24 @@ static bool on_parent(struct agent_attempt *attempt, const char *text)
     return true;
 }
 
-/* All that has come by now, then perhaps the end. */
+/* What has come by now, a turn of it; then perhaps the end. */
 static int on_socket(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
     struct agent_attempt *attempt = arg;
     char text[ATTEMPT_MESSAGE];
-    ssize_t n;
+    ssize_t n = 1;
     (void)source;
     (void)events;
-    while ((n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0) {
+    for (int i = 0; i < WORDS_A_TURN; i++) {
+        n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+        if (n <= 0)
+            break;
         text[n] = 0;
         if (!on_parent(attempt, text))
             return 0;
     }
+    if (n > 0)
+        return 0;
     if (n == 0 || (errno != EAGAIN && errno != EINTR))
         on_end(attempt);
     return 0;

@@ -15,6 +15,7 @@
 
 #define PART_ATTEMPTS                                                                              \
     (sizeof(((duopoly_InventoryPart *)0)->attempts) / sizeof(duopoly_AttemptState))
+#define PARTS_MAX    (WIRE_WINDOW / 2)
 #define PART_OUTPUTS (sizeof(((duopoly_InventoryPart *)0)->outputs) / sizeof(duopoly_OutputHeld))
 
 static bool is_result(duopoly_AttemptPhase phase)
@@ -197,6 +198,7 @@ struct inventory {
     struct uplink *uplink;
     duopoly_InventoryPart *part; /* in uplink->out */
     uint32_t parts;
+    uint64_t left_out; /* outputs */
     uint32_t results_n;
     uint64_t results[TASKS_MAX];
 };
@@ -226,9 +228,14 @@ static void list_attempt(void *user, const duopoly_AttemptState *state)
         send_part(inventory);
 }
 
+/* WHY a bound: all parts are on their way before one is answered (WIRE_WINDOW). */
 static void list_output(void *user, const duopoly_OutputHeld *output)
 {
     struct inventory *inventory = user;
+    if (inventory->parts >= PARTS_MAX) {
+        inventory->left_out++;
+        return;
+    }
     inventory->part->outputs[inventory->part->outputs_count++] = *output;
     if (inventory->part->outputs_count == PART_OUTPUTS)
         send_part(inventory);
@@ -252,11 +259,6 @@ static void end_inventory(struct inventory *inventory)
         }
 }
 
-static void list_lost(void *user, const duopoly_OutputLost *lost)
-{
-    uplink_tell_output_lost(user, lost);
-}
-
 void uplink_send_inventory(struct uplink *uplink)
 {
     struct err err = {0};
@@ -271,6 +273,11 @@ void uplink_send_inventory(struct uplink *uplink)
         tasks_each(uplink->tasks, list_attempt, inventory);
         if (tasks_each_output(uplink->tasks, list_output, inventory, &err) < 0)
             log_error(LOG_FAULT_US, "%s", err.text);
+        if (inventory->left_out)
+            log_warning(LOG_FAULT_US,
+                        "%" PRIu64 " outputs are held more than a session's begin can tell: their "
+                        "tasks run again when they are needed",
+                        inventory->left_out);
     }
     if (inventory->part->attempts_count || inventory->part->outputs_count)
         send_part(inventory);
@@ -279,7 +286,7 @@ void uplink_send_inventory(struct uplink *uplink)
     if (uplink->config.on_session)
         uplink->config.on_session(uplink->config.user);
     if (uplink->tasks) {
-        tasks_each_lost(uplink->tasks, list_lost, uplink);
+        tasks_tell_again(uplink->tasks);
         if (*tasks_no_room(uplink->tasks))
             uplink_tell_room(uplink, tasks_no_room(uplink->tasks));
     }

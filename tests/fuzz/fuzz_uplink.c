@@ -151,11 +151,10 @@ int tasks_each_output(struct tasks *tasks,
     return 0;
 }
 
-void tasks_each_lost(struct tasks *tasks, void (*each)(void *user, const duopoly_OutputLost *lost),
-                     void *user)
+void tasks_tell_again(struct tasks *tasks)
 {
     (void)tasks;
-    each(user, &(duopoly_OutputLost){.job = 2});
+    uplink_tell_output_lost(uplink, &(duopoly_OutputLost){.job = 2});
 }
 
 static void message_try(const struct script_step *step)
