@@ -1,6 +1,7 @@
 #include "controller/endings.h"
 
 #include "controller/frameworks/framework_numbers.h"
+#include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,6 +136,8 @@ struct lost_host {
     struct history *history;
     const struct engine *engine;
     int64_t now_ns;
+    uint32_t suspects; /* tasks that were lost with a host too often */
+    uint64_t first;    /* an attempt of the first */
 };
 
 /* Its own word, but a result that nobody takes is none. */
@@ -151,14 +154,39 @@ static enum ending_kind kind_of(const struct event *event, const struct attempt_
 
 static void lost_note(void *context, const struct attempt_view *attempt)
 {
-    const struct lost_host *lost = context;
-    note(lost->history, lost->engine, lost->now_ns, attempt, ENDING_LOST, NULL, "");
+    struct lost_host *lost = context;
+    struct task_view task;
+    char words[160] = "";
+    bool mine = !attempt->foreign && !attempt->orphan && attempt->state != ATTEMPT_QUEUED &&
+                engine_task(lost->engine, attempt->job, attempt->stage, attempt->task, &task) == 0;
+    if (mine && task.loss_fails)
+        snprintf(
+            words, sizeof(words),
+            "with its host, as number %" PRIu32
+            " that was lost with this task on it: the task is suspect, and it counts as failed",
+            task.losses + 1);
+    note(lost->history, lost->engine, lost->now_ns, attempt, ENDING_LOST, NULL, words);
+    if (*words && !lost->suspects++)
+        lost->first = attempt->attempt;
+}
+
+/* One line for all of them: a host can have many. */
+static void note_lost_host(struct lost_host *lost, uint32_t host)
+{
+    engine_host_attempts(lost->engine, host, lost_note, lost);
+    const struct ending *ending =
+        lost->suspects ? history_attempt(lost->history, lost->first) : NULL;
+    if (ending && lost->suspects > 1)
+        log_warning(LOG_FAULT_PEER, "%s; so are %" PRIu32 " other tasks there", ending->words,
+                    lost->suspects - 1);
+    else if (ending)
+        log_warning(LOG_FAULT_PEER, "%s", ending->words);
 }
 
 void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
                   const struct event *event, const char *words)
 {
-    struct lost_host lost = {history, engine, now_ns};
+    struct lost_host lost = {.history = history, .engine = engine, .now_ns = now_ns};
     struct attempt_view attempt;
     struct host_view host;
     switch (event->kind) {
@@ -171,12 +199,12 @@ void endings_note(struct history *history, const struct engine *engine, int64_t 
             note(history, engine, now_ns, &attempt, kind_of(event, &attempt), event, words);
         break;
     case EVENT_HOST_LOST:
-        engine_host_attempts(engine, event->host.host, lost_note, &lost);
+        note_lost_host(&lost, event->host.host);
         break;
     case EVENT_HOST_JOIN:
         if (engine_host(engine, event->host_join.host, &host) == 0 && host.joined &&
             host.generation != event->host_join.generation)
-            engine_host_attempts(engine, event->host_join.host, lost_note, &lost);
+            note_lost_host(&lost, event->host_join.host);
         break;
     default:
         break;
@@ -230,6 +258,14 @@ static void failed_say(const struct history *history, const struct engine *engin
                  " was lost, or nobody could fetch it, %" PRId64 " times%s%s",
                  ending->job, ending->stage, ending->task, decision->left, last ? ", last on " : "",
                  ending->host);
+        return;
+    }
+    if (decision->reason == REASON_TOO_MANY_LOSSES) {
+        snprintf(ending->reason, sizeof(ending->reason),
+                 "task %" PRIu64 "/%" PRIu32 "/%" PRIu32 " was lost with %" PRId64
+                 " hosts, last with %s: it is suspect of taking them down",
+                 ending->job, ending->stage, ending->task, decision->left,
+                 last ? ending->host : "an unknown one");
         return;
     }
     if (decision->reason != REASON_TOO_MANY_FAILURES) {

@@ -232,6 +232,7 @@ static const struct conf_field policy_fields[] = {
     DURATION(settings_policy, hold_max_ns, "hold_max", "30 s", 0, 86400 * SECOND),
     DURATION(settings_policy, stop_grace_ns, "stop_grace", "1 s", 0, 3600 * SECOND),
     NUMBER(settings_policy, failures_max, "failures", "4", 1, 1000),
+    NUMBER(settings_policy, losses_max, "losses", "2", 0, 1000),
     END,
 };
 
@@ -364,6 +365,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->stop_grace_ns = policy->stop_grace_ns;
     ret_config->failures_max = (uint32_t)policy->failures_max;
     ret_config->reruns_max = (uint32_t)policy->failures_max;
+    ret_config->losses_max = (uint32_t)policy->losses_max;
     ret_config->source_lost_ns = settings->timers.host_lost_ns;
     levels_fill(&settings->levels.coflow, &ret_config->coflow);
     levels_fill(&settings->levels.macroflow, &ret_config->macroflow);

@@ -44,7 +44,7 @@ struct settings_policy {
     int64_t seed;
     struct settings_mode mode;
     int64_t congested_permille, cleared_permille, congested_share_permille;
-    int64_t even_wait_ns, hold_max_ns, stop_grace_ns, failures_max;
+    int64_t even_wait_ns, hold_max_ns, stop_grace_ns, failures_max, losses_max;
 };
 
 struct settings_levels {

@@ -71,7 +71,7 @@ static const struct record_kind kinds[RECORDS] = {
 
 static const struct dump_kind *const parts[] = {cluster_kinds, job_kinds,     attempt_kinds,
                                                 source_kinds,  failing_kinds, framework_kinds,
-                                                rerun_kinds};
+                                                rerun_kinds,   loss_kinds};
 
 static void send_line(struct dumper *d, int length)
 {
@@ -120,6 +120,7 @@ int engine_dump_in(const struct engine *engine, void *room,
     source_dump_config(&d, engine);
     failing_dump_config(&d, engine);
     rerun_dump_config(&d, engine);
+    loss_dump_config(&d, engine);
     framework_dump_config(&d, engine);
     struct clock_record clock = {
         .now_ns = engine->now_ns,

@@ -27,7 +27,7 @@ struct dump_kind {
     int (*load)(struct engine *engine, const void *record, struct err *err);
 };
 extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[],
-    failing_kinds[], framework_kinds[], rerun_kinds[];
+    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[];
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
@@ -64,4 +64,6 @@ void failing_dump_host(struct dumper *d, const struct host *host);
 void failing_dump_task(struct dumper *d, const struct task *task);
 void rerun_dump_config(struct dumper *d, const struct engine *engine);
 void rerun_dump_task(struct dumper *d, const struct task *task);
+void loss_dump_config(struct dumper *d, const struct engine *engine);
+void loss_dump_task(struct dumper *d, const struct task *task);
 void source_dump_blind(struct dumper *d, const struct blind *blind);

@@ -35,6 +35,7 @@ void engine_config_default(struct engine_config *ret_config)
         .stop_grace_ns = 1000000000,
         .failures_max = 4,
         .reruns_max = 4,
+        .losses_max = 2,
         .source_lost_ns = 30000000000,
         .probe_ns = 5000000000,
         .allow_ns = 5000000000,

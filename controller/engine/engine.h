@@ -74,6 +74,9 @@ struct engine_config {
     /* Outputs of one task that nobody could fetch, then its job fails (rerun.h); 4. 0: no bound, as in logs
      * of before. */
     uint32_t reruns_max;
+    /* Hosts that are lost while an attempt of one task is there: from so many on, each counts as a failure
+     * of the task (loss.h); 2. 0: none does, as in logs of before. */
+    uint32_t losses_max;
     /* A host that could not be read from for so long: what waits for it runs again, and its outputs
      * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
     int64_t source_lost_ns;
@@ -186,7 +189,8 @@ struct task_view {
     bool guessed;       /* nobody has told its bytes */
     uint64_t bytes;     /* network input (Macroflow) */
     uint64_t input_bytes, compute_ns, output_bytes;
-    uint32_t failures;
+    uint32_t failures, losses;
+    bool loss_fails;  /* one more loss with its host counts as a failure, or would: loss.h */
     uint64_t attempt; /* the newest live one, or the accepted one; 0: none */
     uint32_t host;    /* of that attempt; ENGINE_NONE */
     int64_t ready_ns, started_ns;

@@ -390,6 +390,7 @@ enum reason {
     REASON_PROBE, /* start: to see whether a suspect host works; left = probes that failed there, right =
                      attempts that did */
     REASON_TOO_MANY_RERUNS, /* its output was lost again and again; left = so often */
+    REASON_TOO_MANY_LOSSES, /* it was lost with host after host; left = so many */
     REASONS
 };
 

@@ -239,7 +239,8 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
 
 static void dump_task(struct dumper *d, const struct task *task)
 {
-    if (task->state == TASK_BLOCKED && !task->failures && !task->ready_ns && !task->started_ns)
+    if (task->state == TASK_BLOCKED && !task->failures && !task->losses && !task->ready_ns &&
+        !task->started_ns)
         return;
     struct task_record record = {
         .job = task->stage->job->number,
@@ -255,6 +256,7 @@ static void dump_task(struct dumper *d, const struct task *task)
     dump_record(d, &job_kinds[TASK].kind, &record);
     failing_dump_task(d, task);
     rerun_dump_task(d, task);
+    loss_dump_task(d, task);
 }
 
 static void dump_stage(struct dumper *d, const struct stage *stage)

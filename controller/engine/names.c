@@ -59,6 +59,7 @@ static const char *const reasons[REASONS] = {
     [REASON_RETRY] = "retry",
     [REASON_PROBE] = "probe",
     [REASON_TOO_MANY_RERUNS] = "too-many-reruns",
+    [REASON_TOO_MANY_LOSSES] = "too-many-losses",
 };
 static const char *const modes[] = {"slot-rich", "slot-starved"};
 static const char *const job_states[] = {"arriving", "active", "done", "failed", "cancelled"};

@@ -4,6 +4,7 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/failing.h"
 #include "controller/engine/job.h"
+#include "controller/engine/loss.h"
 #include "controller/engine/retry.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
@@ -23,11 +24,15 @@ void attempts_of_host_lost(struct engine *engine, struct host *host)
     for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt;
          attempt = TAILQ_FIRST(&host->attempts)) {
         struct task *task = attempt->task;
+        uint64_t number = attempt->number;
+        bool counts = loss_counts(engine, attempt);
         if (attempt->allowed_until_ns)
             allow_withdraw(engine, attempt, REASON_UNKNOWN_HOST);
         outcome_end(engine, attempt);
         if (host->lost && task && !task->attempts)
             task_lose_slot(engine, task);
+        if (counts)
+            loss_with_host(engine, task, number);
     }
     job_outputs_of_host_lost(engine, host);
 }

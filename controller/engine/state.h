@@ -73,6 +73,7 @@ struct task {
     uint32_t index;
     enum task_state state;
     uint32_t failures;
+    uint32_t losses; /* hosts that were lost with an attempt of it (loss.h) */
     uint32_t reruns; /* outputs that were lost, though their hosts were not (rerun.h) */
     uint64_t bytes;  /* network input by the edges: the Macroflow; 0: a map */
     bool guessed;    /* a framework's: nobody has told its bytes (framework_sizes.h) */

@@ -236,6 +236,8 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
         .compute_ns = task->compute_ns,
         .output_bytes = task->output_bytes,
         .failures = task->failures,
+        .losses = task->losses,
+        .loss_fails = engine->config.losses_max && task->losses + 1 >= engine->config.losses_max,
         .attempt = task->attempts ? task->attempts->number : task->done_attempt,
         .host = task->attempts       ? task->attempts->host->index
                 : task->done_attempt ? task->done_host

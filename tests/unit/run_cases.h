@@ -30,6 +30,7 @@ static inline struct run_config config_of(const char *policy, uint32_t hosts, ui
     assert_non_null(preset_find(policy));
     preset_apply(preset_find(policy), &config.engine);
     config.engine.mode_dwell_ns = 0;
+    config.engine.losses_max = 0; /* WHY: as the simulator has it (run_setup.c) */
     config.engine.hosts_max = hosts;
     return config;
 }
