@@ -62,7 +62,7 @@ static int numbers_read(struct epoch *epoch, struct err *err)
 static int text_write(int folder, const char *name, const char *text)
 {
     const off_t length = (off_t)strlen(text);
-    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return -errno;
     ssize_t n = pwrite(fd, text, (size_t)length, 0);

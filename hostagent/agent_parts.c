@@ -95,7 +95,7 @@ int agent_open_lock(const char *state, int *ret_fd, struct err *err)
     if (r < 0)
         return r;
     files_path(path, AGENT_LOCK, state);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_sys(err, errno, "opening %s", path);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {

@@ -39,7 +39,8 @@ int files_write(const char *path, const void *bytes, size_t n, mode_t mode, stru
 {
     char beside[FILES_PATH];
     files_path(beside, "%s.new", path);
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    unlink(beside); /* of one that was cut short: no other name of it is written */
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
         return err_sys(err, errno, "writing %s", beside);
     int r = write_all(fd, bytes, n);

@@ -22,7 +22,7 @@ int measurements_open(const char *path, struct measurements **ret_measurements, 
         return err_sys(err, ENOMEM, "measurements");
     measurements->fd = -1;
     if (path[0]) {
-        measurements->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+        measurements->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
         if (measurements->fd < 0 || fstat(measurements->fd, &st) < 0) {
             int r = err_sys(err, errno, "opening the measurements %s", path);
             measurements_close(measurements);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -178,6 +179,15 @@ int key_file_check(const char *path, enum role role, const char *name, struct er
     return r;
 }
 
+static int owner_follow(int fd, const char *path)
+{
+    char copy[PATH_MAX];
+    struct stat folder;
+    snprintf(copy, sizeof(copy), "%s", path);
+    return stat(dirname(copy), &folder) < 0 || fchown(fd, folder.st_uid, folder.st_gid) < 0 ? -errno
+                                                                                            : 0;
+}
+
 static int text_write(int fd, const struct key_file *file)
 {
     FILE *out = fdopen(fd, "w");
@@ -202,7 +212,13 @@ int key_file_write(const char *path, const struct key_file *file, struct err *er
         return err_sys(err, ENAMETOOLONG, "%s", path);
     unlink(beside);
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int r = fd < 0 ? -errno : text_write(fd, file);
+    int r = fd < 0 ? -errno : 0;
+    if (r == 0 && file->role == ROLE_CONTROLLER && geteuid() == 0)
+        r = owner_follow(fd, path);
+    if (r == 0)
+        r = text_write(fd, file);
+    else if (fd >= 0)
+        close(fd);
     if (r == 0 && rename(beside, path) < 0)
         r = -errno;
     if (r < 0 && fd >= 0)

@@ -56,7 +56,9 @@ int key_file_read_of(const char *path, enum role role, const char *name, struct 
  * is not root: its effective user is another one meanwhile. Else as key_file_read_of. */
 int key_file_check(const char *path, enum role role, const char *name, struct err *err);
 
-/* Writes it with mode 0600 in the place of what was there: after a crash one of them is there, whole. */
+/* Writes it with mode 0600 in the place of what was there: after a crash one of them is there, whole.
+ * WHY root gives a controller's key to who owns its folder: root makes it, and that user is to read
+ * it. Of other keys nobody but who made them knows whose they are. */
 int key_file_write(const char *path, const struct key_file *file, struct err *err);
 
 /* What a controller says of its keys: the file now believes these, and says so on disk unless it did

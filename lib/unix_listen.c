@@ -1,6 +1,7 @@
 #include "lib/unix_listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdbool.h>
 #include <string.h>
@@ -29,13 +30,19 @@ static int leftover_remove(const struct sockaddr_un *address, int type, struct e
     return 0;
 }
 
-/* Not where it is so already: a service manager may allow no change of owners. */
+/* Not where it is so already: a service manager may allow no change of owners. WHY by a descriptor:
+ * who may write the folder may put a link in the place of what we made. */
 static int group_give(const char *path, gid_t group)
 {
     struct stat st;
-    if (group == (gid_t)-1 || (stat(path, &st) == 0 && st.st_gid == group))
-        return 0;
-    return chown(path, (uid_t)-1, group);
+    int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int r =
+        fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_uid != geteuid() ? -1 : 0;
+    if (r == 0 && group != (gid_t)-1 && st.st_gid != group)
+        r = fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
+    if (fd >= 0)
+        close(fd);
+    return r;
 }
 
 int unix_listen(const char *path, int type, gid_t group, mode_t mode, int *ret_fd, struct err *err)
@@ -51,7 +58,7 @@ int unix_listen(const char *path, int type, gid_t group, mode_t mode, int *ret_f
     int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_sys(err, errno, "no socket");
-    mode_t mask = umask(0177);
+    mode_t mask = umask(0777 & ~mode); /* nobody can connect before it listens */
     r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
     int code = errno;
     umask(mask);
@@ -60,7 +67,7 @@ int unix_listen(const char *path, int type, gid_t group, mode_t mode, int *ret_f
         return err_sys(err, code, "cannot listen on %s", path);
     }
     const bool given = group_give(path, group) == 0;
-    if (!given || chmod(path, mode) < 0 || listen(fd, 64) < 0) {
+    if (!given || listen(fd, 64) < 0) {
         code = errno;
         close(fd);
         unlink(path);

@@ -2,10 +2,12 @@
 
 #include "controller/cli/lists.h"
 #include "controller/cli/names.h"
+#include "lib/beneath.h"
 #include "lib/conf.h"
 #include "lib/keys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -96,18 +98,25 @@ int keys_check(const struct request *request, struct err *err)
 
 /* ---- files ---- */
 
-/* WHY: root makes the controller's key, and who owns its folder is to read it. Of other keys nobody
- * but who made them knows whose they are. */
+/* WHY by descriptors: who owns the folder above may put a link in the place of this one. */
 static int owner_follow(const char *path, struct err *err)
 {
     char copy[PATH_MAX];
-    struct stat above;
+    struct stat own, above_it;
     snprintf(copy, sizeof(copy), "%s", path);
-    if (geteuid() != 0)
-        return 0;
-    if (stat(dirname(copy), &above) < 0 || chown(path, above.st_uid, above.st_gid) < 0)
-        return err_sys(err, errno, "%s cannot be given to who owns its folder", path);
-    return 0;
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    int above = beneath_root(dirname(copy), err);
+    if (above < 0)
+        return above;
+    int fd = beneath_open(above, name, O_RDONLY | O_DIRECTORY, 0);
+    int r = fd < 0 ? fd : 0;
+    if (r == 0 && (fstat(above, &above_it) < 0 || fstat(fd, &own) < 0 ||
+                   (own.st_uid == 0 && fchown(fd, above_it.st_uid, above_it.st_gid) < 0)))
+        r = -errno;
+    close(above);
+    if (fd >= 0)
+        close(fd);
+    return r < 0 ? err_sys(err, -r, "%s cannot be given to who owns the folder above it", path) : 0;
 }
 
 static int folder_make(const char *folder, bool controllers, struct err *err)
@@ -122,7 +131,7 @@ static int folder_make(const char *folder, bool controllers, struct err *err)
     }
     if (mkdir(part, 0700) < 0)
         return errno == EEXIST ? 0 : err_sys(err, errno, "%s cannot be made", part);
-    return controllers ? owner_follow(part, err) : 0;
+    return controllers && geteuid() == 0 ? owner_follow(part, err) : 0;
 }
 
 static void path_of(const struct making *making, size_t i, const char *suffix, char path[PATH_MAX])
@@ -140,9 +149,7 @@ static int file_make(const struct making *making, size_t i, struct err *err)
         return err_set(err, EEXIST, "%s is there already: it is not replaced", path);
     snprintf(file->name, sizeof(file->name), "%s", making->names.at[i]);
     int r = key_pair_make(&file->pair, err);
-    if (r == 0)
-        r = key_file_write(beside, file, err);
-    return r == 0 && file->role == ROLE_CONTROLLER ? owner_follow(beside, err) : r;
+    return r == 0 ? key_file_write(beside, file, err) : r;
 }
 
 /* After the controller has taken the key; or not: then it goes. */

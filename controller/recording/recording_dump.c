@@ -113,7 +113,7 @@ _Noreturn static void child(const struct recording_dump *dump, const char *path,
     close_range(0, ~0u, 0);
     be_modest();
     if (r == 0)
-        file.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        file.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (r == 0)
         r = file.fd < 0 ? -errno : write_head(dump, &file, wall_ns, dropped);
     _exit(-r);

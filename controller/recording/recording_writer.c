@@ -102,7 +102,7 @@ static int file_wait(struct recording_writer *writer)
 {
     char path[PATH_ROOM + 8];
     snprintf(path, sizeof(path), "%s/duopoly.steps", writer->folder);
-    writer->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    writer->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (writer->fd < 0)
         return -errno;
     unlink(path);

@@ -27,7 +27,8 @@ static int file_copy(const char *from, const char *to, struct err *err)
     int in = open(from, O_RDONLY | O_CLOEXEC);
     if (in < 0)
         return err_sys(err, errno, "%s", from);
-    int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    unlink(to); /* of one that was cut short */
+    int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int r = out < 0 ? -errno : bytes_copy(in, out);
     close(in);
     if (out >= 0)

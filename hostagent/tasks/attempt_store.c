@@ -453,7 +453,17 @@ int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, st
     return r;
 }
 
+/* WHY not always: who is asked is started for it. */
 void attempt_store_clear(const struct attempt_store *store)
 {
-    ask_to_clear(store);
+    int fd = open_outputs(store, NULL);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    bool any = false;
+    if (!dir)
+        return;
+    for (struct dirent *entry; !any && (entry = readdir(dir));)
+        any = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    if (any)
+        ask_to_clear(store);
 }

@@ -251,6 +251,29 @@ static void a_key_file_is_read_as_it_was_written(void **state)
     assert_string_equal(agent.controllers[1], next.public);
 }
 
+/* Whoever owns the folder may have put a link to another file where the new one is written. */
+static void a_controller_s_key_goes_to_who_owns_its_folder(void **state)
+{
+    struct key_file controller = {.name = "controller", .role = ROLE_CONTROLLER, .pair = own};
+    struct stat status;
+    char precious[128];
+    (void)state;
+    if (getuid() != 0)
+        skip_since("another user is needed: only root can be one");
+    assert_int_equal(chown(path_of(""), 60001, 60002), 0);
+    assert_int_equal(key_file_write(path_of("w1.key"), &agent, NULL), 0);
+    assert_int_equal(stat(path_of("w1.key"), &status), 0);
+    assert_int_equal(status.st_uid, 0);
+    strcpy(precious, path_of("w1.key"));
+    assert_int_equal(symlink(precious, path_of("controller.key.new")), 0);
+    assert_int_equal(key_file_write(path_of("controller.key"), &controller, NULL), 0);
+    assert_int_equal(lstat(path_of("controller.key"), &status), 0);
+    assert_true(S_ISREG(status.st_mode) && status.st_uid == 60001 && status.st_gid == 60002);
+    assert_int_equal(stat(precious, &status), 0);
+    assert_int_equal(status.st_uid, 0);
+    assert_int_equal(chown(path_of(""), 0, 0), 0);
+}
+
 static void a_key_that_others_can_read_is_refused(void **state)
 {
     struct key_file read;
@@ -317,6 +340,7 @@ int main(void)
         LIVE(who_is_cut_is_gone_and_stays_out),
         LIVE(a_new_key_of_the_controller_is_found_by_who_knows_both),
         cmocka_unit_test(a_key_file_is_read_as_it_was_written),
+        cmocka_unit_test(a_controller_s_key_goes_to_who_owns_its_folder),
         cmocka_unit_test(a_key_that_others_can_read_is_refused),
         cmocka_unit_test(halves_of_two_keys_are_refused),
         cmocka_unit_test(a_file_that_is_no_key_is_refused_without_a_word_of_it),
