@@ -630,6 +630,7 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .start_timeout_ns = settings->timers.start_timeout_ns,
         .forget_ns = settings->timers.forget_ns,
         .fetch_stall_ns = settings->timers.fetch_stall_ns,
+        .unit_slots_max = settings->bounds.tasks_per_host,
         .unanswered_bytes = (uint64_t)settings->bounds.unanswered_bytes,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
@@ -695,6 +696,7 @@ static int frameworks_begin(struct conductor *conductor)
         .heartbeat_ns = timers->heartbeat_ns < most_ns ? timers->heartbeat_ns : most_ns,
         .silent_ns = timers->silent_ns,
         .forget_ns = timers->forget_ns,
+        .executor_slots_max = conductor->settings.bounds.tasks_per_host,
     };
     const struct frameworks_hooks hooks = {
         on_send,  on_cut,     on_event,  on_framework_host, on_framework_host_name,

@@ -280,6 +280,9 @@ static const struct conf_field bound_fields[] = {
     NUMBER(settings_bounds, cells_per_job, "cells_per_job", "16777216", 1, 1000000000),
     NUMBER(settings_bounds, finished, "finished", "10000", 1, 10000000),
     NUMBER(settings_bounds, shapes, "shapes", "1024", 1, 1000000),
+    NUMBER(settings_bounds, tasks_per_host, "tasks_per_host", "4096", 1, 65536),
+    NUMBER(settings_bounds, starts_per_host, "starts_per_host", "256", 1, 1024),
+    NUMBER(settings_bounds, starts_at_once, "starts_at_once", "256", 1, 65536),
     NUMBER(settings_bounds, agent_messages, "agent_messages", "10000", 100, 1000000000),
     BYTES(settings_bounds, incoming_bytes, "incoming", "4 GB", 16 * WIRE_PEER_BYTES,
           INT64_C(1) << 50),
@@ -378,6 +381,9 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->cells_per_job_max = (uint64_t)bounds->cells_per_job;
     ret_config->finished_max = (uint32_t)bounds->finished;
     ret_config->shapes_max = (uint32_t)bounds->shapes;
+    ret_config->host_attempts_max = (uint32_t)bounds->tasks_per_host;
+    ret_config->host_starts_max = (uint32_t)bounds->starts_per_host;
+    ret_config->step_starts_max = (uint32_t)bounds->starts_at_once;
 }
 
 /* A name stands for a folder in `state`. */

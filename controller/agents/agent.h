@@ -83,6 +83,7 @@ struct agent {
     bool joined, silent, lost;
     int64_t lost_ns;   /* since when; 0: since before this controller's start */
     char no_room[256]; /* why it starts nothing, as it said in this session; its host is silent */
+    char cut[96];      /* what it claims beyond what a unit may have; "" */
     uint64_t joined_boot;
     bool changed; /* its description differs from what the engine was told */
     bool awaited; /* known before the restart, and its inventory is not in */

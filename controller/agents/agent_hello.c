@@ -5,6 +5,7 @@
  * one more, the role that the name had, that nobody else with that name is alive, and an address of its
  * own that others can use. A refusal has one sentence and changes nothing; what passes replaces an older session of the same boot. */
 #include "controller/agents/agent.h"
+#include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
 
 #include "lib/fnv1a.h"
@@ -102,13 +103,22 @@ static struct agent_refusal hello_refusal(struct agents *agents, int64_t now_ns,
                : agent_address_refusal(agents, now_ns, &envelope->body.hello);
 }
 
-static void units_fill(const duopoly_Hello *hello, uint64_t *ret_units)
+static void units_fill(struct agent *agent, const duopoly_Hello *hello, uint64_t *ret_units)
 {
+    char before[sizeof(agent->cut)];
+    strcpy(before, agent->cut);
+    *agent->cut = '\0';
     for (pb_size_t i = 0; i < hello->units_count; i++) {
         struct resources unit = resources_from_wire(&hello->units[i]);
+        /* WHY cut and not refused: it is a host all the same, and what it runs is to be known. */
+        char text[sizeof(agent->cut)];
+        if (resource_bounds_cut(&unit, agent->agents->config.unit_slots_max, text, sizeof(text)))
+            strcpy(agent->cut, text);
         for (int r = 0; r < ENGINE_RESOURCES; r++)
             ret_units[i * ENGINE_RESOURCES + r] = (uint64_t)unit.amount[r];
     }
+    if (*agent->cut && strcmp(before, agent->cut) != 0)
+        log_warning(LOG_FAULT_PEER, "host %s %s", agent->name, agent->cut);
 }
 
 static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t size)
@@ -125,7 +135,7 @@ static void description_take(struct agent *agent, const duopoly_Hello *hello)
 {
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES] = {0};
     char labels[ENGINE_LABELS_MAX];
-    units_fill(hello, units);
+    units_fill(agent, hello, units);
     labels_fill(hello, labels, sizeof(labels));
     agent->changed |=
         memcmp(units, agent->units, sizeof(units)) != 0 || strcmp(labels, agent->labels) != 0 ||

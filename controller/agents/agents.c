@@ -314,6 +314,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .name = agent->name,
         .rack = agent->rack,
         .no_room = agent->no_room,
+        .cut = agent->cut,
         .state = state_of(agent),
         .is_switch = agent->is_switch,
         .host = agent->host,

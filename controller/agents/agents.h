@@ -65,6 +65,7 @@ struct agents_config {
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
     int64_t forget_ns;      /* a lost agent that never brought anything is forgotten then */
     int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is told of */
+    int64_t unit_slots_max; /* what claims more is cut to it; 0: no bound */
     uint64_t unanswered_bytes; /* of all agents; beyond it the session with most of them ends */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
     struct level_table guests; /* levels of applications that nobody started here */
@@ -216,6 +217,7 @@ enum agent_state {
 struct agent_view {
     const char *name, *rack; /* borrowed until the next call */
     const char *no_room;     /* "" unless FULL */
+    const char *cut;         /* what it claims to have, where that is more than a host may; or "" */
     enum agent_state state;
     bool is_switch;
     uint32_t host; /* ENGINE_NONE for a switch */

@@ -459,6 +459,8 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     row->uplink_permille = host.uplink_permille;
     row->downlink_permille = host.downlink_permille;
     host_note(conductor, &host, row);
+    if (!*row->text)
+        wire_copy(row->text, sizeof(row->text), agent->cut);
     if (agent->state == AGENT_FULL)
         wire_copy(row->text, sizeof(row->text), agent->no_room);
     if (agent->state == AGENT_UNMARKED)

@@ -2,6 +2,7 @@
 
 #include "controller/clients/refusal.h"
 #include "controller/endings.h"
+#include "controller/engine/resources.h"
 #include "controller/resources_wire.h"
 
 #include "lib/log.h"
@@ -112,6 +113,14 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
 {
     struct event event = {.kind = EVENT_JOB_STAGE};
     uint32_t parents[PARENTS_MAX], edges[PARENTS_MAX];
+    const struct resources demand = resources_from_wire(&stage->demand);
+    if (resources_are_nothing(&demand)) {
+        refused_answer(answer, duopoly_Reason_REASON_MALFORMED,
+                       "a task of stage %" PRIu32 " demands nothing, so any number would start at "
+                       "once; let it take at least one slot",
+                       stage->stage);
+        return false;
+    }
     for (pb_size_t i = 0; i < stage->parents_count; i++) {
         parents[i] = stage->parents[i].parent;
         edges[i] = stage->parents[i].kind == duopoly_EdgeKind_EDGE_PIPELINED ? EDGE_PIPELINED
@@ -120,7 +129,7 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     event.job_stage.job = submission->job;
     event.job_stage.stage = stage->stage;
     event.job_stage.tasks = stage->tasks;
-    event.job_stage.demand = resources_from_wire(&stage->demand);
+    event.job_stage.demand = demand;
     event.job_stage.command = stage->command;
     event.job_stage.constraint = stage->constraint;
     event.job_stage.parents = (struct u32s){parents, stage->parents_count};

@@ -124,14 +124,28 @@ int engine_inputs(const struct engine *engine, uint64_t number,
     return attempt ? each_input(attempt, each, context) : -ENOENT;
 }
 
-uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt *attempt)
+static void count_messages(struct attempt *attempt, uint32_t inputs)
 {
-    (void)engine;
+    uint32_t messages = 1 + inputs / ATTEMPT_INPUTS;
+    if (attempt->state != ATTEMPT_SENT || attempt->foreign)
+        return;
+    attempt->host->sent += messages - attempt->messages;
+    attempt->messages = messages;
+}
+
+/* Bytes that it reads from other hosts. O(maps). */
+static uint64_t read_inputs(struct attempt *attempt)
+{
+    struct remote remote = {attempt->host->index, 0};
     if (attempt->task && attempt->task->guessed)
         return attempt->task->bytes;
-    struct remote remote = {attempt->host->index, 0};
-    each_input(attempt, add_remote, &remote);
+    count_messages(attempt, (uint32_t)each_input(attempt, add_remote, &remote));
     return remote.bytes;
+}
+
+void attempt_count_messages(struct attempt *attempt)
+{
+    read_inputs(attempt);
 }
 
 /* WHY by number: lists must not remember in which order surprises came, or a loaded dump would
@@ -155,6 +169,19 @@ static void join_task(struct attempt *attempt, struct task *task)
         TAILQ_INSERT_HEAD(&task->stage->attempts, attempt, of_stage);
 }
 
+void attempt_set_state(struct engine *engine, struct attempt *attempt, enum attempt_state state)
+{
+    struct host *host = attempt->host;
+    bool answered = attempt->state == ATTEMPT_SENT && state != ATTEMPT_SENT;
+    attempt->state = state;
+    if (!answered)
+        return;
+    bool took = host_takes(engine, host);
+    host->sent -= attempt->messages;
+    if (!took && host_takes(engine, host))
+        host_touch(engine, host);
+}
+
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
                                struct host *host, uint32_t unit, const struct resources *resources)
 {
@@ -172,6 +199,8 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
     table_put(engine, &engine->attempt_by_number, number, attempt);
     TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
+    attempt->messages = 1;
+    host->sent++;
     host_occupy(engine, attempt, true);
     if (task) {
         join_task(attempt, task);
@@ -233,13 +262,14 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     policy_end_attempt(engine, attempt);
     allow_forget(engine, attempt);
     host_occupy(engine, attempt, false);
+    attempt->host->sent -= attempt->state == ATTEMPT_SENT ? attempt->messages : 0;
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
     sorted_remove(&engine->attempts, &attempt->by_number);
     table_drop(&engine->attempt_by_number, attempt->number);
     free(attempt);
 }
 
-void attempt_measure(struct engine *engine, struct attempt *attempt)
+void attempt_measure(struct attempt *attempt)
 {
     const struct task *task = attempt->task;
     bool block = attempt->block_host != ENGINE_NONE;
@@ -247,7 +277,7 @@ void attempt_measure(struct engine *engine, struct attempt *attempt)
                                    : block     ? task->input_bytes
                                                : 0;
     attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
-    attempt->remote_bytes = attempt_remote_bytes(engine, attempt);
+    attempt->remote_bytes = read_inputs(attempt);
 }
 
 /* Its sizes, and the levels that follow. A stage's Coflow is fixed at its first dispatch, but that of
@@ -259,7 +289,7 @@ void attempt_set_sizes(struct engine *engine, struct attempt *attempt)
         stage->coflow_fixed = true;
         stage->coflow_bytes = stage->total_bytes;
     }
-    attempt_measure(engine, attempt);
+    attempt_measure(attempt);
     if (stage->framework)
         sizes_set_levels(engine, attempt);
     else
@@ -361,7 +391,7 @@ void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_
 
 static void has_input(struct engine *engine, struct attempt *attempt)
 {
-    attempt->state = ATTEMPT_COMPUTING;
+    attempt_set_state(engine, attempt, ATTEMPT_COMPUTING);
     attempt->received_ns = engine->now_ns;
 }
 
@@ -419,7 +449,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     attempt->job_number = event->attempt_seen.job;
     attempt->stage_index = event->attempt_seen.stage;
     attempt->task_index = event->attempt_seen.task;
-    attempt->state = attempt_seen_phase(event->attempt_seen.phase);
+    attempt_set_state(engine, attempt, attempt_seen_phase(event->attempt_seen.phase));
     if (!attempt->task) {
         attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
     } else {
@@ -464,7 +494,7 @@ void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt
     attempt_count_bytes(engine, attempt, received_bytes);
     bool was_computing = attempt->state == ATTEMPT_COMPUTING;
     if (phase > attempt->state)
-        attempt->state = phase;
+        attempt_set_state(engine, attempt, phase);
     if (!was_computing && attempt->state == ATTEMPT_COMPUTING)
         has_input(engine, attempt);
     if (attempt->state == ATTEMPT_COMPUTING && (attempt->receiving || !was_computing)) {
@@ -479,16 +509,17 @@ void attempt_queued(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
     if (attempt && attempt->state == ATTEMPT_SENT)
-        attempt->state = ATTEMPT_QUEUED;
+        attempt_set_state(engine, attempt, ATTEMPT_QUEUED);
 }
 
 void attempt_started(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
     if (attempt && attempt->state <= ATTEMPT_STARTED)
-        attempt->state = attempt->receiving                      ? ATTEMPT_RECEIVING
-                         : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED
-                                                                 : ATTEMPT_COMPUTING;
+        attempt_set_state(engine, attempt,
+                          attempt->receiving                      ? ATTEMPT_RECEIVING
+                          : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED
+                                                                  : ATTEMPT_COMPUTING);
 }
 
 void attempt_progress(struct engine *engine, const struct event *event)

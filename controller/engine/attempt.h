@@ -29,6 +29,11 @@ struct attempt *attempt_known(struct engine *engine, const struct event *event);
 void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total);
 /* Tells its host to end it; it holds its resources until it has. Twice is once. */
 void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue);
+enum { ATTEMPT_INPUTS = 256 }; /* in one message (StartInputs) */
+/* For load: the messages that brought it to its host. O(maps). */
+void attempt_count_messages(struct attempt *attempt);
+/* What is answered makes room for another start on its host. */
+void attempt_set_state(struct engine *engine, struct attempt *attempt, enum attempt_state state);
 /* It belongs to no task any more. */
 void attempt_orphan(struct engine *engine, struct attempt *attempt);
 /* Makes the record and its places in all indexes; for starts, adoption and load. The caller touches
@@ -36,7 +41,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt);
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
                                struct host *host, uint32_t unit, const struct resources *resources);
 /* Its sizes of now; the levels that follow, too. O(maps). */
-void attempt_measure(struct engine *engine, struct attempt *attempt);
+void attempt_measure(struct attempt *attempt);
 void attempt_set_sizes(struct engine *engine, struct attempt *attempt);
 /* Its host marks as another controller said, or a framework started it and nobody said anything. */
 void attempt_tell_levels(struct engine *engine, const struct attempt *attempt);
@@ -49,8 +54,6 @@ void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt
                     uint64_t received_bytes);
 /* It receives over the network from now on, or no more. */
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving);
-/* Bytes that it reads from other hosts. O(maps). */
-uint64_t attempt_remote_bytes(const struct engine *engine, const struct attempt *attempt);
 /* What the task reads of its parents' tasks, from where that is now; returns how many. O(maps). */
 int task_outputs_read(const struct task *task,
                       void (*each)(void *context, const struct engine_input *input), void *context);

@@ -35,10 +35,11 @@ static int load_attempt(struct engine *engine, const void *object, struct err *e
     attempt->job_number = record->job;
     attempt->stage_index = record->stage;
     attempt->task_index = record->task;
-    attempt->state = (enum attempt_state)record->state;
+    attempt_set_state(engine, attempt, (enum attempt_state)record->state);
     attempt->block_host = record->block_host;
     if (task)
         source_set_block(engine, attempt, record->block_host);
+    attempt_count_messages(attempt);
     attempt->level[ORDER_COFLOW] = record->coflow_level;
     attempt->level[ORDER_MACROFLOW] = record->macroflow_level;
     attempt->bytes[ORDER_COFLOW] = record->coflow_bytes;

@@ -26,6 +26,12 @@ bool host_up(const struct host *host)
     return host->joined && !host->silent && !host->lost && !host->draining && !host_suspect(host);
 }
 
+bool host_takes(const struct engine *engine, const struct host *host)
+{
+    uint32_t attempts = engine->config.host_attempts_max, starts = engine->config.host_starts_max;
+    return (!attempts || host->running < attempts) && (!starts || host->sent < starts);
+}
+
 struct host *cluster_host(const struct engine *engine, uint32_t index)
 {
     return index < engine->n_hosts ? engine->hosts[index] : NULL;
@@ -106,7 +112,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
 {
     struct host_shape *here = host->shapes[shape->index];
     bool labelled = cluster_has_label(host->labels, shape->constraint),
-         usable = labelled && host_up(host);
+         usable = labelled && host_up(host), takes = usable && host_takes(engine, host);
     bool was_capable = here->capable, was_fitting = here->fitting > 0;
     here->fitting = 0;
     here->capable = false;
@@ -120,7 +126,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
         shape->capable += (uint32_t)(possible && usable) - (uint32_t)fit->capable;
         fit->possible = possible;
         fit->capable = possible && usable;
-        int64_t times = usable && unit ? resources_times(&unit->free, &shape->demand) : 0;
+        int64_t times = takes && unit ? resources_times(&unit->free, &shape->demand) : 0;
         shape->times += times - fit->times;
         fit->times = times;
         here->fitting += times > 0;

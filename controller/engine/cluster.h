@@ -35,6 +35,8 @@ struct host *cluster_host(const struct engine *engine, uint32_t index);
 struct host *cluster_adopt(struct engine *engine, uint32_t index);
 bool host_up(const struct host *host);
 bool host_suspect(const struct host *host);
+/* Whether it may be given one more attempt: what it runs and has not answered is bounded. */
+bool host_takes(const struct engine *engine, const struct host *host);
 /* Is `label` one of the comma-separated labels? The empty label is everybody's. */
 bool cluster_has_label(const char *labels, const char *label);
 void host_touch(struct engine *engine, struct host *host);

@@ -71,7 +71,7 @@ static const struct record_kind kinds[RECORDS] = {
 
 static const struct dump_kind *const parts[] = {cluster_kinds, job_kinds,     attempt_kinds,
                                                 source_kinds,  failing_kinds, framework_kinds,
-                                                rerun_kinds,   loss_kinds};
+                                                rerun_kinds,   loss_kinds,    account_kinds};
 
 static void send_line(struct dumper *d, int length)
 {
@@ -121,6 +121,7 @@ int engine_dump_in(const struct engine *engine, void *room,
     failing_dump_config(&d, engine);
     rerun_dump_config(&d, engine);
     loss_dump_config(&d, engine);
+    account_dump_config(&d, engine);
     framework_dump_config(&d, engine);
     struct clock_record clock = {
         .now_ns = engine->now_ns,
@@ -149,6 +150,7 @@ int engine_dump_in(const struct engine *engine, void *room,
         attempt_dump(&d, container_of(node, struct attempt, by_number));
     for (node = sorted_first(&engine->blind); node; node = sorted_next(node))
         source_dump_blind(&d, container_of(node, struct blind, by_source));
+    account_dump_cut(&d, engine);
     int r = policy_dump(engine, d.buffer, put_line, &d);
     d.error = d.error ? d.error : r;
     dump_record(&d, &kinds[RECORD_END], NULL);

@@ -2,7 +2,7 @@
  *
  * dump.c decides the order of records and reads them back; what is written of a thing, and how it
  * is made of its record again, stands in a file beside that thing (cluster_dump.c, job_dump.c,
- * attempt_dump.c, source_dump.c, failing_dump.c, framework_dump.c, policy_dump.c). Jobs and hosts are written as the events that made
+ * attempt_dump.c, source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, policy_dump.c). Jobs and hosts are written as the events that made
  * them, then as records of what happened to them since. Forms may only grow (field.h): dumps of
  * before are read.
  *
@@ -27,7 +27,7 @@ struct dump_kind {
     int (*load)(struct engine *engine, const void *record, struct err *err);
 };
 extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[],
-    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[];
+    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[], account_kinds[];
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
@@ -62,6 +62,9 @@ void source_dump_reach(struct dumper *d, const struct host *host);
 void failing_dump_config(struct dumper *d, const struct engine *engine);
 void failing_dump_host(struct dumper *d, const struct host *host);
 void failing_dump_task(struct dumper *d, const struct task *task);
+/* What others may make it hold and begin. */
+void account_dump_config(struct dumper *d, const struct engine *engine);
+void account_dump_cut(struct dumper *d, const struct engine *engine);
 void rerun_dump_config(struct dumper *d, const struct engine *engine);
 void rerun_dump_task(struct dumper *d, const struct task *task);
 void loss_dump_config(struct dumper *d, const struct engine *engine);

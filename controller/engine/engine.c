@@ -223,14 +223,28 @@ static void pass_time(struct engine *engine, int64_t now_ns)
     engine->now_ns = now_ns;
 }
 
+/* False: this step has begun as many as one may; the next step goes on. */
+static bool may_start(struct engine *engine)
+{
+    uint32_t most = engine->config.step_starts_max;
+    engine->cut_short = most && engine->step_starts >= most;
+    return !engine->cut_short;
+}
+
+static void start(struct engine *engine, const struct claim *claim)
+{
+    engine->step_starts++;
+    attempt_start(engine, claim);
+    mode_update(engine);
+}
+
 /* What no policy places; true: something. */
 static bool place_failed(struct engine *engine)
 {
     struct claim claim;
     bool placed = false;
-    while (failing_pick(engine, &claim) || retry_pick(engine, &claim)) {
-        attempt_start(engine, &claim);
-        mode_update(engine);
+    while (may_start(engine) && (failing_pick(engine, &claim) || retry_pick(engine, &claim))) {
+        start(engine, &claim);
         placed = true;
     }
     return placed;
@@ -241,12 +255,11 @@ static bool place_all(struct engine *engine)
 {
     struct claim claim;
     bool proposed = place_failed(engine);
-    while (engine->n_ready && engine->place->pick(engine, &claim)) {
+    while (engine->n_ready && may_start(engine) && engine->place->pick(engine, &claim)) {
         proposed = true;
         if (!engine->commit->admits(engine, &claim))
             break;
-        attempt_start(engine, &claim);
-        mode_update(engine);
+        start(engine, &claim);
     }
     return proposed;
 }
@@ -284,10 +297,14 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     hold_expire(engine);
     gate_expire(engine);
     mode_update(engine);
+    engine->step_starts = 0;
+    engine->cut_short = false;
     bool proposed = place_all(engine);
-    while (hold_mark(engine))
+    /* WHY not when it was cut short: who waits then waits for the rest, and not for a slot. */
+    while (may_start(engine) && hold_mark(engine))
         proposed |= place_all(engine);
-    gate_mark(engine);
+    if (!engine->cut_short)
+        gate_mark(engine);
     policy_settle(engine);
     engine->out = NULL;
     decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
@@ -306,7 +323,7 @@ int64_t engine_deadline_ns(const struct engine *engine)
                                  source_deadline_ns(engine),  allow_deadline_ns(engine),
                                  gate_deadline_ns(engine),    place_deadline_ns(engine),
                                  failing_deadline_ns(engine), retry_deadline_ns(engine)};
-    int64_t first = INT64_MAX;
+    int64_t first = engine->cut_short ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;
     return first;

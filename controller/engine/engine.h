@@ -87,6 +87,10 @@ struct engine_config {
     /* Jobs of frameworks that it knows at once. 0: none, their facts are ignored and counted. */
     uint32_t framework_jobs_max;
     int64_t allow_ns; /* an allow whose start was not seen for so long is no more; 5 s */
+    /* What is begun at once, whatever the numbers say: attempts of a host, messages with starts that it
+     * has not answered (one start may need more), and starts in one step; the next step follows at once.
+     * 0: no bound, as in logs of before. */
+    uint32_t host_attempts_max, host_starts_max, step_starts_max;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;

@@ -98,11 +98,13 @@ void failing_ended(struct engine *engine, const struct attempt *attempt)
 }
 
 /* The unit where the shape's next task would run. */
-static struct fit *room_on(const struct host *host, const struct shape *shape)
+static struct fit *room_on(const struct engine *engine, const struct host *host,
+                           const struct shape *shape)
 {
     struct host_shape *here = host->shapes[shape->index];
     struct fit *best = NULL;
-    if (shape->application || !cluster_has_label(host->labels, shape->constraint))
+    if (shape->application || !cluster_has_label(host->labels, shape->constraint) ||
+        !host_takes(engine, host))
         return NULL;
     for (uint32_t i = 0; i < host->n_units; i++)
         if (resources_times(&host->units[i].free, &shape->demand) > 0 &&
@@ -148,7 +150,7 @@ static bool probe_of(struct engine *engine, struct host *host, struct claim *ret
     struct fit *there = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         engine->counters.visits++;
-        struct fit *fit = room_on(host, engine->shapes[i]);
+        struct fit *fit = room_on(engine, host, engine->shapes[i]);
         struct task *task = fit ? first_task(engine, engine->shapes[i], host) : NULL;
         if (!task || task->stage->framework ||
             (first && sorted_compare(first->stage->job->turn, task->stage->job->turn) <= 0))

@@ -462,7 +462,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     attempt->job_number = event->framework_task.job;
     attempt->stage_index = event->framework_task.stage;
     attempt->task_index = event->framework_task.task;
-    attempt->state = attempt_seen_phase(event->framework_task.phase);
+    attempt_set_state(engine, attempt, attempt_seen_phase(event->framework_task.phase));
     room_enter(engine, attempt);
     if (attempt->task)
         join(engine, attempt, used, event->framework_task.received_bytes);

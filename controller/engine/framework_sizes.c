@@ -140,7 +140,7 @@ static void follow_attempts(struct engine *engine, struct stage *stage)
     struct attempt *attempt;
     TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {
         engine->counters.visits++;
-        attempt_measure(engine, attempt);
+        attempt_measure(attempt);
         if (attempt->receiving) {
             attempt_set_receiving(engine, attempt, true);
             host_touch(engine, attempt->host);

@@ -62,7 +62,7 @@ void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t recei
     uint64_t number = attempt->number;
     bool ours = !attempt->foreign;
     if (attempt->state != ATTEMPT_COMPUTING) {
-        attempt->state = ATTEMPT_COMPUTING;
+        attempt_set_state(engine, attempt, ATTEMPT_COMPUTING);
         source_received(engine, attempt);
     }
     attempt_destroy(engine, attempt);

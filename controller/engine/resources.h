@@ -24,6 +24,14 @@ static inline bool resources_equal(const struct resources *a, const struct resou
     return true;
 }
 
+static inline bool resources_are_nothing(const struct resources *resources)
+{
+    for (int i = 0; i < ENGINE_RESOURCES; i++)
+        if (resources->amount[i])
+            return false;
+    return true;
+}
+
 /* How many times `demand` fits into what is free, 0 when something is short; a demand of nothing
  * fits INT32_MAX times. */
 static inline int64_t resources_times(const struct resources *free, const struct resources *demand)

@@ -41,12 +41,6 @@ uint64_t room_owner(const struct engine *engine, const struct job *job)
 
 /* ---- what is taken ---- */
 
-static bool is_nothing(const struct resources *resources)
-{
-    static const struct resources nothing;
-    return resources_equal(resources, &nothing);
-}
-
 /* Of the first units first. */
 static struct resources units_count(struct host *host,
                                     void (*count)(struct resources *, const struct resources *))
@@ -161,7 +155,7 @@ static void room_resize(struct engine *engine, struct application *application, 
                         const struct resources *resources)
 {
     struct host *host = room->host;
-    bool goes = is_nothing(resources);
+    bool goes = resources_are_nothing(resources);
     host_leave_sums(engine, host);
     units_count(host, resources_add);
     resources_subtract(&host->taken, &room->unit.total);
@@ -188,10 +182,11 @@ static void host_told(struct engine *engine, struct application *application,
     for (int r = 0; r < ENGINE_RESOURCES; r++)
         resources.amount[r] =
             resources.amount[r] > 0 ? cluster_amount(engine, resources.amount[r]) : 0;
-    struct host *host = is_nothing(&resources) ? cluster_host(engine, event->framework_room.host)
-                                               : cluster_adopt(engine, event->framework_room.host);
+    struct host *host = resources_are_nothing(&resources)
+                            ? cluster_host(engine, event->framework_room.host)
+                            : cluster_adopt(engine, event->framework_room.host);
     struct room *room = host ? room_find(host, application->number) : NULL;
-    if (!host || (!room && is_nothing(&resources)))
+    if (!host || (!room && resources_are_nothing(&resources)))
         return;
     if (!room && !(room = room_make(engine, application, host)))
         ignored(engine);

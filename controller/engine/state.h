@@ -39,6 +39,7 @@ struct attempt {
     uint64_t level[ORDERS];
     uint64_t bytes[ORDERS]; /* sizes that the levels come from */
     uint64_t received_bytes, remote_bytes;
+    uint32_t messages; /* index: that bring its start to its host */
     int64_t started_ns;
     int64_t
         received_ns; /* for people: when it had all its input, as far as is known; 0; not dumped */
@@ -323,6 +324,7 @@ struct host {
                                   when none had received since the report before, or less since */
     bool downlink_ours;        /* an attempt has received since the last report */
     uint32_t n_units, running;
+    uint32_t sent; /* index: messages with starts that it has not answered */
     struct unit *units;
     struct sorted rooms;        /* by application */
     struct resources taken;     /* index: by rooms; the units have so much less, */
@@ -390,6 +392,8 @@ struct engine {
         void (*settle[QUESTIONS + 1])(struct engine *);
     } told;
     int64_t now_ns;
+    uint32_t step_starts; /* in this step */
+    bool cut_short;       /* the last step ended at step_starts_max: the next is due */
     uint64_t attempt_counter;
     struct decisions *out;
     jmp_buf no_memory;

@@ -2,6 +2,8 @@
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/resources_wire.h"
 
+#include "controller/engine/resources.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,8 +148,10 @@ static int stage_take(struct application *application, const duopoly_FrameworkSt
         edges[i] = stage->parents[i].kind == duopoly_EdgeKind_EDGE_PIPELINED ? EDGE_PIPELINED
                                                                              : EDGE_BARRIER;
     }
-    event.framework_stage.demand = stage->has_demand ? resources_from_wire(&stage->demand)
-                                                     : (struct resources){{[RES_SLOTS] = 1}};
+    event.framework_stage.demand = resources_from_wire(&stage->demand);
+    /* WHY: any number of tasks that take nothing would be allowed at once. */
+    if (!stage->has_demand || resources_are_nothing(&event.framework_stage.demand))
+        event.framework_stage.demand = (struct resources){{[RES_SLOTS] = 1}};
     for (int r = 0; r < ENGINE_RESOURCES; r++)
         if (event.framework_stage.demand.amount[r] < 0)
             return err_set(err, EINVAL, "stage %u demands less than nothing", stage->stage);

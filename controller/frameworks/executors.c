@@ -1,8 +1,10 @@
 #include "controller/frameworks/application.h"
 #include "controller/frameworks/framework_numbers.h"
+#include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
 
 #include "controller/engine/resources.h"
+#include "lib/log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,11 +13,15 @@ static void room_tell(const struct frameworks *frameworks, uint64_t application,
                       const struct resources *resources, bool tells)
 {
     struct event event = {.kind = EVENT_FRAMEWORK_ROOM};
+    char text[96];
     event.framework_room.application = application;
     event.framework_room.tells = tells;
     event.framework_room.host = host;
     if (resources)
         event.framework_room.resources = *resources;
+    /* Many executors may have more together than any one of them. */
+    resource_bounds_cut(&event.framework_room.resources, frameworks->config.executor_slots_max,
+                        text, sizeof(text));
     frameworks->hooks.event(frameworks->hooks.user, &event);
 }
 
@@ -201,10 +207,25 @@ static int told_check(const duopoly_FrameworkExecutor *told, struct err *err)
     if (!told->gone && !wire_name_valid(told->host))
         return err_set(err, EINVAL, "executor %s: its host has no name", told->executor);
     for (int r = 0; r < ENGINE_RESOURCES; r++)
-        if (resources.amount[r] < 0 || resources.amount[r] > EXECUTOR_AMOUNT_MAX)
-            return err_set(err, EINVAL, "executor %s has less than nothing, or too much",
-                           told->executor);
+        if (resources.amount[r] < 0)
+            return err_set(err, EINVAL, "executor %s has less than nothing", told->executor);
     return 0;
+}
+
+/* What it may take, cut to what there can be: said once for an application. */
+static struct resources resources_told(struct application *application,
+                                       const duopoly_FrameworkExecutor *told)
+{
+    struct resources resources = resources_from_wire(&told->resources);
+    char text[96];
+    if (resource_bounds_cut(&resources, application->frameworks->config.executor_slots_max, text,
+                            sizeof(text)) &&
+        !application->executors.cut) {
+        application->executors.cut = true;
+        log_warning(LOG_FAULT_PEER, "application %s: executor %s %s", application->name,
+                    told->executor, text);
+    }
+    return resources;
 }
 
 static bool stays(const struct executor *executor, const duopoly_FrameworkExecutor *told)
@@ -230,7 +251,7 @@ static int come(struct application *application, int64_t now_ns,
     if (executor) {
         wire_copy(executor->name, sizeof(executor->name), told->executor);
         executor->host = host;
-        executor->resources = resources_from_wire(&told->resources);
+        executor->resources = resources_told(application, told);
         executor->shared = told->shared;
         executor->session = executors->session;
     }
@@ -258,7 +279,7 @@ int executors_take(struct application *application, int64_t now_ns,
         tell(application, true);
     }
     if (executor && stays(executor, told)) {
-        const struct resources resources = resources_from_wire(&told->resources);
+        const struct resources resources = resources_told(application, told);
         executor->session = executors->session;
         room_resize(application, executor, &resources);
         return 0;

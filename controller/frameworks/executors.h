@@ -6,7 +6,8 @@
  * out. Room that is shared is everybody's, whoever told it. What has come stays over the end of a
  * session; what the next one has not named until its replay is over has gone.
  *
- * Bounds: EXECUTORS_MAX of an application, EXECUTOR_AMOUNT_MAX of a resource of one. O(1). One thread. */
+ * Bounds: EXECUTORS_MAX of an application; what an executor, or all of a host together, have beyond
+ * resource_bounds.h is cut. O(1). One thread. */
 #pragma once
 
 #include "controller/engine/event.h"
@@ -15,8 +16,7 @@
 
 #include <uthash.h>
 
-#define EXECUTORS_MAX       16384
-#define EXECUTOR_AMOUNT_MAX (INT64_C(1) << 42)
+#define EXECUTORS_MAX 16384
 
 struct application;
 struct frameworks;
@@ -43,6 +43,7 @@ struct executors { /* begins as zeros */
     uint32_t session;
     bool tells;    /* it says that it tells them, or has told one in this session */
     bool is_known; /* the engine knows that it tells */
+    bool cut;      /* one had more than there can be, and the log says so */
 };
 
 /* What the executors of one application, or shared ones, have on a host. */

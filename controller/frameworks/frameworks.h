@@ -39,6 +39,7 @@
 struct frameworks_config {
     uint32_t epoch;
     int64_t heartbeat_ns, silent_ns, forget_ns; /* heartbeat: below FRAMEWORK_VALID_MS */
+    int64_t executor_slots_max;                 /* more are cut to it; 0: no bound */
 };
 
 struct frameworks_hooks {

@@ -149,6 +149,12 @@ static bool demand_is_valid(const struct workload_demand *d)
            d->gpu_mem_bytes >= 0 && d->io_bytes_s >= 0;
 }
 
+static bool demand_is_nothing(const struct workload_demand *d)
+{
+    return !d->slots && !d->cpu_milli && !d->mem_bytes && !d->gpu_milli && !d->gpu_mem_bytes &&
+           !d->io_bytes_s;
+}
+
 static int check_stage(const struct workload_header *header, const struct workload_job *job,
                        uint32_t index, uint64_t *input, struct err *err)
 {
@@ -158,6 +164,11 @@ static int check_stage(const struct workload_header *header, const struct worklo
                        WORKLOAD_TASKS_MAX);
     if (!demand_is_valid(&stage->demand))
         return err_set(err, EINVAL, "stages[%u].demand has a negative member", index);
+    if (demand_is_nothing(&stage->demand))
+        return err_set(err, EINVAL,
+                       "stages[%u].demand is nothing, so any number of its tasks would start at "
+                       "once; let a task take at least one slot",
+                       index);
     for (uint32_t t = 0; stage->compute_ns && t < stage->tasks; t++)
         if (stage->compute_ns[t] > WORKLOAD_TIME_MAX)
             return err_set(err, EINVAL, "stages[%u].compute_ms is over 146 years", index);

@@ -188,6 +188,7 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .lease_ns = 10 * S,
                                          .resync_wait_ns = 5 * S,
                                          .start_timeout_ns = 5 * S,
+                                         .unit_slots_max = 4096,
                                          .unanswered_bytes = UNANSWERED,
                                          .forget_ns = 600 * S,
                                          .congested_permille = 900,

@@ -39,6 +39,26 @@ static void an_agent_joins_with_its_inventory(void **state)
     assert_true(view.state == AGENT_UP && view.host == 0 && view.boot == 7);
 }
 
+/* What no host has is cut, one amount by one, and said; what it says next counts anew. */
+static void absurd_amounts_are_cut(void **state)
+{
+    (void)state;
+    struct agent_view view;
+    struct agent_kept kept;
+    hello(1, "h1", 7, 1)->units[0].slots = INT64_C(1) << 62;
+    world.envelope.body.hello.units[0].mem_bytes = INT64_MAX;
+    deliver(1);
+    assert_int_equal(agents_named(world.agents, "h1", &view), 0);
+    assert_string_equal(view.cut, "claims slots 4611686018427387904: 4096 count");
+    assert_int_equal(agents_kept(world.agents, view.host, &kept), 0);
+    assert_int_equal(kept.units[RES_SLOTS], 4096);
+    assert_int_equal(kept.units[RES_MEM_BYTES], UINT64_C(1) << 50);
+    hello(1, "h1", 7, 2)->units[0].slots = 4096;
+    deliver(1);
+    assert_int_equal(agents_named(world.agents, "h1", &view), 0);
+    assert_string_equal(view.cut, "");
+}
+
 static void wrong_hellos_are_refused(void **state)
 {
     (void)state;
@@ -672,6 +692,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(an_agent_joins_with_its_inventory),
+        CASE(absurd_amounts_are_cut),
         CASE(wrong_hellos_are_refused),
         CASE(the_newest_session_wins),
         CASE(a_second_host_of_a_name_waits),

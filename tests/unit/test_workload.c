@@ -24,7 +24,7 @@ static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t in
 {
     struct workload_stage *stage = &job->stages[index];
     stage->tasks = 1 + (uint32_t)(test_random(stream) % 6);
-    stage->demand = (struct workload_demand){.slots = (int64_t)(test_random(stream) % 3),
+    stage->demand = (struct workload_demand){.slots = (int64_t)(1 + test_random(stream) % 2),
                                              .mem_bytes = (int64_t)(test_random(stream) % 2 << 40)};
     snprintf(stage->command, sizeof(stage->command), "%s",
              test_random(stream) % 2 ? "map" : "a \"quoted\" näme");
@@ -290,7 +290,9 @@ static int read_all(const char *text, uint64_t *ret_jobs, struct err *err)
     return r;
 }
 
-#define HEADER      "{\"duopoly_workload\": 1, \"hosts\": 2}\n"
+#define HEADER "{\"duopoly_workload\": 1, \"hosts\": 2}\n"
+#define NOTHING(demand)                                                                            \
+    "{\"id\": 1, \"stages\": [{\"tasks\": 1}, {\"tasks\": 9, \"demand\": {" demand "}}]}\n"
 #define JOB(id, ms) "{\"id\": " #id ", \"arrival_ms\": " #ms ", \"stages\": [{\"tasks\": 1}]}\n"
 
 static void test_files_say_where_they_are_wrong(void **state)
@@ -308,6 +310,9 @@ static void test_files_say_where_they_are_wrong(void **state)
         {HEADER JOB(5, 0) JOB(7, 0) JOB(6, 0) JOB(8, 0) JOB(4, 0) JOB(6, 0),
          "f:7: id 6 is there twice", 5},
         {HEADER JOB(1, 0) "x", "f:3: column 1", 1},
+        {HEADER NOTHING("\"slots\": 0"), "f:2: stages[1].demand is nothing", 0},
+        {HEADER NOTHING("\"slots\": 0, \"mem_bytes\": 0"), "f:2: stages[1].demand is nothing", 0},
+        {HEADER NOTHING(""), "f:2: stages[1].demand is nothing", 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct err err = {0};
