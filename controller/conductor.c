@@ -614,6 +614,36 @@ static void on_host_is(void *user, uint32_t from, uint32_t to)
     frameworks_host_is(conductor->frameworks, from, to);
 }
 
+static bool on_lives(void *user, uint64_t attempt)
+{
+    const struct conductor *conductor = user;
+    struct attempt_view view;
+    return engine_attempt(conductor->engine, attempt, &view) == 0;
+}
+
+static enum engine_reading on_reads_from(void *user, uint64_t attempt, uint32_t host)
+{
+    const struct conductor *conductor = user;
+    return engine_reads_from(conductor->engine, attempt, host);
+}
+
+static enum engine_reading on_reads_output(void *user, uint32_t host,
+                                           const duopoly_OutputLost *lost)
+{
+    const struct conductor *conductor = user;
+    return engine_reads_output(conductor->engine, host, lost->job, lost->stage, lost->task,
+                               lost->attempt);
+}
+
+static uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
+{
+    const struct conductor *conductor = user;
+    struct task_view task;
+    return engine_task(conductor->engine, lost->job, lost->stage, lost->task, &task) == 0
+               ? task.host
+               : ENGINE_NONE;
+}
+
 static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
 {
     const struct settings *settings = &conductor->settings;
@@ -640,6 +670,7 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         on_send,           on_cut,         on_event,        on_failed,
         on_levels,         on_job_wanted,  on_end_wanted,   on_host_moved,
         on_newest_job,     on_epoch_seen,  on_jobs_between, on_switch_part,
+        on_lives,          on_reads_from,  on_reads_output, on_holder,
         on_framework_user, on_host_needed, on_host_is,      conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);

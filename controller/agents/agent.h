@@ -7,6 +7,7 @@
  *   agent_settle.c    when its messages are acknowledged
  *   agent_unanswered.c  bytes on their way to agents
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
+ *   agent_words.c     which of its words count
  *   agent_levels.c    attempts' levels on their way to the hosts
  *   agent_forget.c    names that go, and indexes that come back
  *   agent_keep.c      what is kept of a host over a restart
@@ -20,13 +21,16 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
+#define AGENT_HAD_MAX   1024
+#define AGENT_LOST_SAID 64
+
 struct placed_levels {
     uint32_t coflow, macroflow;
 };
 
 /* An attempt that its agent is answerable for: sent there, or seen there, and not ended. */
 struct placed_attempt {
-    UT_hash_handle hh;
+    UT_hash_handle hh, by_number; /* of its agent; of all */
     uint64_t attempt;
     struct agent *agent;
     struct timer timer; /* armed until the start is answered */
@@ -46,6 +50,26 @@ struct uncommitted {
 struct agent_unanswered {
     uint64_t mark; /* a number */
     uint64_t before, since;
+};
+
+/* What is known of an agent as one that speaks of others: agent_words.c. */
+struct agent_words {
+    bool
+        admitted; /* an inventory of it has been taken: it has brought what there is of older epochs */
+    uint64_t *had; /* attempts that were lost while it had them, a ring, the newest AGENT_HAD_MAX */
+    uint32_t n_had, had_size, next_had;
+    uint32_t accused;         /* the one host that it is believed of alone, */
+    int64_t accused_until_ns; /* till then */
+    uint32_t accuser;         /* the host that spoke of this one last, */
+    int64_t accuser_until_ns; /* and counts as another voice till then */
+    uint64_t
+        lost[AGENT_LOST_SAID]; /* outputs that it was believed of alone: hashes of their tasks */
+    uint32_t next_lost;
+    uint64_t refused;
+    char about[96];
+    struct rarely said;
+    int64_t looks_since_ns; /* its words were looked at so often in the second from then on */
+    uint32_t looks;
 };
 
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
@@ -111,6 +135,7 @@ struct agent {
     duopoly_HostState state;    /* as it said last */
     struct agent_links links;
     struct agent_guests guests;
+    struct agent_words words;
 };
 
 #define AGENTS_REFUSED 64
@@ -131,6 +156,7 @@ struct agents {
     uint32_t refusals;
     uint64_t unanswered_bytes;
     struct agent *names, *peers, *addresses;     /* hashes */
+    struct placed_attempt *placed;               /* by number */
     struct agent **order;                        /* all, in the natural order of names */
     struct agent **hosts;                        /* by index */
     uint32_t *host_order;                        /* indexes, in the natural order of names */
@@ -271,6 +297,24 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
 void agent_admit(struct agent *agent);
 void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state);
 void agent_attempts_drop(struct agent *agent);
+
+/* agent_words.c */
+enum agent_word { WORD_COUNTS, WORD_SAYS_NOTHING, WORD_REFUSED };
+/* A state of an attempt, in an inventory or beside it; the number of one. Refused words are counted and
+ * said. */
+enum agent_word agent_word_of_state(struct agent *agent, int64_t now_ns,
+                                    const duopoly_AttemptState *state);
+enum agent_word agent_word_of_attempt(struct agent *agent, int64_t now_ns, pb_size_t kind,
+                                      uint64_t attempt);
+/* About another host's output; another host as a source of an attempt of its own. */
+enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
+                                     const duopoly_OutputLost *lost);
+enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64_t attempt,
+                                     const struct agent *source);
+/* It had this attempt, and may bring it again. */
+void agent_words_had(struct agent *agent, uint64_t attempt);
+/* It goes: nobody remembers it. */
+void agent_words_done(struct agent *agent);
 
 /* agent_unanswered.c: so many bytes more, of a numbered message (which may end a session, also this
  * one); its agent has answered some; its session is over. */

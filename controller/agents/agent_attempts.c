@@ -45,6 +45,7 @@ static void placed_remove(struct agent *agent, struct placed_attempt *placed)
     timers_disarm(agent->agents->timers, &placed->timer);
     agent_level_drop(placed);
     HASH_DEL(agent->attempts, placed);
+    HASH_DELETE(by_number, agent->agents->placed, placed);
     free(placed);
 }
 
@@ -52,6 +53,7 @@ void agent_attempts_drop(struct agent *agent)
 {
     struct placed_attempt *placed, *next;
     HASH_ITER (hh, agent->attempts, placed, next) {
+        agent_words_had(agent, placed->attempt);
         placed_remove(agent, placed);
     }
 }
@@ -59,6 +61,7 @@ void agent_attempts_drop(struct agent *agent)
 static void placed_lose(struct agent *agent, struct placed_attempt *placed)
 {
     uint64_t attempt = placed->attempt;
+    agent_words_had(agent, attempt);
     placed_remove(agent, placed);
     attempt_tell(agent, EVENT_ATTEMPT_LOST, attempt, 0, 0);
 }
@@ -98,6 +101,7 @@ static struct placed_attempt *placed_add(struct agent *agent, uint64_t attempt)
     placed->agent = agent;
     placed->timer.fire = answer_fire;
     HASH_ADD(hh, agent->attempts, attempt, sizeof(placed->attempt), placed);
+    HASH_ADD(by_number, agent->agents->placed, attempt, sizeof(placed->attempt), placed);
     return placed;
 }
 
@@ -231,10 +235,21 @@ static void too_many_end(struct agent *agent)
     agent_end(agent, duopoly_Reason_REASON_LIMIT, text);
 }
 
+/* Whether it counts. An agent that runs what it was not given is told to end it. */
+static bool state_counts(struct agent *agent, const duopoly_AttemptState *state)
+{
+    enum agent_word word = agent_word_of_state(agent, agent->heard_ns, state);
+    if (word == WORD_REFUSED && is_running(state->phase))
+        agents_stop(agent->agents, agent->host, state->attempt, "it was not given to this host", 0,
+                    false);
+    return word == WORD_COUNTS;
+}
+
 void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
 {
     struct placed_attempt *placed = agent_placed(agent, state->attempt);
-    if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch)
+    if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch ||
+        !state_counts(agent, state))
         return;
     agent->used = true;
     if (!is_running(state->phase)) {
@@ -341,7 +356,7 @@ static void levels_correct(struct agent *agent, uint64_t attempt)
 static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
 {
     struct placed_attempt *placed;
-    if (state->phase > duopoly_AttemptPhase_PHASE_LOST)
+    if (state->phase > duopoly_AttemptPhase_PHASE_LOST || !state_counts(agent, state))
         return;
     if (!is_running(state->phase)) {
         end_tell(agent, state);
@@ -372,6 +387,7 @@ void agent_admit(struct agent *agent)
             placed->listed = false;
     }
     agent_seen_drop(agent);
+    agent->words.admitted = true;
     if (*agent->no_room && !agent->silent)
         agent_tell_host(agent, EVENT_HOST_SILENT);
     agent_settle_later(agent, agent->inventory_sequence);

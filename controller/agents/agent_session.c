@@ -8,6 +8,7 @@
 
 #include "lib/container_of.h"
 #include "lib/log.h"
+#include "lib/roles.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -208,6 +209,9 @@ static void progress_take(struct agent *agent, const duopoly_Progress *progress)
 {
     for (pb_size_t i = 0; i < progress->attempts_count; i++) {
         struct event event = {.kind = EVENT_ATTEMPT_PROGRESS};
+        if (agent_word_of_attempt(agent, agent->heard_ns, duopoly_Envelope_progress_tag,
+                                  progress->attempts[i].attempt) != WORD_COUNTS)
+            continue;
         event.attempt.attempt = progress->attempts[i].attempt;
         event.attempt.received_bytes = progress->attempts[i].received_bytes;
         agent->agents->hooks.event(agent->agents->hooks.user, &event);
@@ -217,6 +221,8 @@ static void progress_take(struct agent *agent, const duopoly_Progress *progress)
 static void output_lost_take(struct agent *agent, const duopoly_OutputLost *lost)
 {
     struct event event = {.kind = EVENT_OUTPUT_LOST};
+    if (agent->is_switch || agent_word_of_output(agent, agent->heard_ns, lost) != WORD_COUNTS)
+        return;
     event.output_lost.job = lost->job;
     event.output_lost.stage = lost->stage;
     event.output_lost.task = lost->task;
@@ -252,6 +258,8 @@ static void source_state_take(struct agent *agent, const duopoly_SourceState *st
         agent->agents->counters.sources_unknown++;
         return;
     }
+    if (agent_word_of_source(agent, agent->heard_ns, state->attempt, source) != WORD_COUNTS)
+        return;
     event.source.attempt = state->attempt;
     event.source.host = source->host;
     event.source.others = state->others;
@@ -274,62 +282,91 @@ static void guests_take(struct agent *agent, const duopoly_GuestsPart *part)
         agent_send(agent, &agents->out, true);
 }
 
-static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
+/* A kind stands in the function for what it is about (lib/roles.c): in another one it is not taken. */
+static bool own_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     switch (envelope->which_body) {
-    case duopoly_Envelope_inventory_part_tag:
-        agent_inventory_part(agent, envelope);
-        break;
     case duopoly_Envelope_inventory_end_tag:
         agent_inventory_end(agent, envelope);
-        break;
+        return true;
     case duopoly_Envelope_host_room_tag:
         room_take(agent, &envelope->body.host_room);
-        break;
+        return true;
     case duopoly_Envelope_load_tag:
         load_take(agent, &envelope->body.load);
-        break;
-    case duopoly_Envelope_progress_tag:
-        progress_take(agent, &envelope->body.progress);
-        break;
-    case duopoly_Envelope_attempt_state_tag:
-        agent_attempt_state(agent, &envelope->body.attempt_state);
-        break;
-    case duopoly_Envelope_output_lost_tag:
-        output_lost_take(agent, &envelope->body.output_lost);
-        break;
-    case duopoly_Envelope_source_state_tag:
-        source_state_take(agent, &envelope->body.source_state);
-        break;
+        return true;
     case duopoly_Envelope_agent_counters_tag:
         agent->counters = envelope->body.agent_counters;
-        break;
+        return true;
     case duopoly_Envelope_host_state_tag:
         agent->state = envelope->body.host_state;
-        break;
+        return true;
     case duopoly_Envelope_switch_part_tag:
         if (agent->is_switch)
             agent->agents->hooks.switch_part(agent->agents->hooks.user, agent->name,
                                              agent->heard_ns, &envelope->body.switch_part);
-        break;
+        return true;
     case duopoly_Envelope_links_part_tag:
         agent_links_take(&agent->links, agent->heard_ns,
                          agent->is_switch ? AGENT_LINKS : AGENT_HOST_LINKS,
                          &envelope->body.links_part);
-        break;
+        return true;
     case duopoly_Envelope_guests_part_tag:
         guests_take(agent, &envelope->body.guests_part);
-        break;
+        return true;
     case duopoly_Envelope_agent_heartbeat_tag:
     case duopoly_Envelope_acknowledge_tag:
-        break;
-    case 0:
-        agent->agents->counters.ignored_kinds++;
-        break;
+        return true;
     default:
+        return false;
+    }
+}
+
+static bool attempts_take(struct agent *agent, const duopoly_Envelope *envelope)
+{
+    switch (envelope->which_body) {
+    case duopoly_Envelope_inventory_part_tag:
+        agent_inventory_part(agent, envelope);
+        return true;
+    case duopoly_Envelope_progress_tag:
+        progress_take(agent, &envelope->body.progress);
+        return true;
+    case duopoly_Envelope_attempt_state_tag:
+        agent_attempt_state(agent, &envelope->body.attempt_state);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool others_take(struct agent *agent, const duopoly_Envelope *envelope)
+{
+    switch (envelope->which_body) {
+    case duopoly_Envelope_output_lost_tag:
+        output_lost_take(agent, &envelope->body.output_lost);
+        return true;
+    case duopoly_Envelope_source_state_tag:
+        source_state_take(agent, &envelope->body.source_state);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
+{
+    static bool (*const takes[])(struct agent *, const duopoly_Envelope *) = {
+        [ABOUT_THE_SPEAKER] = own_take,
+        [ABOUT_ITS_ATTEMPTS] = attempts_take,
+        [ABOUT_OTHERS] = others_take,
+        [ABOUT_THE_CLUSTER] = NULL,
+    };
+    enum word_about about = word_about(envelope->which_body);
+    if (envelope->which_body == 0)
+        agent->agents->counters.ignored_kinds++;
+    else if (!takes[about] || !takes[about](agent, envelope))
         agent_refuse(agent->agents, agent->peer, envelope, duopoly_Reason_REASON_UNSUPPORTED,
                      "agents do not send messages of this kind");
-    }
 }
 
 static void verdict_end(struct agent *agent, enum wire_verdict verdict)

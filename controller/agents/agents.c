@@ -323,6 +323,8 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .trouble = agent->state.text,
         .queues = agent->state.queues,
         .marks = agent->state.marks,
+        .refused_words = agent->words.refused,
+        .refused_about = agent->words.about,
         .heard_ns = agent->heard_ns,
         .lost_ns = agent->lost_ns,
         .counters = &agent->counters,
@@ -425,6 +427,7 @@ static void agent_free(struct agent *agent)
     free(agent->uncommitted);
     agent_links_done(&agent->links);
     agent_guests_done(&agents->guest_levels, &agent->guests);
+    agent_words_done(agent);
     free(agent);
 }
 

@@ -26,6 +26,13 @@
  * does while the agent says that it has no room for attempts (HostRoom); what it refuses then is lost
  * and runs elsewhere, without a failure of its task.
  *
+ * An agent's words count if they are about itself or an attempt that it has (agent_words.c): one that was
+ * sent there, one that it had when it was lost, and, in its first inventory after a restart, those of older
+ * epochs, of which it alone knows. What it says of another host counts if something runs there that reads
+ * from that host now; alone it is believed of one such host at a time. What does not count is refused:
+ * counted by kind and by agent, and said in the log, rarely. Who runs what it was not given is told to stop
+ * it.
+ *
  * Timers (settings): a Lease goes to each agent every `heartbeat`; without a word for `silent` its
  * host gets no new tasks, for `host_lost` it is lost and its session ends. A start without an
  * answer is asked for after `start_timeout`, and lost after as long again. After a restart hosts
@@ -97,6 +104,13 @@ struct agents_hooks {
     /* A part of what the agent of this name says of its switch. */
     void (*switch_part)(void *user, const char *name, int64_t now_ns,
                         const duopoly_SwitchPart *part);
+    /* Whether the engine knows this attempt, of whomever, and it has not ended. */
+    bool (*lives)(void *user, uint64_t attempt);
+    /* What a host can know of others' (engine.h). */
+    enum engine_reading (*reads_from)(void *user, uint64_t attempt, uint32_t host);
+    enum engine_reading (*reads_output)(void *user, uint32_t host, const duopoly_OutputLost *lost);
+    /* The host that holds this output; ENGINE_NONE: none. */
+    uint32_t (*holder)(void *user, const duopoly_OutputLost *lost);
     /* Whose driver a framework's application of this name is; −1: there is none, or nobody says. */
     int64_t (*framework_user)(void *user, const char *name);
     /* Whether something runs on this host, or lies there. */
@@ -222,12 +236,14 @@ struct agent_view {
     bool is_switch;
     uint32_t host; /* ENGINE_NONE for a switch */
     uint64_t boot;
-    duopoly_Stance stance; /* in force there, as it said last */
-    const char *trouble;   /* what somebody else changed on its ports; "" nothing */
-    const char *queues;    /* what makes them on its ports, and why */
-    const char *marks;     /* its mark driver, and why no better one */
-    int64_t heard_ns;      /* when it was heard last; no sooner than this controller's start */
-    int64_t lost_ns;       /* LOST: since when; 0: since before this controller's start */
+    duopoly_Stance stance;     /* in force there, as it said last */
+    const char *trouble;       /* what somebody else changed on its ports; "" nothing */
+    const char *queues;        /* what makes them on its ports, and why */
+    const char *marks;         /* its mark driver, and why no better one */
+    uint64_t refused_words;    /* that were about others, since this controller's start */
+    const char *refused_about; /* the last of them; "" none */
+    int64_t heard_ns;          /* when it was heard last; no sooner than this controller's start */
+    int64_t lost_ns;           /* LOST: since when; 0: since before this controller's start */
     uint8_t address[16];
     const duopoly_AgentCounters *counters; /* the last that it sent */
     const struct agent_links *links;

@@ -197,6 +197,7 @@ static const struct column host_columns[] = {
     {"readers", NULL},
     {"sources", NULL},
     {"failed_in_a_row", NULL},
+    {"refused_words", NULL},
     {"queues", NULL},
     {"marks", "MARKS"},
     {"text", "NOTE"},
@@ -235,6 +236,7 @@ static uint64_t host_rows(const duopoly_Page *page, struct writer *writer)
         writer_cell(writer, value_number(row->readers));
         writer_cell(writer, value_number(row->sources));
         writer_cell(writer, value_number(row->failed_in_a_row));
+        writer_cell(writer, value_number(row->refused_words));
         writer_cell(writer, text_or_none(row->queues));
         writer_cell(writer, text_or_none(row->marks));
         writer_cell(writer, text_or_none(row->text));

@@ -421,6 +421,17 @@ static void host_note(const struct conductor *conductor, const struct host_view 
     row->sources = host->sources;
 }
 
+/* That it speaks for others, behind what else is to be said. */
+static void refused_note(const struct agent_view *agent, duopoly_HostRow *row)
+{
+    size_t used = strlen(row->text);
+    row->refused_words = agent->refused_words;
+    if (agent->refused_words)
+        snprintf(row->text + used, sizeof(row->text) - used,
+                 "%s%" PRIu64 " of its words about others were refused, the last: %s",
+                 used ? "; " : "", agent->refused_words, agent->refused_about);
+}
+
 /* What it said of itself. */
 static void said_fill(const struct agent_view *agent, duopoly_HostRow *row)
 {
@@ -430,8 +441,8 @@ static void said_fill(const struct agent_view *agent, duopoly_HostRow *row)
     wire_copy(row->marks, sizeof(row->marks), agent->marks);
 }
 
-static void host_row(const struct conductor *conductor, const struct agent_view *agent,
-                     duopoly_HostRow *row)
+static void host_row_fill(const struct conductor *conductor, const struct agent_view *agent,
+                          duopoly_HostRow *row)
 {
     struct host_view host;
     bool known = engine_host(conductor_engine(conductor), agent->host, &host) == 0;
@@ -465,6 +476,13 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
         wire_copy(row->text, sizeof(row->text), agent->no_room);
     if (agent->state == AGENT_UNMARKED)
         wire_copy(row->text, sizeof(row->text), "no agent: unmarked");
+}
+
+static void host_row(const struct conductor *conductor, const struct agent_view *agent,
+                     duopoly_HostRow *row)
+{
+    host_row_fill(conductor, agent, row);
+    refused_note(agent, row);
 }
 
 /* The cursor is the place in the order of names. A host that joins meanwhile may shift it by one:

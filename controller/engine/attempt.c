@@ -117,6 +117,19 @@ int task_outputs_read(const struct task *task,
     return each_output(task, each, context);
 }
 
+bool task_reads_output(const struct task *task, uint32_t parent, uint32_t map)
+{
+    const struct stage *stage = task->stage;
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct edge *edge = &stage->edges[i];
+        if (edge->parent != parent || edge->late || !edge->bytes)
+            continue;
+        struct cells cells = cells_of(edge, stage->job->stages[parent], stage, task->index);
+        return map < stage->job->stages[parent]->n_tasks && cell_of(&cells, map);
+    }
+    return false;
+}
+
 int engine_inputs(const struct engine *engine, uint64_t number,
                   void (*each)(void *context, const struct engine_input *input), void *context)
 {

@@ -57,4 +57,6 @@ void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool 
 /* What the task reads of its parents' tasks, from where that is now; returns how many. O(maps). */
 int task_outputs_read(const struct task *task,
                       void (*each)(void *context, const struct engine_input *input), void *context);
+/* Whether it reads something of that map, whose job is not a framework's. O(edges). */
+bool task_reads_output(const struct task *task, uint32_t parent, uint32_t map);
 void attempt_destroy(struct engine *engine, struct attempt *attempt);

@@ -80,6 +80,9 @@ struct engine_config {
     /* A host that could not be read from for so long: what waits for it runs again, and its outputs
      * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
     int64_t source_lost_ns;
+    /* So many sources a host may have put out of use by its word alone: one more, and it is the suspect
+     * (source.h); 1. 0: any number, as in logs of before. */
+    uint32_t lone_sources_max;
     /* A host that failed what was done elsewhere is suspect, and gets a probe after so long (failing.h);
      * another try of a task goes elsewhere (retry.h); 5 s. 0: neither, as in logs of before. */
     int64_t probe_ns;
@@ -134,6 +137,16 @@ struct engine_input {
  * many, −ENOENT for an unknown attempt. */
 int engine_inputs(const struct engine *engine, uint64_t attempt,
                   void (*each)(void *context, const struct engine_input *input), void *context);
+
+/* Whether somebody reads something now: what he says of it is what he can know. OVER: he did, or was to;
+ * such words may come late, and mean nothing. */
+enum engine_reading { READING_NOT, READING_OVER, READING_NOW };
+/* A live attempt from that host. O(its inputs); OVER for one that is not known. */
+enum engine_reading engine_reads_from(const struct engine *engine, uint64_t attempt, uint32_t host);
+/* Attempts on that host this task's output; OVER too where that is lost already. Not for frameworks' jobs,
+ * which say so themselves. O(attempts there). */
+enum engine_reading engine_reads_output(const struct engine *engine, uint32_t host, uint64_t job,
+                                        uint32_t stage, uint32_t task, uint64_t attempt);
 
 enum task_state { TASK_BLOCKED, TASK_READY, TASK_RUNNING, TASK_DONE };
 enum job_state { JOB_ARRIVING, JOB_ACTIVE, JOB_DONE, JOB_FAILED, JOB_CANCELLED };

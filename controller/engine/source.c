@@ -134,17 +134,27 @@ static struct stall *find_stall(const struct attempt *attempt, const struct host
     return NULL;
 }
 
+bool source_is_waited_for(const struct attempt *attempt, const struct host *source)
+{
+    return find_stall(attempt, source) != NULL;
+}
+
+/* Sources that it alone cannot read from, and of these the `overdue`. */
 static bool reader_is_blind(struct engine *engine, const struct host *reader)
 {
-    uint32_t alone = 0;
-    if (reader->reach.reached || reader->reach.sources < 2)
+    const uint32_t most = engine->config.lone_sources_max;
+    uint32_t alone = 0, overdue = 0;
+    if (reader->reach.sources < 2 || (reader->reach.reached && !most))
         return false;
-    for (const struct blind *b = first_of_reader(engine, reader); b && alone < 2;
-         b = next_of_reader(b)) {
+    for (const struct blind *b = first_of_reader(engine, reader); b; b = next_of_reader(b)) {
         engine->counters.visits++;
-        alone += b->source != reader && b->source->reach.readers == 1;
+        if (b->source == reader || b->source->reach.readers != 1)
+            continue;
+        overdue += b->overdue;
+        if ((++alone >= 2 && !reader->reach.reached) || (most && overdue > most))
+            return true;
     }
-    return alone >= 2;
+    return false;
 }
 
 static bool source_is_mute(struct engine *engine, const struct host *source)

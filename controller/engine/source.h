@@ -10,6 +10,9 @@
  * Whose fault it is:
  *  - a reader that cannot read from two sources or more which all others read from, and has read
  *    from nobody since, is itself *suspect*; its pairs speak against no source;
+ *  - so is a reader that could not read for source_lost_ns from more than lone_sources_max sources which
+ *    all others read from, whatever else it says that it reads: one host's word alone puts no more
+ *    of the others out of use;
  *  - a source that SOURCE_READERS other hosts cannot read from, or that cannot read from itself, is
  *    *suspect*. So is one that a single host cannot read from for source_lost_ns: with two hosts,
  * or with all readers on one, there is nobody else to ask, and running again elsewhere is safe;
@@ -41,6 +44,9 @@ enum {
 /* Events. */
 void source_stalled(struct engine *engine, const struct event *event);
 void source_flows(struct engine *engine, const struct event *event);
+
+/* Whether it waits for that host, as it said. */
+bool source_is_waited_for(const struct attempt *attempt, const struct host *source);
 
 /* Where an attempt on `here` should read the task's block from; ENGINE_NONE when it is local,
  * absent, or nobody has it. Among replicas on hosts that are up and nobody complains of, from a

@@ -25,6 +25,10 @@ struct stall_record {
     uint32_t reader, source;
     uint64_t attempt;
 };
+struct lone_record {
+    uint32_t lone_sources_max;
+};
+DUMP_FITS(struct lone_record);
 DUMP_FITS(struct sources_record);
 DUMP_FITS(struct reach_record);
 DUMP_FITS(struct blind_record);
@@ -81,9 +85,17 @@ static int load_stall(struct engine *engine, const void *object, struct err *err
     return 0;
 }
 
+static int load_lone(struct engine *engine, const void *object, struct err *err)
+{
+    const struct lone_record *record = object;
+    (void)err;
+    engine->config.lone_sources_max = record->lone_sources_max;
+    return 0;
+}
+
 #define F FIELD_OF
 
-enum { SOURCES, REACH, BLIND, STALL };
+enum { SOURCES, REACH, BLIND, STALL, LONE };
 const struct dump_kind source_kinds[] = {
     [SOURCES] = {{"sources", {F(sources_record, source_lost_ns, I64)}}, load_sources},
     [REACH] = {{"reach",
@@ -101,6 +113,7 @@ const struct dump_kind source_kinds[] = {
                 {F(stall_record, reader, U32), F(stall_record, source, U32),
                  F(stall_record, attempt, U64)}},
                load_stall},
+    [LONE] = {{"lone_sources", {F(lone_record, lone_sources_max, U32)}}, load_lone},
     {{0}, NULL},
 };
 
@@ -109,6 +122,9 @@ void source_dump_config(struct dumper *d, const struct engine *engine)
     const struct sources_record sources = {engine->config.source_lost_ns};
     if (sources.source_lost_ns)
         dump_record(d, &source_kinds[SOURCES].kind, &sources);
+    const struct lone_record lone = {engine->config.lone_sources_max};
+    if (sources.source_lost_ns && lone.lone_sources_max)
+        dump_record(d, &source_kinds[LONE].kind, &lone);
 }
 
 void source_dump_reach(struct dumper *d, const struct host *host)

@@ -207,6 +207,31 @@ static void step_do(struct timers *timers, int64_t *now_ns, const struct script_
     agents_settle(agents, ++ticket);
 }
 
+static bool on_lives(void *user, uint64_t attempt)
+{
+    (void)user;
+    return attempt % 5 == 0;
+}
+
+static enum engine_reading on_reads_from(void *user, uint64_t attempt, uint32_t host)
+{
+    (void)user;
+    return (enum engine_reading)((attempt + host) % 3);
+}
+
+static enum engine_reading on_reads_output(void *user, uint32_t host,
+                                           const duopoly_OutputLost *lost)
+{
+    (void)user;
+    return (enum engine_reading)((lost->task + host) % 3);
+}
+
+static uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
+{
+    (void)user;
+    return lost->stage % (HOSTS + 1);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
@@ -243,6 +268,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .epoch_seen = on_epoch_seen,
                                        .jobs_between = on_jobs_between,
                                        .switch_part = on_switch_part,
+                                       .lives = on_lives,
+                                       .reads_from = on_reads_from,
+                                       .reads_output = on_reads_output,
+                                       .holder = on_holder,
                                        .host_needed = on_host_needed,
                                        .host_is = on_host_is};
     const struct agent_kept known = {.host = 0, .name = "h1"};

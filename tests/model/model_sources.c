@@ -27,10 +27,13 @@ uint32_t m_waiting(const struct model *m, uint32_t reader, uint32_t source)
 
 static bool m_is_blind(const struct model *m, uint32_t reader)
 {
-    uint32_t alone = 0;
-    for (uint32_t s = 0; s < M_HOSTS; s++)
-        alone += m->pair[reader][s].is && s != reader && m_readers(m, s) == 1;
-    return !m->host[reader].reached && alone >= 2;
+    uint32_t alone = 0, overdue = 0;
+    for (uint32_t s = 0; s < M_HOSTS; s++) {
+        bool lone = m->pair[reader][s].is && s != reader && m_readers(m, s) == 1;
+        alone += lone;
+        overdue += lone && m->pair[reader][s].overdue;
+    }
+    return (!m->host[reader].reached && alone >= 2) || overdue > m->config.lone_sources_max;
 }
 
 static bool m_is_mute(const struct model *m, uint32_t source)

@@ -31,6 +31,9 @@ static struct {
     uint64_t sent_sequence[8]; /* the last to each peer */
     uint64_t newest_job, live_job;
     uint32_t needed; /* this host is */
+    uint64_t lives;  /* the engine knows this attempt, which no agent was given */
+    enum engine_reading reads, reads_output;
+    uint32_t holder; /* of any output */
     duopoly_Envelope envelope;
     duopoly_Welcome welcome;
 } world;
@@ -171,6 +174,31 @@ static inline bool on_jobs_between(void *user, uint64_t after, uint64_t until)
     return world.live_job > after && world.live_job <= until;
 }
 
+static inline bool on_lives(void *user, uint64_t attempt)
+{
+    (void)user;
+    return attempt == world.lives;
+}
+
+static inline enum engine_reading on_reads_from(void *user, uint64_t attempt, uint32_t host)
+{
+    (void)user, (void)attempt, (void)host;
+    return world.reads;
+}
+
+static inline enum engine_reading on_reads_output(void *user, uint32_t host,
+                                                  const duopoly_OutputLost *lost)
+{
+    (void)user, (void)host, (void)lost;
+    return world.reads_output;
+}
+
+static inline uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
+{
+    (void)user, (void)lost;
+    return world.holder;
+}
+
 static void on_switch_part(void *user, const char *name, int64_t now_ns,
                            const duopoly_SwitchPart *part)
 {
@@ -197,9 +225,12 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
         on_send,           on_cut,         on_event,        on_failed,
         on_levels,         on_job_wanted,  on_end_wanted,   on_host_moved,
         on_newest_job,     on_epoch_seen,  on_jobs_between, on_switch_part,
+        on_lives,          on_reads_from,  on_reads_output, on_holder,
         on_framework_user, on_host_needed, on_host_is,      NULL};
     memset(&world, 0, sizeof(world));
     world.needed = ENGINE_NONE;
+    world.reads = world.reads_output = READING_NOW;
+    world.holder = ENGINE_NONE;
     timers_init(&world.timers);
     assert_int_equal(agents_create(&config, &hooks, &world.timers, &world.agents), 0);
     assert_int_equal(agents_restore(world.agents, 0, kept, n), 0);

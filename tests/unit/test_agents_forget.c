@@ -10,6 +10,7 @@ static void sources_are_known_by_their_address(void **state)
     hello_at(2, "h2", 22);
     deliver(2);
     inventory_end(2, 0);
+    start(0, 11, 0);
     *world.facts = *world.sent = '\0';
     source_send(1, 22, false);
     source_send(1, 21, true);

@@ -8,11 +8,14 @@ struct scene {
     uint64_t reduce[8]; /* the reduce attempt on each host; 0: none */
 };
 
+static uint32_t lone_sources_max = 1;
+
 static void begin(struct script *s, uint32_t hosts, uint64_t slots)
 {
     struct engine_config config = script_config();
     strcpy(config.place, "greedy");
     config.source_lost_ns = 30 * SECOND;
+    config.lone_sources_max = lone_sources_max;
     script_begin(s, &config);
     s->reload = true;
     for (uint32_t h = 0; h < hosts; h++)
@@ -343,6 +346,59 @@ static void test_reader_that_reaches_somebody_is_not(void **state)
     script_end(&c.s);
 }
 
+/* All tasks of a stage of job 1 that run. */
+static void all_of_stage(struct script *s, uint32_t stage, enum event_kind kind)
+{
+    struct attempt_view view;
+    for (uint32_t t = 0; t < 4; t++) {
+        uint64_t number = script_attempt_of(s, 1, stage, t);
+        if (engine_attempt(s->engine, number, &view) == 0)
+            script_attempt(s, kind, number, 0);
+    }
+}
+
+/* A reduce on host 0 gets nothing from that host, and says that it does from the others, until it is
+ * believed. */
+static void lone_word(struct script *s, uint32_t source)
+{
+    struct attempt_view view;
+    all_of_stage(s, 0, EVENT_ATTEMPT_DONE);
+    all_of_stage(s, 1, EVENT_ATTEMPT_STARTED);
+    for (uint32_t t = 0; t < 4; t++)
+        if (engine_attempt(s->engine, script_attempt_of(s, 1, 1, t), &view) == 0 && view.host == 0)
+            say(s, EVENT_SOURCE_STALLED, view.attempt, source, 3);
+    s->now_ns += 30 * SECOND;
+    script_events(s, NULL, 0);
+}
+
+static void two_lone_words(struct script *s)
+{
+    static const uint64_t sums[] = {4, 4, 4, 4};
+    struct script_job job = {1, 4, 0, 4, NULL, 0, SECOND, SECOND, sums, -1};
+    begin(s, 4, 4);
+    script_submit(s, &job);
+    lone_word(s, 1);
+    assert_true(host_of(s, 1).suspect);
+    lone_word(s, 2);
+}
+
+/* Whatever it says that it reads: with the second source it is the one that cannot be believed. */
+static void test_one_word_alone_is_not_believed_of_many(void **state)
+{
+    struct script s;
+    (void)state;
+    two_lone_words(&s);
+    assert_true(host_of(&s, 0).suspect);
+    assert_false(host_of(&s, 1).suspect || host_of(&s, 2).suspect || host_of(&s, 3).suspect);
+    script_end(&s);
+    lone_sources_max = 0; /* as in logs of before */
+    two_lone_words(&s);
+    assert_true(host_of(&s, 2).suspect);
+    assert_false(host_of(&s, 0).suspect);
+    script_end(&s);
+    lone_sources_max = 1;
+}
+
 /* ---- few hosts ------------------------------------------------------------------------------- */
 
 /* All readers are on one host: after source_lost it is believed. */
@@ -498,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_own_server_is_its_own_fault),
         cmocka_unit_test(test_reader_that_reaches_nobody_is_at_fault),
         cmocka_unit_test(test_reader_that_reaches_somebody_is_not),
+        cmocka_unit_test(test_one_word_alone_is_not_believed_of_many),
         cmocka_unit_test(test_one_reader_is_believed_in_the_end),
         cmocka_unit_test(test_two_hosts),
         cmocka_unit_test(test_never_more_suspect_than_up),

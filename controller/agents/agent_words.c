@@ -1,0 +1,220 @@
+/* Which of an agent's words count. lib/roles.c says of each kind of message what it is about; here is what
+ * is asked of those about attempts and about others.
+ *
+ * An attempt is whose agent it is placed with (agent->attempts). Beside those an agent may bring one that it
+ * had when it was lost (a start without an answer, a host that was away), and, in its first inventory
+ * under this controller, those of older epochs: where they run is in no store, and its word is all that
+ * there is. Each other number is another host's, a framework's, or nobody's.
+ *
+ * Of others a host knows what it reads now. Sources that give nothing are weighed by the engine
+ * (engine/source.h). That an output is gone is believed of one who reads it, and who is alone with that of
+ * the outputs of one host at a time, once for each task; what more he says counts as soon as another
+ * host says it of the same holder, within `host_lost`. */
+#include "controller/agents/agent.h"
+
+#include "lib/fnv1a.h"
+#include "lib/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOKS 256 /* a second: one may take as long as its attempt has inputs */
+
+static bool is_over(duopoly_AttemptPhase phase)
+{
+    return phase > duopoly_AttemptPhase_PHASE_COMPUTING;
+}
+
+__attribute__((format(printf, 4, 5))) static enum agent_word
+refuse(struct agent *agent, int64_t now_ns, pb_size_t kind, const char *format, ...)
+{
+    struct agent_words *words = &agent->words;
+    va_list ap;
+    agent->agents->counters.refused[kind % AGENT_KINDS]++;
+    words->refused++;
+    va_start(ap, format);
+    vsnprintf(words->about, sizeof(words->about), format, ap);
+    va_end(ap);
+    /* WHY not `about`: who alternates would fill the log. */
+    if (rarely_say(&words->said, agent->name, (uint64_t)now_ns / 1000))
+        log_warning(LOG_FAULT_PEER,
+                    "agent %s speaks of what it cannot know, and is not believed: %s (%s; %" PRIu64
+                    " such words so far)",
+                    agent->name, words->about, wire_kind_name(kind), words->refused);
+    return WORD_REFUSED;
+}
+
+static bool may_look(struct agent *agent, int64_t now_ns)
+{
+    struct agent_words *words = &agent->words;
+    if (now_ns - words->looks_since_ns >= 1000000000) {
+        words->looks_since_ns = now_ns;
+        words->looks = 0;
+    }
+    return ++words->looks <= LOOKS;
+}
+
+/* WHY without a word where memory is short: what it had counts as never given. */
+void agent_words_had(struct agent *agent, uint64_t attempt)
+{
+    struct agent_words *words = &agent->words;
+    if (words->n_had == words->had_size && words->had_size < AGENT_HAD_MAX) {
+        uint32_t size = words->had_size ? 2 * words->had_size : 16;
+        uint64_t *had = reallocarray(words->had, size, sizeof(*had));
+        if (!had)
+            return;
+        words->had = had;
+        words->had_size = size;
+        words->next_had = words->n_had;
+    }
+    words->had[words->next_had] = attempt;
+    words->next_had = (words->next_had + 1) % words->had_size;
+    words->n_had += words->n_had < words->had_size;
+}
+
+void agent_words_done(struct agent *agent)
+{
+    free(agent->words.had);
+}
+
+static bool had(const struct agent *agent, uint64_t attempt)
+{
+    for (uint32_t i = 0; i < agent->words.n_had; i++)
+        if (agent->words.had[i] == attempt)
+            return true;
+    return false;
+}
+
+static bool may_bring(const struct agent *agent, uint64_t attempt)
+{
+    bool older = attempt >> 32 < agent->agents->config.epoch;
+    return (older && !agent->words.admitted) || had(agent, attempt);
+}
+
+static const struct agent *placed_at(const struct agents *agents, uint64_t attempt)
+{
+    const struct placed_attempt *placed;
+    HASH_FIND(by_number, agents->placed, &attempt, sizeof(attempt), placed);
+    return placed ? placed->agent : NULL;
+}
+
+static enum agent_word refuse_attempt(struct agent *agent, int64_t now_ns, pb_size_t kind,
+                                      uint64_t attempt, const struct agent *owner)
+{
+    return refuse(agent, now_ns, kind, "attempt %016" PRIx64 " is %s%s", attempt,
+                  owner ? "on " : "none that it was given", owner ? owner->name : "");
+}
+
+enum agent_word agent_word_of_attempt(struct agent *agent, int64_t now_ns, pb_size_t kind,
+                                      uint64_t attempt)
+{
+    struct agents *agents = agent->agents;
+    const struct agent *owner = placed_at(agents, attempt);
+    if (owner == agent)
+        return WORD_COUNTS;
+    if (owner || agents->hooks.lives(agents->hooks.user, attempt))
+        return refuse_attempt(agent, now_ns, kind, attempt, owner);
+    return WORD_SAYS_NOTHING;
+}
+
+enum agent_word agent_word_of_state(struct agent *agent, int64_t now_ns,
+                                    const duopoly_AttemptState *state)
+{
+    const pb_size_t kind = duopoly_Envelope_attempt_state_tag;
+    struct agents *agents = agent->agents;
+    enum agent_word word = agent_word_of_attempt(agent, now_ns, kind, state->attempt);
+    if (word != WORD_SAYS_NOTHING)
+        return word;
+    /* WHY: an end is told again until its agent has heard that it was taken. */
+    if (is_over(state->phase) && !agents->hooks.end_wanted(agents->hooks.user, state))
+        return WORD_SAYS_NOTHING;
+    return may_bring(agent, state->attempt)
+               ? WORD_COUNTS
+               : refuse_attempt(agent, now_ns, kind, state->attempt, NULL);
+}
+
+/* One more voice against a host, of whom the agent reads. */
+static bool is_another_voice(const struct agent *agent, struct agent *holder, int64_t now_ns)
+{
+    struct agent_words *words = &holder->words;
+    bool another = now_ns < words->accuser_until_ns && words->accuser != agent->host;
+    words->accuser = agent->host;
+    words->accuser_until_ns = now_ns + agent->agents->config.host_lost_ns;
+    return another;
+}
+
+static bool was_said(struct agent *agent, const duopoly_OutputLost *lost)
+{
+    const uint64_t task[] = {lost->job, lost->stage, lost->task};
+    const uint64_t hash = fnv1a(FNV1A_NOTHING, task, sizeof(task));
+    for (uint32_t i = 0; i < AGENT_LOST_SAID; i++)
+        if (agent->words.lost[i] == hash)
+            return true;
+    agent->words.lost[agent->words.next_lost] = hash;
+    agent->words.next_lost = (agent->words.next_lost + 1) % AGENT_LOST_SAID;
+    return false;
+}
+
+static enum agent_word weigh_output(struct agent *agent, struct agent *holder, int64_t now_ns,
+                                    const duopoly_OutputLost *lost)
+{
+    const pb_size_t kind = duopoly_Envelope_output_lost_tag;
+    struct agent_words *words = &agent->words;
+    if (is_another_voice(agent, holder, now_ns))
+        return WORD_COUNTS;
+    if (now_ns < words->accused_until_ns && words->accused != holder->host)
+        return refuse(agent, now_ns, kind, "nobody else misses outputs of %s", holder->name);
+    if (was_said(agent, lost))
+        return refuse(agent, now_ns, kind,
+                      "nobody else misses an output that it missed before, on %s", holder->name);
+    words->accused = holder->host;
+    words->accused_until_ns = now_ns + agent->agents->config.host_lost_ns;
+    return WORD_COUNTS;
+}
+
+/* WHY: of an inventory that waits for others' nothing is in the engine yet. */
+static bool brings_task_of(const struct agent *agent, uint64_t job)
+{
+    for (uint32_t i = 0; agent->inventory == INVENTORY_PARKED && i < agent->n_seen; i++)
+        if (agent->seen[i].job == job && !is_over(agent->seen[i].phase))
+            return true;
+    return false;
+}
+
+enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
+                                     const duopoly_OutputLost *lost)
+{
+    const pb_size_t kind = duopoly_Envelope_output_lost_tag;
+    struct agents *agents = agent->agents;
+    enum engine_reading reads = agents->hooks.reads_output(agents->hooks.user, agent->host, lost);
+    if (reads == READING_OVER)
+        return WORD_SAYS_NOTHING;
+    if (reads == READING_NOT && !brings_task_of(agent, lost->job))
+        return refuse(agent, now_ns, kind,
+                      "nothing there reads the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32,
+                      lost->job, lost->stage, lost->task);
+    uint32_t host = agents->hooks.holder(agents->hooks.user, lost);
+    struct agent *holder = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    return !holder || holder == agent ? WORD_COUNTS : weigh_output(agent, holder, now_ns, lost);
+}
+
+enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64_t attempt,
+                                     const struct agent *source)
+{
+    const pb_size_t kind = duopoly_Envelope_source_state_tag;
+    struct agents *agents = agent->agents;
+    enum agent_word word = agent_word_of_attempt(agent, now_ns, kind, attempt);
+    /* What is not looked at is said again. */
+    if (word != WORD_COUNTS || !may_look(agent, now_ns))
+        return word == WORD_COUNTS ? WORD_SAYS_NOTHING : word;
+    switch (agents->hooks.reads_from(agents->hooks.user, attempt, source->host)) {
+    case READING_NOW:
+        return WORD_COUNTS;
+    case READING_OVER:
+        return WORD_SAYS_NOTHING;
+    default:
+        return refuse(agent, now_ns, kind, "its attempt %016" PRIx64 " reads nothing from %s",
+                      attempt, source->name);
+    }
+}
