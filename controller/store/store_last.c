@@ -76,7 +76,7 @@ void store_last_write(struct store_last *last, const struct store_commit *commit
     char line[LINE + 1];
     line_make(line, commit);
     if (last->fd < 0)
-        last->fd = open(last->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        last->fd = open(last->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     last->unsynced |= last->fd >= 0 && pwrite(last->fd, line, LINE, 0) == LINE;
 }
 
