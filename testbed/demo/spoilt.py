@@ -43,7 +43,7 @@ def reasons(run):
     host, silence = run.get("silence") or ("", 0)
     silent = run.get("silent_hosts") or []
     found = (
-        (run["cpu_idle"] < IDLE_LEAST, "the processors were %.0f %% idle, not %d %%" % (run["cpu_idle"], IDLE_LEAST)),
+        (run["cpu_idle"] < IDLE_LEAST, "the processors were %d %% idle, below %d %%" % (run["cpu_idle"], IDLE_LEAST)),
         (run.get("cpu_stolen", 0) > STOLEN_MOST, "the machine's host gave %.0f %% of the processors to others" % run.get("cpu_stolen", 0)),
         (run.get("late", 0) > LATE_MOST, "the demo itself was woken %.1f s too late" % run.get("late", 0)),
         (run.get("slept", 0) > LATE_MOST, "the machine was suspended for %.1f s" % run.get("slept", 0)),

@@ -298,6 +298,7 @@ def test_who_is_fought_for_one_port_is_left_that_and_all_others_are_guarded(site
         wait_for("a repair", lambda: switch.has_ours(port))
     assert switch.vsctl("get", "port", "p1", "qos") == theirs
     wait_for("its name", lambda: "p1: what somebody made of our queues is left as it is" in shown(daemon)["text"])
+    switch.vsctl("clear", "port", "p1", "qos")
     daemon.ctl("stance", "observe", "--all")
     daemon.ctl("stance", "enforce", "--all")
     wait_for("our queues, after a new word", lambda: switch.has_ours("p1"))
