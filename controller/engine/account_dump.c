@@ -31,11 +31,12 @@ static int load_cut(struct engine *engine, const void *object, struct err *err)
 {
     const struct cut_record *record = object;
     const struct job *job = record->job ? job_find(engine, record->job) : NULL;
-    if (record->job && (!job || record->stage >= job->n_stages))
+    struct stage *late = job ? job_stage_at(job, record->stage) : NULL;
+    if (record->job && !late)
         return err_set(err, EINVAL, "stage %" PRIu64 "/%u, which is late, is not there",
                        record->job, record->stage);
     engine->cut_short = true;
-    engine->late = job ? job->stages[record->stage] : NULL;
+    engine->late = late;
     return 0;
 }
 

@@ -76,7 +76,7 @@ each_output(const struct task *task, void (*each)(void *, const struct engine_in
     int n = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct edge *edge = &stage->edges[i];
-        const struct stage *parent = stage->job->stages[edge->parent];
+        const struct stage *parent = job_stage_at(stage->job, edge->parent);
         if (edge->late) {
             n += sizes_each_input(edge, task, locate, each, context);
             continue;

@@ -177,7 +177,7 @@ struct job_view {
     const char *name;
     uint32_t user;
     enum job_state state;
-    uint32_t stages;
+    uint32_t stages; /* all numbers of its stages are below it; a framework's need not be there */
     uint64_t tasks, ready, running, done;
     uint64_t allowed; /* of those running: they may start, and have not been seen to */
     uint32_t held_stages;

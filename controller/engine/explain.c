@@ -247,7 +247,7 @@ static void explain_blocked(struct engine_explanation *e, const struct task *tas
     const struct stage *stage = task->stage;
     explain_say(e, "Waits for other stages:");
     for (uint32_t i = 0; i < stage->n_edges; i++) {
-        const struct stage *parent = stage->job->stages[stage->edges[i].parent];
+        const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
         if (stage->edges[i].kind == EDGE_PIPELINED)
             explain_say(e, " stage %u has started %u of %u tasks;", parent->index,
                         parent->n_started, parent->n_tasks);

@@ -71,7 +71,7 @@ void framework_follow(struct engine *engine, struct job *job)
 
 /* ---- stages ---- */
 
-static struct stage *make_stage(struct engine *engine, struct job *job)
+static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)
 {
     struct shape *shape = cluster_shape(engine, &one_slot, "", room_owner(engine, job));
     if (!shape)
@@ -79,15 +79,18 @@ static struct stage *make_stage(struct engine *engine, struct job *job)
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
     stage->job = job;
     stage->bucket = job_bucket(engine, job, shape);
-    stage->index = job->n_stages;
+    stage->index = index;
     stage->tasks = engine_allocate(engine, 0, sizeof(*stage->tasks));
     stage->edges = engine_allocate(engine, 1, sizeof(*stage->edges));
     stage->children = engine_allocate(engine, 1, sizeof(*stage->children));
     TAILQ_INIT(&stage->attempts);
     stage->framework = engine_allocate(engine, 1, sizeof(*stage->framework));
     stage->framework->stage = stage;
+    uint32_t place = job_stage_place(job, index);
     job->stages = engine_grow(engine, job->stages, job->n_stages);
-    job->stages[job->n_stages++] = stage;
+    memmove(&job->stages[place + 1], &job->stages[place],
+            (job->n_stages++ - place) * sizeof(job->stages[0]));
+    job->stages[place] = stage;
     policy_begin_stage(engine, stage);
     return stage;
 }
@@ -98,10 +101,8 @@ struct stage *framework_find_stage(struct engine *engine, struct job *job, uint3
         return NULL;
     if (index >= engine->config.stages_per_job_max)
         return ignored(engine);
-    while (job->n_stages <= index)
-        if (!make_stage(engine, job))
-            return NULL;
-    return job->stages[index];
+    struct stage *stage = job_stage_at(job, index);
+    return stage ? stage : make_stage(engine, job, index);
 }
 
 void framework_stage_destroy(struct engine *engine, struct stage *stage)
@@ -110,7 +111,7 @@ void framework_stage_destroy(struct engine *engine, struct stage *stage)
         return;
     gate_forget(engine, stage);
     for (uint32_t i = 0; i < stage->n_edges; i++)
-        sizes_edge_done(&stage->edges[i]);
+        late_destroy(stage->edges[i].late);
     free(stage->framework);
 }
 
@@ -118,7 +119,7 @@ bool framework_is_due(const struct stage *stage, bool parents)
 {
     const struct framework_stage *own = stage->framework;
     for (uint32_t i = 0; i < stage->n_edges; i++)
-        parents = parents && stage->job->stages[stage->edges[i].parent]->framework->announced;
+        parents = parents && job_stage_at(stage->job, stage->edges[i].parent)->framework->announced;
     return !own->left && (own->offered || (own->announced && parents));
 }
 
@@ -128,15 +129,17 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
     for (uint32_t i = 0; stage && i < stage->n_edges; i++)
         if (stage->edges[i].parent == parent)
             return &stage->edges[i];
-    if (!stage || parent >= stage->index)
-        return ignored(engine);
+    struct stage *from = stage && parent < stage->index
+                             ? framework_find_stage(engine, stage->job, parent)
+                             : ignored(engine);
+    if (!from)
+        return NULL;
     struct edge *edges = reallocarray(stage->edges, stage->n_edges + 2, sizeof(*edges));
     if (!edges)
         longjmp(engine->no_memory, 1);
     stage->edges = edges;
     struct edge *edge = &stage->edges[stage->n_edges++];
-    *edge = (struct edge){.parent = parent, .kind = kind, .late = sizes_edge_make(engine)};
-    struct stage *from = stage->job->stages[parent];
+    *edge = (struct edge){.parent = parent, .kind = kind, .late = late_make(engine)};
     uint32_t *children =
         reallocarray(from->children, from->n_children + 1, sizeof(*from->children));
     if (!children)
@@ -284,7 +287,7 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
     set_demand(engine, stage, &event->framework_stage.demand);
     sizes_follow_parents(engine, stage);
     for (uint32_t i = 0; i < stage->n_children; i++)
-        sizes_follow_parents(engine, stage->job->stages[stage->children[i]]);
+        sizes_follow_parents(engine, job_stage_at(stage->job, stage->children[i]));
     if (stage->n_edges != edges || !stage->n_edges)
         policy_job_grew(engine, stage->job);
 }

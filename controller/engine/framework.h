@@ -8,8 +8,8 @@
  *  - stages with network input are *gated*: their tasks start where they are allowed, until the
  *    stage is opened (gate.h). For all others an allow is advice: they are accounted for;
  *  - it grows while it runs. Stages, tasks, blocks, bytes, starts and ends come as facts in any order
- *    and any number of times; each makes what it needs: the job, the stage and all stages before it,
- *    the tasks up to its own, an edge. A stage that was only made so is ready when its framework
+ *    and any number of times; each makes what it needs: the job, the stage, the tasks up to its own, an
+ *    edge and the stage that it comes from. A stage that was only made so is ready when its framework
  *    says that it offers its tasks, or has announced it and its parents;
  *  - it has no failures that end it and no result: it is over when its framework says so.
  *

@@ -90,10 +90,10 @@ static int load_gate(struct engine *engine, const void *object, struct err *err)
 {
     const struct gate_record *record = object;
     struct job *job = find(engine, record->job);
-    if (!job || record->stage >= job->n_stages)
+    struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
+    if (!stage)
         return err_set(err, EINVAL, "stage %u of job %" PRIu64 " is no framework's", record->stage,
                        record->job);
-    struct stage *stage = job->stages[record->stage];
     struct framework_stage *own = stage->framework;
     own->announced = record->announced;
     own->offered = record->offered;
@@ -101,7 +101,7 @@ static int load_gate(struct engine *engine, const void *object, struct err *err)
     own->left = record->left;
     own->unused = record->unused;
     for (uint32_t i = 0; i < stage->n_children; i++)
-        sizes_follow_parents(engine, job->stages[stage->children[i]]);
+        sizes_follow_parents(engine, job_stage_at(job, stage->children[i]));
     sizes_follow_parents(engine, stage);
     sizes_restore_guess(engine, stage, record->guess);
     own->ready_ns = record->ready_ns;
@@ -197,41 +197,54 @@ static struct event piece(const struct stage *stage, const struct edge *edge,
     return event;
 }
 
-static void dump_row(struct dumper *d, const struct stage *stage, const struct edge *edge,
-                     uint32_t map)
+/* The i-th of the row's cells. */
+static uint32_t cell_at(const struct late_row *row, uint32_t i, uint64_t *ret_bytes)
 {
-    const struct late_row *row = &edge->late->rows[map];
-    uint32_t *at = (uint32_t *)(d->lists + DUMP_CHUNK);
-    for (uint32_t first = 0; first == 0 || first < row->n; first += DUMP_CHUNK) {
-        uint32_t n = row->n - first < DUMP_CHUNK ? row->n - first : DUMP_CHUNK;
+    const struct late_cell *cell = i < row->n ? NULL : &row->told->cells[i - row->n];
+    *ret_bytes = cell ? cell->bytes : row->told->bytes[i];
+    return cell ? cell->reduce : i;
+}
+
+static void dump_row(struct dumper *d, const struct stage *stage, const struct edge *edge,
+                     uint32_t map, const struct late_row *row)
+{
+    uint32_t *at = (uint32_t *)(d->lists + DUMP_CHUNK), all = row->n + row->told->n_cells;
+    for (uint32_t first = 0; first == 0 || first < all; first += DUMP_CHUNK) {
+        uint32_t n = all - first < DUMP_CHUNK ? all - first : DUMP_CHUNK;
         struct event event = piece(stage, edge, BYTES_CELLS, map);
         for (uint32_t i = 0; i < n; i++)
-            at[i] = first + i;
+            at[i] = cell_at(row, first + i, &d->lists[i]);
         event.framework_bytes.at = (struct u32s){at, n};
-        event.framework_bytes.bytes = (struct u64s){row->bytes + first, n};
+        event.framework_bytes.bytes = (struct u64s){d->lists, n};
         dump_event(d, &event);
     }
 }
 
 static void dump_sum(struct dumper *d, const struct stage *stage, const struct edge *edge,
-                     uint32_t reduce)
+                     uint32_t index, uint64_t sum)
 {
-    const struct late_split *split = &edge->late->splits[reduce];
-    struct event event = piece(stage, edge, split->n ? BYTES_HOSTS : BYTES_SUMS, reduce);
-    event.framework_bytes.at = (struct u32s){split->hosts, split->n};
-    event.framework_bytes.bytes = split->n ? (struct u64s){split->bytes, split->n}
-                                           : (struct u64s){&edge->late->sums[reduce], 1};
+    const struct late_split split = late_split_of(edge->late, index);
+    struct event event = piece(stage, edge, split.n ? BYTES_HOSTS : BYTES_SUMS, index);
+    event.framework_bytes.at = (struct u32s){split.hosts, split.n};
+    event.framework_bytes.bytes =
+        split.n ? (struct u64s){split.bytes, split.n} : (struct u64s){&sum, 1};
     dump_event(d, &event);
 }
 
 static void dump_bytes(struct dumper *d, const struct stage *stage, const struct edge *edge)
 {
-    for (uint32_t m = 0; m < edge->late->rows_room; m++)
-        if (edge->late->rows[m].bytes)
-            dump_row(d, stage, edge, m);
-    for (uint32_t r = 0; r < edge->late->room; r++)
-        if (edge->late->summed[r])
-            dump_sum(d, stage, edge, r);
+    const struct late_edge *late = edge->late;
+    const struct stage *parent = job_stage_at(stage->job, edge->parent);
+    for (uint32_t m = 0; late->n_rows && m < parent->n_tasks; m++) {
+        const struct late_row *row = late_row_find(late, m);
+        if (row)
+            dump_row(d, stage, edge, m, row);
+    }
+    for (uint32_t r = 0; late->blocks_room && r < stage->n_tasks; r++) {
+        const struct late_block *block = late_block_find(late, r);
+        if (block && late_is_summed(block, r))
+            dump_sum(d, stage, edge, r, block->sums[r % LATE_BLOCK]);
+    }
 }
 
 static void dump_given(struct dumper *d, const struct stage *stage)

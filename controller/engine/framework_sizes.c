@@ -20,67 +20,9 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 /* ---- edges ---- */
 
-struct late_edge *sizes_edge_make(struct engine *engine)
-{
-    return engine_allocate(engine, 1, sizeof(struct late_edge));
-}
-
-static void split_done(struct late_split *split)
-{
-    free(split->hosts);
-    free(split->bytes);
-    *split = (struct late_split){0};
-}
-
-void sizes_edge_done(struct edge *edge)
-{
-    struct late_edge *late = edge->late;
-    for (uint32_t m = 0; m < late->rows_room; m++)
-        free(late->rows[m].bytes);
-    for (uint32_t r = 0; r < late->room; r++)
-        split_done(&late->splits[r]);
-    free(late->rows);
-    free(late->columns);
-    free(late->sums);
-    free(late->summed);
-    free(late->splits);
-    free(late);
-}
-
-/* An array of `size` a place moves to one of `room` places, the new ones zero. */
-static void *enlarge(struct engine *engine, void *array, size_t before, size_t room, size_t size)
-{
-    char *larger = engine_allocate(engine, room, size);
-    if (before)
-        memcpy(larger, array, before * size);
-    free(array);
-    return larger;
-}
-
-static void make_room(struct engine *engine, struct late_edge *late, const struct stage *stage)
-{
-    uint32_t room = stage->framework->room;
-    if (room <= late->room)
-        return;
-    late->columns = enlarge(engine, late->columns, late->room, room, sizeof(*late->columns));
-    late->sums = enlarge(engine, late->sums, late->room, room, sizeof(*late->sums));
-    late->summed = enlarge(engine, late->summed, late->room, room, sizeof(*late->summed));
-    late->splits = enlarge(engine, late->splits, late->room, room, sizeof(*late->splits));
-    late->room = room;
-}
-
-static void make_rows(struct engine *engine, struct late_edge *late, const struct stage *parent)
-{
-    uint32_t room = parent->framework->room;
-    if (room <= late->rows_room)
-        return;
-    late->rows = enlarge(engine, late->rows, late->rows_room, room, sizeof(*late->rows));
-    late->rows_room = room;
-}
-
 static bool is_complete(const struct stage *stage, const struct edge *edge)
 {
-    const struct stage *parent = stage->job->stages[edge->parent];
+    const struct stage *parent = job_stage_at(stage->job, edge->parent);
     return parent->framework->announced && edge->late->n_rows == parent->n_tasks;
 }
 
@@ -88,13 +30,13 @@ static bool is_complete(const struct stage *stage, const struct edge *edge)
 static bool known_of(const struct edge *edge, uint32_t reduce, uint64_t *bytes)
 {
     const struct late_edge *late = edge->late;
-    if (reduce >= late->room)
+    const struct late_block *block = late_block_find(late, reduce);
+    if (!block)
         return late->complete; /* no row names it */
-    bool known = late->complete || late->summed[reduce];
-    *bytes = add(*bytes, late->complete         ? late->columns[reduce]
-                         : late->summed[reduce] ? late->sums[reduce]
-                                                : late->columns[reduce]);
-    return known;
+    bool summed = late_is_summed(block, reduce);
+    *bytes = add(*bytes, !late->complete && summed ? block->sums[reduce % LATE_BLOCK]
+                                                   : block->columns[reduce % LATE_BLOCK]);
+    return late->complete || summed;
 }
 
 /* ---- tasks ---- */
@@ -225,7 +167,7 @@ static uint64_t input_of(const struct stage *stage)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++) {
-        const struct stage *parent = stage->job->stages[stage->edges[i].parent];
+        const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
         bytes = add(bytes, parent->total_bytes);
         for (uint32_t t = 0; t < parent->tasks_given && t < parent->n_tasks; t++)
             bytes = add(bytes, parent->tasks[t].input_bytes);
@@ -246,6 +188,15 @@ static uint64_t median(const struct sizes *sizes)
     return n ? values[n / 2] : 0;
 }
 
+static wide total_of(const struct late_edge *late)
+{
+    wide bytes = 0;
+    for (uint32_t b = 0; b < late->blocks_room; b++)
+        for (uint32_t i = 0; late->blocks[b] && i < LATE_BLOCK; i++)
+            bytes += late->blocks[b]->columns[i];
+    return bytes;
+}
+
 /* Of a task, by the rows of the maps that have ended: the others are taken to be like them. 0: none
  * was told. */
 static uint64_t mean_of_rows(const struct stage *stage)
@@ -254,11 +205,9 @@ static uint64_t mean_of_rows(const struct stage *stage)
     uint32_t told = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct late_edge *late = stage->edges[i].late;
-        wide rows = 0;
-        for (uint32_t r = 0; late->n_rows && r < late->room; r++)
-            rows += late->columns[r];
         if (late->n_rows)
-            bytes += rows * stage->job->stages[stage->edges[i].parent]->n_tasks / late->n_rows;
+            bytes += total_of(late) * job_stage_at(stage->job, stage->edges[i].parent)->n_tasks /
+                     late->n_rows;
         told += late->n_rows > 0;
     }
     if (!told || !stage->n_tasks)
@@ -329,7 +278,7 @@ void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t bef
         size_task(engine, &stage->tasks[t]);
     settle(engine, stage);
     for (uint32_t i = 0; i < stage->n_children; i++) {
-        struct stage *child = stage->job->stages[stage->children[i]];
+        struct stage *child = job_stage_at(stage->job, stage->children[i]);
         for (uint32_t e = 0; e < child->n_edges; e++)
             if (child->edges[e].parent == stage->index && child->edges[e].late->complete)
                 sizes_follow_parents(engine, child);
@@ -363,37 +312,68 @@ static bool may_keep(struct engine *engine, struct job *job, uint64_t cells)
     return true;
 }
 
-/* The row with at least n places; NULL: no room. */
+/* The row, with places for what is told of the map; NULL: no room. */
 static struct late_row *take_row(struct engine *engine, struct stage *stage, struct edge *edge,
-                                 uint32_t map, uint32_t n)
+                                 uint32_t map, const struct late_places *places)
 {
-    struct stage *parent = stage->job->stages[edge->parent];
-    if (!framework_find_task(engine, parent, map))
+    if (!framework_find_task(engine, job_stage_at(stage->job, edge->parent), map))
         return NULL;
-    make_rows(engine, edge->late, parent);
-    struct late_row *row = &edge->late->rows[map];
-    if (row->bytes && n <= row->n)
-        return row;
-    if (!may_keep(engine, stage->job, n - row->n))
+    struct late_row *row = late_row_find(edge->late, map);
+    if (!may_keep(engine, stage->job, late_row_lacks(engine, row, places)))
         return NULL;
-    edge->late->n_rows += !row->bytes;
-    row->bytes = enlarge(engine, row->bytes, row->n, n, sizeof(*row->bytes));
-    row->n = n;
+    row = late_row(engine, edge->late, map);
+    late_row_extend(engine, row, places);
     return row;
 }
 
-static void set_cell(struct engine *engine, struct stage *stage, struct edge *edge, uint32_t map,
-                     struct late_row *row, uint32_t reduce, uint64_t bytes)
+/* What is told of one map, to be set cell by cell. */
+struct setting {
+    struct stage *stage;
+    struct edge *edge;
+    struct late_row *row;
+    struct task *from;
+    struct late_block *block; /* where the cell before stood */
+    uint32_t first;           /* of the block */
+};
+
+static void set_cell(struct engine *engine, struct setting *s, uint32_t reduce, uint64_t bytes)
 {
-    struct task *from = &stage->job->stages[edge->parent]->tasks[map];
-    uint64_t more = bytes - row->bytes[reduce]; /* as a difference, which may wrap */
+    uint64_t *cell = late_row_cell(s->row, reduce);
+    uint64_t more = bytes - *cell; /* as a difference, which may wrap */
     if (!more)
         return;
-    row->bytes[reduce] = bytes;
-    edge->late->columns[reduce] += more;
-    from->output_bytes += more;
-    if (edge->late->complete)
-        size_task(engine, &stage->tasks[reduce]);
+    if (!s->block || reduce - s->first >= LATE_BLOCK) {
+        s->block = late_block(engine, s->edge->late, reduce);
+        s->first = reduce - reduce % LATE_BLOCK;
+    }
+    *cell = bytes;
+    s->block->columns[reduce - s->first] += more;
+    s->from->output_bytes += more;
+    if (s->edge->late->complete)
+        size_task(engine, &s->stage->tasks[reduce]);
+}
+
+/* What a whole row does not name is 0. */
+static void clear_behind(struct engine *engine, struct setting *s, uint32_t n)
+{
+    for (uint32_t r = n; r < s->row->n; r++)
+        set_cell(engine, s, r, 0);
+    for (uint32_t i = 0; i < s->row->told->n_cells; i++)
+        if (s->row->told->cells[i].reduce >= n)
+            set_cell(engine, s, s->row->told->cells[i].reduce, 0);
+}
+
+static void set_cells(struct engine *engine, struct stage *stage, struct edge *edge, uint32_t map,
+                      struct late_row *row, const struct u64s *bytes,
+                      const struct late_places *places)
+{
+    struct task *from = &job_stage_at(stage->job, edge->parent)->tasks[map];
+    struct setting s = {.stage = stage, .edge = edge, .row = row, .from = from};
+    for (uint32_t i = 0; i < bytes->n; i++)
+        if (!places->at || places->at[i] < places->most)
+            set_cell(engine, &s, places->at ? places->at[i] : i, bytes->at[i]);
+    if (!places->at)
+        clear_behind(engine, &s, places->n);
 }
 
 /* All sizes follow when the cells are complete, else those of corrected ones alone have. */
@@ -428,14 +408,11 @@ static bool take_cells(struct engine *engine, struct stage *stage, struct edge *
         n = at->at[i] < FRAMEWORK_TASKS_MAX && at->at[i] >= n ? at->at[i] + 1 : n;
     if (n > FRAMEWORK_TASKS_MAX || (n && !framework_find_task(engine, stage, n - 1)))
         return false;
-    make_room(engine, edge->late, stage);
     uint32_t rows = edge->late->n_rows;
-    struct late_row *row = take_row(engine, stage, edge, map, n);
-    for (uint32_t i = 0; row && i < bytes->n; i++)
-        if (all || at->at[i] < n)
-            set_cell(engine, stage, edge, map, row, all ? i : at->at[i], bytes->at[i]);
-    for (uint32_t r = n; row && all && r < row->n; r++)
-        set_cell(engine, stage, edge, map, row, r, 0);
+    const struct late_places places = {all ? NULL : at->at, all ? n : at->n, n};
+    struct late_row *row = take_row(engine, stage, edge, map, &places);
+    if (row)
+        set_cells(engine, stage, edge, map, row, bytes, &places);
     if (row)
         look(engine, stage, edge);
     if (row && all && edge->late->n_rows > rows)
@@ -443,15 +420,13 @@ static bool take_cells(struct engine *engine, struct stage *stage, struct edge *
     return row;
 }
 
-static void take_sum(struct engine *engine, struct stage *stage, struct edge *edge, uint32_t reduce,
-                     uint64_t bytes)
+static void take_sum(struct engine *engine, struct stage *stage, struct edge *edge, uint32_t index,
+                     uint64_t bytes, const struct u32s *hosts, const struct u64s *of_hosts)
 {
-    stage->job->cells -= edge->late->splits[reduce].n;
-    split_done(&edge->late->splits[reduce]);
-    edge->late->sums[reduce] = bytes;
-    edge->late->summed[reduce] = true;
+    stage->job->cells -= late_split_of(edge->late, index).n;
+    late_set_sum(engine, edge->late, index, bytes, hosts, of_hosts);
     if (!edge->late->complete)
-        size_task(engine, &stage->tasks[reduce]);
+        size_task(engine, &stage->tasks[index]);
 }
 
 static bool take_sums(struct engine *engine, struct stage *stage, struct edge *edge,
@@ -461,9 +436,9 @@ static bool take_sums(struct engine *engine, struct stage *stage, struct edge *e
     if (first > FRAMEWORK_TASKS_MAX || n > FRAMEWORK_TASKS_MAX || !n ||
         !framework_find_task(engine, stage, first + n - 1))
         return false;
-    make_room(engine, edge->late, stage);
     for (uint32_t i = 0; i < n; i++)
-        take_sum(engine, stage, edge, first + i, event->framework_bytes.bytes.at[i]);
+        take_sum(engine, stage, edge, first + i, event->framework_bytes.bytes.at[i],
+                 &(struct u32s){0}, &(struct u64s){0});
     settle(engine, stage);
     return true;
 }
@@ -475,17 +450,10 @@ static bool take_hosts(struct engine *engine, struct stage *stage, struct edge *
     uint64_t sum = 0;
     if (!framework_find_task(engine, stage, reduce) || !may_keep(engine, stage->job, n))
         return false;
-    make_room(engine, edge->late, stage);
     for (uint32_t i = 0; i < n; i++)
         sum = add(sum, event->framework_bytes.bytes.at[i]);
-    struct late_split *split = &edge->late->splits[reduce];
-    take_sum(engine, stage, edge, reduce, sum);
-    *split = (struct late_split){n, engine_allocate(engine, n, sizeof(*split->hosts)),
-                                 engine_allocate(engine, n, sizeof(*split->bytes))};
-    for (uint32_t i = 0; i < n; i++) {
-        split->hosts[i] = event->framework_bytes.at.at[i];
-        split->bytes[i] = event->framework_bytes.bytes.at[i];
-    }
+    take_sum(engine, stage, edge, reduce, sum, &event->framework_bytes.at,
+             &event->framework_bytes.bytes);
     settle(engine, stage);
     return true;
 }
@@ -528,29 +496,34 @@ void framework_bytes(struct engine *engine, const struct event *event)
 
 /* ---- inputs ---- */
 
+static uint64_t cell_bytes(const struct late_edge *late, uint32_t map, uint32_t reduce)
+{
+    const struct late_row *row = late_row_find(late, map);
+    const uint64_t *cell = row ? late_row_cell(row, reduce) : NULL;
+    return cell ? *cell : 0;
+}
+
 int sizes_each_input(const struct edge *edge, const struct task *task,
                      void (*locate)(const struct task *map, struct engine_input *input),
                      void (*each)(void *context, const struct engine_input *input), void *context)
 {
     const struct late_edge *late = edge->late;
-    const struct stage *parent = task->stage->job->stages[edge->parent];
+    const struct stage *parent = job_stage_at(task->stage->job, edge->parent);
+    const struct late_block *block = late_block_find(late, task->index);
+    const struct late_split split = late_split_of(late, task->index);
+    const uint64_t sum = block ? block->sums[task->index % LATE_BLOCK] : 0;
+    const uint64_t part = parent->n_tasks ? sum / parent->n_tasks : 0,
+                   more = sum - part * parent->n_tasks;
     struct engine_input input = {.stage = edge->parent};
-    uint32_t r = task->index;
     int n = 0;
-    if (r >= late->room)
-        return 0;
-    const struct late_split *split = &late->splits[r];
-    for (uint32_t i = 0; !late->complete && i < split->n; i++, n++) {
-        input = (struct engine_input){split->hosts[i], false, edge->parent,
-                                      ENGINE_NONE,     0,     split->bytes[i]};
+    for (uint32_t i = 0; !late->complete && i < split.n; i++, n++) {
+        input = (struct engine_input){split.hosts[i], false, edge->parent,
+                                      ENGINE_NONE,    0,     split.bytes[i]};
         each(context, &input);
     }
-    for (uint32_t m = 0; (late->complete || !split->n) && m < parent->n_tasks; m++) {
-        uint64_t part = late->sums[r] / parent->n_tasks, more = late->sums[r] % parent->n_tasks;
+    for (uint32_t m = 0; block && (late->complete || !split.n) && m < parent->n_tasks; m++) {
         input.task = m;
-        input.bytes = !late->complete       ? part + (m < more)
-                      : r < late->rows[m].n ? late->rows[m].bytes[r]
-                                            : 0;
+        input.bytes = late->complete ? cell_bytes(late, m, task->index) : part + (m < more);
         if (!input.bytes)
             continue;
         locate(&parent->tasks[m], &input);

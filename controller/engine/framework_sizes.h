@@ -24,33 +24,9 @@
  * counted. Histories: SIZES_HISTORY_MAX, the one not learnt for longest leaves. */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/framework_late.h"
 
 enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = ENGINE_SIZES_MAX };
-
-/* Bytes of one reduce task by source host, in the order in which they were told. */
-struct late_split {
-    uint32_t n;
-    uint32_t *hosts;
-    uint64_t *bytes;
-};
-struct late_row {
-    uint32_t n;
-    uint64_t *bytes; /* NULL: not told */
-};
-struct late_edge {
-    struct late_row *rows; /* by map */
-    uint32_t rows_room, n_rows;
-    uint64_t *columns; /* by reduce task: the sum of what rows say */
-    uint64_t *sums;
-    bool *summed;
-    struct late_split *splits;
-    uint32_t room; /* of these four */
-    bool complete; /* the cells count */
-};
-
-struct late_edge *sizes_edge_make(struct engine *engine);
-void sizes_edge_done(struct edge *edge);
 
 /* The event. */
 void framework_bytes(struct engine *engine, const struct event *event);

@@ -35,7 +35,7 @@ struct finished *job_find_finished(const struct engine *engine, uint64_t number)
 static struct stage *find_stage(const struct engine *engine, uint64_t number, uint32_t stage)
 {
     struct job *job = job_find(engine, number);
-    return job && stage < job->n_stages ? job->stages[stage] : NULL;
+    return job ? job_stage_at(job, stage) : NULL;
 }
 
 struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage,
@@ -488,7 +488,7 @@ static void remember(struct engine *engine, const struct job *job)
     record->content = job->content;
     memcpy(record->name, job->name, sizeof(record->name));
     record->user = job->user;
-    record->stages = job->n_stages;
+    record->stages = job_stage_end(job);
     record->tasks = job->n_tasks;
     record->shuffle_bytes = job->shuffle_bytes;
     record->key = job->estimate_key;

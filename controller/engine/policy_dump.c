@@ -118,8 +118,7 @@ static void *find_state(struct engine *engine, enum question q, enum policy_thin
                         const struct identity *identity, union policy_of *ret_of)
 {
     struct job *job = job_find(engine, identity->job);
-    struct stage *stage =
-        job && identity->stage < job->n_stages ? job->stages[identity->stage] : NULL;
+    struct stage *stage = job ? job_stage_at(job, identity->stage) : NULL;
     struct task *task =
         stage && identity->task < stage->n_tasks ? &stage->tasks[identity->task] : NULL;
     size_t size = engine->policies[q]->state[thing].size;

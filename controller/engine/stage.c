@@ -167,7 +167,7 @@ static void leave_queue(struct engine *engine, struct task *task, enum task_stat
 
 static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
 {
-    const struct stage *parent = stage->job->stages[edge->parent];
+    const struct stage *parent = job_stage_at(stage->job, edge->parent);
     return edge->kind == EDGE_BARRIER ? parent->n_done == parent->n_tasks
                                       : parent->n_started == parent->n_tasks;
 }
@@ -213,16 +213,18 @@ void stage_close(struct engine *engine, struct stage *stage)
 static void children_look(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++)
-        stage_open_if_due(engine, stage->job->stages[stage->children[i]]);
+        stage_open_if_due(engine, job_stage_at(stage->job, stage->children[i]));
 }
 
 /* A task of the stage waits again: what was pipelined behind it must not take the slots that it
  * needs. */
 static void children_wait(struct engine *engine, struct stage *stage)
 {
-    for (uint32_t i = 0; i < stage->n_children; i++)
-        if (!is_due(stage->job->stages[stage->children[i]]))
-            stage_close(engine, stage->job->stages[stage->children[i]]);
+    for (uint32_t i = 0; i < stage->n_children; i++) {
+        struct stage *child = job_stage_at(stage->job, stage->children[i]);
+        if (!is_due(child))
+            stage_close(engine, child);
+    }
 }
 
 void stage_children_follow(struct engine *engine, struct stage *stage)
@@ -411,10 +413,11 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
 
 static bool still_needed(const struct stage *stage)
 {
-    for (uint32_t i = 0; i < stage->n_children; i++)
-        if (stage->job->stages[stage->children[i]]->n_done <
-            stage->job->stages[stage->children[i]]->n_tasks)
+    for (uint32_t i = 0; i < stage->n_children; i++) {
+        const struct stage *child = job_stage_at(stage->job, stage->children[i]);
+        if (child->n_done < child->n_tasks)
             return true;
+    }
     return false;
 }
 
@@ -423,7 +426,7 @@ static bool still_needed(const struct stage *stage)
 static void stop_readers(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++) {
-        struct stage *child = stage->job->stages[stage->children[i]];
+        struct stage *child = job_stage_at(stage->job, stage->children[i]);
         stage_close(engine, child);
         struct attempt *attempt, *next;
         TAILQ_FOREACH_SAFE (attempt, &child->attempts, of_stage, next) {

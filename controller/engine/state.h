@@ -206,7 +206,7 @@ struct job {
     uint32_t user, kind;
     int64_t priority, deadline_ns, estimate_bytes, estimate_ns;
     enum job_state state;
-    struct stage **stages;
+    struct stage **stages; /* in order of their numbers; of a framework's job only those told of */
     uint32_t n_stages, stages_done;
     uint64_t cells;
     struct bucket **buckets;
@@ -444,4 +444,33 @@ static inline const uint32_t *task_replicas(const struct task *task)
     const struct stage *stage = task->stage;
     return stage->replicas ? stage->replicas + (size_t)task->index * stage->replicas_per_task
                            : NULL;
+}
+
+/* The first stage with a number ≥ index: its place. O(log n), O(1) where all stages are there. */
+static inline uint32_t job_stage_place(const struct job *job, uint32_t index)
+{
+    uint32_t from = 0, to = job->n_stages;
+    if (index < to && job->stages[index]->index == index)
+        return index;
+    while (from < to) {
+        uint32_t half = from + (to - from) / 2;
+        if (job->stages[half]->index < index)
+            from = half + 1;
+        else
+            to = half;
+    }
+    return from;
+}
+
+/* All numbers of its stages are below it. */
+static inline uint32_t job_stage_end(const struct job *job)
+{
+    return job->n_stages ? job->stages[job->n_stages - 1]->index + 1 : 0;
+}
+
+/* NULL: there is none of this number. */
+static inline struct stage *job_stage_at(const struct job *job, uint32_t index)
+{
+    uint32_t place = job_stage_place(job, index);
+    return place < job->n_stages && job->stages[place]->index == index ? job->stages[place] : NULL;
 }

@@ -75,7 +75,7 @@ static void view_job(const struct engine *engine, const struct job *job, struct 
         .name = job->name,
         .user = job->user,
         .state = job->state,
-        .stages = job->n_stages,
+        .stages = job_stage_end(job),
         .tasks = job->n_tasks,
         .ready = job->n_ready + job->n_retries,
         .running = job->n_running,

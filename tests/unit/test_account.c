@@ -1,6 +1,9 @@
 /* What others may make the engine begin and hold: bounds that count whatever the numbers say. */
 #include "tests/model/script.h"
 
+#include <errno.h>
+#include <malloc.h>
+
 static void begin(struct script *s, uint32_t attempts, uint32_t starts, uint32_t step)
 {
     struct engine_config config = script_config();
@@ -128,6 +131,131 @@ static void a_step_starts_no_more_than_its_bound(void **state)
     script_end(&s);
 }
 
+static size_t allocated(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+static struct event late_stage(uint64_t job, uint32_t stage, uint32_t tasks)
+{
+    struct event e = {.kind = EVENT_FRAMEWORK_STAGE};
+    e.framework_stage.job = job;
+    e.framework_stage.stage = stage;
+    e.framework_stage.tasks = tasks;
+    e.framework_stage.demand.amount[RES_SLOTS] = 1;
+    return e;
+}
+
+/* A job that names stage 1023 has one stage. */
+static void stages_that_nobody_named_take_no_memory(void **state)
+{
+    enum { JOBS = 1000 };
+    struct script s;
+    struct stage_view stage;
+    (void)state;
+    begin(&s, 0, 0, 0);
+    s.reload = false;
+    size_t before = allocated();
+    for (uint64_t job = 1; job <= JOBS; job++)
+        script_event(&s, late_stage(job, 1023, 1));
+    assert_true(allocated() - before < JOBS * 8192);
+    s.reload = true;
+    script_event(&s, late_stage(JOBS, 7, 3)); /* comes before it, and later */
+    assert_int_equal(engine_stage(s.engine, JOBS, 7, &stage), 0);
+    assert_int_equal(stage.tasks, 3);
+    assert_int_equal(engine_stage(s.engine, JOBS, 1023, &stage), 0);
+    assert_int_equal(stage.tasks, 1);
+    assert_int_equal(engine_stage(s.engine, JOBS, 8, &stage), -ENOENT);
+    script_end(&s);
+}
+
+static void late_bytes(struct script *s, uint32_t parent, enum framework_form form, uint32_t last)
+{
+    const uint64_t bytes[] = {1 + parent};
+    const uint32_t host[] = {0}, at[] = {last};
+    struct event e = {.kind = EVENT_FRAMEWORK_BYTES};
+    e.framework_bytes.job = 1;
+    e.framework_bytes.stage = 200;
+    e.framework_bytes.parent = parent;
+    e.framework_bytes.form = form;
+    e.framework_bytes.first = form == BYTES_SUMS || form == BYTES_HOSTS ? last : 0;
+    e.framework_bytes.bytes = (struct u64s){bytes, 1};
+    if (form == BYTES_CELLS || form == BYTES_HOSTS)
+        e.framework_bytes.at = (struct u32s){form == BYTES_HOSTS ? host : at, 1};
+    script_event(s, e);
+}
+
+/* Of many parents one cell, sum or split of the last reduce task: memory follows what was told. */
+static void bytes_that_nobody_told_take_no_memory(void **state)
+{
+    enum { TASKS = 20000, PARENTS = 100 };
+    (void)state;
+    for (enum framework_form form = BYTES_SUMS; form <= BYTES_HOSTS; form++) {
+        struct script s;
+        struct task_view task;
+        uint64_t sum = 0;
+        begin(&s, 0, 0, 0);
+        s.reload = false;
+        script_event(&s, late_stage(1, 200, TASKS));
+        for (uint32_t p = 0; p < PARENTS; p++)
+            script_event(&s, late_stage(1, p, 1));
+        size_t before = allocated();
+        for (uint32_t p = 0; p < PARENTS; p++) {
+            late_bytes(&s, p, form, form == BYTES_ROW ? 0 : TASKS - 1);
+            sum += 1 + p;
+        }
+        assert_true(allocated() - before < PARENTS * 16384);
+        engine_task(s.engine, 1, 200, form == BYTES_ROW ? 0 : TASKS - 1, &task);
+        assert_int_equal(task.bytes, sum);
+        s.reload = true;
+        script_events(&s, NULL, 0);
+        script_end(&s);
+    }
+}
+
+/* Cells in any order, some again, some beside a whole row: as if they had all been told in one row. */
+static void cells_of_any_order_make_a_row(void **state)
+{
+    static const uint32_t orders[][6] = {
+        {9, 2, 0, 5, 1, 40}, {0, 1, 2, 5, 9, 40}, {40, 9, 5, 2, 1, 0}};
+    (void)state;
+    for (size_t o = 0; o < sizeof(orders) / sizeof(orders[0]); o++) {
+        struct script s;
+        struct task_view task;
+        begin(&s, 0, 0, 0);
+        script_event(&s, late_stage(1, 0, 1));
+        script_event(&s, late_stage(1, 200, 41));
+        uint64_t bytes[6], row[] = {70, 71, 72, 73};
+        for (int i = 0; i < 6; i++)
+            bytes[i] = 100 + orders[o][i];
+        struct event e = {.kind = EVENT_FRAMEWORK_BYTES};
+        e.framework_bytes.job = 1;
+        e.framework_bytes.stage = 200;
+        e.framework_bytes.form = BYTES_CELLS;
+        for (uint32_t half = 0; half < 2; half++) {
+            e.framework_bytes.at = (struct u32s){orders[o] + 3 * half, 3};
+            e.framework_bytes.bytes = (struct u64s){bytes + 3 * half, 3};
+            script_event(&s, e);
+        }
+        script_event(&s, e); /* again */
+        for (uint32_t i = 0; i < 41; i++) {
+            bool told = i <= 2 || i == 5 || i == 9 || i == 40;
+            engine_task(s.engine, 1, 200, i, &task);
+            assert_int_equal(task.bytes, told ? 100 + i : 0);
+        }
+        e.framework_bytes.form = BYTES_ROW;
+        e.framework_bytes.at = (struct u32s){0};
+        e.framework_bytes.bytes = (struct u64s){row, 4};
+        script_event(&s, e);
+        for (uint32_t i = 0; i < 41; i++) {
+            engine_task(s.engine, 1, 200, i, &task);
+            assert_int_equal(task.bytes, i < 4 ? 70 + i : 0);
+        }
+        script_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +264,9 @@ int main(void)
         cmocka_unit_test(a_host_runs_no_more_than_its_bound),
         cmocka_unit_test(whatever_is_demanded_the_bounds_count),
         cmocka_unit_test(a_step_starts_no_more_than_its_bound),
+        cmocka_unit_test(stages_that_nobody_named_take_no_memory),
+        cmocka_unit_test(bytes_that_nobody_told_take_no_memory),
+        cmocka_unit_test(cells_of_any_order_make_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

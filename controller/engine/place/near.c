@@ -64,10 +64,8 @@ static int by_home(const void *a, const void *b)
 static bool is_told_apart(const struct edge *edge)
 {
     const struct late_edge *late = edge->late;
-    bool split = edge->matrix;
-    for (uint32_t r = 0; late && r < late->room && !split; r++)
-        split = late->complete || late->splits[r].n;
-    return split;
+    return edge->matrix ||
+           (late && (late->n_splits || (late->complete && (late->n_rows || late->blocks_room))));
 }
 
 static bool is_pipelined(const struct stage *stage)
