@@ -3,6 +3,7 @@
 #include "controller/own_key.h"
 #include "lib/conf_check.h"
 #include "lib/log.h"
+#include "lib/places.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,13 +11,16 @@
 #include <string.h>
 #include <time.h>
 
-#define STORE_KIND "key" /* of the store's settings */
+#define STORE_KIND        "key" /* of the store's settings */
+#define AGENT_CONNECTIONS 8
+#define TOLD_SO           8 /* connections that wait to hear that there is no place for them */
 
 struct agents_zmq {
     sd_event *loop;
     struct wire_zmq *endpoint;
     struct conductor *conductor;
     struct agents_zmq_clients clients;
+    uint32_t most;           /* connections */
     struct own_key *own;     /* NULL: no gate */
     struct keyring *keyring; /* with a gate */
     sd_event_source *due;    /* a key's time comes */
@@ -40,8 +44,8 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
     snprintf(refused->text, sizeof(refused->text), "%s may not send '%s'",
              who->role == ROLE_AGENT ? "an agent" : "a framework",
              wire_kind_name(envelope->which_body));
-    log_warning(LOG_FAULT_PEER, "key of %s: %s: refused, %s", who->name,
-                wire_kind_name(envelope->which_body), refused->text);
+    log_of(who->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "key of %s: %s: refused, %s", who->name,
+           wire_kind_name(envelope->which_body), refused->text);
     char result[sizeof(refused->text) + 16];
     snprintf(result, sizeof(result), "refused, %s", refused->text);
     store_audit(conductor_store(door->conductor), who->name, wire_kind_name(envelope->which_body),
@@ -118,16 +122,27 @@ static void on_admit(void *user, const char *public, const char *address,
     if (identity)
         return;
     door->refusals.unknown_keys++;
-    log_warning(LOG_FAULT_PEER, "a connection from %s is refused: %s (%.8s…)", address, why,
-                public);
+    log_of(address, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "a connection from %s is refused: %s (%.8s…)", address, why, public);
+}
+
+/* A framework's key may be that of many applications. */
+static uint32_t on_most(void *user, const char *identity)
+{
+    const struct agents_zmq *door = user;
+    struct key_holder who;
+    const struct places places = places_of(door->most);
+    if (keyring_holder(door->keyring, now_s(), identity, &who) < 0 || who.role == ROLE_AGENT)
+        return AGENT_CONNECTIONS;
+    return who.role == ROLE_FRAMEWORK ? door->most / 4 : places_of_one(&places) + TOLD_SO;
 }
 
 static void on_unasked(void *user, const char *address, const char *why)
 {
     struct agents_zmq *door = user;
     door->refusals.unasked++;
-    log_warning(LOG_FAULT_PEER, "a connection%s%s is refused: %s", *address ? " from " : "",
-                address, why);
+    log_of(address, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "a connection%s%s is refused: %s",
+           *address ? " from " : "", address, why);
 }
 
 static void on_keep(void *user, const char *identity, const char *value)
@@ -252,10 +267,12 @@ int agents_zmq_open(sd_event *loop, const struct settings *settings,
                                              .on_flood = on_flood,
                                              .user = door};
     door->loop = sd_event_ref(loop);
+    door->most = limits->most;
     int r = gate_open(door, settings, err);
     if (r == 0) {
         const struct wire_zmq_guard guard = {.own = door->own ? own_key_pair(door->own) : NULL,
                                              .admit = on_admit,
+                                             .most = on_most,
                                              .refused = on_unasked,
                                              .user = door};
         r = wire_zmq_listen(loop, settings->listen, limits, door->own ? &guard : NULL, &handler,
@@ -298,6 +315,11 @@ void agents_zmq_cut(void *user, uint64_t peer)
 {
     const struct agents_zmq *door = user;
     wire_zmq_cut_peer(door->endpoint, peer);
+}
+
+uint32_t agents_zmq_most(const struct agents_zmq *door)
+{
+    return door->most;
 }
 
 struct keyring *agents_zmq_keyring(const struct agents_zmq *door)

@@ -8,6 +8,9 @@
  * loopback only, or where `trust` says so in words; then everybody is an agent, by the name in his
  * HELLO, and nobody a client.
  *
+ * A key has a bounded part of the connections that there may be: an agent as many as a session that
+ * breaks again and again leaves behind, a client somewhat more than it has places (clients/remote.h).
+ *
  * Each connection that is refused is one line of the log. One thread. */
 #pragma once
 
@@ -42,6 +45,9 @@ void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,
 int agents_zmq_send(void *user, uint64_t peer, const duopoly_Envelope *envelope);
 /* As agents_hooks.cut, likewise. */
 void agents_zmq_cut(void *user, uint64_t peer);
+
+/* How many connections there may be. */
+uint32_t agents_zmq_most(const struct agents_zmq *door);
 
 /* NULL: everybody may enter. Who changes it calls agents_zmq_keys_changed. */
 struct keyring *agents_zmq_keyring(const struct agents_zmq *door);

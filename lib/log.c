@@ -1,5 +1,6 @@
 #include "lib/log.h"
 
+#include "lib/fnv1a.h"
 #include "lib/printable.h"
 
 #include <stdarg.h>
@@ -76,8 +77,8 @@ static struct log_place *place_find(struct log_limit *l, const void *place, uint
     return oldest;
 }
 
-bool log_limit_admit(struct log_limit *l, const void *place, uint64_t now_ms,
-                     uint32_t *ret_left_out)
+static bool admit(struct log_limit *l, const void *place, uint32_t burst, uint64_t now_ms,
+                  uint32_t *ret_left_out)
 {
     struct log_place *p = place_find(l, place, now_ms);
     *ret_left_out = 0;
@@ -87,12 +88,27 @@ bool log_limit_admit(struct log_limit *l, const void *place, uint64_t now_ms,
         *ret_left_out = p->left_out;
         p->left_out = 0;
     }
-    if (p->lines >= LOG_BURST) {
+    if (p->lines >= burst) {
         p->left_out++;
         return false;
     }
     p->lines++;
     return true;
+}
+
+bool log_limit_admit(struct log_limit *l, const void *place, uint64_t now_ms,
+                     uint32_t *ret_left_out)
+{
+    return admit(l, place, LOG_BURST, now_ms, ret_left_out);
+}
+
+bool log_limit_admit_of(struct log_limit *l, const void *place, const char *peer, uint64_t now_ms,
+                        uint32_t *ret_left_out)
+{
+    uint64_t hash = fnv1a(fnv1a(FNV1A_NOTHING, &place, sizeof(place)), peer, strlen(peer));
+    uint32_t of_all;
+    return admit(l, (const void *)(uintptr_t)hash, LOG_BURST, now_ms, ret_left_out) &&
+           admit(l, place, LOG_BURST * LOG_PEERS, now_ms, &of_all);
 }
 
 static uint64_t monotonic_ms(void)
@@ -120,18 +136,12 @@ static void lead_write(enum log_level level, char *lead, size_t size)
     snprintf(lead, size, "%s.%03ld%s ", seconds, now.tv_nsec / 1000000, zone);
 }
 
-void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
+static void line_write(enum log_level level, enum log_fault fault, uint32_t left_out,
+                       const char *format, va_list ap)
 {
-    uint32_t left_out;
-    if (!log_is_wanted(level) || !log_limit_admit(&limit, format, monotonic_ms(), &left_out))
-        return;
-    char text[1024];
-    va_list ap;
-    va_start(ap, format);
+    char text[1024], more[48] = "";
     vsnprintf(text, sizeof(text), format, ap);
-    va_end(ap);
     printable_clean(text);
-    char more[48] = "";
     if (left_out)
         snprintf(more, sizeof(more), " (%u like it left out)", left_out);
     /* One write a line, so that lines of several processes on one terminal do not mix. */
@@ -140,4 +150,37 @@ void log_line(enum log_level level, enum log_fault fault, const char *format, ..
     snprintf(line, sizeof(line), "%s%s: %s%s%s%s\n", lead, program_name, level_words[level],
              fault_words[fault], text, more);
     fputs(line, stderr);
+}
+
+void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
+{
+    uint32_t left_out;
+    if (!log_is_wanted(level) || !log_limit_admit(&limit, format, monotonic_ms(), &left_out))
+        return;
+    va_list ap;
+    va_start(ap, format);
+    line_write(level, fault, left_out, format, ap);
+    va_end(ap);
+}
+
+void log_of(const char *peer, enum log_level level, enum log_fault fault, const char *format, ...)
+{
+    uint32_t left_out;
+    if (!log_is_wanted(level) ||
+        !log_limit_admit_of(&limit, format, peer, monotonic_ms(), &left_out))
+        return;
+    va_list ap;
+    va_start(ap, format);
+    line_write(level, fault, left_out, format, ap);
+    va_end(ap);
+}
+
+void log_change(const char *format, ...)
+{
+    if (!log_is_wanted(LOG_LEVEL_NOTE))
+        return;
+    va_list ap;
+    va_start(ap, format);
+    line_write(LOG_LEVEL_NOTE, LOG_FAULT_NONE, 0, format, ap);
+    va_end(ap);
 }

@@ -7,7 +7,9 @@
  *
  * Repeats are limited per place in the source: LOG_BURST lines in LOG_WINDOW_MS, after which lines
  * are counted instead, and the next one that gets through says how many were left out. So a
- * misbehaving peer cannot fill a disk. Where standard error is the journal (JOURNAL_STREAM names it,
+ * misbehaving peer cannot fill a disk. Of a line that names a peer (log_of) each peer has that many
+ * and all together LOG_PEERS times as many, so that one does not silence what is said of another. What
+ * somebody changed who may is never left out (log_change). Where standard error is the journal (JOURNAL_STREAM names it,
  * systemd.exec(5)) a line begins with the journal's <priority>; elsewhere a daemon's line begins with
  * the time of day, as ISO 8601 has it, to the millisecond.
  *
@@ -35,15 +37,22 @@ bool log_is_wanted(enum log_level level);
 __attribute__((format(printf, 3, 4))) void log_line(enum log_level level, enum log_fault fault,
                                                     const char *format, ...);
 
+/* A line about `peer` (its name, or who asks). */
+__attribute__((format(printf, 4, 5))) void log_of(const char *peer, enum log_level level,
+                                                  enum log_fault fault, const char *format, ...);
+/* A note that nothing else may crowd out. */
+__attribute__((format(printf, 1, 2))) void log_change(const char *format, ...);
+
 #define log_error(fault, ...)   log_line(LOG_LEVEL_ERROR, fault, __VA_ARGS__)
 #define log_warning(fault, ...) log_line(LOG_LEVEL_WARNING, fault, __VA_ARGS__)
 #define log_note(...)           log_line(LOG_LEVEL_NOTE, LOG_FAULT_NONE, __VA_ARGS__)
 #define log_debug(...)          log_line(LOG_LEVEL_DEBUG, LOG_FAULT_NONE, __VA_ARGS__)
 
 #define LOG_BURST     10
+#define LOG_PEERS     20
 #define LOG_WINDOW_MS 10000
 /* Remembered at once; the one quiet for longest makes room, and its count is lost. */
-#define LOG_PLACES 64
+#define LOG_PLACES 256
 
 struct log_limit {
     struct log_place {
@@ -58,3 +67,6 @@ struct log_limit {
  * O(LOG_PLACES). */
 bool log_limit_admit(struct log_limit *limit, const void *place, uint64_t now_ms,
                      uint32_t *ret_left_out);
+/* The same for a line about that peer, of which *ret_left_out then tells. */
+bool log_limit_admit_of(struct log_limit *limit, const void *place, const char *peer,
+                        uint64_t now_ms, uint32_t *ret_left_out);

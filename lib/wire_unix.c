@@ -1,5 +1,6 @@
 #include "lib/wire_unix.h"
 
+#include "lib/places.h"
 #include "lib/unix_listen.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ struct client {
     bool watching;
     bool held; /* not read */
     enum wire_unix_standing standing;
+    uid_t uid;
     uint64_t moved_usec; /* when it last asked or took something */
 };
 
@@ -46,7 +48,7 @@ struct wire_unix {
     sd_event_source *io, *tick;
     uint64_t idle_usec, tick_usec;
     struct client *clients[UNIX_CLIENTS];
-    int n_clients;
+    struct places places;
     uint64_t generation;
     duopoly_Envelope incoming, refusal;
     uint8_t buffer[WIRE_MAX_BYTES + 1];
@@ -56,6 +58,13 @@ static struct client *client_find(const struct wire_unix *server, uint64_t id)
 {
     struct client *client = server->clients[id % UNIX_CLIENTS];
     return client && client->id == id ? client : NULL;
+}
+
+static enum place_rank rank_of(enum wire_unix_standing standing)
+{
+    return standing == UNIX_ROOT     ? RANK_ADMINISTERS
+           : standing == UNIX_MEMBER ? RANK_OPERATES
+                                     : RANK_LOOKS;
 }
 
 static void client_free(struct client *client)
@@ -68,7 +77,7 @@ static void client_free(struct client *client)
     sd_event_source_disable_unref(client->io);
     close(client->fd);
     client->server->clients[client->id % UNIX_CLIENTS] = NULL;
-    client->server->n_clients--;
+    client->server->places.taken[rank_of(client->standing)]--;
     free(client);
 }
 
@@ -258,12 +267,14 @@ static bool in_group(int fd, gid_t primary, gid_t group)
     return false;
 }
 
-static enum wire_unix_standing standing_of(const struct wire_unix *server, int fd)
+static enum wire_unix_standing standing_of(const struct wire_unix *server, int fd, uid_t *ret_uid)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
+    *ret_uid = (uid_t)-1;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return UNIX_STRANGER;
+    *ret_uid = peer.uid;
     if (peer.uid == 0 || peer.uid == server->owner)
         return UNIX_ROOT;
     return in_group(fd, peer.gid, server->members)   ? UNIX_MEMBER
@@ -293,7 +304,22 @@ static void stranger_refuse(struct wire_unix *server, int fd, duopoly_Reason rea
     close(fd);
 }
 
-static void client_add(struct wire_unix *server, int fd, enum wire_unix_standing standing)
+/* Why there is no place for one more of this user; NULL: there is. */
+static const char *place_fault(const struct wire_unix *server, enum wire_unix_standing standing,
+                               uid_t uid)
+{
+    uint32_t same = 0;
+    for (int i = 0; i < UNIX_CLIENTS; i++)
+        same += server->clients[i] && server->clients[i]->uid == uid;
+    if (!places_left(&server->places, rank_of(standing)))
+        return "too many clients are connected; try again when one has gone";
+    return standing != UNIX_ROOT && same >= places_of_one(&server->places)
+               ? "this user has too many connections already; try again when one has ended"
+               : NULL;
+}
+
+static void client_add(struct wire_unix *server, int fd, enum wire_unix_standing standing,
+                       uid_t uid)
 {
     struct client *client = calloc(1, sizeof(*client));
     if (!client) {
@@ -304,10 +330,11 @@ static void client_add(struct wire_unix *server, int fd, enum wire_unix_standing
     client->id = ++server->generation * UNIX_CLIENTS + (uint64_t)free_place(server);
     client->fd = fd;
     client->standing = standing;
+    client->uid = uid;
     STAILQ_INIT(&client->queue);
     client_moved(client);
     server->clients[client->id % UNIX_CLIENTS] = client;
-    server->n_clients++;
+    server->places.taken[rank_of(standing)]++;
     if (sd_event_add_io(server->loop, &client->io, fd, EPOLLIN, on_client, client) < 0)
         client_free(client);
 }
@@ -330,15 +357,16 @@ static int on_connection(sd_event_source *source, int listener, uint32_t revents
         listening_pause(server, errno);
         return 0;
     }
-    enum wire_unix_standing standing = standing_of(server, fd);
+    uid_t uid;
+    const char *fault;
+    enum wire_unix_standing standing = standing_of(server, fd, &uid);
     if (standing == UNIX_STRANGER)
         stranger_refuse(server, fd, duopoly_Reason_REASON_PERMISSION,
                         "only root and members of the socket's groups may talk to this program");
-    else if (server->n_clients >= UNIX_CLIENTS - (standing == UNIX_ROOT ? 0 : UNIX_FOR_ROOT))
-        stranger_refuse(server, fd, duopoly_Reason_REASON_LIMIT,
-                        "too many clients are connected; try again when one has gone");
+    else if ((fault = place_fault(server, standing, uid)))
+        stranger_refuse(server, fd, duopoly_Reason_REASON_LIMIT, fault);
     else
-        client_add(server, fd, standing);
+        client_add(server, fd, standing, uid);
     return 0;
 }
 
@@ -384,6 +412,7 @@ int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_gr
     server->loop = sd_event_ref(loop);
     server->handler = *handler;
     server->owner = geteuid();
+    server->places.most = UNIX_CLIENTS;
     server->members = unix_group(groups->members);
     server->readers = unix_group(groups->readers);
     server->idle_usec = idle_ns / 1000;

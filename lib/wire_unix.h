@@ -8,8 +8,9 @@
  * wire_unix_listen is closed; those that watch may be quiet while nothing waits for them. Requests
  * are answered in order. A client that has answers waiting is not read until it has taken them, so
  * it can never have more than UNIX_QUEUE of them but by watching; one that lets that many pile up
- * is closed. At most UNIX_CLIENTS are served at once, further ones are told so and closed; the last
- * UNIX_FOR_ROOT places are root's and the own user's, so that nobody else can lock them out. A
+ * is closed. At most UNIX_CLIENTS are served at once, further ones are told so and closed: readers have half of
+ * the places, with members they have all but those of root and the own user, and one user of them has
+ * a quarter (places.h), so that nobody can lock out who may do more. A
  * malformed message is answered with Refused and the client closed. Without a descriptor for the
  * next client it listens no more until the next second.
  *
@@ -23,9 +24,8 @@
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
-#define UNIX_CLIENTS  256
-#define UNIX_FOR_ROOT 16
-#define UNIX_QUEUE    1024
+#define UNIX_CLIENTS 256
+#define UNIX_QUEUE   1024
 
 struct wire_unix;
 

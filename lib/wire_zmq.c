@@ -74,7 +74,8 @@ static uint64_t hash_of(const char *user_id)
     return fnv1a(FNV1A_NOTHING, user_id, strlen(user_id));
 }
 
-/* Notes over which connection it came. False: nobody can say who sent it, so nobody did. */
+/* Notes over which connection it came. False: nobody can say who sent it, so nobody did, or who did has
+ * too many connections. */
 static bool message_sender_is_known(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *message,
                                     const char *identity)
 {
@@ -84,9 +85,11 @@ static bool message_sender_is_known(struct wire_zmq *endpoint, uint64_t peer, zm
         wire_zmq_door_break(endpoint->door, fd);
         return false;
     }
-    wire_zmq_door_heard(endpoint->door, fd, peer, identity ? hash_of(identity) : 0,
-                        now_usec(endpoint));
-    return true;
+    bool first = identity && wire_zmq_door_is_new(endpoint->door, fd);
+    uint32_t most =
+        first && endpoint->guard.most ? endpoint->guard.most(endpoint->guard.user, identity) : 0;
+    return wire_zmq_door_heard(endpoint->door, fd, peer, identity ? hash_of(identity) : 0, most,
+                               now_usec(endpoint));
 }
 
 static void message_hand_over(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *message)

@@ -92,6 +92,9 @@ struct wire_zmq_guard {
     /* Somebody could not even be asked, and was kept out; `address` may be "". */
     void (*refused)(void *user, const char *address, const char *why);
     void *user;
+    /* How many connections who is called that may have, asked at the first message of each; 0, or NULL:
+     * any number. */
+    uint32_t (*most)(void *user, const char *identity);
 };
 
 struct wire_zmq_counters {

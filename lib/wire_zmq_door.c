@@ -10,11 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <uthash.h>
 #include <zmq.h>
+
+/* Whose connections are counted. */
+struct holder {
+    UT_hash_handle hh;
+    uint64_t identity;
+    uint32_t connections;
+};
 
 struct connection {
     struct flood_count count;
     bool open, spoke, flooded;
+    bool crowded;             /* ended, for its identity has too many */
     struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
     uint64_t heard_usec;
     uint64_t who, identity; /* who spoke; 0: nobody */
@@ -24,6 +33,7 @@ struct wire_zmq_door {
     struct wire_zmq_limits limits;
     struct wire_zmq_door_counters counters;
     struct flood_places floods;
+    struct holder *holders;
     struct connection *connections; /* by descriptor */
     int n;
     int listener; /* −1: not known */
@@ -115,6 +125,38 @@ static void pause_set(struct wire_zmq_door *door, bool pause)
     door->counters.pauses += pause;
 }
 
+static struct holder *holder_of(const struct wire_zmq_door *door, uint64_t identity)
+{
+    struct holder *holder;
+    HASH_FIND(hh, door->holders, &identity, sizeof(identity), holder);
+    return holder;
+}
+
+/* One connection more of this identity; false: it has `most`. WHY not without memory: who is not counted
+ * cannot be bounded. */
+static bool holder_take(struct wire_zmq_door *door, uint64_t identity, uint32_t most)
+{
+    struct holder *holder = holder_of(door, identity);
+    if (holder && most && holder->connections >= most)
+        return false;
+    if (!holder && (holder = calloc(1, sizeof(*holder)))) {
+        holder->identity = identity;
+        HASH_ADD(hh, door->holders, identity, sizeof(holder->identity), holder);
+    }
+    if (holder)
+        holder->connections++;
+    return holder;
+}
+
+static void holder_leave(struct wire_zmq_door *door, uint64_t identity)
+{
+    struct holder *holder = holder_of(door, identity);
+    if (!holder || --holder->connections)
+        return;
+    HASH_DEL(door->holders, holder);
+    free(holder);
+}
+
 /* The peer that spoke over it; 0: none did. */
 static uint64_t connection_end(struct wire_zmq_door *door, int fd)
 {
@@ -123,6 +165,9 @@ static uint64_t connection_end(struct wire_zmq_door *door, int fd)
         return 0;
     connection->open = false;
     door->counters.connections--;
+    if (connection->identity)
+        holder_leave(door, connection->identity);
+    connection->identity = 0;
     return connection->who;
 }
 
@@ -147,7 +192,8 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
     filter_drop(fd);
     if (!room_make(door, fd))
         return;
-    door->counters.connections += !door->connections[fd].open;
+    connection_end(door, fd); /* one whose end was not told */
+    door->counters.connections++;
     door->connections[fd] =
         (struct connection){.open = true, .peer = peer_of(fd), .heard_usec = now_usec};
     if (flood_places_is_shut(&door->floods, &door->connections[fd].peer, now_usec))
@@ -188,16 +234,31 @@ enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, ui
     return DOOR_FLOOD;
 }
 
-void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
-                         uint64_t now_usec)
+bool wire_zmq_door_is_new(const struct wire_zmq_door *door, int fd)
+{
+    return fd >= 0 && fd < door->n && door->connections[fd].open && !door->connections[fd].spoke;
+}
+
+bool wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
+                         uint32_t most, uint64_t now_usec)
 {
     struct connection *connection = connection_at(door, fd);
     if (!connection)
-        return;
+        return true;
+    if (identity && connection->identity != identity) {
+        if (connection->crowded || !holder_take(door, identity, most)) {
+            door->counters.crowded += !connection->crowded && connection_break(door, fd);
+            connection->crowded = true;
+            return false;
+        }
+        if (connection->identity)
+            holder_leave(door, connection->identity);
+    }
     connection->heard_usec = now_usec;
     connection->who = peer;
     connection->identity = identity;
     connection->spoke = true;
+    return true;
 }
 
 void wire_zmq_door_break(struct wire_zmq_door *door, int fd)
@@ -221,6 +282,7 @@ void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
         uint64_t peer = connection->who;
         if (!connection->open || connection->identity != identity)
             continue;
+        holder_leave(door, identity);
         connection->who = connection->identity = 0;
         wire_zmq_door_break(door, fd);
         each(user, peer);
@@ -260,6 +322,11 @@ void wire_zmq_door_close(struct wire_zmq_door *door)
 {
     if (!door)
         return;
+    struct holder *holder, *next;
+    HASH_ITER (hh, door->holders, holder, next) {
+        HASH_DEL(door->holders, holder);
+        free(holder);
+    }
     free(door->connections);
     free(door);
 }

@@ -19,7 +19,8 @@
  *    without any, libzmq 4.3.4 asks for the next connection without a pause.
  *  - One that brings more than `per_second` messages in a second is ended, and so is each new one
  *    from its address for FLOOD_SHUT_USEC (wire_zmq_flood.h).
- *  - A connection over which an identity spoke is ended when that identity is cut.
+ *  - A connection over which an identity spoke is ended when that identity is cut, and when the identity
+ *    has as many already as its guard gives it: no key takes all that there are.
  *
  * Memory: 80 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
  * addresses other than TCP's; such connections are counted and never ended. One thread. */
@@ -42,6 +43,7 @@ struct wire_zmq_door_counters {
     uint64_t refused;     /* ended because they were too many */
     uint64_t pauses;
     uint64_t cut;      /* ended because of who spoke */
+    uint64_t crowded;  /* ended because who spoke had too many */
     uint64_t floods;   /* ended because they sent too much */
     uint64_t shut_out; /* ended because one from their address had */
 };
@@ -68,9 +70,12 @@ enum wire_zmq_verdict {
 enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, uint64_t now_usec);
 
 /* A message of this peer came over the descriptor; `identity` is a digest of who it is, 0 of
- * nobody. */
-void wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
-                         uint64_t now_usec);
+ * nobody, and may have so many connections (0: any number). False: it has them already, and this one is
+ * ended. */
+bool wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
+                         uint32_t most, uint64_t now_usec);
+/* Whether the next message over it is the first. */
+bool wire_zmq_door_is_new(const struct wire_zmq_door *door, int fd);
 
 /* Ends the connections of this identity, and tells each one's peer, whose end wire_zmq_door_event
  * does not tell any more. */

@@ -231,7 +231,8 @@ static void too_many_end(struct agent *agent)
 {
     static const char text[] = "more attempts than one agent may have";
     agent->agents->counters.ended++;
-    log_warning(LOG_FAULT_PEER, "the session with agent %s ends: %s", agent->name, text);
+    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "the session with agent %s ends: %s",
+           agent->name, text);
     agent_end(agent, duopoly_Reason_REASON_LIMIT, text);
 }
 
@@ -289,7 +290,8 @@ static void inventory_refuse(struct agent *agent, const duopoly_Envelope *envelo
 {
     agent->agents->counters.refused[envelope->which_body]++;
     agent->agents->counters.ended++;
-    log_warning(LOG_FAULT_PEER, "the inventory of agent %s is refused: %s", agent->name, text);
+    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "the inventory of agent %s is refused: %s", agent->name, text);
     agent_end(agent, reason, text);
 }
 

@@ -215,9 +215,9 @@ static void refusal_log(struct agents *agents, int64_t now_ns, const duopoly_Hel
         refusal->reason == duopoly_Reason_REASON_EPOCH || rival || refusal->text == agents->why;
     if (!refusal_is_news(agents, now_ns, hello->name, identity, refusal->text))
         return;
-    log_warning(ours ? LOG_FAULT_CONFIGURATION : LOG_FAULT_PEER, "agent %s%s%s is refused: %s",
-                hello->name, identity ? " with the key of " : "", identity ? identity : "",
-                refusal->text);
+    log_of(hello->name, LOG_LEVEL_WARNING, ours ? LOG_FAULT_CONFIGURATION : LOG_FAULT_PEER,
+           "agent %s%s%s is refused: %s", hello->name, identity ? " with the key of " : "",
+           identity ? identity : "", refusal->text);
 }
 
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,

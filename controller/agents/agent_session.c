@@ -23,8 +23,8 @@ int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_sta
     if (r == 0)
         r = agents->hooks.send(agents->hooks.user, agent->peer, envelope);
     if (r < 0) {
-        log_warning(LOG_FAULT_PEER, "agent %s takes nothing in any more: its session ends",
-                    agent->name);
+        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s takes nothing in any more: its session ends", agent->name);
         agent_cut(agent);
     } else if (changes_state) {
         agent_unanswered_add(agent, wire_length(envelope));
@@ -160,8 +160,9 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
         return;
     }
     if (quiet_ns >= config->host_lost_ns) {
-        log_warning(LOG_FAULT_PEER, "agent %s was silent for %" PRId64 " s and counts as lost",
-                    agent->name, config->host_lost_ns / 1000000000);
+        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s was silent for %" PRId64 " s and counts as lost", agent->name,
+               config->host_lost_ns / 1000000000);
         agent_attempts_drop(agent);
         if (agent->joined)
             agent_tell_host(agent, EVENT_HOST_LOST);
@@ -240,9 +241,11 @@ static void room_take(struct agent *agent, const duopoly_HostRoom *room)
     if (agent->is_switch)
         return;
     if (*room->text && !*agent->no_room)
-        log_warning(LOG_FAULT_PEER, "agent %s starts nothing: %s", agent->name, room->text);
+        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "agent %s starts nothing: %s",
+               agent->name, room->text);
     if (!*room->text && *agent->no_room)
-        log_note("agent %s has room for attempts again", agent->name);
+        log_of(agent->name, LOG_LEVEL_NOTE, LOG_FAULT_NONE, "agent %s has room for attempts again",
+               agent->name);
     wire_copy(agent->no_room, sizeof(agent->no_room), room->text);
     if (agent->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
@@ -385,8 +388,8 @@ static void verdict_end(struct agent *agent, enum wire_verdict verdict)
       : verdict == WIRE_EPOCH ? &counters->old_epochs
                               : &counters->nonsense) += 1;
     counters->ended++;
-    log_warning(LOG_FAULT_PEER, "the session with agent %s ends: %s", agent->name,
-                refusals[verdict].text);
+    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "the session with agent %s ends: %s",
+           agent->name, refusals[verdict].text);
     agent_end(agent, refusals[verdict].reason, refusals[verdict].text);
 }
 
@@ -438,7 +441,8 @@ void agents_cut(struct agents *agents, uint64_t peer)
     if (!agent)
         return;
     agents->counters.ended++;
-    log_warning(LOG_FAULT_PEER, "the session with agent %s ends: its key is over", agent->name);
+    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "the session with agent %s ends: its key is over", agent->name);
     agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
 }
 
@@ -465,8 +469,9 @@ void agents_malformed(struct agents *agents, int64_t now_ns, uint64_t peer, cons
     struct agent *agent;
     agents->counters.malformed++;
     HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
-    log_warning(LOG_FAULT_PEER, "%s sent something that is no message: %s",
-                agent ? agent->name : "a stranger", why);
+    const char *name = agent ? agent->name : "a stranger";
+    log_of(name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "%s sent something that is no message: %s",
+           name, why);
     if (agent) {
         agents->counters.ended++;
         agent_end(agent, duopoly_Reason_REASON_MALFORMED, why);
@@ -479,10 +484,11 @@ void agents_flood(struct agents *agents, uint64_t peer)
 {
     struct agent *agent;
     HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
-    log_warning(LOG_FAULT_PEER,
-                "%s sends more messages a second than bounds.agent_messages: it is "
-                "cut off, and its address for a while",
-                agent ? agent->name : "a stranger");
+    const char *name = agent ? agent->name : "a stranger";
+    log_of(name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "%s sends more messages a second than bounds.agent_messages: it is cut off, and its "
+           "address for a while",
+           name);
     if (!agent)
         return;
     agents->counters.ended++;

@@ -38,10 +38,10 @@ refuse(struct agent *agent, int64_t now_ns, pb_size_t kind, const char *format, 
     va_end(ap);
     /* WHY not `about`: who alternates would fill the log. */
     if (rarely_say(&words->said, agent->name, (uint64_t)now_ns / 1000))
-        log_warning(LOG_FAULT_PEER,
-                    "agent %s speaks of what it cannot know, and is not believed: %s (%s; %" PRIu64
-                    " such words so far)",
-                    agent->name, words->about, wire_kind_name(kind), words->refused);
+        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s speaks of what it cannot know, and is not believed: %s (%s; %" PRIu64
+               " such words so far)",
+               agent->name, words->about, wire_kind_name(kind), words->refused);
     return WORD_REFUSED;
 }
 

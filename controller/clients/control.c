@@ -134,8 +134,11 @@ change_log(const struct control *control, uint64_t client, const char *format, .
     va_end(ap);
     endings_words(words, what, sizeof(what));
     client_say(control, client, asker, sizeof(asker));
-    log_note("%s: %s: %s%s", asker, what, taken ? "" : "refused, ",
-             taken ? answer->body.accepted.text : answer->body.refused.text);
+    if (taken)
+        log_change("%s: %s: %s", asker, what, answer->body.accepted.text);
+    else
+        log_of(asker, LOG_LEVEL_NOTE, LOG_FAULT_NONE, "%s: %s: refused, %s", asker, what,
+               answer->body.refused.text);
     change_audit(control, asker, what);
 }
 
@@ -727,7 +730,7 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
                                        .user = control};
     control->conductor = conductor;
     control->door = door;
-    return remote_create(&hooks, &control->remote);
+    return remote_create(&hooks, agents_zmq_most(door), &control->remote);
 }
 
 void control_remote_message(void *user, uint64_t peer, const struct key_holder *who,

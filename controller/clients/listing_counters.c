@@ -125,6 +125,7 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "agents.floods", agents_zmq_connections(sources->door)->floods);
     tell(telling, "agents.shut_out", agents_zmq_connections(sources->door)->shut_out);
     tell(telling, "agents.cut", agents_zmq_connections(sources->door)->cut);
+    tell(telling, "agents.crowded", agents_zmq_connections(sources->door)->crowded);
     const struct agents_zmq_refusals *refusals = agents_zmq_refusals(sources->door);
     tell(telling, "keys.unknown", refusals->unknown_keys);
     tell(telling, "keys.not_shown", refusals->unasked);

@@ -23,17 +23,34 @@ struct client {
 struct remote {
     struct remote_hooks hooks;
     struct client clients[REMOTE_CLIENTS];
+    struct places places;
     uint64_t generation;
     duopoly_Envelope refusal, replay;
     uint8_t buffer[WIRE_MAX_BYTES];
 };
 
-int remote_create(const struct remote_hooks *hooks, struct remote **ret_remote)
+static enum place_rank rank_of(const struct key_holder *who)
+{
+    switch (who->role) {
+    case ROLE_ADMIN:
+        return RANK_ADMINISTERS;
+    case ROLE_OPERATOR:
+        return RANK_OPERATES;
+    case ROLE_SCHEDULER:
+        return RANK_SUBMITS;
+    default:
+        return RANK_LOOKS;
+    }
+}
+
+int remote_create(const struct remote_hooks *hooks, uint32_t connections,
+                  struct remote **ret_remote)
 {
     struct remote *remote = calloc(1, sizeof(*remote));
     if (!remote)
         return -ENOMEM;
     remote->hooks = *hooks;
+    remote->places = places_of(connections);
     *ret_remote = remote;
     return 0;
 }
@@ -72,9 +89,20 @@ static struct client *client_of_peer(struct remote *remote, uint64_t peer)
     return NULL;
 }
 
-/* NULL: all places are taken. */
+static bool has_place(const struct remote *remote, const struct key_holder *who)
+{
+    uint32_t same = 0;
+    for (int i = 0; i < REMOTE_CLIENTS; i++)
+        same += remote->clients[i].id && strcmp(remote->clients[i].who.name, who->name) == 0;
+    return same < places_of_one(&remote->places) && places_left(&remote->places, rank_of(who));
+}
+
+/* NULL: all places that it may have are taken. */
 static struct client *client_add(struct remote *remote, uint64_t peer, const struct key_holder *who)
 {
+    if (!has_place(remote, who))
+        return NULL;
+    remote->places.taken[rank_of(who)]++;
     for (uint64_t i = 0; i < REMOTE_CLIENTS; i++) {
         struct client *client = &remote->clients[i];
         if (client->id)
@@ -112,7 +140,7 @@ static void too_many_refuse(struct remote *remote, uint64_t peer)
         &wire_begin(&remote->refusal, duopoly_Envelope_refused_tag)->body.refused;
     refused->reason = duopoly_Reason_REASON_LIMIT;
     wire_copy(refused->text, sizeof(refused->text),
-              "too many clients are connected; try again when one has gone");
+              "too many clients of this key or role are connected; try again when one has gone");
     remote->hooks.send(remote->hooks.send_user, peer, &remote->refusal);
 }
 
@@ -120,8 +148,12 @@ void remote_message(struct remote *remote, uint64_t peer, const struct key_holde
                     const duopoly_Envelope *envelope)
 {
     struct client *client = client_of_peer(remote, peer);
-    if (envelope->which_body == duopoly_Envelope_acknowledge_tag)
-        return; /* a client that only says that it is there */
+    if (envelope->which_body == duopoly_Envelope_acknowledge_tag) {
+        /* A client says that it is there; who is none has no use for its connection. */
+        if (!client)
+            remote->hooks.cut(remote->hooks.send_user, peer);
+        return;
+    }
     if (!client)
         client = client_add(remote, peer, who);
     if (!client)
@@ -140,6 +172,7 @@ void remote_gone(struct remote *remote, uint64_t peer)
     uint64_t id = client->id;
     waiting_drop(client);
     remote->hooks.on_close(remote->hooks.user, id);
+    remote->places.taken[rank_of(&client->who)]--;
     client->id = 0;
 }
 

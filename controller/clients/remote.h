@@ -3,16 +3,18 @@
  *
  * A client is one connection, from its first message until that is gone; its numbers have
  * REMOTE_BIT, so they are never those of a client on the Unix socket. At most REMOTE_CLIENTS are
- * served at once, further ones are told so. While a client is held its messages wait, in order, up
+ * served at once, or half of the connections that there may be, shared by their roles and keys (places.h);
+ * further ones are told so, and who has no place and only says that it is there loses its connection. While a client is held its messages wait, in order, up
  * to REMOTE_WAITING of them: one that sends more loses its connection. One thread. */
 #pragma once
 
 #include "controller/keyring.h"
+#include "lib/places.h"
 #include "lib/wire.h"
 
 #include <stdbool.h>
 
-#define REMOTE_CLIENTS 256
+#define REMOTE_CLIENTS PLACES_MOST
 #define REMOTE_WAITING 64
 #define REMOTE_BIT     (UINT64_C(1) << 62)
 
@@ -30,7 +32,9 @@ struct remote_hooks {
     void *user;
 };
 
-int remote_create(const struct remote_hooks *hooks, struct remote **ret_remote);
+/* `connections`: of all peers, at most. */
+int remote_create(const struct remote_hooks *hooks, uint32_t connections,
+                  struct remote **ret_remote);
 /* NULL is fine. Nobody's on_close is called. */
 void remote_destroy(struct remote *remote);
 

@@ -1,8 +1,10 @@
 #include "controller/store/store.h"
 
+#include "controller/store/audit_book.h"
 #include "controller/store/store_reading.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +17,6 @@ struct setting {
     size_t name; /* where it begins in `key` */
     char *value;
     char key[]; /* kind, zero, name, zero */
-};
-
-struct audit_line {
-    uint64_t n; /* 0: none */
-    int64_t at_ns;
-    char *text; /* who, zero, what, zero, result, zero */
 };
 
 struct store {
@@ -36,8 +32,7 @@ struct store {
     struct store_writer *writer;
     struct row_bytes changes;
     struct setting *settings;
-    struct audit_line audit[STORE_AUDIT_SHOWN]; /* number n at n mod so many */
-    uint64_t audited;
+    struct audit_book audit;
     sd_event_source *source;
     void (*on_moved)(void *user);
     void *user;
@@ -48,6 +43,13 @@ static int64_t wall_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static uint64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* The key's length, 0: too long. */
@@ -102,21 +104,6 @@ static int setting_take(struct store *store, const char *kind, const char *name,
     return 0;
 }
 
-static int audit_take(struct store *store, uint64_t n, int64_t at_ns, const char *who,
-                      const char *what, const char *result)
-{
-    struct audit_line *line = &store->audit[n % STORE_AUDIT_SHOWN];
-    size_t room = strlen(who) + strlen(what) + strlen(result) + 3;
-    char *text = malloc(room);
-    if (!text)
-        return -ENOMEM;
-    snprintf(text, room, "%s%c%s%c%s", who, 0, what, 0, result);
-    free(line->text);
-    *line = (struct audit_line){n, at_ns, text};
-    store->audited = n;
-    return 0;
-}
-
 /* A value's text with its end. */
 static const char *text_of(const struct row_value *value, char *room, size_t size)
 {
@@ -132,13 +119,21 @@ static int setting_read(struct store *store, const struct row_value *row)
                         text_of(&row[SETTINGS_VALUE], value, sizeof(value)));
 }
 
+static void audit_drop(struct store *store, uint64_t n)
+{
+    const struct row_value key[] = {ROW_NUMBER((int64_t)n)};
+    if (n)
+        store_delete(store, STORE_AUDIT, key, 1);
+}
+
 static int audit_read(struct store *store, const struct row_value *row)
 {
     char who[256], what[512], result[512];
-    return audit_take(store, (uint64_t)row[AUDIT_N].number, row[AUDIT_AT].number,
+    uint64_t gone;
+    return audit_take(&store->audit, (uint64_t)row[AUDIT_N].number, row[AUDIT_AT].number,
                       text_of(&row[AUDIT_WHO], who, sizeof(who)),
                       text_of(&row[AUDIT_WHAT], what, sizeof(what)),
-                      text_of(&row[AUDIT_RESULT], result, sizeof(result)));
+                      text_of(&row[AUDIT_RESULT], result, sizeof(result)), &gone);
 }
 
 static int table_read(struct store *store, enum store_table table,
@@ -283,8 +278,7 @@ int store_close(struct store *store, struct err *err)
     HASH_ITER (hh, store->settings, setting, next) {
         setting_drop(store, setting);
     }
-    for (size_t i = 0; i < STORE_AUDIT_SHOWN; i++)
-        free(store->audit[i].text);
+    audit_done(&store->audit);
     row_bytes_done(&store->changes);
     free(store);
     return r;
@@ -352,32 +346,45 @@ void store_settings(const struct store *store, const char *kind,
     free(of_kind);
 }
 
-void store_audit(struct store *store, const char *who, const char *what, const char *result)
+static void audit_put(struct store *store, const char *who, const char *what, const char *result)
 {
-    const uint64_t n = store->audited + 1;
+    const uint64_t n = store->audit.newest + 1;
     const int64_t at_ns = wall_ns();
     const struct row_value row[AUDIT_COLUMNS] = {ROW_NUMBER(n), ROW_NUMBER(at_ns), row_text(who),
                                                  row_text(what), row_text(result)};
-    if (audit_take(store, n, at_ns, who, what, result) == 0)
-        store_put(store, STORE_AUDIT, row);
-    else
+    uint64_t gone;
+    if (audit_take(&store->audit, n, at_ns, who, what, result, &gone) < 0) {
         store->changes.failed = true;
+        return;
+    }
+    store_put(store, STORE_AUDIT, row);
+    audit_drop(store, gone);
+}
+
+void store_audit(struct store *store, const char *who, const char *what, const char *result)
+{
+    char more[400];
+    uint32_t left_out;
+    if (!audit_is_refused(result)) {
+        audit_put(store, who, what, result);
+        return;
+    }
+    if (!audit_admits(&store->audit, who, monotonic_ms(), &left_out))
+        return;
+    snprintf(more, sizeof(more), left_out ? "%s (%" PRIu32 " like it left out)" : "%s", result,
+             left_out);
+    audit_put(store, who, what, more);
 }
 
 int store_audit_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row)
 {
-    uint64_t oldest =
-        store->audited > STORE_AUDIT_SHOWN ? store->audited - STORE_AUDIT_SHOWN + 1 : 1;
-    for (uint64_t n = after + 1 > oldest ? after + 1 : oldest; n <= store->audited; n++) {
-        const struct audit_line *line = &store->audit[n % STORE_AUDIT_SHOWN];
-        if (line->n != n)
-            continue;
-        const char *what = line->text + strlen(line->text) + 1;
-        *ret_row =
-            (struct store_audit_row){n, line->at_ns, line->text, what, what + strlen(what) + 1};
-        return 0;
-    }
-    return -ENOENT;
+    const struct audit_line *line = audit_after(&store->audit, after);
+    if (!line)
+        return -ENOENT;
+    const char *what = line->text + strlen(line->text) + 1;
+    *ret_row =
+        (struct store_audit_row){line->n, line->at_ns, line->text, what, what + strlen(what) + 1};
+    return 0;
 }
 
 int store_commit(struct store *store, uint64_t *ret_ticket)

@@ -11,7 +11,7 @@
  * are refused with it, and change nothing; what runs goes on, and its rows wait (store_writer.h). It
  * recovers by itself. A start is no exception (store_reading.h).
  *
- * Kept in memory, so reading never waits: settings, and the newest STORE_AUDIT_SHOWN of the audit.
+ * Kept in memory, so reading never waits: settings, and the newest of the audit (audit_book.h).
  *
  * What was committed and is not there any more (a damaged log, an emptied file) is found at the start
  * and said (store_sums.h, store_last.h): store_open refuses.
@@ -31,7 +31,6 @@
 #define STORE_SETTINGS_MAX 65536 /* rows */
 #define STORE_VALUE_MAX    4096  /* bytes of a setting's value with its end */
 #define STORE_NAME_MAX     128   /* of its kind and of its name */
-#define STORE_AUDIT_SHOWN  1024
 
 struct store;
 
@@ -73,7 +72,8 @@ void store_settings(const struct store *store, const char *kind,
                     void *context);
 
 /* Part of the present change, or of none: who (a user or a key's name) asked for what, and what came
- * of it. Peers' text is to be printable already. */
+ * of it. One that begins with "refused, " changed nothing: the newest of these are kept apart, and of
+ * one asker's only some in a while are written. Peers' text is to be printable already. */
 void store_audit(struct store *store, const char *who, const char *what, const char *result);
 struct store_audit_row {
     uint64_t n; /* counted from 1 */

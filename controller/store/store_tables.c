@@ -100,10 +100,16 @@ static int finished_prune(struct store_file *file, const struct store_bounds *bo
 static int audit_prune(struct store_file *file, struct err *err)
 {
     int64_t newest = store_file_ask(file, "SELECT max(n) FROM audit", 0, 0);
-    return store_file_prune(file, STORE_AUDIT,
-                            "DELETE FROM audit WHERE n IN "
-                            "(SELECT n FROM audit WHERE n<=?1 LIMIT " SOME ") RETURNING hash",
-                            newest - STORE_AUDIT_MAX, 0, err);
+    int64_t oldest = store_file_ask(file, "SELECT min(n) FROM audit", 0, 0);
+    /* WHY not by numbers alone: those of refused requests, whose rows are gone, stand between. */
+    int64_t over = newest - oldest < STORE_AUDIT_MAX
+                       ? 0
+                       : store_file_ask(file, "SELECT count(*) FROM audit", 0, 0) - STORE_AUDIT_MAX;
+    return over <= 0 ? 0
+                     : store_file_prune(file, STORE_AUDIT,
+                                        "DELETE FROM audit WHERE n IN (SELECT n FROM audit "
+                                        "ORDER BY n LIMIT min(?1, " SOME ")) RETURNING hash",
+                                        over, 0, err);
 }
 
 static int sizes_prune(struct store_file *file, struct err *err)

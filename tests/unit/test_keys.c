@@ -84,6 +84,15 @@ static void refused(void *user, const char *address, const char *why)
     refusals++;
 }
 
+static uint32_t most = 100;
+
+static uint32_t most_of(void *user, const char *identity)
+{
+    (void)user;
+    assert_string_equal(identity, "w1/1");
+    return most;
+}
+
 static uint64_t now_usec(void)
 {
     struct timespec now;
@@ -127,7 +136,7 @@ static int listener_open(void **state)
         .most = 100, .idle_ns = UINT64_C(60000000000), .pressed_ns = UINT64_C(60000000000)};
     const struct wire_zmq_handler handler = {
         .on_message = router_message, .on_malformed = on_malformed, .on_gone = on_gone};
-    const struct wire_zmq_guard guard = {&own, admit, refused, NULL};
+    const struct wire_zmq_guard guard = {&own, admit, refused, NULL, most_of};
     (void)state;
     assert_int_equal(key_pair_make(&own, NULL), 0);
     assert_int_equal(key_pair_make(&next, NULL), 0);
@@ -210,6 +219,40 @@ static void who_is_cut_is_gone_and_stays_out(void **state)
     wait_for(&dealer.refused, 1);
     assert_int_equal(router.gone, router.peer);
     assert_int_equal(dealer.ups, 1);
+}
+
+/* Each as soon as it says a word; who comes when one has gone is served again. */
+static void a_key_has_so_many_connections(void **state)
+{
+    enum { MOST = 3 };
+    struct wire_zmq *others[MOST];
+    (void)state;
+    most = MOST;
+    for (int i = 0; i < MOST; i++) {
+        dealer_open(&agent);
+        wait_for(&dealer.ups, 1);
+        say(&dealer, 0);
+        wait_for(&router.messages, i + 1);
+        others[i] = dealer.endpoint;
+    }
+    dealer_open(&agent);
+    wait_for(&dealer.ups, 1);
+    say(&dealer, 0);
+    wait_for(&dealer.downs, 1);
+    assert_int_equal(router.messages, MOST);
+    assert_int_equal(wire_zmq_connections(router.endpoint)->crowded, 1);
+    wire_zmq_close(dealer.endpoint);
+    router.gone = 0;
+    wire_zmq_close(others[0]);
+    while (!router.gone)
+        assert_true(sd_event_run(loop, 10000000) > 0);
+    dealer_open(&agent);
+    wait_for(&dealer.ups, 1);
+    say(&dealer, 0);
+    wait_for(&router.messages, MOST + 1);
+    for (int i = 1; i < MOST; i++)
+        wire_zmq_close(others[i]);
+    most = 100;
 }
 
 static void a_new_key_of_the_controller_is_found_by_who_knows_both(void **state)
@@ -338,6 +381,7 @@ int main(void)
         LIVE(plain_text_is_kept_out),
         LIVE(who_believes_another_controller_does_not_enter),
         LIVE(who_is_cut_is_gone_and_stays_out),
+        LIVE(a_key_has_so_many_connections),
         LIVE(a_new_key_of_the_controller_is_found_by_who_knows_both),
         cmocka_unit_test(a_key_file_is_read_as_it_was_written),
         cmocka_unit_test(a_controller_s_key_goes_to_who_owns_its_folder),

@@ -35,11 +35,33 @@ static void limit_survives_many_places(void **state)
     assert_false(log_limit_admit(&limit, &places[LOG_PLACES * 4 - 1], LOG_PLACES * 4, &left_out));
 }
 
+/* Who floods takes his own part of a line; all peers together have an end, too. */
+static void a_peer_silences_no_other(void **state)
+{
+    (void)state;
+    static struct log_limit limit;
+    uint32_t left_out, admitted = 0;
+    char name[16];
+    for (int i = 0; i < 1000; i++)
+        admitted += log_limit_admit_of(&limit, "a", "mallory", 1000, &left_out);
+    assert_int_equal(admitted, LOG_BURST);
+    assert_true(log_limit_admit_of(&limit, "a", "ann", 1000, &left_out));
+    assert_int_equal(left_out, 0);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "key %d", i % 100);
+        admitted += log_limit_admit_of(&limit, "a", name, 1000, &left_out);
+    }
+    assert_int_equal(admitted, LOG_BURST * LOG_PEERS - 1);
+    assert_true(log_limit_admit_of(&limit, "a", "mallory", 1000 + LOG_WINDOW_MS, &left_out));
+    assert_int_equal(left_out, 990);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_counts_what_it_leaves_out),
         cmocka_unit_test(limit_survives_many_places),
+        cmocka_unit_test(a_peer_silences_no_other),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

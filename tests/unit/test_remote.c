@@ -5,6 +5,7 @@
 #include "controller/clients/remote.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct remote *remote;
@@ -54,7 +55,7 @@ static int remote_open(void **state)
     messages = closed = sent = cut = 0;
     last_client = last_sequence = last_cut = 0;
     hold_each = false;
-    return remote_create(&hooks, &remote);
+    return remote_create(&hooks, 2 * REMOTE_CLIENTS, &remote);
 }
 
 static int remote_end(void **state)
@@ -119,18 +120,69 @@ static void who_says_too_much_while_he_is_held_is_cut(void **state)
     assert_int_equal(messages, 1);
 }
 
+static struct key_holder holder(const char *kind, enum role role, uint32_t number)
+{
+    struct key_holder who = {.role = role};
+    snprintf(who.name, sizeof(who.name), "%s%u", kind, number);
+    return who;
+}
+
+/* So many connections of a key ask; how many are served. */
+static int served_of(const struct key_holder *who, uint64_t *peer, int n)
+{
+    const int before = messages;
+    for (int i = 0; i < n; i++, (*peer)++) {
+        wire_begin(&envelope, duopoly_Envelope_get_status_tag)->sequence = *peer;
+        remote_message(remote, *peer, who, &envelope);
+    }
+    return messages - before;
+}
+
 static void there_is_room_for_so_many(void **state)
 {
+    uint64_t peer = 100;
     (void)state;
-    for (uint64_t peer = 100; peer < 100 + REMOTE_CLIENTS; peer++)
-        say(peer, peer);
-    assert_int_equal(messages, REMOTE_CLIENTS);
-    say(99, 1000);
-    assert_int_equal(messages, REMOTE_CLIENTS);
-    assert_int_equal(answer.body.refused.reason, duopoly_Reason_REASON_LIMIT);
+    for (uint32_t key = 0; key < 4; key++) {
+        struct key_holder who = holder("adm", ROLE_ADMIN, key);
+        assert_int_equal(served_of(&who, &peer, 100), REMOTE_CLIENTS / 4);
+        assert_int_equal(answer.body.refused.reason, duopoly_Reason_REASON_LIMIT);
+    }
+    struct key_holder late = holder("adm", ROLE_ADMIN, 9);
+    assert_int_equal(served_of(&late, &peer, 1), 0);
     remote_gone(remote, 100);
-    say(99, 1001);
-    assert_int_equal(messages, REMOTE_CLIENTS + 1);
+    assert_int_equal(served_of(&late, &peer, 2), 1);
+}
+
+/* However many keys they have. */
+static void who_may_less_keeps_nobody_out_who_may_more(void **state)
+{
+    static const struct {
+        enum role role;
+        int share; /* in sixteenths, with those before */
+    } roles[] = {{ROLE_READER, 8}, {ROLE_SCHEDULER, 12}, {ROLE_OPERATOR, 15}, {ROLE_ADMIN, 16}};
+    uint64_t peer = 100;
+    int served = 0;
+    (void)state;
+    for (size_t r = 0; r < sizeof(roles) / sizeof(roles[0]); r++) {
+        for (uint32_t key = 0; key < 10; key++) {
+            struct key_holder who = holder(role_name(roles[r].role), roles[r].role, key);
+            served += served_of(&who, &peer, REMOTE_CLIENTS);
+        }
+        assert_int_equal(served, REMOTE_CLIENTS * roles[r].share / 16);
+    }
+}
+
+static void places_come_back(void **state)
+{
+    struct key_holder reader = holder("rdr", ROLE_READER, 0);
+    uint64_t peer = 100;
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        const uint64_t first = peer;
+        assert_int_equal(served_of(&reader, &peer, 100), REMOTE_CLIENTS / 4);
+        for (uint64_t gone = first; gone < peer; gone++)
+            remote_gone(remote, gone);
+    }
 }
 
 static void who_does_not_read_is_cut(void **state)
@@ -141,11 +193,16 @@ static void who_does_not_read_is_cut(void **state)
     assert_true(last_cut == 13);
 }
 
+/* Who has no place and says that he is there would keep a connection for nothing. */
 static void a_word_that_one_is_there_is_no_request(void **state)
 {
     (void)state;
     remote_message(remote, 7, &ann, wire_begin(&envelope, duopoly_Envelope_acknowledge_tag));
     assert_int_equal(messages, 0);
+    assert_true(cut == 1 && last_cut == 7);
+    say(8, 1);
+    remote_message(remote, 8, &ann, wire_begin(&envelope, duopoly_Envelope_acknowledge_tag));
+    assert_true(cut == 1 && messages == 1);
 }
 
 int main(void)
@@ -156,6 +213,8 @@ int main(void)
         WITH(what_a_held_client_says_waits_in_order),
         WITH(who_says_too_much_while_he_is_held_is_cut),
         WITH(there_is_room_for_so_many),
+        WITH(who_may_less_keeps_nobody_out_who_may_more),
+        WITH(places_come_back),
         WITH(who_does_not_read_is_cut),
         WITH(a_word_that_one_is_there_is_no_request),
     };

@@ -1,6 +1,7 @@
 /* The store: what is committed is there again, what is not is not, and what is wrong is named. */
 #include "tests/unit/folder.h"
 
+#include "controller/store/audit_book.h"
 #include "controller/store/store.h"
 
 #include <errno.h>
@@ -103,10 +104,11 @@ static void the_audit_goes_on_where_it_was(void **state)
     struct store *store = begun_at("audit");
     uint64_t seen = 0, n = 0;
     char what[32];
-    for (int i = 1; i <= STORE_AUDIT_SHOWN + 10; i++) {
+    for (int i = 1; i <= AUDIT_CHANGES + 10; i++) {
         snprintf(what, sizeof(what), "cancel %d", i);
-        store_audit(store, "uid 7", what, i % 2 ? "done" : "refused, there is no such job");
+        store_audit(store, "uid 7", what, "done");
     }
+    store_audit(store, "uid 8", "cancel 3", "refused, there is no such job");
     store_close(store, NULL);
     store = begun_at("audit");
     store_audit(store, "root", "policy turn fifo", "turn is fifo from now on");
@@ -115,13 +117,47 @@ static void the_audit_goes_on_where_it_was(void **state)
         seen = row.n;
         n++;
     }
-    assert_true(n == STORE_AUDIT_SHOWN && seen == STORE_AUDIT_SHOWN + 11);
+    assert_true(n == AUDIT_CHANGES + 1 && seen == AUDIT_CHANGES + 12);
     assert_string_equal(row.who, "root");
     assert_string_equal(row.result, "turn is fifo from now on");
     assert_int_equal(store_audit_after(store, seen - 2, &row), 0);
-    assert_string_equal(row.what, "cancel 1034");
+    assert_string_equal(row.what, "cancel 3");
     assert_string_equal(row.result, "refused, there is no such job");
     store_close(store, NULL);
+}
+
+/* Whoever is refused, however often, takes the place of nothing that was changed, and writes little. */
+static void what_was_refused_takes_no_place_of_a_change(void **state)
+{
+    (void)state;
+    struct store_audit_row row;
+    struct store *store = begun_at("refused");
+    uint64_t seen = 0, changes = 0, refused = 0;
+    char who[32];
+    store_audit(store, "ann", "drain w1", "host w1 gets no new tasks");
+    for (int i = 0; i < 100000; i++) {
+        snprintf(who, sizeof(who), "uid %d", i % 2);
+        store_audit(store, who, "cancel", "refused, 'cancel_job' takes another role");
+    }
+    store_audit(store, "ann", "drain w1 --undo", "host w1 takes tasks again");
+    for (int i = 0; i < 3 * AUDIT_REFUSED; i++) { /* from as many as there are keys */
+        snprintf(who, sizeof(who), "key %d", i);
+        store_audit(store, who, "cancel", "refused, 'cancel_job' takes another role");
+    }
+    store_close(store, NULL);
+    store = begun_at("refused");
+    for (; store_audit_after(store, seen, &row) == 0; seen = row.n) {
+        changes += strcmp(row.who, "ann") == 0;
+        refused += strcmp(row.what, "cancel") == 0;
+    }
+    assert_int_equal(changes, 2);
+    assert_true(refused > 0 && refused <= AUDIT_REFUSED);
+    store_close(store, NULL);
+    struct store_file *file;
+    assert_int_equal(store_file_open(path_of("refused"), NULL, &store_schema, &file, NULL), 0);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM audit", 0, -1),
+                     (int64_t)(changes + refused));
+    store_file_close(file);
 }
 
 static void part_put(struct store *store, int64_t job, int64_t n, const char *text)
@@ -555,9 +591,9 @@ static void past_put(struct store_file *file)
     }
     const struct row_value garbage[] = {ROW_NUMBER(30)};
     row_put(&bytes, STORE_GARBAGE, garbage);
-    for (int64_t n = 1; n <= 300; n++) {
-        const struct row_value audit[AUDIT_COLUMNS] = {
-            ROW_NUMBER(n < 300 ? n : STORE_AUDIT_MAX + 100)};
+    /* Numbers of refused requests, whose rows are gone, stand between. */
+    for (int64_t n = 1; n <= STORE_AUDIT_MAX + 300; n++) {
+        const struct row_value audit[AUDIT_COLUMNS] = {ROW_NUMBER(3 * n)};
         row_put(&bytes, STORE_AUDIT, audit);
     }
     for (int64_t n = 0; n < STORE_SIZES_MAX + 700; n++) {
@@ -598,7 +634,8 @@ static void the_past_is_kept_in_bounds(void **state)
     pruned(file, &most, 21000, 5, 16);
     assert_int_equal(store_file_ask(file, "SELECT count(*) FROM parts", 0, -1), 350);
     assert_int_equal(store_file_ask(file, "SELECT count(*) FROM garbage", 0, -1), 0);
-    assert_int_equal(store_file_ask(file, "SELECT min(n) FROM audit", 0, -1), 101);
+    assert_int_equal(store_file_ask(file, "SELECT min(n) FROM audit", 0, -1), 903);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM audit", 0, -1), STORE_AUDIT_MAX);
     assert_int_equal(store_file_ask(file, "SELECT count(*) FROM sizes", 0, -1), STORE_SIZES_MAX);
     assert_int_equal(store_file_ask(file, "SELECT min(learnt) FROM sizes", 0, -1), 800);
     pruned(file, &most, 1017500, 3, 18);
@@ -672,6 +709,7 @@ int main(void)
         cmocka_unit_test(settings_come_back),
         cmocka_unit_test(settings_are_listed_by_kind_and_bounded),
         cmocka_unit_test(the_audit_goes_on_where_it_was),
+        cmocka_unit_test(what_was_refused_takes_no_place_of_a_change),
         cmocka_unit_test(a_flipped_bit_is_found_and_named),
         cmocka_unit_test(a_bit_anywhere_in_the_log_is_found),
         cmocka_unit_test(a_bit_anywhere_in_the_file_is_found),

@@ -279,35 +279,39 @@ static void idle_clients_are_closed_and_watchers_are_not(void **state)
 }
 
 /* As somebody of the socket's group who is not root. */
-static struct client *member_new(void)
+static struct client *member_new(uid_t uid)
 {
     struct client *client = NULL;
     gid_t group = getgrnam("nogroup")->gr_gid;
     assert_int_equal(setegid(group), 0);
-    assert_int_equal(seteuid(65534), 0);
+    assert_int_equal(seteuid(uid), 0);
     int r = client_open(fixture.path, &client, NULL);
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(setegid(0), 0);
     return r < 0 ? NULL : client;
 }
 
+/* One user has a quarter of the places, and all of them leave some to root. */
 static void the_last_places_are_roots(void **state)
 {
     (void)state;
-    static struct client *members[UNIX_CLIENTS];
+    static struct client *members[2 * UNIX_CLIENTS];
     int served = 0;
     if (geteuid() != 0)
         skip_since("another user is needed: only root can be one");
     assert_int_equal(chmod(fixture.folder, 0755), 0);
-    for (int i = 0; i < UNIX_CLIENTS; i++) {
-        assert_non_null(members[i] = member_new());
+    for (int i = 0; i < 2 * UNIX_CLIENTS; i++) {
+        int user = i / (UNIX_CLIENTS / 2);
+        assert_non_null(members[i] = member_new(65534 - (uid_t)user));
         served += is_served(members[i]);
+        if (i == UNIX_CLIENTS / 2 - 1)
+            assert_int_equal(served, UNIX_CLIENTS / 4);
     }
-    assert_int_equal(served, UNIX_CLIENTS - UNIX_FOR_ROOT);
+    assert_int_equal(served, UNIX_CLIENTS * 15 / 16);
     struct client *root = client_new();
     assert_true(is_served(root));
     client_close(root);
-    for (int i = 0; i < UNIX_CLIENTS; i++)
+    for (int i = 0; i < 2 * UNIX_CLIENTS; i++)
         client_close(members[i]);
     closed_wait(served + 1);
 }
