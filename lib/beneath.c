@@ -20,6 +20,46 @@ int beneath_root(const char *path, struct err *err)
     return fd < 0 ? err_sys(err, errno, "opening the folder %s", path) : fd;
 }
 
+/* Whether both are of one mount. WHY not synced: whoever made a file system might never answer. */
+static bool same_mount(int a, int b)
+{
+    struct statx of[2];
+    const int fds[2] = {a, b};
+    for (int i = 0; i < 2; i++)
+        if (statx(fds[i], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &of[i]) < 0)
+            return false;
+    return of[0].stx_mnt_id == of[1].stx_mnt_id && of[0].stx_dev_major == of[1].stx_dev_major &&
+           of[0].stx_dev_minor == of[1].stx_dev_minor;
+}
+
+static int open_one(int folder, const char *name, int flags, mode_t mode)
+{
+    int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0)
+        return -errno;
+    if (same_mount(folder, fd))
+        return fd;
+    close(fd);
+    return -EXDEV;
+}
+
+/* A folder is looked at before it is opened: what is mounted there might never answer. */
+static int open_single(int folder, const char *name, int flags, mode_t mode)
+{
+    if (*name == '/' || strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0)
+        return -EXDEV;
+    if (strchr(name, '/'))
+        return -ENOSYS;
+    if (!(flags & O_DIRECTORY) || flags & O_PATH)
+        return open_one(folder, name, flags, mode);
+    int path = open_one(folder, name, O_PATH | O_DIRECTORY, 0);
+    int fd = path < 0 ? path : openat(path, ".", flags | O_NOFOLLOW | O_CLOEXEC, mode);
+    int r = fd < 0 && path >= 0 ? -errno : fd;
+    if (path >= 0)
+        close(path);
+    return r;
+}
+
 int beneath_open(int folder, const char *name, int flags, mode_t mode)
 {
     const struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC),
@@ -27,6 +67,8 @@ int beneath_open(int folder, const char *name, int flags, mode_t mode)
                                  .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
                                             RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS};
     long fd = syscall(SYS_openat2, folder, name, &how, sizeof(how));
+    if (fd < 0 && errno == ENOSYS)
+        return open_single(folder, name, flags, mode);
     return fd < 0 ? -errno : (int)fd;
 }
 

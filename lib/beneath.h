@@ -5,14 +5,16 @@
  * descriptor stands for the folder, everything else goes by names relative to it, and no way leads
  * through a link, onto another file system, or up (openat2, Linux 5.6: RESOLVE_BENEATH,
  * RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV). What is written *in* a folder is removed from that folder
- * alone, wherever its owner moves it meanwhile.
+ * alone, wherever its owner moves it meanwhile. Where openat2 is kept from us (systemd's
+ * RestrictSUIDSGID= does so), the same is made of openat and statx, for single names, which all are
+ * that are used here.
  *
  * Removing needs two descriptors and no memory, however deep the folders are: a folder that is not
  * empty moves up to the first one, under a name that nobody can guess, and is emptied there. So what
  * was done is on the disk, and a removal that was cut short goes on with the next. A process whose
  * files are fenced in by landlock cannot do so: it refuses all moves between folders.
  *
- * Blocking. No state. −ENOSYS: this kernel has no openat2. */
+ * Blocking. No state. */
 #pragma once
 
 #include "lib/err.h"
@@ -25,8 +27,9 @@
  * caller's. −errno. */
 int beneath_root(const char *path, struct err *err);
 
-/* As open, below `folder`; close-on-exec. −ELOOP at a link, −EXDEV where the way leads out or onto
- * another file system, else −errno. */
+/* As open, below `folder`; close-on-exec. −ELOOP (of a folder also −ENOTDIR) at a link, −EXDEV where
+ * the way leads out or onto another file system, else −errno. −ENOSYS: more than one name, and there
+ * is no openat2. */
 int beneath_open(int folder, const char *name, int flags, mode_t mode);
 
 /* Whether a folder stands there now: no link to one, nothing that is mounted there. */

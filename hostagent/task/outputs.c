@@ -1,5 +1,6 @@
 #include "hostagent/task/outputs.h"
 
+#include "hostagent/task/child.h"
 #include "hostagent/task/rights.h"
 #include "lib/attempt.h"
 #include "lib/beneath.h"
@@ -15,11 +16,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CLEAR_STEPS (1u << 24) /* entries; the next one goes on */
-#define CLEAR_NS    60000000000ull
+#define CLEAR_STEPS    (1u << 24) /* entries; the next one goes on */
+#define CLEAR_NS       60000000000ull
+#define CLEAR_NICENESS 10
 
 static int running = -1; /* the process that clears */
 static uint64_t began_ns;
@@ -76,6 +79,8 @@ static void begin(const struct task_settings *settings)
     struct err err = {0};
     pid_t pid = fork();
     if (pid == 0) {
+        child_be_ordinary();
+        setpriority(PRIO_PROCESS, 0, CLEAR_NICENESS);
         int r = clear(asked, settings, &err);
         if (r < 0)
             log_error(LOG_FAULT_PEER, "%s", err.text);
