@@ -11,6 +11,7 @@
 #include "dataplane/settings.h"
 #include "dataplane/telemetry_dpdk.h"
 #include "dataplane/workers_dpdk.h"
+#include "lib/await.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 #include "lib/now.h"
@@ -25,6 +26,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 const char *argp_program_version = "duopoly-fastpath " DUOPOLY_VERSION;
 
@@ -62,6 +64,7 @@ struct plane {
     struct workers *workers;
     struct fastpath_control *control;
     uint64_t shuts_told[FASTPATH_PORTS];
+    bool began;
 };
 
 static void say_totals(struct workers *workers)
@@ -152,6 +155,14 @@ static int plane_open(struct plane *plane, sd_event *loop, const struct fastpath
     return r == 0 ? telemetry_begin(plane->workers, err) : r;
 }
 
+/* −ENODEV: an interface that a device names is not there yet. */
+static int devices_there(void *user, struct err *err)
+{
+    const struct fastpath_settings *settings = user;
+    int r = fastpath_settings_check(settings, err);
+    return r == -ENODEV ? r : 0;
+}
+
 /* SIGHUP is blocked before DPDK begins threads. */
 static int serve(struct plane *plane, sd_event *loop, const struct fastpath_settings *settings,
                  struct err *err)
@@ -165,6 +176,7 @@ static int serve(struct plane *plane, sd_event *loop, const struct fastpath_sett
         r = sd_event_add_io(loop, &captured, pcapng_event(workers_pcapng(plane->workers)), EPOLLIN,
                             on_captured, plane);
     if (r >= 0) {
+        plane->began = true;
         fastpath_control_begin(plane->control, plane->workers);
         log_note("passing frames between %" PRIu32 " ports, control on %s",
                  fastpath_ports(settings), settings->socket);
@@ -202,11 +214,19 @@ int main(int argc, char **argv)
     if (r == 0 && arguments.check && (r = fastpath_settings_check(&settings, &err)) == 0)
         return EXIT_SUCCESS;
     if (r == 0)
+        r = await(devices_there, &settings, &err);
+    if (r == -ECANCELED)
+        return EXIT_SUCCESS;
+    if (r == 0)
         r = loop_open(&loop, &err);
     if (r == 0)
         r = serve(&plane, loop, &settings, &err);
     if (r < 0)
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
     sd_event_unref(loop);
+    /* WHY: the service manager starts one that ended again at once, for packets stop with it; one that
+     * cannot begin is to keep no processor busy. */
+    if (r < 0 && !plane.began && getenv("NOTIFY_SOCKET"))
+        sleep(1);
     return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

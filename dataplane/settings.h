@@ -55,7 +55,8 @@ struct fastpath_settings {
 int fastpath_settings_read(const char *path, struct fastpath_settings *ret_settings,
                            struct err *err);
 
-/* What only this host can know: groups, processors, and the interfaces that devices name. −EINVAL. */
+/* What only this host can know: groups, processors, and the interfaces that devices name.
+ * −EINVAL; −ENODEV: all else is right, but there is no such interface (yet). */
 int fastpath_settings_check(const struct fastpath_settings *settings, struct err *err);
 
 /* Its ports, whatever its role. */

@@ -1,7 +1,7 @@
 /* duopoly-agent: on every host, and on Linux switches: queues, marks, link usage, attempts. See
  * schemas/duopoly-agent.yaml.
  *
- * Order of things: the configuration is read and every port looked at before anything is changed;
+ * Order of things: its interfaces are waited for (lib/await.h); the configuration is read and every port looked at before anything is changed;
  * queues, then marks (whose classes need the queues), then attempts of a former agent, then the
  * session with the controller. At the end (SIGTERM, SIGINT) queues and marks are taken back, or
  * kept for the next agent (on_exit: keep); attempts run on. */
@@ -9,10 +9,12 @@
 
 #include "hostagent/check.h"
 #include "hostagent/plan.h"
+#include "lib/await.h"
 #include "lib/log.h"
 #include "lib/program.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -122,28 +124,55 @@ static int check(const struct arguments *arguments, const struct agent_settings 
     return r;
 }
 
+struct site {
+    const struct arguments *arguments;
+    struct agent_settings settings;
+    struct settings_resolved resolved;
+};
+
+/* −ENODEV, −ENETDOWN: an interface is not there yet. */
+static int site_read(void *user, struct err *err)
+{
+    struct site *site = user;
+    const struct arguments *arguments = site->arguments;
+    struct settings_resolved *resolved = &site->resolved;
+    int r = agent_settings_read(arguments->config, &site->settings, err);
+    if (r >= 0)
+        r = settings_resolve(&site->settings, arguments->config, resolved, err);
+    if (r >= 0 && !arguments->restore && !arguments->stance)
+        r = settings_find_ports(&site->settings, true, &resolved->ports, &resolved->tunnels, err);
+    return r;
+}
+
+/* The exit status, or −errno. */
+static int begin(const struct arguments *arguments, struct site *site, struct err *err)
+{
+    int r = await(site_read, site, err);
+    if (r == -ECANCELED)
+        return EXIT_SUCCESS;
+    if (r < 0)
+        return r;
+    check_say_commands(&site->settings);
+    return agent_run(&site->settings, &site->resolved, arguments->replace, err);
+}
+
 /* The exit status, or −errno. */
 static int run(const struct arguments *arguments, struct err *err)
 {
-    static struct agent_settings settings;
-    static struct settings_resolved resolved;
-    int r = agent_settings_read(arguments->config, &settings, err);
-    if (r >= 0)
-        r = settings_resolve(&settings, arguments->config, &resolved, err);
-    if (r >= 0 && !arguments->restore && !arguments->stance)
-        r = settings_find_ports(&settings, true, &resolved.ports, &resolved.tunnels, err);
+    static struct site site;
+    site.arguments = arguments;
+    if (!arguments->check && !arguments->plan && !arguments->restore && !arguments->stance)
+        return begin(arguments, &site, err);
+    int r = site_read(&site, err);
     if (r < 0)
         return r;
     if (arguments->check)
-        return check(arguments, &settings, &resolved, err);
+        return check(arguments, &site.settings, &site.resolved, err);
     if (arguments->plan)
-        return plan(arguments, &settings, &resolved, err);
+        return plan(arguments, &site.settings, &site.resolved, err);
     if (arguments->stance)
-        return agent_take_stance(&settings, &resolved, arguments->stance, err);
-    if (arguments->restore)
-        return agent_restore(&settings, &resolved, err);
-    check_say_commands(&settings);
-    return agent_run(&settings, &resolved, arguments->replace, err);
+        return agent_take_stance(&site.settings, &site.resolved, arguments->stance, err);
+    return agent_restore(&site.settings, &site.resolved, err);
 }
 
 int main(int argc, char **argv)

@@ -85,7 +85,7 @@ static int resolve_rate(const struct agent_settings *settings, struct settings_r
     }
     close(sock);
     if (r >= 0 && !resolved->link_bps)
-        r = err_set(err, EINVAL,
+        r = err_set(err, ENETDOWN,
                     "%s is down and does not say how fast it is: give it a rate (link.rate)",
                     resolved->ports.names[0]);
     return r;

@@ -235,6 +235,6 @@ int conf_check_program(const char *text, struct err *err)
 int conf_check_interface(const char *text, struct err *err)
 {
     if (*text && !if_nametoindex(text))
-        return err_set(err, EINVAL, "there is no interface %s in this network namespace", text);
+        return err_set(err, ENODEV, "there is no interface %s in this network namespace", text);
     return 0;
 }

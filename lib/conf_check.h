@@ -26,7 +26,7 @@ int conf_check_file(const char *text, struct err *err);
 /* A program that this host can run, by an absolute path. */
 int conf_check_program(const char *text, struct err *err);
 
-/* A network interface of this network namespace. */
+/* A network interface of this network namespace. −ENODEV: there is none (yet). */
 int conf_check_interface(const char *text, struct err *err);
 
 /* Whether an address to listen on, which passed its check, is reached from this host alone. */

@@ -67,6 +67,15 @@ def test_a_looser_fence_says_why_in_its_unit(unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
+def test_no_unit_is_given_up(unit):
+    """systemd gives up after five starts in ten seconds where nothing else is said."""
+    has = {name: value for name, value, _ in settings(unit)}
+    with open(os.path.join(TOP, "packaging", unit + ".service")) as text:
+        assert "\nStartLimitIntervalSec=0\n" in text.read().split("[Service]\n")[0]
+    assert has["Restart"] == "always" and "RestartSec" in has
+
+
+@pytest.mark.parametrize("unit", UNITS)
 def test_nobody_is_root_and_capabilities_are_bounded(unit):
     has = {name: value for name, value, _ in settings(unit)}
     assert re.fullmatch("duopoly[a-z-]*", has["User"]) and re.fullmatch("duopoly[a-z-]*", has["Group"])

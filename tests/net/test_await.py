@@ -1,0 +1,94 @@
+"""A start before the machine is ready: the daemons wait for interfaces and addresses, say for what, and end when they are asked to."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from nets import BUILD, needs_root, wait_for
+from scripted import Agent, Controller, site  # noqa: F401: a fixture
+from test_fastpath import PROGRAM
+from test_fastpath import site as fastpath_site  # noqa: F401: a fixture
+from test_units import Manager
+
+pytestmark = needs_root
+WAITS = "there is no interface late0 in this network namespace: waiting for it"
+
+
+def read(path):
+    with open(path) as text:
+        return text.read()
+
+
+def late(space):
+    space.ip("link", "add", "late0", "type", "veth", "peer", "name", "late1")
+    for name in ("late0", "late1"):
+        space.ip("link", "set", name, "up")
+
+
+def agent_without_interface(site, **options):  # noqa: F811
+    site.controller = Controller(site.net.hosts[1], site.address)
+    site.agent = Agent(site.net, site.net.hosts[0], site.address, link="{uplink: late0, rate: 100 Mbps}", **options)
+    wait_for("it waits", lambda: WAITS in read(site.agent.log) or site.agent.process.poll() is not None)
+    assert site.agent.process.poll() is None, read(site.agent.log)
+
+
+def test_an_agent_waits_for_its_uplink(site):  # noqa: F811
+    agent_without_interface(site)
+    late(site.net.hosts[0])
+    site.wait_session()
+    assert read(site.agent.log).count(WAITS) == 1 and "it is there: going on" in read(site.agent.log)
+
+
+def test_an_agent_that_waits_ends_when_asked_and_lives_meanwhile(site, tmp_path, monkeypatch):  # noqa: F811
+    """It is ready for its service manager, whose time for a start is bounded, and feeds its watchdog."""
+    manager = Manager(str(tmp_path / "notify"))
+    for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC"):
+        monkeypatch.setenv(name, manager.environment[name])
+    agent_without_interface(site)
+    manager.check(site.agent.process)
+    assert any(WAITS in word for word in manager.words)
+    late(site.net.hosts[0])
+
+
+def test_an_agent_waits_for_its_address(site):  # noqa: F811
+    host = site.net.hosts[0]
+    host.ip("addr", "flush", "dev", "up0")
+    site.controller = Controller(site.net.hosts[1], site.address)
+    site.agent = Agent(site.net, host, site.address, begins=False)
+    config = re.sub(r"(?m)^address:.*\n", "", read(site.agent.config))
+    with open(site.agent.config, "w") as out:
+        out.write(config)
+    site.agent.start()
+    wait_for("its queues", lambda: "manages" in read(site.agent.log))
+    host.ip("addr", "add", host.address + "/24", "dev", "up0")
+    site.wait_session()
+    assert f"others fetch from this host at {host.address}" in read(site.agent.log)
+
+
+@pytest.mark.skipif(not os.path.exists(PROGRAM), reason="no DPDK")
+def test_a_fastpath_waits_for_its_devices(fastpath_site, tmp_path):  # noqa: F811
+    log = os.path.join(fastpath_site.dir, "fastpath.log")
+    config = tmp_path / "fastpath.yaml"
+    config.write_text(f"socket: {fastpath_site.dir}/fastpath.sock\nhost: {{device: \"net_af_packet0,iface=in0\"}}\n"
+                      "network: {device: \"net_af_packet1,iface=late0\"}\nmarks: {by: here}\n")
+    with open(log, "w") as out:
+        process = fastpath_site.middle.popen("env", f"RUNTIME_DIRECTORY={fastpath_site.dir}", PROGRAM, "--config", str(config), stderr=out)
+    try:
+        wait_for("it waits", lambda: WAITS in read(log) or process.poll() is not None)
+        assert process.poll() is None, read(log)
+        late(fastpath_site.middle)
+        wait_for("frames pass", lambda: "passing frames" in read(log) or process.poll() is not None, 30)
+        process.terminate()
+        assert process.wait(20) == 0, read(log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_who_checks_does_not_wait(tmp_path):
+    config = tmp_path / "agent.yaml"
+    config.write_text("name: w1\naddress: 10.0.0.1\nunits: [{slots: 1}]\nlink: {uplink: late0, rate: 100 Mbps}\n")
+    done = subprocess.run([f"{BUILD}/duopoly-agent", "--config", config, "--check"], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and f"{config}:4:16: uplink: there is no interface late0" in done.stderr, done.stderr
