@@ -457,6 +457,11 @@ test-flakes: programs ## runs quick tests of tests/net, or those of TESTS=, TIME
 test-faults: deps ## kills in real time under sanitizers: each promise's own, then SCHEDULES= (50) random ones in a row, or HOURS= of them (root)
 	@tests/run-faults $(BUILD)
 
+.PHONY: test-hostile
+test-hostile: deps ## a hostile program per role beside a normal load for HOSTILE_SECONDS (3600) under HOSTILE_SEED, and what others notice (root; HOSTILE_ROLES= names some, HOSTILE_KEYS=no)
+	@$(MAKE) -s --no-print-directory programs
+	@BUILD=$(BUILD) exec /usr/bin/python3 -B -m tests.hostile.run
+
 # `exec`: make itself is then the parent that the testbed watches. -B: no files beside the sources.
 PYTHON := exec /usr/bin/python3 -B
 export BUILD

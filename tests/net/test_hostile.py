@@ -11,28 +11,10 @@ import pytest
 from controller import DEADLINE, TOP, pb, wait_until, workload
 from floods import Peer, frame
 from test_floods import memory
+from tests.hostile.edges import changed
 
 MESSAGES = int(os.environ.get("MESSAGES", 10_000))
 GROWTH = 32e6  # bytes
-
-
-def changed(seeds, rng):
-    """A message like one of the seeds; every fourth is whole."""
-    message = bytearray(rng.choice(seeds))
-    for _ in range(rng.choice((0, 1, 2, 8))):
-        if not message:
-            break
-        place = rng.randrange(len(message))
-        kind = rng.randrange(4)
-        if kind == 0:
-            message[place] = rng.randrange(256)
-        elif kind == 1:
-            del message[place:]
-        elif kind == 2:
-            message[place:place] = message[:rng.randrange(64)]
-        else:
-            message[place] ^= 1 << rng.randrange(8)
-    return bytes(message[:65536])
 
 
 class ClientDoor:
