@@ -54,6 +54,8 @@ struct settings_tasks {
     uint32_t commands_n;
 };
 
+/* Who may speak for frameworks where frameworks.group is empty; where there is no such group, the agent's. */
+#define SETTINGS_FRAMEWORKS_GROUP "duopoly-frameworks"
 struct settings_frameworks {
     char socket[108], group[64], key[256];
 };

@@ -5,6 +5,7 @@
 #include "lib/unix_listen.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,36 @@ static int resolve_rate(const struct agent_settings *settings, struct settings_r
     return r;
 }
 
+/* Also by newgrp(1). */
+static bool has_group(const struct passwd *user, gid_t group)
+{
+    gid_t groups[1024];
+    int n = sizeof(groups) / sizeof(groups[0]);
+    if (getgrouplist(user->pw_name, user->pw_gid, groups, &n) < 0)
+        return true; /* of more than can be looked at */
+    while (n > 0)
+        if (groups[--n] == group)
+            return true;
+    return false;
+}
+
+static int resolve_frameworks_group(const struct agent_settings *settings,
+                                    struct settings_resolved *resolved, const struct passwd *tasks,
+                                    struct err *err)
+{
+    const char *name = settings->frameworks.group;
+    const bool listens = settings->frameworks.socket[0] || settings->guests.socket[0];
+    const gid_t group = unix_group(*name ? name : SETTINGS_FRAMEWORKS_GROUP);
+    resolved->frameworks_gid = group == (gid_t)-1 ? getegid() : group;
+    if (listens && has_group(tasks, resolved->frameworks_gid))
+        return err_set(err, EINVAL,
+                       "%s (tasks.user) is in the group with the number %u (frameworks.group): "
+                       "whatever runs as a task could speak for frameworks; name a group that "
+                       "it is not in",
+                       tasks->pw_name, resolved->frameworks_gid);
+    return 0;
+}
+
 static int resolve_user(const struct agent_settings *settings, struct settings_resolved *resolved,
                         struct err *err)
 {
@@ -98,9 +129,7 @@ static int resolve_user(const struct agent_settings *settings, struct settings_r
     if (!user)
         return err_set(err, ENOENT, "there is no user %s (tasks.user)", settings->tasks.user);
     resolved->gid = user->pw_gid;
-    resolved->frameworks_gid =
-        settings->frameworks.group[0] ? unix_group(settings->frameworks.group) : resolved->gid;
-    return 0;
+    return resolve_frameworks_group(settings, resolved, user, err);
 }
 
 /* Beside our own program where the configuration names none. */

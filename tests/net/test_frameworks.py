@@ -64,7 +64,7 @@ class Stream:
 class Relay:
     """A duopoly-agent that touches nothing, has no slots unless `units` says so, and relays: no queues, marks only remembered."""
 
-    def __init__(self, daemon, key="", agent_key="", group="", name="relay", units="{io_bytes_s: 1}", more=""):
+    def __init__(self, daemon, key="", agent_key="", group="users", name="relay", units="{io_bytes_s: 1}", more=""):
         self.name, self.units, self.more = name, units, more
         self.address = "10.78.0.%d" % (1 + sum(name.encode()) % 250)
         self.folder = daemon.folder / "relay"
@@ -533,13 +533,13 @@ def ended(stream):
     return False
 
 
-def as_user(uid, do):
-    """What a process of this user finds: 0 or its errno."""
+def as_user(uid, do, gid=None):
+    """What a process of this user, in this group, finds: 0 or its errno."""
     child = os.fork()
     if not child:
         try:
             os.setgroups([])
-            os.setgid(uid)
+            os.setgid(uid if gid is None else gid)
             os.setuid(uid)
             os._exit(do() or 0)
         except OSError as error:
@@ -571,7 +571,8 @@ def test_an_application_is_its_users(site):
     os.chmod(daemon.folder, 0o755)
     os.chmod(relay.folder, 0o755)
     status = os.stat(relay.socket)
-    assert stat.S_IMODE(status.st_mode) == 0o660 and status.st_gid == grp.getgrnam("nogroup").gr_gid
+    users = grp.getgrnam("users").gr_gid
+    assert stat.S_IMODE(status.st_mode) == 0o660 and status.st_gid == users
     hello = pb.Envelope(version=1, framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name="app-1", boot=7, user=0))
 
     def steal():
@@ -581,9 +582,26 @@ def test_an_application_is_its_users(site):
         refused = pb.Envelope.FromString(stream.recv()).refused
         return 0 if refused.reason == pb.REASON_IDENTITY and "user" in refused.text else 99
     before = daemon.counters()["frameworks.refused"]
-    assert as_user(65534, steal) == 0
+    assert as_user(65534, steal, users) == 0
     assert daemon.counters()["frameworks.refused"] == before + 1
-    assert as_user(65533, steal) == 13  # not of the group
+    assert as_user(65534, steal) == 13  # not of the group, as tasks are not
+
+
+@needs_root
+def test_tasks_are_not_in_the_sockets_group(cluster):
+    """By default, and where the configuration would have them in it."""
+    daemon = cluster.daemon()
+    relay = Relay(daemon, group="")
+    try:
+        named = [g.gr_gid for g in grp.getgrall() if g.gr_name == "duopoly-frameworks"] or [os.getegid()]
+        assert os.stat(relay.socket).st_gid in named
+        words = relay.config.read_text()
+        relay.config.write_text(words.replace('group: ""', "group: nogroup"))
+        for check in ([], ["--check"]):
+            said = subprocess.run([BUILD / "duopoly-agent", "--config", relay.config, *check], capture_output=True, text=True, timeout=DEADLINE, check=False)
+            assert said.returncode != 0 and "nobody (tasks.user) is in the group" in said.stderr, said
+    finally:
+        relay.close()
 
 
 @needs_root
