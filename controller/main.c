@@ -6,6 +6,7 @@
 #include "controller/descriptors.h"
 #include "controller/engine/presets.h"
 #include "controller/epoch.h"
+#include "controller/epoch_claims.h"
 #include "controller/fence.h"
 #include "controller/settings.h"
 #include "controller/store/restore.h"
@@ -48,10 +49,11 @@ struct controller {
     struct control *control;
     struct conductor *conductor;
     struct descriptors descriptors;
-    bool restored;        /* agents may have seen later epochs than the state folder knows */
-    bool fenced;          /* for good, also when it begins again */
-    bool again;           /* it ends to begin again above one of these */
-    uint32_t connections; /* of agents, at most */
+    struct epoch_claims claims; /* once it is restored */
+    bool restored;              /* agents may have seen later epochs than the state folder knows */
+    bool fenced;                /* for good, also when it begins again */
+    bool again;                 /* it ends to begin again above one of these */
+    uint32_t connections;       /* of agents, at most */
 };
 
 static const struct argp_option options[] = {
@@ -191,6 +193,7 @@ static int restoration_end(struct controller *controller, const char *backup, st
     if (r < 0)
         return r;
     controller->restored = true;
+    controller->claims.base = epoch_number(controller->epoch);
     snprintf(what, sizeof(what), "restore %.300s", backup);
     snprintf(result, sizeof(result), "job numbers go on after %" PRIu64,
              epoch_newest_job(controller->epoch));
@@ -205,9 +208,10 @@ static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
     struct err err;
     if (!controller->restored)
         return false;
-    if (epoch_raise(controller->epoch, epoch, &err) < 0) {
-        log_error(LOG_FAULT_PEER, "agent %s says that it has seen epoch %" PRIu32 ": %s", name,
-                  epoch, err.text);
+    if (!epoch_claims_take(&controller->claims, name, epoch, &err) ||
+        epoch_raise(controller->epoch, epoch, &err) < 0) {
+        log_of(name, LOG_LEVEL_ERROR, LOG_FAULT_PEER,
+               "agent %s says that it has seen epoch %" PRIu32 ": %s", name, epoch, err.text);
         return false;
     }
     log_note("agent %s has seen epoch %" PRIu32 ": beginning again above it", name, epoch);
@@ -281,8 +285,10 @@ static void controller_close(struct controller *controller)
         log_error(LOG_FAULT_US, "%s", err.text);
     epoch_close(controller->epoch);
     sd_event_unref(controller->loop);
-    *controller = (struct controller){
-        .restored = controller->restored, .fenced = controller->fenced, .again = controller->again};
+    *controller = (struct controller){.claims = controller->claims,
+                                      .restored = controller->restored,
+                                      .fenced = controller->fenced,
+                                      .again = controller->again};
 }
 
 static void connections_say(const struct controller *controller, const struct settings *settings)
@@ -356,5 +362,6 @@ int main(int argc, char **argv)
             status = controller_run(&controller, &settings);
         controller_close(&controller);
     } while (controller.again);
+    epoch_claims_done(&controller.claims);
     return status;
 }

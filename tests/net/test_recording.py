@@ -103,7 +103,7 @@ def test_reports_of_unknown_attempts_are_not_recorded(made):
         last = agent.state((1 << 32) + 5000 + attempt, "DONE")
     agent.acknowledged(last)
     after = daemon.counters()
-    assert after["recording.idle"] - before["recording.idle"] >= 1000
+    assert after["engine.events"] - before["engine.events"] < 10  # the engine does not hear of them
     assert after["recording.bytes"] - before["recording.bytes"] < 1000
     assert daemon.stop() == 0
     replay_all(daemon)

@@ -445,6 +445,31 @@ def test_a_backup_begins_above_every_epoch(cluster):
     assert daemon.ctl("audit")["audit"][-2]["what"] == f"restore {daemon.folder}/backup.db"
 
 
+@pytest.mark.parametrize("keys", [True, False], ids=["keys", "no-keys"])
+def test_no_host_alone_uses_up_the_epochs(cluster, keys):
+    daemon = cluster.daemon(keys=keys)
+    key = {name: daemon.key(name) if keys else None for name in ("liar", "h1")}
+    daemon.kill()
+    daemon.arguments = ["--restore", "nothing"]
+    daemon.start()
+    liar = cluster.agent(daemon, "liar", key=key["liar"])
+    for epoch in (2**32 - 3, 2**31, 2**32 - 3):
+        liar.epoch = epoch
+        liar.hello()
+        assert "older than one you knew" in liar.expect("refused").refused.text
+    assert "agent liar says that it has seen epoch 4294967293: that is more than 1048576 beyond" in daemon.words()
+    h1 = cluster.agent(daemon, "h1", key=key["h1"])
+    h1.epoch = 7
+    daemon.started = daemon.words().count("agents on")
+    h1.hello()
+    daemon.address = wait_until(daemon.address_said, "it begins again above what others say")
+    daemon.arguments = []
+    for _ in range(2):
+        daemon.kill()
+        daemon.start()
+    assert daemon.ctl("status")["epoch"] == 10
+
+
 def test_a_lost_folder_has_a_way_back(cluster):
     daemon = cluster.daemon()
     daemon.kill()
