@@ -129,7 +129,9 @@ int attempt_store_plan(const char *directory, struct changes *changes, struct er
     attempts_path(directory, path);
     int r = changes_path(changes, "folder", path, "attempts that run", err);
     outputs_path(directory, path);
-    return r < 0 ? r : changes_path(changes, "folder", path, "what they left", err);
+    r = r < 0 ? r : changes_path(changes, "folder", path, "what they left", err);
+    files_path(path, "%s/" ATTEMPT_LISTED, directory);
+    return r < 0 ? r : changes_path(changes, "file", path, "what they left is listed", err);
 }
 
 /* A file system without a bound has no blocks, or no files, to count. */
