@@ -151,7 +151,7 @@ void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *befo
 static int part_put(void *context, const char *line, size_t length)
 {
     struct ledger *ledger = context;
-    int n = record_times_shift(line, length, ledger->offset_ns, ledger->record);
+    int n = record_times_shift(line, length, ledger->offset_ns, INT64_MAX, ledger->record);
     if (n < 0)
         return n;
     const struct row_value row[PARTS_COLUMNS] = {
@@ -239,7 +239,7 @@ int ledger_stepped(struct ledger *ledger)
 static int finished_read(void *context, const char *line, size_t length)
 {
     struct ledger *ledger = context;
-    int n = record_times_shift(line, length, ledger->offset_ns, ledger->record);
+    int n = record_times_shift(line, length, ledger->offset_ns, INT64_MAX, ledger->record);
     ledger->length = n < 0 ? 0 : (size_t)n;
     return n < 0 ? n : 0;
 }

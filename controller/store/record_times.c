@@ -24,7 +24,8 @@ static const char *time_find(const char *at, const char *end)
     return NULL;
 }
 
-int record_times_shift(const char *line, size_t length, int64_t add_ns, char *ret_line)
+int record_times_shift(const char *line, size_t length, int64_t add_ns, int64_t most_ns,
+                       char *ret_line)
 {
     const char *end = line + length, *value;
     size_t used = 0;
@@ -37,12 +38,13 @@ int record_times_shift(const char *line, size_t length, int64_t add_ns, char *re
     while ((value = time_find(line, end))) {
         char digits[24] = "", *after;
         memcpy(digits, value, (size_t)(end - value) < 23 ? (size_t)(end - value) : 23);
-        int64_t time_ns = strtoll(digits, &after, 10);
+        int64_t time_ns = strtoll(digits, &after, 10) + add_ns;
         if (after == digits)
             return -EINVAL;
+        time_ns = time_ns < most_ns ? time_ns : most_ns;
         memcpy(ret_line + used, line, (size_t)(value - line));
         used += (size_t)(value - line);
-        used += (size_t)sprintf(ret_line + used, "%" PRId64, time_ns + add_ns);
+        used += (size_t)sprintf(ret_line + used, "%" PRId64, time_ns);
         line = value + (after - digits);
     }
     memcpy(ret_line + used, line, (size_t)(end - line));

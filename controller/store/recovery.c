@@ -287,9 +287,19 @@ static int host_line(struct recovery *recovery)
                    kept->host, joined, joined, drained);
 }
 
+/* WHY never in the future: the wall clock may have been set back since, or the store may come from a
+ * machine whose clock is ahead. A job that was submitted later than now would have no age, and wait for
+ * its time. */
+static int64_t time_of(const struct recovery *recovery, int64_t wall_ns)
+{
+    int64_t time_ns = wall_ns - recovery->offset_ns;
+    return time_ns < recovery->now_ns ? time_ns : recovery->now_ns;
+}
+
 static int record_line(struct recovery *recovery, const struct row_value *record)
 {
-    int n = record_times_shift(record->at, record->length, -recovery->offset_ns, recovery->line);
+    int n = record_times_shift(record->at, record->length, -recovery->offset_ns, recovery->now_ns,
+                               recovery->line);
     if (n < 0)
         return err_set(recovery->err, EBADMSG, "the store has a record that is none");
     recovery->line[n] = '\0';
@@ -350,7 +360,7 @@ static void done_take(struct recovery *recovery, const struct row_value *row)
         .task = (uint32_t)row[TASKS_TASK].number,
         .host = (uint32_t)row[TASKS_HOST].number,
         .kind = ENDING_DONE,
-        .ended_ns = row[TASKS_ENDED].number - recovery->offset_ns,
+        .ended_ns = time_of(recovery, row[TASKS_ENDED].number),
         .words = "",
     };
     if (ending.attempt)
@@ -441,8 +451,8 @@ static int task_line(struct recovery *recovery)
                     done ? TASK_DONE : TASK_BLOCKED, row[TASKS_FAILURES].number,
                     done ? (uint32_t)row[TASKS_HOST].number : ENGINE_NONE,
                     done ? (uint64_t)row[TASKS_ATTEMPT].number : 0,
-                    done ? row[TASKS_READY].number - recovery->offset_ns : 0,
-                    done ? row[TASKS_STARTED].number - recovery->offset_ns : 0);
+                    done ? time_of(recovery, row[TASKS_READY].number) : 0,
+                    done ? time_of(recovery, row[TASKS_STARTED].number) : 0);
     int r = host ? done_note(recovery, row, host) : 0;
     r = r < 0 ? r : reader_next(recovery, tasks);
     return r < 0 ? r : n;

@@ -388,6 +388,42 @@ static void a_name_is_one_job_and_half_a_job_is_none(void **state)
     decisions_done(&world.decisions);
 }
 
+/* The wall clock was set back by an hour while the machine was off, or this is another machine. */
+static void nothing_is_dated_in_the_future(void **state)
+{
+    (void)state;
+    struct job_view job;
+    struct task_view task;
+    int over = 0, done = 0;
+    begin();
+    for (int i = 0; i < 6; i++)
+        submit();
+    for (int i = 0; i < 8; i++)
+        finish(EVENT_ATTEMPT_DONE);
+    cancel();
+    stop();
+    world.epoch++;
+    world.now_ns = SECOND;
+    world.offset_ns -= 3600 * SECOND;
+    start(opened());
+    for (uint64_t number = 1; engine_job_after(world.engine, number - 1, &job) == 0;
+         number = job.job + 1) {
+        assert_true(job.submitted_ns <= world.now_ns);
+        for (uint32_t t = 0; engine_task(world.engine, job.job, 0, t, &task) == 0; t++) {
+            assert_true(task.ready_ns <= world.now_ns && task.started_ns <= world.now_ns);
+            done += task.state == TASK_DONE;
+        }
+    }
+    for (uint64_t after = 0; engine_finished_after(world.engine, after, &job) == 0;
+         after = job.job) {
+        assert_true(job.submitted_ns <= job.finished_ns && job.finished_ns <= world.now_ns);
+        over++;
+    }
+    assert_true(over > 0 && done > 0);
+    stop();
+    decisions_done(&world.decisions);
+}
+
 /* A framework's job of one map and two reduce tasks of `each` bytes, which ends as it is said. */
 static void framework_runs(uint32_t number, uint64_t history, uint64_t each, enum job_state outcome)
 {
@@ -476,6 +512,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_job_ends_once, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(nothing_is_dated_in_the_future, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(a_name_is_one_job_and_half_a_job_is_none, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_frameworks_past_is_known_again, folder_make,
