@@ -3,6 +3,7 @@
 #include "controller/cli/audit.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/guests.h"
+#include "controller/cli/job_list.h"
 #include "controller/cli/keys.h"
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
@@ -211,7 +212,7 @@ static int run_mode(struct client *client, const struct request *request, struct
 static int run_jobs(struct client *client, const struct request *request, struct writer *writer,
                     struct err *err)
 {
-    int r = list_write(client, &list_of_jobs, 0, request->all, writer, err);
+    int r = job_list_write(client, request->all, writer, err);
     return r < 0 ? r : guests_write_applications(client, writer, err);
 }
 

@@ -92,15 +92,17 @@ static void job_row(const duopoly_JobRow *row, struct value *ret_values)
 }
 #define JOB_COLUMNS (sizeof(job_columns) / sizeof(job_columns[0]) - 1)
 
-static uint64_t job_rows(const duopoly_Page *page, struct writer *writer)
+void job_table_begin(struct writer *writer)
+{
+    writer_table(writer, "jobs", job_columns);
+}
+
+void job_cells_write(const duopoly_JobRow *row, struct writer *writer)
 {
     struct value values[JOB_COLUMNS];
-    for (pb_size_t i = 0; i < page->jobs_count; i++) {
-        job_row(&page->jobs[i], values);
-        for (size_t column = 0; column < JOB_COLUMNS; column++)
-            writer_cell(writer, values[column]);
-    }
-    return page->jobs_count;
+    job_row(row, values);
+    for (size_t column = 0; column < JOB_COLUMNS; column++)
+        writer_cell(writer, values[column]);
 }
 
 void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
@@ -287,7 +289,6 @@ static uint64_t key_rows(const duopoly_Page *page, struct writer *writer)
 }
 
 const struct list list_of_keys = {duopoly_ListOf_LIST_KEYS, "keys", key_columns, key_rows};
-const struct list list_of_jobs = {duopoly_ListOf_LIST_JOBS, "jobs", job_columns, job_rows};
 const struct list list_of_tasks = {duopoly_ListOf_LIST_TASKS, "tasks", task_columns, task_rows};
 const struct list list_of_hosts = {duopoly_ListOf_LIST_HOSTS, "hosts", host_columns, host_rows};
 const struct list list_of_counters = {duopoly_ListOf_LIST_COUNTERS, "counters", counter_columns,

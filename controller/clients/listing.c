@@ -16,15 +16,6 @@
 
 #define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-/* A cursor of jobs: in its two highest bits which of three lists; then the last one's number, and
- * of active ones above it the place in turn, to go on from when that job has ended. */
-/* AFTER_FRAMEWORKS: in turn, too; where it stands is told by the job alone, whose number needs all the
- * room. If that is over meanwhile the list begins again. */
-enum job_list { JOBS_IN_TURN, JOBS_ARRIVING, JOBS_FINISHED, JOBS_END, JOBS_AFTER_FRAMEWORKS };
-enum { LIST_SHIFT = 61, PLACE_SHIFT = 37 };
-#define CURSOR_MASK ((UINT64_C(1) << LIST_SHIFT) - 1)
-#define NUMBER_MASK ((UINT64_C(1) << PLACE_SHIFT) - 1)
-
 /* Why it ended; of a job that goes on, what failed last. */
 static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *row)
 {
@@ -94,81 +85,41 @@ static void one_job(const struct conductor *conductor, uint64_t number, duopoly_
         job_row(conductor, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
 }
 
-static uint64_t cursor_of(enum job_list list, uint64_t number, uint64_t place)
+/* The one with the least number beyond `after`: of those that are not over, and, where they are asked
+ * for, of those that are. */
+static int job_next(const struct engine *engine, bool finished, uint64_t after,
+                    struct job_view *ret_job)
 {
-    return (uint64_t)list << LIST_SHIFT | place << PLACE_SHIFT | number;
-}
-
-static uint64_t cursor_in_turn(uint64_t number, uint64_t place)
-{
-    return number > NUMBER_MASK ? cursor_of(JOBS_AFTER_FRAMEWORKS, number, 0)
-                                : cursor_of(JOBS_IN_TURN, number, place);
-}
-
-/* The active jobs in turn, behind the `place`-th, which is `after`. */
-static uint64_t jobs_in_turn(const struct conductor *conductor, uint64_t after, uint64_t place,
-                             duopoly_Page *page)
-{
-    const struct engine *engine = conductor_engine(conductor);
-    struct job_view job;
-    int r = engine_job_in_turn(engine, after, &job);
-    if (r == -ESRCH) {
-        r = engine_job_in_turn(engine, 0, &job);
-        for (uint64_t i = 1; r == 0 && i < place; i++)
-            r = engine_job_in_turn(engine, job.job, &job);
+    struct job_view over;
+    int r = engine_job_after(engine, after, ret_job);
+    if (finished && engine_finished_after(engine, after, &over) == 0 &&
+        (r < 0 || over.job < ret_job->job)) {
+        *ret_job = over;
+        r = 0;
     }
-    for (; r == 0; r = engine_job_in_turn(engine, after, &job)) {
-        if (page->jobs_count == MOST(page->jobs))
-            return cursor_in_turn(after, place);
-        after = job.job;
-        job_row(conductor, &job, ++place, &page->jobs[page->jobs_count++]);
-    }
-    return cursor_of(JOBS_ARRIVING, 0, 0);
+    return r;
 }
 
-/* Those that are not complete yet, or the finished ones: by number. */
-static uint64_t jobs_by_number(const struct conductor *conductor, enum job_list list,
-                               uint64_t after, duopoly_Page *page)
-{
-    const struct engine *engine = conductor_engine(conductor);
-    struct job_view job;
-    for (int looks = 0;; looks++) {
-        if (page->jobs_count == MOST(page->jobs) || looks == LISTING_LOOKS)
-            return cursor_of(list, after, 0);
-        int r = list == JOBS_FINISHED ? engine_finished_after(engine, after, &job)
-                                      : engine_job_after(engine, after, &job);
-        if (r < 0)
-            return cursor_of(list + 1, 0, 0);
-        after = job.job;
-        if (job.state != JOB_ACTIVE)
-            job_row(conductor, &job, 0, &page->jobs[page->jobs_count++]);
-    }
-}
-
+/* The cursor is the last one's number. WHY not in turn: a job that ends, or whose turn changes, between
+ * two pages would be missed or stand twice; no job changes its number. */
 static void jobs_page(const struct conductor *conductor, const duopoly_List *list,
                       duopoly_Page *page)
 {
     const struct engine *engine = conductor_engine(conductor);
-    uint64_t cursor = list->cursor;
-    enum job_list of = (enum job_list)(cursor >> LIST_SHIFT), before, end = JOBS_END;
+    uint64_t after = list->cursor;
+    struct job_view job;
     if (list->job) {
         one_job(conductor, list->job, page);
         return;
     }
-    if (!list->finished)
-        end = JOBS_FINISHED;
-    do {
-        before = of;
-        cursor &= CURSOR_MASK;
-        if (of == JOBS_IN_TURN)
-            cursor = jobs_in_turn(conductor, cursor & NUMBER_MASK, cursor >> PLACE_SHIFT, page);
-        else if (of == JOBS_AFTER_FRAMEWORKS)
-            cursor = jobs_in_turn(conductor, cursor, engine_job_place(engine, cursor), page);
-        else
-            cursor = jobs_by_number(conductor, of, cursor, page);
-        of = (enum job_list)(cursor >> LIST_SHIFT);
-    } while (of != before && of < end);
-    page->cursor = of < end || of == JOBS_AFTER_FRAMEWORKS ? cursor : 0;
+    while (job_next(engine, list->finished, after, &job) == 0) {
+        if (page->jobs_count == MOST(page->jobs)) {
+            page->cursor = after;
+            return;
+        }
+        after = job.job;
+        job_row(conductor, &job, 0, &page->jobs[page->jobs_count++]);
+    }
 }
 
 /* Of what was done: as it was measured, or unknown. */

@@ -49,6 +49,31 @@ def wait_until(condition, what, every=0.005):
     raise AssertionError(f"{what}: not within {DEADLINE} s")
 
 
+class Client:
+    """Talks to the Unix socket by the schema alone."""
+
+    def __init__(self, daemon):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(DEADLINE)
+        self.socket.connect(str(daemon.socket))
+
+    def send(self, **body):
+        envelope = pb.Envelope(version=1)
+        for kind, value in body.items():
+            getattr(envelope, kind).CopyFrom(value)
+        self.socket.send(envelope.SerializeToString())
+
+    def answer(self):
+        return pb.Envelope.FromString(self.socket.recv(65536))
+
+    def ask(self, **body):
+        self.send(**body)
+        return self.answer()
+
+    def close(self):
+        self.socket.close()
+
+
 class Clock:
     """The scripted clock's other end."""
 

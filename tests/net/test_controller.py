@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from controller import BUILD, SECOND, pb, wait_until, workload
+from controller import BUILD, SECOND, Client, pb, wait_until, workload
 
 
 def one_job(name="j", maps=1, reduces=1):
@@ -481,6 +481,33 @@ def test_jobs_stand_in_turn_with_their_places(cluster):
     daemon.ctl("cancel", rows[0]["job"])
     assert [r["job"] for r in daemon.ctl("jobs", "-a")["jobs"]] == [r["job"] for r in rows[1:] + rows[:1]]
     assert daemon.ctl("job", rows[0]["job"])["place"] is None
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_pages_of_jobs_repeat_and_omit_none_while_jobs_move(cluster, finished):
+    """Between two pages turns change, and jobs of the next page, of this one and of one before end."""
+    daemon = cluster.daemon()
+    jobs = [one_job(f"j{i}") for i in range(120)]
+    for i, job in enumerate(jobs):
+        job["id"] = i + 1
+        job["stages"][1]["parents"][0]["sums"] = [10_000_000 * (1 + i * 7 % 120)]
+    daemon.ctl("submit", workload(daemon.folder, jobs))
+    client, listed, ended, cursor, version, round_ = Client(daemon), [], set(), 0, 0, 0
+    while True:
+        page = client.ask(list=pb.List(of=pb.LIST_JOBS, finished=finished, cursor=cursor, version=version)).page
+        listed += [row.job for row in page.jobs]
+        cursor, version = page.cursor, page.version
+        if not cursor:
+            break
+        left = [n for n in range(1, 121) if n not in ended]
+        for n in {left[0], left[-1], listed[-1], *[n for n in left if n not in listed][:2]} - ended:
+            assert client.ask(cancel_job=pb.CancelJob(job=n)).HasField("accepted")
+            ended.add(n)
+        round_ += 1
+        assert client.ask(set_policy=pb.SetPolicy(question="turn", name=("fifo", "sjf")[round_ % 2])).HasField("accepted")
+    client.close()
+    assert round_ > 2 and len(listed) == len(set(listed))
+    assert set(range(1, 121)) - set(listed) <= (set() if finished else ended)
 
 
 def test_the_mode_says_since_when_and_why(cluster):

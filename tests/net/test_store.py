@@ -3,40 +3,14 @@ import contextlib
 import os
 import resource
 import shutil
-import socket
 import sqlite3
 import stat
 import subprocess
 
 import pytest
 
-from controller import DEADLINE, pb, wait_until, workload
+from controller import Client, pb, wait_until, workload
 from test_controller import next_start, one_job, run_attempt
-
-
-class Client:
-    """Talks to the Unix socket by the schema alone."""
-
-    def __init__(self, daemon):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(DEADLINE)
-        self.socket.connect(str(daemon.socket))
-
-    def send(self, **body):
-        envelope = pb.Envelope(version=1)
-        for kind, value in body.items():
-            getattr(envelope, kind).CopyFrom(value)
-        self.socket.send(envelope.SerializeToString())
-
-    def answer(self):
-        return pb.Envelope.FromString(self.socket.recv(65536))
-
-    def ask(self, **body):
-        self.send(**body)
-        return self.answer()
-
-    def close(self):
-        self.socket.close()
 
 
 def back(agent, attempts=()):

@@ -1,0 +1,128 @@
+#include "controller/cli/job_list.h"
+
+#include "controller/cli/lists.h"
+
+#include <errno.h>
+#include <pb_decode.h>
+#include <pb_encode.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum group { ACTIVE, ARRIVING, OVER };
+
+struct kept {
+    enum group group;
+    uint64_t key, job; /* in turn: the least key, then the least number */
+    size_t at, length; /* of its row */
+};
+
+struct job_list {
+    struct kept *jobs;
+    size_t n, room;
+    uint8_t *bytes;
+    size_t used, size;
+    bool changed;
+};
+
+static enum group group_of(const duopoly_JobRow *row)
+{
+    return strcmp(row->state, "active") == 0     ? ACTIVE
+           : strcmp(row->state, "arriving") == 0 ? ARRIVING
+                                                 : OVER;
+}
+
+static bool room_make(struct job_list *list, size_t length)
+{
+    if (list->n == list->room) {
+        list->room = list->room ? 2 * list->room : 256;
+        struct kept *jobs = reallocarray(list->jobs, list->room, sizeof(*jobs));
+        if (!jobs)
+            return false;
+        list->jobs = jobs;
+    }
+    if (list->used + length > list->size) {
+        list->size = 2 * (list->used + length);
+        uint8_t *bytes = realloc(list->bytes, list->size);
+        if (!bytes)
+            return false;
+        list->bytes = bytes;
+    }
+    return true;
+}
+
+static int row_keep(struct job_list *list, const duopoly_JobRow *row)
+{
+    size_t length;
+    if (!pb_get_encoded_size(&length, duopoly_JobRow_fields, row) || !room_make(list, length))
+        return -ENOMEM;
+    pb_ostream_t out = pb_ostream_from_buffer(list->bytes + list->used, length);
+    if (!pb_encode(&out, duopoly_JobRow_fields, row))
+        return -EIO;
+    const enum group group = group_of(row);
+    list->jobs[list->n++] =
+        (struct kept){group, group == ACTIVE ? row->key_ns : 0, row->job, list->used, length};
+    list->used += length;
+    return 0;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct kept *x = a, *y = b;
+    return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+           : x->key != y->key   ? (x->key > y->key) - (x->key < y->key)
+                                : (x->job > y->job) - (x->job < y->job);
+}
+
+static int pages_read(struct client *client, bool finished, struct job_list *list, struct err *err)
+{
+    duopoly_List request = {.of = duopoly_ListOf_LIST_JOBS, .finished = finished};
+    do {
+        const duopoly_Envelope *answer;
+        client_request(client, duopoly_Envelope_list_tag)->body.list = request;
+        int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
+        const duopoly_Page *page = r < 0 ? NULL : &answer->body.page;
+        for (pb_size_t i = 0; r == 0 && i < page->jobs_count; i++)
+            if ((r = row_keep(list, &page->jobs[i])) < 0)
+                err_sys(err, -r, "the list of jobs");
+        if (r < 0)
+            return r;
+        list->changed |= page->changed;
+        request.cursor = page->cursor;
+        request.version = page->version;
+    } while (request.cursor);
+    return 0;
+}
+
+static int rows_write(const struct job_list *list, struct writer *writer, struct err *err)
+{
+    uint32_t place = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct kept *kept = &list->jobs[i];
+        duopoly_JobRow row = duopoly_JobRow_init_zero;
+        pb_istream_t in = pb_istream_from_buffer(list->bytes + kept->at, kept->length);
+        if (!pb_decode(&in, duopoly_JobRow_fields, &row))
+            return err_sys(err, EIO, "the list of jobs");
+        row.place = kept->group == ACTIVE ? ++place : 0;
+        job_cells_write(&row, writer);
+    }
+    return 0;
+}
+
+int job_list_write(struct client *client, bool finished, struct writer *writer, struct err *err)
+{
+    struct job_list list = {0};
+    int r = pages_read(client, finished, &list, err);
+    if (r == 0 && list.n)
+        qsort(list.jobs, list.n, sizeof(*list.jobs), in_order);
+    if (r == 0) {
+        job_table_begin(writer);
+        r = rows_write(&list, writer, err);
+    }
+    if (r == 0) {
+        writer_table_end(writer);
+        writer_field(writer, "changed", NULL, value_bool(list.changed));
+    }
+    free(list.jobs);
+    free(list.bytes);
+    return r;
+}
